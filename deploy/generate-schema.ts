@@ -29,7 +29,9 @@ const TAKEN: ReadonlySet<string> = new Set([
 ]);
 
 function optionsSchema(): object {
-  const given = Object.entries<Option>(OPTIONS).filter(([name, { local, asks }]) => !TAKEN.has(name) && !local && !asks);
+  const given = Object.entries<Option>(OPTIONS).filter(
+    ([name, { localOnly, printsAndExits }]) => !TAKEN.has(name) && !localOnly && !printsAndExits,
+  );
   return {
     type: 'object',
     additionalProperties: false,
@@ -38,12 +40,12 @@ function optionsSchema(): object {
 }
 
 /** Whether a value is right is for Purser to say; that there is one, or none, is known here. */
-function schemaOf({ value, text }: Option): object {
-  if (value === undefined) return { description: text, const: true };
-  return { description: text, type: NUMBERS.has(value) ? ['string', 'integer'] : 'string', minLength: 1 };
+function schemaOf({ value, description }: Option): object {
+  if (value === undefined) return { description, const: true };
+  return { description, type: NUMBERS.has(value) ? ['string', 'integer'] : 'string', minLength: 1 };
 }
 
 /** What can be a number in YAML: 0 is a time, too. */
-const NUMBERS: ReadonlySet<string> = new Set(['N', 'TIME']);
+const NUMBERS: ReadonlySet<string> = new Set(['N', 'DURATION']);
 
 if (import.meta.main) await writeFile(SCHEMA, await schemaWithOptions());

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// `purser`, and `npm start`: plain JavaScript that an older Node can run, too. It continues with the Node that npm installed.
+// Launcher of `purser` and `npm start`. Plain JavaScript, so that an older Node can run it and continue with the Node that npm installed.
 
 import { spawn } from 'node:child_process';
 import module from 'node:module';
@@ -12,11 +12,11 @@ else await run();
 
 async function run() {
   module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)));
-  const { isLocalRun } = await import('./config/given.ts');
+  const { isLocalRun } = await import('./config/arguments.ts');
   await import(isLocalRun(process.argv.slice(2), process.env) ? '../apiserver/dev/main.ts' : './main.ts');
 }
 
-/** The Node that npm installs on Linux; undefined elsewhere. */
+/** Returns the path of the Node that npm installs on Linux; undefined elsewhere. */
 function installedNode() {
   try {
     return module.createRequire(import.meta.url).resolve(`node-linux-${process.arch}/bin/node`);
@@ -25,11 +25,11 @@ function installedNode() {
   }
 }
 
-/** Runs this program in another Node, passes signals on, and ends as it ends. */
+/** Runs this program with another Node; forwards signals and the exit code. */
 function runWith(node) {
   if (node === undefined) {
     process.stderr.write(
-      `purser: Node ${NEEDED} is needed, and this is ${process.version}. On Linux, run npm ci, which installs it; elsewhere, install it from nodejs.org.\n`,
+      `purser: requires Node ${NEEDED}, found ${process.version}; on Linux, run npm ci to install it; elsewhere, install it from nodejs.org\n`,
     );
     process.exit(2);
   }

@@ -43,7 +43,12 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     node: true,
     why: 'everything that touches a target cluster',
   },
-  access: { imports: ['api', 'kubernetes', 'std'], packages: [], node: false, why: 'permissions: who may have or see what' },
+  access: {
+    imports: ['api', 'kube', 'kubernetes', 'std', 'telemetry'],
+    packages: ['rxjs'],
+    node: false,
+    why: 'permissions: reviews by the hub, and the index over its RBAC',
+  },
   'clusters/policy': { imports: ['api', 'kubernetes', 'std'], packages: [], node: false, why: 'decides about Clusters without effects' },
   clusters: {
     imports: ['access', 'api', 'clusters/policy', 'kube', 'kubernetes', 'runtime', 'std', 'targets', 'targets/policy', 'telemetry'],

@@ -1,4 +1,4 @@
-// The process of Purser on a cluster, where it does not come to start.
+// Startup errors of the process on a cluster.
 
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -9,15 +9,20 @@ const MAIN = join(import.meta.dirname, '../src/main.ts');
 
 describe('purser run', () => {
   it.each([
-    ['NODE_TLS_REJECT_UNAUTHORIZED=0', { NODE_TLS_REJECT_UNAUTHORIZED: '0' }, [], /^purser: NODE_TLS_REJECT_UNAUTHORIZED=0 would .*\n$/m],
-    ['a debugger in NODE_OPTIONS', { NODE_OPTIONS: '--inspect=127.0.0.1:0' }, [], /^purser: NODE_OPTIONS with --inspect would .*\n$/m],
     [
-      'a certificate that is not there',
+      'NODE_TLS_REJECT_UNAUTHORIZED=0',
+      { NODE_TLS_REJECT_UNAUTHORIZED: '0' },
+      [],
+      /^purser: NODE_TLS_REJECT_UNAUTHORIZED=0 disables .*\n$/m,
+    ],
+    ['a debugger in NODE_OPTIONS', { NODE_OPTIONS: '--inspect=127.0.0.1:0' }, [], /^purser: NODE_OPTIONS with --inspect exposes .*\n$/m],
+    [
+      'a missing certificate file',
       {},
       ['--facade-tls-cert=/none/tls.crt', '--facade-tls-key=/none/tls.key'],
-      /^purser: the files of --facade-tls-cert .*ENOENT.*\n$/,
+      /^purser: cannot load the certificate: ENOENT.*--facade-tls-cert and --facade-tls-key\n$/,
     ],
-  ])('says in one line what is wrong and ends with 2, with %s', async (_, env, args, line) => {
+  ])('prints one line and exits with 2 for %s', async (_, env, args, line) => {
     const plain = { NODE_OPTIONS: '', KUBECONFIG: '', KUBERNETES_SERVICE_HOST: '' };
     const { code, complaints } = await run(process.execPath, [MAIN, 'run', ...args], { ...plain, ...env });
     expect([code, complaints]).toEqual([2, expect.stringMatching(line)]);
@@ -30,7 +35,7 @@ describe('purser run', () => {
     expect({ code, output, complaints }).toEqual({ code: 0, output: `${name} ${version}\n`, complaints: '' });
   });
 
-  it('warns of environment variables that look like options but are unknown', async () => {
+  it('logs a warning for unknown PURSER_ variables', async () => {
     const env = {
       NODE_OPTIONS: '',
       KUBECONFIG: '',
@@ -42,6 +47,6 @@ describe('purser run', () => {
     const [warning = '', ...others] = complaints.split('\n');
 
     expect(JSON.parse(warning)).toMatchObject({ level: 'warn', variables: ['PURSER_LOG_LEVLE (PURSER_LOG_LEVEL?)'] });
-    expect(others).toEqual([expect.stringMatching(/^purser: there is no cluster to run on/), '']);
+    expect(others).toEqual([expect.stringMatching(/^purser: no cluster to run on/), '']);
   });
 });

@@ -4,8 +4,8 @@
 import { DefaultNamespace } from '../../src/api/names.ts';
 import { Clusters, ManagedTokens, Secrets } from '../../src/api/resources.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
+import { untilServed } from '../../src/kube/discovery.ts';
 import { applyAll, applyMissing, readManifests } from '../../src/kube/manifests.ts';
-import { untilServed } from '../../src/kube/served.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import type { LocalServer } from './servers.ts';
 

@@ -4,12 +4,12 @@ import { randomBytes } from 'node:crypto';
 import { startApp } from '../../src/app/app.ts';
 import type { Running } from '../../src/cli/program.ts';
 import { prepareReadyFile } from '../../src/cli/ready-file.ts';
-import { checkCertificateFiles } from '../../src/config/certificate-files.ts';
 import type { Config } from '../../src/config/config.ts';
-import { explainedPort } from '../../src/config/ports.ts';
+import { checkCertificateFiles } from '../../src/config/preflight.ts';
+import { toListenError } from '../../src/config/start-error.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
+import { retryUntilDone } from '../../src/std/backoff.ts';
 import { systemClock } from '../../src/std/clock.ts';
-import { retried } from '../../src/std/retried.ts';
 import type { Logger } from '../../src/telemetry/logger.ts';
 import { type Place, writeAccessFiles } from './access-files.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
@@ -43,7 +43,7 @@ export async function startLocalRun({ config, log, cwd, print, stopped }: LocalR
     // A full disk refuses what this start would change; the last run left everything else.
     if (isFirstRun || !hasReason(error, 'InternalError')) throw error;
     log.warn({ error }, 'local clusters not updated, retrying');
-    retried(async () => (await furnished(), true), { clock: systemClock, random: Math.random, signal: stopped }).catch(() => {});
+    retryUntilDone(async () => (await furnished(), true), { clock: systemClock, random: Math.random, signal: stopped }).catch(() => {});
   });
 
   const { bindAddress = LOOPBACK, metricsAuth = 'none' } = config;
@@ -55,7 +55,7 @@ export async function startLocalRun({ config, log, cwd, print, stopped }: LocalR
   closing.defer(() => app.stop());
   stopped.addEventListener('abort', () => void app.stop());
   const served = await app.ready.catch((error: unknown) => {
-    throw explainedPort(error, config);
+    throw toListenError(error, config);
   });
   closing.defer(() => readyFile.remove());
   await readyFile.write({

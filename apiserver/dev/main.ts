@@ -24,9 +24,8 @@ async function start(stopped: AbortSignal): Promise<Running | undefined> {
   }
   const write = (line: string) => process.stderr.write(line);
   const log = createLogger({ level: config.logLevel ?? 'warn', readable: process.stderr.isTTY, write });
-  if (config.unknownVariables.length > 0)
-    log.warn({ variables: config.unknownVariables }, 'variables without effect: there are no such options');
+  if (config.unknownVariables.length > 0) log.warn({ variables: config.unknownVariables }, 'ignoring unknown environment variables');
   return await startLocalRun({ config, log, cwd: process.cwd(), print, stopped });
 }
 
-await runProgram({ host: process, clock: systemClock, patienceMs: STOP_MS }, start);
+await runProgram({ host: process, clock: systemClock, stopMs: STOP_MS }, start);

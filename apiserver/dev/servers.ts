@@ -1,7 +1,6 @@
 // The API servers of a local run: the hub, and those that play target clusters.
 
-import { explainedPort, isListenError } from '../../src/config/ports.ts';
-import { StartError } from '../../src/config/start-error.ts';
+import { isListenError, StartError, toListenError } from '../../src/config/start-error.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { fixed, type KubeConfigSource } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
@@ -92,5 +91,5 @@ function listenOn(port: number, name: string, { folder, tokens, log }: ServersOp
 /** What a person can put right, said so; anything else as it is. */
 function explained(error: unknown, apiPort: number): unknown {
   if (error instanceof DataFolderError) return new StartError(`${error.message} (see --data-dir)`, { cause: error });
-  return explainedPort(error, { apiPort, facadePort: 0, metricsPort: 0 });
+  return toListenError(error, { apiPort, facadePort: 0, metricsPort: 0 });
 }

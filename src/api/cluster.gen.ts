@@ -1,4 +1,4 @@
-// Made from crds/ by `npm run generate`; do not edit. Objects are as the API server returns them: defaults are filled in.
+// Generated from crds/ by `npm run generate`; do not edit. Fields with defaults are present, as in objects from an API server.
 
 import type { ObjectMeta } from './wire.ts';
 

@@ -1,4 +1,4 @@
-// Development tool: crds/*.yaml → src/api/*.gen.ts. Run it with `npm run generate`.
+// Development tool: generates src/api/*.gen.ts from crds/*.yaml. Run `npm run generate`.
 
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { compile, type JSONSchema } from 'json-schema-to-typescript';
@@ -8,14 +8,16 @@ interface Definition {
   readonly spec: {
     readonly group: string;
     readonly names: { readonly kind: string };
+    readonly scope: 'Cluster' | 'Namespaced';
     readonly versions: readonly { readonly name: string; readonly schema: { readonly openAPIV3Schema: JSONSchema } }[];
   };
 }
 
 const CRDS = new URL('../../crds/', import.meta.url);
-const BANNER = '// Made from crds/ by `npm run generate`; do not edit. Objects are as the API server returns them: defaults are filled in.';
+const BANNER =
+  '// Generated from crds/ by `npm run generate`; do not edit. Fields with defaults are present, as in objects from an API server.';
 
-/** The text of every generated file, by its name: what the CRDs say, as TypeScript. */
+/** Returns the TypeScript text of each generated file, by file name. */
 export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
   const names = (await readdir(CRDS)).filter((name) => name.endsWith('.yaml')).sort();
   const files = names.map(async (name) => {
@@ -31,10 +33,11 @@ function fileName({ spec }: Definition): string {
 
 async function typesOf({ spec }: Definition): Promise<string> {
   const { kind } = spec.names;
+  const meta = spec.scope === 'Namespaced' ? 'NamespacedMeta' : 'ObjectMeta';
   const version = spec.versions[0];
   if (version === undefined || spec.versions.length > 1)
-    throw new Error(`${kind} has ${spec.versions.length} versions; one can be generated`);
-  const schema = titled(version.schema.openAPIV3Schema, '', kind);
+    throw new Error(`${kind} has ${spec.versions.length} versions; the generator supports one`);
+  const schema = withTitles(version.schema.openAPIV3Schema, '', kind);
   const types = await compile(
     {
       ...schema,
@@ -43,24 +46,24 @@ async function typesOf({ spec }: Definition): Promise<string> {
         ...schema.properties,
         apiVersion: { enum: [`${spec.group}/${version.name}`] },
         kind: { enum: [kind] },
-        metadata: { tsType: 'ObjectMeta' },
+        metadata: { tsType: meta },
       },
     },
     kind,
     {
       additionalProperties: false,
-      bannerComment: `${BANNER}\n\nimport type { ObjectMeta } from './wire.ts';`,
+      bannerComment: `${BANNER}\n\nimport type { ${meta} } from './wire.ts';`,
       ignoreMinAndMaxItems: true,
       style: { printWidth: 140, singleQuote: true, bracketSpacing: true },
     },
   );
-  return frozen(types);
+  return toReadonly(types);
 }
 
-/** The schema in JSON Schema's words, with a title on every nested object, so that each becomes an interface of its own. */
-function titled(schema: JSONSchema, field: string, kind: string): JSONSchema {
+/** Converts a schema to JSON Schema, with a title on every nested object, so that each becomes its own interface. */
+function withTitles(schema: JSONSchema, field: string, kind: string): JSONSchema {
   const { nullable, ...rest } = schema;
-  if (nullable === true) return { anyOf: [titled(rest, field, kind), { type: 'null' }] };
+  if (nullable === true) return { anyOf: [withTitles(rest, field, kind), { type: 'null' }] };
   if (schema['x-kubernetes-int-or-string'] === true) return { ...rest, tsType: 'number | string' };
   const properties = Object.entries(schema.properties ?? {});
   const defaulted = properties.filter(([, property]) => property.default !== undefined).map(([name]) => name);
@@ -68,15 +71,15 @@ function titled(schema: JSONSchema, field: string, kind: string): JSONSchema {
     ...rest,
     ...(properties.length > 0 && {
       title: `${kind}${field.charAt(0).toUpperCase()}${field.slice(1)}`,
-      properties: Object.fromEntries(properties.map(([name, property]) => [name, titled(property, name, kind)])),
+      properties: Object.fromEntries(properties.map(([name, property]) => [name, withTitles(property, name, kind)])),
       required: [...(Array.isArray(schema.required) ? schema.required : []), ...defaulted],
     }),
-    ...(schema.items && { items: titled(schema.items, field.replace(/s$/, ''), kind) }),
+    ...(schema.items && { items: withTitles(schema.items, field.replace(/s$/, ''), kind) }),
   };
 }
 
-/** The same types with every field and every array read-only. */
-function frozen(types: string): string {
+/** Makes every field and every array read-only. */
+function toReadonly(types: string): string {
   return types.replaceAll(
     /^( +)([\w'"[][^ ]*: )((?:.*\[\])?)/gm,
     (_line, indent: string, name: string, array: string) => `${indent}readonly ${name}${array && `readonly ${array}`}`,

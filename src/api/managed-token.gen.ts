@@ -1,6 +1,6 @@
-// Made from crds/ by `npm run generate`; do not edit. Objects are as the API server returns them: defaults are filled in.
+// Generated from crds/ by `npm run generate`; do not edit. Fields with defaults are present, as in objects from an API server.
 
-import type { ObjectMeta } from './wire.ts';
+import type { NamespacedMeta } from './wire.ts';
 
 /**
  * A ManagedToken declares that a workload needs a token of a service account on a registered cluster. Purser issues the token through that cluster's TokenRequest API, keeps it in a Secret in this namespace, renews it before the granted expiry, and removes it when it is no longer allowed. The annotation tokens.purser.dev/rotate asks for a new token now, tokens.purser.dev/revoke (with revocation BoundSecret) withdraws the current one; each new value of them acts once.
@@ -8,7 +8,7 @@ import type { ObjectMeta } from './wire.ts';
 export interface ManagedToken {
   readonly apiVersion: 'tokens.purser.dev/v1alpha1';
   readonly kind: 'ManagedToken';
-  readonly metadata: ObjectMeta;
+  readonly metadata: NamespacedMeta;
   readonly spec: ManagedTokenSpec;
   readonly status?: ManagedTokenStatus;
 }

@@ -1,23 +1,23 @@
-// The names that Purser and everybody around it agree on. They are API: changing one breaks what is stored.
+// Names of Purser's API. Changing one breaks stored objects.
 
 export const RegistryGroup = 'registry.purser.dev';
 export const TokensGroup = 'tokens.purser.dev';
 
-/** The one version of both groups. */
+/** Version of both groups. */
 export const Version = 'v1alpha1';
 
-/** Where Purser is installed, and where it reads credentials from, unless configured otherwise. */
+/** Default namespace of Purser and of cluster credentials. */
 export const DefaultNamespace = 'purser-system';
 
-/** The name under which Purser owns fields of objects. */
+/** Purser's field manager. */
 export const FieldManager = 'purser';
 
-/** Keeps a ManagedToken with revocation BoundSecret until its anchor on the target cluster is gone. */
+/** Finalizer of ManagedTokens with revocation BoundSecret, until the anchor on the target cluster is deleted. */
 export const AnchorFinalizer = `${TokensGroup}/anchor`;
 
 /** Labels that Purser sets. */
 export const Label = {
-  /** On every Secret that Purser writes; the informer selects on it. */
+  /** On every Secret that Purser writes; the informer selects by it. */
   managedBy: `${TokensGroup}/managed-by`,
 } as const;
 
@@ -26,41 +26,41 @@ export const LabelValue = {
   managedBy: 'purser',
 } as const;
 
-/** The global removal limit, once it is reached. */
+/** State of the global removal limit after it is reached. */
 export const RemovalLimit = {
   /** ConfigMap in Purser's namespace with the state of the limit. */
   configMap: 'purser-removal-limit',
-  /** Annotation on the ConfigMap, by administrators: a new value lets Purser remove the Secrets that wait. */
+  /** Annotation on the ConfigMap, by administrators: a new value allows Purser to remove the held Secrets. */
   release: `${RegistryGroup}/release`,
 } as const;
 
-/** Annotations of Purser's own. */
+/** Annotations of Purser. */
 export const Annotation = {
-  /** On a ManagedToken, by people: a new value asks for a new token now. */
+  /** On a ManagedToken, by users: a new value requests a new token immediately. */
   rotate: `${TokensGroup}/rotate`,
-  /** On a ManagedToken, by people: a new value withdraws the current token. */
+  /** On a ManagedToken, by users: a new value revokes the current token. */
   revoke: `${TokensGroup}/revoke`,
-  /** On the Secret: when the token expires. */
+  /** On the Secret: expiry of the token. */
   expiresAt: `${TokensGroup}/expires-at`,
-  /** On the Secret: when the token will be renewed. */
+  /** On the Secret: time of the next renewal. */
   renewAt: `${TokensGroup}/renew-at`,
-  /** On the Secret: the token's jti, which the target cluster's audit log names. */
+  /** On the Secret: the token's jti, as in the audit log of the target cluster. */
   credentialId: `${TokensGroup}/credential-id`,
-  /** On the Secret: when the request for the token left, by Purser's clock. */
+  /** On the Secret: time of the token request, by Purser's clock. */
   issuedAt: `${TokensGroup}/issued-at`,
-  /** On the Secret: how often the token has been renewed. */
+  /** On the Secret: number of rotations. */
   rotations: `${TokensGroup}/rotations`,
-  /** On the Secret: the cluster, digest of the credential's name, account, audiences and bound object of the token, as JSON. */
+  /** On the Secret: the cluster, digest of the credential's name, service account, audiences and bound object of the token, as JSON. */
   issuedFor: `${TokensGroup}/issued-for`,
-  /** On the Secret: `sha256:` and the digest of the token, so that another one is noticed. */
+  /** On the Secret: `sha256:` and the digest of the token, to detect a replaced token. */
   tokenDigest: `${TokensGroup}/token-digest`,
   /** On the Secret: digests of its data, rendered with a placeholder and as written; see `outputsDigests`. */
   outputsDigest: `${TokensGroup}/outputs-digest`,
-  /** On the Secret: the value of `rotate` that was acted on. */
+  /** On the Secret: the last handled value of `rotate`. */
   rotateRequest: `${TokensGroup}/rotate-request`,
-  /** On the Secret: the value of `revoke` that was acted on. */
+  /** On the Secret: the last handled value of `revoke`. */
   revokeRequest: `${TokensGroup}/revoke-request`,
-  /** On the Secret: the names of the labels and annotations that the spec asked for, as JSON; they go when the spec drops them. */
+  /** On the Secret: names of the labels and annotations of the spec, as JSON; Purser removes those that the spec no longer has. */
   template: `${TokensGroup}/template`,
 } as const;
 

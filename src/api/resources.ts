@@ -1,4 +1,4 @@
-// The kinds that Purser reads and writes: where each is served and what its objects look like.
+// Kinds that Purser reads and writes: API paths and object types.
 
 import type {
   CoreV1Event,
@@ -17,46 +17,50 @@ import type {
 import type { Cluster } from './cluster.gen.ts';
 import type { ManagedToken } from './managed-token.gen.ts';
 import { RegistryGroup, TokensGroup, Version } from './names.ts';
-import type { ObjectMeta, Wire } from './wire.ts';
+import type { NamespacedMeta, ObjectMeta, StoredIdentity, Wire } from './wire.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
 
 declare const objectType: unique symbol;
 
-/** Where a kind is served; `T` is the type of its objects. */
+/** API path of a kind; `T` is the type of its objects. */
 export interface Resource<T> {
   readonly group: string;
   readonly version: string;
   readonly plural: string;
   readonly kind: string;
   readonly namespaced: boolean;
-  /** Never set: it lets the compiler infer `T` from a descriptor. */
+  /** Never set: the compiler infers `T` from it. */
   readonly [objectType]?: T;
 }
 
-/** What every object has. */
-export interface ApiObject {
+/** Fields of every object; `M` is the metadata of its kind. */
+export interface ApiObject<M extends ObjectMeta = ObjectMeta> {
   readonly apiVersion?: string;
   readonly kind?: string;
-  readonly metadata: ObjectMeta;
+  readonly metadata: M;
 }
 
-/** A model of client-node that always has metadata, as every stored object does. */
-type Model<T> = Wire<Omit<T, 'metadata'>> & ApiObject;
+/** An object from an API server, which has a name, a uid and a resourceVersion. KubeClient rejects objects without them. */
+export type Stored<T extends ApiObject> = T & { readonly metadata: StoredIdentity };
 
-export type Secret = Model<V1Secret>;
-export type ServiceAccount = Model<V1ServiceAccount>;
+/** A model of client-node with metadata. */
+type Model<T, M extends ObjectMeta = ObjectMeta> = Wire<Omit<T, 'metadata'>> & ApiObject<M>;
+type NamespacedModel<T> = Model<T, NamespacedMeta>;
+
+export type Secret = NamespacedModel<V1Secret>;
+export type ServiceAccount = NamespacedModel<V1ServiceAccount>;
 export type Namespace = Model<V1Namespace>;
-export type Event = Model<CoreV1Event>;
-export type ConfigMap = Model<V1ConfigMap>;
-export type Pod = Model<V1Pod>;
-export type Lease = Model<V1Lease>;
+export type Event = NamespacedModel<CoreV1Event>;
+export type ConfigMap = NamespacedModel<V1ConfigMap>;
+export type Pod = NamespacedModel<V1Pod>;
+export type Lease = NamespacedModel<V1Lease>;
 export type ClusterRole = Model<V1ClusterRole>;
 export type ClusterRoleBinding = Model<V1ClusterRoleBinding>;
-export type Role = Model<V1Role>;
-export type RoleBinding = Model<V1RoleBinding>;
+export type Role = NamespacedModel<V1Role>;
+export type RoleBinding = NamespacedModel<V1RoleBinding>;
 
-/** The spec is left open: client-node renames its keywords (`_default`, `x_kubernetes_validations`), the wire does not. */
+/** The spec is untyped: client-node renames schema keywords (`_default`, `x_kubernetes_validations`). */
 export type CustomResourceDefinition = Model<Omit<V1CustomResourceDefinition, 'spec'>> & {
   readonly spec: Readonly<Record<string, unknown>>;
 };

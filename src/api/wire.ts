@@ -1,11 +1,8 @@
-// The models of @kubernetes/client-node as they are on the wire, where we read and write them.
+// Models of @kubernetes/client-node in their wire form.
 
 import type { V1ObjectMeta } from '@kubernetes/client-node';
 
-/**
- * A model as JSON carries it: instants are RFC 3339 text instead of `Date`, and nothing is changed in place,
- * because objects in stores are shared.
- */
+/** A model as JSON: RFC 3339 text instead of `Date`, and read-only, because stores share their objects. */
 export type Wire<T> = T extends Date
   ? string
   : T extends readonly (infer Item)[]
@@ -14,5 +11,17 @@ export type Wire<T> = T extends Date
       ? { readonly [Field in keyof T]: Wire<T[Field]> }
       : T;
 
-/** The metadata of any object. */
-export type ObjectMeta = Wire<V1ObjectMeta>;
+/** Metadata of an object. */
+export interface ObjectMeta extends Wire<V1ObjectMeta> {}
+
+/** Metadata of an object of a namespaced kind. */
+export interface NamespacedMeta extends ObjectMeta {
+  readonly namespace: string;
+}
+
+/** Metadata that every object from an API server has. */
+export interface StoredIdentity {
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+}

@@ -1,72 +1,69 @@
-// The composition root: builds Purser on one hub, and owns the order in which its parts start and stop.
+// Composition root: builds Purser's components and the order in which they start and stop.
 
 import { FieldManager } from '../api/names.ts';
 import { ReviewLimit } from '../facade/limits/review-limit.ts';
 import { KubeClient } from '../kube/client.ts';
 import { createTransport } from '../kube/transport.ts';
 import { type Component, Lifecycle } from '../runtime/lifecycle.ts';
+import { defined } from '../std/defined.ts';
 import { ClusterClients } from '../targets/cluster-clients.ts';
-import { proxyPolicy } from '../targets/proxy-policy.ts';
+import { proxyPolicy } from '../targets/dial-policy.ts';
 import { readBuild } from '../telemetry/build.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import { createTokenInformers } from '../tokens/informers.ts';
 import { certificateUpkeep, servingCertificate } from './certificate.ts';
+import { leaderWork } from './controllers.ts';
 import { facade } from './facade.ts';
-import { installed, watches } from './hub.ts';
-import { leaderWork } from './leader-work.ts';
+import { caches, customResources } from './hub.ts';
 import { operations, ProcessState } from './operations.ts';
 import type { AppOptions } from './options.ts';
 import { targetClusters } from './target-clusters.ts';
 
-/** A running Purser. */
+/** A running instance of Purser. */
 export interface App {
-  /** The address of the hub. */
+  /** URL of the hub. */
   readonly server: string;
-  /**
-   * Resolves once everything on the hub that concerns us is known, with where we are served. Rejects when the app is
-   * stopped before, and when a port cannot be had.
-   */
+  /** Resolves with Purser's URLs once all components have started. Rejects if a port is not available or `stop` is called before. */
   readonly ready: Promise<Served>;
   stop(): Promise<void>;
 }
 
-/** Where Purser itself is served. */
+/** URLs of Purser. */
 export interface Served {
-  /** Undefined where this process has no façade. */
+  /** Undefined if this process runs no façade. */
   readonly facade?: string;
   readonly metrics: string;
 }
 
-/** Starts Purser on a hub. Throws for a configuration that cannot be used; a hub that does not answer is waited for. */
+/** Starts Purser on a hub. Throws for an unusable configuration; waits for a hub that is unreachable. */
 export function startApp(options: AppOptions): App {
   const { hub, clock, log, execEnv } = options;
-  const transport = createTransport(hub, { clock, ...(execEnv && { execEnv }) });
+  const transport = createTransport(hub, defined({ clock, execEnv }));
   const client = new KubeClient(transport, FieldManager);
   const state = new ProcessState();
   const served = { metrics: '' };
-  const components = componentsOf(options, { client, state, served }).map((component) => state.following(component));
+  const components = componentsOf(options, { client, state, served }).map((component) => state.track(component));
   const lifecycle = new Lifecycle(components, clock);
   const ready = lifecycle.start().then((): Served => served);
-  // Whoever does not wait for it need not hear that it was cut short.
+  // A caller may ignore `ready`.
   ready.catch(() => {});
   const stop = async () => {
-    state.stopping();
-    for (const { name, error } of await lifecycle.stop())
-      log.warn({ component: name, error }, 'a part of Purser did not end in good order');
+    state.markStopping();
+    for (const { name, error } of await lifecycle.stop()) log.warn({ component: name, error }, 'component did not stop in time');
     await transport.close();
   };
   return { server: transport.server, ready, stop };
 }
 
-interface Made {
+interface Parts {
   readonly client: KubeClient;
   readonly state: ProcessState;
-  /** Filled in as parts begin to listen. */
+  /** URLs, set when the listeners start. */
   readonly served: { facade?: string; metrics: string };
 }
 
-/** In the order in which they start; they stop in the reverse one. */
-function componentsOf(options: AppOptions, { client, state, served }: Made): readonly Component[] {
+/** Returns the components in start order; they stop in reverse order. */
+function componentsOf(options: AppOptions, { client, state, served }: Parts): readonly Component[] {
   const { clock, random, log, settings } = options;
   const { credentialNamespaces, namespaces, components } = settings;
   const informers = createTokenInformers({ client, clock, random, credentialNamespaces, namespaces });
@@ -78,16 +75,16 @@ function componentsOf(options: AppOptions, { client, state, served }: Made): rea
     served[part] = url;
   };
   const { clusters, credentials, roles, bindings } = informers;
-  const [leads, serves] = [components.includes('controller'), components.includes('facade')];
+  const [hasController, hasFacade] = [components.includes('controller'), components.includes('facade')];
   return [
     operations(options, { hub: client, metrics, health: state.health, certificate, reviewLimit, onListening: onListening('metrics') }),
-    installed(options, client),
-    watches(leads ? informers : { clusters, credentials, roles, bindings }, client, { clock, log }),
+    customResources(options, client),
+    caches(hasController ? informers : { clusters, credentials, roles, bindings }, client, { clock, log }),
     targetClusters(clients, informers.clusters),
-    ...(leads && !serves && settings.facadeTlsSecret !== undefined ? [certificateUpkeep(options, certificate)] : []),
-    ...(leads ? leaderWork(options, { hub: client, informers, clients, metrics }) : []),
-    // Last: it may have to wait for its certificate, and nothing waits for it.
-    ...(serves
+    ...(hasController && !hasFacade && settings.facadeTlsSecret !== undefined ? [certificateUpkeep(options, certificate)] : []),
+    ...(hasController ? leaderWork(options, { hub: client, informers, clients, metrics }) : []),
+    // Last, because it may wait for its certificate.
+    ...(hasFacade
       ? facade(options, { hub: client, clients, informers, metrics, certificate, reviewLimit, onListening: onListening('facade') })
       : []),
   ];

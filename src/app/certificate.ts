@@ -1,4 +1,4 @@
-// Which certificate a process shows: that in files or in a Secret of the hub, or else one that it was given or makes itself.
+// Selection of the serving certificate: from files, from a Secret on the hub, from the options, or self-signed.
 
 import { hostname } from 'node:os';
 import {
@@ -12,36 +12,38 @@ import {
 import { hubCertificate, serviceNames } from '../facade/certificate-secret.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Component } from '../runtime/lifecycle.ts';
+import { retryUntilDone } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
-import { retried } from '../std/retried.ts';
 import type { AppOptions } from './options.ts';
 
-/** Where the certificate is found, for whatever the process serves. */
+/** Returns the source of the serving certificate. */
 export function servingCertificate(options: CertificateOptions, hub: KubeClient): CertificateSource {
-  const { clock, log, settings, facadeCertificate: given } = options;
+  const { clock, log, settings, facadeCertificate } = options;
   const { facadeTlsCert: certFile, facadeTlsKey: keyFile, facadeTlsSecret: name, namespace, components } = settings;
   const mayIssue = components.includes('controller');
   if (certFile !== undefined && keyFile !== undefined) return logFailureOnce(certificateFiles(certFile, keyFile), log);
   if (name !== undefined) return logFailureOnce(hubCertificate({ hub, namespace, name, mayIssue, clock }), log);
-  return given === undefined ? selfSignedCertificate([...serviceNames(namespace), hostname()], clock.now()) : async () => given;
+  return facadeCertificate === undefined
+    ? selfSignedCertificate([...serviceNames(namespace), hostname()], clock.now())
+    : async () => facadeCertificate;
 }
 
 type CertificateOptions = Pick<AppOptions, 'clock' | 'log' | 'settings' | 'facadeCertificate'>;
 
-/** Resolves once there is a certificate, however long that takes. Rejects only when it is aborted. */
+/** Resolves once the source returns a certificate. Rejects only if `signal` aborts. */
 export async function untilFound(certificate: CertificateSource, clock: Clock, signal: AbortSignal): Promise<void> {
-  // Once a second, as long as it takes: what is waited for is a person, or the controller.
-  const pauses = { initialMs: LOOK_MS, maxMs: LOOK_MS };
-  await retried(certificate, { clock, random: () => 0, signal, pauses });
+  // A constant delay: an administrator or the controller creates the certificate.
+  const delays = { initialMs: RETRY_MS, maxMs: RETRY_MS };
+  await retryUntilDone(certificate, { clock, random: () => 0, signal, delays });
 }
 
-const LOOK_MS = 1_000;
+const RETRY_MS = 1_000;
 
-/** Has the Secret made, and renewed, by a process that shows the certificate to nobody. */
+/** Creates the component that creates and renews the Secret in a process that does not serve the certificate. */
 export function certificateUpkeep({ clock, log }: AppOptions, certificate: CertificateSource): Component {
   let stop = () => {};
   return {
-    name: 'certificate of the façade',
+    name: 'façade certificate',
     async start() {
       stop = followCertificate({ certificate, clock, log }, { cert: '', key: '' }, { useCertificate: () => {} });
     },
@@ -49,12 +51,12 @@ export function certificateUpkeep({ clock, log }: AppOptions, certificate: Certi
   };
 }
 
-/** For those who cannot wait: one that nobody trusts comes first, and the right one as soon as it is found. */
-export function withoutWaiting(certificate: CertificateSource, now: number): CertificateSource {
-  const makeshift = selfSignedCertificate([], now);
+/** Wraps a source so that its first certificate is self-signed and available immediately. */
+export function withFallback(certificate: CertificateSource, now: number): CertificateSource {
+  const fallback = selfSignedCertificate([], now);
   let shown: ServingCertificate | undefined;
   return async () => {
-    shown = shown === undefined ? await makeshift() : await certificate();
+    shown = shown === undefined ? await fallback() : await certificate();
     return shown;
   };
 }

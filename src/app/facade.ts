@@ -1,4 +1,4 @@
-// What every replica serves to callers, whether it leads or not.
+// The façade, which every replica serves.
 
 import { Subscription } from 'rxjs';
 import type { CertificateSource } from '../facade/certificate.ts';
@@ -25,7 +25,7 @@ export interface FacadeParts {
   readonly onListening: (url: string) => void;
 }
 
-/** Listens as long as Purser knows the hub. */
+/** Creates the components of the façade; they start after the caches are synced. */
 export function facade(
   options: AppOptions,
   { hub, clients, informers, metrics, certificate, reviewLimit, onListening }: FacadeParts,
@@ -43,7 +43,7 @@ export function facade(
     watchLimits: watchLimits(settings.memoryBytes),
   });
   const { routes } = lists;
-  metrics.watching = () => lists.watching();
+  metrics.observeWatches(() => lists.watching());
   const served = createFacade({ hub, clients, registered, clock, log, settings, metrics, routes, certificate, reviewLimit });
   const following = new Subscription();
   const graceMs = settings.drainMs / 8;

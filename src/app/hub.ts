@@ -1,47 +1,47 @@
-// What Purser needs of the hub before it can do anything: its custom resources, and everything that is watched.
+// Prerequisites on the hub: Purser's CustomResourceDefinitions and synced caches.
 
 import { combineLatest, filter, firstValueFrom, merge, Subscription } from 'rxjs';
-import { Clusters, ManagedTokens } from '../api/resources.ts';
+import { type ApiObject, Clusters, ManagedTokens } from '../api/resources.ts';
 import { isExpired, type KubeClient } from '../kube/client.ts';
 import { untilAborted } from '../kube/deadline.ts';
+import { untilServed } from '../kube/discovery.ts';
 import type { Informer, Problem } from '../kube/informer.ts';
 import { applyAll, readManifests } from '../kube/manifests.ts';
-import { untilServed } from '../kube/served.ts';
 import { hasReason } from '../kubernetes/status.ts';
 import type { Component } from '../runtime/lifecycle.ts';
-import { retried } from '../std/retried.ts';
+import { retryUntilDone } from '../std/backoff.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { TokenInformers } from '../tokens/informers.ts';
 import type { AppOptions, AppSettings } from './options.ts';
 
-/** Without its custom resources Purser has nothing to do; they may come at any time. */
-export function installed({ clock, random, log, settings }: AppOptions, client: KubeClient): Component {
-  let isTold = false;
-  const tellMissing = (isInstalled: boolean) => (missing: readonly { readonly kind: string }[]) => {
+/** Creates the component that installs the CustomResourceDefinitions, if enabled, and waits until the hub serves them. */
+export function customResources({ clock, random, log, settings }: AppOptions, client: KubeClient): Component {
+  let isLogged = false;
+  const logMissing = (isInstalled: boolean) => (missing: readonly { readonly kind: string }[]) => {
     const kinds = missing.map(({ kind }) => kind).join(', ');
-    if (isInstalled) log.debug({ kinds }, 'the hub does not serve the custom resources of Purser yet');
-    else if (!isTold) log.warn({ kinds }, `the hub lacks custom resources of Purser, ${REMEDY}`);
-    isTold = true;
+    if (isInstalled) log.debug({ kinds }, 'custom resources not served yet');
+    else if (!isLogged) log.warn({ kinds, remedy: REMEDY }, 'custom resources missing');
+    isLogged = true;
   };
-  const onProblem = (error: unknown) => log.warn({ error }, 'the hub does not answer as it should');
+  const onProblem = (error: unknown) => log.warn({ error }, 'request to the hub failed');
   const start = async (signal: AbortSignal) => {
-    const onMissing = tellMissing(mayInstall(settings) && (await install({ clock, random, log }, client, signal)));
+    const onMissing = logMissing(mayInstall(settings) && (await install({ clock, random, log }, client, signal)));
     await untilServed(client, [Clusters, ManagedTokens], { clock, random, signal, onMissing, onProblem });
   };
   return { name: 'custom resources', check: 'custom-resources', start, stop: async () => {} };
 }
 
-/** The façade writes nothing: where the parts run apart, it waits for what the controller installs. */
+/** Reports whether this process installs them: a façade without controller has no write permissions. */
 function mayInstall({ installCrds, components }: AppSettings): boolean {
   return installCrds && components.includes('controller');
 }
 
-const REMEDY = 'install them with: kubectl apply -f crds (or start with --install-crds)';
+const REMEDY = 'run kubectl apply -f crds, or start Purser with --install-crds';
 
-/** False for who may not install them: it says so, and waits for somebody who may. */
-async function install({ clock, random, log }: Means, client: KubeClient, signal: AbortSignal): Promise<boolean> {
+/** Installs them. Returns false if Purser has no permission; an administrator must install them then. */
+async function install({ clock, random, log }: Tools, client: KubeClient, signal: AbortSignal): Promise<boolean> {
   const manifests = await readManifests('crds');
-  const onFailure = (error: unknown) => log.warn({ error }, 'the custom resources of Purser could not be installed');
+  const onFailure = (error: unknown) => log.warn({ error }, 'cannot install custom resources');
   const attempt = async () => {
     try {
       await applyAll(client, manifests);
@@ -50,63 +50,63 @@ async function install({ clock, random, log }: Means, client: KubeClient, signal
       onFailure(error);
       return false;
     }
-    log.info('the custom resources of Purser are installed');
+    log.info('custom resources installed');
     return true;
   };
-  return await retried(attempt, { clock, random, signal, onFailure });
+  return await retryUntilDone(attempt, { clock, random, signal, onFailure });
 }
 
-type Means = Pick<AppOptions, 'clock' | 'random' | 'log'>;
+type Tools = Pick<AppOptions, 'clock' | 'random' | 'log'>;
 
-/** Without the controller, ManagedTokens and what belongs to them are none of our business. */
+/** Informers of this process; a façade without controller needs none for ManagedTokens. */
 type Watched = Omit<TokenInformers, 'tokens' | 'secrets' | 'requesters'> & Partial<TokenInformers>;
 
-/** What the hub has, kept in memory whether we lead or not. */
-export function watches({ credentials, ...others }: Watched, client: KubeClient, means: Pick<Means, 'clock' | 'log'>): Component {
-  const { clock, log } = means;
+/** Creates the component that runs the informers, on the leader and on followers, and waits until they are synced. */
+export function caches({ credentials, ...others }: Watched, client: KubeClient, tools: Pick<Tools, 'clock' | 'log'>): Component {
+  const { clock, log } = tools;
   const named: readonly Named[] = [...Object.entries(others), ...credentials.map((informer) => ['credentials', informer] as const)];
   const informers = named.map(([, informer]) => informer);
   const running = new Subscription();
   return {
-    name: 'watches',
+    name: 'caches',
     check: 'informer-sync',
     async start(signal) {
       running.add(merge(...informers.map(({ problems$ }) => problems$)).subscribe((problem) => logProblem(log, problem)));
       running.add(merge(...informers.map(({ changes$ }) => changes$)).subscribe());
       const synced$ = combineLatest(informers.map((informer) => informer.synced$));
       const synced = firstValueFrom(synced$.pipe(filter((each) => each.every(Boolean))));
-      const stopTelling = tellUnlisted(named, { clock, log });
+      const stopLogging = logUnsynced(named, { clock, log });
       await untilAborted(synced, signal)
         .catch((error: unknown) => {
           running.unsubscribe();
           throw error;
         })
-        .finally(stopTelling);
+        .finally(stopLogging);
       const known = { clusters: others.clusters.store.size, managedTokens: others.tokens?.store.size };
-      log.info({ hub: client.transport.server, ...known }, 'Purser knows the hub');
+      log.info({ hub: client.transport.server, ...known }, 'caches synced');
     },
     stop: async () => running.unsubscribe(),
   };
 }
 
-type Named = readonly [name: string, informer: Informer<unknown>];
+type Named = readonly [name: string, informer: Informer<ApiObject>];
 
-/** Nothing is served before everything is listed, so whoever waits must learn what is missing. Returns how to end it. */
-function tellUnlisted(named: readonly Named[], { clock, log }: Pick<Means, 'clock' | 'log'>): () => void {
-  let cancel = clock.wakeAfter(TELL_MS, tell);
-  function tell(): void {
-    const unlisted = named.filter(([, informer]) => !informer.synced).map(([name]) => name);
-    log.warn({ unlisted }, 'the hub has not listed everything yet');
-    cancel = clock.wakeAfter(TELL_MS, tell);
+/** Logs the informers that are not synced, every ten seconds. Returns a function that stops it. */
+function logUnsynced(named: readonly Named[], { clock, log }: Pick<Tools, 'clock' | 'log'>): () => void {
+  let cancel = clock.wakeAfter(LOG_INTERVAL_MS, logNow);
+  function logNow(): void {
+    const unsynced = named.filter(([, informer]) => !informer.synced).map(([name]) => name);
+    log.warn({ unsynced }, 'caches not synced yet');
+    cancel = clock.wakeAfter(LOG_INTERVAL_MS, logNow);
   }
   return () => cancel();
 }
 
-const TELL_MS = 10_000;
+const LOG_INTERVAL_MS = 10_000;
 
 function logProblem(log: Logger, { error }: Problem): void {
-  if (isExpired(error)) log.debug({ error }, 'a watch starts over');
-  // A kind that was just installed is not served in its first moments, and the hub says so.
-  else if (hasReason(error, 'TooManyRequests')) log.info({ error }, 'a watch waits, as the hub asks');
-  else log.warn({ error }, 'a watch of the hub failed and is tried again');
+  if (isExpired(error)) log.debug({ error }, 'watch expired');
+  // A server responds with 429 in the first moments of a new kind.
+  else if (hasReason(error, 'TooManyRequests')) log.info({ error }, 'watch throttled');
+  else log.warn({ error }, 'watch failed');
 }

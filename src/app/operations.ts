@@ -1,4 +1,4 @@
-// How the process is looked at from outside: its health, and its metrics.
+// Health checks and metrics of the process.
 
 import { Authenticator } from '../facade/authenticate.ts';
 import type { CertificateSource } from '../facade/certificate.ts';
@@ -9,17 +9,17 @@ import { metricsAccess } from '../facade/operations/metrics-access.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Component } from '../runtime/lifecycle.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { withoutWaiting } from './certificate.ts';
+import { withFallback } from './certificate.ts';
 import type { AppOptions } from './options.ts';
 
-/** How far the process is, as its probes tell it. The hub may be away: answers from memory are better than none. */
+/** Readiness of the process. It stays ready while the hub is unreachable, because it serves from its caches. */
 export class ProcessState {
   #isStopping = false;
   readonly #readyz: Check[] = [PING, { name: 'shutdown', holds: () => !this.#isStopping }];
   readonly health: Health = { livez: [PING], readyz: this.#readyz };
 
-  /** The component, whose check holds from when it has started. */
-  following(component: Component): Component {
+  /** Adds the component's readiness check, which passes once the component has started. */
+  track(component: Component): Component {
     const { check: name } = component;
     if (name === undefined) return component;
     let isStarted = false;
@@ -31,7 +31,7 @@ export class ProcessState {
     return { ...component, start };
   }
 
-  stopping(): void {
+  markStopping(): void {
     this.#isStopping = true;
   }
 }
@@ -43,19 +43,19 @@ export interface Observed {
   readonly metrics: Metrics;
   readonly health: Health;
   readonly certificate: CertificateSource;
-  /** Shared with the façade, which asks for tokens with other audiences. */
+  /** Shared with the façade, whose TokenReviews name other audiences. */
   readonly reviewLimit: ReviewLimit;
   readonly onListening: (url: string) => void;
 }
 
-/** Probes come first and go last. */
+/** Creates the component that serves health checks and metrics; it starts first and stops last. */
 export function operations(options: AppOptions, observed: Observed): Component {
   const { hub, metrics, health, reviewLimit, onListening } = observed;
   const { clock, log, settings } = options;
   const { bindAddress: host, metricsPort: port } = settings;
   const authenticator = new Authenticator({ hub, clock, log, audiences: [], reviewLimit });
   const admit = settings.metricsAuth === 'none' ? undefined : metricsAccess({ authenticator, hub, clock, log });
-  const certificate = settings.metricsTls ? withoutWaiting(observed.certificate, clock.now()) : undefined;
+  const certificate = settings.metricsTls ? withFallback(observed.certificate, clock.now()) : undefined;
   let listening: Operations | undefined;
   return {
     name: 'metrics and health',

@@ -1,4 +1,4 @@
-// What Purser is told when it is put together.
+// Options of the composition root.
 
 import type { Config } from '../config/config.ts';
 import type { ServingCertificate } from '../facade/certificate.ts';
@@ -7,36 +7,36 @@ import type { KubeConfigSource } from '../kube/kube-config.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Logger } from '../telemetry/logger.ts';
 
-/** What Purser is built from. */
+/** Dependencies and settings of Purser. */
 export interface AppOptions {
-  /** The hub, and who we are there. */
+  /** Address of the hub and Purser's identity there. */
   readonly hub: KubeConfigSource;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Logger;
-  /** Environment of the kubeconfig's credential plugins; without it, none is run. */
+  /** Environment of the kubeconfig's credential plugins; undefined disables plugins. */
   readonly execEnv?: Env;
   readonly settings: AppSettings;
-  /** The certificate of the façade, where it is neither in files nor in a Secret; without it, one is made. */
+  /** Façade certificate if neither files nor a Secret are configured; undefined for a self-signed certificate. */
   readonly facadeCertificate?: ServingCertificate;
-  /** Told of a defect that ended the work: only a new process can help. */
+  /** Called with an error that stopped the controllers for good; the process must restart. */
   readonly onDefect?: (error: unknown) => void;
 }
 
-/** What an operator can set, and what follows from where the process runs. */
-export interface AppSettings extends Omit<Config, OfTheProcess> {
-  /** Who may read the metrics: whoever the hub lets, or everybody. */
+/** Settings of an administrator, and settings that depend on the environment of the process. */
+export interface AppSettings extends Omit<Config, ProcessSetting> {
+  /** Authorization for /metrics. */
   readonly metricsAuth: 'token' | 'none';
-  /** The address of ours by which the hub is reached. */
+  /** Own IP address towards the hub; undefined if unknown. */
   readonly ownAddress?: string | undefined;
   /** Memory limit of the process, in bytes; undefined without one. */
   readonly memoryBytes?: number | undefined;
-  /** How long work under way may take to end. */
+  /** Maximum time for running reconciles to finish at shutdown. */
   readonly drainMs: number;
 }
 
-/** What is done with before anything is put together. */
-type OfTheProcess =
+/** Settings that only the process itself uses. */
+type ProcessSetting =
   | 'command'
   | 'help'
   | 'version'

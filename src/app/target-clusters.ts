@@ -1,4 +1,4 @@
-// The registered clusters, as everything in this process reaches them.
+// Connections to the registered clusters.
 
 import { Subscription } from 'rxjs';
 import type { Cluster } from '../api/cluster.gen.ts';
@@ -6,7 +6,7 @@ import type { Informer } from '../kube/informer.ts';
 import type { Component } from '../runtime/lifecycle.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 
-/** Ends the connections to Clusters that are deleted, whether this process leads or not, and to all of them at the end. */
+/** Creates the component that closes connections of deleted Clusters, on the leader and on followers, and all of them at shutdown. */
 export function targetClusters(clients: ClusterClients, { changes$ }: Pick<Informer<Cluster>, 'changes$'>): Component {
   const following = new Subscription();
   const start = async () => {

@@ -1,4 +1,4 @@
-// `purser print`: the manifests by which a cluster is registered, ready to be applied.
+// `purser print`: prints manifests that register a target cluster.
 
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
@@ -6,17 +6,17 @@ import { StartError } from '../config/start-error.ts';
 import { namespaces as readNamespaces, ValueError } from '../config/values.ts';
 import { repositoryPath } from '../kube/manifests.ts';
 
-/** What `purser print` prints; undefined when another command is given. Throws a StartError for what cannot be printed. */
-export async function printedText([command, ...args]: readonly string[]): Promise<string | undefined> {
+/** Returns the output of `purser print`; undefined for other commands. Throws a StartError for invalid arguments. */
+export async function printManifests([command, ...args]: readonly string[]): Promise<string | undefined> {
   if (command !== 'print') return undefined;
-  const { what, namespaces } = askedFor(args);
-  const { path, recipe } = MANIFESTS[what];
+  const { name, namespaces } = parsePrintArguments(args);
+  const { path, recipe } = MANIFESTS[name];
   const text = await readFile(repositoryPath(path), 'utf8');
-  return namespaces === undefined ? `${recipe}${text}` : `${narrowRecipe(recipe, namespaces)}${narrowed(text, namespaces)}`;
+  return namespaces === undefined ? `${recipe}${text}` : `${limitRecipe(recipe, namespaces)}${limitToNamespaces(text, namespaces)}`;
 }
 
-interface Printed {
-  /** How it is used, as comments of YAML. */
+interface Manifest {
+  /** Instructions, as YAML comments. */
   readonly recipe: string;
   readonly path: string;
 }
@@ -24,43 +24,47 @@ interface Printed {
 const MANIFESTS = {
   'target-rbac': {
     path: 'deploy/target/access.yaml',
-    recipe: `# For the cluster that tokens are wanted for:
+    recipe: `# Apply to the target cluster:
 #   purser print target-rbac | kubectl --context TARGET apply -f -
-# The token of the account goes into a Secret on the hub, with the Cluster, addresses and CA that it may be used with:
+# On the hub, create a Secret with a token of the service account, and the Cluster, addresses and CA that the token is for:
 #   kubectl --context HUB -n purser-system create secret generic target-1-credential \\
 #     --from-literal=token="$(kubectl --context TARGET -n purser-system create token purser --duration 8760h)" \\
 #     --from-literal=cluster=target-1 --from-literal=server=https://target-1.example.com:6443 --from-file=ca.crt=ca.crt
-# (--from-literal=ca.crt=system for a cluster whose certificate a public authority signed)
-# and the Cluster that refers to it is in the output of: purser print registration
+# If a public CA signed the certificate of the target cluster, use --from-literal=ca.crt=system.
+# For the Cluster that refers to this Secret, run: purser print registration
 `,
   },
   registration: {
     path: 'deploy/samples/cluster.yaml',
-    recipe: `# For the hub, with your name, addresses and caBundle, all of which the Secret of purser print target-rbac has to name:
-#   purser print registration > target-1.yaml; edit it; kubectl --context HUB apply -f target-1.yaml
+    recipe: `# Set name, addresses and caBundle to the values in the Secret of purser print target-rbac, then apply to the hub:
+#   purser print registration > target-1.yaml
+#   kubectl --context HUB apply -f target-1.yaml
 `,
   },
-} as const satisfies Readonly<Record<string, Printed>>;
+} as const satisfies Readonly<Record<string, Manifest>>;
 
-const USAGE = `print takes one of: ${Object.keys(MANIFESTS).join(', ')}; the first with --namespaces NS,NS for those of the cluster alone`;
+const USAGE = 'usage: purser print target-rbac [--namespaces NS,NS], or purser print registration';
 
-/** The account, its role in the namespaces of its tokens, and the binding of the two. */
+/** Name of Purser's service account on a target, of its role and of the binding. */
 const ACCOUNT = 'purser';
 
-function askedFor(args: readonly string[]): { readonly what: keyof typeof MANIFESTS; readonly namespaces: readonly string[] | undefined } {
-  const { values, positionals } = parsed(args);
-  const [what = ''] = positionals;
-  if (!isPrinted(what) || positionals.length > 1 || (values.namespaces !== undefined && what !== 'target-rbac'))
+function parsePrintArguments(args: readonly string[]): {
+  readonly name: keyof typeof MANIFESTS;
+  readonly namespaces: readonly string[] | undefined;
+} {
+  const { values, positionals } = parse(args);
+  const [name = ''] = positionals;
+  if (!isManifest(name) || positionals.length > 1 || (values.namespaces !== undefined && name !== 'target-rbac'))
     throw new StartError(USAGE);
   try {
-    return { what, namespaces: values.namespaces === undefined ? undefined : readNamespaces(values.namespaces) };
+    return { name, namespaces: values.namespaces === undefined ? undefined : readNamespaces(values.namespaces) };
   } catch (error) {
     if (!(error instanceof ValueError)) throw error;
     throw new StartError(`--namespaces must be ${error.message}, not ${JSON.stringify(values.namespaces)}`, { cause: error });
   }
 }
 
-function parsed(args: readonly string[]) {
+function parse(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options: { namespaces: { type: 'string' } }, allowPositionals: true });
   } catch (cause) {
@@ -68,17 +72,17 @@ function parsed(args: readonly string[]) {
   }
 }
 
-function isPrinted(what: string): what is keyof typeof MANIFESTS {
-  return Object.hasOwn(MANIFESTS, what);
+function isManifest(name: string): name is keyof typeof MANIFESTS {
+  return Object.hasOwn(MANIFESTS, name);
 }
 
-function narrowRecipe(recipe: string, namespaces: readonly string[]): string {
+function limitRecipe(recipe: string, namespaces: readonly string[]): string {
   const own = recipe.replace(' | ', ` --namespaces ${namespaces.join(',')} | `);
-  return `${own}# Where Purser had these rights everywhere until now: kubectl --context TARGET delete clusterrolebinding ${ACCOUNT}\n`;
+  return `${own}# If Purser had these permissions in all namespaces before, run: kubectl --context TARGET delete clusterrolebinding ${ACCOUNT}\n`;
 }
 
-/** The same rights in these namespaces instead of everywhere; what no namespace can have stays as it is. */
-function narrowed(text: string, namespaces: readonly string[]): string {
+/** Replaces the ClusterRoleBinding by a RoleBinding in each namespace; cluster-wide permissions stay. */
+function limitToNamespaces(text: string, namespaces: readonly string[]): string {
   const wide = `kind: ClusterRoleBinding\nmetadata:\n  name: ${ACCOUNT}\n`;
   const narrow = (namespace: string) => `kind: RoleBinding\nmetadata:\n  name: ${ACCOUNT}\n  namespace: ${namespace}\n`;
   const documents = text.split(SEPARATOR);

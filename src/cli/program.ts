@@ -1,16 +1,16 @@
-// One run of a program: starts it, stops it when it is told to, and ends with an exit code.
+// Runs a program: start, signals, shutdown and exit code.
 
 import { StartError } from '../config/start-error.ts';
 import type { Clock } from '../std/clock.ts';
 import { withoutTokens } from '../std/sensitive.ts';
 import { createLogger } from '../telemetry/logger.ts';
 
-/** What is running, and how it ends. */
+/** A started program. */
 export interface Running {
   stop(): Promise<void>;
 }
 
-/** The part of `process` that a program needs. */
+/** The part of `process` that `runProgram` uses. */
 export interface Host {
   readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean };
   on(event: 'SIGINT' | 'SIGTERM' | 'uncaughtException', listener: (error: unknown) => void): unknown;
@@ -20,19 +20,19 @@ export interface Host {
 export interface ProgramOptions {
   readonly host: Host;
   readonly clock: Clock;
-  /** How long stopping may take. */
-  readonly patienceMs: number;
+  /** Maximum duration of `stop`, in milliseconds. */
+  readonly stopMs: number;
 }
 
 /**
- * Runs what `start` returns until SIGINT or SIGTERM, then stops it and exits with 0; a second signal exits at once.
- * `start` is told by its signal to give up. A StartError is told in one line, with exit code 2. What nobody catches ends the
- * process with 1: Kubernetes starts another in its place.
+ * Runs the program that `start` returns until SIGINT or SIGTERM, then stops it and exits with 0; a second signal exits immediately.
+ * The signal of `start` aborts the startup. Prints a StartError in one line and exits with 2. An uncaught error exits with 1, and
+ * Kubernetes restarts the process.
  */
 export async function runProgram(options: ProgramOptions, start: (stopped: AbortSignal) => Promise<Running | undefined>): Promise<void> {
   const { host } = options;
   const stopped = stopSignal(options);
-  host.on('uncaughtException', uncaught(host));
+  host.on('uncaughtException', handleUncaught(host));
   try {
     const running = await start(stopped);
     if (running === undefined) return;
@@ -47,20 +47,20 @@ export async function runProgram(options: ProgramOptions, start: (stopped: Abort
   }
 }
 
-/** Node brings promises that are rejected without anybody listening here as well. */
-function uncaught(host: Host): (error: unknown) => void {
+/** Handles uncaught exceptions and unhandled rejections. */
+function handleUncaught(host: Host): (error: unknown) => void {
   const log = createLogger({ level: 'fatal', readable: host.stderr.isTTY === true, write: (line) => host.stderr.write(line) });
   return (error) => {
-    log.fatal({ error }, 'a defect of Purser ended the process');
+    log.fatal({ error }, 'uncaught error');
     host.exit(1);
   };
 }
 
-/** npm passes on the Ctrl-C that the terminal has sent already: signals this close together are one. */
+/** Interval in which signals count as one: npm forwards the Ctrl-C that the terminal has already sent. */
 const SAME_SIGNAL_MS = 300;
 const KILLED_BY_SIGINT = 130;
 
-function stopSignal({ host, clock, patienceMs }: ProgramOptions): AbortSignal {
+function stopSignal({ host, clock, stopMs }: ProgramOptions): AbortSignal {
   const stopping = new AbortController();
   let stoppedAt = 0;
   const onSignal = (): void => {
@@ -69,8 +69,8 @@ function stopSignal({ host, clock, patienceMs }: ProgramOptions): AbortSignal {
       return;
     }
     stoppedAt = clock.now();
-    // Whatever was acknowledged is on disk by then.
-    clock.wakeAt(stoppedAt + patienceMs, () => host.exit(0));
+    // Acknowledged writes are on disk by then.
+    clock.wakeAt(stoppedAt + stopMs, () => host.exit(0));
     stopping.abort();
   };
   host.on('SIGINT', onSignal);

@@ -1,4 +1,4 @@
-// The file that tells programs that everything serves, and where. It is there only while that is true.
+// The ready file: exists only while Purser is ready, and contains its addresses.
 
 import { constants } from 'node:fs';
 import { access, rm } from 'node:fs/promises';
@@ -11,7 +11,7 @@ export interface ReadyFile {
   remove(): Promise<void>;
 }
 
-/** Removes what an earlier run may have left. Throws a StartError where the file could not be written later. */
+/** Removes the file of an earlier run. Throws a StartError if the folder is not writable. */
 export async function prepareReadyFile(path: string | undefined): Promise<ReadyFile> {
   if (path === undefined) return { write: async () => {}, remove: async () => {} };
   try {

@@ -1,4 +1,4 @@
-// The controller of Clusters: probes each of them in its turn and keeps their status true.
+// The Cluster controller: probes clusters in turn and keeps their status up to date.
 
 import { defer, filter, merge, mergeMap, type Observable, takeUntil } from 'rxjs';
 import { Clusters } from '../api/resources.ts';
@@ -8,24 +8,24 @@ import { generationChanged } from '../runtime/predicates.ts';
 import { planRetry } from '../runtime/retry-policy.ts';
 import { dueNow, self, whenSynced } from '../runtime/trigger.ts';
 import type { ClusterDeps } from './deps.ts';
-import { ClusterMemory } from './memory.ts';
-import { type ClusterInformers, RegistryView } from './observe.ts';
 import { createReconcile } from './reconcile.ts';
+import { type ClusterInformers, RegistryView } from './registry-view.ts';
+import { TrackedClusters } from './tracked-cluster.ts';
 
-export interface ClusterControllerOptions extends Omit<ClusterDeps, 'view' | 'memory'> {
+export interface ClusterControllerOptions extends Omit<ClusterDeps, 'view' | 'tracked'> {
   readonly informers: ClusterInformers;
   readonly random: () => number;
 }
 
-/** Runs one term for each subscription: nothing is remembered from one to the next. Ends in good order after `stopping` aborts. */
+/** Runs one term for each subscription; terms share no state. Stops cleanly after `stopping` aborts. */
 export function createClusterController(options: ClusterControllerOptions): (stopping: AbortSignal) => Observable<Outcome<string>> {
   const view = new RegistryView(options.informers);
   return (stopping) => defer(() => term(options, view, stopping));
 }
 
-/** How many probes of one lane are under way at once; most of those that hang do nothing but wait. */
+/** Maximum number of concurrent probes per lane; most probes in the lane `hanging` only wait. */
 const PROBES_PER_LANE = 512;
-const LANES = ['new', 'answering', 'hanging'] as const;
+const LANES = ['new', 'responding', 'hanging'] as const;
 
 function term(
   { informers, random, ...options }: ClusterControllerOptions,
@@ -33,8 +33,8 @@ function term(
   stopping: AbortSignal,
 ): Observable<Outcome<string>> {
   const { clock, settings } = options;
-  const memory = new ClusterMemory();
-  const deps: ClusterDeps = { ...options, view, memory };
+  const tracked = new TrackedClusters();
+  const deps: ClusterDeps = { ...options, view, tracked };
   const all = [informers.clusters, informers.tokens, ...informers.credentials];
   const requests$ = whenSynced(all, () => view.clusters.keys(), wakes(informers, deps)).pipe(
     dueNow(clock),
@@ -49,19 +49,19 @@ function term(
     clock,
     concurrency: PROBES_PER_LANE * LANES.length,
     concurrencyPerLane: PROBES_PER_LANE,
-    placeOf: (key) => ({ lane: laneOf(memory, key), deadlineAt: Infinity }),
-    onQueue: ({ depth }) => options.metrics?.queue('cluster-status', depth),
+    placeOf: (key) => ({ lane: laneOf(tracked, key), deadlineAt: Infinity }),
+    onQueue: ({ depth }) => options.metrics?.observeQueue('cluster-status', depth),
   });
 }
 
-/** Clusters that do not answer wait for each other, never one that does for them. */
-function laneOf(memory: ClusterMemory, key: string): (typeof LANES)[number] {
-  const known = memory.peek(key);
-  if (known === undefined || !known.isProbed) return 'new';
-  return known.isHanging ? 'hanging' : 'answering';
+/** Hanging clusters have their own lane, so that responding clusters never wait for them. */
+function laneOf(tracked: TrackedClusters, key: string): (typeof LANES)[number] {
+  const cluster = tracked.get(key);
+  if (cluster === undefined || !cluster.isProbed) return 'new';
+  return cluster.isHanging ? 'hanging' : 'responding';
 }
 
-/** The Clusters whose registration changes. */
+/** Emits the keys of Clusters whose registration changes. */
 function wakes({ clusters, credentials }: ClusterInformers, { view }: ClusterDeps): Observable<string> {
   return merge(
     clusters.changes$.pipe(filter(generationChanged), mergeMap(self)),

@@ -1,18 +1,18 @@
-// What the controller of Clusters works with.
+// Dependencies of the Cluster controller.
 
 import type { KubeClient } from '../kube/client.ts';
 import type { Recorder } from '../kube/recorder.ts';
 import type { Clock } from '../std/clock.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { ClusterMemory } from './memory.ts';
-import type { RegistryView } from './observe.ts';
+import type { RegistryView } from './registry-view.ts';
+import type { TrackedClusters } from './tracked-cluster.ts';
 
-/** What an operator can set. */
+/** Settings of the operator. */
 export interface ProbeSettings {
-  /** How often each cluster is asked whether it is ready. */
+  /** Interval of /readyz probes of each cluster, in milliseconds. */
   readonly probeIntervalMs: number;
-  /** How often version, identity and rights are looked at. */
+  /** Interval of checks of version, identity and permissions, in milliseconds. */
   readonly accessIntervalMs: number;
 }
 
@@ -21,8 +21,8 @@ export interface ClusterDeps {
   readonly clients: ClusterClients;
   readonly recorder: Pick<Recorder, 'record'>;
   readonly clock: Clock;
-  readonly metrics?: Pick<Metrics, 'queue' | 'probed'>;
+  readonly metrics?: Pick<Metrics, 'observeQueue' | 'recordProbe'>;
   readonly settings: ProbeSettings;
   readonly view: RegistryView;
-  readonly memory: ClusterMemory;
+  readonly tracked: TrackedClusters;
 }

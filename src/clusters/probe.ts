@@ -1,83 +1,135 @@
-// One look at a cluster over the wire: whether it answers as ready, and now and then its version and what we may do there.
+// A probe of a cluster: /readyz each time, and at longer intervals its version, Purser's identity and permissions there.
 
-import { accessDecision } from '../access/access-decision.ts';
-import type { CallOptions } from '../kube/calls.ts';
-import type { KubeClient } from '../kube/client.ts';
-import { replyError } from '../kube/reply-error.ts';
+import { parseAccessDecision } from '../access/hub-review.ts';
+import type { CallOptions, KubeClient } from '../kube/client.ts';
+import { toStatusError } from '../kube/response.ts';
 import { SelfSubjectAccessReviews } from '../kube/reviews.ts';
 import { StatusError } from '../kubernetes/status.ts';
-import { findUsername } from '../targets/identity.ts';
-import { IssueError } from '../targets/issue-error.ts';
-import type { Asker, Target } from '../targets/target.ts';
-import { faultOf, rightsFault } from './faults.ts';
-import { type IssuingRights, narrowRights } from './policy/issuing-rights.ts';
-import type { Fault } from './policy/reading.ts';
-import { versionText } from './policy/version.ts';
+import { isOutage, statusFailure } from '../targets/errors.ts';
+import { IssueError, type IssueFailure } from '../targets/issue-error.ts';
+import { findUsername } from '../targets/reviews.ts';
+import type { Target, TargetCaller } from '../targets/target.ts';
+import type { Fault, FaultReason } from './policy/conditions.ts';
+import { type IssueScope, toIssueScope } from './policy/issue-scope.ts';
+import { parseVersion } from './policy/version.ts';
 
-/** What a probe looks at. */
 export interface ProbeScope {
-  /** Whether a failure is made sure of by asking once more. */
-  readonly isTriedTwice: boolean;
-  /** Whether version, identity and rights are asked for, too. */
-  readonly isDeep: boolean;
-  /** Where tokens are wanted: asked about only without the right to issue them everywhere. */
+  /** True if a failure of /readyz is retried at once. */
+  readonly isRetried: boolean;
+  /** True if version, identity and permissions are checked. */
+  readonly includesAccess: boolean;
+  /** Namespaces to review if the credential may not issue tokens in all of them. */
   readonly namespaces: () => readonly string[];
 }
 
-/** What a probe found out. */
 export interface ProbeResult {
-  /** Of `/readyz`; undefined when the cluster is ready. */
+  /** Failure of /readyz; undefined if the cluster is ready. */
   readonly fault?: Fault | undefined;
-  /** Of identity and rights, where they were looked at. */
-  readonly access?: IssuingRights | undefined;
-  /** The version, where it was told. */
+  /** Identity and permissions; undefined if they were not checked. */
+  readonly access?: IssueScope | undefined;
+  /** Version of the cluster; undefined if unknown. */
   readonly version?: string | undefined;
 }
 
-/** Asks the target. Throws only when `signal` aborts, or for a defect. */
-export async function probe(target: Target, { isTriedTwice, isDeep, namespaces }: ProbeScope, signal: AbortSignal): Promise<ProbeResult> {
-  const asker = target.prober(DEADLINE_MS);
-  const first = await readiness(asker, signal);
-  const fault = first !== undefined && isTriedTwice ? await readiness(asker, signal) : first;
-  const isAnswered = fault === undefined || fault.reason === 'NotReady';
-  if (!isDeep || !isAnswered) return { fault };
-  // One after the other: in a fleet, a second connection to every cluster would cost more than all the rest.
-  const access = await accessOf(asker, namespaces, signal);
-  return { fault, access, version: await versionOf(asker, signal) };
+/** Probes the target. Throws only when `signal` aborts, or for a defect. */
+export async function probe(
+  target: Target,
+  { isRetried, includesAccess, namespaces }: ProbeScope,
+  signal: AbortSignal,
+): Promise<ProbeResult> {
+  const prober = target.prober(DEADLINE_MS);
+  const first = await checkReadiness(prober, signal);
+  const fault = first !== undefined && isRetried ? await checkReadiness(prober, signal) : first;
+  const isResponding = fault === undefined || fault.reason === 'NotReady';
+  if (!includesAccess || !isResponding) return { fault };
+  // Sequential, because a second connection to every cluster of a fleet would cost more than the requests.
+  const access = await checkAccess(prober, namespaces, signal);
+  return { fault, access, version: await fetchVersion(prober, signal) };
+}
+
+/** Converts an error of a request to the target. Throws errors that do not come from a target. */
+export function toFault(error: unknown): Fault {
+  if (error instanceof StatusError) return toStatusFault(error);
+  if (!(error instanceof IssueError)) throw error;
+  const { code = '', reason } = error;
+  return { reason: CODES[code] ?? REASONS[reason] ?? 'Unreachable', detail: error.detail };
 }
 
 const DEADLINE_MS = 5_000;
 
-async function readiness(asker: Asker, signal: AbortSignal): Promise<Fault | undefined> {
+/** Faults by the code of a network error. */
+const CODES: Readonly<Record<string, FaultReason>> = {
+  ENOTFOUND: 'DNSFailed',
+  EAI_AGAIN: 'DNSFailed',
+  EAI_FAIL: 'DNSFailed',
+  ECONNREFUSED: 'ConnectionRefused',
+  // Purser's own machine lacks resources.
+  EMFILE: 'ProbeFailed',
+  ENFILE: 'ProbeFailed',
+  ENOBUFS: 'ProbeFailed',
+  ENOMEM: 'ProbeFailed',
+  EADDRNOTAVAIL: 'ProbeFailed',
+};
+
+const REASONS: Readonly<Partial<Record<IssueFailure, FaultReason>>> = {
+  ClusterTimeout: 'Timeout',
+  TLSVerifyFailed: 'TLSVerifyFailed',
+  AddressRefused: 'AddressRefused',
+  AnswerUntrusted: 'AnswerUntrusted',
+  CredentialMissing: 'CredentialMissing',
+  CredentialRejected: 'CredentialRejected',
+  CredentialNotForCluster: 'CredentialNotForCluster',
+  EndpointNotPinned: 'EndpointNotPinned',
+  CANotPinned: 'CANotPinned',
+  TargetThrottled: 'Throttled',
+  IdentityUnknown: 'RightsUnknown',
+};
+
+function toStatusFault(error: StatusError): Fault {
+  const detail = error.message;
+  const { reason } = statusFailure(error);
+  if (reason === 'CredentialRejected') return { reason, detail };
+  if (reason === 'TargetThrottled') return { reason: 'Throttled', detail };
+  if (error.code < 400 || error.code === 404) return { reason: 'AnswerUntrusted', detail };
+  return { reason: isOutage(error) ? 'Unreachable' : 'NotReady', detail };
+}
+
+/** Converts an error of a review: permissions are unknown, unless the credential is rejected. */
+function toAccessFault(error: unknown): Fault {
+  const { reason, detail } = toFault(error);
+  return { reason: reason === 'CredentialRejected' ? reason : 'RightsUnknown', detail };
+}
+
+async function checkReadiness(prober: TargetCaller, signal: AbortSignal): Promise<Fault | undefined> {
   try {
-    return await asker.call(askReadiness, signal);
+    return await prober.call(requestReadiness, signal);
   } catch (error) {
     signal.throwIfAborted();
-    return faultOf(error);
+    return toFault(error);
   }
 }
 
-async function askReadiness({ transport }: KubeClient, options: CallOptions): Promise<Fault | undefined> {
+async function requestReadiness({ transport }: KubeClient, options: CallOptions): Promise<Fault | undefined> {
   const reply = await transport.request({ method: 'GET', path: '/readyz', headers: { accept: '*/*' }, ...options });
   if (reply.status >= 200 && reply.status < 300) return undefined;
   if (reply.status === 500) return { reason: 'NotReady', detail: failedChecks(reply.body) };
-  const refusal = replyError(reply);
-  // Who may not look at it is known to the cluster nevertheless.
+  const refusal = toStatusError(reply);
+  // A user without permission for /readyz is authenticated nevertheless.
   if (refusal.code === 403 && !refusal.message.includes('system:anonymous')) return undefined;
   throw refusal;
 }
 
-/** The names of the checks that failed, from the list that the API server answers with. */
+/** Returns the names of the failed checks in the body of a /readyz response. */
 function failedChecks(body: string): string {
   const names = [...body.slice(0, 8_192).matchAll(/^\[-\]([\w./-]{1,63}) /gm)].map(([, name]) => name);
-  return names.length === 0 ? '' : `failing are ${names.slice(0, 5).join(', ')}`;
+  return names.length === 0 ? '' : `failed checks: ${names.slice(0, 5).join(', ')}`;
 }
 
-/** Not knowing the version is no fault. */
-async function versionOf(asker: Asker, signal: AbortSignal): Promise<string | undefined> {
+/** An unknown version is no fault. */
+async function fetchVersion(prober: TargetCaller, signal: AbortSignal): Promise<string | undefined> {
   try {
-    const text = await asker.call((client, options) => client.getText('/version', options), signal);
-    return versionText((JSON.parse(text) as { readonly gitVersion?: unknown } | null)?.gitVersion);
+    const text = await prober.call((client, options) => client.getText('/version', options), signal);
+    return parseVersion((JSON.parse(text) as { readonly gitVersion?: unknown } | null)?.gitVersion);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof SyntaxError || error instanceof IssueError || error instanceof StatusError) return undefined;
@@ -85,22 +137,22 @@ async function versionOf(asker: Asker, signal: AbortSignal): Promise<string | un
   }
 }
 
-async function accessOf(asker: Asker, namespaces: () => readonly string[], signal: AbortSignal): Promise<IssuingRights> {
+async function checkAccess(prober: TargetCaller, namespaces: () => readonly string[], signal: AbortSignal): Promise<IssueScope> {
   try {
-    const username = await findUsername(asker, signal);
-    if (await mayIssue(asker, {}, signal)) return {};
-    const answers: boolean[] = [];
-    for (const namespace of namespaces()) answers.push(await mayIssue(asker, { namespace }, signal));
-    return narrowRights(username, answers);
+    const username = await findUsername(prober, signal);
+    if (await mayIssue(prober, {}, signal)) return {};
+    const reviews: boolean[] = [];
+    for (const namespace of namespaces()) reviews.push(await mayIssue(prober, { namespace }, signal));
+    return toIssueScope(username, reviews);
   } catch (error) {
     signal.throwIfAborted();
-    return { fault: rightsFault(error) };
+    return { fault: toAccessFault(error) };
   }
 }
 
-/** Without a namespace: in all of them. */
-async function mayIssue(asker: Asker, where: { readonly namespace?: string }, signal: AbortSignal): Promise<boolean> {
+/** Reviews the permission to issue tokens in a namespace, or in all namespaces without one. */
+async function mayIssue(prober: TargetCaller, where: { readonly namespace?: string }, signal: AbortSignal): Promise<boolean> {
   const spec = { resourceAttributes: { verb: 'create', resource: 'serviceaccounts', subresource: 'token', ...where } };
-  const review: unknown = await asker.call((client, options) => client.createReview(SelfSubjectAccessReviews, { spec }, options), signal);
-  return accessDecision(review)?.allowed === true;
+  const review: unknown = await prober.call((client, options) => client.createReview(SelfSubjectAccessReviews, { spec }, options), signal);
+  return parseAccessDecision(review)?.allowed === true;
 }

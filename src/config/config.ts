@@ -1,87 +1,86 @@
-// What a person can set, checked once. The options themselves are in options.ts.
+// Settings of a run, parsed and validated once. options.ts declares the options.
 
-import { type Command, type Env, type GivenOption, readGiven } from './given.ts';
+import { type Command, type Env, type OptionText, readArguments, unknownVariables } from './arguments.ts';
 import { type OPTIONS, type OptionName, optionOf } from './options.ts';
 import { StartError } from './start-error.ts';
-import { unknownVariables } from './unknown-variables.ts';
 import { ValueError } from './values.ts';
 
-/** Settings of one run, checked and complete. */
+/** Validated, complete settings of one run. */
 export interface Config {
-  /** The command that was given; undefined leaves it to KUBECONFIG. */
+  /** Command on the command line; undefined selects the command by KUBECONFIG. */
   readonly command: Command | undefined;
-  /** Whether to tell how Purser is used, or which version it is, and nothing else. */
   readonly help: boolean;
   readonly version: boolean;
-  /** The value of KUBECONFIG; undefined where there is none. */
+  /** Value of KUBECONFIG; undefined if it is unset or empty. */
   readonly kubeConfig: string | undefined;
   readonly dataDir: string;
   readonly apiPort: number;
   readonly facadePort: number;
-  /** The first part of the paths of token requests. */
+  /** First path segment of token requests. */
   readonly facadePath: string;
-  /** One of them must be among those that a caller's token is for; none for those of the hub. */
+  /** Audiences accepted in callers' tokens; empty for the hub's own audiences. */
   readonly facadeAudiences: readonly string[];
-  /** Those of token requests that name none; without any, such requests are refused. */
+  /** Audiences for token requests that name none; if empty, the façade rejects such requests. */
   readonly facadeDefaultAudiences: readonly string[];
-  /** Annotations of Clusters that begin so are public. */
+  /** Prefixes of Cluster annotations that callers can read. */
   readonly facadeAnnotations: readonly string[];
-  /** How many requests a second one caller may make; 0 for any number. */
+  /** Requests per second and caller; 0 for no limit. */
   readonly facadeRate: number;
   readonly facadeTlsCert: string | undefined;
   readonly facadeTlsKey: string | undefined;
-  /** The Secret that has them instead. */
+  /** Secret with certificate and key, instead of files. */
   readonly facadeTlsSecret: string | undefined;
   readonly metricsPort: number;
-  /** Who may read the metrics; undefined for what suits the command. */
+  /** Authorization for /metrics; undefined for the default of the command. */
   readonly metricsAuth: Value<'metrics-auth'>;
-  /** Whether the metrics are served with the certificate of the façade. */
+  /** True to serve metrics with the façade's certificate. */
   readonly metricsTls: boolean;
-  /** Where to listen; undefined for what suits the command. */
+  /** Address to listen on; undefined for the default of the command. */
   readonly bindAddress: string | undefined;
-  /** How many target clusters the local run plays. */
+  /** Number of target clusters of the local run. */
   readonly clusters: number;
   readonly samples: boolean;
   readonly readyFile: string | undefined;
   readonly logLevel: Value<'log-level'>;
-  /** Where Purser is installed. */
+  /** Namespace that Purser runs in. */
   readonly namespace: string;
-  /** Where ManagedTokens count; undefined for everywhere. */
+  /** Namespaces to watch for ManagedTokens; undefined for all. */
   readonly namespaces: readonly string[] | undefined;
   readonly installCrds: boolean;
-  /** What this process does. */
+  /** Components to run in this process. */
   readonly components: Value<'components'>;
-  /** Where credentials for clusters are read from. */
+  /** Namespaces to read cluster credentials from. */
   readonly credentialNamespaces: readonly string[];
-  /** Namespaces whose accounts must be named in a rule. */
+  /** Namespaces whose service accounts require an RBAC rule that names the namespace. */
   readonly protectedNamespaces: readonly string[];
-  /** Longest lifetime of a token; longer requests are shortened. */
+  /** Maximum lifetime of a token; longer requests are shortened. */
   readonly maxExpirationSeconds: number;
-  /** The audiences that a ManagedToken may name; undefined for all. */
+  /** Audiences that a ManagedToken can request; undefined for all. */
   readonly allowedAudiences: readonly string[] | undefined;
-  /** The proxy by which clusters are reached, and those that are reached without. */
+  /** URL of the proxy to target clusters; undefined without a proxy. */
   readonly httpsProxy: string | undefined;
+  /** Hosts to reach without the proxy, as in NO_PROXY. */
   readonly noProxy: string | undefined;
-  /** How often every token is put to TokenReview; 0 for never. */
+  /** Interval of TokenReviews of each issued token; 0 for never. */
   readonly verifyIntervalMs: number;
-  /** How often clusters are asked whether they are ready. */
+  /** Interval of probes of each cluster's /readyz. */
   readonly probeIntervalMs: number;
-  /** How often their version, and our identity and rights there, are looked at. */
+  /** Interval of checks of each cluster's version and of Purser's permissions on it. */
   readonly accessIntervalMs: number;
-  /** The Cluster that is the hub itself. */
+  /** Name of the Cluster that represents the hub; undefined without one. */
   readonly hubCluster: string | undefined;
-  /** Whether clusters may be on the machine that Purser runs on. */
+  /** True to allow Clusters with loopback addresses. */
   readonly allowLoopback: boolean;
-  /** Options that were given and mean something in the local run alone. */
+  /** Sources of options that are set and apply to the local run only. */
   readonly localOnly: readonly string[];
-  /** Variables that are called like those of options, and are none. */
+  /** Environment variables with Purser's prefix that belong to no option. */
   readonly unknownVariables: readonly string[];
 }
 
-/** Reads options and environment. Throws one StartError that names everything that is wrong with them. */
+/** Parses command line and environment. Throws one StartError that lists all problems. */
 export function parseConfig(args: readonly string[], env: Env): Config {
-  const { command, options, problems: misread } = readGiven(args, env);
-  const { read, problems } = reader(options);
+  const { command, options, problems: argumentProblems } = readArguments(args, env);
+  const { read, problems } = createReader(options);
   const namespace = read('namespace');
   const config: Config = {
     command,
@@ -115,66 +114,67 @@ export function parseConfig(args: readonly string[], env: Env): Config {
     protectedNamespaces: read('protected-namespaces'),
     maxExpirationSeconds: read('max-token-lifetime'),
     allowedAudiences: read('allowed-audiences'),
-    ...proxyOf(env),
+    ...readProxy(env),
     verifyIntervalMs: read('verify-interval'),
     probeIntervalMs: read('probe-interval'),
     accessIntervalMs: read('access-interval'),
     hubCluster: read('hub-cluster'),
     allowLoopback: read('allow-loopback'),
-    localOnly: [...options].filter(([name]) => optionOf(name)?.local).map(([, { from }]) => from),
+    localOnly: [...options].filter(([name]) => optionOf(name)?.localOnly).map(([, { source }]) => source),
     unknownVariables: unknownVariables(env),
   };
-  const all = [...misread, ...problems, ...sharedPorts(config), ...halfCertificate(config), ...proxyProblems(config)];
-  if (all.length > 0) throw new StartError(`${all.join('; ')} (purser --help lists the options)`);
+  const all = [...argumentProblems, ...problems, ...portProblems(config), ...certificateProblems(config), ...proxyProblems(config)];
+  if (all.length > 0) throw new StartError(`${all.join('; ')} (for all options, run purser --help)`);
   return Object.freeze(config);
 }
 
-/** A proxy without a scheme is spoken to in plain http, as everywhere. */
-function proxyOf(env: Env): Pick<Config, 'httpsProxy' | 'noProxy'> {
-  const given = env['HTTPS_PROXY'] || env['https_proxy'] || undefined;
-  const httpsProxy = given === undefined || given.includes('://') ? given : `http://${given}`;
+/** Reads the proxy variables; like curl, assumes http:// for a proxy without a scheme. */
+function readProxy(env: Env): Pick<Config, 'httpsProxy' | 'noProxy'> {
+  const proxy = env['HTTPS_PROXY'] || env['https_proxy'] || undefined;
+  const httpsProxy = proxy === undefined || proxy.includes('://') ? proxy : `http://${proxy}`;
   return { httpsProxy, noProxy: env['NO_PROXY'] || env['no_proxy'] || undefined };
 }
 
-/** The URL of a proxy may hold a password, so it is not shown. */
+/** Omits the URL from the message: it may contain a password. */
 function proxyProblems({ httpsProxy }: Config): readonly string[] {
-  const isUsable = httpsProxy === undefined || (/^https?:/i.test(httpsProxy) && URL.canParse(httpsProxy));
-  return isUsable ? [] : ['HTTPS_PROXY must be an http or https URL'];
+  const isValid = httpsProxy === undefined || (/^https?:/i.test(httpsProxy) && URL.canParse(httpsProxy));
+  return isValid ? [] : ['HTTPS_PROXY must be an http or https URL'];
 }
 
 type Table = typeof OPTIONS;
 
-/** What an option gives: there is a value where one is given, where there is a default, and for a flag. */
+/** Parsed value of an option; undefined only for an option that takes a value and has no default. */
 type Value<N extends OptionName> =
-  | ReturnType<Table[N]['read']>
-  | (Table[N] extends { readonly initial: string } ? never : Table[N] extends { readonly value: string } ? undefined : never);
+  | ReturnType<Table[N]['parse']>
+  | (Table[N] extends { readonly default: string } ? never : Table[N] extends { readonly value: string } ? undefined : never);
 
-/** Reads values one by one. What is wrong is kept for the end: a configuration with problems is never used. */
-function reader(options: ReadonlyMap<OptionName, GivenOption>): {
+/** Returns a function that parses one option; it collects problems for a single error at the end. */
+function createReader(options: ReadonlyMap<OptionName, OptionText>): {
   readonly read: <N extends OptionName>(name: N) => Value<N>;
   readonly problems: readonly string[];
 } {
   const problems: string[] = [];
-  const valueOf = (name: OptionName): unknown => {
+  const parse = (name: OptionName): unknown => {
     const option = optionOf(name);
-    const { text, from } = options.get(name) ?? { text: option?.value === undefined ? 'false' : option.initial, from: `--${name}` };
+    const { text, source } = options.get(name) ?? { text: option?.value === undefined ? 'false' : option.default, source: `--${name}` };
     try {
-      return text === undefined ? undefined : option?.read(text);
+      return text === undefined ? undefined : option?.parse(text);
     } catch (error) {
       if (!(error instanceof ValueError)) throw error;
-      problems.push(`${from} must be ${error.message}, not ${JSON.stringify(text)}`);
+      problems.push(`${source} must be ${error.message}, not ${JSON.stringify(text)}`);
     }
   };
-  return { read: <N extends OptionName>(name: N) => valueOf(name) as Value<N>, problems };
+  return { read: <N extends OptionName>(name: N) => parse(name) as Value<N>, problems };
 }
 
-function halfCertificate({ facadeTlsCert, facadeTlsKey, facadeTlsSecret }: Config): readonly string[] {
-  if ((facadeTlsCert === undefined) !== (facadeTlsKey === undefined)) return ['--facade-tls-cert and --facade-tls-key belong together'];
-  const isTwice = facadeTlsCert !== undefined && facadeTlsSecret !== undefined;
-  return isTwice ? ['--facade-tls-secret takes the place of --facade-tls-cert and --facade-tls-key'] : [];
+function certificateProblems({ facadeTlsCert, facadeTlsKey, facadeTlsSecret }: Config): readonly string[] {
+  if ((facadeTlsCert === undefined) !== (facadeTlsKey === undefined))
+    return ['only one of --facade-tls-cert and --facade-tls-key is set; set both'];
+  const hasFilesAndSecret = facadeTlsCert !== undefined && facadeTlsSecret !== undefined;
+  return hasFilesAndSecret ? ['--facade-tls-secret conflicts with --facade-tls-cert and --facade-tls-key; set one or the other'] : [];
 }
 
-function sharedPorts({ apiPort, facadePort, metricsPort }: Config): readonly string[] {
+function portProblems({ apiPort, facadePort, metricsPort }: Config): readonly string[] {
   const ports = [
     ['--api-port', apiPort],
     ['--facade-port', facadePort],
@@ -182,6 +182,6 @@ function sharedPorts({ apiPort, facadePort, metricsPort }: Config): readonly str
   ] as const;
   return ports.flatMap(([name, port], index) => {
     const other = ports.slice(0, index).find(([, taken]) => taken === port && port > 0);
-    return other === undefined ? [] : [`${other[0]} and ${name} are both ${port}`];
+    return other === undefined ? [] : [`${other[0]} and ${name} are both ${port}; choose different ports`];
   });
 }

@@ -1,4 +1,4 @@
-// Development tool: the table of options in docs/operating.md. Run it with `npm run generate`.
+// Development tool: writes the table of options in docs/operating.md. Run `npm run generate`.
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { optionsTable } from './help.ts';
@@ -6,7 +6,7 @@ import { optionsTable } from './help.ts';
 const MANUAL = new URL('../../docs/operating.md', import.meta.url);
 const TABLE = /\| option \| variable \|.*\n(\|.*\n)*/;
 
-/** The manual with the table of options as it is now. */
+/** Returns docs/operating.md with the current table of options. */
 export async function manualWithOptions(): Promise<string> {
   return (await readFile(MANUAL, 'utf8')).replace(TABLE, () => optionsTable());
 }

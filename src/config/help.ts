@@ -1,71 +1,73 @@
-// What is told about the options, made from them: the text of `--help`, and the table in docs/operating.md.
+// Texts derived from the options: `--help` and the table in docs/operating.md.
 
-import type { Command } from './given.ts';
+import type { Command } from './arguments.ts';
 import { OPTIONS, type Option, variableOf } from './options.ts';
 
-/** The text of `--help`, for a command or for both of them. */
+/** Returns the text of `--help` for one command, or for all commands. */
 export function helpText(command?: Command): string {
   const options = Object.entries<Option>(OPTIONS)
-    .filter(([, { local }]) => command !== 'run' || !local)
-    .map(([name, option]) => [usageOf(name, option), `${option.text}${defaultOf(option) && ` (default ${defaultOf(option)})`}`] as const);
+    .filter(([, { localOnly }]) => command !== 'run' || !localOnly)
+    .map(([name, option]) => [usageOf(name, option), describe(option)] as const);
   const width = Math.max(...options.map(([usage]) => usage.length)) + 2;
   const rows = (table: readonly (readonly [string, string])[]) =>
     table.map(([left, right]) => `  ${left.padEnd(width)}${right}`).join('\n');
-  return `${INTRODUCTIONS[command ?? 'either']}
+  return `${INTRODUCTIONS[command ?? 'all']}
 Options:
 ${rows(options)}
 
-Environment:
+Environment variables:
 ${rows(VARIABLES)}
 `;
 }
 
-/** The options as a table for people. */
+/** Returns the options as a Markdown table. */
 export function optionsTable(): string {
   const rows = Object.entries<Option>(OPTIONS)
-    .filter(([, { asks }]) => !asks)
+    .filter(([, { printsAndExits }]) => !printsAndExits)
     .map(([name, option]) => {
-      const initial = option.initial === undefined ? (option.otherwise ?? '') : `\`${option.initial}\``;
-      const text = `${option.text}${option.local ? ' · local run' : ''}`;
-      return `| \`${usageOf(name, option)}\` | \`${variableOf(name)}\` | ${initial} | ${text} |\n`;
+      const initial = option.default === undefined ? (option.defaultDescription ?? '') : `\`${option.default}\``;
+      const description = `${option.description}${option.localOnly ? ' (local run only)' : ''}`;
+      return `| \`${usageOf(name, option)}\` | \`${variableOf(name)}\` | ${initial} | ${description} |\n`;
     });
-  return `| option | variable | default | |\n|---|---|---|---|\n${rows.join('')}`;
+  return `| option | variable | default | description |\n|---|---|---|---|\n${rows.join('')}`;
 }
 
 const INTRODUCTIONS = {
-  either: `Usage: purser [run | dev] [options], or npm start -- [run | dev] [options]
-       purser print target-rbac [--namespaces NS,NS] | registration
+  all: `Usage: purser [run | dev] [options]
+       purser print target-rbac [--namespaces NS,NS]
+       purser print registration
 
-  run   Purser on the cluster that KUBECONFIG names, or on the one that its pod is in
-  dev   Purser on this machine: a Kubernetes API server of its own (the hub), target clusters to issue tokens for, and
-        Purser itself
-  print What to apply to a cluster that tokens are wanted for, and to the hub, so that it is registered
+Commands:
+  run    run Purser on the cluster that KUBECONFIG selects or, in a pod, on the pod's cluster
+  dev    run Purser on this machine, with an embedded API server as the hub and target clusters
+  print  print manifests that register a target cluster
 
-Without a command it is run with KUBECONFIG set, and dev otherwise. The first options, up to --no-samples, count for
-nothing in run.
+The default command is run if KUBECONFIG is set, and dev otherwise.
+The options from --data-dir to --no-samples apply to dev only.
+In a checkout, replace purser with npm start --.
 `,
   run: `Usage: purser run [options]
 
-Runs Purser on the cluster that KUBECONFIG names, or on the one that its pod is in.
+Runs Purser on the cluster that KUBECONFIG selects or, in a pod, on the pod's cluster.
 `,
   dev: `Usage: purser dev [options]
 
-Runs Purser on this machine: a Kubernetes API server of its own (the hub), target clusters to issue tokens for, and
-Purser itself. KUBECONFIG counts for nothing.
+Runs Purser on this machine, with an embedded API server as the hub and target clusters. Ignores KUBECONFIG.
 `,
 };
 
 const VARIABLES = [
-  ['HTTPS_PROXY, NO_PROXY', 'the proxy by which clusters are reached, and those that are reached without'],
-  ['KUBECONFIG', 'the cluster to run on; empty counts as unset'],
-  ['PURSER_…', `every option but the last two, such as ${variableOf('verify-interval')}=1h; true or false where`],
-  ['', 'an option takes no value; the command line rules'],
+  ['HTTPS_PROXY, NO_PROXY', 'proxy for requests to target clusters, and hosts to reach without the proxy'],
+  ['KUBECONFIG', 'kubeconfig file of the cluster to run on'],
+  ['PURSER_…', `any option except --help and --version, for example ${variableOf('verify-interval')}=1h;`],
+  ['', 'true or false for a flag; the command line overrides environment variables'],
 ] as const;
 
 function usageOf(name: string, { value }: Option): string {
   return `--${name}${value === undefined ? '' : ` ${value}`}`;
 }
 
-function defaultOf({ initial, otherwise }: Option): string {
-  return initial ?? otherwise ?? '';
+function describe({ description, default: initial, defaultDescription }: Option): string {
+  const text = initial ?? defaultDescription;
+  return text === undefined ? description : `${description} (default ${text})`;
 }

@@ -1,170 +1,207 @@
-// Every option, declared once: help, environment variables, checks and the table in docs/operating.md are made from here.
+// All options, declared once: `--help`, environment variables, validation and the table in docs/operating.md derive from this table.
 
 import {
   anyText,
   duration,
-  durationOrNever,
+  durationOrZero,
   flag,
+  integer,
+  list,
   namespace,
   namespaces,
   objectName,
   oneOf,
+  type Parser,
   pathSegment,
   port,
-  type Reader,
   someOf,
-  texts,
   tokenLifetime,
-  whole,
 } from './values.ts';
 
-/** One option of the command line, and the environment variable of the same name. */
+/** A command-line option and the environment variable of the same name. */
 export interface Option {
-  /** What the value stands for; absent where there is none. */
+  /** Placeholder of the value in `--help`; undefined for a flag. */
   readonly value?: string;
-  /** The text that counts when none is given. */
-  readonly initial?: string;
-  /** What counts when none is given, for people. */
-  readonly otherwise?: string;
-  readonly read: Reader<unknown>;
-  readonly text: string;
-  /** Whether it means something in the local run alone. */
-  readonly local?: true;
-  /** Whether it asks for a text in place of a run; such an option has no variable. */
-  readonly asks?: true;
+  /** Text that is parsed when the option is not set. */
+  readonly default?: string;
+  /** Description of a default that depends on the command or on other options. */
+  readonly defaultDescription?: string;
+  readonly parse: Parser<unknown>;
+  readonly description: string;
+  /** True for an option that only the local run uses. */
+  readonly localOnly?: true;
+  /** True for an option that prints a text and exits; it has no environment variable. */
+  readonly printsAndExits?: true;
 }
 
-/** The options, in the order in which they are listed. */
+/** The options in the order of `--help`. */
 export const OPTIONS = {
   'data-dir': {
     value: 'DIR',
-    initial: '.purser',
-    read: anyText,
-    text: 'where everything is kept; a second start goes on with it',
-    local: true,
+    default: '.purser',
+    parse: anyText,
+    description: 'directory for all data of the local run, reused on restart',
+    localOnly: true,
   },
-  'api-port': { value: 'PORT', initial: '7443', read: port, text: "port of the hub's API server; 0 = any free port", local: true },
-  clusters: { value: 'N', initial: '1', read: whole(100), text: 'how many target clusters to run beside the hub', local: true },
-  'no-samples': { read: flag, text: 'no sample namespaces and ManagedTokens', local: true },
-  'facade-port': { value: 'PORT', initial: '7444', read: port, text: 'port of the façade' },
+  'api-port': {
+    value: 'PORT',
+    default: '7443',
+    parse: port,
+    description: "port of the hub's API server (0 selects a free port)",
+    localOnly: true,
+  },
+  clusters: {
+    value: 'N',
+    default: '1',
+    parse: integer(100),
+    description: 'number of target clusters to run next to the hub',
+    localOnly: true,
+  },
+  'no-samples': { parse: flag, description: 'do not create sample namespaces and ManagedTokens', localOnly: true },
+  'facade-port': { value: 'PORT', default: '7444', parse: port, description: 'HTTPS port of the façade (0 selects a free port)' },
   'facade-path': {
     value: 'NAME',
-    initial: 'orchestrator',
-    read: pathSegment,
-    text: 'first part of the paths of token requests at the façade',
+    default: 'orchestrator',
+    parse: pathSegment,
+    description: 'first path segment of token requests to the façade',
   },
   'facade-audiences': {
     value: 'AUD,AUD',
-    otherwise: "the hub's own",
-    read: texts,
-    text: 'whom tokens must be for that callers of the façade show: one of these',
+    defaultDescription: "the hub's own audiences",
+    parse: list,
+    description: "audiences accepted in callers' tokens; a token needs one of them",
   },
   'facade-default-audiences': {
     value: 'AUD,AUD',
-    otherwise: 'none, they are required',
-    read: texts,
-    text: 'audiences of tokens for which a caller of the façade names none',
+    defaultDescription: 'none, requests must name audiences',
+    parse: list,
+    description: 'audiences of tokens issued for façade requests that name no audience',
   },
   'facade-annotations': {
     value: 'PREFIX,PREFIX',
-    otherwise: 'none',
-    read: texts,
-    text: 'annotations of Clusters that callers of the façade may read: those that begin so',
+    defaultDescription: 'none',
+    parse: list,
+    description: 'prefixes of Cluster annotations that the façade returns to callers',
   },
   'facade-rate': {
     value: 'N',
-    initial: '100',
-    read: whole(1_000_000),
-    text: 'requests per second that one caller of the façade may make, twice as many in a burst (0 disables)',
+    default: '100',
+    parse: integer(1_000_000),
+    description: 'requests per second allowed for each façade caller, with bursts of twice as many (0 disables)',
   },
   'facade-tls-cert': {
     value: 'FILE',
-    otherwise: 'self-made',
-    read: anyText,
-    text: 'certificate of the façade with its chain, PEM; read again when it changes',
+    defaultDescription: 'self-signed',
+    parse: anyText,
+    description: "PEM file with the façade's certificate chain, reloaded on change",
   },
-  'facade-tls-key': { value: 'FILE', otherwise: 'self-made', read: anyText, text: 'private key of that certificate, PEM' },
+  'facade-tls-key': {
+    value: 'FILE',
+    defaultDescription: 'generated',
+    parse: anyText,
+    description: "PEM file with the private key of the façade's certificate, reloaded on change",
+  },
   'facade-tls-secret': {
     value: 'NAME',
-    read: objectName,
-    text: 'Secret in the namespace of Purser with that certificate for all replicas; made, and renewed, where there is none',
+    parse: objectName,
+    description:
+      "Secret in Purser's namespace with the façade's certificate and key for all replicas; Purser creates and renews it if it does not exist",
   },
-  'metrics-port': { value: 'PORT', initial: '7445', read: port, text: 'port of /metrics, /livez and /readyz' },
+  'metrics-port': {
+    value: 'PORT',
+    default: '7445',
+    parse: port,
+    description: 'port of /metrics, /livez and /readyz (0 selects a free port)',
+  },
   'metrics-auth': {
-    value: 'WHO',
-    otherwise: 'none on this machine, token on a cluster',
-    read: oneOf(['token', 'none']),
-    text: 'who may read /metrics: token = whoever the hub lets get that path, none = everybody',
+    value: 'MODE',
+    defaultDescription: 'none in a local run, token on a cluster',
+    parse: oneOf(['token', 'none']),
+    description: 'authorization for /metrics: token requires permission on the hub to get /metrics, none allows every client',
   },
-  'metrics-tls': { read: flag, text: 'serves metrics and health with the certificate of the façade' },
+  'metrics-tls': { parse: flag, description: "serve metrics and health checks over TLS with the façade's certificate" },
   'bind-address': {
     value: 'ADDRESS',
-    otherwise: '127.0.0.1 on this machine, all on a cluster',
-    read: anyText,
-    text: 'address of the machine to listen on',
+    defaultDescription: '127.0.0.1 in a local run, all addresses on a cluster',
+    parse: anyText,
+    description: 'IP address or host name to listen on',
   },
-  'ready-file': { value: 'FILE', read: anyText, text: 'JSON with addresses, files and tokens; there while everything serves' },
-  namespace: { value: 'NS', initial: 'purser-system', read: namespace, text: 'where Purser is installed: its Lease is there' },
-  namespaces: {
-    value: 'NS,NS',
-    otherwise: 'all',
-    read: namespaces,
-    text: 'where ManagedTokens count; in others Purser reads and writes nothing',
+  'ready-file': {
+    value: 'FILE',
+    parse: anyText,
+    description: 'JSON file with addresses, file paths and tokens, present only while Purser is ready',
   },
+  namespace: {
+    value: 'NS',
+    default: 'purser-system',
+    parse: namespace,
+    description: 'namespace that Purser runs in and keeps its Lease in',
+  },
+  namespaces: { value: 'NS,NS', defaultDescription: 'all', parse: namespaces, description: 'namespaces to watch for ManagedTokens' },
   components: {
     value: 'PART,PART',
-    initial: 'controller,facade',
-    read: someOf(['controller', 'facade']),
-    text: 'what this process does: on a cluster the parts can run apart, each with an account of its own',
+    default: 'controller,facade',
+    parse: someOf(['controller', 'facade']),
+    description: 'components to run in this process: controller, facade or both',
   },
-  'install-crds': { read: flag, text: 'installs the custom resources of Purser on the hub, and updates them, at every start' },
+  'install-crds': { parse: flag, description: "install or update Purser's CustomResourceDefinitions on the hub at startup" },
   'credential-namespaces': {
     value: 'NS,NS',
-    otherwise: 'the same',
-    read: namespaces,
-    text: 'where credentials for clusters are read from',
+    defaultDescription: 'the value of --namespace',
+    parse: namespaces,
+    description: 'namespaces to read cluster credentials from',
   },
   'protected-namespaces': {
     value: 'NS,NS',
-    initial: 'kube-system,kube-public,kube-node-lease',
-    read: namespaces,
-    text: 'namespaces of clusters whose accounts must be named in a rule',
+    default: 'kube-system,kube-public,kube-node-lease',
+    parse: namespaces,
+    description: 'namespaces on target clusters whose service accounts require an RBAC rule that names the namespace',
   },
   'max-token-lifetime': {
-    value: 'TIME',
-    initial: '24h',
-    read: tokenLifetime,
-    text: 'longest lifetime of a token; longer requests are shortened',
+    value: 'DURATION',
+    default: '24h',
+    parse: tokenLifetime,
+    description: 'maximum lifetime of issued tokens; longer requests are shortened',
   },
-  'allowed-audiences': { value: 'AUD,AUD', otherwise: 'all', read: texts, text: 'the audiences that a ManagedToken may name' },
+  'allowed-audiences': {
+    value: 'AUD,AUD',
+    defaultDescription: 'all',
+    parse: list,
+    description: 'audiences that ManagedTokens can request',
+  },
   'verify-interval': {
-    value: 'TIME',
-    initial: '15m',
-    read: durationOrNever,
-    text: 'how often every token is put to its cluster; 0 = never',
+    value: 'DURATION',
+    default: '15m',
+    parse: durationOrZero,
+    description: 'how often each issued token is verified with its cluster (0 disables)',
   },
-  'probe-interval': { value: 'TIME', initial: '10s', read: duration, text: 'how often clusters are asked whether they are ready' },
-  'access-interval': { value: 'TIME', initial: '1m', read: duration, text: "how often their version and Purser's rights are looked at" },
-  'hub-cluster': { value: 'NAME', read: objectName, text: 'the Cluster that is the one that Purser runs on' },
-  'allow-loopback': { read: flag, text: 'lets clusters be on the machine that Purser runs on; the local run does so anyway' },
+  'probe-interval': { value: 'DURATION', default: '10s', parse: duration, description: "how often each cluster's /readyz is probed" },
+  'access-interval': {
+    value: 'DURATION',
+    default: '1m',
+    parse: duration,
+    description: "how often each cluster's version and Purser's permissions on the cluster are checked",
+  },
+  'hub-cluster': { value: 'NAME', parse: objectName, description: 'name of the Cluster object that represents the hub' },
+  'allow-loopback': { parse: flag, description: 'allow Clusters with loopback addresses; the local run always allows loopback addresses' },
   'log-level': {
     value: 'LEVEL',
-    otherwise: 'warn on this machine, info on a cluster',
-    read: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
-    text: 'how much is logged: trace, debug, info, warn, error, fatal or silent',
+    defaultDescription: 'warn in a local run, info on a cluster',
+    parse: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
+    description: 'lowest level to log: trace, debug, info, warn, error, fatal or silent',
   },
-  help: { read: flag, text: 'this text', asks: true },
-  version: { read: flag, text: 'the version of Purser', asks: true },
+  help: { parse: flag, description: 'print this help', printsAndExits: true },
+  version: { parse: flag, description: 'print the version of Purser', printsAndExits: true },
 } as const satisfies Record<string, Option>;
 
 export type OptionName = keyof typeof OPTIONS;
 
-/** The option of that name, if there is one. */
+/** Returns the option with this name, or undefined. */
 export function optionOf(name: string): Option | undefined {
   return Object.hasOwn(OPTIONS, name) ? OPTIONS[name as OptionName] : undefined;
 }
 
-/** The environment variable that an option can be given by. */
+/** Returns the environment variable of an option. */
 export function variableOf(name: string): string {
   return `PURSER_${name.toUpperCase().replaceAll('-', '_')}`;
 }

@@ -1,114 +1,114 @@
-// How the text of an option becomes a value. Each reader throws a ValueError that says what the text must be.
+// Parsers of option values. Each parser throws a ValueError that describes the expected value.
 
 import { dns1123LabelProblems, dns1123SubdomainProblems } from '../kubernetes/names.ts';
 import { parseDuration } from '../std/duration.ts';
 
-/** Reads the text of an option. */
-export type Reader<T> = (text: string) => T;
+/** Parses the text of an option. */
+export type Parser<T> = (text: string) => T;
 
-/** What the text of an option must be, as the end of a sentence. */
+/** Invalid value of an option; the message describes the expected value and completes "must be …". */
 export class ValueError extends Error {
   override readonly name = 'ValueError';
 }
 
-/** Takes any text. */
-export const anyText: Reader<string> = (text) => text;
+/** Accepts any text. */
+export const anyText: Parser<string> = (text) => text;
 
-/** Reads `true` and `false`. */
-export const flag: Reader<boolean> = (text) => {
+/** Parses `true` and `false`. */
+export const flag: Parser<boolean> = (text) => {
   if (text !== 'true' && text !== 'false') throw new ValueError('true or false');
   return text === 'true';
 };
 
-/** Reads a whole number from 0 to `max`. */
-export function whole(max: number): Reader<number> {
+/** Returns a parser of integers from 0 to `max`. */
+export function integer(max: number): Parser<number> {
   return (text) => {
     const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-    if (!(value <= max)) throw new ValueError(`a number from 0 to ${max}`);
+    if (!(value <= max)) throw new ValueError(`an integer from 0 to ${max}`);
     return value;
   };
 }
 
-/** Reads a port; 0 stands for any that is free. */
-export const port = whole(65_535);
+/** Parses a port; 0 selects a free port. */
+export const port = integer(65_535);
 
-/** Reads the name of an object. */
-export const objectName: Reader<string> = (text) => {
+/** Parses the name of a Kubernetes object. */
+export const objectName: Parser<string> = (text) => {
   if (dns1123SubdomainProblems(text).length > 0) throw new ValueError('a name of lower-case letters, digits, dots and hyphens');
   return text;
 };
 
-/** Reads the name of a namespace. */
-export const namespace: Reader<string> = (text) => {
-  if (!isLabel(text)) throw new ValueError('the name of a namespace');
+/** Parses the name of a namespace. */
+export const namespace: Parser<string> = (text) => {
+  if (!isLabel(text)) throw new ValueError('a namespace name');
   return text;
 };
 
-/** Reads names of namespaces. */
-export const namespaces: Reader<readonly string[]> = (text) => {
-  const names = listed(text);
-  if (names.length === 0 || !names.every(isLabel)) throw new ValueError('names of namespaces with commas between them');
+/** Parses a comma-separated list of namespaces. */
+export const namespaces: Parser<readonly string[]> = (text) => {
+  const names = splitList(text);
+  if (names.length === 0 || !names.every(isLabel)) throw new ValueError('a comma-separated list of namespaces');
   return names;
 };
 
-/** Reads texts of any kind. */
-export const texts: Reader<readonly string[]> = (text) => {
-  const each = listed(text);
-  if (each.length === 0) throw new ValueError('texts with commas between them');
-  return each;
+/** Parses a comma-separated list. */
+export const list: Parser<readonly string[]> = (text) => {
+  const items = splitList(text);
+  if (items.length === 0) throw new ValueError('a comma-separated list');
+  return items;
 };
 
-/** Reads a part of a path that needs no escaping. */
-export const pathSegment: Reader<string> = (text) => {
-  if (!isLabel(text)) throw new ValueError('a word of lower-case letters, digits and -');
+/** Parses a path segment that needs no escaping. */
+export const pathSegment: Parser<string> = (text) => {
+  if (!isLabel(text)) throw new ValueError('a path segment of lower-case letters, digits and hyphens');
   return text;
 };
 
-/** Reads one of the words. */
-export function oneOf<const T extends string>(words: readonly T[]): Reader<T> {
+/** Returns a parser that accepts one of the words. */
+export function oneOf<const T extends string>(words: readonly T[]): Parser<T> {
   return (text) => {
-    const word = words.find((each) => each === text);
+    const word = words.find((candidate) => candidate === text);
     if (word === undefined) throw new ValueError(`one of ${words.join(', ')}`);
     return word;
   };
 }
 
-/** Reads some of the words. */
-export function someOf<const T extends string>(words: readonly T[]): Reader<readonly T[]> {
+/** Returns a parser of comma-separated lists of the words; the result has the order of `words`. */
+export function someOf<const T extends string>(words: readonly T[]): Parser<readonly T[]> {
   return (text) => {
-    const given = listed(text);
-    if (given.length === 0 || !given.every((each) => words.some((word) => word === each)))
-      throw new ValueError(`${words.join(' or ')}, with commas between them`);
-    return words.filter((word) => given.includes(word));
+    const items = splitList(text);
+    if (items.length === 0 || !items.every((item) => words.some((word) => word === item)))
+      throw new ValueError(`a comma-separated list of ${words.join(', ')}`);
+    return words.filter((word) => items.includes(word));
   };
 }
 
-/** Reads a duration; 0 stands for never. */
-export const durationOrNever: Reader<number> = (text) => {
+/** Parses 0 or a duration, in milliseconds. */
+export const durationOrZero: Parser<number> = (text) => {
   const ms = durationMs(text);
-  if (ms !== 0 && !(ms >= MIN_DURATION_MS)) throw new ValueError('0 or a time of at least a second such as 15m or 1h30m');
+  if (ms !== 0 && !(ms >= MIN_DURATION_MS)) throw new ValueError('0 or a duration of at least 1s, for example 15m or 1h30m');
   return ms;
 };
 
-/** Reads a duration that is not 0. */
-export const duration: Reader<number> = (text) => {
+/** Parses a duration, in milliseconds. */
+export const duration: Parser<number> = (text) => {
   const ms = durationMs(text);
-  if (!(ms >= MIN_DURATION_MS)) throw new ValueError('a time of at least a second such as 10s or 1m30s');
+  if (!(ms >= MIN_DURATION_MS)) throw new ValueError('a duration of at least 1s, for example 10s or 1m30s');
   return ms;
 };
 
-/** Reads a lifetime of tokens in whole seconds; none is shorter than ten minutes. */
-export const tokenLifetime: Reader<number> = (text) => {
+/** Parses the lifetime of a token, in whole seconds; Kubernetes rejects lifetimes below ten minutes. */
+export const tokenLifetime: Parser<number> = (text) => {
   const seconds = Math.floor(durationMs(text) / 1_000);
-  if (!(seconds >= MIN_LIFETIME_SECONDS)) throw new ValueError('a time of at least 10m such as 24h');
+  if (!(seconds >= MIN_LIFETIME_SECONDS)) throw new ValueError('a duration of at least 10m, for example 24h');
   return seconds;
 };
 
 const MIN_DURATION_MS = 1_000;
 const MIN_LIFETIME_SECONDS = 600;
 
-/** Each once, without the white space around it: what is in a store twice, or matches nothing for a space, helps nobody. */
-function listed(text: string): readonly string[] {
+/** Splits a comma-separated list; removes surrounding white space, empty items and duplicates. */
+function splitList(text: string): readonly string[] {
   const parts = text.split(',').map((part) => part.trim());
   return [...new Set(parts.filter((part) => part !== ''))];
 }

@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../std/clock.ts';
-import type { Answer } from '../telemetry/metrics.ts';
+import type { ServedRequest } from '../telemetry/metrics.ts';
 import { Exchange } from './exchange.ts';
 
 /** Time for a client to read a response that has ended, in milliseconds. */
@@ -14,7 +14,7 @@ const CLIENT_CLOSED_REQUEST = 499;
 
 export class ActiveRequests {
   readonly #clock: Clock;
-  readonly #onResponse: (response: Answer) => void;
+  readonly #onResponse: (response: ServedRequest) => void;
   readonly #exchanges = new Set<Exchange>();
   /** The last request on each connection. */
   readonly #latest = new WeakMap<Socket, Exchange>();
@@ -25,7 +25,7 @@ export class ActiveRequests {
   #isStopping = false;
   #cancelSweep: (() => void) | undefined;
 
-  constructor(clock: Clock, onResponse: (response: Answer) => void = () => {}) {
+  constructor(clock: Clock, onResponse: (response: ServedRequest) => void = () => {}) {
     this.#clock = clock;
     this.#onResponse = onResponse;
   }
@@ -90,7 +90,7 @@ export class ActiveRequests {
     const { message } = exchange;
     exchange.close();
     this.#exchanges.delete(exchange);
-    this.#onResponse(toAnswer(exchange, this.#clock.monotonic() - startedAt));
+    this.#onResponse(toServedRequest(exchange, this.#clock.monotonic() - startedAt));
     // The headers of a stream have promised to keep the connection open.
     if (this.#isStopping) message.socket.destroySoon();
     if (message.complete) return;
@@ -100,7 +100,7 @@ export class ActiveRequests {
 }
 
 /** Returns the response for metrics, by the pattern of its path: callers can invent any number of paths. */
-function toAnswer({ route, response, isStreaming }: Exchange, durationMs: number): Answer {
+function toServedRequest({ route, response, isStreaming }: Exchange, durationMs: number): ServedRequest {
   const { headersSent, statusCode } = response;
   return { route, code: headersSent ? statusCode : CLIENT_CLOSED_REQUEST, durationMs: isStreaming ? undefined : durationMs };
 }

@@ -2,6 +2,8 @@
 // token.
 
 import { hash } from 'node:crypto';
+import { orUnavailable, REVIEW_MS, tokenReviewStatus, UnreadableReview } from '../access/hub-review.ts';
+import { type User, userKey } from '../access/user.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { untilAborted } from '../kube/deadline.ts';
 import { TokenReviews } from '../kube/reviews.ts';
@@ -9,16 +11,14 @@ import { isBearerToken } from '../kubernetes/bearer-token.ts';
 import { badRequest, unauthorized } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isFields } from '../kubernetes/untrusted.ts';
 import type { Clock } from '../std/clock.ts';
+import { FreshCache } from '../std/fresh-cache.ts';
 import { Recent } from '../std/recent.ts';
 import { Sensitive } from '../std/sensitive.ts';
 import { SingleFlight } from '../std/single-flight.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import { FreshCache } from './fresh-cache.ts';
-import { decisionOf, REVIEW_MS, reviewStatus, unreadable } from './hub-answer.ts';
 import { overloaded } from './limits/request-rate.ts';
 import { type Admission, ReviewLimit, type ReviewOutcome } from './limits/review-limit.ts';
-import type { Caller, User } from './request.ts';
-import { userKey } from './user-key.ts';
+import type { Caller } from './request.ts';
 
 export interface AuthenticatorOptions {
   readonly hub: Pick<KubeClient, 'createReview'>;
@@ -81,7 +81,7 @@ export class Authenticator {
     const requestedAt = this.#options.clock.monotonic();
     let outcome: ReviewOutcome = 'failed';
     try {
-      const user = await this.#reviewToken(token);
+      const user = await orUnavailable('TokenReview', this.#reviewToken(token), this.#options.log);
       outcome = user ?? 'rejected';
       if (user === undefined) this.#reject(tokenId, requestedAt);
       else this.#accept(tokenId, user, requestedAt);
@@ -103,12 +103,12 @@ export class Authenticator {
   }
 
   async #reviewToken(token: string): Promise<User | undefined> {
-    const { hub, audiences, log } = this.#options;
+    const { hub, audiences } = this.#options;
     const spec = { token, ...(audiences.length > 0 && { audiences: [...audiences] }) };
-    const status = await reviewStatus(REVIEW, hub.createReview(TokenReviews, { spec }, { timeoutMs: REVIEW_MS }), log);
-    if (!decisionOf(REVIEW, status, 'authenticated', log) || !isAccepted(status, audiences)) return undefined;
+    const status = await tokenReviewStatus(hub.createReview(TokenReviews, { spec }, { timeoutMs: REVIEW_MS }));
+    if (!status.authenticated || !isAccepted(status, audiences)) return undefined;
     const user = toUser(status['user']);
-    if (user === undefined) throw unreadable(REVIEW, log);
+    if (user === undefined) throw new UnreadableReview('TokenReview');
     return isAuthenticated(user) ? user : undefined;
   }
 }
@@ -122,7 +122,6 @@ interface PresentedToken {
 
 /** Tokens that were accepted before are reviewed without a limit. */
 const KNOWN: Admission = { waitMs: 0, settle: () => {} };
-const REVIEW = 'TokenReview';
 const TTL_MS = 10_000;
 /** Cache time for streams, in milliseconds. With the interval of their checks, less than ten seconds. */
 const STREAM_TTL_MS = 4_000;

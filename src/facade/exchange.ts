@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
+import type { User } from '../access/user.ts';
 import { dns1123LabelProblems, dns1123SubdomainProblems } from '../kubernetes/names.ts';
 import { noRoute } from '../kubernetes/refusals.ts';
 import { isStream } from '../kubernetes/reply.ts';
@@ -15,7 +16,7 @@ import { readBody } from '../kubernetes/wire/read-body.ts';
 import { warningHeaders } from '../kubernetes/wire/warning.ts';
 import type { Clock } from '../std/clock.ts';
 import { toAddressKey } from './limits/connections.ts';
-import type { Caller, FacadeReply, FacadeRequest, User } from './request.ts';
+import type { Caller, FacadeReply, FacadeRequest } from './request.ts';
 
 /** Abort reason of a request whose caller has disconnected, or whose stream ends because the server stops. */
 export class Abandoned extends Error {

@@ -1,6 +1,7 @@
 // The façade: assembles authentication, limits, routes and the server.
 
-import { PROTECTED_NAMESPACES } from '../access/issue-names.ts';
+import { Authorizer } from '../access/authorizer.ts';
+import { PROTECTED_NAMESPACES } from '../access/issue-permission.ts';
 import { PROBE_INTERVAL_MS } from '../clusters/policy/known-unreachable.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
@@ -10,7 +11,6 @@ import type { RegisteredCluster } from '../targets/registered-cluster.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { Authenticator } from './authenticate.ts';
-import { Authorizer } from './authorize.ts';
 import { type CertificateSource, followCertificate, type ServingCertificate } from './certificate.ts';
 import { FairQueue, type FairQueueLimits } from './limits/fair-queue.ts';
 import { RequestRateLimiter } from './limits/request-rate.ts';
@@ -57,7 +57,7 @@ export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keep
   readonly clock: Clock;
   readonly log: Logger;
   readonly settings: FacadeSettings;
-  readonly metrics?: Pick<Metrics, 'answered' | 'issued'>;
+  readonly metrics?: Pick<Metrics, 'recordRequest' | 'recordIssuance'>;
   /** Limit on reviews of unknown tokens, shared with the rest of the process; an own one if undefined. */
   readonly reviewLimit?: ReviewLimit;
   /** Further routes, such as those of lists. */
@@ -114,7 +114,7 @@ function serverOf(options: FacadeOptions, certificate: ServingCertificate): Faca
       rateLimiter.count(user.username);
       return queue.acquire(user.username, signal);
     },
-    onResponse: (response) => options.metrics?.answered(response),
+    onResponse: (response) => options.metrics?.recordRequest(response),
     report: (error, requestID) => log.error({ error, requestID }, 'unexpected error'),
   });
 }

@@ -1,16 +1,9 @@
 // A request to the façade as endpoints see it, and their responses.
 
 import type { ServerResponse } from 'node:http';
+import type { User } from '../access/user.ts';
 import type { Reply } from '../kubernetes/reply.ts';
 import type { Preferences } from '../kubernetes/wire/negotiate.ts';
-
-/** A user as the hub describes it in a TokenReview. */
-export interface User {
-  readonly username: string;
-  readonly uid: string;
-  readonly groups: readonly string[];
-  readonly extra: Readonly<Record<string, readonly string[]>>;
-}
 
 /** An authenticated caller. */
 export interface Caller {

@@ -8,7 +8,7 @@ import { type StatusError, statusError, unclassified } from '../kubernetes/statu
 import { orderedJson } from '../kubernetes/wire/ordered-json.ts';
 import type { Clock } from '../std/clock.ts';
 import { type Listening, listen } from '../std/listening.ts';
-import type { Answer } from '../telemetry/metrics.ts';
+import type { ServedRequest } from '../telemetry/metrics.ts';
 import { ActiveRequests } from './active-requests.ts';
 import { type ConnectionLimits, Connections } from './limits/connections.ts';
 import { Router, type RouterOptions } from './router.ts';
@@ -17,7 +17,7 @@ export interface ServerOptions extends RouterOptions {
   readonly clock: Clock;
   readonly certificate: { readonly cert: string; readonly key: string };
   /** Called for every response, once it has been sent. */
-  readonly onResponse?: (response: Answer) => void;
+  readonly onResponse?: (response: ServedRequest) => void;
   readonly connections?: Partial<ConnectionLimits> | undefined;
   /** Time for which an idle connection stays open, in milliseconds; 65 s if undefined. */
   readonly keepAliveMs?: number | undefined;

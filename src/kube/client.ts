@@ -1,21 +1,65 @@
-// KubeClient: the verbs of the Kubernetes API, typed by resource descriptors. Throws StatusError for what the server
-// refuses and TransportError when there is no answer; never retries a write.
+// KubeClient: typed verbs of the Kubernetes API. Throws StatusError for an error response and TransportError for an unusable or
+// missing response; never retries a write.
 
-import { type ApiObject, type Resource, ServiceAccounts } from '../api/resources.ts';
+import { type ApiObject, type Resource, ServiceAccounts, type Stored } from '../api/resources.ts';
 import { StatusError } from '../kubernetes/status.ts';
-import type { CallOptions, DeleteOptions, ListOptions, Page, Patch, Selection, WatchOptions, WriteOptions } from './calls.ts';
-import { joined, pageOf, typed } from './page.ts';
+import { defined } from '../std/defined.ts';
 import { apiVersionOf, collectionPath, nameOf, type ObjectName, objectPath } from './paths.ts';
-import { replyError } from './reply-error.ts';
+import { toStatusError } from './response.ts';
 import type { TokenRequest } from './reviews.ts';
-import type { Transport } from './transport.ts';
+import { isStored, STORED_FIELDS } from './stored.ts';
+import type { Transport, TransportRequest } from './transport.ts';
 import { TransportError } from './transport-error.ts';
-import type { TransportRequest } from './transport-request.ts';
 import { decodeWatch, type WatchEvent } from './watch-events.ts';
 
-type Subresource = 'status' | undefined;
+/** Options of every request. */
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Timeout from sending the request to the last byte of the response; undefined for the transport's default. */
+  readonly timeoutMs?: number | undefined;
+}
 
-/** The API of one cluster. `fieldManager` names us in managedFields. */
+/** Objects of a list or a watch; all objects of the kind without any of these. */
+export interface Selection {
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+}
+
+export interface ListOptions extends Selection, CallOptions {
+  readonly limit?: number;
+  readonly continue?: string | undefined;
+  readonly resourceVersion?: string;
+  readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan';
+}
+
+export interface WatchOptions extends Selection, CallOptions {
+  readonly resourceVersion?: string;
+  /** True to request all existing objects first (WatchList), followed by a bookmark. */
+  readonly sendInitialEvents?: boolean;
+  readonly timeoutSeconds: number;
+  /** Maximum silence of the server; the watch fails after it. */
+  readonly idleMs: number;
+}
+
+export interface DeleteOptions extends CallOptions {
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly propagation?: 'Background' | 'Foreground' | 'Orphan';
+}
+
+/** One page of a list. */
+export interface Page<T extends ApiObject> {
+  readonly items: readonly Stored<T>[];
+  readonly resourceVersion: string;
+  /** Continue token of the next page; undefined on the last page. */
+  readonly continue?: string;
+}
+
+/** A merge patch (an object) or a JSON patch (a list of operations). */
+export type Patch = Readonly<Record<string, unknown>> | readonly Readonly<Record<string, unknown>>[];
+
+/** Client of one cluster; `fieldManager` is its name in managedFields. Rejects objects without the metadata that `Stored` promises. */
 export class KubeClient {
   readonly transport: Transport;
   readonly #fieldManager: string;
@@ -25,23 +69,23 @@ export class KubeClient {
     this.#fieldManager = fieldManager;
   }
 
-  get<T extends ApiObject>(resource: Resource<T>, name: ObjectName, options?: CallOptions): Promise<T> {
-    return this.#object({ method: 'GET', path: objectPath(resource, name) }, options);
+  get<T extends ApiObject>(resource: Resource<T>, name: ObjectName, options?: CallOptions): Promise<Stored<T>> {
+    return this.#object(resource, { method: 'GET', path: objectPath(resource, name) }, options);
   }
 
-  /** One page; without a limit, all. */
+  /** Returns one page, or the whole list if there is no limit. */
   async list<T extends ApiObject>(resource: Resource<T>, options: ListOptions = {}): Promise<Page<T>> {
     const { limit, continue: cont, resourceVersion, resourceVersionMatch } = options;
     const query = { ...selectors(options), limit: limit?.toString(), continue: cont, resourceVersion, resourceVersionMatch };
     const request = { method: 'GET', path: collectionPath(resource, options.namespace), query } as const;
-    const page = pageOf(resource, await this.#call(request, options));
-    if (page === undefined) throw this.#unreadable(request, 'a list');
+    const page = toPage(resource, await this.#call(request, options));
+    if (page === undefined) throw this.#unreadable(request, `a list of objects with ${STORED_FIELDS}`);
     return page;
   }
 
   /**
-   * Yields a list page by page, all of one version. A page that is longer than the transport reads is requested again with half as many
-   * objects. Throws 410 if the version expires on the way.
+   * Yields the pages of a list, all of one resource version. Requests a page again with half as many objects if its response is too long.
+   * Throws 410 if the resource version expires before the last page.
    */
   async *pages<T extends ApiObject>(resource: Resource<T>, options: ListOptions = {}): AsyncGenerator<Page<T>> {
     let next = options.continue;
@@ -63,47 +107,59 @@ export class KubeClient {
     }
   }
 
-  /** All pages of a list. Starts again, once, when the pages expire on the way. */
+  /** Returns all pages of a list as one. Restarts once if the pages expire. */
   async listAll<T extends ApiObject>(resource: Resource<T>, options: Omit<ListOptions, 'continue'> = {}): Promise<Page<T>> {
     try {
-      return await joined(this.pages(resource, options));
+      return await joinPages(this.pages(resource, options));
     } catch (error) {
       if (!isExpired(error)) throw error;
-      return await joined(this.pages(resource, options));
+      return await joinPages(this.pages(resource, options));
     }
   }
 
-  create<T extends ApiObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T> {
+  create<T extends ApiObject>(resource: Resource<T>, object: NoInfer<T>, options?: CallOptions): Promise<Stored<T>> {
     const path = collectionPath(resource, object.metadata.namespace);
-    return this.#write({ method: 'POST', path, body: typed(resource, object) }, options);
+    return this.#write(resource, { method: 'POST', path, body: withType(resource, object) }, options);
   }
 
-  /** Replaces the object; with a resourceVersion in it, only if it is still that version. */
-  update<T extends ApiObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T> {
-    return this.#put(resource, object, undefined, options);
+  /** Replaces the object; if it has a resourceVersion, only while that is the current version. */
+  update<T extends ApiObject>(resource: Resource<T>, object: NoInfer<T>, options?: CallOptions): Promise<Stored<T>> {
+    const path = objectPath(resource, nameOf(object));
+    return this.#write(resource, { method: 'PUT', path, body: withType(resource, object) }, options);
   }
 
-  updateStatus<T extends ApiObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T> {
-    return this.#put(resource, object, 'status', options);
+  updateStatus<T extends ApiObject>(resource: Resource<T>, object: NoInfer<T>, options?: CallOptions): Promise<Stored<T>> {
+    const path = objectPath(resource, nameOf(object), 'status');
+    return this.#write(resource, { method: 'PUT', path, body: withType(resource, object) }, options);
   }
 
-  patch<T extends ApiObject>(resource: Resource<T>, name: ObjectName, patch: Patch, options?: WriteOptions): Promise<T> {
-    return this.#patch(objectPath(resource, name), patch, options);
+  patch<T extends ApiObject>(resource: Resource<T>, name: ObjectName, patch: Patch, options?: CallOptions): Promise<Stored<T>> {
+    return this.#write(resource, { method: 'PATCH', path: objectPath(resource, name), ...patchBody(patch) }, options);
   }
 
-  patchStatus<T extends ApiObject>(resource: Resource<T>, name: ObjectName, patch: Patch, options?: WriteOptions): Promise<T> {
-    return this.#patch(objectPath(resource, name, 'status'), patch, options);
+  patchStatus<T extends ApiObject>(resource: Resource<T>, name: ObjectName, patch: Patch, options?: CallOptions): Promise<Stored<T>> {
+    return this.#write(resource, { method: 'PATCH', path: objectPath(resource, name, 'status'), ...patchBody(patch) }, options);
   }
 
-  /** Server-side apply of everything that we want of the object. `force` takes fields from other managers. */
-  apply<T extends ApiObject>(resource: Resource<T>, object: T, options: WriteOptions & { readonly force?: boolean } = {}): Promise<T> {
+  /** Applies the object (server-side apply). `force` takes over fields of other managers. */
+  apply<T extends ApiObject>(
+    resource: Resource<T>,
+    object: NoInfer<T>,
+    options: CallOptions & { readonly force?: boolean } = {},
+  ): Promise<Stored<T>> {
     const path = objectPath(resource, nameOf(object));
     const query = options.force === true ? { force: 'true' } : {};
-    const request = { method: 'PATCH', path, query, body: typed(resource, object), contentType: 'application/apply-patch+yaml' } as const;
-    return this.#write(request, options);
+    const request = {
+      method: 'PATCH',
+      path,
+      query,
+      body: withType(resource, object),
+      contentType: 'application/apply-patch+yaml',
+    } as const;
+    return this.#write(resource, request, options);
   }
 
-  /** Asks for the deletion; the object may stay for its finalizers. */
+  /** Requests deletion; finalizers can delay it. */
   async delete(resource: Resource<unknown>, name: ObjectName, options: DeleteOptions = {}): Promise<void> {
     const { uid, resourceVersion, propagation } = options;
     const body = {
@@ -111,26 +167,25 @@ export class KubeClient {
       apiVersion: 'v1',
       preconditions: uid === undefined && resourceVersion === undefined ? undefined : { uid, resourceVersion },
       propagationPolicy: propagation,
-      dryRun: options.dryRun === true ? ['All'] : undefined,
     };
     const path = objectPath(resource, name);
     await this.#call({ method: 'DELETE', path, headers: JSON_TYPE, body: JSON.stringify(body) }, options);
   }
 
-  /** A token of a service account (TokenRequest). */
+  /** Creates a token of a service account (TokenRequest). */
   createToken(account: ObjectName, spec: TokenRequest['spec'], options?: CallOptions): Promise<TokenRequest> {
     const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', metadata: {}, spec };
     const path = objectPath(ServiceAccounts, account, 'token');
     return this.#call({ method: 'POST', path, headers: JSON_TYPE, body: JSON.stringify(body) }, options);
   }
 
-  /** Asks a question of `reviews.ts`; the answer is in the status of what comes back. */
+  /** Creates a review of `reviews.ts`; the result is in the status of the returned object. */
   createReview<T>(resource: Resource<T>, review: NoInfer<Omit<T, 'apiVersion' | 'kind' | 'status'>>, options?: CallOptions): Promise<T> {
     const body = { apiVersion: apiVersionOf(resource), kind: resource.kind, ...review };
     return this.#call({ method: 'POST', path: collectionPath(resource), headers: JSON_TYPE, body: JSON.stringify(body) }, options);
   }
 
-  /** Events as they happen, until the server ends the watch. Throws as soon as the watch is refused or breaks. */
+  /** Yields watch events until the server ends the watch. Throws if the server rejects the watch or the watch breaks. */
   async *watch<T extends ApiObject>(resource: Resource<T>, options: WatchOptions): AsyncGenerator<WatchEvent<T>> {
     const { resourceVersion, sendInitialEvents, timeoutSeconds } = options;
     const query = {
@@ -143,65 +198,55 @@ export class KubeClient {
     };
     const path = collectionPath(resource, options.namespace);
     const { signal, timeoutMs, idleMs } = options;
-    const reply = await this.transport.stream({ method: 'GET', path, query, signal, timeoutMs, idleMs });
-    if (reply.type === 'refused') throw replyError(reply.reply);
-    yield* decodeWatch<T>(reply.chunks);
+    const result = await this.transport.stream({ method: 'GET', path, query, signal, timeoutMs, idleMs });
+    if (result.type === 'rejected') throw toStatusError(result.response);
+    yield* decodeWatch(resource, result.chunks);
   }
 
-  /** The text at a path outside of the resources, such as `/version` or `/readyz`. */
+  /** Returns the text at a path that is not a resource, such as `/version` or `/readyz`. */
   async getText(path: string, options?: CallOptions): Promise<string> {
     return (await this.#request({ method: 'GET', path, headers: { accept: '*/*' } }, options)).body;
   }
 
-  #put<T extends ApiObject>(resource: Resource<T>, object: T, subresource: Subresource, options?: WriteOptions): Promise<T> {
-    return this.#write({ method: 'PUT', path: objectPath(resource, nameOf(object), subresource), body: typed(resource, object) }, options);
-  }
-
-  #patch<T extends ApiObject>(path: string, patch: Patch, options?: WriteOptions): Promise<T> {
-    const contentType = Array.isArray(patch) ? 'application/json-patch+json' : 'application/merge-patch+json';
-    return this.#write({ method: 'PATCH', path, body: patch, contentType }, options);
-  }
-
-  #write<T extends ApiObject>(request: WriteRequest, options: WriteOptions = {}): Promise<T> {
+  #write<T extends ApiObject>(resource: Resource<T>, request: WriteRequest, options?: CallOptions): Promise<Stored<T>> {
     const { body, contentType = JSON_TYPE['content-type'], query, ...rest } = request;
-    const common = { fieldManager: this.#fieldManager, dryRun: options.dryRun === true ? 'All' : undefined };
     const headers = { 'content-type': contentType };
-    return this.#object({ ...rest, query: { ...query, ...common }, headers, body: JSON.stringify(body) }, options);
+    const allQuery = { ...query, fieldManager: this.#fieldManager };
+    return this.#object(resource, { ...rest, query: allQuery, headers, body: JSON.stringify(body) }, options);
   }
 
-  /** An object as every server should answer it: whoever gets one relies on its metadata. */
-  async #object<T extends ApiObject>(request: TransportRequest, options?: CallOptions): Promise<T> {
+  async #object<T extends ApiObject>(resource: Resource<T>, request: TransportRequest, options?: CallOptions): Promise<Stored<T>> {
     const object: T = await this.#call(request, options);
-    if (typeof object.metadata !== 'object' || object.metadata === null) throw this.#unreadable(request, 'an object with metadata');
+    if (!isStored(resource, object)) throw this.#unreadable(request, `an object with ${STORED_FIELDS}`);
     return object;
   }
 
   async #call<T>(request: TransportRequest, options?: CallOptions): Promise<T> {
     const { body } = await this.#request(request, options);
-    const value = parsed(body);
+    const value = parseJson(body);
     if (value === undefined) throw this.#unreadable(request, 'JSON');
     if (typeof value !== 'object' || value === null) throw this.#unreadable(request, 'an object');
     return value as T;
   }
 
-  #unreadable({ method, path }: TransportRequest, wanted: string): TransportError {
-    return new TransportError('EBADMSG', `${method} ${this.transport.server}${path}: the answer is not ${wanted}`);
+  #unreadable({ method, path }: TransportRequest, expected: string): TransportError {
+    return new TransportError('EBADMSG', `${method} ${this.transport.server}${path}: the response is not ${expected}`);
   }
 
   async #request(request: TransportRequest, { signal, timeoutMs }: CallOptions = {}): Promise<{ readonly body: string }> {
-    const reply = await this.transport.request({ ...request, signal, timeoutMs });
-    if (reply.status < 200 || reply.status > 299) throw replyError(reply);
-    return reply;
+    const response = await this.transport.request({ ...request, signal, timeoutMs });
+    if (response.status < 200 || response.status > 299) throw toStatusError(response);
+    return response;
   }
 }
 
-/** Whether an error says that a version or a page is no longer known. */
+/** Reports whether an error is 410: the server no longer has a resource version or a page. */
 export function isExpired(error: unknown): boolean {
   return error instanceof StatusError && error.code === 410;
 }
 
-/** The parser's own message would quote the body, which may hold a token. */
-function parsed(body: string): unknown {
+/** Returns undefined for invalid JSON; the parser's own error would quote the body, which may contain a token. */
+function parseJson(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch {
@@ -209,8 +254,8 @@ function parsed(body: string): unknown {
   }
 }
 
-/** A page, and the limit that was small enough for it. */
-interface FittingPage<T> {
+/** A page and the limit that was small enough for it. */
+interface FittingPage<T extends ApiObject> {
   readonly page: Page<T>;
   readonly fitting: number;
 }
@@ -227,9 +272,48 @@ interface WriteRequest {
   readonly contentType?: string;
 }
 
+/** Objects per page. */
 const PAGE_LIMIT = 500;
 const JSON_TYPE = { 'content-type': 'application/json' } as const;
 
 function selectors({ labelSelector, fieldSelector }: Selection): Readonly<Record<string, string | undefined>> {
   return { labelSelector, fieldSelector };
+}
+
+function patchBody(patch: Patch): Pick<WriteRequest, 'body' | 'contentType'> {
+  return { body: patch, contentType: Array.isArray(patch) ? 'application/json-patch+json' : 'application/merge-patch+json' };
+}
+
+interface RawList<T> {
+  readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
+  readonly items?: readonly T[] | null;
+}
+
+/** Returns undefined unless all items are stored objects: one bad item must not reach a store. */
+function toPage<T extends ApiObject>(resource: Resource<T>, list: RawList<T> | null): Page<T> | undefined {
+  const items = list?.items ?? [];
+  if (!list?.metadata || !Array.isArray(items)) return undefined;
+  const { resourceVersion = '', continue: cont } = list.metadata;
+  const stored: Stored<T>[] = [];
+  for (const item of items) {
+    if (!isStored(resource, item)) return undefined;
+    // Items of built-in lists lack apiVersion and kind; watch events have them.
+    stored.push(withType(resource, item));
+  }
+  return defined<Page<T>>({ items: stored, resourceVersion, continue: cont || undefined });
+}
+
+async function joinPages<T extends ApiObject>(pages: AsyncIterable<Page<T>>): Promise<Page<T>> {
+  const items: Stored<T>[] = [];
+  let resourceVersion = '';
+  for await (const page of pages) {
+    for (const item of page.items) items.push(item);
+    resourceVersion = page.resourceVersion;
+  }
+  return { items, resourceVersion };
+}
+
+/** Adds apiVersion and kind, which writes require. */
+function withType<O extends ApiObject>(resource: Resource<unknown>, object: O): O {
+  return { apiVersion: apiVersionOf(resource), kind: resource.kind, ...object };
 }

@@ -1,45 +1,46 @@
-// Who we are to an API server, now: tokens and certificates change under us, in files and by expiry.
+// Credentials for an API server, which change in files and by expiry.
 
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Cluster, User } from '@kubernetes/client-node';
 import type { Clock } from '../std/clock.ts';
+import { defined } from '../std/defined.ts';
 import { type Env, type ExecConfig, type ExecCredential, runExecPlugin } from './exec-credential.ts';
 
-/** What one request carries, and what its connection must show and trust. */
+/** Headers of a request and TLS settings of its connection. */
 export interface Identity {
   readonly headers: Readonly<Record<string, string>>;
-  /** The bearer token or password among the headers, so that it can be kept out of messages. */
+  /** Bearer token or password in the headers, to redact it from messages. */
   readonly secret?: string;
   readonly tls: TlsIdentity;
-  /** Equal for equal `tls`. */
+  /** Digest of `tls`. */
   readonly tlsDigest: string;
-  /** PEM of the certificate authorities that the server is verified with; undefined for those of the system. */
+  /** PEM of the server's certificate authorities; undefined for system authorities. */
   readonly ca?: string | undefined;
 }
 
-/** What all connections of one identity share: made once, because making it costs more than a request. */
+/** TLS settings that all connections of an identity share, because creating them costs more than a request. */
 export interface TlsIdentity {
   readonly secureContext: SecureContext;
 }
 
 export interface CredentialsOptions {
   readonly clock: Clock;
-  /** How long files are believed before they are read again. */
+  /** Interval after which files are read again. */
   readonly rereadMs: number;
-  /** Environment of credential plugins; without it, none is run. */
+  /** Environment of credential plugins; undefined disables plugins. */
   readonly execEnv?: Env;
 }
 
-/** Keeps the identity of one user at one cluster fresh. */
+/** Keeps the identity of a user at a cluster current. */
 export class Credentials {
   readonly #cluster: Cluster;
   readonly #user: User;
   readonly #options: CredentialsOptions;
-  /** Whether nothing of it can change. */
+  /** True if nothing of it can change. */
   readonly #isFixed: boolean;
-  /** `loadedAt` is on the monotonic clock. */
+  /** `loadedAt` is monotonic. */
   #current: { readonly identity: Identity; readonly loadedAt: number } | undefined;
   #loading: Promise<Identity> | undefined;
   #exec: ExecCredential | undefined;
@@ -53,43 +54,42 @@ export class Credentials {
   }
 
   /**
-   * The identity to use now. `refused` says that the last one was answered with 401: then it is renewed at once.
-   * While a file cannot be read or a certificate does not fit its key (both happen in the middle of a rotation),
-   * the identity that worked before stays.
+   * Returns the current identity. `rejected` is true after a 401 and reloads the identity immediately. Keeps the previous identity while
+   * a file is unreadable or a key does not match its certificate, as in the middle of a rotation.
    */
-  identity(refused = false): Promise<Identity> {
-    const known = this.#fresh(refused);
+  identity(rejected = false): Promise<Identity> {
+    const known = this.#fresh(rejected);
     if (known !== undefined) return Promise.resolve(known);
-    this.#loading ??= this.#load(refused).finally(() => {
+    this.#loading ??= this.#load(rejected).finally(() => {
       this.#loading = undefined;
     });
     return this.#loading;
   }
 
-  /** The identity to use now, where nothing has to be read for it. */
+  /** Current identity; undefined if it has to be read again. */
   get fresh(): Identity | undefined {
     return this.#fresh(false);
   }
 
-  /** PEM of the certificate authorities as they were last read; undefined before the first request and for those of the system. */
+  /** PEM of the server's certificate authorities as last read; undefined before the first request and for system authorities. */
   get ca(): string | undefined {
     return this.#current?.identity.ca;
   }
 
-  #fresh(refused: boolean): Identity | undefined {
-    return this.#current !== undefined && this.#isFresh(this.#current.loadedAt, refused) ? this.#current.identity : undefined;
+  #fresh(rejected: boolean): Identity | undefined {
+    return this.#current !== undefined && this.#isFresh(this.#current.loadedAt, rejected) ? this.#current.identity : undefined;
   }
 
-  #isFresh(loadedAt: number, refused: boolean): boolean {
+  #isFresh(loadedAt: number, rejected: boolean): boolean {
     const { clock, rereadMs } = this.#options;
     if (this.#isFixed) return true;
-    return !isExpired(this.#exec, clock.now()) && clock.monotonic() - loadedAt < (refused ? REFUSED_REREAD_MS : rereadMs);
+    return !isExpired(this.#exec, clock.now()) && clock.monotonic() - loadedAt < (rejected ? REJECTED_REREAD_MS : rereadMs);
   }
 
-  async #load(refused: boolean): Promise<Identity> {
+  async #load(rejected: boolean): Promise<Identity> {
     const loadedAt = this.#options.clock.monotonic();
     try {
-      this.#current = { identity: await this.#read(refused), loadedAt };
+      this.#current = { identity: await this.#read(rejected), loadedAt };
     } catch (cause) {
       if (this.#current === undefined) throw new Error(`no credentials for ${this.#cluster.server}: ${reason(cause)}`, { cause });
       this.#current = { identity: this.#current.identity, loadedAt };
@@ -97,19 +97,19 @@ export class Credentials {
     return this.#current.identity;
   }
 
-  async #read(refused: boolean): Promise<Identity> {
+  async #read(rejected: boolean): Promise<Identity> {
     const user = this.#user;
-    await this.#runExec(refused);
+    await this.#runExec(rejected);
     const [ca, cert, key, token] = await Promise.all([
       fileOrData(this.#cluster.caFile, this.#cluster.caData),
       this.#exec?.clientCertificateData ?? fileOrData(user.certFile, user.certData),
       this.#exec?.clientKeyData ?? fileOrData(user.keyFile, user.keyData),
       this.#exec?.token ?? tokenOf(user),
     ]);
-    return { ca, ...authorization(user, token), ...this.#tls({ ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) }) };
+    return { ca, ...authorization(user, token), ...this.#tls(defined({ ca, cert, key })) };
   }
 
-  /** Throws for a key that does not belong to its certificate. */
+  /** Throws if the key does not match the certificate. */
   #tls(material: { readonly ca?: string; readonly cert?: string; readonly key?: string }): Pick<Identity, 'tls' | 'tlsDigest'> {
     const tlsDigest = createHash('sha256').update(JSON.stringify(material)).digest('hex');
     const known = this.#current?.identity;
@@ -118,17 +118,17 @@ export class Credentials {
       : { tls: { secureContext: createSecureContext(material) }, tlsDigest };
   }
 
-  async #runExec(refused: boolean): Promise<void> {
+  async #runExec(rejected: boolean): Promise<void> {
     const { clock, execEnv = {} } = this.#options;
     const exec: ExecConfig | null | undefined = this.#user.exec;
-    if (!exec || (this.#exec !== undefined && !refused && !isExpired(this.#exec, clock.now()))) return;
+    if (!exec || (this.#exec !== undefined && !rejected && !isExpired(this.#exec, clock.now()))) return;
     this.#exec = await runExecPlugin(exec, this.#cluster, execEnv);
   }
 }
 
-/** A refused identity is not renewed again within this time, or a server that refuses everything would be asked twice each time. */
-const REFUSED_REREAD_MS = 1_000;
-/** Credentials are renewed this long before they end, so that a request does not arrive with one that has. */
+/** Minimum interval between reloads after a 401; a server that rejects everything would otherwise get each request twice. */
+const REJECTED_REREAD_MS = 1_000;
+/** Margin before expiry at which credentials are renewed, so that none expires on the way. */
 const EXPIRY_MARGIN_MS = 10_000;
 
 function isExpired(credential: ExecCredential | undefined, now: number): boolean {
@@ -136,7 +136,7 @@ function isExpired(credential: ExecCredential | undefined, now: number): boolean
 }
 
 function rejectUnsupported(user: User, options: CredentialsOptions): void {
-  if (user.exec && options.execEnv === undefined) throw new Error(`user ${user.name}: credential plugins are not allowed here`);
+  if (user.exec && options.execEnv === undefined) throw new Error(`user ${user.name}: credential plugins are not allowed`);
   if (user.authProvider && tokenFileOf(user) === undefined) {
     throw new Error(`user ${user.name}: auth-provider ${String(user.authProvider.name)} is not supported; use exec`);
   }

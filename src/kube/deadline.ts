@@ -1,11 +1,11 @@
-// An AbortSignal with a deadline that can move.
+// Deadlines as AbortSignals.
 
 import type { Clock } from '../std/clock.ts';
 
-/** Aborts when its time is up or the caller's signal aborts, whichever is first. Must be cleared when the work is done. */
+/** Aborts at the deadline or when the caller's signal aborts. Clear it when the work is done. */
 export interface Deadline {
   readonly signal: AbortSignal;
-  /** True once the time is up (and not when the caller aborted). */
+  /** True after the deadline; false if the caller aborted. */
   readonly hasPassed: boolean;
   /** Moves the deadline to `ms` from now. */
   reset(ms: number): void;
@@ -38,7 +38,7 @@ export function startDeadline(clock: Clock, ms: number, caller?: AbortSignal): D
   }
 
   function abort(): void {
-    // Whoever abandons a stream may never come to clear it.
+    // An abandoned stream never clears its deadline.
     cancel();
     controller.abort(caller?.reason);
   }
@@ -51,7 +51,7 @@ export function startDeadline(clock: Clock, ms: number, caller?: AbortSignal): D
     reset(next) {
       if (controller.signal.aborted) return;
       endsAt = clock.monotonic() + next;
-      // A later end is armed when the present timer fires: a busy watch would otherwise replace it with every chunk.
+      // The current timer re-arms for a later deadline: a busy watch would otherwise replace the timer with every chunk.
       if (endsAt < armedAt) arm();
     },
     clear() {
@@ -61,7 +61,7 @@ export function startDeadline(clock: Clock, ms: number, caller?: AbortSignal): D
   };
 }
 
-/** Rejects with the signal's reason as soon as that aborts, whether the work behind `promise` hears of it or not. */
+/** Rejects with the signal's reason on abort, even if the work behind `promise` ignores the signal. */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);

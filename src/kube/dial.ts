@@ -1,33 +1,34 @@
-// Connections to one API server: one pool for requests, one for watches, both HTTP/1.1. On HTTP/2 all requests would share
-// one connection, and a silent one would take all of them down until its own timeout.
+// Connections to one API server: a pool for requests and a pool for watches, both HTTP/1.1. With HTTP/2 all requests would share one
+// connection and fail with it.
 
 import { isIP, type LookupFunction } from 'node:net';
 import { callbackify } from 'node:util';
 import type { Cluster } from '@kubernetes/client-node';
 import { Client, type Dispatcher, Pool, ProxyAgent } from 'undici';
+import { defined } from '../std/defined.ts';
+import { createNameLookup, type NameLookup } from './addresses.ts';
 import type { Identity, TlsIdentity } from './credentials.ts';
-import { type NameLookup, nameLookup } from './name-lookup.ts';
 import { TransportError } from './transport-error.ts';
 
 export interface DialOptions {
-  /** Connections for requests; further requests wait. Watches have one each. */
+  /** Maximum number of connections for requests; each watch has its own connection. */
   readonly connections: number;
-  /** Whether an IP address may be dialled; asked after names are resolved, so DNS cannot lead elsewhere. */
+  /** Reports whether an IP address is allowed; checked after name resolution, so that DNS cannot bypass it. */
   readonly mayDial?: (address: string) => boolean;
-  /** How names are resolved, at every dial; as this machine does by default. */
+  /** Name lookup at every connect; undefined for the lookup of this machine. */
   readonly findAddresses?: NameLookup;
 }
 
-/** What connections are for. */
+/** Use of a connection. */
 export type Purpose = 'requests' | 'watches';
 
-/** Connects as who we are at present: a new TLS identity gets new connections, the old ones end with their requests. */
+/** Connects with the current identity: a new TLS identity gets new connections; old connections close after their requests. */
 export class Dialer {
   readonly #cluster: Cluster;
   readonly #options: DialOptions;
-  /** The connections of the present TLS identity, made when they are first needed. */
+  /** Pools of the current TLS identity, created on first use. */
   #current: { readonly tlsDigest: string; readonly pools: Map<Purpose, Dispatcher> } | undefined;
-  /** Every pool that may still have connections. */
+  /** All pools that may still have connections. */
   readonly #pools = new Set<Dispatcher>();
   #isClosed = false;
 
@@ -36,7 +37,7 @@ export class Dialer {
     this.#options = options;
   }
 
-  /** Where to send as `identity`; nothing is dialled before the first request. */
+  /** Returns the pool for an identity; it connects at the first request. */
   connections({ tls, tlsDigest }: Identity, purpose: Purpose): Dispatcher {
     if (this.#isClosed) throw new TransportError('ECANCELED', 'the transport is closed');
     if (this.#current?.tlsDigest !== tlsDigest) this.#retire();
@@ -46,7 +47,7 @@ export class Dialer {
     return pool;
   }
 
-  /** Ends all connections at once; requests under way fail. */
+  /** Closes all connections immediately; requests in progress fail. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([...this.#pools].map((pool) => pool.destroy()));
@@ -67,47 +68,47 @@ export class Dialer {
   }
 }
 
-/** Throws for a server that must not be spoken to: plain http beyond this machine, or a forbidden address. */
+/** Throws for a server that is not allowed: plain HTTP outside loopback, or a rejected address. */
 export function rejectServer(cluster: Cluster, mayDial: DialOptions['mayDial']): void {
   const { protocol, hostname } = new URL(cluster.server);
   const isLocal = ['127.0.0.1', '[::1]', 'localhost'].includes(hostname);
   const isSafe = protocol === 'https:' || (protocol === 'http:' && (isLocal || cluster.skipTLSVerify));
-  if (!isSafe) throw new Error(`${cluster.server}: only https is spoken beyond this machine`);
+  if (!isSafe) throw new Error(`${cluster.server}: plain http is allowed on loopback only; use https`);
   const address = hostname.replace(/^\[|\]$/g, '');
-  if (mayDial !== undefined && isIP(address) !== 0 && !mayDial(address)) throw new Error(`${address} must not be dialled`);
+  if (mayDial !== undefined && isIP(address) !== 0 && !mayDial(address)) throw new Error(`connections to ${address} are not allowed`);
 }
 
-/** Less than half of what a request to a target may take: there must be time for another address. */
+/** Less than half of the timeout of a request to a target, which leaves time for another address. */
 const CONNECT_TIMEOUT_MS = 4_000;
-/** Well below the 90 s after which kube-apiserver closes an idle connection, or a request could meet the close. */
+/** Well below the 90 s after which kube-apiserver closes idle connections, so that no request meets the close. */
 const KEEP_ALIVE_MS = 30_000;
 
 function createPool(cluster: Cluster, tls: TlsIdentity, options: DialOptions, connections: number | null): Dispatcher {
   const requestTls = {
     ...tls,
-    ...(cluster.tlsServerName && { servername: cluster.tlsServerName }),
     rejectUnauthorized: !cluster.skipTLSVerify,
+    ...defined({ servername: cluster.tlsServerName || undefined }),
   };
   const dial = { timeout: CONNECT_TIMEOUT_MS, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
-  // Deadlines are ours (transport.ts): undici's own would end quiet watches.
+  // transport.ts has its own deadlines: those of undici would end quiet watches.
   const limits = { allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: 0, bodyTimeout: 0 };
-  // A proxy resolves names itself; `mayDial` sees only addresses that are written out.
+  // A proxy resolves names itself, so that `mayDial` sees only literal addresses.
   if (cluster.proxyUrl) return new ProxyAgent({ ...limits, connections, uri: cluster.proxyUrl, requestTls, connect: dial });
   const direct = { ...limits, connect: { ...requestTls, ...dial, lookup: guardedLookup(options) } };
   const { origin } = new URL(cluster.server);
-  // A pool takes more memory than the one connection in it.
+  // A Pool takes more memory than a single Client.
   return connections === 1 ? new Client(origin, direct) : new Pool(origin, { ...direct, connections });
 }
 
-function guardedLookup({ mayDial = () => true, findAddresses = nameLookup() }: DialOptions): LookupFunction {
+function guardedLookup({ mayDial = () => true, findAddresses = createNameLookup() }: DialOptions): LookupFunction {
   const find = callbackify(findAddresses);
   return (hostname, options, callback) => {
     find(hostname, (error, addresses) => {
       const [first] = addresses ?? [];
       const refused = addresses?.find(({ address }) => !mayDial(address));
-      const refusal = `${hostname} is at ${refused?.address}, which must not be dialled`;
+      const message = `${hostname} resolves to ${refused?.address}; connections to that address are not allowed`;
       if (error !== null || first === undefined) callback(error ?? new Error(`${hostname} has no address`), []);
-      else if (refused !== undefined) callback(new TransportError('ERR_ADDRESS_REFUSED', refusal), []);
+      else if (refused !== undefined) callback(new TransportError('ERR_ADDRESS_REFUSED', message), []);
       else if (options.all === true) callback(null, [...addresses]);
       else callback(null, first.address, first.family);
     });

@@ -1,14 +1,15 @@
-// Credentials from a plugin of the kubeconfig (client.authentication.k8s.io).
+// Credential plugins of kubeconfigs (client.authentication.k8s.io).
 
 import { execFile } from 'node:child_process';
 import type { Cluster } from '@kubernetes/client-node';
+import { defined } from '../std/defined.ts';
 
-/** What a plugin answered. */
+/** Credential from a plugin. */
 export interface ExecCredential {
   readonly token?: string;
   readonly clientCertificateData?: string;
   readonly clientKeyData?: string;
-  /** Epoch ms; undefined if the credential says nothing of an end. */
+  /** Expiry in epoch milliseconds; undefined without one. */
   readonly expiresAt?: number;
 }
 
@@ -29,7 +30,7 @@ export async function runExecPlugin(exec: ExecConfig, cluster: Cluster, env: Env
   const info = {
     kind: 'ExecCredential',
     apiVersion,
-    spec: { interactive: false, ...(exec.provideClusterInfo === true && { cluster: clusterInfo(cluster) }) },
+    spec: defined({ interactive: false, cluster: exec.provideClusterInfo === true ? clusterInfo(cluster) : undefined }),
   };
   const own = Object.fromEntries((exec.env ?? []).map(({ name, value }) => [name, value]));
   const stdout = await run(exec, { ...env, ...own, KUBERNETES_EXEC_INFO: JSON.stringify(info) });
@@ -43,11 +44,11 @@ function run(exec: ExecConfig, env: Env): Promise<string> {
   const options = { env, timeout: TIMEOUT_MS, maxBuffer: MAX_OUTPUT_BYTES, windowsHide: true };
   return new Promise((resolve, reject) => {
     const plugin = execFile(exec.command, [...(exec.args ?? [])], options, (error, stdout) => {
-      // The error repeats arguments and output, which may hold secrets.
+      // The error contains arguments and output, which may be secret.
       if (error === null) resolve(stdout);
       else reject(new Error(`credential plugin ${exec.command} failed: ${error.code ?? error.signal ?? 'unknown'}`));
     });
-    // Nobody is there to answer: a plugin that asks is to fail instead of waiting.
+    // Closed stdin makes an interactive plugin fail instead of waiting.
     plugin.stdin?.on('error', () => {}).end();
   });
 }
@@ -56,14 +57,18 @@ function parseCredential(stdout: string, command: string): ExecCredential {
   const { token, clientCertificateData, clientKeyData, expirationTimestamp } = statusOf(stdout, command);
   const expiresAt = typeof expirationTimestamp === 'string' ? Date.parse(expirationTimestamp) : Number.NaN;
   if (typeof token !== 'string' && typeof clientCertificateData !== 'string') {
-    throw new Error(`credential plugin ${command} gave neither a token nor a certificate`);
+    throw new Error(`credential plugin ${command} returned neither a token nor a certificate`);
   }
-  return {
-    ...(typeof token === 'string' && { token }),
-    ...(typeof clientCertificateData === 'string' && { clientCertificateData }),
-    ...(typeof clientKeyData === 'string' && { clientKeyData }),
-    ...(!Number.isNaN(expiresAt) && { expiresAt }),
-  };
+  return defined<ExecCredential>({
+    token: textOf(token),
+    clientCertificateData: textOf(clientCertificateData),
+    clientKeyData: textOf(clientKeyData),
+    expiresAt: Number.isNaN(expiresAt) ? undefined : expiresAt,
+  });
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
 function statusOf(stdout: string, command: string): Readonly<Record<string, unknown>> {
@@ -76,12 +81,12 @@ function statusOf(stdout: string, command: string): Readonly<Record<string, unkn
 }
 
 function clusterInfo(cluster: Cluster): object {
-  return {
+  return defined({
     server: cluster.server,
-    ...(cluster.tlsServerName && { 'tls-server-name': cluster.tlsServerName }),
-    ...(cluster.skipTLSVerify && { 'insecure-skip-tls-verify': true }),
-    ...(cluster.caData && { 'certificate-authority-data': cluster.caData }),
-    ...(cluster.proxyUrl && { 'proxy-url': cluster.proxyUrl }),
+    'tls-server-name': cluster.tlsServerName || undefined,
+    'insecure-skip-tls-verify': cluster.skipTLSVerify || undefined,
+    'certificate-authority-data': cluster.caData || undefined,
+    'proxy-url': cluster.proxyUrl || undefined,
     config: null,
-  };
+  });
 }

@@ -1,32 +1,45 @@
-// One collection kept in memory: a list-watch that starts over by itself, the store it fills and the changes it makes.
+// Informer: keeps one collection in memory with a list-watch that restarts after errors.
 
-import { BehaviorSubject, defer, distinctUntilChanged, finalize, mergeMap, Observable, retry, Subject, share, tap } from 'rxjs';
-import type { ApiObject, Resource } from '../api/resources.ts';
+import {
+  BehaviorSubject,
+  combineLatest,
+  defer,
+  distinctUntilChanged,
+  finalize,
+  map,
+  merge,
+  mergeMap,
+  Observable,
+  retry,
+  Subject,
+  share,
+  tap,
+} from 'rxjs';
+import type { ApiObject, Resource, Stored } from '../api/resources.ts';
 import { retryAfterMs } from '../kubernetes/retry-after.ts';
 import { Backoff, REFLECTOR_BACKOFF } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
 import { fromAbortable } from '../std/from-abortable.ts';
-import type { Selection } from './calls.ts';
-import type { KubeClient } from './client.ts';
+import type { KubeClient, Selection } from './client.ts';
 import { type ListWatchEvent, listWatch, startCursor } from './list-watch.ts';
 import { type Batch, type Change, ObjectStore, reflectBatches, type Store } from './store.ts';
 
-/** The list-watch runs while `changes$` or `batches$` has subscribers, once for all of them. */
-export interface Informer<T> {
+/** The list-watch runs while `changes$` or `batches$` has subscribers; all of them share it. */
+export interface Informer<T extends ApiObject> {
   readonly store: Store<T>;
-  /** Every change of the store, after it happened. Never ends and never fails. */
+  /** Every change, after the store contains it. Never completes and never fails. */
   readonly changes$: Observable<Change<T>>;
-  /** The same as whole events of the list-watch, those without a change among them. */
+  /** The changes of each list-watch event, also if there are none. */
   readonly batches$: Observable<Batch<T>>;
-  /** Whether the store has held a whole list since the list-watch was started. */
+  /** True once the store has received a whole list since the list-watch started. */
   readonly synced: boolean;
-  /** `synced` now and whenever it turns; true comes after the changes of the first list. Starts nothing. */
+  /** Current and later values of `synced`; true follows the changes of the first list. Does not start the list-watch. */
   readonly synced$: Observable<boolean>;
-  /** Why the list-watch had to start over, each time. Starts nothing. */
+  /** Errors that restarted the list-watch. Does not start the list-watch. */
   readonly problems$: Observable<Problem>;
 }
 
-/** A failed round of a list-watch; the next one starts `retryMs` later. An expired version is a normal one. */
+/** A failed list-watch, which restarts after `retryMs`. An expired resource version is normal. */
 export interface Problem {
   readonly error: unknown;
   readonly retryMs: number;
@@ -41,19 +54,19 @@ export interface InformerOptions<T extends ApiObject> {
   readonly idleMs?: number;
 }
 
-/** Makes an informer of objects without their managedFields, which nobody here reads and which are as large as the rest. */
+/** Creates an informer of objects without managedFields, which Purser does not read and which double the size. */
 export function createInformer<T extends ApiObject>(options: InformerOptions<T>): Informer<T> {
   return createReducedInformer(options, withoutManagedFields);
 }
 
 /**
- * Makes an informer that keeps of each object only what `transform` returns, which must include the metadata. `onDeleted` is called for
- * each object that left the store.
+ * Creates an informer that stores the result of `transform`, which must keep the identifying metadata. Calls `onDeleted` with each object
+ * that left the store.
  */
 export function createReducedInformer<T extends ApiObject, S extends ApiObject>(
   options: InformerOptions<T>,
-  transform: (object: T) => S,
-  onDeleted: (object: S) => void = () => {},
+  transform: (object: Stored<T>) => Stored<S>,
+  onDeleted: (object: Stored<S>) => void = () => {},
 ): Informer<S> {
   const store = new ObjectStore<S>();
   const synced$ = new BehaviorSubject(false);
@@ -78,13 +91,15 @@ export function createReducedInformer<T extends ApiObject, S extends ApiObject>(
   };
 }
 
-/** A write without them leaves them as they are. */
-function withoutManagedFields<T extends ApiObject>(object: T): T {
+/** Removes managedFields; a later write without them leaves them unchanged on the server. */
+function withoutManagedFields<T extends ApiObject>(object: Stored<T>): Stored<T> {
   const { managedFields: _, ...metadata } = object.metadata;
   return { ...object, metadata };
 }
 
-type EventsOptions<T extends ApiObject, S> = InformerOptions<T> & { readonly transform: (object: T) => S };
+type EventsOptions<T extends ApiObject, S extends ApiObject> = InformerOptions<T> & {
+  readonly transform: (object: Stored<T>) => Stored<S>;
+};
 
 function events<T extends ApiObject, S extends ApiObject>(
   options: EventsOptions<T, S>,
@@ -103,4 +118,63 @@ function events<T extends ApiObject, S extends ApiObject>(
 
 function after(clock: Clock, ms: number): Observable<void> {
   return new Observable((subscriber) => clock.wakeAfter(ms, () => subscriber.next()));
+}
+
+/** Combines informers for different namespaces to one. */
+export function unionOf<T extends ApiObject>(informers: readonly Informer<T>[]): Informer<T> {
+  const [only] = informers;
+  if (only !== undefined && informers.length === 1) return only;
+  return {
+    store: new StoreUnion(informers.map(({ store }) => store)),
+    changes$: merge(...informers.map(({ changes$ }) => changes$)),
+    batches$: merge(...informers.map(({ batches$ }) => batches$)),
+    get synced() {
+      return informers.every(({ synced }) => synced);
+    },
+    synced$: combineLatest(informers.map(({ synced$ }) => synced$)).pipe(
+      map((each) => each.every(Boolean)),
+      distinctUntilChanged(),
+    ),
+    problems$: merge(...informers.map(({ problems$ }) => problems$)),
+  };
+}
+
+class StoreUnion<T extends ApiObject> implements Store<T> {
+  readonly #stores: readonly Store<T>[];
+  /** Undefined: each collection has its own resource version. */
+  readonly resourceVersion = undefined;
+
+  constructor(stores: readonly Store<T>[]) {
+    this.#stores = stores;
+  }
+
+  get size(): number {
+    return this.#stores.reduce((sum, { size }) => sum + size, 0);
+  }
+
+  get(key: string): Stored<T> | undefined {
+    return this.#stores.find((store) => store.has(key))?.get(key);
+  }
+
+  has(key: string): boolean {
+    return this.#stores.some((store) => store.has(key));
+  }
+
+  list(): readonly Stored<T>[] {
+    return this.#stores.flatMap((store) => store.list());
+  }
+
+  keys(): readonly string[] {
+    return this.#stores.flatMap((store) => store.keys());
+  }
+
+  index(valuesOf: (object: Stored<T>) => readonly string[]): (value: string) => readonly Stored<T>[] {
+    const lookups = this.#stores.map((store) => store.index(valuesOf));
+    return (value) => lookups.flatMap((lookup) => lookup(value));
+  }
+
+  tally(valuesOf: (object: Stored<T>) => readonly string[]): (value: string) => number {
+    const counts = this.#stores.map((store) => store.tally(valuesOf));
+    return (value) => counts.reduce((sum, count) => sum + count(value), 0);
+  }
 }

@@ -1,5 +1,5 @@
-// Finds the API server and the user of a kubeconfig. Reads what kubectl reads, from client-node's small parsing module:
-// its KubeConfig class loads every generated model (0.4 s, 85 MB) and forgets `tokenFile`.
+// Reads kubeconfigs like kubectl, with client-node's parsing module: its KubeConfig class loads all generated models (0.4 s, 85 MB) and
+// ignores `tokenFile`.
 
 import { readFile } from 'node:fs/promises';
 import { delimiter, dirname, isAbsolute, resolve } from 'node:path';
@@ -7,25 +7,25 @@ import type { Cluster, Context, User } from '@kubernetes/client-node';
 import { newClusters, newContexts, newUsers } from '@kubernetes/client-node/dist/config_types.js';
 import { parse } from 'yaml';
 
-/** Where an API is and who we are there; a `KubeConfig` of client-node is one. */
+/** An API server and a user; client-node's `KubeConfig` implements it. */
 export interface KubeConfigSource {
   getCurrentCluster(): Cluster | null;
   getCurrentUser(): User | null;
 }
 
-/** Reads the files of a `KUBECONFIG` value; of entries with one name, the first counts. Throws if there is no current context. */
+/** Reads the files of a `KUBECONFIG` value; the first of several entries with the same name wins. Throws without a current context. */
 export async function loadKubeConfig(paths: string): Promise<KubeConfigSource> {
   const files = paths.split(delimiter).filter((path) => path !== '');
   const parts = await Promise.all(files.map(async (path) => parsePart(await readFile(path, 'utf8'), dirname(path))));
-  return selected(parts);
+  return selectCurrent(parts);
 }
 
-/** Reads kubeconfig text; relative paths in it start at `folder`. */
+/** Parses kubeconfig text; relative paths in it start at `folder`. */
 export function parseKubeConfig(text: string, folder: string): KubeConfigSource {
-  return selected([parsePart(text, folder)]);
+  return selectCurrent([parsePart(text, folder)]);
 }
 
-/** The API server and the account that Kubernetes gives to a pod. Throws outside of one. */
+/** Returns the API server and the service account of the pod. Throws outside a pod. */
 export function inClusterConfig(env: Readonly<Record<string, string | undefined>>, folder = SERVICE_ACCOUNT_FOLDER): KubeConfigSource {
   const host = env['KUBERNETES_SERVICE_HOST'];
   const port = env['KUBERNETES_SERVICE_PORT'];
@@ -33,11 +33,11 @@ export function inClusterConfig(env: Readonly<Record<string, string | undefined>
   const authority = host.includes(':') ? `[${host}]` : host;
   return fixed(
     { name: 'in-cluster', server: `https://${authority}:${port}`, caFile: resolve(folder, 'ca.crt'), skipTLSVerify: false },
-    tokenFileUser({ name: 'service-account' }, resolve(folder, 'token')),
+    withTokenFile({ name: 'service-account' }, resolve(folder, 'token')),
   );
 }
 
-/** One API server and one user, known in full. */
+/** Returns a source with a given API server and user. */
 export function fixed(cluster: Cluster, user: User): KubeConfigSource {
   return { getCurrentCluster: () => cluster, getCurrentUser: () => user };
 }
@@ -69,36 +69,36 @@ function userOf(entry: Readonly<Record<string, unknown>>, at: (path: string | un
   const raw = record(entry['user']);
   const ignored = ['as-uid', 'as-groups', 'as-user-extra'].filter((field) => raw[field] !== undefined);
   if (ignored.length > 0) throw new Error(`user ${String(entry['name'])}: ${ignored.join(', ')} not supported`);
-  // Not a field of kubeconfigs, but client-node would read that file, once and now.
+  // kubeconfigs have no such field, but client-node would read the file immediately and only once.
   const { 'token-file': _, ...known } = raw;
   const [user] = newUsers([{ ...entry, user: known }]);
-  if (user === undefined) throw new Error('a user of the kubeconfig is not readable');
-  const located = withFiles(user, { certFile: at(user.certFile), keyFile: at(user.keyFile), exec: locatedExec(user.exec, at) });
+  if (user === undefined) throw new Error('a user of the kubeconfig is invalid');
+  const located = withFiles(user, { certFile: at(user.certFile), keyFile: at(user.keyFile), exec: resolveExec(user.exec, at) });
   const tokenFile = raw['tokenFile'];
-  return typeof tokenFile === 'string' && tokenFile !== '' ? tokenFileUser(located, at(tokenFile) ?? tokenFile) : located;
+  return typeof tokenFile === 'string' && tokenFile !== '' ? withTokenFile(located, at(tokenFile) ?? tokenFile) : located;
 }
 
-/** A command with a folder in it is meant relative to the kubeconfig; a bare one is looked up in PATH. */
-function locatedExec(exec: unknown, at: (path: string | undefined) => string | undefined): unknown {
+/** Resolves a command with a folder relative to the kubeconfig; PATH resolves a bare command. */
+function resolveExec(exec: unknown, at: (path: string | undefined) => string | undefined): unknown {
   const { command } = record(exec);
   return typeof command === 'string' && command.includes('/') ? { ...record(exec), command: at(command) } : exec;
 }
 
-/** The form in which client-node itself describes a user with a token file. */
-function tokenFileUser(user: User, tokenFile: string): User {
+/** Adds a token file to a user in the form of client-node. */
+function withTokenFile(user: User, tokenFile: string): User {
   const { token: _, ...rest } = user;
   return { ...rest, authProvider: { name: 'tokenFile', config: { tokenFile } } };
 }
 
-function selected(parts: readonly Part[]): KubeConfigSource {
+function selectCurrent(parts: readonly Part[]): KubeConfigSource {
   const wanted = parts.find((part) => part.currentContext !== '')?.currentContext;
   if (wanted === undefined) throw new Error('the kubeconfig has no current-context');
-  const context = named(parts, 'contexts', wanted);
-  const user = context.user ? named(parts, 'users', context.user) : { name: '' };
-  return fixed(named(parts, 'clusters', context.cluster), user);
+  const context = findEntry(parts, 'contexts', wanted);
+  const user = context.user ? findEntry(parts, 'users', context.user) : { name: '' };
+  return fixed(findEntry(parts, 'clusters', context.cluster), user);
 }
 
-function named<K extends 'clusters' | 'users' | 'contexts'>(parts: readonly Part[], field: K, name: string): Part[K][number] {
+function findEntry<K extends 'clusters' | 'users' | 'contexts'>(parts: readonly Part[], field: K, name: string): Part[K][number] {
   const found = parts.flatMap((part): readonly Part[K][number][] => part[field]).find((entry) => entry.name === name);
   if (found === undefined) throw new Error(`the kubeconfig has no ${field.slice(0, -1)} "${name}"`);
   return found;

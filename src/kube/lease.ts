@@ -1,52 +1,54 @@
-// Leadership by a Lease. Safe against clock skew: instants written in the record are never trusted, only that it changed,
-// and when we saw that on our own monotonic clock. No fencing: after its machine slept, a leader may act for a moment too long.
+// Leader election with a Lease. Safe against clock skew: it ignores times in the Lease and measures, on its own monotonic clock, for how
+// long the Lease has not changed. No fencing: after its machine was suspended, a leader may act for a moment too long.
 
 import { distinctUntilChanged, type Observable, ReplaySubject, Subject, share, takeUntil } from 'rxjs';
+import { type Lease, Leases } from '../api/resources.ts';
+import { hasReason } from '../kubernetes/status.ts';
 import { type Clock, sleep } from '../std/clock.ts';
 import { fromAbortable } from '../std/from-abortable.ts';
+import { rfc3339Micro } from '../std/timestamp.ts';
 import type { KubeClient } from './client.ts';
 import { startDeadline } from './deadline.ts';
-import { LeaseRecord } from './lease-record.ts';
 
 export interface ElectionOptions {
   readonly client: Pick<KubeClient, 'get' | 'create' | 'update'>;
   readonly namespace: string;
   readonly name: string;
-  /** Must differ between processes, also between two lives of one pod. */
+  /** Unique name of this start of the process. */
   readonly identity: string;
   readonly clock: Clock;
   readonly random: () => number;
-  /** How long others wait for a leader that is silent. */
+  /** Time without renewal after which another candidate takes the Lease. */
   readonly leaseMs?: number;
-  /** How long a leader that cannot renew goes on; shorter than `leaseMs`, so that it has stopped before another starts. */
+  /** Time without renewal after which a leader stops; shorter than `leaseMs`, so that it stops before another starts. */
   readonly renewDeadlineMs?: number;
-  /** Pause between attempts; followers wait up to 2.2 times as long. */
+  /** Delay between attempts; followers wait up to 2.2 times as long. */
   readonly retryMs?: number;
-  /** Told of every attempt that failed for another reason than that someone else leads. */
+  /** Called with the error of a failed attempt; another leader is not an error. */
   readonly onProblem?: (error: unknown) => void;
-  /** Told who holds the Lease, whenever that is somebody else than before; we ourselves among them. */
+  /** Called with the identity of each new holder of the Lease, also our own. */
   readonly onHolder?: (identity: string) => void;
 }
 
 /** One candidate for one Lease. */
 export interface Election {
   /**
-   * Whether we lead; false first. Campaigns while subscribed. Losing the subscription keeps the record: nobody takes
-   * over before the work it guards has surely ended.
+   * Current and later leadership, starting with false. The election runs while there are subscribers. Unsubscribing does not release the
+   * Lease, so that no other candidate takes over before the guarded work has ended.
    */
   readonly leads$: Observable<boolean>;
-  /** Whether the lease is ours at this very instant, by the clock alone. */
+  /** True while this candidate holds the Lease, by its clock. */
   readonly leads: boolean;
-  /** Ends `leads$` and gives the lease back, so that another need not wait. To be called when the guarded work has ended. */
+  /** Completes `leads$` and releases the Lease. Call it after the guarded work has ended. */
   release(): Promise<void>;
 }
 
-/** Makes a candidate; it does nothing until subscribed to. Throws if a leader could outlive its lease. */
+/** Creates a candidate, which starts when it is subscribed to. Throws for timings with which two candidates could lead. */
 export function createElection(options: ElectionOptions): Election {
   const timed = { ...DEFAULTS, ...options };
   const { leaseMs, renewDeadlineMs, retryMs } = timed;
   if (leaseMs <= renewDeadlineMs || renewDeadlineMs <= retryMs * (1 + JITTER)) {
-    throw new Error('a lease must outlast its renew deadline, and that the pause between attempts');
+    throw new Error('leaseMs must exceed renewDeadlineMs, and renewDeadlineMs must exceed the longest delay between attempts');
   }
   const record = new LeaseRecord(options, leaseMs);
   const tenure = new Tenure(options.clock, renewDeadlineMs);
@@ -75,8 +77,8 @@ const JITTER = 1.2;
 type Timed = ElectionOptions & typeof DEFAULTS;
 
 /**
- * How long the lease is ours: from the start of the last request that renewed it, since others count from its end.
- * On the monotonic clock: one that is set back would make a tenure longer than the lease.
+ * Period in which this candidate leads. It starts with the last successful request, because others count from its response. Times are
+ * monotonic: a wall clock that is set back would extend the period beyond the Lease.
  */
 class Tenure {
   readonly #clock: Clock;
@@ -121,8 +123,8 @@ async function* campaign(
 }
 
 /**
- * What a leader sends must, if it hangs, leave time for another attempt before the tenure ends, and must not outlast it.
- * Whoever does not lead has no such haste: a hub that is slow is waited for.
+ * Acquires or renews the Lease. The timeout of a leader's request leaves time for another attempt before the tenure ends; a follower
+ * waits longer for a slow hub.
  */
 async function attempt(
   { clock, leaseMs, renewDeadlineMs, onProblem, onHolder }: Timed,
@@ -141,5 +143,130 @@ async function attempt(
     onProblem?.(error);
   } finally {
     deadline.clear();
+  }
+}
+
+type Spec = NonNullable<Lease['spec']>;
+
+interface LeaseRecordOptions {
+  readonly client: Pick<KubeClient, 'get' | 'create' | 'update'>;
+  readonly namespace: string;
+  readonly name: string;
+  readonly identity: string;
+  readonly clock: Clock;
+}
+
+/** The Lease as one candidate sees it. Every write has a resourceVersion, so that only one of two candidates succeeds. */
+class LeaseRecord {
+  readonly #options: LeaseRecordOptions;
+  readonly #leaseMs: number;
+  /** The Lease as we last wrote it, for renewals without a read. */
+  #ours: Lease | undefined;
+  /** Spec as last read, and the monotonic time of its last change. */
+  #seen: { readonly spec: string; readonly at: number; readonly holder: string } | undefined;
+
+  constructor(options: LeaseRecordOptions, leaseMs: number) {
+    this.#options = options;
+    this.#leaseMs = leaseMs;
+  }
+
+  /** Last known holder; empty without one. */
+  get holder(): string {
+    return this.#seen?.holder ?? '';
+  }
+
+  /** Acquires or renews the Lease. Returns false if another candidate holds it or was faster. */
+  async acquire(isOurs: boolean, signal: AbortSignal): Promise<boolean> {
+    if (isOurs && this.#ours !== undefined && (await this.#write(this.#ours, signal))) return true;
+    this.#ours = undefined;
+    const lease = await this.#read({ signal });
+    if (lease === undefined) return this.#create(signal);
+    const spec = lease.spec ?? {};
+    this.#observe(spec);
+    if (spec.holderIdentity && spec.holderIdentity !== this.#options.identity && !this.#hasExpired(spec)) return false;
+    return this.#write(lease, signal);
+  }
+
+  /** Removes the holder from the Lease if this candidate holds it. */
+  async release(timeoutMs: number): Promise<void> {
+    try {
+      await this.#clearHolder(timeoutMs);
+    } catch (error) {
+      // A canceled renewal may have arrived in between.
+      if (!hasReason(error, 'Conflict')) throw error;
+      await this.#clearHolder(timeoutMs);
+    }
+  }
+
+  async #clearHolder(timeoutMs: number): Promise<void> {
+    const lease = await this.#read({ timeoutMs });
+    if (lease?.spec?.holderIdentity !== this.#options.identity) return;
+    const now = rfc3339Micro(this.#options.clock.now());
+    const spec = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, acquireTime: now, renewTime: now };
+    await this.#options.client.update(Leases, { ...lease, spec }, { timeoutMs });
+  }
+
+  async #read(options: { readonly signal?: AbortSignal; readonly timeoutMs?: number }): Promise<Lease | undefined> {
+    const { client, namespace, name } = this.#options;
+    try {
+      return await client.get(Leases, { namespace, name }, options);
+    } catch (error) {
+      if (hasReason(error, 'NotFound')) return undefined;
+      throw error;
+    }
+  }
+
+  async #create(signal: AbortSignal): Promise<boolean> {
+    const { client, namespace, name } = this.#options;
+    const spec = { ...this.#acquisition({}), leaseTransitions: 0 };
+    return this.#tryWrite(client.create(Leases, { metadata: { namespace, name }, spec }, { signal }), 'AlreadyExists');
+  }
+
+  async #write(lease: Lease, signal: AbortSignal): Promise<boolean> {
+    const spec = lease.spec ?? {};
+    const next = spec.holderIdentity === this.#options.identity ? this.#renewal(spec) : this.#acquisition(spec);
+    return this.#tryWrite(this.#options.client.update(Leases, { ...lease, spec: next }, { signal }), 'Conflict', 'NotFound');
+  }
+
+  async #tryWrite(write: Promise<Lease>, ...losses: readonly ('AlreadyExists' | 'Conflict' | 'NotFound')[]): Promise<boolean> {
+    try {
+      this.#ours = await write;
+      this.#observe(this.#ours.spec ?? {});
+      return true;
+    } catch (error) {
+      if (hasReason(error, ...losses)) return false;
+      throw error;
+    }
+  }
+
+  #observe(spec: Spec): void {
+    const text = JSON.stringify(spec);
+    if (this.#seen?.spec !== text) this.#seen = { spec: text, at: this.#options.clock.monotonic(), holder: spec.holderIdentity ?? '' };
+  }
+
+  /** Reports whether the Lease has expired: its duration has passed since its last change. */
+  #hasExpired(spec: Spec): boolean {
+    const durationMs = spec.leaseDurationSeconds === undefined ? this.#leaseMs : spec.leaseDurationSeconds * 1_000;
+    return this.#seen !== undefined && this.#options.clock.monotonic() >= this.#seen.at + durationMs;
+  }
+
+  #renewal(spec: Spec): Spec {
+    return { ...spec, leaseDurationSeconds: this.#seconds(), renewTime: rfc3339Micro(this.#options.clock.now()) };
+  }
+
+  #acquisition(spec: Spec): Spec {
+    const now = rfc3339Micro(this.#options.clock.now());
+    const leaseTransitions = (spec.leaseTransitions ?? 0) + 1;
+    return {
+      holderIdentity: this.#options.identity,
+      leaseDurationSeconds: this.#seconds(),
+      acquireTime: now,
+      renewTime: now,
+      leaseTransitions,
+    };
+  }
+
+  #seconds(): number {
+    return Math.ceil(this.#leaseMs / 1_000);
   }
 }

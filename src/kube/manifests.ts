@@ -1,4 +1,4 @@
-// Objects from the YAML files of this repository, and two ways to bring them to a server.
+// Manifests of this repository: reading and applying them.
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import { hasReason } from '../kubernetes/status.ts';
 import type { KubeClient } from './client.ts';
 import { nameOf } from './paths.ts';
 
-/** The objects of a YAML file, or of all of a folder's, by their path in the repository. */
+/** Reads the objects of a YAML file or of all YAML files of a folder; `path` is relative to the repository. */
 export async function readManifests(path: string): Promise<readonly ApiObject[]> {
   const root = repositoryPath(path);
   const files = path.endsWith('.yaml')
@@ -30,17 +30,17 @@ export async function readManifests(path: string): Promise<readonly ApiObject[]>
   return texts.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS() as ApiObject));
 }
 
-/** Where a file or folder of the repository is, or of the image, which has the same layout. */
+/** Returns the absolute path of a file in the repository, or in the image, which has the same layout. */
 export function repositoryPath(path: string): string {
   return join(import.meta.dirname, '../..', path);
 }
 
-/** Makes the server's objects what the manifests say; changes nothing where they are. */
+/** Applies the manifests. */
 export async function applyAll(client: KubeClient, objects: readonly ApiObject[]): Promise<void> {
   for (const object of objects) await client.apply(resourceOf(object), object, { force: true });
 }
 
-/** Creates the objects that are missing and leaves the others alone. */
+/** Creates missing objects; leaves existing ones unchanged. */
 export async function applyMissing(client: KubeClient, objects: readonly ApiObject[]): Promise<void> {
   for (const object of objects) {
     const resource = resourceOf(object);
@@ -62,8 +62,8 @@ const RESOURCES: readonly Resource<ApiObject>[] = [
 ];
 
 function resourceOf({ kind, metadata }: ApiObject): Resource<ApiObject> {
-  const resource = RESOURCES.find((each) => each.kind === kind);
-  if (resource === undefined) throw new Error(`a manifest holds the ${kind} ${metadata.name}, whose kind is not known here`);
+  const resource = RESOURCES.find((candidate) => candidate.kind === kind);
+  if (resource === undefined) throw new Error(`unknown kind ${kind} of manifest ${metadata.name}`);
   return resource;
 }
 

@@ -1,21 +1,21 @@
-// The streams that are open to one server. One that was cut off without an end looks just like one on which nothing happens.
+// Open streams to one server. A stream that was cut silently looks like a stream without events.
 
 import type { Deadline } from './deadline.ts';
 
-/** A stream, and when something was last heard on it. */
+/** A stream; `heardAt` is the time of its last byte. */
 export interface OpenStream {
   readonly deadline: Deadline;
   heardAt: number;
 }
 
-/** With a shorter silence of the server streams go on as before: one failure among many successes says nothing of them. */
-const LEAST_SILENCE_MS = 5_000;
+/** Minimum outage after which silent streams are ended; a single failure among successes does not end them. */
+const MIN_OUTAGE_MS = 5_000;
 
-/** Finds the streams that are likely to be dead long before their own silence tells. Instants are on the monotonic clock. */
+/** Ends streams that an outage probably cut, long before their idle timeout. Times are monotonic. */
 export class OpenStreams {
   readonly #open = new Set<OpenStream>();
-  #answeredAt = -Infinity;
-  /** Since when no request got an answer, if one failed. */
+  #respondedAt = -Infinity;
+  /** Start of the period without responses; undefined after a response. */
   #silentSince: number | undefined;
 
   add(stream: OpenStream): void {
@@ -26,17 +26,17 @@ export class OpenStreams {
     this.#open.delete(stream);
   }
 
-  /** A request got no answer. */
-  unanswered(sentAt: number): void {
-    this.#silentSince ??= Math.max(sentAt, this.#answeredAt);
+  /** Records a request without a response. */
+  recordFailure(sentAt: number): void {
+    this.#silentSince ??= Math.max(sentAt, this.#respondedAt);
   }
 
-  /** A request got an answer. What kept others from one for long may have cut streams off, too: those that were as silent are ended. */
-  answered(now: number): void {
+  /** Records a response. After an outage it ends the streams that were silent since the outage began. */
+  recordResponse(now: number): void {
     const since = this.#silentSince ?? now;
     this.#silentSince = undefined;
-    this.#answeredAt = now;
-    if (now - since < LEAST_SILENCE_MS) return;
+    this.#respondedAt = now;
+    if (now - since < MIN_OUTAGE_MS) return;
     for (const { deadline, heardAt } of this.#open) if (heardAt < since) deadline.reset(0);
   }
 }

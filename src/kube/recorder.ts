@@ -1,60 +1,58 @@
-// Kubernetes Events about objects, for people who run `kubectl describe`. Best effort: recording never waits and never
-// fails. Written as core/v1, whose count and last time `describe` and `get events` both show.
+// Recorder of Kubernetes Events. Best effort: recording never waits and never fails. Uses core/v1 Events, whose count and last time both
+// `kubectl describe` and `kubectl get events` show.
 
-import { type ApiObject, Events } from '../api/resources.ts';
+import { type ApiObject, type Event, Events } from '../api/resources.ts';
 import { hasReason } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
+import { defined } from '../std/defined.ts';
 import { FairQueue } from '../std/fair-queue.ts';
 import { Recent } from '../std/recent.ts';
 import { rfc3339 } from '../std/timestamp.ts';
 import { TokenBucket } from '../std/token-bucket.ts';
 import type { KubeClient } from './client.ts';
-import { eventOf, type Note, namespaceOf, type Series, type Speaker, subjectOf } from './event-series.ts';
+import { nameOf } from './paths.ts';
 
 export interface RecorderOptions extends Speaker {
   readonly client: Pick<KubeClient, 'create' | 'patch'>;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Told of events that could not be written. */
+  /** Called with the error of an event that could not be written. */
   readonly onProblem?: (error: unknown) => void;
 }
 
-/** More was said at once than could be written. */
+/** Events that were dropped because too many were pending. */
 class DroppedEventsError extends Error {
   override readonly name = 'DroppedEventsError';
 }
 
-/** client-go's measure: 25 events of an object at once, then one in five minutes. */
+/** Limit per object, as in client-go: a burst of 25 events, then one every five minutes. */
 const RATE = { burst: 25, perSecond: 1 / 300 };
-/** Events that wait to be written; one namespace has at most half of them. */
+/** Maximum number of pending events; one namespace has at most half of them. */
 const MAX_DUE = 1_000;
 const MAX_REMEMBERED = 4_096;
 const TIMEOUT_MS = 5_000;
 
-/**
- * Writes events one after the other, for all namespaces in turn. What was said before of the same object is counted instead of written anew; an object
- * that is spoken of too often is cut short.
- */
+/** Writes events one after the other, for all namespaces in turn. Increments the count of a repeated event; limits the events of each object. */
 export class Recorder {
   readonly #options: RecorderOptions;
-  /** By what is said. */
+  /** By object, reason and message. */
   readonly #series = new Recent<Series>(MAX_REMEMBERED);
-  /** Of each object that was spoken of. */
+  /** Rate limit of each object. */
   readonly #budgets = new Recent<TokenBucket>(MAX_REMEMBERED);
-  /** Series with something new to write, by namespace. */
+  /** Series with pending writes, by namespace. */
   readonly #due = new FairQueue<Series>(MAX_DUE);
   #writing: Promise<void> | undefined;
-  /** How many were not even taken since everything was last written. */
+  /** Number of events dropped since the last time that nothing was pending. */
   #dropped = 0;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
   }
 
-  /** Records a note about an object. Drops it if there were too many about the object, or if too many of its namespace wait. */
+  /** Records an event. Drops it above the rate limit of the object or if too many events of its namespace are pending. */
   record(object: ApiObject, note: Note): void {
     const subject = subjectOf(object);
-    if (!this.#maySpeak(JSON.stringify(subject))) return;
+    if (!this.#isWithinLimit(JSON.stringify(subject))) return;
     const now = this.#options.clock.now();
     const key = JSON.stringify([subject, note]);
     const series = this.#series.get(key) ?? { subject, note, firstAt: now, lastAt: now, count: 0, written: undefined };
@@ -68,24 +66,24 @@ export class Recorder {
     this.#writing ??= this.#drain();
   }
 
-  /** Resolves when everything said so far was written or given up. */
+  /** Resolves when all events so far are written or have failed. */
   async flush(): Promise<void> {
     await this.#writing;
   }
 
-  #maySpeak(subject: string): boolean {
+  #isWithinLimit(subject: string): boolean {
     const budget = this.#budgets.get(subject) ?? new TokenBucket(this.#options.clock, RATE);
     this.#budgets.set(subject, budget);
     return budget.take() === 0;
   }
 
   async #drain(): Promise<void> {
-    // Lets the caller finish first, and what it repeats be counted in one write.
+    // Lets the caller finish first, so that repetitions share one write.
     await Promise.resolve();
     for (let series = this.#due.take(); series !== undefined; series = this.#due.take()) await this.#write(series);
     this.#writing = undefined;
     if (this.#dropped === 0) return;
-    this.#options.onProblem?.(new DroppedEventsError(`${this.#dropped} events were dropped: too many waited to be written`));
+    this.#options.onProblem?.(new DroppedEventsError(`${this.#dropped} events dropped: too many were pending`));
     this.#dropped = 0;
   }
 
@@ -110,9 +108,76 @@ export class Recorder {
       await this.#options.client.patch(Events, { namespace: namespaceOf(series.subject), name }, patch, { timeoutMs: TIMEOUT_MS });
       return name;
     } catch (error) {
-      // Events live for an hour.
+      // The Event has expired.
       if (hasReason(error, 'NotFound')) return this.#create(series);
       throw error;
     }
   }
+}
+
+export interface Note {
+  readonly type: 'Normal' | 'Warning';
+  /** Reason in CamelCase, from the closed set of api/reasons.ts. */
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface Series {
+  readonly subject: Subject;
+  readonly note: Note;
+  readonly firstAt: number;
+  lastAt: number;
+  count: number;
+  /** Name of the Event; undefined before it is written. */
+  written: string | undefined;
+}
+
+/** Object that an Event is about. */
+export type Subject = NonNullable<Event['involvedObject']> & { readonly name: string };
+
+/** Reporter of events. */
+export interface Speaker {
+  /** Component, which kubectl shows as From. */
+  readonly component: string;
+  readonly instance: string;
+}
+
+const MAX_MESSAGE_CHARS = 1_024;
+const MAX_NAME_CHARS = 253;
+
+/** Returns the reference to an object, with its uid: `kubectl describe` hides events of an earlier object of the same name. */
+function subjectOf(object: ApiObject): Subject {
+  const { name, namespace } = nameOf(object);
+  const { apiVersion, kind, metadata } = object;
+  return defined<Subject>({ apiVersion, kind, name, namespace, uid: metadata.uid });
+}
+
+/** Returns the namespace of an Event; `default` for cluster-scoped objects. */
+function namespaceOf(subject: Subject): string {
+  return subject.namespace ?? 'default';
+}
+
+/** Returns the first Event of a series; `random` makes its name unique. */
+function eventOf(series: Series, { component, instance }: Speaker, random: number): Event & { metadata: { name: string } } {
+  const { subject, note, firstAt, lastAt, count } = series;
+  return {
+    metadata: { name: eventName(subject.name, lastAt, random), namespace: namespaceOf(subject) },
+    involvedObject: subject,
+    type: note.type,
+    reason: note.reason,
+    message: note.message.slice(0, MAX_MESSAGE_CHARS),
+    firstTimestamp: rfc3339(firstAt),
+    lastTimestamp: rfc3339(lastAt),
+    count,
+    source: { component },
+    reportingComponent: component,
+    reportingInstance: instance,
+  };
+}
+
+function eventName(name: string, at: number, random: number): string {
+  const suffix = (BigInt(at) * 1_000_000n + BigInt(Math.floor(random * 1_000_000))).toString(16);
+  const cut = name.slice(0, MAX_NAME_CHARS - suffix.length - 1);
+  // A truncated name must not end with a dash or a dot.
+  return `${cut.replace(/[-.]+$/, '')}.${suffix}`;
 }

@@ -1,4 +1,4 @@
-// Questions to an API server in the form of objects that are created and never stored.
+// Reviews: objects that an API server evaluates and does not store.
 
 import type {
   AuthenticationV1TokenRequest,

@@ -1,38 +1,38 @@
-// The last known state of one collection, and what each event changes in it.
+// In-memory copy of one collection, with indexes and the changes that each event makes.
 
 import { mergeMap, type OperatorFunction, of, tap } from 'rxjs';
-import type { ApiObject } from '../api/resources.ts';
+import type { ApiObject, Stored } from '../api/resources.ts';
 import type { ListWatchEvent } from './list-watch.ts';
 import { objectKey } from './paths.ts';
 
-/** What happened to one object. An object that was deleted and made anew is `deleted`, then `added`. */
-export type Change<T> =
-  | { readonly type: 'added'; readonly key: string; readonly object: T }
-  | { readonly type: 'updated'; readonly key: string; readonly object: T; readonly previous: T }
-  /** `object` is the last state that is known. */
-  | { readonly type: 'deleted'; readonly key: string; readonly object: T };
+/** A change of one object. An object that was deleted and re-created is `deleted`, then `added`. */
+export type Change<T extends ApiObject> =
+  | { readonly type: 'added'; readonly key: string; readonly object: Stored<T> }
+  | { readonly type: 'updated'; readonly key: string; readonly object: Stored<T>; readonly previous: Stored<T> }
+  /** `object` is the last known state. */
+  | { readonly type: 'deleted'; readonly key: string; readonly object: Stored<T> };
 
-/** Reads the objects of a collection. Objects are shared: nobody changes one in place. */
-export interface Store<T> {
-  /** The version of the collection that is held; undefined before the first list. */
+/** Read access to the objects of a collection. Objects are shared: callers must not modify them. */
+export interface Store<T extends ApiObject> {
+  /** Resource version of the collection; undefined before the first list. */
   readonly resourceVersion: string | undefined;
   readonly size: number;
-  /** By `namespace/name`, or `name` at cluster scope. */
-  get(key: string): T | undefined;
+  /** Returns the object with the key `namespace/name`, or `name` for a cluster-scoped kind. */
+  get(key: string): Stored<T> | undefined;
   has(key: string): boolean;
-  list(): readonly T[];
+  list(): readonly Stored<T>[];
   keys(): readonly string[];
-  /** Keeps an index from now on and returns its lookup: the objects for which `valuesOf` gives that value. */
-  index(valuesOf: (object: T) => readonly string[]): (value: string) => readonly T[];
-  /** The same, but tells only how many there are, in constant time. */
-  tally(valuesOf: (object: T) => readonly string[]): (value: string) => number;
+  /** Adds an index and returns its lookup: the objects for which `valuesOf` returns the value. */
+  index(valuesOf: (object: Stored<T>) => readonly string[]): (value: string) => readonly Stored<T>[];
+  /** Adds an index and returns the number of objects for a value, in constant time. */
+  tally(valuesOf: (object: Stored<T>) => readonly string[]): (value: string) => number;
 }
 
-/** A store that takes events. */
+/** A store that applies list-watch events. */
 export class ObjectStore<T extends ApiObject> implements Store<T> {
-  #objects = new Map<string, T>();
+  #objects = new Map<string, Stored<T>>();
   #resourceVersion: string | undefined;
-  readonly #indexes: Index<T>[] = [];
+  readonly #indexes: Index<Stored<T>>[] = [];
 
   get resourceVersion(): string | undefined {
     return this.#resourceVersion;
@@ -42,7 +42,7 @@ export class ObjectStore<T extends ApiObject> implements Store<T> {
     return this.#objects.size;
   }
 
-  get(key: string): T | undefined {
+  get(key: string): Stored<T> | undefined {
     return this.#objects.get(key);
   }
 
@@ -50,7 +50,7 @@ export class ObjectStore<T extends ApiObject> implements Store<T> {
     return this.#objects.has(key);
   }
 
-  list(): readonly T[] {
+  list(): readonly Stored<T>[] {
     return [...this.#objects.values()];
   }
 
@@ -58,17 +58,17 @@ export class ObjectStore<T extends ApiObject> implements Store<T> {
     return [...this.#objects.keys()];
   }
 
-  index(valuesOf: (object: T) => readonly string[]): (value: string) => readonly T[] {
-    const index = this.#indexed(valuesOf);
+  index(valuesOf: (object: Stored<T>) => readonly string[]): (value: string) => readonly Stored<T>[] {
+    const index = this.#addIndex(valuesOf);
     return (value) => index.keysOf(value).flatMap((key) => this.#objects.get(key) ?? []);
   }
 
-  tally(valuesOf: (object: T) => readonly string[]): (value: string) => number {
-    const index = this.#indexed(valuesOf);
+  tally(valuesOf: (object: Stored<T>) => readonly string[]): (value: string) => number {
+    const index = this.#addIndex(valuesOf);
     return (value) => index.count(value);
   }
 
-  /** Takes an event in whole, then says what it changed. Deletions that nobody saw are found by a `listed` event. */
+  /** Applies an event and returns its changes. A `listed` event finds deletions that the watch missed. */
   apply(event: ListWatchEvent<T>): readonly Change<T>[] {
     this.#resourceVersion = event.resourceVersion;
     if (event.type === 'bookmark') return [];
@@ -77,22 +77,22 @@ export class ObjectStore<T extends ApiObject> implements Store<T> {
     return changes;
   }
 
-  #indexed(valuesOf: (object: T) => readonly string[]): Index<T> {
+  #addIndex(valuesOf: (object: Stored<T>) => readonly string[]): Index<Stored<T>> {
     const index = new Index(valuesOf);
     for (const [key, object] of this.#objects) index.add(key, object);
     this.#indexes.push(index);
     return index;
   }
 
-  #replace(objects: readonly T[]): readonly Change<T>[] {
+  #replace(objects: readonly Stored<T>[]): readonly Change<T>[] {
     const previous = this.#objects;
     const next = new Map(objects.map((object) => [objectKey(object), object]));
     this.#objects = next;
-    const gone = [...previous].filter(([key]) => !next.has(key)).map(([key, object]) => deleted(key, object));
-    return [...gone, ...[...next].flatMap(([key, object]) => difference(key, previous.get(key), object))];
+    const missing = [...previous].filter(([key]) => !next.has(key)).map(([key, object]) => deleted(key, object));
+    return [...missing, ...[...next].flatMap(([key, object]) => difference(key, previous.get(key), object))];
   }
 
-  #change(type: 'applied' | 'deleted', object: T): readonly Change<T>[] {
+  #change(type: 'applied' | 'deleted', object: Stored<T>): readonly Change<T>[] {
     const key = objectKey(object);
     const previous = this.#objects.get(key);
     if (type === 'applied') {
@@ -110,15 +110,15 @@ export class ObjectStore<T extends ApiObject> implements Store<T> {
   }
 }
 
-/** What one event of a list-watch has done to a store. */
-export interface Batch<T> {
-  /** Of a list, it is not known what happened between the version before and this one, only what came of it. */
+/** Changes that one list-watch event made to a store. */
+export interface Batch<T extends ApiObject> {
+  /** Type of the event; for `listed`, the changes are the difference to the previous state, not its history. */
   readonly type: ListWatchEvent<T>['type'];
   readonly resourceVersion: string;
   readonly changes: readonly Change<T>[];
 }
 
-/** Applies events to `store` and passes on what each has done. Calls `applied` when that has been passed on. */
+/** Applies events to `store` and emits the changes of each. Calls `applied` after subscribers have received the changes. */
 export function reflectBatches<T extends ApiObject>(
   store: ObjectStore<T>,
   applied: () => void,
@@ -129,7 +129,7 @@ export function reflectBatches<T extends ApiObject>(
   });
 }
 
-/** The same change by change; whoever gets a change finds it in the store. */
+/** Like `reflectBatches`, but emits change by change; the store already contains each emitted change. */
 export function reflect<T extends ApiObject>(store: ObjectStore<T>, applied: () => void): OperatorFunction<ListWatchEvent<T>, Change<T>> {
   return (events$) =>
     events$.pipe(
@@ -141,7 +141,7 @@ export function reflect<T extends ApiObject>(store: ObjectStore<T>, applied: () 
 class Index<T> {
   readonly #valuesOf: (object: T) => readonly string[];
   readonly #keys = new Map<string, Set<string>>();
-  /** What each key was filed under, so that it can be taken out without its old object. */
+  /** Values of each key, to remove it without the old object. */
   readonly #values = new Map<string, readonly string[]>();
 
   constructor(valuesOf: (object: T) => readonly string[]) {
@@ -176,13 +176,13 @@ class Index<T> {
   }
 }
 
-function difference<T extends ApiObject>(key: string, previous: T | undefined, object: T): readonly Change<T>[] {
+function difference<T extends ApiObject>(key: string, previous: Stored<T> | undefined, object: Stored<T>): readonly Change<T>[] {
   if (previous === undefined) return [{ type: 'added', key, object }];
   if (previous.metadata.uid !== object.metadata.uid) return [deleted(key, previous), { type: 'added', key, object }];
   if (previous.metadata.resourceVersion === object.metadata.resourceVersion) return [];
   return [{ type: 'updated', key, object, previous }];
 }
 
-function deleted<T>(key: string, object: T): Change<T> {
+function deleted<T extends ApiObject>(key: string, object: Stored<T>): Change<T> {
   return { type: 'deleted', key, object };
 }

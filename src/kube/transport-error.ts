@@ -1,11 +1,11 @@
-// What goes wrong between us and an API server.
+// Errors of requests without a usable response.
 
 import { errors } from 'undici';
 
-/** A request that got no usable answer: refused, reset, too late, too large. */
+/** A request without a usable response: connection refused or reset, timeout, response too long. */
 export class TransportError extends Error {
   override readonly name = 'TransportError';
-  /** Such as `ECONNREFUSED`, `ETIMEDOUT` or `UND_ERR_SOCKET`. */
+  /** Error code, for example `ECONNREFUSED`, `ETIMEDOUT` or `UND_ERR_SOCKET`. */
   readonly code: string;
 
   constructor(code: string, message: string, options?: ErrorOptions) {
@@ -14,14 +14,14 @@ export class TransportError extends Error {
   }
 }
 
-/** Any error as a TransportError that says `what` was tried. */
-export function transportError(what: string, error: unknown): TransportError {
-  // A parser error holds the bytes that it could not read: a server may have put our own token there.
+/** Converts any error to a TransportError whose message starts with the request. */
+export function toTransportError(request: string, error: unknown): TransportError {
+  // A parser error contains the unparsed bytes, in which a server can echo our token.
   const options = error instanceof errors.HTTPParserError ? undefined : { cause: error };
-  return new TransportError(codeOf(error), `${what}: ${messageOf(error)}`, options);
+  return new TransportError(codeOf(error), `${request}: ${messageOf(error)}`, options);
 }
 
-/** The code of a system or undici error; `EBADMSG` for an answer that is not HTTP, `UNKNOWN` if it has none. */
+/** Returns the code of a system or undici error; `EBADMSG` for a response that is not HTTP, `UNKNOWN` without a code. */
 export function codeOf(error: unknown): string {
   const isCoded = typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string';
   if (isCoded) return String(error.code);
@@ -30,6 +30,6 @@ export function codeOf(error: unknown): string {
 
 function messageOf(error: unknown): string {
   const text = typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : String(error);
-  // Several failed addresses come as one error without a message.
+  // The AggregateError of several failed addresses has no message.
   return text === '' ? codeOf(error) : text;
 }

@@ -1,7 +1,9 @@
-// Bytes to and from one API server: credentials, connections, deadlines and size limits. Knows no Kubernetes object.
-// Redirects are never followed, so nothing that we send reaches a server that was not named.
+// HTTP to one API server: credentials, connections, deadlines and size limits. Never follows redirects, so requests reach only the
+// configured server.
 
+import type { Dispatcher } from 'undici';
 import type { Clock } from '../std/clock.ts';
+import { defined } from '../std/defined.ts';
 import { withoutSecret } from '../std/sensitive.ts';
 import { Credentials, type Identity } from './credentials.ts';
 import { type Deadline, startDeadline, untilAborted } from './deadline.ts';
@@ -9,37 +11,36 @@ import { Dialer, type DialOptions, rejectServer } from './dial.ts';
 import type { Env } from './exec-credential.ts';
 import type { KubeConfigSource } from './kube-config.ts';
 import { OpenStreams } from './open-streams.ts';
-import { type Reply, readWhole, wholeReply } from './reply.ts';
-import { codeOf, TransportError, transportError } from './transport-error.ts';
-import { type Base, dispatchOptions, type StreamReply, type StreamRequest, type TransportRequest } from './transport-request.ts';
+import { type HttpResponse, readResponse, readText } from './response.ts';
+import { codeOf, TransportError, toTransportError } from './transport-error.ts';
 
 export interface TransportOptions extends Partial<DialOptions> {
   readonly clock: Clock;
-  /** Of requests that do not name their own. */
+  /** Timeout of requests without their own timeout. */
   readonly timeoutMs?: number;
-  /** Longest answer that is read; streams have no end. */
+  /** Maximum length of a response; streams have no limit. */
   readonly maxBytes?: number;
-  /** How long credential files are believed before they are read again. */
+  /** Interval after which credential files are read again. */
   readonly rereadMs?: number;
-  /** Environment of credential plugins; without it, none is run. */
+  /** Environment of credential plugins; undefined disables plugins. */
   readonly execEnv?: Env;
-  /** Those of another transport to the same server: what either hears of the server is known to both. */
+  /** Open streams of another transport to the same server, so that responses on either one revive or end the streams. */
   readonly streams?: OpenStreams;
 }
 
-/** Opens nothing before the first request. Throws if the configuration names no cluster or one that cannot be used. */
+/** Creates a transport that connects at its first request. Throws if the configuration has no usable cluster. */
 export function createTransport(config: KubeConfigSource, options: TransportOptions): Transport {
   const cluster = config.getCurrentCluster();
-  if (cluster === null) throw new Error('the kubeconfig names no cluster');
+  if (cluster === null) throw new Error('the kubeconfig has no current cluster');
   const { clock, connections = 16, mayDial, findAddresses, rereadMs = 5_000, execEnv } = options;
   rejectServer(cluster, mayDial);
   const user = config.getCurrentUser() ?? { name: '' };
-  const credentials = new Credentials(cluster, user, { clock, rereadMs, ...(execEnv && { execEnv }) });
-  const dialer = new Dialer(cluster, { connections, ...(mayDial && { mayDial }), ...(findAddresses && { findAddresses }) });
+  const credentials = new Credentials(cluster, user, defined({ clock, rereadMs, execEnv }));
+  const dialer = new Dialer(cluster, defined({ connections, mayDial, findAddresses }));
   return new Transport(cluster.server, { credentials, dialer }, options);
 }
 
-/** Requests and streams to one API server. Made by `createTransport`. */
+/** Requests and streams to one API server. Create it with `createTransport`. */
 export class Transport {
   readonly server: string;
   readonly streams: OpenStreams;
@@ -62,71 +63,71 @@ export class Transport {
     this.#maxBytes = options.maxBytes ?? MAX_BYTES;
   }
 
-  /** PEM of the server's certificate authorities; undefined before the first request and where those of the system are used. */
+  /** PEM of the server's certificate authorities; undefined before the first request and for system authorities. */
   get ca(): string | undefined {
     return this.#credentials.ca;
   }
 
-  /** One answer, whatever its status. Throws `TransportError`, or the reason of `signal` when that aborts. */
-  async request(request: TransportRequest): Promise<Reply> {
+  /** Returns the response, whatever its status. Throws TransportError, or the reason of `signal` after an abort. */
+  async request(request: TransportRequest): Promise<HttpResponse> {
     const sentAt = this.#clock.monotonic();
     const deadline = startDeadline(this.#clock, request.timeoutMs ?? this.#timeoutMs, request.signal);
     const limits = { maxBytes: request.maxBytes ?? this.#maxBytes, signal: deadline.signal };
     const send = async (identity: Identity) => {
-      const reply = await wholeReply(
+      const response = await readResponse(
         this.#dialer.connections(identity, 'requests'),
         dispatchOptions(request, this.#base, identity),
         limits,
       );
-      return cleaned(reply, identity);
+      return redactErrors(response, identity);
     };
     try {
-      const reply = await this.#exchange(request, send, deadline);
-      this.streams.answered(this.#clock.monotonic());
-      return reply;
+      const response = await this.#exchange(request, send, deadline);
+      this.streams.recordResponse(this.#clock.monotonic());
+      return response;
     } catch (error) {
-      if (this.#isUnanswered(error, request, sentAt)) this.streams.unanswered(sentAt);
-      throw this.#explained(error, request, deadline);
+      if (this.#isWithoutResponse(error, request, sentAt)) this.streams.recordFailure(sentAt);
+      throw this.#toError(error, request, deadline);
     } finally {
       deadline.clear();
     }
   }
 
-  /** Like `request`, but hands out a successful answer as it comes in. Ending the iteration closes the connection. */
-  async stream(request: StreamRequest): Promise<StreamReply> {
+  /** Like `request`, but returns the chunks of a successful response as they arrive. Ending the iteration closes the connection. */
+  async stream(request: StreamRequest): Promise<StreamResult> {
     const deadline = startDeadline(this.#clock, request.timeoutMs ?? this.#timeoutMs, request.signal);
     try {
-      const { body, reply } = await this.#exchange(request, (identity) => this.#open(request, identity, deadline), deadline);
-      if (reply === undefined) return { type: 'stream', chunks: this.#chunks(body, request, deadline) };
+      const { body, response } = await this.#exchange(request, (identity) => this.#open(request, identity, deadline), deadline);
+      if (response === undefined) return { type: 'stream', chunks: this.#chunks(body, request, deadline) };
       deadline.clear();
-      return { type: 'refused', reply };
+      return { type: 'rejected', response };
     } catch (error) {
       deadline.clear();
-      throw this.#explained(error, request, deadline);
+      throw this.#toError(error, request, deadline);
     }
   }
 
-  /** Ends every connection; requests under way fail, later ones too. */
+  /** Closes all connections; requests in progress and later requests fail. */
   close(): Promise<void> {
     return this.#dialer.close();
   }
 
-  /** A 401 may mean that our credentials were replaced since they were read: looks, and asks once more if so. */
+  /** Sends a request. After a 401 it reads the credentials again and, if they changed, sends the request once more. */
   async #exchange<A extends { readonly status: number }>(request: TransportRequest, send: Send<A>, { signal }: Deadline): Promise<A> {
     const identity = this.#credentials.fresh ?? (await untilAborted(this.#credentials.identity(), signal));
-    const answer = await sendAgainIfCut(request, () => send(identity), signal);
-    if (answer.status !== 401) return answer;
+    const response = await retryIfClosed(request, () => send(identity), signal);
+    if (response.status !== 401) return response;
     const renewed = await untilAborted(this.#credentials.identity(true), signal);
-    if (renewed.secret === identity.secret && renewed.tlsDigest === identity.tlsDigest) return answer;
-    return await sendAgainIfCut(request, () => send(renewed), signal);
+    if (renewed.secret === identity.secret && renewed.tlsDigest === identity.tlsDigest) return response;
+    return await retryIfClosed(request, () => send(renewed), signal);
   }
 
   async #open(request: StreamRequest, identity: Identity, { signal }: Deadline): Promise<Opened> {
     const opening = this.#dialer.connections(identity, 'watches').request({ ...dispatchOptions(request, this.#base, identity), signal });
-    // undici does not hear of an abort while it still connects, and a silent server can make that last.
+    // undici ignores an abort while it connects, and a silent server can delay that.
     const { statusCode: status, headers, body } = await untilAborted(opening, signal);
     if (status === 200) return { status, body };
-    return { status, body, reply: cleaned({ status, headers, body: await readWhole(body, this.#maxBytes) }, identity) };
+    return { status, body, response: redactErrors({ status, headers, body: await readText(body, this.#maxBytes) }, identity) };
   }
 
   async *#chunks(body: AsyncIterable<Uint8Array>, request: StreamRequest, deadline: Deadline): AsyncGenerator<Uint8Array> {
@@ -140,53 +141,104 @@ export class Transport {
         yield chunk;
       }
     } catch (error) {
-      throw this.#explained(error, request, deadline);
+      throw this.#toError(error, request, deadline);
     } finally {
       this.streams.delete(stream);
       deadline.clear();
     }
   }
 
-  /** Whether the server may not have been there; a caller who leaves at once has not waited for it. */
-  #isUnanswered(error: unknown, { signal }: TransportRequest, sentAt: number): boolean {
+  /** Reports whether the server may be unreachable; a caller that aborts early has not waited for a response. */
+  #isWithoutResponse(error: unknown, { signal }: TransportRequest, sentAt: number): boolean {
     if (signal?.aborted) return this.#clock.monotonic() - sentAt >= PATIENCE_MS;
     return codeOf(error) !== 'EMSGSIZE';
   }
 
-  #explained(error: unknown, request: TransportRequest, deadline: Deadline): unknown {
+  #toError(error: unknown, request: TransportRequest, deadline: Deadline): unknown {
     if (request.signal?.aborted) return request.signal.reason;
     const what = `${request.method} ${this.server}${request.path}`;
-    if (deadline.hasPassed) return new TransportError('ETIMEDOUT', `${what}: the server fell silent`);
-    return transportError(what, error);
+    if (deadline.hasPassed) return new TransportError('ETIMEDOUT', `${what}: timed out waiting for the server`);
+    return toTransportError(what, error);
   }
 }
 
-/** Sends a request as somebody. */
+/** Sends a request with an identity. */
 type Send<A> = (identity: Identity) => Promise<A>;
 
-/** A stream that has begun, or the whole answer that came instead. */
+/** An opened stream, or the complete response if the server rejected it. */
 interface Opened {
   readonly status: number;
   readonly body: AsyncIterable<Uint8Array>;
-  readonly reply?: Reply;
+  readonly response?: HttpResponse;
 }
 
+/** Minimum wait after which an aborted request is a request without response. */
 const PATIENCE_MS = 2_000;
-/** Parsing takes several times as much memory. Ten times what etcd stores; lists are requested in smaller pages. */
+/** Ten times the maximum size of an object in etcd; parsing takes several times as much memory, so lists use smaller pages. */
 const MAX_BYTES = 16 << 20;
-const CUT = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
+/** Codes of a connection that the server closed. */
+const CLOSED = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
-/** The server may close a kept connection just as we write to it. Reading again is harmless; writing again is not ours to decide. */
-async function sendAgainIfCut<A>({ method }: TransportRequest, send: () => Promise<A>, signal: AbortSignal): Promise<A> {
+/** Repeats a GET if the server closed the kept-alive connection. A write is not repeated: the server may have executed it. */
+async function retryIfClosed<A>({ method }: TransportRequest, send: () => Promise<A>, signal: AbortSignal): Promise<A> {
   try {
     return await send();
   } catch (error) {
-    if (method !== 'GET' || signal.aborted || !CUT.has(codeOf(error))) throw error;
+    if (method !== 'GET' || signal.aborted || !CLOSED.has(codeOf(error))) throw error;
     return await send();
   }
 }
 
-/** Answers to failed requests end up in messages and logs; a server might echo what we sent. */
-function cleaned(reply: Reply, { secret }: Identity): Reply {
-  return reply.status < 400 ? reply : { ...reply, body: withoutSecret(reply.body, secret) };
+/** Removes the credential from an error response, which a server may echo and Purser logs. */
+function redactErrors(response: HttpResponse, { secret }: Identity): HttpResponse {
+  return response.status < 400 ? response : { ...response, body: withoutSecret(response.body, secret) };
+}
+
+export interface TransportRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Absolute path on the API server, encoded, without query. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal?: AbortSignal | undefined;
+  /** Timeout from sending to the last byte of the response, or to the first byte of a stream; undefined for the default. */
+  readonly timeoutMs?: number | undefined;
+  /** Maximum length of the response; undefined for the transport's limit. */
+  readonly maxBytes?: number;
+}
+
+export interface StreamRequest extends TransportRequest {
+  /** Maximum silence of the server; the stream fails after it. */
+  readonly idleMs: number;
+}
+
+/** A successful stream, or the error response. */
+export type StreamResult =
+  | { readonly type: 'stream'; readonly chunks: AsyncIterable<Uint8Array> }
+  | { readonly type: 'rejected'; readonly response: HttpResponse };
+
+/** Base URL of an API server; the path is a prefix that a reverse proxy requires. */
+export interface Base {
+  readonly origin: string;
+  readonly path: string;
+}
+
+const USER_AGENT = 'purser';
+
+/** Converts a request to undici's options. */
+function dispatchOptions(request: TransportRequest, { origin, path }: Base, { headers }: Identity): Dispatcher.RequestOptions {
+  return {
+    origin,
+    method: request.method,
+    path: `${path}${request.path}${encodeQuery(request.query)}`,
+    headers: { accept: 'application/json', 'user-agent': USER_AGENT, ...request.headers, ...headers },
+    body: request.body ?? null,
+  };
+}
+
+function encodeQuery(query: TransportRequest['query']): string {
+  if (query === undefined) return '';
+  const entries = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return entries.length === 0 ? '' : `?${new URLSearchParams(entries).toString()}`;
 }

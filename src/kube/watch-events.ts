@@ -1,24 +1,28 @@
-// The lines of a watch as events. A line that cannot be read breaks the watch: skipping it would lose a change for good.
+// Decodes the lines of a watch. An invalid line breaks the watch: skipping it would lose a change.
 
-import type { ApiObject } from '../api/resources.ts';
-import { eventError } from './reply-error.ts';
+import type { ApiObject, Resource, Stored } from '../api/resources.ts';
+import { eventToStatusError } from './response.ts';
+import { isStored, STORED_FIELDS } from './stored.ts';
 
-export type WatchEvent<T> =
-  | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
+export type WatchEvent<T extends ApiObject> =
+  | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: Stored<T> }
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string; readonly endsInitialEvents: boolean };
 
-/** Decodes a watch. Throws StatusError for an ERROR event, and `BrokenWatchError` for anything that is no event. */
-export async function* decodeWatch<T extends ApiObject>(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<WatchEvent<T>> {
-  for await (const line of lines(chunks)) yield decodeEvent(line);
+/** Decodes a watch. Throws StatusError for an ERROR event, and BrokenWatchError for an invalid line. */
+export async function* decodeWatch<T extends ApiObject>(
+  resource: Resource<T>,
+  chunks: AsyncIterable<Uint8Array>,
+): AsyncGenerator<WatchEvent<T>> {
+  for await (const line of lines(chunks)) yield decodeEvent(resource, line);
 }
 
-/** A watch that carried something else than whole events. Never quotes it: it may be a Secret. */
+/** Invalid data in a watch. The message never quotes the data, which may be a Secret. */
 export class BrokenWatchError extends Error {
   override readonly name = 'BrokenWatchError';
 }
 
 const NEWLINE = 0x0a;
-/** An order of magnitude above what etcd stores. */
+/** Ten times the maximum size of an object in etcd. */
 const MAX_EVENT_BYTES = 16 << 20;
 
 async function* lines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
@@ -35,20 +39,24 @@ async function* lines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string>
     }
     if (start < chunk.length) pending.push(chunk.subarray(start));
     pendingBytes += chunk.length - start;
-    if (pendingBytes > MAX_EVENT_BYTES) throw new BrokenWatchError(`an event is longer than ${MAX_EVENT_BYTES} bytes`);
+    if (pendingBytes > MAX_EVENT_BYTES) throw new BrokenWatchError(`a watch event is longer than ${MAX_EVENT_BYTES} bytes`);
   }
   if (pendingBytes > 0) throw new BrokenWatchError('the watch ended within an event');
 }
 
-function decodeEvent<T extends ApiObject>(line: string): WatchEvent<T> {
+function decodeEvent<T extends ApiObject>(resource: Resource<T>, line: string): WatchEvent<T> {
   const { type, object } = parseEvent<T>(line) ?? {};
-  if (type === 'ERROR') throw eventError(object);
-  const metadata = object?.metadata;
-  if (!object || !metadata?.resourceVersion) throw new BrokenWatchError('an event of the watch has no resourceVersion');
-  if (type === 'BOOKMARK') return { type, resourceVersion: metadata.resourceVersion, endsInitialEvents: endsInitialEvents(object) };
-  if (!isChange(type)) throw new BrokenWatchError('the watch has an event of an unknown type');
-  if (!metadata.name) throw new BrokenWatchError('an event of the watch has no name');
+  if (type === 'ERROR') throw eventToStatusError(object);
+  if (type === 'BOOKMARK') return decodeBookmark(object);
+  if (!isChange(type)) throw new BrokenWatchError('a watch event has an unknown type');
+  if (!isStored(resource, object)) throw new BrokenWatchError(`a watch event has no object with ${STORED_FIELDS}`);
   return { type, object };
+}
+
+function decodeBookmark(object: ApiObject | null | undefined): WatchEvent<never> {
+  const resourceVersion = object?.metadata?.resourceVersion;
+  if (!object || !resourceVersion) throw new BrokenWatchError('a bookmark has no resourceVersion');
+  return { type: 'BOOKMARK', resourceVersion, endsInitialEvents: endsInitialEvents(object) };
 }
 
 function isChange(type: unknown): type is 'ADDED' | 'MODIFIED' | 'DELETED' {

@@ -1,6 +1,6 @@
-// What a bearer token can be, whoever made it.
+// Syntax of bearer tokens.
 
-/** Whether the text can stand behind `Bearer` (RFC 6750). It then needs no escaping in JSON or YAML either. */
+/** Reports whether the text is a valid bearer token (RFC 6750), which also needs no escaping in JSON or YAML. */
 export function isBearerToken(text: string): boolean {
   return BEARER.test(text);
 }

@@ -18,7 +18,7 @@ export function checkObjectName(name: string): void {
   if (problems.length > 0) throw badRequest(`Name parameter invalid: ${goQuote(name)}: ${problems.join(';')}`);
 }
 
-/** What an object says that a token may be bound to. */
+/** Identity of an object to which a token can be bound. */
 export interface BoundTo {
   readonly uid: string;
   /** The account that a Pod runs with. */
@@ -35,7 +35,7 @@ export function checkBoundObject({ kind = '', name = '', uid = '' }: BoundObject
   throw conflict({ group: '', name: kind }, name, why);
 }
 
-/** What cannot be parsed counts as the core group. */
+/** Treats an unparsable apiVersion as the core group. */
 function groupVersion(apiVersion: string): { readonly group: string; readonly version: string } {
   const parts = apiVersion.split('/');
   if (parts.length === 1) return { group: '', version: apiVersion };

@@ -2,7 +2,7 @@
 
 import { rfc3339 } from '../std/timestamp.ts';
 
-/** What all our conditions share; kinds add fields such as observedGeneration or lastHeartbeatTime. */
+/** Common fields of conditions; kinds add fields such as observedGeneration or lastHeartbeatTime. */
 export interface Condition {
   readonly type: string;
   readonly status: 'True' | 'False' | 'Unknown';

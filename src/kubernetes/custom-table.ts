@@ -56,7 +56,7 @@ function cell({ definition: { type }, path }: Column, object: KubeObject, now: n
   return found === undefined ? null : (CELLS[type]?.(found, now) ?? null);
 }
 
-/** What a column of some type shows of a value; nothing of a value of another type. */
+/** Returns the cell of a value; empty if the value does not have the type of the column. */
 const CELLS: Readonly<Record<string, (value: Value, now: number) => unknown>> = {
   string: printed,
   integer: (value) => (typeof value === 'number' ? Math.trunc(value) : typeof value === 'bigint' ? value : undefined),

@@ -2,7 +2,7 @@
 
 import { goJson, goNumber, goQuote, goStructJson } from '../std/go-text.ts';
 
-/** Why a field is invalid: the `reason` of a Status cause. */
+/** Kind of a field error: the `reason` of a Status cause. */
 export type FieldErrorType = keyof typeof TITLES;
 
 export interface FieldError {

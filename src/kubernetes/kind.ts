@@ -1,9 +1,9 @@
-// What it takes to show the objects of a kind, and to select among them.
+// Representation and selection of the objects of a kind.
 
 import type { KubeObject } from './object.ts';
 import type { Schema } from './schema/schema.ts';
 
-/** How objects of a kind are shown. */
+/** Representation of the objects of a kind. */
 export interface ShownKind {
   readonly group: string;
   readonly version: string;

@@ -1,7 +1,7 @@
-// The built-in kinds of Kubernetes 1.36, whether they are served here or not: a body of one of them is told so in other words
-// than a body of a kind that nobody knows.
+// Built-in kinds of Kubernetes 1.36, also those that are not served here: kube-apiserver has different error messages for built-in and
+// unknown kinds.
 
-/** Whether Kubernetes has such a built-in kind. */
+/** Reports whether Kubernetes has such a built-in kind. */
 export function isKnownKind(group: string, version: string, kind: string): boolean {
   return KNOWN.has(`${group === '' ? version : `${group}/${version}`} ${kind}`);
 }

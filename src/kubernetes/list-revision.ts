@@ -28,7 +28,7 @@ function parseVersion(text: string, prefix: string): bigint {
 
 const MAX_UINT64 = 2n ** 64n - 1n;
 
-/** Where a list is to go on; undefined for a new one. Throws 400. */
+/** Parses the continue token of a list; undefined for a new list. Throws 400. */
 export function continuation(options: ListOptions): ContinueToken | undefined {
   if (options.continue === '') return undefined;
   const token = decodeContinue(options.continue);
@@ -38,12 +38,12 @@ export function continuation(options: ListOptions): ContinueToken | undefined {
   return token;
 }
 
-/** Whether exactly the version asked for may be shown. A list that can hold but one object is a get, without pages. */
+/** Reports whether the list must have exactly the requested version. A list of one named object is a get, without pages. */
 export function isExact({ resourceVersionMatch, limit }: ListOptions, { isOneObject }: { readonly isOneObject: boolean }): boolean {
   return resourceVersionMatch === 'Exact' || (resourceVersionMatch === '' && limit > 0 && !isOneObject);
 }
 
-/** How many objects a page may hold; 0 for all. */
+/** Returns the maximum number of objects of a page; 0 for all. */
 export function pageLimit({ resourceVersion, limit }: ListOptions): number {
   return resourceVersion === '0' || limit < 0 ? 0 : limit;
 }

@@ -1,4 +1,4 @@
-// Which names Kubernetes accepts. Each check returns what is wrong, in Kubernetes' words; nothing means valid.
+// Validation of names. Each check returns problems with Kubernetes' messages; an empty list means valid.
 
 /** Names of most objects, and prefixes of label keys. */
 export function dns1123SubdomainProblems(value: string): readonly string[] {

@@ -1,4 +1,4 @@
-// The shape of everything the API server stores and serves. Stored objects are shared: nobody changes one in place.
+// Shape of all objects of an API server. Stored objects are shared and must not be modified.
 
 /** A JSON value. Integers that a double cannot hold are bigints. */
 export type Value = null | boolean | number | bigint | string | readonly Value[] | Fields;
@@ -7,12 +7,12 @@ export interface Fields {
   readonly [name: string]: Value | undefined;
 }
 
-/** Whether a value is a JSON object. */
+/** Reports whether a value is a JSON object. */
 export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether a value is a JSON list. */
+/** Reports whether a value is a JSON list. */
 export function isList(value: unknown): value is readonly Value[] {
   return Array.isArray(value);
 }

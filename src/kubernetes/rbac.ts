@@ -4,7 +4,7 @@
 import { goQuote } from '../std/go-text.ts';
 import { aggregated } from './status.ts';
 
-/** What may be done with which resources, or with which paths. */
+/** Permissions on resources or paths. */
 export interface PolicyRule {
   readonly verbs: readonly string[];
   readonly apiGroups?: readonly string[];
@@ -13,7 +13,7 @@ export interface PolicyRule {
   readonly nonResourceURLs?: readonly string[];
 }
 
-/** Which role a binding grants. */
+/** Role that a binding grants. */
 export interface RoleRef {
   readonly kind: string;
   readonly name: string;
@@ -42,13 +42,13 @@ export interface Policy {
   rules(ref: RoleRef, namespace: string | undefined): readonly PolicyRule[] | undefined;
 }
 
-/** Who asks. */
+/** User of a request. */
 export interface RbacUser {
   readonly name: string;
   readonly groups: readonly string[];
 }
 
-/** What a request wants to do. Parts that a request does not have are empty. */
+/** Attributes of a request; absent parts are empty. */
 export type AccessAttributes =
   | {
       readonly type: 'resource';
@@ -61,10 +61,10 @@ export type AccessAttributes =
     }
   | { readonly type: 'path'; readonly verb: string; readonly path: string };
 
-/** Whether a request may go on, and why. */
+/** Authorization decision and its reason. */
 export interface Decision {
   readonly allowed: boolean;
-  /** Which binding allows it, or which roles could not be found; may be empty. */
+  /** Binding that allows the request, or roles that were not found; may be empty. */
   readonly reason: string;
 }
 
@@ -99,7 +99,7 @@ export function rulesFor(user: RbacUser, namespace: string, policy: Policy): Hel
   return { rules: found.flatMap(({ rules }) => rules ?? []), missing, errors: missing.map(notFoundText) };
 }
 
-/** Whether one rule allows what `attributes` say. */
+/** Reports whether a rule allows the request with these attributes. */
 export function ruleAllows(rule: PolicyRule, attributes: AccessAttributes): boolean {
   if (!verbMatches(rule, attributes.verb)) return false;
   if (attributes.type === 'path') return pathMatches(rule, attributes.path);
@@ -111,17 +111,17 @@ export function ruleAllows(rule: PolicyRule, attributes: AccessAttributes): bool
   );
 }
 
-/** Whether the rule is about this verb. */
+/** Reports whether the rule covers this verb. */
 export function verbMatches({ verbs }: PolicyRule, verb: string): boolean {
   return verbs.includes('*') || verbs.includes(verb);
 }
 
-/** Whether the rule is about this API group. */
+/** Reports whether the rule covers this API group. */
 export function groupMatches({ apiGroups = [] }: PolicyRule, group: string): boolean {
   return apiGroups.includes('*') || apiGroups.includes(group);
 }
 
-/** Whether the rule is about this resource: `pods`, or `pods/log` with the subresource `log`. */
+/** Reports whether the rule covers this resource: `pods`, or `pods/log` with the subresource `log`. */
 export function resourceMatches({ resources = [] }: PolicyRule, resource: string, subresource?: string): boolean {
   return resources.includes('*') || resources.includes(resource) || (subresource !== undefined && resources.includes(`*/${subresource}`));
 }
@@ -130,7 +130,7 @@ function nameMatches({ resourceNames = [] }: PolicyRule, name: string): boolean 
   return resourceNames.length === 0 || resourceNames.includes(name);
 }
 
-/** Whether the rule is about this path. */
+/** Reports whether the rule covers this path. */
 export function pathMatches({ nonResourceURLs = [] }: PolicyRule, path: string): boolean {
   return nonResourceURLs.some((allowed) => allowed === path || (allowed.endsWith('*') && path.startsWith(allowed.replace(/\*+$/, ''))));
 }

@@ -1,4 +1,4 @@
-// What a handler answers with; a listener turns it into bytes on a socket.
+// Responses of handlers, which a listener writes to a socket.
 
 import type { StatusError } from './status.ts';
 import { formatBody } from './wire/encode.ts';
@@ -11,7 +11,7 @@ export interface Reply {
   readonly body: string | Buffer | AsyncIterable<string>;
 }
 
-/** Whether the body comes piece by piece, for as long as the caller listens. */
+/** Reports whether the body comes piece by piece, for as long as the caller listens. */
 export function isStream(body: Reply['body']): body is AsyncIterable<string> {
   return typeof body === 'object' && Symbol.asyncIterator in body;
 }

@@ -16,11 +16,11 @@ export interface ListPage {
   /** Empty on the last page. */
   readonly continue: string;
   readonly remaining?: number;
-  /** Where the list is served; lists of an API server do not say. */
+  /** Path of the list; undefined for lists of an API server. */
   readonly selfLink?: string;
 }
 
-/** How objects are to be shown. */
+/** Requested representation of objects. */
 export interface View {
   readonly kind: ShownKind;
   readonly as: Representation['as'];
@@ -66,7 +66,7 @@ export function showAnswer(object: KubeObject, kind: AnsweredKind, as: Represent
   return as === undefined ? objectText(object, kind.schema) : metadataText(object, { as });
 }
 
-/** What is known of a kind that is never stored. */
+/** Description of a kind that is never stored. */
 export type AnsweredKind = Pick<ShownKind, 'group' | 'kind' | 'builtIn' | 'schema'>;
 
 /** The compact JSON of one page of a list. */
@@ -182,7 +182,7 @@ function remembered(memory: WeakMap<KubeObject, string>, object: KubeObject, mak
   return text;
 }
 
-/** Custom resources claim to be lists until somebody asks for their items. */
+/** Custom resources report to be lists until their items are read. */
 function notAList(kind: AnsweredKind): Error {
   if (!kind.builtIn) return unclassified('content is not a list');
   return notAcceptable(`you requested PartialObjectMetadataList, but the requested object is not a list (${goType(kind, '')})`);

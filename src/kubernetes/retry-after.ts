@@ -1,4 +1,4 @@
-// How long whoever refused a request wants to be left alone.
+// Retry delays that a server requests.
 
 import { StatusError } from './status.ts';
 

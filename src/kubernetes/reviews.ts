@@ -30,7 +30,7 @@ const USER_INFO = struct('v1.UserInfo', {
 
 const BOUND_OBJECT_REFERENCE = struct('v1.BoundObjectReference', { kind: text(), apiVersion: text(), name: text(), uid: UID });
 
-/** What `serviceaccounts/token` takes and answers. */
+/** Request and response of `serviceaccounts/token`. */
 export const TOKEN_REQUEST: Schema = objectStruct('v1.TokenRequest', {
   spec: struct(
     'v1.TokenRequestSpec',

@@ -1,4 +1,4 @@
-// Which objects of a kind a list or a watch is about.
+// Selection of objects in a list or a watch.
 
 import { goQuote } from '../std/go-text.ts';
 import type { SelectableKind } from './kind.ts';
@@ -23,9 +23,9 @@ export function parseSelectors(labelSelector: string, fieldSelector: string): Se
 }
 
 export class Selection {
-  /** Whether nothing is left out. */
+  /** True if all objects are selected. */
   readonly isEverything: boolean;
-  /** Whether at most one object can be selected, by its name and place. */
+  /** True if the selection names one object. */
   readonly isOneObject: boolean;
   readonly #kind: SelectableKind;
   readonly #selectors: Selectors;

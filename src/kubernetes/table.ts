@@ -32,12 +32,12 @@ export const DEFAULT_TABLE: Table = {
   cells: ({ metadata }) => [metadata.name ?? '', metadata.creationTimestamp ?? ZERO_TIME],
 };
 
-/** How old an object is. */
+/** Returns the age of an object. */
 export function age({ metadata }: KubeObject, now: number): string {
   return since(metadata.creationTimestamp, now);
 }
 
-/** How long ago an instant was. */
+/** Returns the age of a time. */
 export function since(time: string | null | undefined, now: number): string {
   return time === undefined || time === null ? '<unknown>' : humanDuration(now - Date.parse(time));
 }

@@ -22,7 +22,7 @@ export interface TokenRequest extends KubeObject {
   };
 }
 
-/** What decoding a body has to know of it. */
+/** Schema of a TokenRequest body. */
 export const TOKEN_REQUEST_KIND = {
   group: 'authentication.k8s.io',
   version: 'v1',
@@ -79,7 +79,7 @@ export function checkExpiration({ spec: { expirationSeconds: seconds } }: TokenR
   if (seconds > MAX_SECONDS) throw error('may not specify a duration larger than 2^32 seconds');
 }
 
-/** What a server adds to a request. */
+/** Fields that the server adds to a request. */
 export interface TokenAnswer {
   readonly account: PostedAccount & { readonly uid?: string | undefined };
   readonly audiences: readonly string[];
@@ -103,7 +103,7 @@ interface IncompleteTokenRequest extends KubeObject {
   readonly spec?: Partial<TokenRequest['spec']>;
 }
 
-/** What errors say a TokenRequest is. */
+/** Resource of a TokenRequest in error messages. */
 export const KIND = { group: 'authentication.k8s.io', name: 'TokenRequest' } as const;
 const DEFAULT_SECONDS = 3600;
 const MIN_SECONDS = 600;

@@ -1,27 +1,27 @@
-// The pump between requests and reconciles: runs each key when it is due, never twice at once, and looks again when told to.
+// Controller: reconciles each key when it is due, never concurrently with itself, and requeues it.
 
 import { Observable, type Subscriber } from 'rxjs';
 import type { Clock } from '../std/clock.ts';
 import type { Failure, Retry } from './retry-policy.ts';
 import { type Place, type Request, WorkQueue } from './work-queue.ts';
 
-/** What a reconcile that succeeded asks for. */
+/** Result of a successful reconcile. */
 export interface Result {
-  /** When to look at the key again, if nothing else wakes it before. */
+  /** Time of the next reconcile, if no event comes first; undefined for none. */
   readonly requeueAt?: number | undefined;
 }
 
 export interface ControllerOptions<K> {
-  /** Brings the world in line with what is asked for under `key`. Whatever it throws is a failure of this run alone. */
+  /** Reconciles one key. An error fails this run only. */
   readonly reconcile: (key: K, signal: AbortSignal) => Promise<Result>;
   readonly retryPolicy: (failure: Failure<K>) => Retry;
   readonly clock: Clock;
   readonly concurrency: number;
-  /** How many keys of one lane may run at once; all by default. */
+  /** Maximum number of running keys of one lane; `concurrency` by default. */
   readonly concurrencyPerLane?: number;
   /** See `Limits`; Infinity by default. */
   readonly tenantShare?: number;
-  /** The place of a key when it becomes ready; the same for all by default. */
+  /** Returns the place of a key when it becomes ready; one place for all keys by default. */
   readonly placeOf?: (key: K) => Place;
   /** Called at the start with functions that read the state of the queue. */
   readonly onQueue?: (queue: QueueState) => void;
@@ -37,25 +37,24 @@ export interface QueueState {
 
 interface Run<K> {
   readonly key: K;
-  /** Failures in a row up to now, this run included. */
+  /** Consecutive failures, including this run. */
   readonly failures: number;
   readonly startedAt: number;
   readonly finishedAt: number;
-  /** Measured on the monotonic clock, so not always the difference of the two. */
+  /** Duration by the monotonic clock, which can differ from `finishedAt - startedAt`. */
   readonly durationMs: number;
-  /** How long after the key was due the run began. */
+  /** Delay between the due time and the start. */
   readonly latenessMs: number;
 }
 
-/** How one run ended, and what follows. */
+/** Outcome of one run. */
 export type Outcome<K> =
   | (Run<K> & { readonly type: 'reconciled'; readonly result: Result })
   | (Run<K> & { readonly type: 'failed'; readonly error: unknown; readonly retry: Retry });
 
 /**
- * Runs what is requested and tells how each run ended; failed runs are outcomes, never errors of the stream.
- * When the requests end, running work is drained and the rest dropped. Unsubscribing aborts running work at once, and how
- * that ends is told to nobody.
+ * Runs requested keys and emits an outcome for each run; a failed run is an outcome, never an error of the stream.
+ * When the requests complete, running work finishes and waiting keys are dropped. Unsubscribing aborts running work without outcomes.
  */
 export function runController<K>(requests$: Observable<Request<K>>, options: ControllerOptions<K>): Observable<Outcome<K>> {
   return new Observable((subscriber) => {
@@ -72,11 +71,11 @@ export function runController<K>(requests$: Observable<Request<K>>, options: Con
 }
 
 const SOLE_PLACE: Place = { lane: '', deadlineAt: Infinity };
-/** A reconcile that asks to be run again at once, and again, must not keep the process from everything else. */
-const SHORTEST_PAUSE_MS = 100;
-/** The time is looked at this often while a key waits: machines are suspended, and clocks are set. */
-const LONGEST_SLEEP_MS = 60_000;
-/** What is less is the work of programs that keep clocks exact. */
+/** Minimum delay of a requeue, so that a reconcile that requeues itself immediately does not block the process. */
+const MIN_REQUEUE_MS = 100;
+/** Maximum length of a timer, because machines are suspended and clocks are set. */
+const MAX_SLEEP_MS = 60_000;
+/** Minimum step back of the wall clock; smaller steps come from time synchronization. */
 const SET_BACK_MS = 1_000;
 
 class Pump<K> {
@@ -84,12 +83,12 @@ class Pump<K> {
   readonly #outcomes: Subscriber<Outcome<K>>;
   readonly #queue: WorkQueue<K>;
   readonly #aborting = new AbortController();
-  /** Failures in a row of each key that is to be tried again. */
+  /** Consecutive failures of each key with a pending retry. */
   readonly #failures = new Map<K, number>();
   readonly #conflicts = new Map<K, number>();
-  /** The one wake-up that is armed. */
+  /** The current timer. */
   #wakeUp: { readonly at: number; readonly cancel: () => void } | undefined;
-  /** When the monotonic clock began, by the wall clock. */
+  /** Wall-clock time of the start of the monotonic clock. */
   #epoch = -Infinity;
   #isScheduled = false;
   #isDraining = false;
@@ -105,7 +104,7 @@ class Pump<K> {
     });
   }
 
-  /** Starts nothing before the caller has finished, so that of many requests made together the most urgent runs first. */
+  /** Adds a request. Work starts after the caller has finished, so that the most urgent of several requests runs first. */
   request(key: K, dueAt: number): void {
     this.#queue.add(key, dueAt);
     if (this.#isScheduled) return;
@@ -129,7 +128,7 @@ class Pump<K> {
 
   #startDue(): void {
     try {
-      this.#noticeSetBack();
+      this.#handleClockSetBack();
       for (let request = this.#take(); request !== undefined; request = this.#take()) {
         this.#run(request).catch((defect: unknown) => this.#outcomes.error(defect));
       }
@@ -139,13 +138,13 @@ class Pump<K> {
     }
   }
 
-  /** Asks anew whether it is over each time: a reconcile may end the controller that runs it. */
+  /** Checks for the end each time, because a reconcile may stop its own controller. */
   #take(): Request<K> | undefined {
     return this.#isEnding ? undefined : this.#queue.take(this.#options.clock.now());
   }
 
-  /** What was to be looked at in a second must not wait for the hour that a clock was set back: everything is looked at. */
-  #noticeSetBack(): void {
+  /** Makes all keys due after the wall clock was set back; they would otherwise wait for that long. */
+  #handleClockSetBack(): void {
     const { clock } = this.#options;
     const epoch = clock.now() - clock.monotonic();
     if (epoch < this.#epoch - SET_BACK_MS) this.#queue.expedite(clock.now());
@@ -170,11 +169,11 @@ class Pump<K> {
     this.#startDue();
   }
 
-  /** Never rejects: a throw, also of something that is no error, ends the run and nothing else. */
+  /** Never rejects: any thrown value fails this run only. */
   async #reconcile(key: K): Promise<Ending> {
     try {
       const result = await this.#options.reconcile(key, this.#aborting.signal);
-      if (Number.isNaN(result.requeueAt)) throw new RangeError('a reconcile asked to look again at no instant');
+      if (Number.isNaN(result.requeueAt)) throw new RangeError('requeueAt must be a number, not NaN');
       return { type: 'reconciled', result };
     } catch (error) {
       return { type: 'failed', error };
@@ -184,7 +183,7 @@ class Pump<K> {
   #reconciled(run: Omit<Run<K>, 'failures'>, result: Result): Outcome<K> {
     this.#failures.delete(run.key);
     this.#conflicts.delete(run.key);
-    if (result.requeueAt !== undefined) this.#queue.add(run.key, Math.max(result.requeueAt, run.finishedAt + SHORTEST_PAUSE_MS));
+    if (result.requeueAt !== undefined) this.#queue.add(run.key, Math.max(result.requeueAt, run.finishedAt + MIN_REQUEUE_MS));
     return { type: 'reconciled', ...run, failures: 0, result };
   }
 
@@ -217,7 +216,7 @@ class Pump<K> {
 
   #wakeBy(at: number): () => void {
     const { clock } = this.#options;
-    return clock.wakeAfter(Math.min(at - clock.now(), LONGEST_SLEEP_MS), () => this.#wake());
+    return clock.wakeAfter(Math.min(at - clock.now(), MAX_SLEEP_MS), () => this.#wake());
   }
 
   #wake(): void {

@@ -1,20 +1,20 @@
-// Keys in order of their priority: a binary heap that knows where each key is, so that any of them can move or leave.
+// Indexed binary heap: keys by priority, with changes and removal of any key.
 
-/** A key and what it is ordered by. */
+/** A key and its priority. */
 export interface HeapEntry<K, P> {
   readonly key: K;
   readonly priority: P;
 }
 
-/** Holds each key once. Reading takes constant time, changing logarithmic. */
+/** Holds each key once. Reads take constant time, changes logarithmic time. */
 export class KeyHeap<K, P> {
   readonly #compare: (a: P, b: P) => number;
-  /** None goes before its parent, the entry at (index − 1) / 2. */
+  /** Heap order: no entry precedes its parent, the entry at (index − 1) / 2. */
   readonly #entries: HeapEntry<K, P>[] = [];
-  /** Where each key is among the entries. */
+  /** Index of each key in the entries. */
   readonly #indexes = new Map<K, number>();
 
-  /** `compare` is negative when `a` goes before `b`. */
+  /** `compare` returns a negative number if `a` precedes `b`. */
   constructor(compare: (a: P, b: P) => number) {
     this.#compare = compare;
   }
@@ -23,12 +23,12 @@ export class KeyHeap<K, P> {
     return this.#entries.length;
   }
 
-  /** The entry that no other goes before. */
+  /** First entry by priority; undefined if empty. */
   get first(): HeapEntry<K, P> | undefined {
     return this.#entries[0];
   }
 
-  /** All keys, in no order. A priority may change while they are gone through. */
+  /** Returns all keys, unordered. Priorities may change during the iteration. */
   keys(): IterableIterator<K> {
     return this.#indexes.keys();
   }
@@ -38,12 +38,12 @@ export class KeyHeap<K, P> {
     return index === undefined ? undefined : this.#entries[index]?.priority;
   }
 
-  /** Gives `key` a priority, whether it is held already or not. */
+  /** Adds `key` or changes its priority. */
   set(key: K, priority: P): void {
     this.#settle({ key, priority }, this.#indexes.get(key) ?? this.#entries.length);
   }
 
-  /** Takes `key` out and returns its priority; undefined if it was not held. */
+  /** Removes `key` and returns its priority; undefined if it was absent. */
   remove(key: K): P | undefined {
     const priority = this.get(key);
     const index = this.#indexes.get(key);
@@ -54,7 +54,7 @@ export class KeyHeap<K, P> {
     return priority;
   }
 
-  /** Puts `entry` where it belongs: from `place`, which is free, up or down until its neighbours agree. */
+  /** Moves `entry` from the free index `place` up or down until the heap order holds. */
   #settle(entry: HeapEntry<K, P>, place: number): void {
     let free = place;
     for (let parent = (free - 1) >> 1; free > 0 && this.#isBefore(entry, this.#at(parent)); parent = (free - 1) >> 1) {

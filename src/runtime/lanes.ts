@@ -98,7 +98,7 @@ export class Lanes<K> {
     this.#limits = limits;
   }
 
-  /** Whether all slots are taken. */
+  /** True if all slots are taken. */
   get isFull(): boolean {
     return this.#running >= this.#limits.concurrency;
   }
@@ -113,7 +113,7 @@ export class Lanes<K> {
     return this.#lanes.size;
   }
 
-  /** Tenants with a running key and the slots that each holds. */
+  /** Yields the tenants with a running key and the slots that each holds. */
   *held(): Generator<readonly [tenant: string, slots: number]> {
     for (const { name, running } of this.#tenants.values()) if (running > 0) yield [name, running];
   }
@@ -192,7 +192,7 @@ export class Lanes<K> {
     return mayTake(running, free, tenantShare);
   }
 
-  /** To be called after every change of a flow. */
+  /** Updates the heaps; call it after every change of a flow. */
   #settle(flow: Flow<K>): void {
     const { lane, tenant } = flow;
     const first = flow.ready.first?.priority;

@@ -1,19 +1,16 @@
-// Work that only one replica may do at a time.
+// Work of the leader.
 
 import { concat, map, Observable, of, switchMap, takeWhile } from 'rxjs';
 
 export interface LeadershipOptions<T> {
-  /** Whether we lead. Subscribed to as long as there is work: a lease that nobody renews is lost. */
+  /** Leadership; stays subscribed until the work has ended, because the subscription renews the Lease. */
   readonly leads$: Observable<boolean>;
-  /** The work of one term. It ends by itself after `stopping` aborts, and otherwise not. */
+  /** The work of one term; completes only after `stopping` aborts. */
   readonly work$: Observable<T>;
   readonly stopping: AbortSignal;
 }
 
-/**
- * Works while we lead. Losing the lead cuts the work off at once; `stopping` lets it end in good order, still as leader, and
- * then ends the stream.
- */
+/** Runs the work while this process leads. Losing leadership unsubscribes immediately; `stopping` lets the work complete as leader. */
 export function whileLeading<T>({ leads$, work$, stopping }: LeadershipOptions<T>): Observable<T> {
   const end$ = of(END);
   return leads$.pipe(
@@ -24,15 +21,15 @@ export function whileLeading<T>({ leads$, work$, stopping }: LeadershipOptions<T
 
 const END = Symbol('end');
 
-/** Emits when `signal` aborts, at once if it has, and ends. */
+/** Emits once `signal` aborts, immediately if it already has, and completes. */
 export function whenAborted(signal: AbortSignal): Observable<void> {
   return new Observable((subscriber) => {
-    const tell = () => {
+    const emit = () => {
       subscriber.next();
       subscriber.complete();
     };
-    if (signal.aborted) tell();
-    signal.addEventListener('abort', tell, { once: true });
-    return () => signal.removeEventListener('abort', tell);
+    if (signal.aborted) emit();
+    signal.addEventListener('abort', emit, { once: true });
+    return () => signal.removeEventListener('abort', emit);
   });
 }

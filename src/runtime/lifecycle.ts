@@ -1,43 +1,43 @@
-// The parts of a process in order: each starts when those before it work, and stops before those that it needs.
+// Start and stop of components in order of their dependencies.
 
 import { type Observable, Subscription } from 'rxjs';
 import type { Clock } from '../std/clock.ts';
 
-/** A part of the process that is started and stopped. */
+/** A part of the process that starts and stops. */
 export interface Component {
   readonly name: string;
-  /** The check of readiness that holds once it works; without, nobody waits for it. */
+  /** Name of its readiness check; undefined without one. */
   readonly check?: string;
-  /** Resolves once it works. Rejects if it cannot, leaving nothing behind; also, and at once, when `signal` aborts. */
+  /** Resolves once the component runs. Rejects and cleans up if it fails or `signal` aborts. */
   start(signal: AbortSignal): Promise<void>;
-  /** Resolves when it has ended in good order. When `signal` aborts, there is no more time for order. */
+  /** Stops cleanly. After `signal` aborts, the component must stop immediately. */
   stop(signal: AbortSignal): Promise<void>;
-  /** How long starting may take; without end by default. */
+  /** Maximum duration of the start; unlimited by default. */
   readonly startMs?: number;
-  /** How long stopping in good order may take; `STOP_MS` by default. */
+  /** Maximum duration of a clean stop; `STOP_MS` by default. */
   readonly stopMs?: number;
 }
 
-/** Enough for what has nothing to wait for. */
+/** Default for components without pending work. */
 export const STOP_MS = 1_000;
 
-/** A component that did not stop as it should, and why. */
+/** A component that did not stop cleanly. */
 export interface Leftover {
   readonly name: string;
   readonly error: unknown;
 }
 
-/** A component that took too long. */
+/** A start or stop that took too long. */
 export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
 }
 
-/** Starts components in order, and stops them in the reverse order. */
+/** Starts components in order and stops them in reverse order. */
 export class Lifecycle {
   readonly #components: readonly Component[];
   readonly #clock: Clock;
   readonly #stopping = new AbortController();
-  /** Those that work, in order. */
+  /** Running components, in start order. */
   readonly #started: Component[] = [];
   #starting: Promise<void> = Promise.resolve();
   #stopped: Promise<readonly Leftover[]> | undefined;
@@ -47,7 +47,7 @@ export class Lifecycle {
     this.#clock = clock;
   }
 
-  /** Resolves when all of them work. When one cannot start, or `stop` is called, rejects after the others have been stopped. */
+  /** Resolves when all components run. If one fails or `stop` is called, rejects after the others have stopped. */
   async start(): Promise<void> {
     this.#starting = this.#startAll();
     try {
@@ -58,7 +58,7 @@ export class Lifecycle {
     }
   }
 
-  /** Stops what was started, whatever happens on the way, and names what was left when its time was up. The same for every call. */
+  /** Stops all started components and returns those that did not stop cleanly. Every call returns the same result. */
   stop(): Promise<readonly Leftover[]> {
     this.#stopped ??= this.#stopAll();
     return this.#stopped;
@@ -75,7 +75,7 @@ export class Lifecycle {
   }
 
   async #stopAll(): Promise<readonly Leftover[]> {
-    this.#stopping.abort(new Error('stopped before everything was started'));
+    this.#stopping.abort(new Error('stopped during startup'));
     await this.#starting.catch(() => {});
     const leftovers: Leftover[] = [];
     for (const component of this.#started.toReversed()) {
@@ -89,12 +89,12 @@ export class Lifecycle {
     return leftovers;
   }
 
-  /** Does not wait for work that goes on although it was told to end. */
-  #within(ms: number, complaint: string, work: (late: AbortSignal) => Promise<void>): Promise<void> {
+  /** Runs work with a timeout; does not wait for work that ignores its signal. */
+  #within(ms: number, message: string, work: (late: AbortSignal) => Promise<void>): Promise<void> {
     const deadline = new AbortController();
     return new Promise((resolve, reject) => {
       const expire = () => {
-        const error = new DeadlineError(complaint);
+        const error = new DeadlineError(message);
         reject(error);
         deadline.abort(error);
       };
@@ -107,13 +107,13 @@ export class Lifecycle {
 export interface StreamOptions {
   readonly name: string;
   readonly stopMs: number;
-  /** The stream, which ends in good order after `stopping` aborts. */
+  /** Returns the stream, which completes after `stopping` aborts. */
   readonly run: (stopping: AbortSignal) => Observable<unknown>;
-  /** Told of an error of the stream, which only a defect can make. */
+  /** Called with an error of the stream, which indicates a defect. */
   readonly onDefect: (error: unknown) => void;
 }
 
-/** A component that is a stream: works while that is subscribed to, and is cut off when it does not end in time. */
+/** Creates a component from a stream: subscribes at the start and, at the stop, unsubscribes if the stream does not complete in time. */
 export function streamComponent({ name, stopMs, run, onDefect }: StreamOptions): Component {
   const stopping = new AbortController();
   let subscription = Subscription.EMPTY;

@@ -1,44 +1,44 @@
-// Which changes matter. An object that came or went always does; the rest look at what an update changed.
+// Predicates on changes. Added and deleted objects always match; the predicates restrict updates. They have no side effects.
 
-import type { ApiObject } from '../api/resources.ts';
+import type { ApiObject, Stored } from '../api/resources.ts';
 import type { Change } from '../kube/store.ts';
 import { goJson } from '../std/go-text.ts';
 
-export type Predicate<T> = (change: Change<T>) => boolean;
+export type Predicate<T extends ApiObject> = (change: Change<T>) => boolean;
 
-/** What was asked for changed, deletion included. Only for kinds that count generations. */
+/** Matches a change of the generation, including deletion; only for kinds with generations. */
 export const generationChanged: Predicate<ApiObject> = onUpdate(
   (object, previous) => object.metadata.generation !== previous.metadata.generation,
 );
 
-/** An annotation whose name begins with `prefix` was set, changed or removed. */
+/** Matches a change of an annotation with this prefix. */
 export function annotationsChanged(prefix: string): Predicate<ApiObject> {
-  const isMeant = (name: string) => name.startsWith(prefix);
+  const hasPrefix = (name: string) => name.startsWith(prefix);
   return onUpdate(({ metadata }, { metadata: previous }) =>
-    differ(named(metadata.annotations, isMeant), named(previous.annotations, isMeant)),
+    differ(pick(metadata.annotations, hasPrefix), pick(previous.annotations, hasPrefix)),
   );
 }
 
 /**
- * The status changed to something else than what we wrote. `written` gives the last status that was sent for a key; to be
- * remembered before it is sent, since the watch may tell of it before the answer does.
+ * Matches a status that Purser did not write. `written` returns the last status that was sent for a key; record it before sending,
+ * because the watch event may arrive before the response.
  */
-export function statusNotOurs<T extends WithStatus>(written: (key: string) => unknown): Predicate<T> {
+export function statusNotOurs<T extends ApiObject & WithStatus>(written: (key: string) => unknown): Predicate<T> {
   const isOther = onUpdate<T>((object, previous) => differ(object.status, previous.status));
   const isOurs = (change: Change<T>) => change.type === 'updated' && !differ(change.object.status, written(change.key));
   return (change) => !isOurs(change) && isOther(change);
 }
 
-/** A condition turned True, or is True on an object that is new. */
-export function conditionTurnedTrue<T extends WithConditions>(type: string): Predicate<T> {
+/** Matches a condition that became True, or that is True on an added object. */
+export function conditionTurnedTrue<T extends ApiObject & WithConditions>(type: string): Predicate<T> {
   const isTrue = ({ status }: T) =>
     status?.conditions?.some((condition) => condition.type === type && condition.status === 'True') === true;
   return (change) => change.type !== 'deleted' && isTrue(change.object) && !(change.type === 'updated' && isTrue(change.previous));
 }
 
-/** Any one of them holds. */
-export function anyOf<T>(...predicates: readonly Predicate<T>[]): Predicate<T> {
-  return (change) => predicates.some((holds) => holds(change));
+/** Matches if any of the predicates matches. */
+export function anyOf<T extends ApiObject>(...predicates: readonly Predicate<T>[]): Predicate<T> {
+  return (change) => predicates.some((predicate) => predicate(change));
 }
 
 interface WithStatus {
@@ -49,15 +49,15 @@ interface WithConditions {
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
 }
 
-function onUpdate<T>(matters: (object: T, previous: T) => boolean): Predicate<T> {
-  return (change) => change.type !== 'updated' || matters(change.object, change.previous);
+function onUpdate<T extends ApiObject>(matches: (object: Stored<T>, previous: Stored<T>) => boolean): Predicate<T> {
+  return (change) => change.type !== 'updated' || matches(change.object, change.previous);
 }
 
-/** As JSON values: the order of fields, which servers choose, does not count. */
+/** Compares JSON values independent of the order of fields, which servers choose. */
 function differ(a: unknown, b: unknown): boolean {
   return a !== b && goJson(a) !== goJson(b);
 }
 
-function named(entries: Readonly<Record<string, string>> = {}, isMeant: (name: string) => boolean): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(entries).filter(([name]) => isMeant(name)));
+function pick(entries: Readonly<Record<string, string>> = {}, matches: (name: string) => boolean): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(entries).filter(([name]) => matches(name)));
 }

@@ -4,6 +4,7 @@ import { defer, finalize, type MonoTypeOperatorFunction, tap } from 'rxjs';
 import { TransportError } from '../kube/transport-error.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
+import { defined } from '../std/defined.ts';
 import { LineLimit } from '../telemetry/line-limit.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Outcome } from './controller.ts';
@@ -21,7 +22,7 @@ export interface RunReport {
 
 /** Metrics that count runs. */
 export interface OutcomeMetrics {
-  ran(run: RunReport): void;
+  recordRun(run: RunReport): void;
 }
 
 export interface ReportOptions {
@@ -43,7 +44,7 @@ export function report({ controller, log, metrics, clock }: ReportOptions): Mono
       const failures = new FailureLines(controller, log, clock);
       const write = (outcome: Outcome<string>) => {
         const run = runReport(controller, outcome);
-        metrics.ran(run);
+        metrics.recordRun(run);
         const line = { ...run, key: outcome.key, failures: outcome.failures, ...sequel(outcome) };
         const { level, message } = lineFor(outcome);
         if (level === 'debug') log.debug(line, message);
@@ -64,7 +65,7 @@ export function failureReason(error: unknown): string {
   return ownReason(error) ?? 'Defect';
 }
 
-/** The reason of an error of ours, such as one of issuers. */
+/** Returns the reason of one of Purser's own errors; undefined for other errors. */
 function ownReason(error: unknown): string | undefined {
   const isOurs = error instanceof Error && !(error instanceof StatusError) && 'reason' in error && typeof error.reason === 'string';
   return isOurs ? (error.reason as string) : undefined;
@@ -83,7 +84,7 @@ const LINES = {
 function lineFor(outcome: Outcome<string>): { readonly level: Level; readonly message: string } {
   if (outcome.type === 'reconciled') return LINES.reconciled;
   const line = LINES[outcome.retry.class];
-  // Targets that fail and requests that are refused are no fault of Purser.
+  // A failing target or a rejected request is not a fault of Purser.
   return line.level === 'error' && ownReason(outcome.error) !== undefined ? { ...line, level: 'warn' } : line;
 }
 
@@ -92,7 +93,7 @@ interface FailureLine {
   readonly reason: string | undefined;
 }
 
-/** Writes lines about failures, each once and not too many. */
+/** Logs each failure once, within the limits. */
 class FailureLines {
   readonly #log: Logger;
   readonly #limit: LineLimit;
@@ -104,7 +105,7 @@ class FailureLines {
     this.#limit = new LineLimit({
       clock,
       onSuppressed: (namespace, suppressed) =>
-        log.warn({ controller, ...(namespace && { namespace }), suppressed }, 'further failures suppressed'),
+        log.warn(defined({ controller, namespace: namespace || undefined, suppressed }), 'further failures suppressed'),
     });
   }
 
@@ -124,7 +125,7 @@ class FailureLines {
   }
 }
 
-/** The namespace in a key; empty for keys at cluster scope. */
+/** Returns the namespace of a key; empty for a cluster-scoped object. */
 function namespaceOf(key: string): string {
   return key.slice(0, Math.max(key.indexOf('/'), 0));
 }
@@ -149,10 +150,10 @@ function instant(at: number | undefined): string | undefined {
   return at === undefined || !(at <= LAST_INSTANT) ? undefined : new Date(at).toISOString();
 }
 
-/** The last instant that a Date can hold. */
+/** Latest time of a Date. */
 const LAST_INSTANT = 8.64e15;
 
-/** A thrown value that is no error may be anything, such as a token, so it is not shown. */
+/** Returns an error to log; a thrown value of another type may be a token, so that only its type is logged. */
 function printable(error: unknown): Error {
-  return error instanceof Error ? error : new TypeError(`something was thrown that is no error but of type ${typeof error}`);
+  return error instanceof Error ? error : new TypeError(`thrown value of type ${typeof error}`);
 }

@@ -1,15 +1,15 @@
-// What becomes of a failed run: when the key is looked at again, if at all, and how much is made of it.
+// Retries of failed runs: class of the failure and time of the next attempt.
 
 import type { Resource } from '../api/resources.ts';
 import { retryAfterMs } from '../kubernetes/retry-after.ts';
 import { hasReason } from '../kubernetes/status.ts';
-import { doubledMs } from '../std/backoff.ts';
+import { exponentialMs } from '../std/backoff.ts';
 
 /**
- * - `gone`: the object itself was deleted meanwhile.
- * - `conflict`: a write was based on a state that had changed; nobody's failure.
+ * - `gone`: the object was deleted during the run.
+ * - `conflict`: a write was based on an outdated object.
  * - `throttled`: the server rejects requests for a while.
- * - `transient`: everything else. An abort too, since those of our own end the controller and its outcomes with it.
+ * - `transient`: all other errors, including aborts by others; an abort of the controller has no outcome.
  */
 export type FailureClass = 'gone' | 'conflict' | 'throttled' | 'transient';
 
@@ -17,30 +17,30 @@ export type FailureClass = 'gone' | 'conflict' | 'throttled' | 'transient';
 export interface Failure<K> {
   readonly key: K;
   readonly error: unknown;
-  /** Failures in a row, this one included. Conflicts before it do not count. */
+  /** Consecutive failures, including this one, without conflicts. */
   readonly failures: number;
-  /** Conflicts in a row; counts this one, which may be one. */
+  /** Consecutive conflicts, including this failure if it is one. */
   readonly conflicts: number;
   readonly now: number;
 }
 
-/** What follows a failed run. */
+/** Decision about a failed run. */
 export interface Retry {
   readonly class: FailureClass;
-  /** Undefined: only a new request wakes the key. */
+  /** Time of the next attempt; undefined if only a new request wakes the key. */
   readonly retryAt: number | undefined;
-  /** Whether nothing was tried, so that nothing more has failed than before. */
+  /** True if the run sent nothing, so that it is not a further failure. */
   readonly isPutOff?: boolean;
 }
 
 export interface RetryTerms {
-  /** A number in [0, 1), so that keys which failed together do not return together. */
+  /** Random number in [0, 1), which spreads the retries of keys that failed together. */
   readonly random: number;
-  /** The kind that keys name: the server's word that such an object does not exist ends the matter. */
+  /** Kind of the keys; a NotFound for the object of the key means `gone`. */
   readonly resource?: Resource<unknown>;
-  /** A retry comes no later than this, whatever anybody asks for. */
+  /** Latest time of the retry, also if the server requests a longer wait. */
   readonly latestAt?: number;
-  /** Spends a retry of what hangs together with the key, and tells how much later it has to come; see RetryBudget. */
+  /** Takes a retry from the budget of the key's lane and returns the additional delay; see RetryBudget. */
   readonly spend?: () => number;
 }
 
@@ -56,7 +56,7 @@ export function planRetry(failure: Failure<string>, terms: RetryTerms): Retry {
 }
 
 const BACKOFF = { initialMs: 500, maxMs: 300_000 };
-/** Time for the store to hear of the write that was in the way; if it is further behind, asking again at once is no use. */
+/** Delay after a conflict, until the store has received the conflicting write. */
 const CONFLICT = { initialMs: 200, maxMs: 10_000 };
 
 function classOf({ key, error }: Failure<string>, resource: Resource<unknown> | undefined): FailureClass {
@@ -65,7 +65,7 @@ function classOf({ key, error }: Failure<string>, resource: Resource<unknown> | 
   return retryAfterMs(error) === undefined ? 'transient' : 'throttled';
 }
 
-/** A NotFound may speak of many things: an account, a namespace, a whole kind that was uninstalled. */
+/** Reports whether NotFound is about the object of the key, not about a service account, a namespace or a kind. */
 function isAbsent(error: unknown, resource: Resource<unknown>, key: string): boolean {
   if (!hasReason(error, 'NotFound')) return false;
   const { group = '', kind, name } = error.status.details ?? {};
@@ -73,26 +73,66 @@ function isAbsent(error: unknown, resource: Resource<unknown>, key: string): boo
 }
 
 function delayOf(failureClass: FailureClass, { error, failures, conflicts }: Failure<string>, random: number): number | undefined {
-  const backoffMs = jittered(doubledMs(failures - 1, BACKOFF), random);
+  const backoffMs = withJitter(exponentialMs(failures - 1, BACKOFF), random);
   switch (failureClass) {
     case 'gone':
       return undefined;
     case 'conflict':
-      return jittered(doubledMs(conflicts - 1, CONFLICT), random);
+      return withJitter(exponentialMs(conflicts - 1, CONFLICT), random);
     case 'throttled':
-      // A server that asks for a second again and again is waited for ever longer; whoever waits for one answer is not.
+      // The backoff also applies to a server that always requests one second, but not to a run that sent nothing.
       return Math.max((retryAfterMs(error) ?? 0) * (1 + random / 10), isPutOff(error) ? 0 : backoffMs);
     case 'transient':
       return backoffMs;
   }
 }
 
-/** Between half of it and all of it. */
-function jittered(ms: number, random: number): number {
+/** Subtracts a jitter of up to half the delay. */
+function withJitter(ms: number, random: number): number {
   return ms * (1 - random / 2);
 }
 
-/** Nothing was sent, because the target is left alone for a while. */
+/** Reports whether the circuit breaker of the target prevented the run. */
 function isPutOff(error: unknown): boolean {
   return error instanceof Error && 'reason' in error && error.reason === 'CircuitOpen';
 }
+
+export interface RetryRate {
+  /** Number of retries that a lane may make at once. */
+  readonly free: number;
+  /** Time between further retries of a lane, in milliseconds. */
+  readonly gapMs: number;
+}
+
+/** Limits the retries of each lane. Times are monotonic. */
+export class RetryBudget {
+  readonly #rate: RetryRate;
+  /** Time at which each lane's budget is full again. */
+  readonly #paidAt = new Map<string, number>();
+
+  constructor(rate: RetryRate = RETRY_RATE) {
+    this.#rate = rate;
+  }
+
+  /** Takes one retry and returns its additional delay in milliseconds: 0 for a lane that fails rarely. */
+  spend(lane: string, now: number): number {
+    const { free, gapMs } = this.#rate;
+    if (!this.#paidAt.has(lane)) this.#forgetPaid(now);
+    const paidAt = Math.max(this.#paidAt.get(lane) ?? now, now) + gapMs;
+    this.#paidAt.set(lane, paidAt);
+    return Math.min(Math.max(0, paidAt - now - free * gapMs), MAX_DELAY_MS);
+  }
+
+  /** Number of lanes with recent retries. */
+  get size(): number {
+    return this.#paidAt.size;
+  }
+
+  #forgetPaid(now: number): void {
+    for (const [lane, paidAt] of this.#paidAt) if (paidAt <= now) this.#paidAt.delete(lane);
+  }
+}
+
+const RETRY_RATE: RetryRate = { free: 500, gapMs: 20 };
+/** Maximum additional delay, so that a recovered lane resumes soon. */
+const MAX_DELAY_MS = 60_000;

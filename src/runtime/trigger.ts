@@ -1,18 +1,18 @@
-// From changes to keys: which objects are to be looked at when something happens.
+// Maps changes to the keys to reconcile.
 
 import { combineLatest, defer, first, from, ignoreElements, map, merge, type Observable, type OperatorFunction, switchMap } from 'rxjs';
-import type { ApiObject, Resource } from '../api/resources.ts';
+import type { ApiObject, Resource, Stored } from '../api/resources.ts';
 import type { Informer } from '../kube/informer.ts';
 import type { Change } from '../kube/store.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Request } from './work-queue.ts';
 
-/** The object that changed. */
-export function self(change: Change<unknown>): readonly string[] {
+/** Returns the key of the changed object. */
+export function self(change: Change<ApiObject>): readonly string[] {
   return [change.key];
 }
 
-/** The owners of this kind that the object has, or had before the change. */
+/** Maps a change to the owners of this kind, before and after the change. */
 export function owner({ group, kind, namespaced }: Resource<unknown>): (change: Change<ApiObject>) => readonly string[] {
   return mapped(({ metadata: { namespace, ownerReferences = [] } }) =>
     ownerReferences
@@ -21,37 +21,37 @@ export function owner({ group, kind, namespaced }: Resource<unknown>): (change: 
   );
 }
 
-/** The keys that belong to the object, as it is and as it was before the change. */
-export function mapped<T>(keysOf: (object: T) => Iterable<string>): (change: Change<T>) => readonly string[] {
+/** Maps a change to the keys of the object, before and after the change. */
+export function mapped<T extends ApiObject>(keysOf: (object: Stored<T>) => Iterable<string>): (change: Change<T>) => readonly string[] {
   return (change) => [...new Set(statesOf(change).flatMap((object) => [...keysOf(object)]))];
 }
 
-/** The object as it is and, where it was changed, as it was before. */
-export function statesOf<T>(change: Change<T>): readonly T[] {
+/** Returns the object and, for an update, its previous state. */
+export function statesOf<T extends ApiObject>(change: Change<T>): readonly Stored<T>[] {
   return change.type === 'updated' ? [change.object, change.previous] : [change.object];
 }
 
 /**
- * Follows the informers; when all of them are synced, passes on every key that is known and then `live$`, which is derived
- * from their changes. Nothing is lost between the two: what changes while the known keys are passed on is live already.
+ * Subscribes to the informers and, once all are synced, emits all known keys and `live$`, which derives from their changes. No change is
+ * lost in between: `live$` is subscribed first.
  */
 export function whenSynced<K>(informers: readonly Followed[], knownKeys: () => Iterable<K>, live$: Observable<K>): Observable<K> {
   const allSynced$ = combineLatest(informers.map(({ synced$ }) => synced$)).pipe(first((each) => each.every(Boolean)));
-  // An informer works only while someone listens, so someone must until live$ does.
+  // An informer runs only while it has subscribers.
   const running$ = merge(...informers.map(({ changes$ }) => changes$)).pipe(ignoreElements());
   const known$ = defer(() => from(knownKeys()));
   return merge(running$, allSynced$.pipe(switchMap(() => merge(live$, known$))));
 }
 
-/** The part of an informer that is followed. */
-export type Followed = Pick<Informer<unknown>, 'changes$' | 'synced$'>;
+/** The part of an informer that `whenSynced` uses. */
+export type Followed = Pick<Informer<ApiObject>, 'changes$' | 'synced$'>;
 
-/** Asks for each key to be looked at now. */
+/** Requests each key now. */
 export function dueNow<K>(clock: Clock): OperatorFunction<K, Request<K>> {
   return map((key) => ({ key, dueAt: clock.now() }));
 }
 
-/** The group in `group/version`; the core group has none. */
+/** Returns the group of an apiVersion; empty for the core group. */
 function groupOf(apiVersion: string): string {
   return apiVersion.slice(0, Math.max(apiVersion.indexOf('/'), 0));
 }

@@ -1,15 +1,15 @@
-// Which key may run next, and when. Holds no timers and starts no work.
+// Work queue: selects the next key to run and its time. Has no timers and starts no work.
 
 import { KeyHeap } from './key-heap.ts';
 import { type Flow, Lanes, type Limits } from './lanes.ts';
 
-/** Asks for a key to be looked at, at an instant. */
+/** Request to reconcile a key at a time. */
 export interface Request<K> {
   readonly key: K;
   readonly dueAt: number;
 }
 
-/** Where a key stands among all that are ready. */
+/** Group and priority of a ready key. */
 export interface Place {
   /** Group of keys that share a dependency, such as a target cluster. */
   readonly lane: string;
@@ -20,7 +20,7 @@ export interface Place {
 }
 
 export interface QueueOptions<K> extends Omit<Limits, 'tenantShare'> {
-  /** Infinity by default. */
+  /** See `Limits`; Infinity by default. */
   readonly tenantShare?: number;
   /** Called each time a key becomes ready, so that its place may change between runs. */
   readonly placeOf: (key: K) => Place;
@@ -29,9 +29,9 @@ export interface QueueOptions<K> extends Omit<Limits, 'tenantShare'> {
 /**
  * Decides which key may run next.
  *
- *   add ──▶ waiting ──due──▶ ready ──take──▶ running ──done──▶ (waiting again, if it was asked for meanwhile)
+ *   add ──▶ waiting ──due──▶ ready ──take──▶ running ──done──▶ (waiting again, if it was requested meanwhile)
  *
- * A key is in one of these states or in none. Of several requests for it, the earliest counts.
+ * A key is in at most one of these states. The earliest of several requests for a key applies.
  */
 export class WorkQueue<K> {
   readonly #placeOf: (key: K) => Place;
@@ -45,47 +45,47 @@ export class WorkQueue<K> {
     this.#ready = new Lanes({ concurrency, concurrencyPerLane, tenantShare });
   }
 
-  /** How many keys run. */
+  /** Number of running keys. */
   get running(): number {
     return this.#running.size;
   }
 
-  /** How many lanes are remembered: those with a key that is ready or runs. */
+  /** Number of lanes with a ready or running key. */
   get lanes(): number {
     return this.#ready.size;
   }
 
-  /** Tenants with a running key and the slots that each holds. */
+  /** Returns the tenants with a running key and the slots that each holds. */
   held(): Iterable<readonly [tenant: string, slots: number]> {
     return this.#ready.held();
   }
 
-  /** How many keys are due and do not run. */
+  /** Returns the number of due keys that do not run. */
   depth(now: number): number {
     const due = [...this.#waiting.keys()].filter((key) => (this.#waiting.get(key)?.dueAt ?? Infinity) <= now);
     return this.#ready.waiting + due.length;
   }
 
-  /** Asks for `key` to run at `dueAt`; a key that runs does so once more after `done`. Throws if that is no instant. */
+  /** Requests `key` at `dueAt`; a running key runs once more after `done`. Throws if `dueAt` is NaN. */
   add(key: K, dueAt: number): void {
-    if (Number.isNaN(dueAt)) throw new RangeError('a key must be due at an instant');
+    if (Number.isNaN(dueAt)) throw new RangeError('dueAt must be a number, not NaN');
     const running = this.#running.get(key);
     if (running !== undefined) {
       running.againAt = Math.min(running.againAt ?? dueAt, dueAt);
       return;
     }
-    // A ready key is placed anew: what made someone ask for it may have moved it.
+    // The place of a ready key is determined again: the cause of the request may have changed it.
     const before = this.#waiting.get(key) ?? this.#ready.remove(key) ?? { dueAt, order: this.#requests++ };
     this.#waiting.set(key, { dueAt: Math.min(before.dueAt, dueAt), order: before.order });
   }
 
-  /** Asks for all that wait, or will after their run, to be due by `now`. */
+  /** Makes all waiting keys, and those that wait after their run, due at `now`. */
   expedite(now: number): void {
     for (const key of this.#waiting.keys()) this.add(key, now);
     for (const [key, { againAt }] of this.#running) if (againAt !== undefined) this.add(key, now);
   }
 
-  /** Takes the next key that is due and may run; it then runs until `done`. */
+  /** Takes the next due key that may run; the key runs until `done`. */
   take(now: number): Request<K> | undefined {
     if (this.#ready.isFull) return undefined;
     this.#advance(now);
@@ -95,7 +95,7 @@ export class WorkQueue<K> {
     return { key: taken.key, dueAt: taken.turn.dueAt };
   }
 
-  /** Ends the run of a key that was taken. */
+  /** Ends the run of a key. */
   done(key: K): void {
     const running = this.#running.get(key);
     if (running === undefined) return;
@@ -104,7 +104,7 @@ export class WorkQueue<K> {
     if (running.againAt !== undefined) this.add(key, running.againAt);
   }
 
-  /** When `take` could next yield something by the passing of time alone; undefined if that takes a request or a `done`. */
+  /** Returns the next time at which `take` may return a key; undefined if that requires a request or a `done`. */
   nextDueAt(): number | undefined {
     return this.#ready.isFull ? undefined : this.#waiting.first?.priority.dueAt;
   }
@@ -114,7 +114,7 @@ export class WorkQueue<K> {
       const { key, priority } = first;
       const { lane, tenant = '', deadlineAt } = this.#placeOf(key);
       this.#waiting.remove(key);
-      // A deadline that could not be read must not put the others out of order.
+      // NaN would break the order of the heap.
       this.#ready.add(key, { lane, tenant }, { ...priority, deadlineAt: Number.isNaN(deadlineAt) ? Infinity : deadlineAt });
     }
   }
@@ -122,12 +122,12 @@ export class WorkQueue<K> {
 
 interface Requested {
   readonly dueAt: number;
-  /** Counts requests, so that the first of those due at the same instant goes first. */
+  /** Sequence number of the request, which orders keys with the same due time. */
   readonly order: number;
 }
 
 interface Running<K> {
   readonly flow: Flow<K>;
-  /** The earliest request made since it was taken. */
+  /** Time of the earliest request since the run started; undefined without one. */
   againAt: number | undefined;
 }

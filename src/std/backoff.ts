@@ -1,56 +1,91 @@
-// Exponential backoff between attempts, on a clock that is never set.
+// Exponential backoff: the only place that computes growing delays.
 
-export interface BackoffOptions {
+import { type Clock, sleep } from './clock.ts';
+
+/** Limits of a delay that doubles with every failure. */
+export interface DelayLimits {
   readonly initialMs: number;
   readonly maxMs: number;
-  /** Time after the end of a pause after which earlier failures no longer apply, in milliseconds. */
+}
+
+export interface BackoffOptions extends DelayLimits {
+  /** Period without failures after a delay, in milliseconds, after which the next delay is `initialMs` again. */
   readonly calmMs: number;
-  /** Number of attempts without a pause; 0 by default. */
+  /** Number of first failures without a delay; 0 by default. */
   readonly free?: number;
-  /** Returns a number in [0, 1): each pause is longer by up to itself times this. Without jitter by default. */
+  /** Random number in [0, 1): each delay grows by up to this factor; no jitter by default. */
   readonly random?: () => number;
 }
 
 /**
- * The first pauses are those of client-go's reflectors. The longest are shorter: a reflector that waits for a minute after an outage
- * delays everything that was changed or withdrawn meanwhile.
+ * Backoff of list-watches. It starts like client-go's reflectors; the maximum is shorter, so that a recovered hub is seen within ten
+ * seconds.
  */
 export const REFLECTOR_BACKOFF = { initialMs: 800, maxMs: 10_000, calmMs: 15_000 };
 
-/** Counts attempts that failed. A success in between resets nothing unless it lasts for `calmMs`, or the caller calls `reset`. */
+/** Counts failures by their time. A success resets the count only if it lasts for `calmMs`. Times are monotonic. */
 export class Backoff {
   readonly #options: BackoffOptions;
   #failures = 0;
-  /** End of the last pause. */
   #endsAt = -Infinity;
 
   constructor(options: BackoffOptions) {
     this.#options = options;
   }
 
-  /** Records an attempt at `now`, and returns the pause that follows, in milliseconds. */
+  /** Records a failure at `now` and returns the delay before the next attempt. */
   nextMs(now: number): number {
     const { calmMs, free = 0, random = () => 0 } = this.#options;
     if (now - this.#endsAt > calmMs) this.#failures = 0;
-    const failures = this.#failures++ - free;
-    const pauseMs = failures < 0 ? 0 : doubledMs(failures, this.#options) * (1 + random());
-    this.#endsAt = now + pauseMs;
-    return pauseMs;
+    const delayed = this.#failures++ - free;
+    const delayMs = delayed < 0 ? 0 : exponentialMs(delayed, this.#options) * (1 + random());
+    this.#endsAt = now + delayMs;
+    return delayMs;
   }
 
-  /** Returns the rest of the pause at `now`, in milliseconds. */
-  leftMs(now: number): number {
+  /** Returns the rest of the current delay. */
+  remainingMs(now: number): number {
     return Math.max(0, this.#endsAt - now);
   }
 
-  /** Forgets all attempts, after one that succeeded. */
+  /** Forgets all failures. */
   reset(): void {
     this.#failures = 0;
     this.#endsAt = -Infinity;
   }
 }
 
-/** Returns the pause after a number of failures in a row, without jitter, in milliseconds. */
-export function doubledMs(failures: number, { initialMs, maxMs }: Pick<BackoffOptions, 'initialMs' | 'maxMs'>): number {
+/** Returns the delay after a number of earlier failures in a row, without jitter. */
+export function exponentialMs(failures: number, { initialMs, maxMs }: DelayLimits): number {
   return Math.min(initialMs * 2 ** failures, maxMs);
 }
+
+export interface RetryOptions {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly signal: AbortSignal;
+  readonly delays?: DelayLimits;
+  /** Called with the error of every failed attempt. */
+  readonly onFailure?: ((error: unknown) => void) | undefined;
+}
+
+/** Repeats `attempt` until it returns a value other than undefined. Rejects only if `signal` aborts. */
+export async function retryUntilDone<T>(
+  attempt: () => Promise<T | undefined>,
+  { clock, random, signal, delays = RETRY_DELAYS, onFailure }: RetryOptions,
+): Promise<T> {
+  const backoff = new Backoff({ ...delays, calmMs: CALM_MS, random });
+  for (;;) {
+    try {
+      const result = await attempt();
+      if (result !== undefined) return result;
+    } catch (error) {
+      signal.throwIfAborted();
+      onFailure?.(error);
+    }
+    await sleep(clock, backoff.nextMs(clock.monotonic()), signal);
+  }
+}
+
+const RETRY_DELAYS = { initialMs: 50, maxMs: 5_000 };
+const CALM_MS = 60_000;

@@ -1,10 +1,10 @@
-// Texts of others, made fit for conditions, events and log lines: short, on one line, and without anything like a token.
+// Sanitizes foreign texts for conditions, events and log lines: short, one line, no tokens.
 
 import { withoutTokens } from './sensitive.ts';
 
-/** One line of at most 256 characters. Control characters, and long runs that could be part of a token, are gone. */
+/** Returns one line of at most 256 characters without control characters and without long runs that may be part of a token. */
 export function cleanedMessage(text: string): string {
-  // What cannot be seen goes first: a token that is cut by it is still one.
+  // Invisible characters go first: they could split a token.
   const visible = text.slice(0, MAX_READ).replace(INVISIBLE, '');
   const line = withoutTokens(visible)
     .replace(/\s+/g, ' ')
@@ -15,11 +15,11 @@ export function cleanedMessage(text: string): string {
 
 const MAX_READ = 4_096;
 const MAX_LENGTH = 256;
-/** Controls, formats that change the direction of text, unassigned and half characters; line breaks stay for now. */
+/** Control, format, unassigned and surrogate characters except white space, which is collapsed later. */
 const INVISIBLE = /(?![\t\n\r])[\p{C}\u2028\u2029]/gu;
 const LONG_RUN = /[\w-]{32,}/g;
 
-/** Names and UIDs are in one case; what is encoded in base64 is not. */
+/** Reports whether a run has mixed case, like base64 and unlike names and UIDs. */
 function isRandom(run: string): boolean {
   return /[a-z]/.test(run) && /[A-Z]/.test(run);
 }

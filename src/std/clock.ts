@@ -1,18 +1,18 @@
-// Time as a dependency: everything that waits asks a Clock, and tests bring their own.
+// Time as a dependency: all code waits through a Clock, which tests replace.
 
-/** The time, and a way to wait for it. */
+/** Current time and timers. */
 export interface Clock {
-  /** The present instant, in milliseconds since the epoch. It jumps when the machine's clock is set. */
+  /** Returns the wall-clock time in milliseconds since the epoch; it jumps if the clock of the machine is set. */
   now(): number;
-  /** Milliseconds since some moment. Never jumps, so durations are measured by it. */
+  /** Returns monotonic milliseconds, for durations. */
   monotonic(): number;
-  /** Calls `wake` once, when `at` has come and never during this call. Returns how to call it off. */
+  /** Calls `wake` once at the time `at`, never during this call. Returns a function that cancels it. */
   wakeAt(at: number, wake: () => void): () => void;
-  /** The same `ms` from now, however the machine's clock is set meanwhile. */
+  /** Calls `wake` once after `ms`, independent of the wall clock. Returns a function that cancels it. */
   wakeAfter(ms: number, wake: () => void): () => void;
 }
 
-/** The clock of this machine. */
+/** The clock of the machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -23,7 +23,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves `ms` from now. Rejects with the signal's reason when it is aborted before. */
+/** Resolves after `ms`. Rejects with the signal's reason if it aborts before. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
@@ -39,19 +39,19 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
-/** Timers overflow after 25 days and do not see the wall clock being set, so none is armed for longer. */
+/** Maximum length of one timer: Node's timers overflow after 25 days and do not notice a change of the wall clock. */
 const MAX_TIMER_MS = 3_600_000;
 
 function arm(leftMs: () => number, wake: () => void): () => void {
-  let timer = setTimeout(fire, clamped(leftMs()));
+  let timer = setTimeout(fire, clamp(leftMs()));
   function fire(): void {
     const ms = leftMs();
-    if (ms > 0) timer = setTimeout(fire, clamped(ms));
+    if (ms > 0) timer = setTimeout(fire, clamp(ms));
     else wake();
   }
   return () => clearTimeout(timer);
 }
 
-function clamped(ms: number): number {
+function clamp(ms: number): number {
   return Math.min(Math.max(ms, 0), MAX_TIMER_MS);
 }

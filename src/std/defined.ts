@@ -1,6 +1,6 @@
-// Objects whose fields may be absent.
+// Objects with optional fields.
 
-/** The object without the fields that are undefined: absent is not the same on the wire. */
+/** Returns the object without its undefined fields, for `exactOptionalPropertyTypes` and for JSON. */
 export function defined<T extends object>(fields: { readonly [Name in keyof T]: T[Name] | undefined }): T {
   const kept: Partial<T> = {};
   for (const name in fields) if (fields[name] !== undefined) kept[name] = fields[name];

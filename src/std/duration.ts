@@ -1,17 +1,17 @@
 // Durations in Go's notation: `1h30m`, `250ms`, `-1.5s`.
 
-/** Milliseconds of a Go duration. Throws a SyntaxError in Go's words. */
+/** Parses a Go duration to milliseconds. Throws a SyntaxError with Go's message. */
 export function parseDuration(text: string): number {
   const unsigned = text.replace(/^[-+]/, '');
   if (unsigned === '0') return 0;
   if (unsigned === '') throw problem('invalid duration', text);
   const negative = text.startsWith('-');
-  const total = summed(unsigned, text);
+  const total = sumParts(unsigned, text);
   if (total === LIMIT && !negative) throw problem('invalid duration', text);
   return milliseconds(negative ? -total : total);
 }
 
-/** A duration as Go prints it: `1h30m0s`, `1.5s`, `250ms`, `0s`. */
+/** Formats a duration like Go: `1h30m0s`, `1.5s`, `250ms`, `0s`. */
 export function durationText(ms: number): string {
   const whole = Math.trunc(Math.abs(ms));
   const ns = BigInt(whole) * NS_PER_MS + BigInt(Math.round((Math.abs(ms) - whole) * Number(NS_PER_MS)));
@@ -33,7 +33,7 @@ const UNITS: ReadonlyMap<string, bigint> = new Map([
   ['h', 3_600_000_000_000n],
 ]);
 
-function summed(unsigned: string, text: string): bigint {
+function sumParts(unsigned: string, text: string): bigint {
   let total = 0n;
   for (let rest = unsigned; rest !== ''; ) {
     const part = PART.exec(rest);
@@ -50,17 +50,17 @@ function nanoseconds(part: RegExpExecArray | null, text: string): bigint {
   if ((digits === '' && fraction === '') || whole > LIMIT) throw problem('invalid duration', text);
   if (unit === '') throw problem('missing unit in duration', text);
   const unitNs = UNITS.get(unit);
-  if (unitNs === undefined) throw problem(`unknown unit ${quoted(unit)} in duration`, text);
+  if (unitNs === undefined) throw problem(`unknown unit ${quote(unit)} in duration`, text);
   return whole * unitNs + fractionOf(unitNs, fraction);
 }
 
-/** In floating point, as Go does it; more than 18 digits would make no difference. */
+/** Computes in floating point like Go; more than 18 digits make no difference. */
 function fractionOf(unitNs: bigint, fraction: string): bigint {
   const digits = fraction.slice(0, 18);
   return BigInt(Math.trunc(Number(digits) * (Number(unitNs) / 10 ** digits.length)));
 }
 
-/** Whole milliseconds and the rest apart, so that whole ones stay exact. */
+/** Converts whole milliseconds and the fraction separately, so that whole milliseconds stay exact. */
 function milliseconds(ns: bigint): number {
   return Number(ns / NS_PER_MS) + Number(ns % NS_PER_MS) / Number(NS_PER_MS);
 }
@@ -76,7 +76,7 @@ function unsignedText(ns: bigint): string {
   return minutes < 60n ? `${minutes}m${seconds}` : `${minutes / 60n}h${minutes % 60n}m${seconds}`;
 }
 
-/** An integer count of 10^-places as a decimal number, without trailing zeros. */
+/** Formats an integer count of 10^-places as a decimal number without trailing zeros. */
 function decimal(count: bigint, places: number): string {
   const digits = String(count).padStart(places + 1, '0');
   const fraction = digits.slice(-places).replace(/0+$/, '');
@@ -84,11 +84,11 @@ function decimal(count: bigint, places: number): string {
 }
 
 function problem(what: string, text: string): SyntaxError {
-  return new SyntaxError(`time: ${what} ${quoted(text)}`);
+  return new SyntaxError(`time: ${what} ${quote(text)}`);
 }
 
-/** Go's time package has its own quoting: what is not printable ASCII becomes bytes. */
-function quoted(text: string): string {
+/** Quotes like Go's time package, which escapes bytes outside printable ASCII. */
+function quote(text: string): string {
   const chars = Array.from(Buffer.from(text), (byte) => {
     if (byte < 0x20 || byte > 0x7f) return `\\x${byte.toString(16).padStart(2, '0')}`;
     const char = String.fromCharCode(byte);

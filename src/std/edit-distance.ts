@@ -1,6 +1,6 @@
-// How far two words are apart.
+// Edit distance of two words.
 
-/** How many characters must be added, removed or replaced to make one of the other (Levenshtein). */
+/** Returns the Levenshtein distance: the number of added, removed or replaced characters. */
 export function editDistance(a: string, b: string): number {
   let above = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let line = 1; line <= a.length; line += 1) {

@@ -1,10 +1,10 @@
-// From async iteration to observables, without leaks: rxjs' own `from` cannot stop an iterable that is waiting.
+// Converts async iterables to observables; rxjs' `from` cannot stop an iterable that is waiting.
 
 import { Observable, type Subscriber } from 'rxjs';
 
 /**
- * Emits what the iterable yields; each subscription starts its own.
- * Unsubscribing aborts the signal at once, even while the iterable waits for its next value.
+ * Emits the values of the iterable; each subscription starts its own iteration.
+ * Unsubscribing aborts the signal immediately, also while the iterable waits for its next value.
  */
 export function fromAbortable<T>(iterate: (signal: AbortSignal) => AsyncIterable<T>): Observable<T> {
   return new Observable((subscriber) => {
@@ -18,7 +18,7 @@ async function pump<T>(iterate: () => AsyncIterable<T>, subscriber: Subscriber<T
   try {
     for await (const value of iterate()) {
       subscriber.next(value);
-      // Leaving the loop lets the iterable clean up; it must not be asked for more.
+      // Leaving the loop lets the iterable clean up.
       if (subscriber.closed) return;
     }
     subscriber.complete();

@@ -1,40 +1,41 @@
-// A server at its port: from the moment it listens until the last of its connections has ended.
+// Listening servers and their shutdown.
 
 import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import type { Clock } from './clock.ts';
+import { defined } from './defined.ts';
 
 export interface ListenOptions {
-  /** 0 for any that is free. */
+  /** Port; 0 selects a free port. */
   readonly port: number;
-  /** The address to listen on; all by default. */
+  /** Address to listen on; undefined for all addresses. */
   readonly host?: string | undefined;
   readonly clock: Clock;
-  /** Told of connections that cannot be accepted, as when descriptors run out. */
+  /** Called with errors of connections that the server could not accept, for example without file descriptors. */
   readonly report: (error: Error) => void;
 }
 
-/** A server that is up. */
+/** A listening server. */
 export interface Listening {
   readonly port: number;
-  /** Such as `https://127.0.0.1:7443`. */
+  /** URL, for example `https://127.0.0.1:7443`. */
   readonly url: string;
-  /** Takes no more connections, and ends those without a request at once, all others when their time is over. */
+  /** Accepts no more connections, closes idle ones immediately and all others after `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
 
 /**
- * Number of connections that the kernel keeps until they are accepted, at most `net.core.somaxconn`. The kernel drops further
- * ones, and their clients wait for a second before the next attempt; Node's default is 511.
+ * Maximum length of the kernel's accept queue, limited by `net.core.somaxconn`. The kernel drops further connections, whose clients retry
+ * after a second; Node's default is 511.
  */
 const BACKLOG = 4_096;
 
-/** Starts to listen. Rejects when the port cannot be had. */
+/** Starts to listen. Rejects if the port is not available. */
 export async function listen(server: Server, { port, host, clock, report }: ListenOptions): Promise<Listening> {
-  // Node leaves out all headers beyond the thousandth without a word; how many bytes they may take is limited anyhow.
+  // Node silently drops headers after a maximum count; their total size has its own limit.
   server.maxHeadersCount = 0;
-  // The server itself knows of connections only once they have spoken TLS; those that have not would hold it open.
+  // The server itself does not track connections before their TLS handshake, which would keep it open.
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
@@ -42,15 +43,15 @@ export async function listen(server: Server, { port, host, clock, report }: List
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ port, backlog: BACKLOG, ...(host && { host }) }, () => {
+    server.listen(defined({ port, backlog: BACKLOG, host: host || undefined }), () => {
       server.off('error', reject).on('error', report);
       resolve();
     });
   });
-  const { port: taken } = server.address() as AddressInfo;
+  const { port: bound } = server.address() as AddressInfo;
   return {
-    port: taken,
-    url: `${server instanceof TlsServer ? 'https' : 'http'}://${authorityOf(host, taken)}`,
+    port: bound,
+    url: `${server instanceof TlsServer ? 'https' : 'http'}://${authorityOf(host, bound)}`,
     async close(graceMs) {
       const closed = new Promise((resolve) => server.close(resolve));
       const cancel = clock.wakeAfter(graceMs, () => sockets.forEach((socket) => socket.destroy()));
@@ -60,7 +61,7 @@ export async function listen(server: Server, { port, host, clock, report }: List
   };
 }
 
-/** Whoever listens everywhere is reached on this machine, too. */
+/** Returns host and port of the URL; a server on all addresses is also reachable on loopback. */
 function authorityOf(host: string = '', port: number): string {
   return `${host.includes(':') ? `[${host}]` : host || '127.0.0.1'}:${port}`;
 }

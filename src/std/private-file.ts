@@ -1,10 +1,10 @@
-// Files that only their owner may read, and that readers find whole or not at all.
+// Private files that are written atomically.
 
 import { randomBytes } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Puts a file in place in one step; it survives a power failure once this resolves. */
+/** Writes a file atomically, readable by its owner only. It survives a power failure once this resolves. */
 export async function writePrivate(path: string, text: string): Promise<void> {
   const draft = `${path}.${randomBytes(6).toString('hex')}${DRAFT}`;
   try {
@@ -20,7 +20,7 @@ export async function writePrivate(path: string, text: string): Promise<void> {
   }
 }
 
-/** Whether a file name is that of a file that was never finished. */
+/** Reports whether a file name is that of an unfinished write. */
 export function isDraft(name: string): boolean {
   return name.endsWith(DRAFT);
 }

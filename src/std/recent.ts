@@ -1,6 +1,6 @@
-// What was worked out lately, and need not be worked out again.
+// A cache of recent results.
 
-/** Results by a text that says everything that they depend on. The oldest go first when there are too many. */
+/** Caches values by key; removes the oldest entries above the limit. */
 export class Recent<V> {
   readonly #maxEntries: number;
   readonly #entries = new Map<string, V>();

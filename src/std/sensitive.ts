@@ -1,8 +1,8 @@
-// Secrets in memory: they print as [redacted] wherever a value might be printed by accident.
+// Secrets in memory, which print as [redacted].
 
 const REDACTED = '[redacted]';
 
-/** Holds a secret. `reveal` is the only way to it: no log line, JSON text or error message shows it. */
+/** Holds a secret, which only `reveal` returns: log lines, JSON and error messages show [redacted]. */
 export class Sensitive<T> {
   readonly #value: T;
 
@@ -27,12 +27,12 @@ export class Sensitive<T> {
   }
 }
 
-/** The text with a secret that is known blanked out wherever it stands. */
+/** Replaces all occurrences of a known secret. */
 export function withoutSecret(text: string, secret: string | undefined): string {
   return secret === undefined || secret === '' ? text : text.replaceAll(secret, REDACTED);
 }
 
-/** A text without what looks like a JWT. For texts that others wrote: ours name no token in the first place. */
+/** Replaces everything that looks like a JWT, in foreign texts. */
 export function withoutTokens(text: string): string {
   return text.replace(JWT, REDACTED);
 }

@@ -1,6 +1,6 @@
-// Texts that say something, as sentences for people.
+// Sentences for users.
 
-/** The text with a capital at its beginning, and an end. */
+/** Capitalizes the text and ends it with a full stop, unless it ends with other punctuation. */
 export function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.…!?)]$/.test(text) ? '' : '.'}`;
 }

@@ -1,29 +1,45 @@
-// Work that several wait for, done once.
+// Deduplication of concurrent work.
 
-/** Lets all who ask for the same at the same time wait for one answer. Nothing is kept beyond that, a failure least of all. */
+/** Runs work once for concurrent callers with the same key. Keeps no result after it settles. */
 export class SingleFlight<T> {
-  readonly #underWay = new Map<string, Promise<T>>();
+  readonly #inProgress = new Map<string, Promise<T>>();
 
-  /** How much is under way. */
+  /** Number of keys in progress. */
   get size(): number {
-    return this.#underWay.size;
+    return this.#inProgress.size;
   }
 
-  /** Joins what is under way for this key, or else starts `work`. */
+  /** Joins the work in progress for this key, or starts `work`. */
   do(key: string, work: () => Promise<T>): Promise<T> {
-    const joined = this.#underWay.get(key);
-    if (joined !== undefined) return joined;
+    const existing = this.#inProgress.get(key);
+    if (existing !== undefined) return existing;
     const started = work();
-    this.#underWay.set(key, started);
+    this.#inProgress.set(key, started);
     const land = () => {
-      if (this.#underWay.get(key) === started) this.#underWay.delete(key);
+      if (this.#inProgress.get(key) === started) this.#inProgress.delete(key);
     };
     started.then(land, land);
     return started;
   }
 
-  /** Lets nobody join what is under way now. */
+  /** Prevents later callers from joining the work that is in progress now. */
   clear(): void {
-    this.#underWay.clear();
+    this.#inProgress.clear();
+  }
+}
+
+/** Keeps the first successful result. After a failure, the next caller tries again. */
+export class Once<T> {
+  readonly #finding = new SingleFlight<T>();
+  #known: T | undefined;
+
+  /** The result; undefined before the first success. */
+  get known(): T | undefined {
+    return this.#known;
+  }
+
+  async get(find: () => Promise<T>): Promise<T> {
+    this.#known ??= await this.#finding.do('', find);
+    return this.#known;
   }
 }

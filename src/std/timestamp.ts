@@ -1,6 +1,6 @@
-// Instants as Kubernetes writes them.
+// Timestamps in the formats of Kubernetes.
 
-/** metav1.Time: RFC 3339 in UTC, whole seconds. */
+/** Formats a metav1.Time: RFC 3339 in UTC, whole seconds. */
 export function rfc3339(at: number): string {
   const second = Math.floor(at / 1000);
   const known = TEXTS.get(second);
@@ -11,11 +11,11 @@ export function rfc3339(at: number): string {
   return text;
 }
 
-/** The present second, and those of the usual lifetimes from now, are written many times over. */
+/** Cache of texts: the same few seconds are formatted many times. */
 const TEXTS = new Map<number, string>();
 const MAX_TEXTS = 64;
 
-/** metav1.MicroTime: RFC 3339 in UTC, exactly six digits of fraction. */
+/** Formats a metav1.MicroTime: RFC 3339 in UTC, six fractional digits. */
 export function rfc3339Micro(at: number): string {
   return new Date(at).toISOString().replace('Z', '000Z');
 }

@@ -1,14 +1,14 @@
-// How much is allowed in how much time.
+// Rate limiting.
 
 import type { Clock } from './clock.ts';
 
 export interface Rate {
   readonly perSecond: number;
-  /** How much may come at once after a pause. */
+  /** Maximum burst, in events. */
   readonly burst: number;
 }
 
-/** Lets a number of things happen per second; 0 per second means any number. */
+/** Limits events per second; a rate of 0 means no limit. */
 export class TokenBucket {
   readonly #clock: Clock;
   readonly #rate: Rate;
@@ -22,7 +22,7 @@ export class TokenBucket {
     this.#filledAt = clock.monotonic();
   }
 
-  /** Takes one, if there is one: 0. Otherwise tells how many milliseconds it takes until there is. */
+  /** Takes a token and returns 0, or returns the milliseconds until the next token is available. */
   take(): number {
     const { perSecond, burst } = this.#rate;
     if (perSecond === 0) return 0;

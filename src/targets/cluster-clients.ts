@@ -1,11 +1,11 @@
-// The targets, as the hub registers them: made when first needed, replaced as soon as the Cluster or its credential is
-// another one. Nothing of the old one is used again: no connection, no certificate authority, no credential.
+// The targets of registered clusters: made on first use, replaced when the Cluster or its credential changes. A replaced target's
+// connections, certificate authorities and credential are never used again.
 
 import type { Cluster } from '../api/cluster.gen.ts';
 import { Recent } from '../std/recent.ts';
 import { createTarget, isNamedHub, type TargetSettings } from './create-target.ts';
+import type { PinnedEndpoints } from './endpoints.ts';
 import { IssueError } from './issue-error.ts';
-import type { PinnedEndpoints } from './pinned-endpoints.ts';
 import { isSameRegistration, type RegisteredCluster, type Registration, registrationOf } from './registered-cluster.ts';
 import type { Target } from './target.ts';
 
@@ -13,9 +13,9 @@ import type { Target } from './target.ts';
 export class ClusterClients {
   readonly #settings: TargetSettings;
   readonly #current = new Map<string, Slot>();
-  /** Also those that others have replaced and that are still in use. */
+  /** All slots that are not closed, including replaced ones that are still in use. */
   readonly #open = new Set<Slot>();
-  /** By UID: whoever still has one of them in hand must not bring it back. */
+  /** UIDs of deleted Clusters, which a caller with an old object must not register again. */
   readonly #deleted = new Recent<true>(MAX_DELETED);
   #isClosed = false;
 
@@ -23,7 +23,7 @@ export class ClusterClients {
     this.#settings = settings;
   }
 
-  /** Works with the target of a cluster. Throws an IssueError when the registration gives no target to work with. */
+  /** Runs `work` with the target of a cluster. Throws an IssueError if the registration is not usable. */
   async use<T>(registered: RegisteredCluster, work: (target: Target) => Promise<T>): Promise<T> {
     const slot = this.#slotOf(registered);
     if (slot.target instanceof IssueError) throw slot.target;
@@ -36,7 +36,7 @@ export class ClusterClients {
     }
   }
 
-  /** Whether a Cluster is the one that --hub-cluster names. */
+  /** Returns whether --hub-cluster names this Cluster. */
   isHub(cluster: Cluster): boolean {
     return isNamedHub(cluster, this.#settings);
   }
@@ -48,7 +48,7 @@ export class ClusterClients {
     return target.endpoints;
   }
 
-  /** Ends all connections to a cluster that is no longer registered. */
+  /** Closes all connections to a cluster that is no longer registered. */
   async forget({ metadata: { name = '', uid = '' } }: Cluster): Promise<void> {
     this.#deleted.set(uid, true);
     const slot = this.#current.get(name);
@@ -56,12 +56,12 @@ export class ClusterClients {
     if (slot !== undefined) await this.#end(slot);
   }
 
-  /** Lets a Cluster be used that is registered: it may be back after a list that lacked it by mistake. */
+  /** Allows a Cluster that is registered again, as after a list that lacked it by mistake. */
   recall({ metadata: { uid = '' } }: Cluster): void {
     this.#deleted.delete(uid);
   }
 
-  /** Ends all connections; work under way fails. */
+  /** Closes all connections; work in progress fails. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#current.clear();
@@ -86,13 +86,13 @@ export class ClusterClients {
     try {
       return createTarget(registered, this.#settings);
     } catch (error) {
-      // Kept, too: nothing changes before the registration does.
+      // The error is kept until the registration changes.
       if (error instanceof IssueError) return error;
       throw error;
     }
   }
 
-  /** With a new credential the old one may finish what it began; an answer from an address that is no longer right is no use. */
+  /** Work in progress may finish with the old credential, but not at an old address. */
   #replace(former: Slot, next: Slot): void {
     former.isRetired = true;
     if (former.users === 0 || former.cluster !== next.cluster) void this.#end(former);

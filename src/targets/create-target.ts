@@ -1,4 +1,4 @@
-// From a registration to a target: every address, certificate and credential is checked before anything is sent.
+// Makes a target from a registration. Every address, certificate and credential is checked before anything is sent.
 
 import type { Cluster } from '../api/cluster.gen.ts';
 import { FieldManager } from '../api/names.ts';
@@ -8,34 +8,33 @@ import { fixed, type KubeConfigSource } from '../kube/kube-config.ts';
 import { createTransport } from '../kube/transport.ts';
 import type { Clock } from '../std/clock.ts';
 import { type Credential, readCredential, readPins } from './credential.ts';
-import { dialPolicy } from './dial-policy.ts';
+import { dialPolicy, type ProxyPolicy } from './dial-policy.ts';
+import { pinnedEndpoints } from './endpoints.ts';
 import { HubIdentity, type HubSettings, hubEndpoints, isHubAddress } from './hub.ts';
 import { IssueError } from './issue-error.ts';
-import { pinnedEndpoints } from './pinned-endpoints.ts';
-import type { ProxyPolicy } from './proxy-policy.ts';
 import { isManaged, type RegisteredCluster } from './registered-cluster.ts';
 import { CONNECTIONS, Target, type TargetOptions } from './target.ts';
 
-/** What holds for all targets. */
+/** Settings of all targets. */
 export interface TargetSettings {
   readonly clock: Clock;
-  /** The address of ours by which the hub is reached: clusters may have other addresses for other parts of the network. */
+  /** Purser's own network address, which selects the address of a cluster by clientCIDR; undefined if unknown. */
   readonly ownAddress?: string | undefined;
-  /** Whether clusters may be on this machine. */
+  /** True if clusters may be on this machine. */
   readonly allowLoopback: boolean;
-  /** Which servers are reached through a proxy; none by default. */
+  /** Proxies by server; none by default. */
   readonly proxyFor?: ProxyPolicy;
-  /** Where credentials are taken from. */
+  /** Namespaces of credential Secrets. */
   readonly credentialNamespaces: readonly string[];
   /** The hub; undefined in tests that have none. */
   readonly hub?: HubSettings;
 }
 
-/** The target that a registration describes; nothing is dialled yet. Throws an IssueError that says what is missing or not allowed. */
+/** Makes the target without connecting. Throws an IssueError that names the missing or rejected part. */
 export function createTarget({ cluster, credential: secret }: RegisteredCluster, settings: TargetSettings): Target {
   const { clock } = settings;
   const controller = cluster.spec.authInfo?.controller;
-  if (controller === undefined) throw new IssueError('CredentialMissing', 'the Cluster names none');
+  if (controller === undefined) throw new IssueError('CredentialMissing', 'the Cluster has no spec.authInfo.controller');
   if (controller.kind === 'ServiceAccount') return hubTarget(cluster, settings);
   const referred = referredSecret(controller, secret, settings.credentialNamespaces);
   const credential = readCredential(referred);
@@ -56,7 +55,7 @@ export function createTarget({ cluster, credential: secret }: RegisteredCluster,
   });
 }
 
-/** Whether a Cluster is the one that --hub-cluster names. */
+/** Returns whether --hub-cluster names this Cluster. */
 export function isNamedHub({ metadata }: Cluster, { hub }: TargetSettings): boolean {
   return hub !== undefined && hub.clusterName !== undefined && hub.clusterName === metadata.name;
 }
@@ -67,7 +66,7 @@ type Reference = NonNullable<NonNullable<Cluster['spec']['authInfo']>['controlle
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 65_536;
 
-/** Uses the client that Purser has for the hub anyway: the addresses of the Cluster are published, never dialled. */
+/** Uses Purser's own client of the hub; the addresses of the Cluster are published, never dialed. */
 function hubTarget(cluster: Cluster, settings: TargetSettings): Target {
   const { clock, hub } = settings;
   if (hub === undefined || !isNamedHub(cluster, settings)) throw notTheHub(cluster);
@@ -82,8 +81,8 @@ function hubTarget(cluster: Cluster, settings: TargetSettings): Target {
 }
 
 function notTheHub({ metadata }: Cluster): IssueError {
-  const text = 'kind ServiceAccount is for the cluster that Purser runs in, and --hub-cluster does not name this one';
-  return new IssueError('CredentialMissing', `${text}. Set it to ${metadata.name}, or use kind Secret`);
+  const text = 'kind ServiceAccount is allowed only for the Cluster that --hub-cluster names';
+  return new IssueError('CredentialMissing', `${text}. Set --hub-cluster to ${metadata.name}, or use kind Secret`);
 }
 
 function credentialElsewhere(namespace: string, allowed: readonly string[]): IssueError {
@@ -94,8 +93,8 @@ function credentialElsewhere(namespace: string, allowed: readonly string[]): Iss
 function referredSecret({ namespace, name }: Reference, secret: Secret | undefined, allowed: readonly string[]): Secret {
   if (!allowed.includes(namespace)) throw credentialElsewhere(namespace, allowed);
   const isIt = secret?.metadata.namespace === namespace && secret.metadata.name === name;
-  if (!isIt) throw new IssueError('CredentialMissing', `there is no Secret ${namespace}/${name}`);
-  if (isManaged(secret)) throw new IssueError('CredentialMissing', `the Secret ${namespace}/${name} belongs to a ManagedToken`);
+  if (!isIt) throw new IssueError('CredentialMissing', `Secret ${namespace}/${name} was not found`);
+  if (isManaged(secret)) throw new IssueError('CredentialMissing', `Secret ${namespace}/${name} belongs to a ManagedToken`);
   return secret;
 }
 
@@ -115,7 +114,7 @@ function connectTo(config: KubeConfigSource, connections: number, { clock, allow
   try {
     return new KubeClient(createTransport(config, { clock, ...limits }), FieldManager);
   } catch (error) {
-    // Addresses that are written out are looked at before the first dial.
+    // Literal IP addresses are checked before the first connection.
     throw new IssueError('AddressRefused', error instanceof Error ? error.message : '');
   }
 }

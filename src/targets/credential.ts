@@ -1,16 +1,16 @@
 // Purser's credential for a cluster and its permitted uses, from the Secret that the Cluster refers to.
 // Only the keys named here are read: a kubeconfig could run programs and read files.
 
-import { createPrivateKey } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { CredentialSecretKey, SystemAuthorities } from '../api/names.ts';
 import type { Secret } from '../api/resources.ts';
 import { isBearerToken } from '../kubernetes/bearer-token.ts';
 import { Sensitive } from '../std/sensitive.ts';
-import { pemCertificates } from './certificates.ts';
 import { IssueError } from './issue-error.ts';
-import { serverUrl } from './policy/server-url.ts';
+import { serverUrl } from './policy/registration.ts';
+import { tokenClaims } from './policy/token-claims.ts';
 
-/** Bearer token or client certificate by which a target knows Purser. */
+/** Bearer token or client certificate of Purser on a target. */
 export type Credential =
   | { readonly type: 'token'; readonly token: Sensitive<string> }
   | { readonly type: 'certificate'; readonly certificate: string; readonly key: Sensitive<string>; readonly commonName: string };
@@ -33,7 +33,7 @@ export function readCredential(secret: Secret): Credential {
   if (token !== undefined) return tokenCredential(token);
   const certificate = valueOf(secret, CredentialSecretKey.clientCertificate);
   const key = valueOf(secret, CredentialSecretKey.clientKey);
-  if (certificate === undefined || key === undefined) throw unusable('the Secret holds neither token nor tls.crt and tls.key');
+  if (certificate === undefined || key === undefined) throw unusable('the Secret contains neither token nor tls.crt and tls.key');
   return certificateCredential(certificate, key);
 }
 
@@ -50,9 +50,45 @@ export function readPins(secret: Secret): Pins {
   };
 }
 
+/** Period in which a credential is valid, in milliseconds since 1970; `expiresAt` is absent for a JWT without expiry. */
+export interface CredentialLifetime {
+  readonly startsAt?: number;
+  readonly expiresAt?: number;
+}
+
+/** Returns the validity that a JWT or certificate states; undefined for other tokens. */
+export function credentialLifetime(credential: Credential): CredentialLifetime | undefined {
+  if (credential.type === 'certificate') return certificateLifetime(credential.certificate);
+  const claims = tokenClaims(credential.token.reveal());
+  if (claims === undefined) return undefined;
+  const { issuedAt, notBefore = issuedAt, expiresAt } = claims;
+  return { ...(notBefore !== undefined && { startsAt: notBefore }), ...(expiresAt !== undefined && { expiresAt }) };
+}
+
+/** Parses PEM. Returns undefined if the text contains anything but certificates. */
+export function parseCertificates(text: string): readonly X509Certificate[] | undefined {
+  if (text.length > MAX_CA_LENGTH) return undefined;
+  const blocks = text.match(PEM_BLOCK) ?? [];
+  const rest = text.replace(PEM_BLOCK, '');
+  if (blocks.length === 0 || rest.includes('-----')) return undefined;
+  try {
+    return blocks.map((block) => new X509Certificate(block));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Parses a Cluster's caBundle: base64 of PEM, with or without line breaks. Returns undefined for anything else. */
+export function parseBundle(caBundle: string): readonly X509Certificate[] | undefined {
+  const base64 = caBundle.replace(/\s/g, '');
+  if (base64.length > MAX_CA_LENGTH || !BASE64.test(base64)) return undefined;
+  return parseCertificates(Buffer.from(base64, 'base64').toString('utf8'));
+}
+
 const MAX_LENGTH = 65_536;
-/** As long as a Cluster's caBundle may be. */
+/** Maximum length of a Cluster's caBundle. */
 const MAX_CA_LENGTH = 524_288;
+const PEM_BLOCK = /-----BEGIN CERTIFICATE-----[\sA-Za-z0-9+/=]+-----END CERTIFICATE-----/g;
 const BASE64 = /^[A-Za-z0-9+/\s]*={0,2}\s*$/;
 
 function hasKey({ data }: Secret, key: string): boolean {
@@ -77,21 +113,21 @@ function authoritiesOf(secret: Secret): Pins['authorities'] {
   const text = valueOf(secret, CredentialSecretKey.authority, MAX_CA_LENGTH);
   if (text === undefined) return new Set();
   if (text === SystemAuthorities) return SystemAuthorities;
-  const certificates = pemCertificates(text);
+  const certificates = parseCertificates(text);
   if (certificates === undefined)
-    throw unusable(`ca.crt of the Secret is neither PEM certificates alone nor the word ${SystemAuthorities}`);
+    throw unusable(`ca.crt of the Secret contains neither PEM certificates alone nor the word ${SystemAuthorities}`);
   return new Set(certificates.map(({ fingerprint256 }) => fingerprint256));
 }
 
 function tokenCredential(token: string): Credential {
-  if (!isBearerToken(token)) throw unusable('the token in the Secret has characters that no bearer token has');
+  if (!isBearerToken(token)) throw unusable('the token in the Secret contains characters that are not allowed in bearer tokens');
   return { type: 'token', token: new Sensitive(token) };
 }
 
 function certificateCredential(certificate: string, key: string): Credential {
-  const [leaf] = pemCertificates(certificate) ?? [];
+  const [leaf] = parseCertificates(certificate) ?? [];
   if (leaf === undefined) throw unusable('tls.crt of the Secret is not a PEM certificate');
-  if (!isKeyOf(key, leaf)) throw unusable('tls.key of the Secret is not the PEM key of tls.crt');
+  if (!isKeyOf(key, leaf)) throw unusable('tls.key of the Secret is not the PEM private key of tls.crt');
   return { type: 'certificate', certificate, key: new Sensitive(key), commonName: leaf.toLegacyObject().subject?.CN?.toString() ?? '' };
 }
 
@@ -99,11 +135,16 @@ function isKeyOf(key: string, leaf: { checkPrivateKey(key: ReturnType<typeof cre
   try {
     return leaf.checkPrivateKey(createPrivateKey(key));
   } catch {
-    // The error would quote nothing, but says nothing to people either.
+    // The parser's message would not help operators.
     return false;
   }
 }
 
 function unusable(detail: string): IssueError {
   return new IssueError('CredentialMissing', detail);
+}
+
+function certificateLifetime(pem: string): CredentialLifetime | undefined {
+  const [leaf] = parseCertificates(pem) ?? [];
+  return leaf && { startsAt: leaf.validFromDate.getTime(), expiresAt: leaf.validToDate.getTime() };
 }

@@ -1,16 +1,17 @@
-// Addresses that no cluster is at: whoever registers a cluster must not make us talk to this machine or its hypervisor.
+// Addresses that Purser may connect to, and the proxies that it uses. A registered Cluster must not make Purser connect to its own
+// machine, its links or the metadata service of its cloud.
 
 import { BlockList, isIP } from 'node:net';
 
 export interface DialPolicyOptions {
-  /** For a run in which the clusters are on this machine. */
+  /** True if clusters may be on this machine, as in a local run. */
   readonly allowLoopback: boolean;
 }
 
-/** Tells of an IP address whether it may be dialled. To be asked after names are resolved, at every dial. */
+/** Makes the check of an IP address. It must be applied after names are resolved, to every connection. */
 export function dialPolicy({ allowLoopback }: DialPolicyOptions): (address: string) => boolean {
   return (address) => {
-    // A zone says which link an address is on, not what kind it is.
+    // A zone names the link of an address and does not matter here.
     const [bare = ''] = address.split('%');
     const family = isIP(bare);
     if (family === 0) return false;
@@ -21,7 +22,32 @@ export function dialPolicy({ allowLoopback }: DialPolicyOptions): (address: stri
   };
 }
 
-/** Returns the IPv4 address that an ISATAP address leads to, under whatever prefix; undefined for any other address. */
+export interface ProxySettings {
+  /** URL of the proxy; undefined for none. */
+  readonly httpsProxy?: string | undefined;
+  /** Comma-separated hosts without proxy: domains, which include their subdomains, addresses and CIDR blocks. */
+  readonly noProxy?: string | undefined;
+}
+
+/** Returns the proxy for the server with this URL; undefined for a direct connection. */
+export type ProxyPolicy = (server: string) => string | undefined;
+
+/** Makes a policy from HTTPS_PROXY and NO_PROXY, as Go programs read them. Loopback addresses never use a proxy, whose own machine they would be. */
+export function proxyPolicy({ httpsProxy, noProxy = '' }: ProxySettings): ProxyPolicy {
+  if (!httpsProxy) return () => undefined;
+  const exceptions = noProxy
+    .split(',')
+    .map((entry) => entry.trim().toLowerCase())
+    .filter((entry) => entry !== '')
+    .map(exceptionFor);
+  return (server) => {
+    const { hostname, port } = new URL(server);
+    const host = { name: hostname.replace(/^\[|\]$/g, ''), port: port || HTTPS_PORT };
+    return isThisMachine(host) || exceptions.some((matches) => matches(host)) ? undefined : httpsProxy;
+  };
+}
+
+/** Returns the IPv4 address in an ISATAP address, under any prefix; undefined for any other address. */
 function isatapAddress(address: string): string | undefined {
   // A URL has one spelling for each address.
   const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
@@ -35,12 +61,12 @@ function isatapAddress(address: string): string | undefined {
 const ISATAP = /:(?:0?:|200:)5efe:([\da-f]{1,4}):([\da-f]{1,4})$/;
 
 const OWN_MACHINE = ['127.0.0.0/8', '::1/128'];
-// IPv4 blocks also cover the IPv6 addresses that IPv4 ones are mapped to.
+// IPv4 blocks also cover IPv4-mapped IPv6 addresses.
 const LOOPBACK = blockList(OWN_MACHINE);
 
-/** Unspecified, which leads to this machine; link-local; multicast; reserved and broadcast. */
+/** Unspecified addresses, which lead to this machine; link-local; multicast; reserved and broadcast. */
 const SPECIAL = ['0.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '240.0.0.0/4', 'fe80::/10', 'fec0::/10', 'ff00::/8'];
-/** IPv4 inside of IPv6 in forms that lead to no cluster: compatible and translated addresses, local NAT64, Teredo. */
+/** IPv4 in IPv6 in forms that no cluster uses: compatible and translated addresses, local NAT64, Teredo. */
 const EMBEDDED = ['::/96', '::ffff:0:0:0/96', '64:ff9b:1::/48', '2001::/32'];
 /** Metadata services of clouds outside of link-local blocks: Alibaba, Azure, Oracle; on IPv6 AWS, Google and Scaleway. */
 export const METADATA = [
@@ -52,10 +78,10 @@ export const METADATA = [
   'fd00:42::42/128',
 ];
 
-const NEVER = blockList([...SPECIAL, ...EMBEDDED, ...METADATA, ...[...OWN_MACHINE, ...SPECIAL, ...METADATA].flatMap(roundabout)]);
+const NEVER = blockList([...SPECIAL, ...EMBEDDED, ...METADATA, ...[...OWN_MACHINE, ...SPECIAL, ...METADATA].flatMap(tunnelBlocks)]);
 
-/** The IPv6 addresses that lead to a block of IPv4 through a gateway (NAT64) or a tunnel (6to4). */
-function roundabout(block: string): readonly string[] {
+/** Returns the IPv6 blocks that lead to an IPv4 block through a gateway (NAT64) or a tunnel (6to4). */
+function tunnelBlocks(block: string): readonly string[] {
   const [address = '', prefix] = block.split('/');
   if (isIP(address) !== 4) return [];
   const halves = Buffer.from(address.split('.').map(Number)).toString('hex').replace(/^.{4}/, '$&:');
@@ -66,7 +92,45 @@ function blockList(blocks: readonly string[]): BlockList {
   const list = new BlockList();
   for (const block of blocks) {
     const [address = '', prefix] = block.split('/');
-    list.addSubnet(address, Number(prefix), isIP(address) === 4 ? 'ipv4' : 'ipv6');
+    list.addSubnet(address, Number(prefix), typeOf(address));
   }
   return list;
+}
+
+interface Host {
+  readonly name: string;
+  readonly port: string;
+}
+
+type Exception = (host: Host) => boolean;
+
+const HTTPS_PORT = '443';
+
+function isThisMachine({ name }: Host): boolean {
+  return name === 'localhost' || name.endsWith('.localhost') || (isIP(name) !== 0 && LOOPBACK.check(name, typeOf(name)));
+}
+
+function exceptionFor(entry: string): Exception {
+  if (entry === '*') return () => true;
+  const [network = '', bits] = entry.split('/');
+  if (bits !== undefined) return blockException(network, bits);
+  const [, bracketed, plain, wantedPort] = /^(?:\[(.*)\]|([^:]*|[^:]*:[^:]*:.*))(?::(\d+))?$/.exec(entry) ?? [];
+  const wanted = (bracketed ?? plain ?? entry).replace(/^\*(?=\.)/, '');
+  const isNamed: Exception = wanted.startsWith('.')
+    ? ({ name }) => name.endsWith(wanted)
+    : ({ name }) => name === wanted || (isIP(wanted) === 0 && name.endsWith(`.${wanted}`));
+  return (host) => isNamed(host) && (wantedPort === undefined || wantedPort === host.port);
+}
+
+/** An invalid block matches no host. */
+function blockException(network: string, bits: string): Exception {
+  const prefix = Number(bits);
+  if (isIP(network) === 0 || !/^\d{1,3}$/.test(bits) || prefix > (isIP(network) === 4 ? 32 : 128)) return () => false;
+  const block = new BlockList();
+  block.addSubnet(network, prefix, typeOf(network));
+  return ({ name }) => isIP(name) !== 0 && block.check(name, typeOf(name));
+}
+
+function typeOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 4 ? 'ipv4' : 'ipv6';
 }

@@ -1,30 +1,57 @@
-// Which address of a cluster is used: the one for our place in the network while it works, then the others.
+// Addresses and certificate authorities of a cluster, all of them pinned by the credential. Users who may write Clusters could
+// otherwise direct the credential, and tokens issued with it, to another server.
 
 import { BlockList, isIP } from 'node:net';
-import type { ClusterServerEndpoint } from '../api/cluster.gen.ts';
-import { serverUrl } from './policy/server-url.ts';
+import type { Cluster, ClusterServerEndpoint } from '../api/cluster.gen.ts';
+import { SystemAuthorities } from '../api/names.ts';
+import { type Pins, parseBundle } from './credential.ts';
+import { IssueError } from './issue-error.ts';
+import { serverUrl } from './policy/registration.ts';
+
+/** Endpoints of a cluster that tokens may be sent to and written next to. */
+export interface PinnedEndpoints {
+  /** Addresses in order of preference; at least one. */
+  readonly servers: readonly string[];
+  /** Base64 of PEM; undefined for public certificate authorities. */
+  readonly caBundle?: string | undefined;
+}
 
 /**
- * The addresses of a cluster in the order in which a client at `ownAddress` uses them: the longest clientCIDR that holds
- * it first, those that do not hold it last, otherwise as registered. Unusable ones are left out.
+ * Returns the endpoints of a Cluster for a client at `ownAddress`. Throws an IssueError unless the pins cover the Cluster's name,
+ * every address and every certificate: one that is not covered makes the whole registration suspect.
+ */
+export function pinnedEndpoints(cluster: Cluster, pins: Pins, ownAddress: string | undefined): PinnedEndpoints {
+  const { name = '' } = cluster.metadata;
+  const { serverEndpoints, caBundle = '' } = cluster.spec.orchestratorApiEndpoints;
+  if (!pins.clusters.includes(name)) throw new IssueError('CredentialNotForCluster', `the key cluster of the Secret does not name ${name}`);
+  rejectUnpinned(
+    serverEndpoints.map(({ serverAddress }) => serverAddress),
+    pins.servers,
+  );
+  return { servers: serversFor(serverEndpoints, ownAddress), caBundle: pinnedBundle(caBundle, pins.authorities) };
+}
+
+/**
+ * Returns the addresses in the order in which a client at `ownAddress` uses them: the longest clientCIDR that contains the client
+ * first, those that do not contain it last, otherwise as registered. Unusable addresses are left out.
  */
 export function serversFor(endpoints: readonly ClusterServerEndpoint[], ownAddress: string | undefined): readonly string[] {
   const found = endpoints.map(({ clientCIDR, serverAddress }) => ({
     server: serverUrl(serverAddress),
-    prefix: heldPrefix(clientCIDR, ownAddress),
+    prefix: matchingPrefix(clientCIDR, ownAddress),
   }));
   const servers = found.sort((a, b) => b.prefix - a.prefix).map(({ server }) => server);
   return [...new Set(servers.filter((server) => server !== undefined))];
 }
 
-/** Remembers which of several addresses works. Instants are on the monotonic clock. */
+/** Tracks which of several addresses works. Times are on the monotonic clock. */
 export class EndpointChoice {
   readonly #servers: readonly string[];
   #active = 0;
-  /** When the preferred one last failed. */
-  #leftAt = 0;
+  /** Time of the last failure of the preferred address. */
+  #failedAt = 0;
 
-  /** `servers` are in the order of preference. */
+  /** `servers` are in order of preference. */
   constructor(servers: readonly string[]) {
     this.#servers = servers;
   }
@@ -34,31 +61,57 @@ export class EndpointChoice {
     return this.#servers[this.#active];
   }
 
-  /** The addresses to try, the one that worked last first; after a while away from it, the preferred one before that. */
+  /** Returns the addresses to try, the active one first. The preferred address comes before it once RETURN_MS have passed. */
   order(now: number): readonly string[] {
-    const isDue = this.#active !== 0 && now - this.#leftAt >= RETURN_MS;
+    const isReturnDue = this.#active !== 0 && now - this.#failedAt >= RETURN_MS;
     const [preferred, active] = [this.#servers[0], this.#servers[this.#active]];
-    const first = isDue ? [preferred, active] : [active];
+    const first = isReturnDue ? [preferred, active] : [active];
     return [...new Set([...first, ...this.#servers])].filter((server) => server !== undefined);
   }
 
-  worked(server: string): void {
+  /** Makes an address active that responded. */
+  recordSuccess(server: string): void {
     this.#active = this.#servers.indexOf(server);
   }
 
-  /** The address after the one that failed is the next to be tried; after a failed return, the one that worked. */
-  failed(server: string, now: number): void {
+  /** Makes the next address active if the active one failed. */
+  recordFailure(server: string, now: number): void {
     const index = this.#servers.indexOf(server);
-    if (index === 0) this.#leftAt = now;
+    if (index === 0) this.#failedAt = now;
     if (index === this.#active) this.#active = (index + 1) % this.#servers.length;
   }
 }
 
+const LASTING = { isLasting: true } as const;
 const RETURN_MS = 300_000;
 const MAPPED = /^::ffff:(?=\d+\.)/i;
 
-/** The length of the prefix if the block holds the address; -1 if not. */
-function heldPrefix(clientCIDR: string, ownAddress: string | undefined): number {
+function rejectUnpinned(addresses: readonly string[], pinned: readonly string[]): void {
+  const servers = addresses.map(serverUrl);
+  if (servers.length === 0 || servers.includes(undefined)) {
+    throw new IssueError('AddressRefused', 'every serverAddress must be an https URL without user, query and fragment', LASTING);
+  }
+  const others = servers.filter((server) => server !== undefined && !pinned.includes(server));
+  if (others.length > 0) throw new IssueError('EndpointNotPinned', `the key server of the Secret does not name ${others.join(', ')}`);
+}
+
+function pinnedBundle(caBundle: string, authorities: Pins['authorities']): string | undefined {
+  if (caBundle === '') {
+    if (authorities === SystemAuthorities) return undefined;
+    throw new IssueError('CANotPinned', `the Cluster has no caBundle, and ca.crt of the Secret is not the word ${SystemAuthorities}`);
+  }
+  const certificates = parseBundle(caBundle);
+  if (certificates === undefined) throw new IssueError('TLSVerifyFailed', 'caBundle is not base64 of PEM certificates alone', LASTING);
+  const isPinned = (fingerprint: string) => authorities !== SystemAuthorities && authorities.has(fingerprint);
+  const other = certificates.find(({ fingerprint256 }) => !isPinned(fingerprint256));
+  if (other !== undefined)
+    throw new IssueError('CANotPinned', `ca.crt of the Secret lacks the certificate with SHA-256 ${other.fingerprint256}`);
+  // Encoded again, without any text between the certificates that another parser might read differently.
+  return Buffer.from(certificates.map(String).join('')).toString('base64');
+}
+
+/** Returns the length of the prefix if the block contains the address; -1 if not. */
+function matchingPrefix(clientCIDR: string, ownAddress: string | undefined): number {
   const [network = '', bits = ''] = clientCIDR.split('/');
   const family = isIP(network);
   const prefix = Number(bits);

@@ -2,19 +2,18 @@
 
 import { createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
 import { Namespaces } from '../api/resources.ts';
-import type { CallOptions } from '../kube/calls.ts';
-import type { KubeClient } from '../kube/client.ts';
+import type { CallOptions, KubeClient } from '../kube/client.ts';
 import { untilAborted } from '../kube/deadline.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { fieldsOf, textOf, uidOf } from '../kubernetes/untrusted.ts';
+import { Once } from '../std/single-flight.ts';
 import type { Credential } from './credential.ts';
+import type { PinnedEndpoints } from './endpoints.ts';
 import { IssueError } from './issue-error.ts';
-import { Once } from './once.ts';
-import type { PinnedEndpoints } from './pinned-endpoints.ts';
-import { serverUrl } from './policy/server-url.ts';
+import { serverUrl } from './policy/registration.ts';
 import { serviceAccountNamespace } from './policy/token-request.ts';
 
-/** The hub, and Purser's place on it. */
+/** The hub and Purser's namespace on it. */
 export interface HubSettings {
   /** Name of the Cluster that --hub-cluster names; undefined without one. */
   readonly clusterName?: string | undefined;
@@ -28,7 +27,7 @@ export interface Candidate {
   readonly credential: Credential | undefined;
   /** Purser's user name on the target. */
   readonly username: string;
-  call<T>(ask: (client: KubeClient, options: CallOptions) => Promise<T>): Promise<T>;
+  call<T>(request: (client: KubeClient, options: CallOptions) => Promise<T>): Promise<T>;
 }
 
 /** Returns the hub's address and certificate authority as Purser itself uses them: no Cluster can change these. */
@@ -37,7 +36,7 @@ export function hubEndpoints({ client }: HubSettings): PinnedEndpoints {
   return { servers: [serverUrl(server) ?? server], ...(ca !== undefined && { caBundle: Buffer.from(ca).toString('base64') }) };
 }
 
-/** Whether one of these addresses is the hub's own: the one that Purser uses, or a name that pods of the hub use. */
+/** Returns whether one of these addresses is the hub's own: the one that Purser uses, or a name that pods of the hub use. */
 export function isHubAddress(hub: HubSettings, servers: readonly string[]): boolean {
   const own = hubEndpoints(hub).servers;
   return servers.some((server) => own.includes(server) || POD_NAMES.test(new URL(server).hostname));
@@ -49,13 +48,13 @@ export class HubIdentity {
   readonly #isHub: boolean;
   readonly #found = new Once<boolean>();
 
-  /** `isHub` says that the registration alone shows that the target is the hub. */
+  /** `isHub` is true if the registration alone identifies the target as the hub. */
   constructor(hub: HubSettings, isHub: boolean) {
     this.#hub = hub;
     this.#isHub = isHub;
   }
 
-  /** Whether a namespace of the target is the one that Purser runs in, or may be. Throws an IssueError while that cannot be found out. */
+  /** Returns whether a namespace of the target is, or may be, the one that Purser runs in. Throws an IssueError while that is unknown. */
   async isPurserNamespace(namespace: string, target: Candidate, signal: AbortSignal): Promise<boolean> {
     if (namespace !== this.#hub.namespace || this.#isHub) return namespace === this.#hub.namespace;
     // Several callers may wait for one result, so none of them can cancel the requests.
@@ -79,7 +78,7 @@ export class HubIdentity {
     return uids.includes(undefined) || uids[0] === uids[1];
   }
 
-  /** The keys that the hub signs tokens of service accounts with; undefined where Purser may not read them. */
+  /** Returns the keys that the hub signs tokens of service accounts with; undefined if Purser may not read them. */
   async #signingKeys(): Promise<readonly KeyObject[] | undefined> {
     const text = await readable(this.#hub.client.getText('/openid/v1/jwks'));
     return text === undefined ? undefined : parseKeySet(text);
@@ -99,19 +98,19 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
   ES512: 'sha512',
 };
 
-/** Returns the response; undefined for one that is refused. Throws an IssueError without a response. */
+/** Returns the response; undefined for a refusal. Throws an IssueError without a response. */
 async function readable<T>(response: Promise<T>): Promise<T | undefined> {
   try {
     return await response;
   } catch (error) {
     if (error instanceof StatusError && REFUSALS.has(error.code)) return undefined;
-    throw new IssueError('IdentityUnknown', 'it could not be found out whether the cluster is the hub');
+    throw new IssueError('IdentityUnknown', 'Purser could not determine whether the cluster is the hub');
   }
 }
 
 const REFUSALS: ReadonlySet<number> = new Set([401, 403, 404]);
 
-/** Returns undefined for a text without any usable key. */
+/** Returns undefined for a text without usable keys. */
 function parseKeySet(text: string): readonly KeyObject[] | undefined {
   try {
     const { keys } = fieldsOf(JSON.parse(text));
@@ -130,7 +129,7 @@ function isSignedBy(token: string, key: KeyObject): boolean {
     const signed = Buffer.from(`${header}.${payload}`);
     return algorithm !== undefined && verify(algorithm, signed, { key, dsaEncoding: 'ieee-p1363' }, Buffer.from(signature, 'base64url'));
   } catch {
-    // Neither a JWT nor a key of its kind.
+    // The token is no JWT, or the key is of another kind.
     return false;
   }
 }

@@ -1,18 +1,18 @@
-// Looks at an object of a target, as far as our credential may.
+// Reads an object of a target, if the credential permits it.
 
 import type { ApiObject, Resource } from '../api/resources.ts';
 import { type ObjectName, objectPath } from '../kube/paths.ts';
-import { replyError } from '../kube/reply-error.ts';
+import { toStatusError } from '../kube/response.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf } from '../kubernetes/untrusted.ts';
-import { statusFailure } from './failure.ts';
+import { statusFailure } from './errors.ts';
 import { IssueError } from './issue-error.ts';
 import type { TokenSource } from './target.ts';
 
-/** Whether all of an object is needed, or its metadata alone: nobody has to see the data of a Secret. */
+/** Part of an object to read: `metadata` leaves out the data of Secrets. */
 export type Part = 'whole' | 'metadata';
 
-/** The object; undefined when we may not read it. Throws an IssueError, with the target's words when the object is not there. */
+/** Returns the object; undefined if the credential may not read it. Throws an IssueError, with the target's Status if the object does not exist. */
 export async function readObject(
   target: TokenSource,
   resource: Resource<ApiObject>,
@@ -24,7 +24,7 @@ export async function readObject(
   try {
     return await target.call(async ({ transport }, options) => {
       const reply = await transport.request({ method: 'GET', path, headers, maxBytes: MAX_BYTES, ...options });
-      if (reply.status !== 200) throw replyError(reply);
+      if (reply.status !== 200) throw toStatusError(reply);
       return parsed(reply.body);
     }, signal);
   } catch (error) {

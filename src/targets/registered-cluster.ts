@@ -1,19 +1,19 @@
-// What the hub says of a cluster: the Cluster itself, and our credential for it.
+// A registered cluster: the Cluster object and Purser's credential for it.
 
 import type { Cluster } from '../api/cluster.gen.ts';
 import { Label } from '../api/names.ts';
 import { ManagedTokens, type Secret } from '../api/resources.ts';
 import type { Store } from '../kube/store.ts';
-import { credentialKey } from './policy/credential-key.ts';
+import { credentialKey } from './policy/registration.ts';
 
-/** A Cluster and our credential for it; issuers never read the hub themselves. */
+/** A Cluster with Purser's credential for it. */
 export interface RegisteredCluster {
   readonly cluster: Cluster;
-  /** The Secret that `spec.authInfo.controller` refers to, where it refers to one and that is there. */
+  /** The Secret that `spec.authInfo.controller` refers to; undefined if it does not exist. */
   readonly credential?: Secret | undefined;
 }
 
-/** A Cluster and our credential for it, from where they are kept; undefined when there is no such Cluster. */
+/** Returns a Cluster with Purser's credential from the stores; undefined if the Cluster does not exist. */
 export function registeredCluster(
   name: string,
   clusters: Store<Cluster>,
@@ -26,14 +26,14 @@ export function registeredCluster(
   return { cluster, ...(credential && { credential }) };
 }
 
-/** Whether Purser keeps a Secret for a ManagedToken. Such a Secret is never a credential. */
+/** Returns whether Purser manages a Secret for a ManagedToken. Such a Secret is never a credential. */
 export function isManaged({ metadata: { labels = {}, ownerReferences = [] } }: Secret): boolean {
   const isOwner = ({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }) =>
     kind === ManagedTokens.kind && apiVersion.split('/')[0] === ManagedTokens.group;
   return Object.hasOwn(labels, Label.managedBy) || ownerReferences.some(isOwner);
 }
 
-/** The keys of the Secrets that a Cluster refers to: one or none. */
+/** Returns the keys of the Secrets that a Cluster refers to: one or none. */
 export function credentialKeys(cluster: Cluster): readonly string[] {
   const key = credentialKey(cluster);
   return key === '' ? [] : [key];
@@ -48,7 +48,7 @@ export function dialedCluster({ cluster, credential }: RegisteredCluster): strin
   return credential && credentialKey(cluster);
 }
 
-/** What tells one registration from the next: another Cluster or spec, another credential. */
+/** Identity of a registration: it changes with the Cluster, its spec and its credential. */
 export interface Registration {
   readonly cluster: string;
   readonly credential: string;
@@ -61,7 +61,7 @@ export function registrationOf({ cluster, credential }: RegisteredCluster): Regi
   };
 }
 
-/** Whether two registrations are the same. */
+/** Returns whether two registrations are the same. */
 export function isSameRegistration(a: Registration, b: Registration): boolean {
   return a.cluster === b.cluster && a.credential === b.credential;
 }

@@ -1,28 +1,25 @@
-// One target cluster as it is registered at present: its addresses, our credential there, and how it has answered lately.
+// One target cluster in its current registration: addresses, credential and circuit breaker.
 
-import type { CallOptions } from '../kube/calls.ts';
-import type { KubeClient } from '../kube/client.ts';
+import type { CallOptions, KubeClient } from '../kube/client.ts';
 import { TransportError } from '../kube/transport-error.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
 import { withoutSecret } from '../std/sensitive.ts';
-import { admit, type Breaker, CLOSED, type Outcome, settled } from './breaker.ts';
+import { Once } from '../std/single-flight.ts';
+import { admit, type Breaker, CLOSED, type Outcome, settle } from './circuit-breaker.ts';
 import type { Credential } from './credential.ts';
-import { EndpointChoice } from './endpoints.ts';
-import { redacted, statusFailure, transportFailure } from './failure.ts';
+import { EndpointChoice, type PinnedEndpoints } from './endpoints.ts';
+import { isResponse, isTimeout, mayTryElsewhere, outcomeOf, redacted, statusFailure, transportFailure } from './errors.ts';
 import type { HubIdentity } from './hub.ts';
 import { IssueError } from './issue-error.ts';
-import { Once } from './once.ts';
-import { isAnswer, isTimeout, mayTryElsewhere, outcomeOf } from './outcome.ts';
-import type { PinnedEndpoints } from './pinned-endpoints.ts';
 
 export interface TargetOptions {
   readonly clock: Clock;
-  /** In the order of preference. */
+  /** Addresses in order of preference. */
   readonly servers: readonly string[];
-  /** Makes a client of a server. Throws an IssueError if the server must not be spoken to. */
+  /** Makes the client of an address. Throws an IssueError if Purser must not connect to it. */
   readonly connect: (server: string, purpose: Purpose) => KubeClient;
-  /** Absent on the hub, whose client has its own. */
+  /** Absent on the hub, whose client has its own credential. */
   readonly credential?: Credential;
   /** Returns the endpoints that tokens of the target may be written next to. */
   readonly endpoints: () => PinnedEndpoints;
@@ -30,36 +27,33 @@ export interface TargetOptions {
   readonly namespaces?: readonly string[] | undefined;
   /** Recognizes the hub; absent in tests without one. */
   readonly hub?: HubIdentity;
-  /** Whether servers are held against the roots of the system, because the Cluster has no caBundle. */
+  /** True if the system roots verify servers, because the Cluster has no caBundle. */
   readonly usesSystemRoots?: boolean;
-  /** Whether others use the clients, too: then they are not closed. */
+  /** True if the clients are shared with others, so that they are not closed. */
   readonly isShared?: boolean;
 }
 
-/**
- * What a client is for. A probe must not wait for a connection that slow requests hold, nor a rotation for one that those
- * hold who call the façade.
- */
+/** Use of a client: rotation, calls through the façade, or probes. Each has its own connections, so that none waits for another. */
 export type Purpose = 'requests' | 'calls' | 'probes';
 
-/** How many connections to one address there are for each purpose. The questions of a probe follow each other. */
+/** Maximum number of connections per address and purpose. The requests of a probe are sequential. */
 export const CONNECTIONS: Readonly<Record<Purpose, number>> = { requests: 16, calls: 16, probes: 1 };
 
-/** One request to the target, made of nothing but its arguments: it may be made again at another address. */
-export type Ask<T> = (client: KubeClient, options: CallOptions) => Promise<T>;
+/** One request to the target. It may be repeated at another address, so it must depend on its arguments alone. */
+export type TargetCall<T> = (client: KubeClient, options: CallOptions) => Promise<T>;
 
-/** Whoever sends requests to a target: as everybody does, or as a probe. */
-export type Asker = Pick<Target, 'call' | 'credential'>;
+/** The part of a target that sends requests. */
+export type TargetCaller = Pick<Target, 'call' | 'credential'>;
 
-/** What it takes to have a target issue a token. */
+/** The part of a target that issuing a token needs. */
 export type TokenSource = Pick<Target, 'call' | 'credential' | 'clock' | 'hub' | 'namespaces' | 'username'>;
 
-/** Sends requests to a target, one address after the other, while the target is worth asking. */
+/** Sends requests to the addresses of a target in turn while its circuit is closed. */
 export class Target {
   readonly credential: Credential | undefined;
   readonly hub: HubIdentity | undefined;
   readonly namespaces: readonly string[] | undefined;
-  /** Who we are there. */
+  /** Purser's user name on the target. */
   readonly username = new Once<string>();
   readonly clock: Clock;
   readonly #connect: TargetOptions['connect'];
@@ -68,7 +62,7 @@ export class Target {
   readonly #usesSystemRoots: boolean;
   readonly #choice: EndpointChoice;
   readonly #clients: Readonly<Record<Purpose, Map<string, KubeClient>>> = { requests: new Map(), calls: new Map(), probes: new Map() };
-  readonly #underWay: Record<Purpose, number> = { requests: 0, calls: 0, probes: 0 };
+  readonly #active: Record<Purpose, number> = { requests: 0, calls: 0, probes: 0 };
   #breaker: Breaker = CLOSED;
   #lastFailure = '';
   #isClosed = false;
@@ -86,93 +80,93 @@ export class Target {
   }
 
   /**
-   * The answer to one request. Throws a StatusError when the target refuses, an IssueError when there is no usable
-   * answer or the circuit is open, and the reason of `signal` when that aborts.
+   * Returns the response to one request. Throws a StatusError for an error response, an IssueError without a usable response or
+   * while the circuit is open, and the reason of `signal` if it aborts.
    */
-  async call<T>(ask: Ask<T>, signal?: AbortSignal): Promise<T> {
-    return await this.#call(ask, 'requests', signal);
+  async call<T>(request: TargetCall<T>, signal?: AbortSignal): Promise<T> {
+    return await this.#call(request, 'requests', signal);
   }
 
-  /** The same target for those who call the façade: however many they are, nobody else waits for them. */
+  /** Returns the target with the connections for calls through the façade. */
   forCalls(): TokenSource {
     const { credential, clock, hub, namespaces, username } = this;
-    return { credential, clock, hub, namespaces, username, call: (ask, signal) => this.#call(ask, 'calls', signal) };
+    return { credential, clock, hub, namespaces, username, call: (request, signal) => this.#call(request, 'calls', signal) };
   }
 
-  /** Throws an IssueError while the circuit is open: for whoever would have to ask others before it asks here. */
+  /** Throws an IssueError while the circuit is open, before other requests are sent in vain. */
   rejectIfOpen(): void {
-    this.#admitted();
+    this.#admit();
   }
 
-  /** Asks also while the circuit is open, which any answer closes, a refusal as well: for whoever finds out how the target is. */
-  prober(deadlineMs: number): Asker {
-    return { credential: this.credential, call: (ask, signal) => this.#probe(ask, deadlineMs, signal) };
+  /** Returns a caller for probes, which sends requests while the circuit is open. Any response closes the circuit. */
+  prober(deadlineMs: number): TargetCaller {
+    return { credential: this.credential, call: (request, signal) => this.#probe(request, deadlineMs, signal) };
   }
 
-  /** The endpoints that tokens of the target may be written next to: all of them are pinned. */
+  /** Pinned endpoints that tokens of the target may be written next to. */
   get endpoints(): PinnedEndpoints {
     return this.#endpoints();
   }
 
-  /** The address that is used now. */
+  /** The address in use; undefined if there is none. */
   get activeServer(): string | undefined {
     return this.#choice.active;
   }
 
-  /** Ends every connection at once; requests under way fail. */
+  /** Closes every connection at once; requests in progress fail. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const clients = this.#isShared ? [] : Object.values(this.#clients).flatMap((each) => [...each.values()]);
     await Promise.all(clients.map((client) => client.transport.close()));
   }
 
-  async #call<T>(ask: Ask<T>, purpose: Purpose, signal: AbortSignal | undefined): Promise<T> {
-    const admitted = this.#admitted();
+  async #call<T>(request: TargetCall<T>, purpose: Purpose, signal: AbortSignal | undefined): Promise<T> {
+    const admitted = this.#admit();
     this.#breaker = admitted;
-    const mustQueue = this.#underWay[purpose] >= CONNECTIONS[purpose];
-    this.#underWay[purpose] += 1;
+    const mustQueue = this.#active[purpose] >= CONNECTIONS[purpose];
+    this.#active[purpose] += 1;
     let outcome: Outcome = 'success';
     try {
-      return await this.#anywhere(ask, { purpose, deadlineMs: DEADLINE_MS, signal });
+      return await this.#callAnyAddress(request, { purpose, deadlineMs: DEADLINE_MS, signal });
     } catch (error) {
       outcome = mustQueue && isTimeout(error) ? 'abandoned' : outcomeOf(error);
-      throw this.#explained(error, signal);
+      throw this.#toReported(error, signal);
     } finally {
-      this.#underWay[purpose] -= 1;
-      this.#breaker = settled(this.#breaker, { admitted, outcome }, this.clock.monotonic());
+      this.#active[purpose] -= 1;
+      this.#breaker = settle(this.#breaker, { admitted, outcome }, this.clock.monotonic());
     }
   }
 
-  #admitted(): Breaker {
+  #admit(): Breaker {
     const admission = admit(this.#breaker, this.clock.monotonic());
     if (admission.breaker === undefined) throw new IssueError('CircuitOpen', this.#lastFailure, { retryAfterMs: admission.waitMs });
     return admission.breaker;
   }
 
-  async #probe<T>(ask: Ask<T>, deadlineMs: number, signal: AbortSignal | undefined): Promise<T> {
+  async #probe<T>(request: TargetCall<T>, deadlineMs: number, signal: AbortSignal | undefined): Promise<T> {
     try {
-      const answer = await this.#anywhere(ask, { purpose: 'probes', deadlineMs, signal });
+      const response = await this.#callAnyAddress(request, { purpose: 'probes', deadlineMs, signal });
       this.#breaker = CLOSED;
-      return answer;
+      return response;
     } catch (error) {
-      if (isAnswer(error)) this.#breaker = CLOSED;
-      throw this.#explained(error, signal);
+      if (isResponse(error)) this.#breaker = CLOSED;
+      throw this.#toReported(error, signal);
     }
   }
 
-  async #anywhere<T>(ask: Ask<T>, { purpose, deadlineMs, signal }: Terms): Promise<T> {
+  async #callAnyAddress<T>(request: TargetCall<T>, { purpose, deadlineMs, signal }: Terms): Promise<T> {
     const endsAt = this.clock.monotonic() + deadlineMs;
     let first: unknown;
     for (const server of this.#choice.order(this.clock.monotonic())) {
       try {
-        const answer = await ask(this.#client(server, purpose), { signal, timeoutMs: endsAt - this.clock.monotonic() });
-        this.#choice.worked(server);
-        return answer;
+        const response = await request(this.#client(server, purpose), { signal, timeoutMs: endsAt - this.clock.monotonic() });
+        this.#choice.recordSuccess(server);
+        return response;
       } catch (error) {
-        // Whoever calls a request off says nothing of the address.
+        // A canceled request is no failure of the address.
         if (signal?.aborted) throw error;
-        if (isAnswer(error)) this.#choice.worked(server);
-        else this.#choice.failed(server, this.clock.monotonic());
+        if (isResponse(error)) this.#choice.recordSuccess(server);
+        else this.#choice.recordFailure(server, this.clock.monotonic());
         first ??= error;
         if (!mayTryElsewhere(error)) throw error;
       }
@@ -181,15 +175,15 @@ export class Target {
   }
 
   #client(server: string, purpose: Purpose): KubeClient {
-    if (this.#isClosed) throw new IssueError('ClusterUnreachable', 'its registration has changed meanwhile');
+    if (this.#isClosed) throw new IssueError('ClusterUnreachable', 'its registration changed during the request');
     const clients = this.#clients[purpose];
     const client = clients.get(server) ?? this.#connect(server, purpose);
     clients.set(server, client);
     return client;
   }
 
-  /** A target knows our credential and could write it into whatever it answers, in an escaped form that the transport does not see. */
-  #explained(error: unknown, signal: AbortSignal | undefined): unknown {
+  /** Removes Purser's credential, which a target could copy into its response in an escaped form that the transport does not detect. */
+  #toReported(error: unknown, signal: AbortSignal | undefined): unknown {
     if (signal?.aborted) return error;
     const secret = this.credential?.type === 'token' ? this.credential.token.reveal() : undefined;
     if (error instanceof StatusError) {
@@ -204,7 +198,7 @@ export class Target {
   }
 }
 
-/** How a request is made. */
+/** Parameters of one request. */
 interface Terms {
   readonly purpose: Purpose;
   readonly deadlineMs: number;

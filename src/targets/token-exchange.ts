@@ -1,94 +1,130 @@
-// One TokenRequest to a target, and what comes back. Everything is checked: a target may be hostile.
+// One TokenRequest to a target, and its response. The whole response is checked, because a target may be hostile.
 
 import { ServiceAccounts } from '../api/resources.ts';
 import { objectPath } from '../kube/paths.ts';
-import type { Reply } from '../kube/reply.ts';
-import { replyError } from '../kube/reply-error.ts';
-import { warningTexts } from '../kube/warnings.ts';
+import type { HttpResponse } from '../kube/response.ts';
+import { toStatusError, warningTexts } from '../kube/response.ts';
+import { dns1123LabelProblems, dns1123SubdomainProblems } from '../kubernetes/names.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isKind, textOf, uidOf } from '../kubernetes/untrusted.ts';
 import { instantOf } from '../std/instant.ts';
 import { Sensitive, withoutSecret, withoutTokens } from '../std/sensitive.ts';
-import { statusFailure } from './failure.ts';
-import { ownUsername } from './identity.ts';
-import { IssueError } from './issue-error.ts';
-import { accountMissing, boundObjectMissing } from './missing.ts';
-import type { Grant } from './policy/grant.ts';
-import { checkGrant, grantedLifetimeMs, maxTokenLength } from './policy/grant-check.ts';
+import { statusFailure } from './errors.ts';
+import { IssueError, type IssueErrorOptions } from './issue-error.ts';
+import { checkGrant, type Grant, grantedLifetimeMs, maxTokenLength } from './policy/grant.ts';
 import { type TokenClaims, tokenClaims } from './policy/token-claims.ts';
-import { serviceAccountNamespace, type TokenRequest } from './policy/token-request.ts';
-import type { TokenSource } from './target.ts';
+import { type BoundObject, isSilentlyExtended, serviceAccountNamespace, type TokenRequest } from './policy/token-request.ts';
+import { ownUsername } from './reviews.ts';
+import type { Target, TokenSource } from './target.ts';
 
-/** A token, and what else the target said. */
+/** A token with the other fields of the response. */
 export interface IssuedToken extends Grant {
-  /** When the token expires by the target's own word and clock. */
+  /** Expiry in the response, on the target's clock. */
   readonly statedExpiryAt: number;
-  /** The lifetime that the target shows, if it shows one. */
+  /** Lifetime in the response, in seconds; absent without one. */
   readonly expirationSeconds?: number;
   readonly accountUID?: string;
   readonly warnings: readonly string[];
 }
 
+/** Requests a token with a body made from `request`. Throws an IssueError, or the reason of `signal` if it aborts. */
+export async function issueToken(target: Target, request: TokenRequest, signal: AbortSignal): Promise<Grant> {
+  checkNames(request);
+  const { token, issuedAt, expiresAt, claims } = await exchangeToken(target, request, JSON.stringify(bodyOf(request)), signal);
+  return { token, issuedAt, expiresAt, ...(claims && { claims }) };
+}
+
 /**
- * Sends `body`, which asks for what `request` says. Answers with a token that is what was asked for. Throws an IssueError
- * otherwise, or the reason of `signal` when that aborts.
+ * Sends `body`, which must request the same as `request`. Returns a token that was checked against `request`. Throws an IssueError,
+ * or the reason of `signal` if it aborts.
  */
 export async function exchangeToken(target: TokenSource, request: TokenRequest, body: string, signal: AbortSignal): Promise<IssuedToken> {
   await rejectAccount(target, request, signal);
   const sentAt = target.clock.now();
   const reply = await send(target, request, body, signal);
-  const issued = issuedToken(request, { answer: parsed(reply), sentAt, serverAt: serverTime(reply, target.clock.now()) });
+  const issued = issuedToken(request, { fields: parsed(reply), sentAt, serverAt: serverTime(reply, target.clock.now()) });
   const secret = secretOf(target);
-  if (secret !== undefined && issued.token.reveal() === secret) throw new IssueError('AnswerUntrusted', 'the token is our own');
+  if (secret !== undefined && issued.token.reveal() === secret) throw new IssueError('AnswerUntrusted', "the token is Purser's own");
   return { ...issued, warnings: warningTexts(reply.headers).map((text) => withoutTokens(withoutSecret(text, secret))) };
 }
 
 /**
- * Throws an IssueError if the credential is not for the namespace of the service account, or if the service account is in the
- * namespace of Purser's own, or may be: a service account beside Purser's can often create tokens of it.
+ * Throws an IssueError if the credential does not allow the namespace of the service account, or if the service account is, or may be,
+ * in the namespace of Purser's own: a service account beside Purser's can often create tokens of it.
  */
 export async function rejectAccount(
   target: TokenSource,
   { namespace }: Pick<TokenRequest, 'namespace'>,
   signal: AbortSignal,
 ): Promise<void> {
-  rejectNamespace(target, namespace);
+  if (target.namespaces?.includes(namespace) === false) throw new IssueError('NamespaceNotAllowed');
   const username = await ownUsername(target, signal);
   if (serviceAccountNamespace(username) === namespace) throw new IssueError('OwnAccount');
   const candidate = { credential: target.credential, username, call: target.call.bind(target) };
   if (await target.hub?.isPurserNamespace(namespace, candidate, signal)) throw new IssueError('OwnAccount');
 }
 
-/** Throws an IssueError if the credential is not for service accounts of this namespace. Sends nothing. */
-function rejectNamespace({ namespaces }: Pick<TokenSource, 'namespaces'>, namespace: string): void {
-  if (namespaces?.includes(namespace) === false) throw new IssueError('NamespaceNotAllowed');
+/** Makes the error for a service account that the target does not have, with a remedy. */
+export function accountMissing({ namespace, name }: Pick<TokenRequest, 'namespace' | 'name'>, options?: IssueErrorOptions): IssueError {
+  const text = `the cluster has no ${namespace}/${name}. Create it on the cluster, or change spec.serviceAccount`;
+  return new IssueError('ServiceAccountNotFound', text, options);
 }
 
-interface Answered {
-  readonly answer: Fields;
+/** Makes the error for a bound object that the target does not have, or that has another UID, with a remedy. */
+export function boundObjectMissing(namespace: string, { kind, name }: BoundObject, { code, status }: StatusError): IssueError {
+  const text =
+    code === 404
+      ? `the cluster has no ${kind} ${namespace}/${name}. Create it on the cluster, or change spec.boundObjectRef`
+      : `the ${kind} ${namespace}/${name} has another UID. Change or remove spec.boundObjectRef.uid`;
+  return new IssueError('BoundObjectNotFound', text, { status });
+}
+
+interface Response {
+  readonly fields: Fields;
   readonly sentAt: number;
-  /** When the target answered, by its clock. */
+  /** Time of the response on the target's clock. */
   readonly serverAt: number;
 }
 
-/** Clocks that differ by more are not believed. */
+/** Maximum difference of clocks; a larger one is ignored. */
 const MAX_SKEW_MS = 24 * 3_600_000;
-/** An answer has all audiences twice, escaped, and once more in base64. */
-const ANSWER_BYTES = 65_536;
-const ANSWER_FACTOR = 16;
+/** A response contains all audiences twice, escaped, and once more in base64. */
+const RESPONSE_BYTES = 65_536;
+const RESPONSE_FACTOR = 16;
+
+/** Names become part of a path. */
+function checkNames({ namespace, name, boundObject }: TokenRequest): void {
+  const problems = [
+    ...dns1123LabelProblems(namespace).map((problem) => `namespace: ${problem}`),
+    ...[name, boundObject?.name ?? name].flatMap(dns1123SubdomainProblems).map((problem) => `name: ${problem}`),
+  ];
+  if (problems[0] !== undefined) throw new IssueError('InvalidSpec', problems[0]);
+}
+
+function bodyOf(request: TokenRequest): object {
+  const { audiences, boundObject, accountUID } = request;
+  // With one second less, Kubernetes grants the requested lifetime.
+  const expirationSeconds = isSilentlyExtended(request) ? request.expirationSeconds - 1 : request.expirationSeconds;
+  return {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    metadata: { uid: accountUID },
+    spec: { audiences, expirationSeconds, boundObjectRef: boundObject && { apiVersion: 'v1', ...boundObject } },
+  };
+}
 
 function secretOf({ credential }: TokenSource): string | undefined {
   return credential?.type === 'token' ? credential.token.reveal() : undefined;
 }
 
-async function send(target: TokenSource, request: TokenRequest, body: string, signal: AbortSignal): Promise<Reply> {
+async function send(target: TokenSource, request: TokenRequest, body: string, signal: AbortSignal): Promise<HttpResponse> {
   const path = objectPath(ServiceAccounts, request, 'token');
   const headers = { 'content-type': 'application/json' };
-  const maxBytes = ANSWER_BYTES + ANSWER_FACTOR * body.length;
+  const maxBytes = RESPONSE_BYTES + RESPONSE_FACTOR * body.length;
   try {
     return await target.call(async ({ transport }, options) => {
       const reply = await transport.request({ method: 'POST', path, headers, body, maxBytes, ...options });
-      if (reply.status !== 201 && reply.status !== 200) throw replyError(reply);
+      if (reply.status !== 201 && reply.status !== 200) throw toStatusError(reply);
       return reply;
     }, signal);
   } catch (error) {
@@ -96,7 +132,7 @@ async function send(target: TokenSource, request: TokenRequest, body: string, si
   }
 }
 
-/** Which of the things that were named is missing, or another one of the same name. */
+/** Converts an error response; names the object that is missing or has another UID. */
 function refusal(error: StatusError, request: TokenRequest): IssueError {
   const { namespace, boundObject, accountUID } = request;
   const { details } = error.status;
@@ -109,35 +145,35 @@ function refusal(error: StatusError, request: TokenRequest): IssueError {
   return statusFailure(error);
 }
 
-function parsed({ body }: Reply): Fields {
-  let answer: unknown;
+function parsed({ body }: HttpResponse): Fields {
+  let response: unknown;
   try {
-    answer = JSON.parse(body);
+    response = JSON.parse(body);
   } catch {
-    // The parser's own message would quote the body, which may hold a token.
+    // The parser's message would quote the body, which may contain a token.
     throw new IssueError('AnswerUntrusted', 'it is not JSON');
   }
-  if (!isKind(answer, 'authentication.k8s.io/v1', 'TokenRequest')) throw new IssueError('AnswerUntrusted', 'it is not a TokenRequest');
-  return fieldsOf(answer);
+  if (!isKind(response, 'authentication.k8s.io/v1', 'TokenRequest')) throw new IssueError('AnswerUntrusted', 'it is not a TokenRequest');
+  return fieldsOf(response);
 }
 
-/** The target's clock by its Date header; ours where that makes no sense. */
-function serverTime({ headers }: Reply, now: number): number {
+/** Returns the time in the Date header, or Purser's time if the header is missing or implausible. */
+function serverTime({ headers }: HttpResponse, now: number): number {
   const { date } = headers;
   const at = typeof date === 'string' ? Date.parse(date) : Number.NaN;
   return Math.abs(at - now) <= MAX_SKEW_MS ? at : now;
 }
 
-function issuedToken(request: TokenRequest, { answer, sentAt, serverAt }: Answered): Omit<IssuedToken, 'warnings'> {
-  const { token: sent, expirationTimestamp } = fieldsOf(answer['status']);
-  const { expirationSeconds } = fieldsOf(answer['spec']);
+function issuedToken(request: TokenRequest, { fields, sentAt, serverAt }: Response): Omit<IssuedToken, 'warnings'> {
+  const { token: sent, expirationTimestamp } = fieldsOf(fields['status']);
+  const { expirationSeconds } = fieldsOf(fields['spec']);
   const token = textOf(sent);
   const claims = tokenClaims(token, maxTokenLength(request));
   const granted = { token, expirationTimestamp, ...(claims && { claims }) };
   const problems = checkGrant(request, granted, serverAt);
   if (problems.length > 0) throw new IssueError('AnswerUntrusted', problems.join('; '));
   rejectOtherAccount(request, claims);
-  const accountUID = claims?.accountUID ?? uidOf(answer);
+  const accountUID = claims?.accountUID ?? uidOf(fields);
   return {
     token: new Sensitive(token),
     issuedAt: sentAt,
@@ -149,7 +185,7 @@ function issuedToken(request: TokenRequest, { answer, sentAt, serverAt }: Answer
   };
 }
 
-/** Servers before 1.34 do not heed the UID that we send, and may repeat it: only the token tells. */
+/** Servers before 1.34 ignore the UID in the request and may repeat it in the response, so the claims of the token decide. */
 function rejectOtherAccount(request: TokenRequest, claims: TokenClaims | undefined): void {
   if (request.accountUID === undefined || claims?.accountUID === request.accountUID) return;
   throw new IssueError('AccountRecreated', '', { accountUID: claims?.accountUID });

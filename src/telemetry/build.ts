@@ -1,15 +1,15 @@
-// What this process was built from.
+// Versions of this build.
 
 import { readFileSync } from 'node:fs';
 import { version as node } from 'node:process';
 
-/** The version of Purser, and of the Node that runs it. */
+/** Returns the versions of Purser and Node. */
 export function readBuild(): { readonly version: string; readonly node: string } {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { readonly version: string };
   return { version, node };
 }
 
-/** The text of `--version`. */
+/** Returns the text of `--version`. */
 export function versionText(): string {
   return `purser ${readBuild().version}\n`;
 }

@@ -1,17 +1,17 @@
-// The metrics of the process, with their labels and buckets. No histogram is told apart by cluster or by token.
+// Metrics of the process with their labels and buckets. No histogram has a label for clusters or tokens.
 
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
-/** What gauges ask for when they are read. */
+/** Sources that gauges read when they are scraped. */
 export interface Sources {
-  /** How many keys of each controller are due and wait. */
+  /** Number of due keys that wait, by controller. */
   readonly depths: ReadonlyMap<string, () => number>;
   readonly leads: () => boolean;
-  /** How many watches are open at the façade. */
-  readonly watching: () => number;
+  /** Number of open watches at the façade. */
+  readonly watches: () => number;
 }
 
-/** Declares everything that is counted and measured by the process itself. */
+/** Declares the metrics of the process. */
 export function declareMetrics(registry: Registry, sources: Sources) {
   return { ...declareWork(registry, sources), ...declareFacade(registry, sources) };
 }
@@ -19,39 +19,39 @@ export function declareMetrics(registry: Registry, sources: Sources) {
 function declareWork(registry: Registry, { depths, leads }: Sources) {
   const registers = [registry];
   return {
-    build: gauge('build_info', 'What this process was built from.', { registers, labelNames: ['version', 'node'] }),
-    leader: gauge('leader', 'Whether this process leads: 1 or 0.', {
+    build: gauge('build_info', 'Versions of Purser and Node; always 1.', { registers, labelNames: ['version', 'node'] }),
+    leader: gauge('leader', '1 if this process is the leader, otherwise 0.', {
       registers,
       collect() {
         this.set(leads() ? 1 : 0);
       },
     }),
-    runs: counter('reconcile_total', 'Runs of controllers by how they ended.', { registers, labelNames: ['controller', 'outcome'] }),
-    depth: gauge('workqueue_depth', 'Keys that are due and wait for their turn.', {
+    runs: counter('reconcile_total', 'Reconciles by controller and outcome.', { registers, labelNames: ['controller', 'outcome'] }),
+    depth: gauge('workqueue_depth', 'Due keys that wait for a reconcile.', {
       registers,
       labelNames: ['controller'],
       collect() {
         for (const [controller, depth] of depths) this.set({ controller }, depth());
       },
     }),
-    lateness: histogram('workqueue_lateness_seconds', 'How long after a key was due its run began.', {
+    lateness: histogram('workqueue_lateness_seconds', 'Delay between the due time of a key and its reconcile.', {
       registers,
       labelNames: ['controller'],
       buckets: [0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300],
     }),
-    issueDuration: histogram('token_issue_duration_seconds', 'From the decision to issue a token until it is handed over.', {
+    issueDuration: histogram('token_issue_duration_seconds', 'Duration of a token issuance, including the write of its Secret.', {
       registers,
       buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     }),
-    renewalLateness: histogram('token_renewal_lateness_seconds', 'How long after its time a token was renewed.', {
+    renewalLateness: histogram('token_renewal_lateness_seconds', 'Delay between the due time of a renewal and the new token.', {
       registers,
       buckets: [1, 5, 10, 30, 60, 300, 1_800, 7_200],
     }),
-    probeDuration: histogram('cluster_probe_duration_seconds', 'How long it took to look at a cluster.', {
+    probeDuration: histogram('cluster_probe_duration_seconds', 'Duration of a cluster probe.', {
       registers,
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     }),
-    orphans: counter('orphaned_anchors_total', 'Secrets left behind on clusters: tokens bound to them live to their expiry.', {
+    orphans: counter('orphaned_anchors_total', 'Anchor Secrets that remain on clusters; tokens bound to them stay valid until expiry.', {
       registers,
       labelNames: ['cluster', 'namespace', 'name'],
     }),
@@ -59,26 +59,26 @@ function declareWork(registry: Registry, { depths, leads }: Sources) {
       registers,
       labelNames: ['limit'],
     }),
-    removalPaused: gauge('removal_paused', 'Whether the global removal limit pauses the removal of Secrets: 1 or 0.', { registers }),
+    removalPaused: gauge('removal_paused', '1 while the global removal limit pauses the removal of Secrets, otherwise 0.', { registers }),
   };
 }
 
-function declareFacade(registry: Registry, { watching }: Sources) {
+function declareFacade(registry: Registry, { watches }: Sources) {
   const registers = [registry];
   return {
-    answers: counter('http_requests_total', 'Requests to the façade by route and status code.', {
+    requests: counter('http_requests_total', 'Requests to the façade by route and status code.', {
       registers,
       labelNames: ['route', 'code'],
     }),
-    answerDuration: histogram('http_request_duration_seconds', 'How long the façade took to answer; not how long a watch lasted.', {
+    requestDuration: histogram('http_request_duration_seconds', 'Duration of requests to the façade, without watches.', {
       registers,
       labelNames: ['route'],
       buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     }),
-    watchers: gauge('watchers', 'Watches of clusters that are open at the façade.', {
+    watchers: gauge('watchers', 'Open watches of clusters at the façade.', {
       registers,
       collect() {
-        this.set(watching());
+        this.set(watches());
       },
     }),
   };

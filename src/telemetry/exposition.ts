@@ -1,31 +1,31 @@
-// The text format of Prometheus, written in slices: a fleet's worth of samples must not keep the process from its work.
+// The Prometheus text format, written in slices so that the samples of a large fleet do not block the process.
 
 import { setImmediate } from 'node:timers/promises';
 
-/** All samples of one name. */
+/** All samples of one metric. */
 export interface Family {
   readonly name: string;
   readonly help: string;
   readonly type: 'counter' | 'gauge';
-  /** The samples as text, in whole lines. */
+  /** Yields the samples as whole lines. */
   samples(): Iterable<string>;
 }
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** One line of a family. */
+/** Returns one sample as a line. */
 export function sample(name: string, labels: Labels, value: number): string {
-  return `${name}{${labelsText(labels)}} ${value}\n`;
+  return `${name}{${encodeLabels(labels)}} ${value}\n`;
 }
 
-/** Labels as they stand between the braces. */
-export function labelsText(labels: Labels): string {
+/** Encodes labels without braces. */
+function encodeLabels(labels: Labels): string {
   return Object.entries(labels)
-    .map(([name, value]) => `${name}="${escaped(value)}"`)
+    .map(([name, value]) => `${name}="${escapeValue(value)}"`)
     .join(',');
 }
 
-/** The text of the families in pieces. Others may work between any two of them. */
+/** Yields the text of the families in pieces; other work can run between two pieces. */
 export async function* exposition(families: readonly Family[]): AsyncGenerator<string> {
   for (const family of families) {
     const { name, help, type } = family;
@@ -41,9 +41,74 @@ export async function* exposition(families: readonly Family[]): AsyncGenerator<s
   }
 }
 
-/** Takes a millisecond or two to put together. */
+/** Maximum length of a piece, which takes one or two milliseconds to build. */
 const PIECE_LENGTH = 65_536;
 
-function escaped(value: string): string {
+function escapeValue(value: string): string {
   return /["\\\n]/.test(value) ? value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n') : value;
 }
+
+/** Value of the label `cluster` for names without a Cluster, of which tenants can invent any number. */
+export const UNREGISTERED = 'unregistered';
+
+export interface ClusterCounterOptions {
+  readonly name: string;
+  readonly help: string;
+  readonly isRegistered: (cluster: string) => boolean;
+}
+
+/** A counter with the label `cluster` and labels of closed sets. Drops the counts of deleted Clusters. */
+export class ClusterCounter implements Family {
+  readonly type = 'counter';
+  readonly name: string;
+  readonly help: string;
+  readonly #isRegistered: (cluster: string) => boolean;
+  readonly #counts = new Map<string, Map<string, number>>();
+
+  constructor({ name, help, isRegistered }: ClusterCounterOptions) {
+    this.name = name;
+    this.help = help;
+    this.#isRegistered = isRegistered;
+  }
+
+  add(cluster: string, labels: Readonly<Record<string, string>>): void {
+    const known = this.#isRegistered(cluster) ? cluster : UNREGISTERED;
+    const counts = this.#counts.get(known) ?? new Map<string, number>();
+    const text = encodeLabels({ cluster: known, ...labels });
+    this.#counts.set(known, counts.set(text, (counts.get(text) ?? 0) + 1));
+  }
+
+  *samples(): Generator<string> {
+    for (const [cluster, counts] of this.#counts) {
+      if (cluster !== UNREGISTERED && !this.#isRegistered(cluster)) this.#counts.delete(cluster);
+      else for (const [labels, count] of counts) yield `${this.name}{${labels}} ${count}\n`;
+    }
+  }
+}
+
+/** Resource of which each namespace has a share. */
+export type Budget = 'reviews' | 'dials' | 'slots' | 'bytes';
+
+/** A namespace and the budget that it exceeds. */
+export type Excess = readonly [namespace: string, budget: Budget];
+
+/** Returns the gauge of the namespaces that `over` yields at a scrape. */
+export function budgetGauge(over: () => Iterable<Excess>): Family {
+  return {
+    name: NAME,
+    help: '1 for each namespace that exceeds its share of a resource; the value other stands for further namespaces.',
+    type: 'gauge',
+    *samples() {
+      const namespaces = new Map<Budget, string[]>();
+      for (const [namespace, budget] of over()) namespaces.set(budget, [...(namespaces.get(budget) ?? []), namespace]);
+      for (const [budget, names] of namespaces) {
+        for (const namespace of names.slice(0, MAX_NAMED)) yield sample(NAME, { namespace, budget }, 1);
+        if (names.length > MAX_NAMED) yield sample(NAME, { namespace: 'other', budget }, 1);
+      }
+    },
+  };
+}
+
+const NAME = 'purser_namespace_over_budget';
+/** Maximum number of named namespaces for each budget. */
+const MAX_NAMED = 20;

@@ -1,4 +1,4 @@
-// Log lines: JSON for programs, one readable line each for a person at a terminal.
+// Log lines: JSON, or one readable line at a terminal.
 
 import { type LevelWithSilent, type Logger, pino, stdTimeFunctions } from 'pino';
 import { withoutTokens } from '../std/sensitive.ts';
@@ -11,17 +11,14 @@ export interface LoggerOptions {
   readonly write: (line: string) => unknown;
 }
 
-/**
- * Makes a logger. Errors are given as `error`; of what requests carry, nothing that is secret is printed. At every level, what
- * looks like a token is blanked out last, wherever it stands.
- */
+/** Creates a logger. Pass errors as the field `error`. It redacts secret fields and, in the final line, everything that looks like a token. */
 export function createLogger({ level, readable, write }: LoggerOptions): Logger {
   const options = {
     level,
     base: null,
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
-    serializers: { error: describeError },
+    serializers: { error: serializeError },
     redact: { paths: SECRET_PATHS, censor: '[redacted]' },
   };
   return pino(options, { write: (line: string) => write(withoutTokens(readable ? readableLine(line) : line)) });
@@ -29,8 +26,8 @@ export function createLogger({ level, readable, write }: LoggerOptions): Logger 
 
 const SECRET_PATHS = ['token', '*.token', 'authorization', '*.authorization', '*.headers.authorization'];
 
-/** What an error is about; its stack only where the error is a defect of ours. */
-function describeError(error: unknown): unknown {
+/** Serializes an error; includes the stack only for types of errors that indicate a defect. */
+function serializeError(error: unknown): unknown {
   if (!(error instanceof Error)) return { message: withoutTokens(String(error)) };
   const { name, message, stack = '' } = error;
   const code = 'code' in error ? { code: error.code } : {};
@@ -45,15 +42,15 @@ function readableLine(line: string): string {
   const { message = '', stack = '' } = (error ?? {}) as Record<string, string>;
   const cause = message && `: ${message}`;
   const text = `${String(time).slice(11, 19)} ${String(level).toUpperCase().padEnd(5)} ${String(msg)}${cause}${details.join('')}`;
-  return [text, ...framesOf(stack)].map((each) => `${printable(each)}\n`).join('');
+  return [text, ...framesOf(stack)].map((entry) => `${escapeControls(entry)}\n`).join('');
 }
 
-/** The lines of a stack that name calls, without the message before them. */
+/** Returns the frames of a stack without the message. */
 function framesOf(stack: string): readonly string[] {
   return stack.split('\n').filter((line) => /^ +at /.test(line));
 }
 
-/** Escapes characters that a terminal obeys or hides; a value must not look like a line of its own. */
-function printable(text: string): string {
+/** Escapes control and invisible characters, so that a value cannot forge a line. */
+function escapeControls(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (char) => `\\u${char.codePointAt(0)!.toString(16).padStart(4, '0')}`);
 }

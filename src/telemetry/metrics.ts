@@ -1,18 +1,16 @@
-// What is counted, and how it is told. The metrics of the process are in declared.ts, those of objects in object-gauges.ts.
+// Metrics of the process. declared.ts declares those of prom-client, object-gauges.ts those of ManagedTokens and Clusters.
 
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import type { Reason } from '../api/reasons.ts';
 import type { StatusReason } from '../kubernetes/status.ts';
-import { ClusterCounter, UNREGISTERED } from './cluster-counter.ts';
 import { declareMetrics } from './declared.ts';
-import { exposition, type Family } from './exposition.ts';
-import { budgetGauge, type Excess } from './namespace-budgets.ts';
+import { budgetGauge, ClusterCounter, type Excess, exposition, type Family, UNREGISTERED } from './exposition.ts';
 import { clusterGauges, type Objects, tokenGauges } from './object-gauges.ts';
 
 export interface MetricsOptions {
-  /** What the process was built from. */
+  /** Versions of Purser and Node. */
   readonly build: { readonly version: string; readonly node: string };
   readonly tokens: Objects<ManagedToken>;
   readonly clusters: Objects<Cluster> & { has(name: string): boolean };
@@ -22,30 +20,30 @@ export interface MetricsOptions {
 export interface Issuance {
   readonly cluster: string;
   readonly result: 'success' | 'failure';
-  /** Why a token was wanted, or why it could not be had; `Requested` where somebody asked the façade. */
+  /** Reason to issue the token, or reason of the failure; `Requested` for a request to the façade. */
   readonly reason: Reason | StatusReason | 'Requested';
-  /** Where it was measured. */
+  /** Duration of the issuance; undefined if it was not measured. */
   readonly durationMs?: number;
-  /** How long after its time a token was renewed, where it was one. */
+  /** Delay of a renewal after its due time; undefined for other issuances. */
   readonly latenessMs?: number | undefined;
 }
 
-/** One run of a reconcile; the texts are from closed sets. */
+/** One reconcile; controller and outcome come from closed sets. */
 export interface Run {
   readonly controller: string;
   readonly outcome: string;
   readonly latenessMs: number;
 }
 
-/** One answer of the façade; `route` is a pattern, never a path that a caller wrote. */
-export interface Answer {
+/** One request to the façade; `route` is a pattern, never the path of a caller. */
+export interface ServedRequest {
   readonly route: string;
   readonly code: number;
-  /** How long the answer took; undefined for a watch. */
+  /** Duration of the request; undefined for a watch. */
   readonly durationMs: number | undefined;
 }
 
-/** An anchor that was left behind on a cluster. */
+/** An anchor that remains on a cluster. */
 export interface Orphan {
   readonly cluster: string;
   readonly namespace: string;
@@ -61,18 +59,16 @@ export class Metrics {
   readonly #families: readonly Family[];
   readonly #orphans = new Set<string>();
   readonly #isRegistered: (cluster: string) => boolean;
+  #leads: () => boolean = () => false;
   #overBudget: () => Iterable<Excess> = () => [];
-  /** Whether this process leads. Set by who knows. */
-  leads: () => boolean = () => false;
-  /** How many watches are open at the façade. Set by who knows. */
-  watching: () => number = () => 0;
+  #watches: () => number = () => 0;
 
   constructor({ build, tokens, clusters }: MetricsOptions) {
     this.#isRegistered = (cluster) => clusters.has(cluster);
     this.#declared = declareMetrics(this.#registry, {
       depths: this.#depths,
-      leads: () => this.leads(),
-      watching: () => this.watching(),
+      leads: () => this.#leads(),
+      watches: () => this.#watches(),
     });
     this.#declared.build.set(build, 1);
     this.#issuances = new ClusterCounter({
@@ -85,36 +81,46 @@ export class Metrics {
     collectDefaultMetrics({ register: this.#registry });
   }
 
-  /** Counts a run of a controller. */
-  ran({ controller, outcome, latenessMs }: Run): void {
+  /** Counts a reconcile. */
+  recordRun({ controller, outcome, latenessMs }: Run): void {
     this.#declared.runs.inc({ controller, outcome });
     this.#declared.lateness.observe({ controller }, latenessMs / 1_000);
   }
 
-  /** Reads the namespaces over a budget from `over` at each scrape. */
-  budgets(over: () => Iterable<Excess>): void {
-    this.#overBudget = over;
-  }
-
-  /** From now on `depth` says how many keys of the controller are due and wait. */
-  queue(controller: string, depth: () => number): void {
+  /** Reads the gauge of a controller's due keys from `depth`. */
+  observeQueue(controller: string, depth: () => number): void {
     this.#depths.set(controller, depth);
   }
 
+  /** Reads the gauge of leadership from `leads`. */
+  observeLeadership(leads: () => boolean): void {
+    this.#leads = leads;
+  }
+
+  /** Reads the gauge of namespaces that exceed a budget from `overBudget`. */
+  observeBudgets(overBudget: () => Iterable<Excess>): void {
+    this.#overBudget = overBudget;
+  }
+
+  /** Reads the gauge of open watches from `watches`. */
+  observeWatches(watches: () => number): void {
+    this.#watches = watches;
+  }
+
   /** Counts an attempt to issue a token. */
-  issued({ cluster, result, reason, durationMs, latenessMs }: Issuance): void {
+  recordIssuance({ cluster, result, reason, durationMs, latenessMs }: Issuance): void {
     this.#issuances.add(cluster, { result, reason });
     if (result === 'success' && durationMs !== undefined) this.#declared.issueDuration.observe(durationMs / 1_000);
     if (result === 'success' && latenessMs !== undefined) this.#declared.renewalLateness.observe(latenessMs / 1_000);
   }
 
-  /** Counts a look at a cluster. */
-  probed(durationMs: number): void {
+  /** Records the duration of a probe of a cluster. */
+  recordProbe(durationMs: number): void {
     this.#declared.probeDuration.observe(durationMs / 1_000);
   }
 
-  /** Counts an anchor that was left behind. The first hundred are named, further ones only by their cluster. */
-  orphaned({ cluster, namespace, name }: Orphan): void {
+  /** Counts an anchor that remains on a cluster. Names the first hundred; further ones have only the label of their cluster. */
+  recordOrphan({ cluster, namespace, name }: Orphan): void {
     const known = this.#isRegistered(cluster) ? cluster : UNREGISTERED;
     const key = `${known}/${namespace}/${name}`;
     const isNamed = this.#orphans.size < MAX_ORPHANS || this.#orphans.has(key);
@@ -123,22 +129,22 @@ export class Metrics {
   }
 
   /** Counts a removal of a Secret that a removal limit delayed or paused. */
-  removalHeld(limit: 'namespace' | 'global'): void {
+  recordHeldRemoval(limit: 'namespace' | 'global'): void {
     this.#declared.heldRemovals.inc({ limit });
   }
 
-  /** Sets whether the global removal limit pauses the removal of Secrets. */
-  removalPaused(isPaused: boolean): void {
+  /** Sets the gauge of the global removal limit. */
+  setRemovalPaused(isPaused: boolean): void {
     this.#declared.removalPaused.set(isPaused ? 1 : 0);
   }
 
-  /** Counts an answer of the façade. */
-  answered({ route, code, durationMs }: Answer): void {
-    this.#declared.answers.inc({ route, code: String(code) });
-    if (durationMs !== undefined) this.#declared.answerDuration.observe({ route }, durationMs / 1_000);
+  /** Counts a request to the façade. */
+  recordRequest({ route, code, durationMs }: ServedRequest): void {
+    this.#declared.requests.inc({ route, code: String(code) });
+    if (durationMs !== undefined) this.#declared.requestDuration.observe({ route }, durationMs / 1_000);
   }
 
-  /** Everything in the text format of Prometheus, in pieces between which others may work. */
+  /** Yields all metrics in the Prometheus text format; other work can run between two pieces. */
   async *text(): AsyncGenerator<string> {
     yield await this.#registry.metrics();
     yield* exposition(this.#families);

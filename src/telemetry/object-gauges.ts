@@ -1,45 +1,45 @@
-// Gauges of every ManagedToken and Cluster, as the informers know them. The same on every replica, but that one
-// with the façade alone knows no ManagedTokens: rules take `max by`.
+// Gauges of every ManagedToken and Cluster, from the informers. All replicas export the same values, except that a façade without
+// controller has no ManagedTokens: alert rules use `max by`.
 
 import type { Cluster, ClusterCondition } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { ClusterConditionType, TokenConditionType } from '../api/names.ts';
+import type { ApiObject, Stored } from '../api/resources.ts';
 import { instantOf } from '../std/instant.ts';
-import { UNREGISTERED } from './cluster-counter.ts';
-import { type Family, type Labels, sample } from './exposition.ts';
+import { type Family, type Labels, sample, UNREGISTERED } from './exposition.ts';
 
-/** Objects that are known. None of them is ever changed in place. */
-export interface Objects<T> {
-  list(): readonly T[];
+/** A store of immutable objects. */
+export interface Objects<T extends ApiObject> {
+  list(): readonly Stored<T>[];
 }
 
-/** Expiry, renewal and readiness of each token. The label `cluster` names registered Clusters only. */
+/** Returns gauges of expiry, renewal and readiness of each token. The label `cluster` names registered Clusters only. */
 export function tokenGauges(tokens: Objects<ManagedToken>, isRegistered: (cluster: string) => boolean): readonly Family[] {
-  const clusterOf = ({ spec }: ManagedToken) => (isRegistered(spec.clusterName) ? spec.clusterName : UNREGISTERED);
+  const clusterOf = ({ spec }: Stored<ManagedToken>) => (isRegistered(spec.clusterName) ? spec.clusterName : UNREGISTERED);
   return gauges(tokens, TOKEN_GAUGES, clusterOf);
 }
 
-/** The conditions of each cluster, and when it was last heard of. */
+/** Returns gauges of conditions and heartbeat of each Cluster. */
 export function clusterGauges(clusters: Objects<Cluster>): readonly Family[] {
-  return gauges(clusters, CLUSTER_GAUGES, ({ metadata }) => metadata.name ?? '');
+  return gauges(clusters, CLUSTER_GAUGES, ({ metadata }) => metadata.name);
 }
 
-interface Gauge<T> {
+interface Gauge<T extends ApiObject> {
   readonly name: string;
   readonly help: string;
-  /** The samples of an object; `cluster` is the value of the label of that name. */
-  readonly samplesOf: (object: T, cluster: string) => readonly (readonly [Labels, number])[];
+  /** Returns the samples of an object; `cluster` is the value of the label `cluster`. */
+  readonly samplesOf: (object: Stored<T>, cluster: string) => readonly (readonly [Labels, number])[];
 }
 
 const TOKEN_GAUGES: readonly Gauge<ManagedToken>[] = [
   {
     name: 'purser_token_expiration_timestamp_seconds',
-    help: 'When the token of a ManagedToken expires.',
+    help: 'Expiry of the token of a ManagedToken.',
     samplesOf: (token, cluster) => instant(tokenLabels(token, cluster), token.status?.expirationTimestamp),
   },
   {
     name: 'purser_token_renewal_timestamp_seconds',
-    help: 'When the token of a ManagedToken is to be renewed.',
+    help: 'Time of the next renewal of the token of a ManagedToken.',
     samplesOf: (token, cluster) => instant(tokenLabels(token, cluster), token.status?.nextRotationTime),
   },
   {
@@ -52,18 +52,18 @@ const TOKEN_GAUGES: readonly Gauge<ManagedToken>[] = [
 const CLUSTER_GAUGES: readonly Gauge<Cluster>[] = [
   {
     name: 'purser_cluster_condition',
-    help: 'The conditions of a Cluster: 1 for the status that each has, 0 for the others.',
-    // A Cluster that nobody has looked at must not go unnoticed because it has no series; one that is only to be listed must.
+    help: 'Conditions of a Cluster: 1 for the current status of each condition, 0 for the other statuses.',
+    // A Cluster without conditions counts as Unknown, so that alerts see it; a Cluster without credential has no series.
     samplesOf: ({ spec, status }, cluster) =>
       CLUSTER_TYPES.flatMap((type) => {
         if (spec.authInfo?.controller === undefined) return [];
-        const present = status?.conditions?.find((condition) => condition.type === type)?.status ?? 'Unknown';
-        return STATUSES.map((each) => [{ cluster, type, status: each }, each === present ? 1 : 0] as const);
+        const current = status?.conditions?.find((condition) => condition.type === type)?.status ?? 'Unknown';
+        return STATUSES.map((candidate) => [{ cluster, type, status: candidate }, candidate === current ? 1 : 0] as const);
       }),
   },
   {
     name: 'purser_cluster_heartbeat_timestamp_seconds',
-    help: 'When the conditions of a Cluster were last written: when they change, and every five minutes.',
+    help: 'Last write of the conditions of a Cluster, on every change and at least every five minutes.',
     samplesOf: ({ status }, cluster) => instant({ cluster }, status?.conditions?.find(isOurs)?.lastHeartbeatTime),
   },
 ];
@@ -71,11 +71,15 @@ const CLUSTER_GAUGES: readonly Gauge<Cluster>[] = [
 const STATUSES = ['True', 'False', 'Unknown'] as const;
 const CLUSTER_TYPES: readonly string[] = Object.values(ClusterConditionType);
 
-/** An object that stays as it is costs a look into a map: its lines are made once. */
-function gauges<T extends object>(objects: Objects<T>, all: readonly Gauge<T>[], clusterOf: (object: T) => string): readonly Family[] {
-  const made = new WeakMap<T, { readonly cluster: string; readonly lines: readonly string[] }>();
-  const linesOf = (object: T): readonly string[] => {
-    const known = made.get(object);
+/** Builds the lines of an object once; an unchanged object costs one lookup. */
+function gauges<T extends ApiObject>(
+  objects: Objects<T>,
+  all: readonly Gauge<T>[],
+  clusterOf: (object: Stored<T>) => string,
+): readonly Family[] {
+  const cache = new WeakMap<Stored<T>, { readonly cluster: string; readonly lines: readonly string[] }>();
+  const linesOf = (object: Stored<T>): readonly string[] => {
+    const known = cache.get(object);
     const cluster = clusterOf(object);
     if (known?.cluster === cluster) return known.lines;
     const lines = all.map(({ name, samplesOf }) =>
@@ -83,7 +87,7 @@ function gauges<T extends object>(objects: Objects<T>, all: readonly Gauge<T>[],
         .map(([labels, value]) => sample(name, labels, value))
         .join(''),
     );
-    made.set(object, { cluster, lines });
+    cache.set(object, { cluster, lines });
     return lines;
   };
   return all.map(({ name, help }, index) => ({
@@ -96,8 +100,8 @@ function gauges<T extends object>(objects: Objects<T>, all: readonly Gauge<T>[],
   }));
 }
 
-function tokenLabels({ metadata }: ManagedToken, cluster: string): Labels {
-  return { namespace: metadata.namespace ?? '', name: metadata.name ?? '', cluster };
+function tokenLabels({ metadata }: Stored<ManagedToken>, cluster: string): Labels {
+  return { namespace: metadata.namespace, name: metadata.name, cluster };
 }
 
 function isReady({ status }: ManagedToken): boolean {

@@ -5,15 +5,14 @@ import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { AnchorFinalizer } from '../api/names.ts';
 import { AlertReason } from '../api/reasons.ts';
 import { ManagedTokens } from '../api/resources.ts';
-import type { Note } from '../kube/event-series.ts';
 import { nameOf } from '../kube/paths.ts';
+import type { Note } from '../kube/recorder.ts';
 import { hasReason } from '../kubernetes/status.ts';
-import { deleteAnchor, hasAnchor } from '../targets/anchor.ts';
-import { IssueError } from '../targets/issue-error.ts';
+import { deleteAnchor, hasAnchor } from '../targets/anchors.ts';
+import { IssueError, toIssueError } from '../targets/issue-error.ts';
 import { isIssuedWith } from '../targets/policy/issued-for.ts';
 import { anchorName } from '../targets/policy/token-request.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
-import { toIssueError } from './hub-request.ts';
 import {
   type AnchorLocation,
   type AnchorPlace,
@@ -186,7 +185,7 @@ function orphanEvents({ tracked, log, metrics }: TokenRun, token: ManagedToken, 
   if (!tracked.isUnreportedOrphan(key)) return [];
   tracked.reportOrphan(key);
   log.error({ cluster, anchor: `${namespace}/${name}`, reason: 'AnchorOrphaned' }, AlertReason.AnchorOrphaned);
-  metrics?.orphaned(isListed ? { cluster, namespace, name } : { cluster: '', namespace: '', name: '' });
+  metrics?.recordOrphan(isListed ? { cluster, namespace, name } : { cluster: '', namespace: '', name: '' });
   return [{ type: 'Warning', reason: 'AnchorOrphaned', message: orphanedAnchorMessage(place, name) }];
 }
 

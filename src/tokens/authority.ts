@@ -1,112 +1,105 @@
-// Whether a ManagedToken may have its token: one question, asked of the hub for its requester.
+// The permission of a ManagedToken's requester to have its token issued: reviewed by the hub, remembered until RBAC changes.
 
-import { accessDecision } from '../access/access-decision.ts';
-import { issueNames } from '../access/issue-names.ts';
+import { reviewAccess } from '../access/hub-review.ts';
+import { exactName, type IssueTarget, issueNames, reviewIssue } from '../access/issue-permission.ts';
+import { serviceAccountUser, type User } from '../access/user.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { ServiceAccounts } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { SubjectAccessReviews } from '../kube/reviews.ts';
-import { IssueError } from '../targets/issue-error.ts';
-import { hubResponse } from './hub-request.ts';
+import { IssueError, orIssueError } from '../targets/issue-error.ts';
 import type { HubView } from './informers.ts';
-import { IssuePermissions, issueAttributes, type Requester, requesterOf } from './issue-permissions.ts';
 import { forbiddenMessage, requesterMissingMessage } from './policy/messages.ts';
 import type { TrackedTokens } from './tracked-token.ts';
 
 export interface AuthorityOptions {
   readonly hub: Pick<KubeClient, 'createReview' | 'list'>;
-  readonly view: HubView;
+  readonly view: Pick<HubView, 'hasRequester' | 'permissions'>;
   readonly memory: TrackedTokens;
+  /** Namespaces whose service accounts a rule must name. */
   readonly protectedNamespaces: readonly string[];
 }
 
-/** The answer; a refusal says what is missing. */
+/** Decision about a ManagedToken; the message of a refusal names the missing permission or service account. */
 export type Review = { readonly allowed: true } | { readonly allowed: false; readonly message: string };
 
 export class Authority {
   readonly #options: AuthorityOptions;
-  readonly #permissions: IssuePermissions;
 
   constructor(options: AuthorityOptions) {
     this.#options = options;
-    this.#permissions = new IssuePermissions(options.view);
   }
 
-  /** Asks under one name after the other until one allows it. Throws an IssueError, AuthorizationFailed, if there is no answer. */
+  /** Requests reviews until one name is allowed. Throws an IssueError, AuthorizationFailed, if a review fails. */
   async review(token: ManagedToken, signal: AbortSignal): Promise<Review> {
     const tracked = this.#options.memory.of(token.metadata.uid ?? '');
     const { doubts } = tracked;
-    const requester = requesterFor(token);
-    const names = this.#namesFor(token);
     if (!(await this.#hasRequester(token, signal))) return { allowed: false, message: requesterMissingMessage(token) };
-    for (const name of this.#inOrder(requester, names)) {
-      if (!(await this.#isAllowed(requester, name, signal))) continue;
-      tracked.allow(name, questionOf(token), doubts);
-      return { allowed: true };
-    }
-    const [mostSpecific = ''] = names.toSorted((a, b) => b.length - a.length);
-    return { allowed: false, message: forbiddenMessage(token, mostSpecific) };
+    const requester = requesterOf(token);
+    const name = await reviewIssue(this.#namesInOrder(token), (attributes) =>
+      orIssueError(this.#isAllowed(requester, attributes, signal), 'AuthorizationFailed', signal),
+    );
+    if (name === undefined) return { allowed: false, message: forbiddenMessage(token, exactName(targetOf(token))) };
+    tracked.allow(name, questionOf(token), doubts);
+    return { allowed: true };
   }
 
   /**
-   * Whether there is cause to ask before the next issuance: RBAC, as far as it is known, no longer allows the token, or the
-   * last review said no. Only a yes ends that: the next gap in a binding must find nothing to count on from.
+   * Returns whether a review is necessary before the next issuance: RBAC, as far as it is indexed, no longer allows the token, or the
+   * last review refused it. Only an allowed review ends that.
    */
   isDoubtful(token: ManagedToken): boolean {
     const { view, memory } = this.#options;
     const { refusedAt, confirmed } = memory.of(token.metadata.uid ?? '');
     if (!view.hasRequester(token) || refusedAt.length > 0) return true;
     if (confirmed === questionOf(token)) return false;
-    return !this.#permissions.allow(requesterFor(token), this.#namesFor(token));
+    return !view.permissions.allows(requesterOf(token), this.#namesFor(token));
   }
 
-  #namesFor({ metadata, spec }: ManagedToken): readonly string[] {
-    const { namespace, name: serviceAccount } = spec.serviceAccount;
+  #namesFor(token: ManagedToken): readonly string[] {
     const { memory, protectedNamespaces } = this.#options;
-    const target = { cluster: spec.clusterName, namespace, serviceAccount };
-    return issueNames(target, memory.of(metadata.uid ?? '').allowedAs, protectedNamespaces);
+    return issueNames(targetOf(token), memory.of(token.metadata.uid ?? '').allowedAs, protectedNamespaces);
   }
 
-  /** The one that RBAC is known to allow first, since one yes is enough. */
-  #inOrder(requester: Requester, names: readonly string[]): readonly string[] {
-    const { likely = [], others = [] } = Object.groupBy(names, (name) =>
-      this.#permissions.allow(requester, [name]) ? 'likely' : 'others',
+  /** Names that RBAC allows according to the index come first, since one allowed name is enough. */
+  #namesInOrder(token: ManagedToken): readonly string[] {
+    const requester = requesterOf(token);
+    const { likely = [], others = [] } = Object.groupBy(this.#namesFor(token), (name) =>
+      this.#options.view.permissions.allows(requester, [name]) ? 'likely' : 'others',
     );
     return [...likely, ...others];
   }
 
-  /** What the informer lacks is asked of the hub: a list that was empty by mistake must cost nobody a Secret. */
+  /** Lists a requester that the informer lacks: a list that was empty by mistake must not remove a Secret. */
   async #hasRequester(token: ManagedToken, signal: AbortSignal): Promise<boolean> {
     const { hub, view } = this.#options;
     if (view.hasRequester(token)) return true;
     const { namespace } = token.metadata;
     const fieldSelector = `metadata.name=${token.spec.requesterServiceAccountName}`;
-    const { items } = await hubResponse(hub.list(ServiceAccounts, { namespace, fieldSelector, signal }), 'AuthorizationFailed', signal);
+    const { items } = await orIssueError(hub.list(ServiceAccounts, { namespace, fieldSelector, signal }), 'AuthorizationFailed', signal);
     return items.length > 0;
   }
 
-  async #isAllowed({ user, groups }: Requester, name: string, signal: AbortSignal): Promise<boolean> {
-    const { verb, group, resource, subresource } = issueAttributes(name);
-    const spec = { user, groups: [...groups], resourceAttributes: { verb, group, resource, subresource, name } };
-    const review = this.#options.hub.createReview(SubjectAccessReviews, { spec }, { signal });
-    const decision = accessDecision(await hubResponse(review, 'AuthorizationFailed', signal));
-    if (decision === undefined) throw new IssueError('AuthorizationFailed', 'the hub answered a SubjectAccessReview with something else');
-    if (!decision.allowed && !isHarmless(decision.evaluationError)) throw new IssueError('AuthorizationFailed', decision.evaluationError);
-    return decision.allowed;
+  async #isAllowed(requester: User, attributes: Parameters<typeof reviewAccess>[2], signal: AbortSignal): Promise<boolean> {
+    const { allowed, evaluationError } = await reviewAccess(this.#options.hub, requester, attributes, { signal });
+    if (!allowed && !isHarmless(evaluationError)) throw new IssueError('AuthorizationFailed', evaluationError);
+    return allowed;
   }
 }
 
-/** RBAC tells of bindings to roles that are gone, and decides all the same. */
+/** RBAC reports bindings to roles that do not exist, and decides nevertheless. */
 function isHarmless(evaluationError: string): boolean {
   return evaluationError === '' || /\brbac\.authorization\.k8s\.io ".*" not found/.test(evaluationError);
 }
 
-/** Returns what a review is about; an answer about one question says nothing of another. */
-function questionOf({ spec }: ManagedToken): string {
-  const { namespace, name } = spec.serviceAccount;
-  return `${spec.requesterServiceAccountName} ${spec.clusterName}/${namespace}/${name}`;
+/** Returns the subject of a review; a decision applies to no other one. */
+function questionOf(token: ManagedToken): string {
+  return `${token.spec.requesterServiceAccountName} ${exactName(targetOf(token))}`;
 }
 
-function requesterFor({ metadata, spec }: ManagedToken): Requester {
-  return requesterOf(metadata.namespace ?? '', spec.requesterServiceAccountName);
+function targetOf({ spec: { clusterName, serviceAccount } }: ManagedToken): IssueTarget {
+  return { cluster: clusterName, namespace: serviceAccount.namespace, serviceAccount: serviceAccount.name };
+}
+
+function requesterOf({ metadata, spec }: ManagedToken): User {
+  return serviceAccountUser(metadata.namespace ?? '', spec.requesterServiceAccountName);
 }

@@ -6,8 +6,8 @@ import { Annotation } from '../api/names.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
 import { IssueError } from '../targets/issue-error.ts';
+import type { Budget, Excess } from '../telemetry/exposition.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import type { Budget, Excess } from '../telemetry/namespace-budgets.ts';
 import type { AuthorityOptions } from './authority.ts';
 import { anchorsOf } from './policy/anchors.ts';
 import { requestOf } from './policy/record.ts';
@@ -203,7 +203,7 @@ export function overSlots(held: Iterable<readonly [tenant: string, slots: number
 export function overBytes(tokens: readonly StoredToken[]): readonly Excess[] {
   const bytes = new Map<string, number>();
   for (const token of tokens) {
-    const { namespace = '' } = token.metadata;
+    const { namespace } = token.metadata;
     bytes.set(namespace, (bytes.get(namespace) ?? 0) + (token.isOverBudget ? Infinity : bytesOf(token)));
   }
   return [...bytes].filter(([, total]) => total > BYTES_PER_NAMESPACE).map(([namespace]) => [namespace, 'bytes']);

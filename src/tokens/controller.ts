@@ -6,8 +6,7 @@ import type { KubeClient } from '../kube/client.ts';
 import type { Recorder } from '../kube/recorder.ts';
 import { type Outcome, type Result, runController } from '../runtime/controller.ts';
 import { whenAborted } from '../runtime/leadership.ts';
-import { RetryBudget } from '../runtime/retry-budget.ts';
-import { type Failure, planRetry, type Retry } from '../runtime/retry-policy.ts';
+import { type Failure, planRetry, type Retry, RetryBudget } from '../runtime/retry-policy.ts';
 import { dueNow, whenSynced } from '../runtime/trigger.ts';
 import type { Clock } from '../std/clock.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
@@ -76,13 +75,13 @@ function runTerm(options: TokenControllerOptions, view: HubView, stopping: Abort
     tenantShare: TENANT_SHARE,
     placeOf: (key) => priorityOf(key, deps),
     onQueue: ({ depth, held }) => {
-      metrics?.queue('managed-token', depth);
-      metrics?.budgets(() => [...budgets.over(), ...overSlots(held(), SLOTS_PER_NAMESPACE), ...overBytes(view.tokens.list())]);
+      metrics?.observeQueue('managed-token', depth);
+      metrics?.observeBudgets(() => [...budgets.over(), ...overSlots(held(), SLOTS_PER_NAMESPACE), ...overBytes(view.tokens.list())]);
     },
   }).pipe(
     finalize(() => {
       deps.removals.close();
-      metrics?.removalPaused(false);
+      metrics?.setRemovalPaused(false);
     }),
   );
 }

@@ -3,7 +3,7 @@
 import type { ManagedToken, ManagedTokenStatus } from '../api/managed-token.gen.ts';
 import { Annotation, TokenConditionType } from '../api/names.ts';
 import { AlertReason, IssueReason, ReadyReason } from '../api/reasons.ts';
-import type { Note } from '../kube/event-series.ts';
+import type { Note } from '../kube/recorder.ts';
 import { cleanedMessage } from '../std/clean-message.ts';
 import { instantText } from '../std/instant.ts';
 import { sentence } from '../std/sentence.ts';
@@ -178,5 +178,5 @@ export function countIssuance(
   // Relative to the time of the renewal itself, not of the last retry.
   const isRenewal = plan.reason === 'RotationDue' && plan.previous !== undefined;
   const latenessMs = isRenewal ? Math.max(0, clock.now() - renewAt(plan.previous, rotation.renewBefore, uid)) : undefined;
-  metrics?.issued({ cluster, result: issued === undefined ? 'failure' : 'success', reason, durationMs, latenessMs });
+  metrics?.recordIssuance({ cluster, result: issued === undefined ? 'failure' : 'success', reason, durationMs, latenessMs });
 }

@@ -2,10 +2,10 @@
 
 import { digestOf } from '../std/digest.ts';
 import { Sensitive } from '../std/sensitive.ts';
+import { toIssueError } from '../targets/issue-error.ts';
 import { isIssuedWith } from '../targets/policy/issued-for.ts';
-import { reviewToken } from '../targets/token-review.ts';
+import { reviewToken } from '../targets/reviews.ts';
 import { leave, release, revoke } from './anchors.ts';
-import { toIssueError } from './hub-request.ts';
 import { issue, secretFor } from './issue.ts';
 import { outputsOf, withRegistration } from './observe.ts';
 import type { OutputTarget } from './outputs/forms.ts';

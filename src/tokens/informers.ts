@@ -1,10 +1,10 @@
 // Informers of the hub for ManagedTokens, each kind reduced to the fields that Purser reads, and the indexes over them.
 
+import { IssueTokens, RbacIndex } from '../access/rbac-index.ts';
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { CredentialSecretKey, Label, LabelValue } from '../api/names.ts';
 import {
-  type ApiObject,
   type ClusterRole,
   type ClusterRoleBinding,
   ClusterRoleBindings,
@@ -15,11 +15,11 @@ import {
   Secrets,
   type ServiceAccount,
   ServiceAccounts,
+  type Stored,
 } from '../api/resources.ts';
-import type { Selection } from '../kube/calls.ts';
-import type { KubeClient } from '../kube/client.ts';
-import { createInformer, createReducedInformer, type Informer } from '../kube/informer.ts';
-import { unionOf } from '../kube/informer-union.ts';
+import type { NamespacedMeta, StoredIdentity } from '../api/wire.ts';
+import type { KubeClient, Selection } from '../kube/client.ts';
+import { createInformer, createReducedInformer, type Informer, unionOf } from '../kube/informer.ts';
 import { objectKey } from '../kube/paths.ts';
 import type { Store } from '../kube/store.ts';
 import type { Clock } from '../std/clock.ts';
@@ -59,7 +59,9 @@ export function createTokenInformers({ credentialNamespaces, namespaces, ...opti
     ),
     requesters: unionOf(
       places.map((selection) =>
-        createReducedInformer({ ...options, resource: ServiceAccounts, selection }, ({ metadata }) => ({ metadata: identityOf(metadata) })),
+        createReducedInformer({ ...options, resource: ServiceAccounts, selection }, ({ metadata }) => ({
+          metadata: namespacedIdentityOf(metadata),
+        })),
       ),
     ),
     roles: createReducedInformer({ ...options, resource: ClusterRoles }, ({ metadata, rules = [] }) => ({
@@ -77,19 +79,23 @@ export function createTokenInformers({ credentialNamespaces, namespaces, ...opti
 const CREDENTIAL_KEYS: readonly string[] = Object.values(CredentialSecretKey);
 
 /** Returns a Secret reduced to the keys of a credential. */
-function reduceCredential({ metadata, data = {} }: Secret): Secret {
+function reduceCredential({ metadata, data = {} }: Stored<Secret>): Stored<Secret> {
   const { labels, ownerReferences } = metadata;
   return {
     metadata: {
-      ...identityOf(metadata),
+      ...namespacedIdentityOf(metadata),
       ...(isManaged({ metadata }) && { ...(labels && { labels }), ...(ownerReferences && { ownerReferences }) }),
     },
     data: Object.fromEntries(Object.entries(data).filter(([key]) => CREDENTIAL_KEYS.includes(key))),
   };
 }
 
-function identityOf({ name, namespace, uid, resourceVersion }: ApiObject['metadata']): ApiObject['metadata'] {
-  return { ...(name && { name }), ...(namespace && { namespace }), ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
+function identityOf({ name, uid, resourceVersion }: StoredIdentity): StoredIdentity {
+  return { name, uid, resourceVersion };
+}
+
+function namespacedIdentityOf({ namespace, ...metadata }: NamespacedMeta & StoredIdentity): NamespacedMeta & StoredIdentity {
+  return { ...identityOf(metadata), namespace };
 }
 
 /** Informers on the hub. */
@@ -111,10 +117,8 @@ export class HubView {
   readonly tokens: Store<ManagedToken>;
   readonly clusters: Store<Cluster>;
   readonly secrets: Store<StoredSecret>;
-  readonly roles: Store<ClusterRole>;
-  readonly bindings: Store<ClusterRoleBinding>;
-  /** Returns the bindings of a ClusterRole by its name. */
-  readonly bindingsTo: (role: string) => readonly ClusterRoleBinding[];
+  /** Permissions of requesters to issue tokens; kept up to date by `wakes`. */
+  readonly permissions = new RbacIndex(IssueTokens);
   /** Returns the Secrets that an object owns, by its UID. */
   readonly secretsOwnedBy: (uid: string) => readonly StoredSecret[];
   readonly tokensForCluster: (name: string) => readonly ManagedToken[];
@@ -129,15 +133,12 @@ export class HubView {
   readonly #credentials: readonly Store<Secret>[];
   readonly #requesters: Store<ServiceAccount>;
 
-  constructor({ tokens, clusters, secrets, credentials, requesters, roles, bindings }: TokenInformers) {
+  constructor({ tokens, clusters, secrets, credentials, requesters }: TokenInformers) {
     this.tokens = tokens.store;
     this.clusters = clusters.store;
     this.secrets = secrets.store;
-    this.roles = roles.store;
-    this.bindings = bindings.store;
     this.#credentials = credentials.map(({ store }) => store);
     this.#requesters = requesters.store;
-    this.bindingsTo = this.bindings.index(({ roleRef }) => [roleRef.name]);
     this.secretsOwnedBy = this.secrets.index(({ metadata }) => (metadata.ownerReferences ?? []).map(({ uid }) => uid));
     this.tokensForCluster = this.tokens.index(({ spec }) => [spec.clusterName]);
     this.tokensForSecret = this.tokens.index((token) => [secretKeyOf(token)]);

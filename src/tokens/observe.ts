@@ -1,8 +1,8 @@
 // Observes a ManagedToken: reads everything that a decision needs from informers and memory, without a request.
 
 import type { ManagedToken } from '../api/managed-token.gen.ts';
+import type { PinnedEndpoints } from '../targets/endpoints.ts';
 import { IssueError } from '../targets/issue-error.ts';
-import type { PinnedEndpoints } from '../targets/pinned-endpoints.ts';
 import { secretKeyOf } from './informers.ts';
 import type { OutputTarget } from './outputs/forms.ts';
 import { outputTarget } from './outputs/outputs.ts';

@@ -56,7 +56,7 @@ const OTHER_MS = 600_000;
 
 function deadlineOf(token: ManagedToken, isDoubtful: boolean, { view, clock }: PriorityDeps): number {
   const now = clock.now();
-  const { deletionTimestamp, namespace = '' } = token.metadata;
+  const { deletionTimestamp, namespace } = token.metadata;
   const holding = held(token, view);
   if (deletionTimestamp !== undefined) return now;
   if (holding === undefined) return now + FIRST_TOKEN_MS * Math.max(1, view.countInNamespace(namespace) / SMALL_NAMESPACE);

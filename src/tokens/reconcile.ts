@@ -3,10 +3,9 @@
 import { ManagedTokens } from '../api/resources.ts';
 import { startDeadline } from '../kube/deadline.ts';
 import type { Result } from '../runtime/controller.ts';
-import { IssueError } from '../targets/issue-error.ts';
+import { IssueError, toIssueError } from '../targets/issue-error.ts';
 import { auditStep, countIssuance, eventsOf, shortenedEvents } from './events.ts';
 import { execute } from './execute.ts';
-import { toIssueError } from './hub-request.ts';
 import { observe } from './observe.ts';
 import { planToken, type TokenPlan } from './policy/plan.ts';
 import { type Situation, situationOf, type TokenObservation } from './policy/state.ts';

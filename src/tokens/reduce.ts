@@ -3,7 +3,7 @@
 
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { AnchorFinalizer, Annotation, Label, TokensGroup } from '../api/names.ts';
-import type { Secret } from '../api/resources.ts';
+import type { Secret, Stored } from '../api/resources.ts';
 import type { ObjectMeta } from '../api/wire.ts';
 import { digestOf } from '../std/digest.ts';
 import { tokenClaims } from '../targets/policy/token-claims.ts';
@@ -15,7 +15,7 @@ import { MAX_TOKEN_BYTES, type StoredToken } from './policy/spec.ts';
  * Returns identity, metadata, claims and digests of a Secret. A Secret whose metadata is too large loses the metadata set by others
  * and is marked, because a tenant can create any number of such Secrets.
  */
-export function reduceSecret({ metadata, type = 'Opaque', immutable = false, data = {} }: Secret): StoredSecret {
+export function reduceSecret({ metadata, type = 'Opaque', immutable = false, data = {} }: Stored<Secret>): Stored<StoredSecret> {
   const { managedFields: _, ...kept } = metadata;
   const isTooLarge = JSON.stringify(kept).length > MAX_METADATA_LENGTH;
   const token = tokenOf({ data });
@@ -44,14 +44,14 @@ function ownMetadata({
   labels = {},
   annotations = {},
   ownerReferences = [],
-}: ObjectMeta): ObjectMeta {
+}: Stored<Secret>['metadata']): Stored<Secret>['metadata'] {
   const known: readonly string[] = Object.values(Annotation);
   const isOwn = ([key, value]: readonly [string, string]) => known.includes(key) && value.length <= MAX_OWN_LENGTH;
   return {
-    ...(name && { name }),
-    ...(namespace && { namespace }),
-    ...(uid && { uid }),
-    ...(resourceVersion && { resourceVersion }),
+    name,
+    namespace,
+    uid,
+    resourceVersion,
     labels: Object.fromEntries(Object.entries(labels).filter(([key]) => key === Label.managedBy)),
     annotations: Object.fromEntries(Object.entries(annotations).filter(isOwn)),
     ownerReferences: ownerReferences.filter(({ controller }) => controller).slice(0, MAX_OWNERS),
@@ -69,14 +69,14 @@ export function tokenOf({ data = {} }: Pick<Secret, 'data'>): string {
  * status, and is marked.
  */
 export function reduceToken(
-  { apiVersion, kind, metadata, spec, status }: ManagedToken,
+  { apiVersion, kind, metadata, spec, status }: Stored<ManagedToken>,
   { isOverBudget }: Pick<StoredToken, 'isOverBudget'> = {},
-): StoredToken {
-  const reduced: StoredToken = { apiVersion, kind, metadata: reduceMetadata(metadata), spec, ...(status && { status }) };
+): Stored<StoredToken> {
+  const reduced: Stored<StoredToken> = { apiVersion, kind, metadata: reduceMetadata(metadata), spec, ...(status && { status }) };
   const bytes = bytesIn(reduced);
   const isTooLarge = bytes > MAX_TOKEN_BYTES;
   const marks = { ...(isTooLarge && { isTooLarge }), ...(isOverBudget && { isOverBudget }) };
-  const kept: StoredToken = isTooLarge || isOverBudget ? { ...stubOf(reduced), ...marks } : reduced;
+  const kept: Stored<StoredToken> = isTooLarge || isOverBudget ? { ...stubOf(reduced), ...marks } : reduced;
   sizes.set(kept, kept === reduced ? bytes : bytesIn(kept));
   return kept;
 }
@@ -92,14 +92,14 @@ const MAX_REQUEST_LENGTH = 256;
 const MAX_ANNOTATIONS = 16;
 const DEFINED: readonly string[] = Object.values(Annotation);
 
-function reduceMetadata(metadata: ObjectMeta): ObjectMeta {
+function reduceMetadata(metadata: Stored<ManagedToken>['metadata']): Stored<ManagedToken>['metadata'] {
   const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, finalizers } = metadata;
   const annotations = ownAnnotations(metadata);
   return {
-    ...(name && { name }),
-    ...(namespace && { namespace }),
-    ...(uid && { uid }),
-    ...(resourceVersion && { resourceVersion }),
+    name,
+    namespace,
+    uid,
+    resourceVersion,
     ...(generation !== undefined && { generation }),
     ...(creationTimestamp && { creationTimestamp }),
     ...(deletionTimestamp && { deletionTimestamp }),
@@ -119,7 +119,7 @@ function reduceRequest([annotation, value]: readonly [string, string]): readonly
   return [annotation, value.length > MAX_REQUEST_LENGTH ? digestOf(value) : value];
 }
 
-function stubOf({ metadata, spec, status, ...type }: StoredToken): StoredToken {
+function stubOf({ metadata, spec, status, ...type }: Stored<StoredToken>): Stored<StoredToken> {
   const { labels: _, annotations: __, ...secret } = spec.secret;
   const { annotations = {}, finalizers, ...identity } = metadata;
   // An administrator may revoke the token of any ManagedToken.
@@ -152,9 +152,9 @@ export class TokenBytes {
   readonly #totals = new Map<string, number>();
 
   /** Reduces a ManagedToken, and counts it until `forget`. */
-  readonly reduce = (token: ManagedToken): StoredToken => {
+  readonly reduce = (token: Stored<ManagedToken>): Stored<StoredToken> => {
     this.forget(token);
-    const { uid = '', namespace = '' } = token.metadata;
+    const { uid, namespace } = token.metadata;
     const total = this.#totals.get(namespace) ?? 0;
     const whole = reduceToken(token);
     const isOver = bytesOf(whole) > MAX_SMALL_BYTES && total + bytesOf(whole) > BYTES_PER_NAMESPACE;
@@ -165,7 +165,7 @@ export class TokenBytes {
   };
 
   /** Forgets a deleted ManagedToken. */
-  readonly forget = ({ metadata: { uid = '' } }: ManagedToken): void => {
+  readonly forget = ({ metadata: { uid } }: Stored<ManagedToken>): void => {
     const { namespace = '', bytes = 0 } = this.#kept.get(uid) ?? {};
     if (!this.#kept.delete(uid)) return;
     const total = (this.#totals.get(namespace) ?? 0) - bytes;

@@ -11,10 +11,11 @@ import { objectKey } from '../kube/paths.ts';
 import type { Clock } from '../std/clock.ts';
 import { instantText } from '../std/instant.ts';
 import { SingleFlight } from '../std/single-flight.ts';
+import { orIssueError } from '../targets/issue-error.ts';
 import { LineLimit } from '../telemetry/line-limit.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { hubResponse, unless } from './hub-request.ts';
+import { unless } from './hub-request.ts';
 import type { HubView } from './informers.ts';
 import { anchorsOf } from './policy/anchors.ts';
 import { delayedUntil, isMassWithdrawal, type TokenCounts, WINDOW_MS } from './policy/withdrawal.ts';
@@ -133,7 +134,7 @@ function countBy(names: readonly string[]): TokenCounts {
 interface RemovalPauseOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  readonly metrics?: Pick<Metrics, 'removalPaused'> | undefined;
+  readonly metrics?: Pick<Metrics, 'setRemovalPaused'> | undefined;
   readonly hub: Pick<KubeClient, 'get' | 'create' | 'update'>;
   /** Namespace that Purser runs in. */
   readonly namespace: string;
@@ -214,22 +215,22 @@ class RemovalPause {
   async #release(stored: ConfigMap, released: string): Promise<void> {
     const { clock, log, hub, metrics } = this.#options;
     const data = { released, releasedAt: instantText(clock.now()) };
-    await hubResponse(hub.update(ConfigMaps, { ...stored, data }), 'AuthorizationFailed', NEVER);
+    await orIssueError(hub.update(ConfigMaps, { ...stored, data }), 'AuthorizationFailed', NEVER);
     this.#held = undefined;
     this.#releasedAt = clock.now();
-    metrics?.removalPaused(false);
+    metrics?.setRemovalPaused(false);
     log.warn({ reason: 'MassWithdrawal' }, 'removal limit released');
   }
 
   #setHeld(data: Readonly<Record<string, string>>): void {
     this.#held = data;
-    this.#options.metrics?.removalPaused(true);
+    this.#options.metrics?.setRemovalPaused(true);
   }
 
   async #read(): Promise<ConfigMap | undefined> {
     const { hub, namespace } = this.#options;
     const found = unless(hub.get(ConfigMaps, { namespace, name: RemovalLimit.configMap }), 'NotFound');
-    return await hubResponse(found, 'AuthorizationFailed', NEVER);
+    return await orIssueError(found, 'AuthorizationFailed', NEVER);
   }
 
   async #write(stored: ConfigMap | undefined): Promise<void> {
@@ -239,7 +240,7 @@ class RemovalPause {
       stored === undefined
         ? hub.create(ConfigMaps, { metadata: { namespace, name: RemovalLimit.configMap }, data })
         : hub.update(ConfigMaps, { ...stored, data });
-    await hubResponse(written, 'AuthorizationFailed', NEVER);
+    await orIssueError(written, 'AuthorizationFailed', NEVER);
   }
 }
 

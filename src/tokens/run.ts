@@ -3,8 +3,7 @@
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import type { IssueReason } from '../api/reasons.ts';
 import type { KubeClient } from '../kube/client.ts';
-import type { Note } from '../kube/event-series.ts';
-import type { Recorder } from '../kube/recorder.ts';
+import type { Note, Recorder } from '../kube/recorder.ts';
 import type { Clock } from '../std/clock.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import type { IssueError } from '../targets/issue-error.ts';
@@ -31,7 +30,10 @@ export interface TokenSettings {
 }
 
 /** Metrics that the controller records. */
-export type TokenMetrics = Pick<Metrics, 'queue' | 'issued' | 'orphaned' | 'removalHeld' | 'removalPaused' | 'budgets'>;
+export type TokenMetrics = Pick<
+  Metrics,
+  'observeQueue' | 'recordIssuance' | 'recordOrphan' | 'recordHeldRemoval' | 'setRemovalPaused' | 'observeBudgets'
+>;
 
 /** Everything that runs share during one term of the controller. */
 export interface TokenDeps {

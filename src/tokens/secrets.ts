@@ -4,10 +4,11 @@
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { Label, LabelValue } from '../api/names.ts';
 import type { IssueReason } from '../api/reasons.ts';
-import { type Secret, Secrets } from '../api/resources.ts';
+import { type Secret, Secrets, type Stored } from '../api/resources.ts';
 import { objectKey } from '../kube/paths.ts';
 import { StatusError } from '../kubernetes/status.ts';
-import { hubResponse, unless } from './hub-request.ts';
+import { orIssueError } from '../targets/issue-error.ts';
+import { unless } from './hub-request.ts';
 import { type TokenFailure, tokenFailure } from './policy/messages.ts';
 import { type IssuePlan, nextReconcileAt, type RewritePlan, type SecretWrite } from './policy/plan.ts';
 import { latestRetryAt } from './policy/rotation.ts';
@@ -18,9 +19,9 @@ import { reduceSecret } from './reduce.ts';
 import type { Step, TokenRun } from './run.ts';
 
 /** Reads the Secret of this name in the namespace of the ManagedToken; undefined if it does not exist. Throws an IssueError. */
-export async function readSecret({ hub, signal }: TokenRun, token: ManagedToken, name: string): Promise<Secret | undefined> {
+export async function readSecret({ hub, signal }: TokenRun, token: ManagedToken, name: string): Promise<Stored<Secret> | undefined> {
   const { namespace } = token.metadata;
-  return await hubResponse(unless(hub.get(Secrets, { namespace, name }, { signal }), 'NotFound'), 'SecretReadFailed', signal);
+  return await orIssueError(unless(hub.get(Secrets, { namespace, name }, { signal }), 'NotFound'), 'SecretReadFailed', signal);
 }
 
 /** Returns the observation with the desired Secret as the server has it. */
@@ -46,7 +47,7 @@ export async function writeSecret(
   tracked?.beginWrite();
   try {
     const sent = write === 'update' ? hub.update(Secrets, wanted, { signal }) : hub.create(Secrets, withoutVersion(wanted), { signal });
-    const written = await hubResponse(unless(sent, 'AlreadyExists', 'Conflict', 'NotFound'), 'SecretWriteFailed', signal);
+    const written = await orIssueError(unless(sent, 'AlreadyExists', 'Conflict', 'NotFound'), 'SecretWriteFailed', signal);
     const secret = written && (informedSecret(run, written) ?? reduceSecret(written));
     if (secret !== undefined) tracked?.recordSecretWrite(secret, observed, clock.now());
     return secret;
@@ -67,7 +68,7 @@ async function deleteSecret({ hub, signal }: TokenRun, secret: StoredSecret | un
   if (!name) return true;
   const preconditions = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
   const deleted = unless(hub.delete(Secrets, { namespace, name }, { ...preconditions, signal }), 'NotFound').then(() => true);
-  return (await hubResponse(unless(deleted, 'Conflict'), 'SecretWriteFailed', signal)) ?? false;
+  return (await orIssueError(unless(deleted, 'Conflict'), 'SecretWriteFailed', signal)) ?? false;
 }
 
 /** Deletes Secrets of the ManagedToken. Throws a Conflict if one has changed. */
@@ -124,7 +125,7 @@ export function pausedStep(run: TokenRun, plan: IssuePlan | RewritePlan, { obser
 /** Returns the pause after an issuance whose token could not be written, in milliseconds: shorter while the old token is valid. */
 function issuePauseMs({ tracked, clock }: TokenRun, expiresAt: number | undefined): number {
   const { issuing, lastIssuedAt } = tracked;
-  const leftMs = issuing.leftMs(clock.monotonic());
+  const leftMs = issuing.remainingMs(clock.monotonic());
   if (lastIssuedAt === undefined || expiresAt === undefined || expiresAt <= lastIssuedAt) return leftMs;
   return Math.max(0, Math.min(leftMs, latestRetryAt(expiresAt, lastIssuedAt) - clock.now()));
 }

@@ -1,7 +1,7 @@
 // Memory of the controller about ManagedTokens, by UID. All of it may be lost: a restart costs a few requests, never a token.
 
 import type { ManagedToken, ManagedTokenStatus } from '../api/managed-token.gen.ts';
-import type { ApiObject } from '../api/resources.ts';
+import type { ApiObject, Stored } from '../api/resources.ts';
 import { Backoff } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
 import { MAX_ANCHORS } from './policy/anchors.ts';
@@ -166,7 +166,7 @@ export class TrackedToken {
 
   /** Returns the time until the next repair of the Secret, in milliseconds. Repairs for another generation of the spec are ignored. */
   repairPauseMs(generation: number | undefined, monotonic: number): number {
-    return generation === this.#repairedFor ? this.#repairs.leftMs(monotonic) : 0;
+    return generation === this.#repairedFor ? this.#repairs.remainingMs(monotonic) : 0;
   }
 
   /** Records a repair of the Secret. */
@@ -177,7 +177,7 @@ export class TrackedToken {
   }
 
   /** Records the response to an own write of the ManagedToken, and returns the object; `before` if the response is about another. */
-  recordTokenWrite(response: ManagedToken, before: StoredToken, now: number): ManagedToken {
+  recordTokenWrite(response: Stored<ManagedToken>, before: StoredToken, now: number): ManagedToken {
     if (response.metadata.uid !== before.metadata.uid) return before;
     const token = reduceToken(response, before);
     this.token.record(token, before, now);

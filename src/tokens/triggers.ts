@@ -4,12 +4,11 @@ import { filter, map, merge, mergeMap, type Observable, tap } from 'rxjs';
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { TokensGroup } from '../api/names.ts';
-import { type ClusterRole, type ClusterRoleBinding, ManagedTokens } from '../api/resources.ts';
+import { ManagedTokens } from '../api/resources.ts';
 import type { Change } from '../kube/store.ts';
 import { annotationsChanged, anyOf, conditionTurnedTrue, generationChanged, statusNotOurs } from '../runtime/predicates.ts';
-import { mapped, owner, self, statesOf } from '../runtime/trigger.ts';
+import { mapped, owner, self } from '../runtime/trigger.ts';
 import { type HubView, keysOf, secretKeyOf, type TokenInformers } from './informers.ts';
-import { issueRules, subjectsOf } from './issue-permissions.ts';
 import type { StoredSecret } from './policy/secret.ts';
 import { nextClaimants } from './policy/secret-ownership.ts';
 import type { TrackedTokens } from './tracked-token.ts';
@@ -52,30 +51,18 @@ export function wakes(informers: TokenInformers, view: HubView, memory: TrackedT
   );
 }
 
-/** Emits the ManagedTokens whose requesters a changed role or binding concerns. */
-function permissionWakes({ roles, bindings }: TokenInformers, view: HubView): Observable<ManagedToken> {
-  const mayIssue = ({ roleRef }: ClusterRoleBinding) => {
-    const role = view.roles.get(roleRef.name);
-    return role === undefined || issueRules(role).length > 0;
-  };
-  const changed$ = merge(
-    roles.changes$.pipe(
-      filter((change) => statesOf(change).some((role) => issueRules(role).length > 0)),
-      mergeMap(({ object }: Change<ClusterRole>) => view.bindingsTo(object.metadata.name ?? '').flatMap(subjectsOf)),
-    ),
-    bindings.changes$.pipe(
-      filter((change) => statesOf(change).some(mayIssue)),
-      mergeMap(mapped((binding: ClusterRoleBinding) => subjectsOf(binding))),
-    ),
-  );
-  return changed$.pipe(mergeMap((subject) => tokensOfSubject(subject, view)));
+/** Emits the ManagedTokens whose requesters a changed role or binding affects. */
+function permissionWakes(informers: TokenInformers, view: HubView): Observable<ManagedToken> {
+  return view.permissions
+    .follow(informers)
+    .pipe(mergeMap((subjects) => new Set([...subjects].flatMap((each) => tokensOfSubject(each, view)))));
 }
 
-const ACCOUNT = /^User system:serviceaccount:([^:]+):([^:]+)$/;
-const NAMESPACE = /^Group system:serviceaccounts:(.+)$/;
+const ACCOUNT = /^User\/system:serviceaccount:([^:]+):([^:]+)$/;
+const NAMESPACE = /^Group\/system:serviceaccounts:(.+)$/;
 
 function tokensOfSubject(subject: string, view: HubView): readonly ManagedToken[] {
-  if (subject === 'Group system:serviceaccounts' || subject === 'Group system:authenticated') return view.tokens.list();
+  if (subject === 'Group/system:serviceaccounts' || subject === 'Group/system:authenticated') return view.tokens.list();
   const [, namespace, name] = ACCOUNT.exec(subject) ?? [];
   if (namespace !== undefined) return view.tokensOfRequester(`${namespace}/${name}`);
   return view.tokensOfNamespace(NAMESPACE.exec(subject)?.[1] ?? '');

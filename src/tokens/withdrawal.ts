@@ -1,9 +1,9 @@
 // Withdrawal of permission: a second review after the first refusal, then the removal of the Secret, unless a removal limit delays or
 // pauses it.
 
+import { toIssueError } from '../targets/issue-error.ts';
 import { dropAnchors, unlistedEvents, writeLeftAnchors } from './anchors.ts';
 import { auditWithdrawal } from './events.ts';
-import { toIssueError } from './hub-request.ts';
 import { anchorsOf } from './policy/anchors.ts';
 import { heldRemovalFailure, type TokenFailure } from './policy/messages.ts';
 import { isToBeStripped } from './policy/plan.ts';
@@ -73,7 +73,7 @@ const HELD_MS = 60_000;
 function heldStep(run: TokenRun, observation: TokenObservation, removal: Exclude<Removal, { type: 'allowed' }>, message: string): Step {
   const reason = removal.type === 'paused' ? 'MassWithdrawal' : 'RemovalDelayed';
   run.removals.logHeld(observation.token, reason);
-  run.metrics?.removalHeld(removal.type === 'paused' ? 'global' : 'namespace');
+  run.metrics?.recordHeldRemoval(removal.type === 'paused' ? 'global' : 'namespace');
   const failure = heldRemovalFailure(reason, message);
   const requeueAt = Math.min(run.clock.now() + HELD_MS, removal.type === 'delayed' ? removal.until : Infinity);
   return { observation, isDone: true, failure, requeueAt };

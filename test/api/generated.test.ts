@@ -4,8 +4,8 @@ import { generatedFiles } from '../../src/api/generate.ts';
 
 const FOLDER = new URL('../../src/api/', import.meta.url);
 
-describe('The types of custom resources', () => {
-  it('are those of crds/ (run `npm run generate` when this fails)', async () => {
+describe('generatedFiles', () => {
+  it('equals the files in src/api (if not, run `npm run generate`)', async () => {
     const names = (await readdir(FOLDER)).filter((name) => name.endsWith('.gen.ts'));
     const texts = await Promise.all(names.map((name) => readFile(new URL(name, FOLDER), 'utf8')));
     const committed = new Map(names.map((name, index) => [name, texts[index]]));

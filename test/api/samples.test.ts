@@ -25,7 +25,7 @@ const samples = yamlFiles('deploy/samples/').flatMap(([file, text]) =>
 );
 const all = samples.map(([, document]) => document);
 
-describe('The samples', () => {
+describe('samples', () => {
   it.each(samples.map(([file, document]) => [`${file}: ${document.kind} ${document.metadata.name}`, document] as const))(
     'hold valid objects (%s)',
     (_name, document) => {
@@ -37,7 +37,7 @@ describe('The samples', () => {
     },
   );
 
-  it.each(kind('ManagedToken').map((token) => [token.metadata.name, token] as const))('let %s have its token', (_name, token) => {
+  it.each(kind('ManagedToken').map((token) => [token.metadata.name, token] as const))('grant the token of %s', (_name, token) => {
     const { clusterName, serviceAccount, requesterServiceAccountName = 'default' } = token.spec ?? {};
     const requester = { kind: 'ServiceAccount', namespace: token.metadata.namespace, name: requesterServiceAccountName };
     const bindings = kind('ClusterRoleBinding').filter(({ subjects }) => isDeepStrictEqual(subjects, [requester]));
@@ -54,7 +54,7 @@ describe('The samples', () => {
     expect(['default', ...names('ServiceAccount')]).toContain(requesterServiceAccountName);
   });
 
-  it('hold every object once', () => {
+  it('contain every object once', () => {
     const keys = all.map(({ kind: of, metadata }) => `${of} ${metadata.namespace}/${metadata.name}`);
     expect(keys).toEqual([...new Set(keys)]);
   });

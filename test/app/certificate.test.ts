@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { hostname } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
-import { servingCertificate, untilFound, withoutWaiting } from '../../src/app/certificate.ts';
+import { servingCertificate, untilFound, withFallback } from '../../src/app/certificate.ts';
 import type { CertificateSource } from '../../src/facade/certificate.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
@@ -32,8 +32,8 @@ async function seconds(clock: FakeClock, count: number): Promise<void> {
   await new Promise(setImmediate);
 }
 
-describe('a certificate that nobody gave', () => {
-  it('is for the Service of the façade, its host, and this machine', async () => {
+describe('servingCertificate', () => {
+  it("returns a self-signed certificate for the façade's Service, the host and loopback", async () => {
     const { clock, log } = world(0);
     const settings = appSettings({ namespace: 'purser-system' });
     const { cert } = await servingCertificate({ clock, log, settings }, {} as KubeClient)();
@@ -46,8 +46,8 @@ describe('a certificate that nobody gave', () => {
   });
 });
 
-describe('a certificate that is not there yet', () => {
-  it('is waited for', async () => {
+describe('untilFound', () => {
+  it('waits for a certificate', async () => {
     const { clock, certificate, looks } = world(3);
     const waiting = untilFound(certificate, clock, new AbortController().signal);
     await seconds(clock, 3);
@@ -56,7 +56,7 @@ describe('a certificate that is not there yet', () => {
     expect(looks()).toBe(4);
   });
 
-  it('is waited for no longer than the start', async () => {
+  it('rejects when the start is aborted', async () => {
     const { clock, certificate } = world(Number.POSITIVE_INFINITY);
     const stopping = new AbortController();
     const waiting = untilFound(certificate, clock, stopping.signal);
@@ -66,9 +66,9 @@ describe('a certificate that is not there yet', () => {
     await expect(waiting).rejects.toThrow('stopped');
   });
 
-  it('has another one in its place for those who cannot wait, never to come back to it', async () => {
+  it('withFallback returns a self-signed certificate first and never again', async () => {
     const { clock, certificate } = world(1);
-    const source = withoutWaiting(certificate, clock.now());
+    const source = withFallback(certificate, clock.now());
 
     expect((await source()).cert).toContain('BEGIN CERTIFICATE');
     await expect(source()).rejects.toThrow('there is none yet');

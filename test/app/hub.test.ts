@@ -1,20 +1,20 @@
 import { expect, it } from '@jest/globals';
 import type { ApiObject } from '../../src/api/resources.ts';
-import { watches } from '../../src/app/hub.ts';
+import { caches } from '../../src/app/hub.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import type { TokenInformers } from '../../src/tokens/informers.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
 import { FakeClock } from '../support/clock.ts';
 
-it('names, every ten seconds, what the hub has not listed yet', async () => {
+it('logs unsynced informers every ten seconds', async () => {
   const clock = new FakeClock();
   const informer = () => Object.assign(new HandInformer<ApiObject>(), { problems$: [] });
   const [clusters, roles, bindings, credentials] = [informer(), informer(), informer(), informer()];
   const told: string[] = [];
   const log = createLogger({ level: 'warn', readable: false, write: (line) => told.push(line) });
   const informers = { clusters, roles, bindings, credentials: [credentials] } as unknown as TokenInformers;
-  const part = watches(informers, { transport: {} } as KubeClient, { log, clock });
+  const part = caches(informers, { transport: {} } as KubeClient, { log, clock });
   const started = part.start(new AbortController().signal);
   roles.list();
   clusters.list();
@@ -24,7 +24,7 @@ it('names, every ten seconds, what the hub has not listed yet', async () => {
   credentials.list();
   await started;
   clock.advance(60_000);
-  const waiting = told.map((line) => (JSON.parse(line) as { readonly unlisted: readonly string[] }).unlisted);
+  const waiting = told.map((line) => (JSON.parse(line) as { readonly unsynced: readonly string[] }).unsynced);
   expect(waiting).toEqual([['bindings', 'credentials'], ['credentials']]);
   expect(clock.pending).toBe(0);
 });

@@ -14,7 +14,7 @@ import { base64, CREDENTIALS, TestServer } from '../tokens/token-world.ts';
 
 const CERTIFICATE = 'facade-tls';
 
-it('names what is missing, one after the other: custom resources, certificate, nothing', async () => {
+it('reports missing custom resources, then a missing certificate, then readiness', async () => {
   const server = await TestServer.start();
   await server.admin.create(Namespaces, { metadata: { name: CREDENTIALS } });
   const certificate = { metadata: { namespace: CREDENTIALS, name: CERTIFICATE }, type: 'Opaque', data: { 'tls.crt': base64('not yet') } };

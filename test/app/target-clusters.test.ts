@@ -15,6 +15,7 @@ import { eventually } from '../kube/eventually.ts';
 import { sendRequest } from '../support/api-request.ts';
 import { appSettings } from '../support/app-settings.ts';
 import { silentLog } from '../support/silent-log.ts';
+import { stored } from '../support/stored.ts';
 import type { WireReply } from '../support/wire-server.ts';
 import { IssuerWorld } from '../targets/issuer-world.ts';
 import { registered } from '../targets/registration.ts';
@@ -28,7 +29,7 @@ afterEach(async () => {
   for (const close of closing.reverse()) await close();
 });
 
-it('drops connections and credential of a Cluster that is deleted, also where no controller runs, in case 91 (F46)', async () => {
+it('drops connections and credential of a deleted Cluster, also without a controller', async () => {
   const world = await ClusterWorld.start();
   closing.push(() => world.close());
   const held: WireReply[] = [];
@@ -54,7 +55,7 @@ it('drops connections and credential of a Cluster that is deleted, also where no
   expect((await post()).status).toBe(404);
 }, 60_000);
 
-it('F57: reaches a Cluster again that a list lacked by mistake', async () => {
+it('reconnects to a Cluster that a list omitted by mistake', async () => {
   const world = new IssuerWorld({});
   closing.push(() => world.close());
   const { url } = await world.serve(grants());
@@ -64,8 +65,8 @@ it('F57: reaches a Cluster again that a list lacked by mistake', async () => {
   await targets.start(AbortSignal.any([]));
   closing.push(() => targets.stop(AbortSignal.any([])));
   await world.issue(prod);
-  changes$.next({ type: 'deleted', key: 'prod-eu', object: prod.cluster });
+  changes$.next({ type: 'deleted', key: 'prod-eu', object: stored(prod.cluster) });
   await expect(world.issue(prod)).rejects.toMatchObject({ reason: 'ClusterNotFound' });
-  changes$.next({ type: 'added', key: 'prod-eu', object: prod.cluster });
+  changes$.next({ type: 'added', key: 'prod-eu', object: stored(prod.cluster) });
   await world.issue(prod);
 });

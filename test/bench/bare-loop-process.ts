@@ -41,7 +41,7 @@ async function send<T>(pool: Pool, method: 'GET' | 'POST' | 'PUT', path: string,
 }
 
 async function make(token: ManagedToken, index: number): Promise<void> {
-  const { namespace = '', name = '', uid = '' } = token.metadata;
+  const { namespace, name = '', uid = '' } = token.metadata;
   const { spec } = token;
   await send(pools.hub, 'POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', reviewOf(namespace));
   const { serviceAccount, audiences, expirationSeconds } = spec;

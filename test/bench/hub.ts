@@ -10,9 +10,9 @@ import {
   Namespaces,
 } from '../../src/api/resources.ts';
 import { KubeClient } from '../../src/kube/client.ts';
+import { untilServed } from '../../src/kube/discovery.ts';
 import { loadKubeConfig } from '../../src/kube/kube-config.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
-import { untilServed } from '../../src/kube/served.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
 import type { RealCluster } from '../support/real-cluster.ts';

@@ -29,7 +29,7 @@ class FakeHost implements Host {
 function run(start: (stopped: AbortSignal) => Promise<Running | undefined>) {
   const host = new FakeHost();
   const clock = new FakeClock();
-  return { host, clock, ended: runProgram({ host, clock, patienceMs: 1_800 }, start) };
+  return { host, clock, ended: runProgram({ host, clock, stopMs: 1_800 }, start) };
 }
 
 const TOKEN = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl';
@@ -51,7 +51,7 @@ describe('runProgram', () => {
     expect(host.exits).toEqual([0]);
   });
 
-  it('tells what must be put right in one line and exits with 2', async () => {
+  it('prints a StartError in one line and exits with 2', async () => {
     const { host, ended } = run(() => Promise.reject(new StartError('port 1 is taken')));
     await ended;
 
@@ -67,7 +67,7 @@ describe('runProgram', () => {
     expect(host.exits).toEqual([1]);
   });
 
-  it('shows no token that an error holds', async () => {
+  it('prints no token of an error', async () => {
     const { host, ended } = run(() => Promise.reject(new TypeError(`no such thing: ${TOKEN}`)));
     await ended;
 
@@ -75,7 +75,7 @@ describe('runProgram', () => {
     expect(host.text).not.toContain(TOKEN);
   });
 
-  it('tells of a defect that nobody caught in one line of JSON without tokens, and exits with 1', () => {
+  it('logs an uncaught error as JSON without tokens and exits with 1', () => {
     const { host } = run(() => never as Promise<undefined>);
     host.send('uncaughtException', new TypeError(`a defect with ${TOKEN}`));
 
@@ -91,25 +91,25 @@ describe('runProgram', () => {
   it.each([
     ['is rejected without anybody listening', `Promise.reject(new TypeError('oops ${TOKEN}'))`],
     ['is thrown in a callback', `setImmediate(() => { throw new TypeError('oops ${TOKEN}'); })`],
-  ])('ends the process when something %s', async (_, defect) => {
+  ])('exits when something %s', async (_, defect) => {
     const imports = ['cli/program', 'std/clock'].map((name) => `await import(${JSON.stringify(sourceUrl(name))})`);
     const script = `const [{ runProgram }, { systemClock: clock }] = [${imports.join(', ')}];
       setInterval(() => {}, 1_000);
-      void runProgram({ host: process, clock, patienceMs: 1_000 }, async () => { ${defect}; return { stop: async () => {} }; });`;
+      void runProgram({ host: process, clock, stopMs: 1_000 }, async () => { ${defect}; return { stop: async () => {} }; });`;
     const { code, output, complaints } = await runToEnd(process.execPath, ['--input-type=module', '-e', script], { NODE_OPTIONS: '' });
 
     expect([code, output]).toEqual([1, '']);
     expect(JSON.parse(complaints)).toMatchObject({ level: 'fatal', error: { message: 'oops [redacted]' } });
   });
 
-  it('leaves the exit to Node where there is nothing to run', async () => {
+  it('does not exit if there is nothing to run', async () => {
     const { host, ended } = run(async () => undefined);
     await ended;
 
     expect(host.exits).toEqual([]);
   });
 
-  it('gives up a start that is under way, and exits with 0', async () => {
+  it('aborts a start in progress and exits with 0', async () => {
     const { host, ended } = run(
       (stopped) => new Promise((_, reject) => stopped.addEventListener('abort', () => reject(stopped.reason as Error))),
     );
@@ -120,7 +120,7 @@ describe('runProgram', () => {
     expect(host.exits).toEqual([0]);
   });
 
-  it('takes signals that come together for one', () => {
+  it('treats simultaneous signals as one', () => {
     const { host, clock } = run(async () => ({ stop: () => never }));
     host.send('SIGINT');
     clock.advance(300);
@@ -129,7 +129,7 @@ describe('runProgram', () => {
     expect(host.exits).toEqual([]);
   });
 
-  it('exits at once on a second signal', () => {
+  it('exits immediately on a second signal', () => {
     const { host, clock } = run(async () => ({ stop: () => never }));
     host.send('SIGINT');
     clock.advance(301);
@@ -138,7 +138,7 @@ describe('runProgram', () => {
     expect(host.exits).toEqual([130]);
   });
 
-  it('does not wait for ever', () => {
+  it('exits after its stop timeout', () => {
     const { host, clock } = run(async () => ({ stop: () => never }));
     host.send('SIGTERM');
     clock.advance(1_799);

@@ -6,8 +6,8 @@ import { prepareReadyFile } from '../../src/cli/ready-file.ts';
 import { StartError } from '../../src/config/start-error.ts';
 import { newFolder } from '../support/folders.ts';
 
-describe('The ready file', () => {
-  it('of an earlier run goes before anything is ready', async () => {
+describe('prepareReadyFile', () => {
+  it('removes the file of an earlier run', async () => {
     const path = join(await newFolder(), 'ready.json');
     await writeFile(path, '{}');
     await prepareReadyFile(path);
@@ -15,7 +15,7 @@ describe('The ready file', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  it('is private JSON, and goes in the end', async () => {
+  it('writes private JSON and removes it at the end', async () => {
     const path = join(await newFolder(), 'ready.json');
     const file = await prepareReadyFile(path);
     await file.write({ api: 'https://127.0.0.1:1' });
@@ -27,7 +27,7 @@ describe('The ready file', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  it('stays, in the end, where another run has written it', async () => {
+  it('keeps the file of another run', async () => {
     const path = join(await newFolder(), 'ready.json');
     const file = await prepareReadyFile(path);
     await writeFile(path, '{}');
@@ -39,11 +39,11 @@ describe('The ready file', () => {
   it.each([
     ['in a folder that is missing', async () => join(await newFolder(), 'missing', 'ready.json')],
     ['that is a folder', newFolder],
-  ])('%s is refused at once', async (_name, place) => {
+  ])('rejects %s', async (_name, place) => {
     await expect(prepareReadyFile(await place())).rejects.toThrow(StartError);
   });
 
-  it('need not be', async () => {
+  it('does nothing without a path', async () => {
     const file = await prepareReadyFile(undefined);
     await expect(file.write({})).resolves.toBeUndefined();
     await expect(file.remove()).resolves.toBeUndefined();

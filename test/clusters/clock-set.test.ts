@@ -18,28 +18,28 @@ afterEach(() => fleet.stop());
 describe.each([
   ['back', -HOUR_MS],
   ['ahead', HOUR_MS],
-])('F28: a clock that is set %s by an hour', (_, jumpMs) => {
+])('Cluster controller with a clock that is set %s by an hour', (_, jumpMs) => {
   beforeEach(() => {
     fleet.probes.clear();
     fleet.writes.length = 0;
     fleet.clock.set(fleet.clock.now() + jumpMs);
   });
 
-  it('neither keeps a cluster from being asked in its turn nor has all asked at once', async () => {
+  it('probes each cluster in its slot, neither late nor all at once', async () => {
     await fleet.pass(1_000);
     expect(fleet.probes.size).toBeLessThan(SIZE / 3);
     await fleet.pass(10_000);
     expect(fleet.probes.size).toBe(SIZE);
   });
 
-  it('hides no cluster that falls silent (I9)', async () => {
+  it('reports a cluster that stops responding', async () => {
     isDown = true;
     await fleet.pass(30_000);
     const reasons = [...fleet.clusters.values()].map(({ status }) => status?.conditions?.[0]?.reason);
     expect(new Set(reasons)).toEqual(new Set(['Timeout']));
   });
 
-  it('has every cluster give a sign of life by the new time', async () => {
+  it('writes a heartbeat of every cluster with the new time', async () => {
     const setAt = fleet.clock.now();
     await fleet.pass(60_000);
     const beats = [...fleet.clusters.values()].map(({ status }) => Date.parse(status?.conditions?.[0]?.lastHeartbeatTime ?? ''));

@@ -22,8 +22,8 @@ const readyz =
 
 const here = (serverAddress: string, clientCIDR = '127.0.0.0/24') => ({ clientCIDR, serverAddress });
 
-describe('a cluster', () => {
-  it('that is well is ready, with version, type and endpoint', async () => {
+describe('status of a Cluster', () => {
+  it('shows Ready=True with version, type and endpoint for a healthy cluster', async () => {
     const { url } = await world.serve(healthy('v1.28.2+k3s1'));
     await world.register('well', [url]);
     await world.shows('well', 'Ready=True ClusterReady');
@@ -37,14 +37,18 @@ describe('a cluster', () => {
   });
 
   it.each<readonly [string, string, WireHandler]>([
-    ['rejects (F17)', 'CredentialRejected', readyz((_, reply) => reply.json(401, refusal(401, 'Unauthorized')))],
-    ['forbids (F18)', 'Forbidden', healthy('v1.36.4', false)],
-    ['is not ready', 'NotReady', readyz((_, reply) => reply.text(500, '[+]ping ok\n[-]etcd failed: reason withheld\nreadyz check failed'))],
-    ['throttles (F12)', 'Throttled', readyz((_, reply) => reply.json(429, refusal(429, 'slow down')))],
-    ['redirects', 'AnswerUntrusted', readyz((_, reply) => reply.text(302, '', { location: 'https://127.0.0.1/' }))],
-    ['falls silent (F11)', 'Timeout', readyz(() => {})],
-    ['is behind a proxy that finds nobody', 'Unreachable', readyz((_, reply) => reply.text(503, ''))],
-  ])('that %s is not ready: %s', async (_, reason, handler) => {
+    ['rejects the credential', 'CredentialRejected', readyz((_, reply) => reply.json(401, refusal(401, 'Unauthorized')))],
+    ['denies the permission to issue tokens', 'Forbidden', healthy('v1.36.4', false)],
+    [
+      'fails a readiness check',
+      'NotReady',
+      readyz((_, reply) => reply.text(500, '[+]ping ok\n[-]etcd failed: reason withheld\nreadyz check failed')),
+    ],
+    ['throttles requests', 'Throttled', readyz((_, reply) => reply.json(429, refusal(429, 'slow down')))],
+    ['redirects requests', 'AnswerUntrusted', readyz((_, reply) => reply.text(302, '', { location: 'https://127.0.0.1/' }))],
+    ['does not respond', 'Timeout', readyz(() => {})],
+    ['is behind a proxy without backend', 'Unreachable', readyz((_, reply) => reply.text(503, ''))],
+  ])('shows Ready=False for a cluster that %s: %s', async (_, reason, handler) => {
     const { url } = await world.serve(handler);
     const name = reason.toLowerCase();
     await world.register(name, [url]);
@@ -55,13 +59,13 @@ describe('a cluster', () => {
     ['refused', 'ConnectionRefused', async () => `https://127.0.0.1:${(await freePorts(1))[0]}`],
     ['dns', 'DNSFailed', async () => 'https://no-such-host.invalid:6443'],
     ['linklocal', 'AddressRefused', async () => 'https://169.254.169.254'],
-  ])('%s shows %s', async (name, reason, address) => {
+  ])('shows the cluster %s with Ready=False and reason %s', async (name, reason, address) => {
     await world.register(name, [await address()]);
     await world.shows(name, `Ready=False ${reason}`);
     expect(await world.conditions(name)).toContain('Authorized=Unknown NoAnswer');
   });
 
-  it('C-6, F15: whose certificate another authority signed is sent no credential until its bundle is right', async () => {
+  it('sends no credential to a server with an untrusted certificate until caBundle is corrected', async () => {
     const server = await world.serve(healthy());
     await world.register('tls', [server.url], { ca: world.hub.ca });
     await world.shows('tls', 'Ready=False TLSVerifyFailed');
@@ -74,7 +78,7 @@ describe('a cluster', () => {
     expect(world.clock.now() - patchedAt).toBeLessThan(10_000);
   });
 
-  it('C-10: whose address the credential does not name is not asked', async () => {
+  it('sends no probe to an address that the credential no longer names', async () => {
     const server = await world.serve(healthy());
     await world.register('unpinned', [server.url]);
     await world.shows('unpinned', 'Ready=True ClusterReady');
@@ -90,7 +94,7 @@ describe('a cluster', () => {
       (url: string) => ({ serverEndpoints: [here(url), here('https://127.0.0.1:1', '127.0.0.1/32')] }),
     ],
     ['another certificate authority', 'CANotPinned', () => ({ caBundle: base64(authority.certificate + world.hub.ca) })],
-  ])('is not probed once %s is added to the Cluster: Authorized=False %s', async (_, reason, change) => {
+  ])('stops probing once %s is added to the Cluster: Authorized=False %s', async (_, reason, change) => {
     const name = reason.toLowerCase();
     const server = await world.serve(healthy());
     await world.register(name, [server.url]);
@@ -103,7 +107,7 @@ describe('a cluster', () => {
     expect(await world.conditions(name)).toContain('Reachable=Unknown NotProbed');
   });
 
-  it('that refers to the credential of another Cluster is not probed: Authorized=False CredentialNotForCluster', async () => {
+  it('does not probe with the credential of another Cluster: Authorized=False CredentialNotForCluster', async () => {
     const server = await world.serve(healthy());
     await world.register('prod', [server.url]);
     await world.add('dev', [server.url], { controller: { kind: 'Secret', namespace: 'purser-system', name: 'prod' } });
@@ -112,7 +116,7 @@ describe('a cluster', () => {
   });
 });
 
-describe('C-13: the version', () => {
+describe('version of a Cluster', () => {
   const telling =
     (answer: (reply: WireReply) => void): WireHandler =>
     (request, reply) =>
@@ -121,11 +125,11 @@ describe('C-13: the version', () => {
   it.each<readonly [string, string, (reply: WireReply) => void, string | undefined]>([
     ['of 10 MB', 'long', (reply) => reply.json(200, { gitVersion: 'v1.36.4', padding: 'x'.repeat(10 << 20) }), undefined],
     ['of 10 MB in one word', 'wordy', (reply) => reply.json(200, { gitVersion: 'v'.repeat(10 << 20) }), undefined],
-    ['that terminals act on', 'ansi', (reply) => reply.json(200, { gitVersion: '\u001b]0;x\u0007\u001b[31mv1.36.4\u0000' }), '0xv1.36.4'],
+    ['with escape sequences', 'ansi', (reply) => reply.json(200, { gitVersion: '\u001b]0;x\u0007\u001b[31mv1.36.4\u0000' }), '0xv1.36.4'],
     ['in HTML', 'html', (reply) => reply.json(200, { gitVersion: '<script>v1</script>' }), 'scriptv1script'],
-    ['that is no JSON', 'text', (reply) => reply.text(200, 'v1.36.4'), undefined],
+    ['that is not JSON', 'text', (reply) => reply.text(200, 'v1.36.4'), undefined],
     ['that never ends', 'endless', (reply) => void reply.open().bytes('{"gitVersion":"v1'), undefined],
-  ])('%s is made harmless, and the cluster is ready', async (_, name, answer, expected) => {
+  ])('is sanitized, and the cluster is Ready, for a version %s', async (_, name, answer, expected) => {
     const { url } = await world.serve(telling(answer));
     await world.register(name, [url]);
     await world.shows(name, 'Ready=True ClusterReady');
@@ -133,8 +137,8 @@ describe('C-13: the version', () => {
   });
 });
 
-describe('over time, a cluster', () => {
-  it('F8: that dies and returns turns twice, and people are told', async () => {
+describe('status of a Cluster over time', () => {
+  it('changes Ready twice, with events, when a cluster fails and recovers', async () => {
     const server = await world.serve(healthy());
     await world.register('mortal', [server.url]);
     await world.shows('mortal', 'Ready=True ClusterReady');
@@ -149,21 +153,21 @@ describe('over time, a cluster', () => {
     expect(await world.events('mortal')).toEqual(['Normal ClusterReady', 'Warning Unreachable']);
   });
 
-  it('F10: that comes and goes every 5 s is not told to do so', async () => {
+  it('does not follow a cluster that flaps every 5 s', async () => {
     const server = await world.serve((request, reply) => {
       const isUp = Math.floor(world.clock.now() / 5_000) % 2 === 0;
       return request.path === '/readyz' && !isUp ? reply.text(503, '') : healthy()(request, reply);
     });
     await world.register('flapping', [server.url]);
     await world.pass(120_000);
-    // It went and came two dozen times; what is told depends on when it is asked.
+    // The cluster flapped two dozen times; the number of transitions depends on the times of the probes.
     expect(world.history('flapping').length).toBeLessThanOrEqual(4);
     const { status } = await world.get('flapping');
     expect(await world.events('flapping')).toHaveLength(Math.min(world.history('flapping').length, 3));
     expect(status?.conditions).toHaveLength(4);
   }, 60_000);
 
-  it('uses another address while the first does not answer', async () => {
+  it('shows another endpoint while the first address does not respond', async () => {
     const [port] = await freePorts(1);
     const { url } = await world.serve(healthy());
     await world.register('failover', [`https://127.0.0.1:${port}`, url]);
@@ -171,7 +175,7 @@ describe('over time, a cluster', () => {
     expect((await world.get('failover')).status?.activeEndpoint).toBe(url);
   });
 
-  it('F16: whose credential changes is asked anew with that one, on a new connection', async () => {
+  it('probes with a changed credential over a new connection', async () => {
     const server = await world.serve(healthy());
     await world.register('rotated', [server.url], { token: 'old-credential' });
     await world.shows('rotated', 'Ready=True ClusterReady');
@@ -184,7 +188,7 @@ describe('over time, a cluster', () => {
     expect(next?.connection).not.toBe(first?.connection);
   });
 
-  it('C-12: whose conditions are forged has them put right', async () => {
+  it('restores forged conditions', async () => {
     const { url } = await world.serve(readyz((_, reply) => reply.text(503, '')));
     await world.register('forged', [url]);
     await world.shows('forged', 'Ready=False Unreachable');

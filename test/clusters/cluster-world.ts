@@ -1,15 +1,15 @@
-// A hub on the wire, scripted TLS targets, and the controller of Clusters between them with a clock in the test's hand.
+// A hub on the wire, scripted TLS targets, and the Cluster controller between them with a simulated clock.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { Clusters, Events, ManagedTokens, Namespaces, Secrets } from '../../src/api/resources.ts';
 import { createClusterController } from '../../src/clusters/controller.ts';
-import type { ClusterInformers } from '../../src/clusters/observe.ts';
+import type { ClusterInformers } from '../../src/clusters/registry-view.ts';
+import { untilServed } from '../../src/kube/discovery.ts';
 import { createInformer } from '../../src/kube/informer.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
 import { Recorder } from '../../src/kube/recorder.ts';
-import { untilServed } from '../../src/kube/served.ts';
 import type { Outcome } from '../../src/runtime/controller.ts';
 import { type Clock, systemClock } from '../../src/std/clock.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
@@ -18,13 +18,13 @@ import type { WireHandler, WireServer } from '../support/wire-server.ts';
 import { authority, startTarget, withIdentity } from '../targets/wire-target.ts';
 import { base64, CREDENTIALS, TestServer } from '../tokens/token-world.ts';
 
-/** The Cluster that is the hub itself. */
+/** Name of the Cluster that represents the hub. */
 export const HUB = 'hub';
 const PATIENCE_MS = 15_000;
 const POLL_MS = 10;
 const STEP_MS = 100;
 
-/** A target that is ready, of this version, and lets us issue tokens. */
+/** A target of this version that is ready and allows Purser to issue tokens. */
 export function healthy(version = 'v1.36.4', allowed = true): WireHandler {
   return withIdentity((request, reply) => {
     if (request.path === '/readyz') reply.text(200, 'ok');
@@ -43,7 +43,7 @@ export class ClusterWorld {
   readonly hub: TestServer;
   clock = new FakeClock(Date.now());
   readonly outcomes: Outcome<string>[] = [];
-  /** What each Cluster has said of being ready, whenever that changed, such as `True ClusterReady`. */
+  /** Status and reason of Ready, such as `True ClusterReady`, one for each change, by Cluster. */
   readonly #histories = new Map<string, string[]>();
   readonly #closing: (() => Promise<void>)[] = [];
 
@@ -160,7 +160,7 @@ export class ClusterWorld {
     return (status?.conditions ?? []).map((condition) => `${condition.type}=${condition.status} ${condition.reason}`);
   }
 
-  /** Waits until a Cluster says this of itself; the test's time goes on meanwhile, faster than any other. */
+  /** Waits until a Cluster has this condition; advances the test's clock meanwhile. */
   async shows(name: string, condition: string, patienceMs = PATIENCE_MS): Promise<void> {
     const end = performance.now() + patienceMs;
     while (!(await this.conditions(name)).includes(condition)) {

@@ -36,11 +36,11 @@ async function freshness(name: string): Promise<string> {
   return `${reason}: ${message}`;
 }
 
-describe('a credential', () => {
+describe('condition CredentialFresh', () => {
   it.each([
-    ['of a year, at its beginning', 'certificate-new', 0, 'CredentialValid'],
-    ['of a year, 25 days before its end', 'certificate-old', 340, 'CredentialExpiring'],
-  ])('that is a client certificate %s', async (_, name, daysAgo, reason) => {
+    ['for a year on its first day', 'certificate-new', 0, 'CredentialValid'],
+    ['for a year, 25 days before expiry', 'certificate-old', 340, 'CredentialExpiring'],
+  ])('contains the expiry of a client certificate %s', async (_, name, daysAgo, reason) => {
     const { certificate, key, expiresAt } = issueClientCertificate(
       authority,
       { name: 'purser', groups: [] },
@@ -48,15 +48,15 @@ describe('a credential', () => {
     );
     await withCredential(name, byCertificate, { 'tls.crt': certificate, 'tls.key': key });
     expect(byCertificate.requests.at(-1)?.clientName).toBe('purser');
-    expect(await freshness(name)).toMatch(new RegExp(`^${reason}: .*it is valid until ${new Date(expiresAt).toISOString().slice(0, 17)}`));
+    expect(await freshness(name)).toMatch(new RegExp(`^${reason}: .* (until|at) ${new Date(expiresAt).toISOString().slice(0, 17)}`));
   });
 
-  it('that is about to expire is told of in an event, with the cluster still ready', async () => {
+  it('records an event for a credential that expires soon while Ready stays True', async () => {
     expect(await world.events('certificate-old')).toEqual(expect.arrayContaining(['Warning CredentialExpiring', 'Normal ClusterReady']));
-    expect(await freshness('certificate-old')).toContain('Put a new credential into the Secret');
+    expect(await freshness('certificate-old')).toContain('Write a new credential to the Secret');
   });
 
-  it('that is a JWT turns from valid to expiring to expired as time goes by', async () => {
+  it('changes from CredentialValid to CredentialExpiring to CredentialExpired for a JWT', async () => {
     const server = await world.serve(healthy());
     const iat = Math.floor(world.clock.now() / 1_000);
     await withCredential('jwt', server, { token: jwt({ iat, exp: iat + 600 }) });
@@ -68,19 +68,19 @@ describe('a credential', () => {
     expect(await world.conditions('jwt')).toContain('Ready=True ClusterReady');
   });
 
-  it('F17: that is rejected is shown to the cluster ever less often, and a new one at once', async () => {
+  it('backs off while the credential is rejected, and probes with a new credential at once', async () => {
     const server = await world.serve(healthy());
     await world.register('rejected', [server.url]);
     await world.shows('rejected', 'Ready=True ClusterReady');
     server.handle((_, reply) => reply.json(401, refusal(401, 'Unauthorized')));
     await world.shows('rejected', 'Authorized=False CredentialRejected');
-    const asked = async (ms: number) => {
+    const probes = async (ms: number) => {
       const before = server.requests.length;
       await world.pass(ms);
       return server.requests.length - before;
     };
-    await asked(60_000);
-    expect(await asked(180_000)).toBeLessThanOrEqual(4);
+    await probes(60_000);
+    expect(await probes(180_000)).toBeLessThanOrEqual(4);
     server.handle(healthy());
     await world.credential('rejected', { token: 'another-credential', server: server.url });
     const renewedAt = world.clock.now();
@@ -89,8 +89,8 @@ describe('a credential', () => {
   }, 90_000);
 });
 
-describe('the hub', () => {
-  it("is asked by Purser's own client, and its addresses are never dialled", async () => {
+describe('status of the hub', () => {
+  it("comes from probes by Purser's own client, which never dials the Cluster's addresses", async () => {
     await world.add(HUB, ['https://no-such-host.invalid'], { controller: OWN });
     await world.shows(HUB, 'Ready=True ClusterReady');
     expect(await world.conditions(HUB)).toEqual([
@@ -105,7 +105,7 @@ describe('the hub', () => {
     await world.hub.admin.delete(Clusters, { name: HUB });
   });
 
-  it('is no other Cluster, whatever that says', async () => {
+  it('shows CredentialMissing for another Cluster with kind ServiceAccount', async () => {
     await world.add('not-the-hub', [world.hub.url], { controller: OWN });
     await world.shows('not-the-hub', 'Authorized=False CredentialMissing');
     expect(await world.conditions('not-the-hub')).toContain('CredentialFresh=Unknown CredentialMissing');

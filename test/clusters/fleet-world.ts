@@ -1,4 +1,4 @@
-// A fleet in memory with the controller of Clusters: what is written and who is kept waiting is counted, not timed.
+// A fleet in memory with the Cluster controller. Writes and probes are counted, not timed.
 
 import { setImmediate as turn } from 'node:timers/promises';
 import { BehaviorSubject, NEVER, type Subscription } from 'rxjs';
@@ -20,13 +20,13 @@ interface Write {
 
 interface FleetOptions {
   readonly size: number;
-  /** Whether a cluster leaves every question without an answer. */
+  /** True for clusters that never respond. */
   readonly isDead?: (name: string) => boolean;
-  /** Whether we have a credential for each of them; they are not asked without. */
+  /** True if each cluster has a credential; clusters without one are not probed. */
   readonly hasCredentials?: boolean;
 }
 
-/** Answers every question of a probe as a healthy cluster does. */
+/** Responds to every request of a probe as a healthy cluster does. */
 const HEALTHY = {
   transport: { request: async () => ({ status: 200, headers: {}, body: 'ok' }) },
   getText: async () => '{"gitVersion":"v1.36.4"}',
@@ -37,10 +37,10 @@ export class Fleet {
   readonly clock = new FakeClock();
   /** The statuses that were written, in this order. */
   readonly writes: Write[] = [];
-  /** When each cluster was asked whether it is ready, by its name. */
+  /** Times of /readyz probes, by cluster. */
   readonly probes = new Map<string, number[]>();
   readonly clusters = new Map<string, Cluster>();
-  /** How often the controller has looked at a Cluster. */
+  /** Number of reconciles. */
   looks = 0;
   readonly #isDead: (name: string) => boolean;
   readonly #hasCredentials: boolean;
@@ -52,7 +52,7 @@ export class Fleet {
     this.grow(size);
   }
 
-  /** Registers clusters, though the controller is not told of them before it restarts. */
+  /** Registers clusters; the controller learns of them at its next start. */
   grow(size: number): void {
     for (let index = this.clusters.size; index < size; index++) {
       const { cluster } = registered({ name: `c${index}`, uid: `uid-${index}`, servers: ['https://192.0.2.1'] });
@@ -60,7 +60,7 @@ export class Fleet {
     }
   }
 
-  /** Runs the controller from now on; one that runs already is ended, and what it remembers is lost. */
+  /** Starts the controller; a running one is stopped and loses its state. */
   restart(): void {
     this.stop();
     this.#term = createClusterController(this.#options())(new AbortController().signal).subscribe(() => {

@@ -6,7 +6,7 @@ let fleet: Fleet;
 
 afterEach(() => fleet.stop());
 
-it('writes no more than 3.4 signs of life a second, and one for each cluster in every period', async () => {
+it('writes at most 3.4 heartbeats a second, and one for each cluster in every period', async () => {
   fleet = new Fleet({ size: SIZE });
   fleet.restart();
   await fleet.pass(10_000);
@@ -25,7 +25,7 @@ it('writes no more than 3.4 signs of life a second, and one for each cluster in 
   expect(Math.max(...within)).toBeLessThanOrEqual(SIZE);
 }, 120_000);
 
-it('asks a healthy cluster in its turn, whatever the others do', async () => {
+it('probes a healthy cluster in its slot while others hang', async () => {
   fleet = new Fleet({ size: SIZE, isDead: (name) => name !== 'c500' });
   fleet.restart();
   await fleet.pass(120_000);
@@ -38,7 +38,7 @@ it('asks a healthy cluster in its turn, whatever the others do', async () => {
   expect(dead).toHaveLength(SIZE - 1);
 }, 120_000);
 
-it('looks at no cluster more often for a sign of life that is no longer due, since the fleet has grown', async () => {
+it('reconciles no cluster more often for a heartbeat that is no longer due after the fleet grew', async () => {
   fleet = new Fleet({ size: 200 });
   fleet.restart();
   await fleet.pass(10_000);

@@ -6,7 +6,7 @@ import { afterEach, expect, it } from '@jest/globals';
 const SUPPORT = join(import.meta.dirname, '../support');
 const children: ChildProcess[] = [];
 
-/** Starts a program of ours that may have this many files and sockets open, and waits for what it tells first. */
+/** Starts a test program with this limit of open files and sockets. */
 function start(program: string, args: readonly string[], limit: number): ChildProcess {
   const script = `ulimit -n ${limit} && exec "$0" --disable-warning=ExperimentalWarning "$@"`;
   const child = spawn('/bin/sh', ['-c', script, process.execPath, join(SUPPORT, program), ...args], {
@@ -17,7 +17,7 @@ function start(program: string, args: readonly string[], limit: number): ChildPr
   return child;
 }
 
-async function told<T>(child: ChildProcess): Promise<T> {
+async function firstMessage<T>(child: ChildProcess): Promise<T> {
   const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`the program ended with ${code}`)));
   ended.catch(() => {});
   const [message] = (await Promise.race([once(child, 'message'), ended])) as [T];
@@ -28,11 +28,11 @@ afterEach(() => {
   for (const child of children.splice(0)) child.kill();
 });
 
-it('says ProbeFailed, and nothing of the cluster, when this machine has no socket left', async () => {
-  const fleet = await told<object>(start('stub-targets-process.ts', ['100'], 1_000));
+it('reports ProbeFailed when this machine has no sockets left', async () => {
+  const fleet = await firstMessage<object>(start('stub-targets-process.ts', ['100'], 1_000));
   const prober = start('probe-process.ts', [], 80);
   prober.send(fleet);
-  const faults = await told<readonly string[]>(prober);
+  const faults = await firstMessage<readonly string[]>(prober);
   expect(faults).toHaveLength(100);
   expect(new Set(faults)).toEqual(new Set(['none', 'ProbeFailed']));
 }, 30_000);

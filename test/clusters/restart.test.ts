@@ -16,7 +16,7 @@ function restartAfter(ms: number): void {
   fleet.restart();
 }
 
-it('writes no sign of life before its time, whoever wrote the last one', async () => {
+it('writes no heartbeat before it is due after a restart', async () => {
   fleet = new Fleet({ size: 200 });
   fleet.restart();
   await fleet.pass(2 * PERIOD_MS);
@@ -28,7 +28,7 @@ it('writes no sign of life before its time, whoever wrote the last one', async (
   expect(Math.min(...ages)).toBeGreaterThan(PERIOD_MS);
 });
 
-it('tells of no cluster before it has been asked', async () => {
+it('writes no status before the first probe after a restart', async () => {
   fleet = new Fleet({ size: 50 });
   fleet.restart();
   await fleet.pass(10_000);
@@ -39,7 +39,7 @@ it('tells of no cluster before it has been asked', async () => {
   expect(fleet.writes).toHaveLength(50);
 });
 
-it('does not say anew that a cluster is ready when the first probe says otherwise', async () => {
+it('does not write Ready=True again when the first probe after a restart fails', async () => {
   let isDown = false;
   fleet = new Fleet({ size: 50, isDead: () => isDown });
   fleet.restart();
@@ -49,11 +49,11 @@ it('does not say anew that a cluster is ready when the first probe says otherwis
   await fleet.pass(60_000);
   expect(fleet.writes.map(({ ready }) => ready)).toEqual(fleet.writes.map(() => 'False'));
   expect(new Set(fleet.writes.map(({ name }) => name)).size).toBe(50);
-  // None of them is looked at again and again until it is asked once more.
+  // No cluster is reconciled repeatedly before its next probe.
   expect(fleet.looks).toBeLessThan(50 * 15);
 });
 
-it('goes on telling of clusters that cannot be asked for want of a credential', async () => {
+it('writes heartbeats of clusters without a credential after a restart', async () => {
   fleet = new Fleet({ size: 50, hasCredentials: false });
   fleet.restart();
   await fleet.pass(10_000);

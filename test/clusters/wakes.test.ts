@@ -38,7 +38,7 @@ async function clusterSays(): Promise<string | undefined> {
   return status?.conditions?.[0]?.status;
 }
 
-it('F8: a cluster that is back wakes the ManagedTokens that failed, long before they would be tried again', async () => {
+it('wakes failed ManagedTokens when their cluster recovers, before their next retry', async () => {
   await world.target.stop();
   const running = await world.run({ isProbing: true });
   await world.create();
@@ -52,7 +52,7 @@ it('F8: a cluster that is back wakes the ManagedTokens that failed, long before 
   expect(world.clock.now()).toBeLessThan(due);
 }, 120_000);
 
-it('F46: a Cluster that is removed tells the ManagedTokens that use it', async () => {
+it('wakes the ManagedTokens of a deleted Cluster', async () => {
   await world.run({ isProbing: true });
   await world.create();
   await pass(async () => (await world.condition('Ready')) === 'True Issued');

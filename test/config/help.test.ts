@@ -7,14 +7,14 @@ import { OPTIONS } from '../../src/config/options.ts';
 const NAMES = Object.keys(OPTIONS);
 
 describe('helpText', () => {
-  it('names every option with its default', () => {
+  it('lists all options with their defaults', () => {
     expect(helpText()).toContain(
-      '  --data-dir DIR                      where everything is kept; a second start goes on with it (default .purser)\n',
+      '  --data-dir DIR                      directory for all data of the local run, reused on restart (default .purser)\n',
     );
     expect(helpText().match(/^ {2}--[a-z-]+/gm)).toEqual(NAMES.map((name) => `  --${name}`));
   });
 
-  it.each([undefined, 'run', 'dev'] as const)('keeps what is to be typed apart from what it means, for the command %s', (command) => {
+  it.each([undefined, 'run', 'dev'] as const)('aligns the descriptions for the command %s', (command) => {
     const [, tables = ''] = helpText(command).split('Options:\n');
     const rows = tables.match(/^ .+/gm) ?? [];
 
@@ -22,7 +22,7 @@ describe('helpText', () => {
     expect(rows.filter((row) => !/^.{36} {2}\S/.test(row))).toEqual([]);
   });
 
-  it('of a command names its own options', () => {
+  it('lists the options of the command run without those of the local run', () => {
     expect(helpText('dev').match(/^ {2}--[a-z-]+/gm)).toHaveLength(NAMES.length);
     expect(helpText('run')).toMatch(/^Usage: purser run /);
     expect(helpText('run')).toContain('--metrics-port PORT');
@@ -30,8 +30,8 @@ describe('helpText', () => {
   });
 });
 
-describe('The options in docs/operating.md', () => {
-  it('are those that there are (run `npm run generate` when this fails)', async () => {
+describe('optionsTable', () => {
+  it('equals the table in docs/operating.md (if not, run `npm run generate`)', async () => {
     const manual = await readFile(new URL('../../docs/operating.md', import.meta.url), 'utf8');
 
     expect(await manualWithOptions()).toBe(manual);

@@ -7,10 +7,10 @@ import { ClusterRoleBindings, ClusterRoles, Clusters } from '../../src/api/resou
 import { createClusterList } from '../../src/facade/clusters/cluster-list.ts';
 import { createFacade } from '../../src/facade/facade.ts';
 import { KubeClient } from '../../src/kube/client.ts';
+import { untilServed } from '../../src/kube/discovery.ts';
 import { createInformer } from '../../src/kube/informer.ts';
 import { fixed } from '../../src/kube/kube-config.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
-import { untilServed } from '../../src/kube/served.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';

@@ -5,8 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 const PATIENCE_MS = 20_000;
 
 /** Resolves once `check` does without throwing; throws its last error if that takes too long. */
-export async function eventually(check: () => Promise<void>, patienceMs = PATIENCE_MS): Promise<void> {
-  const end = performance.now() + patienceMs;
+export async function eventually(check: () => Promise<void>, stopMs = PATIENCE_MS): Promise<void> {
+  const end = performance.now() + stopMs;
   for (;;) {
     try {
       return await check();

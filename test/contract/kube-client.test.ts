@@ -61,11 +61,6 @@ describe('KubeClient', () => {
     await expect(client.get(ConfigMaps, { namespace, name: 'crud' })).rejects.toMatchObject({ reason: 'NotFound' });
   });
 
-  it('writes nothing on a dry run', async () => {
-    await client.create(ConfigMaps, { metadata: { namespace, name: 'dry' } }, { dryRun: true });
-    await expect(client.get(ConfigMaps, { namespace, name: 'dry' })).rejects.toMatchObject({ reason: 'NotFound' });
-  });
-
   it('applies, and takes fields of others only by force', async () => {
     await make('applied');
     const wanted = { metadata: { namespace, name: 'applied' }, data: { value: '9' } };

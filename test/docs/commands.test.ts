@@ -4,7 +4,7 @@ import { existsSync, globSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
-import { printedText } from '../../src/cli/print.ts';
+import { printManifests } from '../../src/cli/print.ts';
 import { optionOf, variableOf } from '../../src/config/options.ts';
 import { readText } from '../support/repository.ts';
 import { run } from '../support/run.ts';
@@ -84,7 +84,7 @@ describe('The documentation', () => {
 
   it('tells how npm prints manifests and nothing else', async () => {
     const { output } = await run('npm', ['start', '--silent', '--', 'print', 'target-rbac'], PLAIN);
-    expect(output).toBe(await printedText(['print', 'target-rbac']));
+    expect(output).toBe(await printManifests(['print', 'target-rbac']));
   });
 
   it('names places to run in that there are', () => {

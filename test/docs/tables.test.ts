@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { AlertReason, ClusterReason, FailureReason, IssueReason, ReadyReason } from '../../src/api/reasons.ts';
+import { CLUSTER_CONDITIONS } from '../../src/clusters/policy/conditions.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import { readText } from '../support/repository.ts';
 
@@ -18,10 +19,24 @@ describe('docs/troubleshooting.md', () => {
     ['Why a token could not be issued', FailureReason],
     ['On a Cluster', ClusterReason],
     ['What operators are alerted to', AlertReason],
-  ])('has the reasons under "%s", with their sentences and what to do', (heading, reasons) => {
+  ])('lists the reasons under "%s" with their sentences and remedies', (heading, reasons) => {
     const rows = rowsUnder(help, heading);
     expect(rows.map(([reason = '', when = '']) => [reason.replaceAll('`', ''), when])).toEqual(Object.entries<string>(reasons));
     expect(rows.filter(([, , advice = '']) => advice === '')).toEqual([]);
+  });
+
+  it('lists the conditions of a Cluster with their meanings and events', () => {
+    const events = { all: 'all transitions', failures: 'transitions from and to False', none: 'none' };
+    expect(rowsUnder(help, 'Conditions of a Cluster')).toEqual(
+      Object.entries(CLUSTER_CONDITIONS).map(([type, row]) => [`\`${type}\``, row.meaning, events[row.events]]),
+    );
+  });
+});
+
+describe('crds/clusters.registry.purser.dev.yaml', () => {
+  it('names every condition of a Cluster', () => {
+    const text = readText('crds/clusters.registry.purser.dev.yaml');
+    expect(Object.keys(CLUSTER_CONDITIONS).filter((type) => !text.includes(`@.type=="${type}"`))).toEqual([]);
   });
 });
 
@@ -52,7 +67,7 @@ describe('docs/operating.md', () => {
 
   it('names keys of log lines that are written', () => {
     const files = globSync('src/{app,clusters,tokens,facade,runtime,telemetry}/**/*.ts', { cwd: join(import.meta.dirname, '../..') });
-    const sources = ['src/main.ts', 'src/access/issue-names.ts', ...files].map(readText).join('\n');
+    const sources = ['src/main.ts', 'src/access/issue-permission.ts', ...files].map(readText).join('\n');
     const keys = rowsUnder(manual, 'Logs').flatMap(([cell = '']) => [...cell.matchAll(/`(\w+)`/g)].map(([, key = '']) => key));
     expect(keys.filter((key) => !new RegExp(`\\b${key}\\b`).test(sources))).toEqual([]);
   });

@@ -26,7 +26,7 @@ describe('src/start.mjs on an older Node', () => {
     await copyFile(START, copy);
     expect(await run(process.execPath, [...OLDER, copy, '--version'])).toMatchObject({
       code: 2,
-      complaints: expect.stringMatching(/^purser: Node 24 is needed, .* run npm ci, .* install it from nodejs\.org\.\n$/),
+      complaints: expect.stringMatching(/^purser: requires Node 24, .* run npm ci .* install it from nodejs\.org\n$/),
     });
   });
 });

@@ -144,7 +144,7 @@ describe('npm start', () => {
     expect({ code, stdout, stderr }).toEqual({
       code: 2,
       stdout: '',
-      stderr: `purser: port ${port} is taken; choose another --api-port, 0 for any free one\n`,
+      stderr: `purser: port ${port} is already in use; choose another --api-port, or 0 for a free port\n`,
     });
   });
 
@@ -170,7 +170,7 @@ describe('npm start', () => {
 
   it('exits with 2 and one line for unknown options', async () => {
     const { code, stderr } = await runToEnd(['--nope']);
-    expect({ code, stderr }).toEqual({ code: 2, stderr: 'purser: unknown option --nope (purser --help lists the options)\n' });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: 'purser: unknown option --nope (for all options, run purser --help)\n' });
   });
 
   it('warns of environment variables that look like options but are unknown', async () => {
@@ -189,7 +189,7 @@ describe('npm start', () => {
   it('prints its help', async () => {
     const { code, stdout, stderr } = await runToEnd(['--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toMatch(/^Usage: purser \[run \| dev\] \[options\], or npm start -- /);
+    expect(stdout).toMatch(/^Usage: purser \[run \| dev\] \[options\]\n/);
   });
 });
 
@@ -256,7 +256,7 @@ describe('metrics and health of a local run', () => {
 
       expect({ code, stderr }).toEqual({
         code: 2,
-        stderr: `purser: port ${port} is taken; choose another --metrics-port, 0 for any free one\n`,
+        stderr: `purser: port ${port} is already in use; choose another --metrics-port, or 0 for a free port\n`,
       });
     });
   });
@@ -288,6 +288,6 @@ describe('npm start with KUBECONFIG', () => {
     const file = join(await newFolder(), 'missing');
     const { code, stderr } = await runToEnd([], { KUBECONFIG: file });
 
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/^purser: KUBECONFIG=.+ cannot be used: ENOENT.+\n$/) });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/^purser: cannot use KUBECONFIG=.+: ENOENT.+\n$/) });
   });
 });

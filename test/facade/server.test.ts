@@ -11,7 +11,7 @@ import { createFacadeServer, type FacadeServer } from '../../src/facade/server.t
 import type { Reply } from '../../src/kubernetes/reply.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { type Certificate, createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
-import type { Answer } from '../../src/telemetry/metrics.ts';
+import type { ServedRequest } from '../../src/telemetry/metrics.ts';
 import { eventually } from '../kube/eventually.ts';
 import { isWhole, RawConnection, responsesIn, statusOf } from './raw-connection.ts';
 
@@ -30,7 +30,7 @@ let server: FacadeServer;
 let port: number;
 let endpoint: Endpoint;
 let seen: (readonly string[])[];
-let recorded: Answer[];
+let recorded: ServedRequest[];
 let reported: unknown[];
 let connections: RawConnection[];
 beforeEach(async () => {

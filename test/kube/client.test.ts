@@ -19,7 +19,9 @@ async function start(handler: WireHandler, options: Parameters<typeof startWireW
   return world;
 }
 
-const empty: WireHandler = (_, reply) => reply.json(200, { metadata: {} });
+const STORED = { name: 'a', namespace: 'ns', uid: 'u', resourceVersion: '1' };
+
+const found: WireHandler = (_, reply) => reply.json(200, { metadata: STORED });
 
 async function failure(handler: WireHandler): Promise<unknown> {
   const { client } = await start(handler);
@@ -32,8 +34,8 @@ describe('KubeClient', () => {
     ['list of all namespaces', (c: WireWorld['client']) => c.list(ConfigMaps), 'GET /api/v1/configmaps'],
     [
       'create',
-      (c: WireWorld['client']) => c.create(ConfigMaps, { metadata: NAME }, { dryRun: true }),
-      'POST /api/v1/namespaces/ns/configmaps?fieldManager=tests&dryRun=All',
+      (c: WireWorld['client']) => c.create(ConfigMaps, { metadata: NAME }),
+      'POST /api/v1/namespaces/ns/configmaps?fieldManager=tests',
     ],
     [
       'update',
@@ -66,8 +68,8 @@ describe('KubeClient', () => {
       (c: WireWorld['client']) => c.createReview(TokenReviews, { spec: { token: 't' } }),
       'POST /apis/authentication.k8s.io/v1/tokenreviews',
     ],
-  ])('sends %s where Kubernetes serves it', async (_, call, expected) => {
-    const { client, server } = await start(empty);
+  ])('sends %s to the path of Kubernetes', async (_, call, expected) => {
+    const { client, server } = await start(found);
     await call(client);
     const [request] = server.requests;
     const query = request?.query.toString();
@@ -77,14 +79,14 @@ describe('KubeClient', () => {
   it.each([
     ['a merge patch', { data: {} }, 'application/merge-patch+json'],
     ['a JSON patch', [{ op: 'remove', path: '/data' }], 'application/json-patch+json'],
-  ])('sends %s by its form', async (_, patch, contentType) => {
-    const { client, server } = await start(empty);
+  ])('sends %s with its content type', async (_, patch, contentType) => {
+    const { client, server } = await start(found);
     await client.patch(ConfigMaps, NAME, patch);
     expect(server.requests[0]?.headers['content-type']).toBe(contentType);
   });
 
   it('deletes with preconditions and a propagation policy', async () => {
-    const { client, server } = await start(empty);
+    const { client, server } = await start(found);
     await client.delete(ConfigMaps, NAME, { uid: 'u', resourceVersion: '5', propagation: 'Foreground' });
     expect(JSON.parse(server.requests[0]?.body ?? '')).toEqual({
       kind: 'DeleteOptions',
@@ -95,20 +97,34 @@ describe('KubeClient', () => {
   });
 
   it.each(['', '.', '..'])('never sends a request for an object named "%s"', async (name) => {
-    const { client, server } = await start(empty);
+    const { client, server } = await start(found);
     await expect(client.delete(ConfigMaps, { namespace: 'ns', name })).rejects.toThrow('is not a name');
     await expect(client.delete(ConfigMaps, { namespace: name, name: 'a' })).rejects.toThrow(/is not a name|needs a namespace/);
     expect(server.requests).toEqual([]);
   });
 
-  it('keeps a name with a slash in its place', async () => {
-    const { client, server } = await start(empty);
+  it('escapes a name with a slash', async () => {
+    const { client, server } = await start(found);
     await client.get(ConfigMaps, { namespace: 'ns', name: 'a/../../secrets/b' });
     expect(server.requests[0]?.path).toBe('/api/v1/namespaces/ns/configmaps/a%2F..%2F..%2Fsecrets%2Fb');
   });
 
+  it.each(['name', 'namespace', 'uid', 'resourceVersion'] as const)('rejects an object without %s', async (field) => {
+    const { client } = await start((_, reply) => reply.json(200, { metadata: { ...STORED, [field]: undefined } }));
+    await expect(client.get(ConfigMaps, NAME)).rejects.toMatchObject({
+      code: 'EBADMSG',
+      message: expect.stringContaining('the response is not an object with name, uid and resourceVersion'),
+    });
+  });
+
+  it('accepts a cluster-scoped object without a namespace', async () => {
+    const { namespace: _, ...metadata } = STORED;
+    const { client } = await start((_request, reply) => reply.json(200, { metadata }));
+    expect(await client.get(Namespaces, { name: 'a' })).toEqual({ metadata });
+  });
+
   describe('errors', () => {
-    it('are the Status of the answer', async () => {
+    it('equal the Status of the response', async () => {
       const details = { name: 'a', kind: 'configmaps' };
       const status = {
         kind: 'Status',
@@ -126,34 +142,29 @@ describe('KubeClient', () => {
     });
 
     it.each([
-      ['text', 503, 'upstream connect error', { reason: 'ServiceUnavailable', message: 'the server answered 503' }],
+      ['text', 503, 'upstream connect error', { reason: 'ServiceUnavailable', message: 'the server responded with status 503' }],
       ['an unknown path', 404, '404 page not found', { reason: 'NotFound', message: 'the server could not find the requested resource' }],
-      ['a redirect', 302, '', { reason: undefined, message: 'the server redirects (302), which is not followed' }],
+      ['a redirect', 302, '', { reason: undefined, message: 'the server responded with a redirect (302), which Purser does not follow' }],
       [
         'a Status without kind',
         504,
         '{"metadata":{},"status":"Failure","message":"Timeout: x","reason":"Timeout","code":504}',
         { reason: 'Timeout' },
       ],
-      [
-        'a reason that nobody knows',
-        500,
-        '{"status":"Failure","message":"m","reason":"Made Up","code":500}',
-        { reason: undefined, message: 'm' },
-      ],
-      ['another code than the answer', 500, '{"status":"Failure","message":"m","code":200}', { code: 500 }],
-      ['no Status at all', 500, '{"status":{"token":"x"}}', { reason: 'InternalError' }],
-    ])('are sensible for %s', async (_, code, body, expected) => {
+      ['an unknown reason', 500, '{"status":"Failure","message":"m","reason":"Made Up","code":500}', { reason: undefined, message: 'm' }],
+      ['a code that differs from the status code', 500, '{"status":"Failure","message":"m","code":200}', { code: 500 }],
+      ['a body that is not a Status', 500, '{"status":{"token":"x"}}', { reason: 'InternalError' }],
+    ])('are derived from %s', async (_, code, body, expected) => {
       const error = await failure((_request, reply) => reply.text(code, body));
       expect(error).toMatchObject({ name: 'StatusError', code, ...expected });
     });
 
-    it('carry Retry-After', async () => {
+    it('include Retry-After', async () => {
       const error = await failure((_, reply) => reply.text(429, 'slow down', { 'retry-after': '9' }));
       expect(error).toMatchObject({ reason: 'TooManyRequests', retryAfterSeconds: 9 });
     });
 
-    it('never hold a token that the server put into its message', async () => {
+    it("contain no token of the server's message", async () => {
       const error = await failure((_, reply) => reply.json(400, { status: 'Failure', message: `bad ${JWT} and opaque-secret`, code: 400 }));
       expect(error).toMatchObject({ message: 'bad [redacted] and [redacted]' });
     });
@@ -168,13 +179,13 @@ describe('KubeClient', () => {
       ['of another type', { name: 5, causes: [null, 'x'], retryAfterSeconds: 'soon' }, { causes: [{}, {}] }],
       ['a negative pause', { retryAfterSeconds: -1 }, {}],
       ['a list', [], {}],
-    ])('take no details that are %s', async (_, sent, details) => {
+    ])('ignore details that are %s', async (_, sent, details) => {
       const error = await failure((_request, reply) => reply.json(500, { status: 'Failure', message: 'm', details: sent, code: 500 }));
       expect(error).toMatchObject({ status: { message: 'm' } });
       expect((error as StatusError).status.details).toEqual(details);
     });
 
-    it('never quote an answer that cannot be read', async () => {
+    it('do not quote an unreadable response', async () => {
       const error = await failure((_, reply) => reply.text(200, `{"status":{"token":"${JWT}`));
       expect(error).toMatchObject({ code: 'EBADMSG' });
       expect(inspect(error)).not.toContain('eyJ');
@@ -184,24 +195,27 @@ describe('KubeClient', () => {
   describe('list', () => {
     it.each([
       ['null', null],
-      ['another object', { status: 'Success' }],
-      ['items that are none', { metadata: {}, items: 'many' }],
-      ['an item that is none', { metadata: {}, items: [null] }],
+      ['an object that is not a list', { status: 'Success' }],
+      ['items that are not an array', { metadata: {}, items: 'many' }],
+      ['an item that is null', { metadata: {}, items: [null] }],
       ['an item without metadata', { metadata: {}, items: [{ data: {} }] }],
-      ['an item without a name', { metadata: {}, items: [{ metadata: { namespace: 'ns' } }] }],
-    ])('takes %s for no list', async (_, body) => {
+      ['an item without a name', { metadata: {}, items: [{ metadata: { ...STORED, name: undefined } }] }],
+      ['an item without a uid', { metadata: {}, items: [{ metadata: { ...STORED, uid: '' } }] }],
+      ['an item without a resourceVersion', { metadata: {}, items: [{ metadata: { ...STORED, resourceVersion: 7 } }] }],
+      ['an item without a namespace', { metadata: {}, items: [{ metadata: { ...STORED, namespace: undefined } }] }],
+    ])('rejects %s', async (_, body) => {
       const { client } = await start((_request, reply) => reply.json(200, body));
       await expect(client.list(ConfigMaps)).rejects.toMatchObject({ name: 'TransportError', code: 'EBADMSG' });
     });
 
-    it('takes a list without items for an empty one', async () => {
+    it('treats a list without items as empty', async () => {
       const { client } = await start((_, reply) => reply.json(200, { metadata: { resourceVersion: '7' }, items: null }));
       expect(await client.list(ConfigMaps)).toEqual({ items: [], resourceVersion: '7' });
     });
   });
 
   describe('listAll', () => {
-    it('joins the pages and names the type of the items', async () => {
+    it('joins the pages and adds the type of the items', async () => {
       const collection = new ScriptedCollection();
       for (let n = 0; n < 7; n += 1) collection.put(`c-${n}`, 'x');
       collection.pageLimit = 3;
@@ -214,7 +228,7 @@ describe('KubeClient', () => {
       expect(server.requests).toHaveLength(3);
     });
 
-    it('requests a page that is too long again with half as many objects, and keeps to that', async () => {
+    it('halves the limit after a page that is too long', async () => {
       const collection = new ScriptedCollection();
       for (let n = 0; n < 8; n += 1) collection.put(`c-${n}`, 'x'.repeat(1_000));
       const { client, server } = await start(collection.handler, { maxBytes: 4_000 });
@@ -223,14 +237,14 @@ describe('KubeClient', () => {
       expect(server.requests.map(({ query }) => Number(query.get('limit')))).toEqual([10, 5, 2, 2, 2, 2]);
     });
 
-    it('fails where a single object is too long', async () => {
+    it('fails if a single object is too long', async () => {
       const collection = new ScriptedCollection();
       collection.put('huge', 'x'.repeat(5_000));
       const { client } = await start(collection.handler, { maxBytes: 4_000 });
       await expect(client.listAll(ConfigMaps, { limit: 10 })).rejects.toMatchObject({ code: 'EMSGSIZE' });
     });
 
-    it('starts again once when the pages expire', async () => {
+    it('restarts once if the pages expire', async () => {
       const collection = new ScriptedCollection();
       for (let n = 0; n < 4; n += 1) collection.put(`c-${n}`, 'x');
       collection.pageLimit = 3;

@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { BehaviorSubject, Subject } from 'rxjs';
-import type { ConfigMap } from '../../src/api/resources.ts';
-import type { Informer, Problem } from '../../src/kube/informer.ts';
-import { unionOf } from '../../src/kube/informer-union.ts';
+import type { ConfigMap, Stored } from '../../src/api/resources.ts';
+import { type Informer, type Problem, unionOf } from '../../src/kube/informer.ts';
 import type { ListWatchEvent } from '../../src/kube/list-watch.ts';
 import { type Batch, type Change, ObjectStore } from '../../src/kube/store.ts';
 
@@ -25,14 +24,14 @@ class Told implements Informer<ConfigMap> {
   }
 }
 
-function object(namespace: string, name: string, colour = 'red'): ConfigMap {
+function object(namespace: string, name: string, colour = 'red'): Stored<ConfigMap> {
   return { metadata: { namespace, name, uid: `${namespace}-${name}`, resourceVersion: colour }, data: { colour } };
 }
 
 const colours = ({ data }: ConfigMap) => Object.values(data ?? {});
 
 describe('unionOf', () => {
-  it('is synced when all are, and passes on what happens in each', () => {
+  it('is synced when all informers are, and emits the changes of each', () => {
     const [a, b] = [new Told(), new Told()];
     const union = unionOf([a, b]);
     const synced: boolean[] = [];
@@ -48,13 +47,13 @@ describe('unionOf', () => {
     expect(seen).toEqual(['added a/x', 'added b/x']);
   });
 
-  it('is the informer itself where there is one', () => {
+  it('returns a single informer itself', () => {
     const only = new Told();
 
     expect(unionOf([only])).toBe(only);
   });
 
-  it('reads like one store of everything', () => {
+  it('reads like one store with all objects', () => {
     const event = fc.record({
       place: fc.constantFrom('a', 'b', 'c'),
       name: fc.constantFrom('x', 'y'),

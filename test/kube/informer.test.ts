@@ -37,7 +37,7 @@ function follow(informer: Informer<ConfigMap>): string[] {
 }
 
 describe('createInformer', () => {
-  it('starts with the first subscriber, serves all with one list-watch and stops with the last', async () => {
+  it('shares one list-watch between its first and its last subscriber', async () => {
     collection.put('a', '1');
     const informer = inform();
     expect([world.server.requests.length, informer.synced]).toEqual([0, false]);
@@ -61,7 +61,7 @@ describe('createInformer', () => {
     expect(informer.store.get('ns/a')?.metadata).not.toHaveProperty('managedFields');
   });
 
-  it.each([1, 2])('leaves nothing behind when its subscriber leaves at change %d', async (changes) => {
+  it.each([1, 2])('cleans up when its subscriber leaves at change %d', async (changes) => {
     collection.put('a', '1');
     let seen = 0;
     const informer = inform();
@@ -71,7 +71,7 @@ describe('createInformer', () => {
     await eventually(() => expect([seen, collection.watching, clock.pending]).toEqual([changes, 0, 0]));
   });
 
-  it('turns synced after the changes of the first list', async () => {
+  it('becomes synced after the changes of the first list', async () => {
     collection.put('a', '1');
     collection.put('b', '1');
     const informer = inform();
@@ -80,13 +80,13 @@ describe('createInformer', () => {
     await eventually(() => expect(seen).toEqual(['synced false', 'added ns/a', 'added ns/b', 'synced true']));
   });
 
-  it('turns synced when the first list is empty', async () => {
+  it('becomes synced after an empty first list', async () => {
     const informer = inform();
     follow(informer);
     await eventually(() => expect(informer.synced).toBe(true));
   });
 
-  it('finds what changed while it was stopped', async () => {
+  it('emits changes made while it was stopped', async () => {
     collection.put('a', '1');
     const informer = inform();
     follow(informer);
@@ -98,7 +98,7 @@ describe('createInformer', () => {
     await eventually(() => expect(seen).toEqual(['deleted ns/a', 'added ns/b']));
   });
 
-  it('calls back for every object that left the store, seen or not', async () => {
+  it('calls onDeleted for every object that left the store', async () => {
     for (const name of ['a', 'b', 'c']) collection.put(name, '1');
     const left: string[] = [];
     const options = { client: world.client, resource: ConfigMaps, selection: { namespace: 'ns' }, clock, random: () => 0 };
@@ -117,7 +117,7 @@ describe('createInformer', () => {
     await eventually(() => expect([left, informer.store.keys()]).toEqual([['a', 'b'], ['ns/c']]));
   });
 
-  it('names its problems, waits longer each time and never ends', async () => {
+  it('reports problems, backs off and never ends', async () => {
     collection.faults.push(reset, reset, reset, reset, answer(500, {}), answer(503, {}));
     const informer = inform();
     const waits: number[] = [];
@@ -141,7 +141,7 @@ describe('createInformer', () => {
     await eventually(() => expect(informer.synced).toBe(true));
   });
 
-  it('F4: does not forget failures when a list succeeds in between, only when a watch has lasted', async () => {
+  it('resets its backoff after a lasting watch only, not after a list', async () => {
     const informer = inform();
     const waits: number[] = [];
     informer.problems$.subscribe(({ retryMs }) => waits.push(retryMs));
@@ -170,7 +170,7 @@ describe('createInformer', () => {
   it.each([
     [20, 20_000],
     [900_000, 300_000],
-  ])('told to wait %d s, waits %d ms: as long as it is told to, but not for ever', async (seconds, waitMs) => {
+  ])('for a Retry-After of %d s waits %d ms', async (seconds, waitMs) => {
     collection.faults.push(answer(429, 'later', { 'retry-after': String(seconds) }));
     const informer = inform(0.5);
     const waits: number[] = [];
@@ -179,7 +179,7 @@ describe('createInformer', () => {
     await eventually(() => expect(waits).toEqual([waitMs]));
   });
 
-  it.each(['soon', null, -1, { seconds: 1 }])('is not hurried by a server that tells it to wait %j', async (retryAfterSeconds) => {
+  it.each(['soon', null, -1, { seconds: 1 }])('keeps its backoff for a Retry-After of %j', async (retryAfterSeconds) => {
     collection.faults.push(answer(503, { status: 'Failure', message: 'busy', details: { retryAfterSeconds }, code: 503 }));
     const informer = inform();
     const waits: number[] = [];
@@ -188,7 +188,7 @@ describe('createInformer', () => {
     await eventually(() => expect(waits).toEqual([800]));
   });
 
-  it('keeps serving what it knows while the server is away', async () => {
+  it('keeps its store while the server is unreachable', async () => {
     collection.put('a', '1');
     const informer = inform();
     const seen = follow(informer);
@@ -201,7 +201,7 @@ describe('createInformer', () => {
     expect(seen).toEqual(['added ns/a']);
   });
 
-  it('keeps of each object only what it is told to', async () => {
+  it('stores only the result of the transform', async () => {
     collection.put('a', 'secret');
     const options = { client: world.client, resource: ConfigMaps, clock, random: () => 0 };
     const informer = createReducedInformer(options, ({ metadata, data }) => ({ metadata, length: data?.['value']?.length }));
@@ -212,7 +212,7 @@ describe('createInformer', () => {
     expect(JSON.stringify(informer.store.list())).not.toContain('secret');
   });
 
-  it('asks for the selected part of the collection', async () => {
+  it('requests the selected part of the collection', async () => {
     const selection = { namespace: 'ns', labelSelector: 'tier=prod', fieldSelector: 'metadata.name=a' };
     const informer = createInformer({ client: world.client, resource: ConfigMaps, selection, clock, random: () => 0 });
     follow(informer);
@@ -283,8 +283,8 @@ function replay(changes: readonly Change<ConfigMap>[]): Map<string, ConfigMap> {
   return state;
 }
 
-describe('an informer and a server that fails at random', () => {
-  it('end in the same state, and the changes replay to it', async () => {
+describe('createInformer with a randomly failing server', () => {
+  it('converges to the state of the server, also by replaying the changes', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ action: step, turns: pause }), { maxLength: 60 }),

@@ -54,13 +54,13 @@ describe('parseKubeConfig', () => {
     ['a context that is not there', 'current-context: other', 'no context "other"'],
     ['a user that is not there', config('{}').replace('user: me }', 'user: you }'), 'no user "you"'],
     ['impersonated groups, which would be forgotten', config('{ as: x, as-groups: [y] }'), 'as-groups not supported'],
-  ])('refuses %s', (_, text, message) => {
+  ])('rejects %s', (_, text, message) => {
     expect(() => parseKubeConfig(text, '/')).toThrow(message);
   });
 });
 
 describe('loadKubeConfig', () => {
-  it('merges files as kubectl does: the first one to name something wins', async () => {
+  it('merges files like kubectl: the first entry of a name wins', async () => {
     mkdirSync(join(folder, 'second'));
     const [first, second] = [join(folder, 'first'), join(folder, 'second', 'config')];
     writeFileSync(first, 'users: [{ name: me, user: { token: first } }]');
@@ -81,7 +81,7 @@ describe('inClusterConfig', () => {
     expect(found.getCurrentUser()).toMatchObject({ authProvider: { config: { tokenFile: '/run/sa/token' } } });
   });
 
-  it('says so outside of a cluster', () => {
+  it('throws outside a cluster', () => {
     expect(() => inClusterConfig({})).toThrow('not in a cluster');
   });
 });

@@ -38,7 +38,7 @@ class LeaseServer {
       return [409, failure(409, 'Conflict')];
     this.#version += 1;
     this.writes += 1;
-    this.lease = { ...sent, metadata: { ...sent.metadata, resourceVersion: String(this.#version) } };
+    this.lease = { ...sent, metadata: { uid: 'lease', ...sent.metadata, resourceVersion: String(this.#version) } };
     return [200, this.lease];
   }
 }
@@ -112,7 +112,7 @@ async function leading(candidate: Candidate, expected = true): Promise<void> {
 }
 
 describe('createElection', () => {
-  it('makes the Lease and leads', async () => {
+  it('creates the Lease and leads', async () => {
     const a = campaign('a');
     await leading(a);
     expect(a.seen).toEqual([false, true]);
@@ -125,7 +125,7 @@ describe('createElection', () => {
     });
   });
 
-  it('leads though the hub took longer to answer than a leader would wait', async () => {
+  it("leads after a response that is slower than the leader's timeout", async () => {
     state.held = [];
     const a = campaign('a');
     await eventually(() => expect(state.held).toHaveLength(1));
@@ -138,7 +138,7 @@ describe('createElection', () => {
     expect([a.seen, a.problems]).toEqual([[false, true], []]);
   });
 
-  it('tells who holds the Lease when that changes, and not that nobody does', async () => {
+  it('reports a new holder of the Lease, not its absence', async () => {
     const told: string[] = [];
     const a = campaign('a');
     await leading(a);
@@ -165,7 +165,7 @@ describe('createElection', () => {
     expect(a.seen).toEqual([false, true]);
   });
 
-  it('waits a full lease by its own clock, whatever the record says', async () => {
+  it('waits a full lease duration by its own clock', async () => {
     const a = campaign('a', { start: '2001-01-01T00:00:00Z' });
     await leading(a);
     a.subscription.unsubscribe();
@@ -178,7 +178,7 @@ describe('createElection', () => {
     expect(state.lease?.spec).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 });
   });
 
-  it('goes by the duration in the record, not by its own', async () => {
+  it('uses the duration in the Lease', async () => {
     const a = campaign('a', { leaseMs: 30_000 });
     await leading(a);
     a.subscription.unsubscribe();
@@ -190,7 +190,7 @@ describe('createElection', () => {
     expect(b.seen).toEqual([false, true]);
   });
 
-  it('does not lead while another renews', async () => {
+  it('does not lead while another candidate renews', async () => {
     const a = campaign('a');
     await leading(a);
     const b = campaign('b');
@@ -201,7 +201,7 @@ describe('createElection', () => {
     expect([a.seen, b.seen]).toEqual([[false, true], [false]]);
   });
 
-  it('stops when it cannot renew, before another may start', async () => {
+  it('stops leading before another candidate can start if it cannot renew', async () => {
     const a = campaign('a');
     await leading(a);
     const b = campaign('b');
@@ -218,7 +218,7 @@ describe('createElection', () => {
     expect(a.problems.length).toBeGreaterThan(1);
   });
 
-  it('counts its tenure from the start of a slow renewal, not from its answer', async () => {
+  it('measures its tenure from the start of a slow renewal', async () => {
     const a = campaign('a');
     await leading(a);
     let answer: (() => void) | undefined;
@@ -238,7 +238,7 @@ describe('createElection', () => {
     await leading(a, false);
   });
 
-  it('survives writes that arrive without an answer', async () => {
+  it('leads after writes without a response', async () => {
     const a = campaign('a');
     await leading(a);
     state.mute.add('a');
@@ -249,7 +249,7 @@ describe('createElection', () => {
     expect(state.lease?.spec).toMatchObject({ holderIdentity: 'a', leaseTransitions: 0 });
   });
 
-  it('stops at once when it finds another holder', async () => {
+  it('stops immediately when another candidate holds the Lease', async () => {
     const a = campaign('a');
     await leading(a);
     const lease = state.lease;
@@ -259,7 +259,7 @@ describe('createElection', () => {
     expect(a.seen).toEqual([false, true, false]);
   });
 
-  it('says that it does not lead before it asks, after it was stopped and continued', async () => {
+  it('emits false before the next request after a suspend', async () => {
     const a = campaign('a');
     await leading(a);
     server.handle(() => undefined);
@@ -268,7 +268,7 @@ describe('createElection', () => {
     await leading(a, false);
   });
 
-  it('leads no longer when its wall clock is set back', async () => {
+  it('does not extend its tenure when its wall clock is set back', async () => {
     const a = campaign('a');
     await leading(a);
     server.handle(() => undefined);
@@ -277,7 +277,7 @@ describe('createElection', () => {
     expect(a.seen).toEqual([false, true, false]);
   });
 
-  it('waits no less when its wall clock is set forward', async () => {
+  it('does not shorten its wait when its wall clock is set forward', async () => {
     const a = campaign('a');
     await leading(a);
     a.subscription.unsubscribe();
@@ -288,7 +288,7 @@ describe('createElection', () => {
     expect(b.seen).toEqual([false]);
   });
 
-  it('gives the lease back when released, so that another need not wait', async () => {
+  it('releases the Lease for other candidates', async () => {
     const a = campaign('a');
     await leading(a);
     let completed = false;
@@ -301,7 +301,7 @@ describe('createElection', () => {
     expect(state.lease?.spec).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 });
   });
 
-  it('gives the lease back though a late renewal arrives in between', async () => {
+  it('releases the Lease despite a late renewal', async () => {
     const a = campaign('a');
     await leading(a);
     server.handle((request, reply) => {
@@ -314,7 +314,7 @@ describe('createElection', () => {
     expect(state.lease?.spec).toMatchObject({ holderIdentity: '' });
   });
 
-  it('does not release the lease of another', async () => {
+  it('does not release the Lease of another candidate', async () => {
     const a = campaign('a');
     await leading(a);
     const b = campaign('b');
@@ -323,7 +323,7 @@ describe('createElection', () => {
     expect(state.lease?.spec).toMatchObject({ holderIdentity: 'a' });
   });
 
-  it('keeps the record when it merely loses its subscriber', async () => {
+  it('keeps the Lease on unsubscribe', async () => {
     const a = campaign('a');
     await leading(a);
     a.subscription.unsubscribe();
@@ -332,7 +332,7 @@ describe('createElection', () => {
     expect(a.clock.pending).toBe(0);
   });
 
-  it('lets only one of many win', async () => {
+  it('elects one of many candidates', async () => {
     const all = Array.from({ length: 5 }, (_, n) => campaign(`c${n}`));
     await eventually(() => expect(all.filter(({ election }) => election.leads)).toHaveLength(1));
     await settled();
@@ -340,7 +340,7 @@ describe('createElection', () => {
     expect(state.writes).toBe(1);
   });
 
-  it('tells a late subscriber at once', async () => {
+  it('emits the current state to a late subscriber', async () => {
     const a = campaign('a');
     await leading(a);
     const late: boolean[] = [];
@@ -348,8 +348,8 @@ describe('createElection', () => {
     expect(late).toEqual([true]);
   });
 
-  it('refuses timings by which two could lead', () => {
-    expect(() => campaign('a', { leaseMs: 5_000 })).toThrow('must outlast');
-    expect(() => campaign('a', { retryMs: 6_000 })).toThrow('must outlast');
+  it('rejects timings with which two candidates could lead', () => {
+    expect(() => campaign('a', { leaseMs: 5_000 })).toThrow('must exceed');
+    expect(() => campaign('a', { retryMs: 6_000 })).toThrow('must exceed');
   });
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type ConfigMap, ConfigMaps } from '../../src/api/resources.ts';
+import { type ConfigMap, ConfigMaps, type Stored } from '../../src/api/resources.ts';
 import { type Cursor, type ListWatchEvent, listWatch, startCursor } from '../../src/kube/list-watch.ts';
 import { FakeClock } from '../support/clock.ts';
 import { eventually } from './eventually.ts';
@@ -31,7 +31,13 @@ interface Round {
 
 function follow(cursor: Cursor, random = 0): Round {
   const events: string[] = [];
-  const options = { client: world.client, resource: ConfigMaps, transform: (object: ConfigMap) => object, clock, random: () => random };
+  const options = {
+    client: world.client,
+    resource: ConfigMaps,
+    transform: (object: Stored<ConfigMap>) => object,
+    clock,
+    random: () => random,
+  };
   const run = async (): Promise<unknown> => {
     try {
       for await (const event of listWatch(options, cursor, stop.signal)) events.push(shown(event));
@@ -62,7 +68,7 @@ async function watching(count = 1): Promise<void> {
 }
 
 describe('listWatch', () => {
-  it('lists and watches on one connection where WatchList is offered', async () => {
+  it('lists and watches on one connection with WatchList', async () => {
     collection.put('a', '1');
     const round = follow(startCursor());
     await seen(round, 'listed a 101');
@@ -75,7 +81,7 @@ describe('listWatch', () => {
     ]);
   });
 
-  it('lists by pages, at once and from then on, where WatchList is refused', async () => {
+  it('lists by pages if the server rejects WatchList', async () => {
     collection.offersWatchList = false;
     for (const name of ['a', 'b', 'c']) collection.put(name, '1');
     collection.pageLimit = 2;
@@ -89,7 +95,7 @@ describe('listWatch', () => {
     expect(queries().slice(1, 3)).toEqual(['limit=500', 'limit=500&continue=%5B103%2C2%5D']);
   });
 
-  it('F5: lists by pages, once, after a WatchList that never ended its initial events', async () => {
+  it('lists by pages once after a WatchList without end of the initial events', async () => {
     collection.put('a', '1');
     collection.faults.push((_, reply) => void reply.open().lines({ type: 'ADDED', object: collection.objects.get('a') }));
     const cursor = startCursor();
@@ -112,7 +118,7 @@ describe('listWatch', () => {
     expect(queries().at(-1)).toContain('sendInitialEvents=true');
   });
 
-  it('waits for a bookmark, once it has listed, as long as servers take for one', async () => {
+  it('waits 80 s for a bookmark after the list', async () => {
     collection.put('a', '1');
     const round = follow(startCursor());
     await seen(round, 'listed a 101');
@@ -121,8 +127,8 @@ describe('listWatch', () => {
     await seen(round, 'listed a 101', 'bookmark 101');
   });
 
-  it('lists nothing that was deleted among the initial events', async () => {
-    const object = { metadata: { name: 'a', namespace: 'ns', resourceVersion: '101' } };
+  it('omits objects deleted during the initial events', async () => {
+    const object = { metadata: { name: 'a', namespace: 'ns', uid: 'u', resourceVersion: '101' } };
     const end = { metadata: { resourceVersion: '102', annotations: { 'k8s.io/initial-events-end': 'true' } } };
     collection.faults.push((_, reply) => {
       reply.open().lines({ type: 'ADDED', object }, { type: 'DELETED', object }, { type: 'BOOKMARK', object: end });
@@ -130,14 +136,14 @@ describe('listWatch', () => {
     await seen(follow(startCursor()), 'listed  102');
   });
 
-  it('asks again for WatchList when the connection was cut', async () => {
+  it('requests WatchList again after a reset connection', async () => {
     collection.faults.push((_, reply) => reply.open().bytes('{').reset());
     const cursor = startCursor();
     await follow(cursor).ended;
     expect(cursor.pages).toBe('never');
   });
 
-  it('goes on after the last event when the server ends a watch', async () => {
+  it('resumes after the last event when the server ends a watch', async () => {
     collection.put('a', '1');
     const round = follow(startCursor());
     await seen(round, 'listed a 101');
@@ -163,7 +169,7 @@ describe('listWatch', () => {
       'BrokenWatchError',
     ],
     ['with null', (watcher: { bytes(text: string): unknown }) => watcher.bytes('null\n'), 'BrokenWatchError'],
-  ])('goes on after the last event, without a list, when a watch is %s', async (_, cut, name) => {
+  ])('resumes after the last event without a list when a watch is %s', async (_, cut, name) => {
     const cursor = startCursor();
     const round = follow(cursor);
     await seen(round, 'listed  100');
@@ -184,7 +190,7 @@ describe('listWatch', () => {
     expect(String(await round.ended)).not.toContain('c2VjcmV0');
   });
 
-  it('starts after the last bookmark, so that a quiet collection does not expire', async () => {
+  it('resumes after the last bookmark', async () => {
     const cursor = startCursor();
     const round = follow(cursor);
     await seen(round, 'listed  100');
@@ -202,7 +208,7 @@ describe('listWatch', () => {
     ['in the stream', undefined],
     ['as the answer', answer(410, { kind: 'Status', status: 'Failure', reason: 'Expired', message: 'too old', code: 410 })],
     ['without a Status', answer(410, 'gone')],
-  ])('lists anew after a 410 %s', async (_, fault) => {
+  ])('lists again after a 410 %s', async (_, fault) => {
     const cursor = startCursor();
     const round = follow(cursor);
     await seen(round, 'listed  100');
@@ -217,7 +223,7 @@ describe('listWatch', () => {
     await seen(follow(cursor), 'listed a,b 102');
   });
 
-  it('takes a watch that ends empty within a second for a failure', async () => {
+  it('treats a watch that ends empty within a second as a failure', async () => {
     const cursor = startCursor();
     const round = follow(cursor);
     await seen(round, 'listed  100');
@@ -227,7 +233,7 @@ describe('listWatch', () => {
     expect(cursor.resourceVersion).toBe('100');
   });
 
-  it('F5: takes a watch without a byte in 90 s for dead, and goes on after the last event', async () => {
+  it('resumes after the last event when a watch is silent for 90 s', async () => {
     const cursor = startCursor();
     const round = follow(cursor);
     await seen(round, 'listed  100');
@@ -242,7 +248,7 @@ describe('listWatch', () => {
     await seen(follow(cursor), 'applied a 101');
   });
 
-  it('gives up on a server that accepts a watch and never answers', async () => {
+  it('fails if the server accepts a watch and never responds', async () => {
     collection.faults.push(freeze);
     const round = follow(startCursor());
     await eventually(() => expect(world.server.requests).toHaveLength(1));
@@ -254,13 +260,13 @@ describe('listWatch', () => {
     [0, 300],
     [0.5, 450],
     [0.999999, 599],
-  ])('lets watches end at different times: random %d asks for %d s', async (random, seconds) => {
+  ])('spreads the ends of watches: random %d requests %d s', async (random, seconds) => {
     follow(startCursor(), random);
     await watching();
     expect(queries()[0]).toContain(`timeoutSeconds=${seconds}&`);
   });
 
-  it('leaves nothing behind when it is aborted', async () => {
+  it('cleans up on abort', async () => {
     const round = follow(startCursor());
     await watching();
     stop.abort();

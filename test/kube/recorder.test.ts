@@ -15,11 +15,13 @@ let problems: unknown[];
 /** The status of the next answers; 200 when empty. */
 let statuses: number[];
 
+const STORED = { metadata: { name: 'event', namespace: 'team-a', uid: 'u', resourceVersion: '1' } };
+
 beforeEach(async () => {
   clock = new FakeClock();
   problems = [];
   statuses = [];
-  world = await startWireWorld((_, reply) => reply.json(statuses.shift() ?? 200, { metadata: {} }), clock);
+  world = await startWireWorld((_, reply) => reply.json(statuses.shift() ?? 200, STORED), clock);
   const onProblem = (error: unknown) => problems.push(error);
   recorder = new Recorder({ client: world.client, clock, random: () => 0.5, component: 'purser', instance: 'purser-0', onProblem });
 });
@@ -68,7 +70,7 @@ describe('Recorder', () => {
     expect(sent()[0]?.event.involvedObject).not.toHaveProperty('namespace');
   });
 
-  it('counts what was said before instead of writing it anew', async () => {
+  it('increments the count of a repeated Event', async () => {
     recorder.record(TOKEN, ISSUED);
     await recorder.flush();
     clock.advance(60_000);
@@ -81,7 +83,7 @@ describe('Recorder', () => {
     });
   });
 
-  it('writes once what is said many times in one go', async () => {
+  it('writes simultaneous repetitions once', async () => {
     for (let n = 0; n < 5; n += 1) recorder.record(TOKEN, ISSUED);
     await recorder.flush();
     expect(sent()).toHaveLength(1);
@@ -93,14 +95,14 @@ describe('Recorder', () => {
     ['another reason', TOKEN, { ...ISSUED, reason: 'Other' }],
     ['another object', CLUSTER, ISSUED],
     ['a namesake with another uid', { ...TOKEN, metadata: { ...TOKEN.metadata, uid: 'u-9' } }, ISSUED],
-  ])('writes an Event of its own for %s', async (_, object, note) => {
+  ])('writes a separate Event for %s', async (_, object, note) => {
     recorder.record(TOKEN, ISSUED);
     recorder.record(object, note);
     await recorder.flush();
     expect(sent().map(({ method }) => method)).toEqual(['POST', 'POST']);
   });
 
-  it('writes an Event anew when the old one has expired', async () => {
+  it('creates the Event again after it has expired', async () => {
     recorder.record(TOKEN, ISSUED);
     await recorder.flush();
     clock.advance(3_700_000);
@@ -112,7 +114,7 @@ describe('Recorder', () => {
     expect(problems).toEqual([]);
   });
 
-  it('cuts an object short that is spoken of too often, and no other', async () => {
+  it('limits the Events of one object, not those of others', async () => {
     for (let n = 0; n < 40; n += 1) recorder.record(TOKEN, { ...ISSUED, message: `message ${n}` });
     recorder.record(CLUSTER, ISSUED);
     await recorder.flush();
@@ -123,7 +125,7 @@ describe('Recorder', () => {
     expect(sent()).toHaveLength(27);
   });
 
-  it('goes on speaking of an object when the wall clock is set back', async () => {
+  it('records Events after the wall clock was set back', async () => {
     recorder.record(TOKEN, ISSUED);
     clock.set(clock.now() - 86_400_000);
     recorder.record(TOKEN, { ...ISSUED, message: 'other' });
@@ -148,17 +150,17 @@ describe('Recorder', () => {
     expect(written).toHaveLength(511);
   });
 
-  it('says once how much was dropped', async () => {
+  it('reports the number of dropped Events once', async () => {
     for (let n = 0; n < 505; n += 1) recorder.record(named(n), ISSUED);
     await recorder.flush();
     recorder.record(TOKEN, ISSUED);
     await recorder.flush();
-    expect(problems.map(String)).toEqual(['DroppedEventsError: 5 events were dropped: too many waited to be written']);
+    expect(problems.map(String)).toEqual(['DroppedEventsError: 5 events dropped: too many were pending']);
   });
 
-  it('forgets what was said the longest ago, so that its memory is bounded', async () => {
+  it('forgets the oldest Events', async () => {
     const calls: string[] = [];
-    const create = async <T>(_: unknown, object: T) => (calls.push('create'), object);
+    const create = async () => (calls.push('create'), undefined as never);
     const patch = async () => (calls.push('patch'), undefined as never);
     recorder = new Recorder({ client: { create, patch }, clock, random: () => 0, component: 'purser', instance: 'purser-0' });
     for (let n = 0; n <= 4_096; n += 1) {
@@ -173,7 +175,7 @@ describe('Recorder', () => {
     expect(calls).toEqual(['patch', 'create']);
   });
 
-  it('never fails its caller, and goes on after a problem', async () => {
+  it('continues after a failed write', async () => {
     statuses = [500];
     recorder.record(TOKEN, ISSUED);
     recorder.record(CLUSTER, ISSUED);
@@ -182,13 +184,13 @@ describe('Recorder', () => {
     expect(sent()).toHaveLength(2);
   });
 
-  it('cuts no name behind a dash', async () => {
+  it('removes a dash at the end of a truncated name', async () => {
     recorder.record({ ...TOKEN, metadata: { ...TOKEN.metadata, name: `${'n'.repeat(230)}${'-'.repeat(20)}nnn` } }, ISSUED);
     await recorder.flush();
     expect(sent()[0]?.event.metadata?.name).toBe(`${'n'.repeat(230)}.1898b5d9b3de2120`);
   });
 
-  it('cuts messages and names to what an API server takes', async () => {
+  it('truncates messages and names to the limits of an API server', async () => {
     recorder.record({ ...TOKEN, metadata: { ...TOKEN.metadata, name: 'n'.repeat(253) } }, { ...ISSUED, message: 'm'.repeat(5_000) });
     await recorder.flush();
     expect([sent()[0]?.event.metadata?.name?.length, sent()[0]?.event.message?.length]).toEqual([253, 1_024]);

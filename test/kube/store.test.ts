@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { of, toArray } from 'rxjs';
-import type { ConfigMap } from '../../src/api/resources.ts';
+import type { ConfigMap, Stored } from '../../src/api/resources.ts';
 import type { ListWatchEvent } from '../../src/kube/list-watch.ts';
 import { type Change, ObjectStore, reflect } from '../../src/kube/store.ts';
 
-function object(name: string, resourceVersion: string, more: { readonly uid?: string; readonly value?: string } = {}): ConfigMap {
+function object(name: string, resourceVersion: string, more: { readonly uid?: string; readonly value?: string } = {}): Stored<ConfigMap> {
   return { metadata: { name, namespace: 'ns', resourceVersion, uid: more.uid ?? `uid-${name}` }, data: { value: more.value ?? '' } };
 }
 
-function listed(...objects: readonly ConfigMap[]): ListWatchEvent<ConfigMap> {
+function listed(...objects: readonly Stored<ConfigMap>[]): ListWatchEvent<ConfigMap> {
   return { type: 'listed', objects, resourceVersion: '100' };
 }
 
@@ -17,7 +17,7 @@ function shown(changes: readonly Change<ConfigMap>[]): string[] {
 }
 
 describe('ObjectStore', () => {
-  it('swaps a list in whole before anyone hears of it, with deletions that nobody saw', () => {
+  it('replaces its content before it returns changes, with missed deletions', () => {
     const store = new ObjectStore<ConfigMap>();
     store.apply(listed(object('a', '1'), object('b', '2'), object('c', '3')));
     const changes = store.apply(listed(object('b', '2'), object('c', '9'), object('d', '4')));
@@ -25,7 +25,7 @@ describe('ObjectStore', () => {
     expect(shown(changes)).toEqual(['deleted ns/a 1', 'updated ns/c 9', 'added ns/d 4']);
   });
 
-  it('is never empty between two lists', () => {
+  it('keeps its content between two lists', () => {
     const store = new ObjectStore<ConfigMap>();
     store.apply(listed(object('a', '1')));
     const sizes: number[] = [];
@@ -35,20 +35,20 @@ describe('ObjectStore', () => {
     expect(sizes).toEqual([2, 2, 2]);
   });
 
-  it('tells an object that was made anew from one that changed', () => {
+  it('distinguishes a re-created object from an updated one', () => {
     const store = new ObjectStore<ConfigMap>();
     store.apply(listed(object('a', '1', { uid: 'first' })));
     expect(shown(store.apply(listed(object('a', '5', { uid: 'second' }))))).toEqual(['deleted ns/a 1', 'added ns/a 5']);
   });
 
-  it('says nothing of an event that it has taken before', () => {
+  it('returns no change for a repeated event', () => {
     const store = new ObjectStore<ConfigMap>();
     store.apply(listed(object('a', '1')));
     expect(store.apply({ type: 'applied', object: object('a', '1'), resourceVersion: '1' })).toEqual([]);
     expect(store.apply({ type: 'deleted', object: object('b', '2'), resourceVersion: '2' })).toEqual([]);
   });
 
-  it('gives the previous object with an update and the last one with a deletion', () => {
+  it('returns the previous object of an update and the last one of a deletion', () => {
     const store = new ObjectStore<ConfigMap>();
     store.apply(listed(object('a', '1')));
     const [updated] = store.apply({ type: 'applied', object: object('a', '2'), resourceVersion: '2' });
@@ -58,7 +58,7 @@ describe('ObjectStore', () => {
     expect(store.get('ns/a')).toBeUndefined();
   });
 
-  it('knows the version of the collection, also from bookmarks', () => {
+  it('returns the resource version of the last event, also of a bookmark', () => {
     const store = new ObjectStore<ConfigMap>();
     expect(store.resourceVersion).toBeUndefined();
     store.apply(listed());
@@ -67,7 +67,7 @@ describe('ObjectStore', () => {
     expect(store.resourceVersion).toBe('107');
   });
 
-  it('keeps indexes of what it held and of what comes', () => {
+  it('indexes existing and later objects', () => {
     const store = new ObjectStore<ConfigMap>();
     store.apply(listed(object('a', '1', { value: 'red' })));
     const byValue = store.index(({ data }) => (data?.['value'] ? [data['value']] : []));
@@ -82,7 +82,7 @@ describe('ObjectStore', () => {
     expect(names('green')).toEqual([]);
   });
 
-  it('counts what an index would find', () => {
+  it('counts the objects of an index value', () => {
     const store = new ObjectStore<ConfigMap>();
     store.apply(listed(object('a', '1', { value: 'red' }), object('b', '2', { value: 'red' })));
     const count = store.tally(({ data }) => (data?.['value'] ? [data['value']] : []));
@@ -92,7 +92,7 @@ describe('ObjectStore', () => {
     expect([count('red'), count('blue')]).toEqual([0, 1]);
   });
 
-  it('passes changes on in the order of the events', () => {
+  it('emits changes in the order of the events', () => {
     const store = new ObjectStore<ConfigMap>();
     const events = [listed(object('a', '1')), { type: 'applied', object: object('b', '2'), resourceVersion: '2' }] as const;
     let all: readonly Change<ConfigMap>[] = [];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import type { ConfigMap } from '../../src/api/resources.ts';
+import { type ConfigMap, ConfigMaps } from '../../src/api/resources.ts';
 import { decodeWatch, type WatchEvent } from '../../src/kube/watch-events.ts';
 
 async function* chunked(bytes: Uint8Array, ends: readonly number[]): AsyncGenerator<Uint8Array> {
@@ -12,15 +12,15 @@ async function* chunked(bytes: Uint8Array, ends: readonly number[]): AsyncGenera
 }
 
 async function decoded(chunks: AsyncIterable<Uint8Array>): Promise<readonly WatchEvent<ConfigMap>[]> {
-  return Array.fromAsync(decodeWatch<ConfigMap>(chunks));
+  return Array.fromAsync(decodeWatch(ConfigMaps, chunks));
 }
 
 function added(name: string, value: string): WatchEvent<ConfigMap> {
-  return { type: 'ADDED', object: { metadata: { name, resourceVersion: '1' }, data: { value } } };
+  return { type: 'ADDED', object: { metadata: { name, namespace: 'ns', uid: `uid-${name}`, resourceVersion: '1' }, data: { value } } };
 }
 
 describe('decodeWatch', () => {
-  it('finds the same events wherever the bytes are cut', async () => {
+  it('decodes the same events for any chunks', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.string({ unit: 'grapheme' }), { maxLength: 5 }), fc.array(fc.nat(400)), async (values, cuts) => {
         const events = values.map((value, index) => added(`n${index}`, value));
@@ -37,7 +37,7 @@ describe('decodeWatch', () => {
     );
   });
 
-  it('takes bookmarks, also the one that ends the initial events', async () => {
+  it('decodes bookmarks, also the end of the initial events', async () => {
     const bookmark = (annotations?: object) =>
       `${JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '9', annotations } } })}\n`;
     const bytes = Buffer.from(bookmark() + bookmark({ 'k8s.io/initial-events-end': 'true' }));
@@ -48,16 +48,22 @@ describe('decodeWatch', () => {
   });
 
   it.each([
-    ['an event that says so', { kind: 'Status', status: 'Failure', reason: 'Expired', message: 'too old', code: 410 }, 410],
-    ['an event that is no Status', { metadata: {} }, 500],
+    ['a Status', { kind: 'Status', status: 'Failure', reason: 'Expired', message: 'too old', code: 410 }, 410],
+    ['an object that is not a Status', { metadata: {} }, 500],
     ['an event without an object', undefined, 500],
-    ['a code that is none', { status: 'Failure', message: 'm', code: 'x' }, 500],
+    ['an invalid code', { status: 'Failure', message: 'm', code: 'x' }, 500],
   ])('fails with the error of %s', async (_, object, code) => {
     const bytes = Buffer.from(`${JSON.stringify({ type: 'ERROR', object })}\n`);
     await expect(decoded(chunked(bytes, []))).rejects.toMatchObject({ name: 'StatusError', code });
   });
 
-  it('gives up on an event without end', async () => {
+  it.each(['name', 'namespace', 'uid', 'resourceVersion'] as const)('rejects an object without %s', async (field) => {
+    const metadata = { name: 'a', namespace: 'ns', uid: 'u', resourceVersion: '1', [field]: undefined };
+    const bytes = Buffer.from(`${JSON.stringify({ type: 'ADDED', object: { metadata } })}\n`);
+    await expect(decoded(chunked(bytes, []))).rejects.toThrow('a watch event has no object with name, uid and resourceVersion');
+  });
+
+  it('rejects an event above the size limit', async () => {
     let sent = 0;
     const endless = async function* () {
       for (;;) {

@@ -36,7 +36,7 @@ describe('field errors', () => {
     ['a value of more than one byte', tooLong('a', 1), 'a: Too long: may not be more than 1 byte'],
     ['a long list', tooMany('a', 3, 2), 'a: Too many: 3: must have at most 2 items'],
     ['a list of more than one item', tooMany('a', 2, 1), 'a: Too many: 2: must have at most 1 item'],
-  ])('words %s', (_name, error, text) => {
+  ])('formats %s', (_name, error, text) => {
     expect(fieldErrorText(error)).toBe(text);
   });
 

@@ -29,7 +29,7 @@ describe('dns1123SubdomainProblems', () => {
     ['a\n', [SUBDOMAIN]],
     ['a'.repeat(254), ['must be no more than 253 characters']],
     [`-${'a'.repeat(253)}`, ['must be no more than 253 characters', SUBDOMAIN]],
-  ])('of %j', (name, problems) => {
+  ])('returns the problems of %j', (name, problems) => {
     expect(dns1123SubdomainProblems(name)).toEqual(problems);
   });
 });
@@ -43,7 +43,7 @@ describe('dns1123LabelProblems', () => {
     ['a_b', [LABEL]],
     ['a'.repeat(64), ['must be no more than 63 characters']],
     [`${'a'.repeat(64)}.b`, ['must be no more than 63 characters', 'must not contain dots']],
-  ])('of %j', (name, problems) => {
+  ])('returns the problems of %j', (name, problems) => {
     expect(dns1123LabelProblems(name)).toEqual(problems);
   });
 });
@@ -62,7 +62,7 @@ describe('qualifiedNameProblems', () => {
     ['a'.repeat(64), ['name part must be no more than 63 bytes']],
     ['é'.repeat(32), ['name part must be no more than 63 bytes', `name part ${KEY}`]],
     ['a/b/c', [`a valid label key ${KEY} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`]],
-  ])('of %j', (name, problems) => {
+  ])('returns the problems of %j', (name, problems) => {
     expect(qualifiedNameProblems(name)).toEqual(problems);
   });
 });
@@ -75,7 +75,7 @@ describe('labelValueProblems', () => {
     ['a b', [LABEL_VALUE]],
     ['a'.repeat(64), ['must be no more than 63 bytes']],
     [`${'a'.repeat(64)}-`, ['must be no more than 63 bytes', LABEL_VALUE]],
-  ])('of %j', (value, problems) => {
+  ])('returns the problems of %j', (value, problems) => {
     expect(labelValueProblems(value)).toEqual(problems);
   });
 });
@@ -87,11 +87,11 @@ describe('pathSegmentProblems', () => {
     ['.', ["may not be '.'"]],
     ['..', ["may not be '..'"]],
     ['a/b%c', ["may not contain '/'", "may not contain '%'"]],
-  ])('of %j', (name, problems) => {
+  ])('returns the problems of %j', (name, problems) => {
     expect(pathSegmentProblems(name)).toEqual(problems);
   });
 
-  it('lets a prefix be dots, since something follows', () => {
+  it('accepts dots as a prefix', () => {
     expect(pathSegmentPrefixProblems('..')).toEqual([]);
     expect(pathSegmentPrefixProblems('%')).toEqual(["may not contain '%'"]);
   });

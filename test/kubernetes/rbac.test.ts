@@ -171,7 +171,7 @@ describe('rulesFor', () => {
     { name: 'c', namespace: 'prod', subjects: toAlice, roleRef: { kind: 'Role', name: 'local' } },
   ];
 
-  it('joins the rules of the cluster and of the namespace, and tells what is missing', () => {
+  it('joins the rules of cluster and namespace and reports missing roles', () => {
     expect(rulesFor(alice, 'prod', policy(bindings, roles))).toEqual({
       rules: [readPods, { ...readPods, verbs: ['delete'] }],
       missing: [{ kind: 'ClusterRole', name: 'gone' }],
@@ -179,7 +179,7 @@ describe('rulesFor', () => {
     });
   });
 
-  it('has only the rules of the cluster without a namespace', () => {
+  it('returns only cluster rules without a namespace', () => {
     expect(rulesFor(alice, '', policy(bindings, roles)).rules).toEqual([readPods]);
   });
 });

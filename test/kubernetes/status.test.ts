@@ -78,7 +78,7 @@ describe('API errors', () => {
     ],
     [tooManyRequests('slow down', 2), { reason: 'TooManyRequests', code: 429, message: 'slow down', details: { retryAfterSeconds: 2 } }],
     [unclassified('boom'), { code: 500, message: 'boom' }],
-  ])('say %s', (error, expected) => {
+  ])('have the message %s', (error, expected) => {
     expect(error.status).toEqual({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', ...expected });
     expect(error.message).toBe(expected.message);
   });
@@ -122,7 +122,7 @@ describe('API errors', () => {
 });
 
 describe('StatusError', () => {
-  it('tells code, reason and when to retry', () => {
+  it('returns code, reason and retry delay', () => {
     const error = tooManyRequests('slow down', 2);
     expect([error.name, error.code, error.reason, error.retryAfterSeconds]).toEqual(['StatusError', 429, 'TooManyRequests', 2]);
     expect(badRequest('no').retryAfterSeconds).toBeUndefined();
@@ -137,7 +137,7 @@ describe('hasReason', () => {
     [unclassified('boom'), false],
     [new Error('NotFound'), false],
     [undefined, false],
-  ])('of %s is %j', (error, expected) => {
+  ])('for %s returns %j', (error, expected) => {
     expect(hasReason(error, 'NotFound', 'Conflict')).toBe(expected);
   });
 });
@@ -148,7 +148,7 @@ describe('reasonOfCode', () => {
     [410, 'Gone'],
     [500, 'InternalError'],
     [418, undefined],
-  ])('of %d is %s', (code, reason) => {
+  ])('for %d returns %s', (code, reason) => {
     expect(reasonOfCode(code)).toBe(reason);
   });
 });
@@ -158,7 +158,7 @@ describe('isStatusReason', () => {
     ['NotFound', true],
     ['Unheard', false],
     ['toString', false],
-  ])('of %s is %j', (text, expected) => {
+  ])('for %s returns %j', (text, expected) => {
     expect(isStatusReason(text)).toBe(expected);
   });
 });
@@ -167,7 +167,7 @@ describe('qualifiedName', () => {
   it.each([
     [secrets, 'secrets'],
     [clusters, 'clusters.registry.purser.dev'],
-  ])('of %j is %s', (resource, name) => {
+  ])('for %j returns %s', (resource, name) => {
     expect(qualifiedName(resource)).toBe(name);
   });
 });
@@ -177,7 +177,7 @@ describe('aggregated', () => {
     [['a'], 'a'],
     [['a', 'a'], 'a'],
     [['b', 'a', 'b'], '[b, a]'],
-  ])('of %j is %s', (texts, text) => {
+  ])('for %j returns %s', (texts, text) => {
     expect(aggregated(texts)).toBe(text);
   });
 });

@@ -40,7 +40,7 @@ it('is installed, and Purser runs from what it made', async () => {
   await world.kubectl('label', 'namespace', 'purser-system', 'pod-security.kubernetes.io/enforce=restricted');
   expect(await helm('install', 'purser', CHART)).toMatchObject({ code: 0, complaints: '' });
   const program = await world.startDeployed(await deployment('purser'));
-  await eventually(async () => (await program.output()).includes('this process leads'));
+  await eventually(async () => (await program.output()).includes('acquired leadership'));
   await program.stop();
   expect(await names('validatingadmissionpolicies', ...OURS)).toEqual(
     ['record', 'repoint'].map((name) => `validatingadmissionpolicy.admissionregistration.k8s.io/purser-${name}`),
@@ -60,10 +60,10 @@ it('is upgraded to parts that run apart, which install the custom resources, wit
     await world.startDeployed(await deployment('purser-controller')),
     await world.startDeployed(await deployment('purser-facade')),
   ];
-  await eventually(async () => (await controller.output()).includes('this process leads'));
-  await eventually(async () => (await facade.output()).includes('Purser knows the hub'));
+  await eventually(async () => (await controller.output()).includes('acquired leadership'));
+  await eventually(async () => (await facade.output()).includes('caches synced'));
   const output = (await Promise.all([controller, facade].map((program) => program.output()))).join('\n');
-  expect(output).toContain('the custom resources of Purser are installed');
+  expect(output).toContain('custom resources installed');
   expect(output.split('\n').filter((line) => /"level":"(warn|error|fatal)"/.test(line))).toEqual([]);
   await world.stopDeployed();
 });

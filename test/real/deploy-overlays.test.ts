@@ -151,7 +151,7 @@ describe('the overlay', () => {
 
 describe('a hub without the custom resources', () => {
   const withoutCrds = async (path: string) => (await kustomized(path)).filter(({ kind }) => kind !== 'CustomResourceDefinition');
-  const serves = async (program: Program) => (await program.output()).includes('Purser knows the hub');
+  const serves = async (program: Program) => (await program.output()).includes('caches synced');
 
   it('is told of, and served from when they come, by the same process', async () => {
     const objects = await withoutCrds('base');

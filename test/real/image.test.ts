@@ -97,7 +97,7 @@ describe('the image', () => {
       const args = ['run', '--install-crds', '--namespace=default', '--bind-address=127.0.0.1', '--facade-port=0', '--metrics-port=0'];
       const env = { ...process.env, ...PLAIN, KUBECONFIG: '/etc/purser/kubeconfig' };
       const program = await startProgram(ENTER[0] ?? '', [...command, ...args], join(hub.folder, 'image.log'), { env });
-      await eventually(async () => (await program.output()).includes('this process leads'));
+      await eventually(async () => (await program.output()).includes('acquired leadership'));
       await program.stop();
 
       expect(await program.output()).not.toMatch(/"level":"(warn|error|fatal)"/);

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { ManagedToken, ManagedTokenSpec } from '../../src/api/managed-token.gen.ts';
 import {
+  type ApiObject,
   ClusterRoleBindings,
   ClusterRoles,
   Clusters,
@@ -10,6 +11,7 @@ import {
   Leases,
   ManagedTokens,
   Namespaces,
+  type Resource,
   RoleBindings,
   Roles,
   Secrets,
@@ -17,10 +19,10 @@ import {
 } from '../../src/api/resources.ts';
 import { type App, startApp } from '../../src/app/app.ts';
 import { KubeClient } from '../../src/kube/client.ts';
+import { untilServed } from '../../src/kube/discovery.ts';
 import { fixed, loadKubeConfig } from '../../src/kube/kube-config.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
 import { TokenReviews } from '../../src/kube/reviews.ts';
-import { untilServed } from '../../src/kube/served.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
 import { systemClock } from '../../src/std/clock.ts';
@@ -36,7 +38,7 @@ const AUDIENCE = 'https://hub.test';
 const NAMESPACE = 'team-a';
 const VERIFY_MS = 4_000;
 const YEAR_MS = 365 * 86_400_000;
-const KINDS = [
+const KINDS: readonly Resource<ApiObject>[] = [
   ClusterRoleBindings,
   ClusterRoles,
   Clusters,
@@ -46,7 +48,7 @@ const KINDS = [
   Roles,
   Secrets,
   ServiceAccounts,
-] as const;
+];
 
 interface Place {
   readonly cluster: RealCluster;

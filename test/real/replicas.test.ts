@@ -18,7 +18,7 @@ interface Replica {
 }
 
 const TOKEN = ['-n', 'team-a', 'mt/ci-deployer'];
-const LEADS = 'this process leads';
+const LEADS = 'acquired leadership';
 let world: DeployWorld;
 let deployment: Deployment;
 let scraper: string;
@@ -96,8 +96,8 @@ describe('two replicas on a real hub', () => {
     await rotate('in-the-frost');
     const written = await secret();
     frozen.program.signal('SIGCONT');
-    await eventually(async () => (await frozen.program.output()).includes('this process no longer leads'));
-    await eventually(async () => (await frozen.program.output()).includes('another process leads'));
+    await eventually(async () => (await frozen.program.output()).includes('lost leadership'));
+    await eventually(async () => (await frozen.program.output()).includes('standing by'));
 
     expect([await leads(frozen), await leads(second)]).toEqual([false, true]);
     expect(await secret()).toBe(written);

@@ -62,7 +62,7 @@ async function advance(ms: number): Promise<void> {
 }
 
 describe('runController', () => {
-  it('runs a key when it is requested and tells how that went', async () => {
+  it('runs a requested key and emits the outcome', async () => {
     start();
     await request('a');
     clock.advance(30);
@@ -81,7 +81,7 @@ describe('runController', () => {
     ]);
   });
 
-  it('runs a key exactly once more after two requests while it runs', async () => {
+  it('runs a key exactly once more after two requests during its run', async () => {
     start();
     await request('a');
     await request('a', 'a');
@@ -93,7 +93,7 @@ describe('runController', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('respects the bound', async () => {
+  it('respects the concurrency limit', async () => {
     start({ concurrency: 2 });
     await request('a', 'b', 'c', 'd');
     expect(runs.running).toEqual(['a', 'b']);
@@ -101,7 +101,7 @@ describe('runController', () => {
     expect(runs.running).toEqual(['a', 'c']);
   });
 
-  it('runs first in, first out by due time', async () => {
+  it('runs keys in order of their due times', async () => {
     start({ concurrency: 1 });
     for (const [key, lateMs] of [
       ['b', 10],
@@ -118,7 +118,7 @@ describe('runController', () => {
     ]);
   });
 
-  it('runs the most urgent of many requests made together first', async () => {
+  it('runs the most urgent of simultaneous requests first', async () => {
     const deadlines: Readonly<Record<string, number>> = { idle: Infinity, tomorrow: 2, today: 1 };
     start({ concurrency: 1, placeOf: (key) => ({ lane: 'eu', deadlineAt: deadlines[key] ?? 0 }) });
     await request(...Object.keys(deadlines));
@@ -126,7 +126,7 @@ describe('runController', () => {
     expect(outcomes).toHaveLength(3);
   });
 
-  it('bounds each lane, so that one that hangs delays no other', async () => {
+  it('limits each lane, so that a hanging lane delays no other', async () => {
     start({ concurrency: 4, concurrencyPerLane: 2, placeOf: (key) => ({ lane: key.charAt(0), deadlineAt: 0 }) });
     await request('x1', 'x2', 'x3', 'x4', 'y1', 'z1');
     expect(runs.running).toEqual(['x1', 'x2', 'y1', 'z1']);
@@ -135,7 +135,7 @@ describe('runController', () => {
     expect(runs.running).toEqual(['x1', 'x2', 'z1', 'z2']);
   });
 
-  it('looks at a key again when its reconcile asked for it, with one wake-up for all keys', async () => {
+  it('reconciles a key again at its requeue time, with one timer for all keys', async () => {
     start();
     await request('a', 'b');
     await succeed('a', START + 2_000);
@@ -149,7 +149,7 @@ describe('runController', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('lets an event expedite a far requeue, and the old wake-up dies', async () => {
+  it('runs a key early after an event and cancels the timer of its requeue', async () => {
     start();
     await request('a');
     await succeed('a', START + 288 * 86_400_000);
@@ -162,7 +162,7 @@ describe('runController', () => {
     expect(runs.started).toHaveLength(3);
   });
 
-  it('pauses before a requeue that is due at once, so that nothing spins', async () => {
+  it('delays an immediate requeue', async () => {
     start();
     await request('a');
     await succeed('a', START - 5_000);
@@ -172,7 +172,7 @@ describe('runController', () => {
     expect(runs.running).toEqual(['a']);
   });
 
-  it('lets a request made during a run count before a later requeue', async () => {
+  it('runs a key requested during its run before a later requeue', async () => {
     start();
     await request('a');
     await request('a');
@@ -182,7 +182,7 @@ describe('runController', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('backs off 100, 200, 400 ms and forgets that on success', async () => {
+  it('backs off 100, 200, 400 ms and resets on success', async () => {
     start();
     await request('a');
     for (const waitMs of [100, 200, 400]) {
@@ -200,7 +200,7 @@ describe('runController', () => {
     expect(runs.running).toEqual(['a']);
   });
 
-  it('goes on counting failures when an event expedites a retry', async () => {
+  it('keeps counting failures when an event triggers the retry', async () => {
     start();
     await request('a');
     await fail('a');
@@ -209,7 +209,7 @@ describe('runController', () => {
     expect(outcomes.map(({ failures }) => failures)).toEqual([1, 2]);
   });
 
-  it('does not retry a terminal failure until a new request, and counts anew from there', async () => {
+  it('does not retry a terminal failure before a new request, then counts from zero', async () => {
     start({ retryPolicy: () => ({ class: 'gone', retryAt: undefined }) });
     await request('a');
     await fail('a');
@@ -220,7 +220,7 @@ describe('runController', () => {
     expect(outcomes.map(({ failures }) => failures)).toEqual([1, 1]);
   });
 
-  it('counts no failure where nothing was tried', async () => {
+  it('counts no failure for a run that was put off', async () => {
     const policy = (failure: Failure<string>): Retry => ({ ...doubling(failure), isPutOff: failure.error === 'put off' });
     start({ retryPolicy: policy });
     await request('a');
@@ -231,7 +231,7 @@ describe('runController', () => {
     expect(outcomes.map(({ failures }) => failures)).toEqual([1, 1, 1, 2]);
   });
 
-  it('counts conflicts apart from failures, and only those in a row', async () => {
+  it('counts consecutive conflicts separately from failures', async () => {
     const conflicts: number[] = [];
     const policy = (failure: Failure<string>): Retry => {
       conflicts.push(failure.conflicts);
@@ -260,7 +260,7 @@ describe('runController', () => {
     ['a rejection with nothing', () => Promise.reject(undefined), undefined],
     ['a result that is none', () => Promise.resolve(undefined as never), expect.any(TypeError)],
     ['a requeue at no instant', () => Promise.resolve({ requeueAt: Number.NaN }), expect.any(RangeError)],
-  ])('tells of %s as an outcome, not as an error of the stream', async (_case, reconcile, error) => {
+  ])('emits %s as an outcome, not as an error of the stream', async (_case, reconcile, error) => {
     start({ reconcile });
     await request('a');
     expect(outcomes).toEqual([
@@ -279,7 +279,7 @@ describe('runController', () => {
     expect(endings).toEqual([]);
   });
 
-  it('drains running work when the requests end, drops the rest and leaves no timer', async () => {
+  it('drains running work when the requests complete, drops the rest and leaves no timer', async () => {
     start({ concurrency: 2 });
     await request('a', 'b', 'dropped');
     requests$.next({ key: 'later', dueAt: START + 1_000 });
@@ -293,7 +293,7 @@ describe('runController', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('ends at once when the requests end and nothing runs', async () => {
+  it('completes immediately when the requests complete and no key runs', async () => {
     start();
     await request('a');
     await succeed('a', START + 1_000);
@@ -301,7 +301,7 @@ describe('runController', () => {
     expect([endings, clock.pending]).toEqual([['complete'], 0]);
   });
 
-  it('aborts the signal when it is unsubscribed from, leaves no timer and drops what arrives later', async () => {
+  it('aborts the signal on unsubscribe, leaves no timer and drops later requests', async () => {
     start({ retryPolicy: broken });
     await request('a', 'b', 'c');
     await succeed('b', START + 1_000);
@@ -313,7 +313,7 @@ describe('runController', () => {
     expect([outcomes.length, clock.pending, endings]).toEqual([1, 0, []]);
   });
 
-  it('starts nothing more once a reconcile has ended it', async () => {
+  it('starts no key after a reconcile has stopped the controller', async () => {
     start({
       reconcile: (key, signal) => {
         subscription.unsubscribe();
@@ -324,7 +324,7 @@ describe('runController', () => {
     expect(runs.started).toEqual(['a']);
   });
 
-  it('passes on an error of the requests, and aborts', async () => {
+  it('fails with an error of the requests and aborts running work', async () => {
     start();
     await request('a');
     const signal = runs.signalOf('a');
@@ -335,14 +335,14 @@ describe('runController', () => {
   it.each([
     ['the place of a key', { placeOf: () => broken() }],
     ['the retry policy', { retryPolicy: () => broken() }],
-  ])('ends with a defect of %s, and leaves no timer', async (_case, options) => {
+  ])('fails with a defect of %s and leaves no timer', async (_case, options) => {
     start(options);
     await request('a');
     if (runs.running.length > 0) await fail('a');
     expect([endings, clock.pending]).toEqual([[new Error('broken')], 0]);
   });
 
-  it('looks at the time every minute while a key waits, and starts it no sooner', async () => {
+  it('checks the time every minute while a key waits', async () => {
     start();
     await request('a');
     await succeed('a', START + 150_000);
@@ -354,7 +354,7 @@ describe('runController', () => {
     expect([runs.running, clock.pending, outcomes.length]).toEqual([['a'], 0, 1]);
   });
 
-  it('finds out within a minute that a clock was set forward, as after a suspension', async () => {
+  it('notices within a minute that the clock was set forward, as after a suspend', async () => {
     start();
     await request('a');
     await succeed('a', START + 1_800_000);
@@ -365,7 +365,7 @@ describe('runController', () => {
     expect(outcomes.at(-1)).toMatchObject({ latenessMs: 160_000, durationMs: 0 });
   });
 
-  it('looks at everything once when a clock was set back, so that no retry waits for as long', async () => {
+  it('reconciles all keys once after the clock was set back', async () => {
     start();
     await request('a', 'b', 'c');
     await fail('a');
@@ -382,7 +382,7 @@ describe('runController', () => {
     expect(runs.running).toEqual([]);
   });
 
-  it('takes the small corrections of a clock for what they are', async () => {
+  it('ignores small corrections of the clock', async () => {
     start();
     await request('a');
     await succeed('a', START + 90_000);
@@ -391,7 +391,7 @@ describe('runController', () => {
     expect(runs.running).toEqual([]);
   });
 
-  it('drops what was requested in the very turn in which the requests end', async () => {
+  it('drops keys requested in the turn in which the requests complete', async () => {
     start();
     requests$.next({ key: 'a', dueAt: START });
     requests$.complete();
@@ -399,7 +399,7 @@ describe('runController', () => {
     expect([runs.started, endings]).toEqual([[], ['complete']]);
   });
 
-  it('wakes up once for 10,000 keys that are due together', async () => {
+  it('uses one timer for 10,000 keys with the same due time', async () => {
     start({ concurrency: 10_000, reconcile: () => Promise.resolve({}) });
     for (let index = 0; index < 10_000; index++) requests$.next({ key: String(index), dueAt: START + 1_000 });
     await turn();
@@ -413,7 +413,7 @@ function broken(): never {
   throw new Error('broken');
 }
 
-describe('a controller in the long run', () => {
+describe('runController in the long run', () => {
   const step = fc.oneof(
     { weight: 4, arbitrary: fc.record({ type: fc.constant('request' as const), key: fc.nat(15), delayMs: fc.nat(30) }) },
     { weight: 3, arbitrary: fc.record({ type: fc.constant('succeed' as const), which: fc.nat(), requeueMs: fc.option(fc.nat(50)) }) },
@@ -421,7 +421,7 @@ describe('a controller in the long run', () => {
     { weight: 3, arbitrary: fc.record({ type: fc.constant('wait' as const), ms: fc.nat(20) }) },
   );
 
-  it('never has two runs of a key, stays within its bounds and answers every request: 4,000 steps', async () => {
+  it('runs no key concurrently, stays within its limits and handles every request in 4,000 steps', async () => {
     const laneOf = (key: string) => String(Number(key) % 3);
     start({ concurrency: 4, concurrencyPerLane: 2, placeOf: (key) => ({ lane: laneOf(key), deadlineAt: Number(key) % 5 }) });
     /** Keys that were asked for and not started since. */

@@ -1,19 +1,21 @@
 // An informer that a test feeds by hand; its store and its changes are the real ones.
 
-import { BehaviorSubject, finalize, type Observable, Subject, share } from 'rxjs';
+import { BehaviorSubject, finalize, mergeMap, type Observable, Subject, share } from 'rxjs';
 import type { ApiObject } from '../../src/api/resources.ts';
 import type { ListWatchEvent } from '../../src/kube/list-watch.ts';
-import { type Change, ObjectStore, reflect } from '../../src/kube/store.ts';
+import { type Batch, type Change, ObjectStore, reflectBatches } from '../../src/kube/store.ts';
+import { stored } from '../support/stored.ts';
 
 export class HandInformer<T extends ApiObject> {
   readonly store = new ObjectStore<T>();
   readonly synced$ = new BehaviorSubject(false);
   readonly #events$ = new Subject<ListWatchEvent<T>>();
-  readonly changes$: Observable<Change<T>> = this.#events$.pipe(
-    reflect(this.store, () => this.synced$.next(true)),
+  readonly batches$: Observable<Batch<T>> = this.#events$.pipe(
+    reflectBatches(this.store, () => this.synced$.next(true)),
     finalize(() => this.synced$.next(false)),
     share(),
   );
+  readonly changes$: Observable<Change<T>> = this.batches$.pipe(mergeMap(({ changes }) => changes));
 
   /** Whether a list-watch would run. */
   get runs(): boolean {
@@ -25,14 +27,14 @@ export class HandInformer<T extends ApiObject> {
   }
 
   list(...objects: readonly T[]): void {
-    this.#events$.next({ type: 'listed', objects, resourceVersion: '1' });
+    this.#events$.next({ type: 'listed', objects: objects.map(stored), resourceVersion: '1' });
   }
 
   apply(object: T): void {
-    this.#events$.next({ type: 'applied', object, resourceVersion: object.metadata.resourceVersion ?? '' });
+    this.#events$.next({ type: 'applied', object: stored(object), resourceVersion: object.metadata.resourceVersion ?? '' });
   }
 
   delete(object: T): void {
-    this.#events$.next({ type: 'deleted', object, resourceVersion: object.metadata.resourceVersion ?? '' });
+    this.#events$.next({ type: 'deleted', object: stored(object), resourceVersion: object.metadata.resourceVersion ?? '' });
   }
 }

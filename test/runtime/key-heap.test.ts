@@ -21,7 +21,7 @@ describe('KeyHeap', () => {
     expect([heap.remove('a'), heap.remove('a'), heap.first]).toEqual([1, undefined, { key: 'b', priority: 2 }]);
   });
 
-  it('agrees with a sorted list, whatever is set and removed', () => {
+  it('equals a sorted list after any sequence of changes', () => {
     const step = fc.record({ key: fc.nat(30), priority: fc.option(fc.nat(20), { nil: undefined }) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
@@ -43,7 +43,7 @@ describe('KeyHeap', () => {
     );
   });
 
-  it('compares in proportion to the logarithm of its size', () => {
+  it('compares a logarithmic number of times', () => {
     let comparisons = 0;
     const heap = new KeyHeap<number, number>((a, b) => {
       comparisons += 1;

@@ -33,14 +33,14 @@ beforeEach(() => {
 });
 
 describe('whileLeading', () => {
-  it('works while we lead, and only then', () => {
+  it('runs the work only while the process leads', () => {
     expect(story).toEqual([]);
     leads$.next(true);
     term?.work('one');
     expect(story).toEqual(['begins', 'one']);
   });
 
-  it('cuts the work off at once when the lead is lost, and begins anew with the next one', () => {
+  it('stops the work immediately on lost leadership and restarts it in the next term', () => {
     leads$.next(true);
     leads$.next(false);
     expect(story).toEqual(['begins', 'over']);
@@ -48,7 +48,7 @@ describe('whileLeading', () => {
     expect(story).toEqual(['begins', 'over', 'begins']);
   });
 
-  it('lets work drain as leader when it is to stop, then ends', () => {
+  it('drains the work as leader on stop, then completes', () => {
     leads$.next(true);
     stopping.abort();
     expect([story, leads$.observed]).toEqual([['begins'], true]);
@@ -57,19 +57,19 @@ describe('whileLeading', () => {
     expect([story, leads$.observed]).toEqual([['begins', 'last', 'drained', 'over', 'complete'], false]);
   });
 
-  it('cuts the work off and ends when the lead is lost while it drains', () => {
+  it('stops the work and completes if leadership is lost during the drain', () => {
     leads$.next(true);
     stopping.abort();
     leads$.next(false);
     expect([story, leads$.observed]).toEqual([['begins', 'over', 'complete'], false]);
   });
 
-  it('ends at once when it is to stop and we do not lead', () => {
+  it('completes immediately on stop without leadership', () => {
     stopping.abort();
     expect([story, leads$.observed]).toEqual([['complete'], false]);
   });
 
-  it('cuts the work off when it is unsubscribed from', () => {
+  it('stops the work on unsubscribe', () => {
     leads$.next(true);
     subscription.unsubscribe();
     expect(story).toEqual(['begins', 'over']);
@@ -80,7 +80,7 @@ describe('whenAborted', () => {
   it.each([
     ['later', () => stopping.abort(), undefined],
     ['before', undefined, () => stopping.abort()],
-  ])('tells once of an abort that comes %s', (_case, after, before) => {
+  ])('emits once for an abort that comes %s', (_case, after, before) => {
     const seen: string[] = [];
     before?.();
     whenAborted(stopping.signal).subscribe({ next: () => seen.push('aborted'), complete: () => seen.push('complete') });

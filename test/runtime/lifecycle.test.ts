@@ -30,7 +30,7 @@ function lifecycleOf(...components: readonly Component[]): Lifecycle {
 }
 
 describe('Lifecycle', () => {
-  it('starts in order, each when those before it work, and stops in the reverse order', async () => {
+  it('starts components in order and stops them in reverse order', async () => {
     let work = () => {};
     const informers = component('informers', { start: () => new Promise((resolve) => (work = resolve)) });
     const lifecycle = lifecycleOf(component('probes'), informers, component('controllers'));
@@ -44,7 +44,7 @@ describe('Lifecycle', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('stops what works when one cannot start, and says why it could not', async () => {
+  it('stops started components when one fails to start, and rejects with its error', async () => {
     const lifecycle = lifecycleOf(
       component('a'),
       component('b'),
@@ -55,7 +55,7 @@ describe('Lifecycle', () => {
     expect(story).toEqual(['a starts', 'b starts', 'b stops', 'a stops']);
   });
 
-  it('gives up on one that does not start in time, and tells it so', async () => {
+  it('aborts a component that does not start in time', async () => {
     let told: AbortSignal | undefined;
     const slow = component('cache', {
       startMs: 5_000,
@@ -73,7 +73,7 @@ describe('Lifecycle', () => {
     expect([told?.aborted, story]).toEqual([true, ['probes starts', 'probes stops']]);
   });
 
-  it('cuts a start short when it is stopped, and starts nothing more', async () => {
+  it('aborts the start on stop and starts no further component', async () => {
     const waiting = component('hub', {
       start: (signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
     });
@@ -81,11 +81,11 @@ describe('Lifecycle', () => {
     const problem = lifecycle.start().catch(String);
     await turn();
     expect(await lifecycle.stop()).toEqual([]);
-    expect(await problem).toBe('Error: stopped before everything was started');
+    expect(await problem).toBe('Error: stopped during startup');
     expect(story).toEqual(['probes starts', 'probes stops']);
   });
 
-  it('gives each its own time to stop, and names what is left when that is up', async () => {
+  it('gives each component its own time to stop and returns those that exceed it', async () => {
     let late: AbortSignal | undefined;
     const lifecycle = lifecycleOf(
       component('log'),
@@ -117,7 +117,7 @@ describe('Lifecycle', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('takes a synchronous throw for a failure of that component', async () => {
+  it('treats a synchronous throw as a failure of the component', async () => {
     const broken = component('broken', {
       stop: () => {
         throw new Error('oops');
@@ -129,7 +129,7 @@ describe('Lifecycle', () => {
     expect(story.at(-1)).toBe('a stops');
   });
 
-  it('stops once, however often it is asked to, and nothing that was never started', async () => {
+  it('stops started components once for any number of calls', async () => {
     const lifecycle = lifecycleOf(component('a'));
     await lifecycle.start();
     expect(lifecycle.stop()).toBe(lifecycle.stop());
@@ -144,7 +144,7 @@ describe('streamComponent', () => {
   const defects: unknown[] = [];
   const options = { name: 'controllers', stopMs: 20_000, onDefect: (error: unknown) => defects.push(error) };
 
-  it('works while it is subscribed to, and stops when the stream has ended in good order', async () => {
+  it('stops when its stream has completed', async () => {
     const drained$ = new Subject<void>();
     let isStopping = false;
     const run = (stopping: AbortSignal) =>
@@ -163,7 +163,7 @@ describe('streamComponent', () => {
     expect([await stopped, clock.pending]).toEqual([[], 0]);
   });
 
-  it('is cut off when its time is up', async () => {
+  it('unsubscribes after its stop timeout', async () => {
     let isCut = false;
     const run = () => new Observable<never>(() => () => (isCut = true));
     const lifecycle = lifecycleOf(streamComponent({ ...options, run }));
@@ -178,13 +178,13 @@ describe('streamComponent', () => {
   it.each([
     ['has ended', () => of(1)],
     ['ends when told to', (stopping: AbortSignal) => NEVER.pipe(takeUntil(whenAborted(stopping)))],
-  ])('stops at once when its stream %s', async (_case, run) => {
+  ])('stops immediately if its stream %s', async (_case, run) => {
     const lifecycle = lifecycleOf(streamComponent({ ...options, run }));
     await lifecycle.start();
     expect(await lifecycle.stop()).toEqual([]);
   });
 
-  it('tells of a defect, and has stopped by it', async () => {
+  it('reports a defect of its stream and has stopped', async () => {
     const failing$ = new Subject<never>();
     const lifecycle = lifecycleOf(streamComponent({ ...options, run: () => failing$ }));
     await lifecycle.start();

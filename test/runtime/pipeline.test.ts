@@ -50,7 +50,8 @@ function outcomes(stopping: AbortSignal) {
   });
   const log = createLogger({ level: 'silent', readable: false, write: () => {} });
   const metrics = {
-    ran: ({ outcome, reason = '' }: { readonly outcome: string; readonly reason: string | undefined }) => told.push(`${outcome} ${reason}`),
+    recordRun: ({ outcome, reason = '' }: { readonly outcome: string; readonly reason: string | undefined }) =>
+      told.push(`${outcome} ${reason}`),
   };
   return whileLeading({ leads$, stopping, work$: work$.pipe(report({ controller: 'managed-token', log, metrics, clock })) });
 }
@@ -77,8 +78,8 @@ async function succeed(...keys: readonly string[]): Promise<void> {
   await turn();
 }
 
-describe('the runtime', () => {
-  it('looks at every object once when all is known, and again when its time comes', async () => {
+describe('runtime pipeline', () => {
+  it('reconciles every object once after the sync and again at its requeue time', async () => {
     expect(runs.running).toEqual(['team-a/ci', 'team-a/cd']);
     await succeed('team-a/ci', 'team-a/cd');
     expect([told, clock.pending]).toEqual([['reconciled ', 'reconciled '], 1]);
@@ -86,7 +87,7 @@ describe('the runtime', () => {
     expect(runs.running).toEqual(['team-a/ci', 'team-a/cd']);
   });
 
-  it('is woken by what matters and by nothing else', async () => {
+  it('reconciles on matching changes only', async () => {
     await succeed('team-a/ci', 'team-a/cd');
     tokens.apply(object('ci', { labels: { tier: 'prod' } }));
     await turn();
@@ -98,7 +99,7 @@ describe('the runtime', () => {
     expect(runs.running).toEqual(['team-a/ci', 'team-a/cd']);
   });
 
-  it('tries again what fails, each time within a fifth of the remaining validity', async () => {
+  it('retries failures within a fifth of the remaining validity', async () => {
     await succeed('team-a/cd');
     const expiresAt = clock.now() + LIFETIME_MS;
     for (let failures = 1; failures <= 12; failures++) {
@@ -110,7 +111,7 @@ describe('the runtime', () => {
     expect(told.slice(1)).toEqual(Array.from({ length: 12 }, () => 'transient Defect'));
   });
 
-  it('drains on stop, without a timer or an informer left', async () => {
+  it('drains on stop and leaves no timer or informer', async () => {
     const stopped = lifecycle.stop();
     tokens.apply(object('late'));
     await succeed('team-a/ci', 'team-a/cd');
@@ -118,7 +119,7 @@ describe('the runtime', () => {
     expect([runs.started.length, clock.pending, tokens.runs, secrets.runs]).toEqual([2, 0, false, false]);
   });
 
-  it('is cut off when the lead is lost, and starts over with the next term', async () => {
+  it('stops on lost leadership and restarts in the next term', async () => {
     const signal = runs.signalOf('team-a/ci');
     leads$.next(false);
     expect([signal.aborted, tokens.runs, clock.pending]).toEqual([true, false, 0]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { filter } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
-import type { ApiObject } from '../../src/api/resources.ts';
+import type { ApiObject, Stored } from '../../src/api/resources.ts';
 import type { Change } from '../../src/kube/store.ts';
 import {
   annotationsChanged,
@@ -11,16 +11,17 @@ import {
   type Predicate,
   statusNotOurs,
 } from '../../src/runtime/predicates.ts';
+import { stored } from '../support/stored.ts';
 
 interface Thing extends ApiObject {
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[]; readonly phase?: string };
 }
 
-function thing(metadata: Thing['metadata'], status?: Thing['status']): Thing {
-  return { metadata, ...(status && { status }) };
+function thing(metadata: Thing['metadata'], status?: Thing['status']): Stored<Thing> {
+  return stored({ metadata, ...(status && { status }) });
 }
 
-function update(previous: Thing, object: Thing): Change<Thing> {
+function update(previous: Stored<Thing>, object: Stored<Thing>): Change<Thing> {
   return { type: 'updated', key: 'ns/x', object, previous };
 }
 
@@ -32,11 +33,11 @@ describe('predicates', () => {
     ['generationChanged', generationChanged],
     ['annotationsChanged', annotationsChanged('tokens.purser.dev/')],
     ['statusNotOurs', statusNotOurs(() => undefined)],
-  ])('%s lets pass what came and what went', (_name, predicate) => {
+  ])('%s matches added and deleted objects', (_name, predicate) => {
     expect([added, deleted].map(predicate)).toEqual([true, true]);
   });
 
-  it('filter a stream of changes', () => {
+  it('filters a stream of changes', () => {
     const scheduler = new TestScheduler((actual, expected) => expect(actual).toEqual(expected));
     scheduler.run(({ hot, expectObservable }) => {
       const changes = {
@@ -58,7 +59,7 @@ describe('annotationsChanged', () => {
     ['one of ours is removed', { [rotate]: '1' }, undefined, true],
     ['only another changes', { [rotate]: '1', note: 'x' }, { note: 'y', [rotate]: '1' }, false],
     ['only another that contains the prefix changes', {}, { 'x.tokens.purser.dev/rotate': '1' }, false],
-  ])('tells whether %s', (_case, before, after, holds) => {
+  ])('evaluates an update in which %s', (_case, before, after, holds) => {
     const [previous, object] = [before, after].map((annotations) => thing(annotations ? { annotations } : {}));
     expect(annotationsChanged('tokens.purser.dev/')(update(previous ?? thing({}), object ?? thing({})))).toBe(holds);
   });
@@ -70,17 +71,17 @@ describe('statusNotOurs', () => {
   const theirs = { ...ours, phase: 'Hacked' };
 
   it.each([
-    ['comes back as we wrote it', undefined, sameInAnotherOrder, false],
-    ['is edited by somebody', ours, theirs, true],
-    ['is emptied by somebody', ours, undefined, true],
-    ['stays, though it is not ours', theirs, theirs, false],
-    ['is put back to what we wrote', theirs, ours, false],
-  ])('tells whether a status that %s must be looked at', (_case, before, after, holds) => {
+    ['equals the written one', undefined, sameInAnotherOrder, false],
+    ['is edited by another client', ours, theirs, true],
+    ['is removed by another client', ours, undefined, true],
+    ['is unchanged but foreign', theirs, theirs, false],
+    ['is restored to the written one', theirs, ours, false],
+  ])('evaluates a status that %s', (_case, before, after, holds) => {
     const predicate = statusNotOurs<Thing>((key) => (key === 'ns/x' ? ours : undefined));
     expect(predicate(update(thing({}, before), thing({}, after)))).toBe(holds);
   });
 
-  it('takes any new status for a foreign one while we have written none', () => {
+  it('matches any new status before the first write', () => {
     expect(statusNotOurs<Thing>(() => undefined)(update(thing({}), thing({}, ours)))).toBe(true);
   });
 });
@@ -99,22 +100,22 @@ describe('conditionTurnedTrue', () => {
   const predicate = conditionTurnedTrue<Thing>('Ready');
 
   it.each([
-    ['turned True', update(withReady('False'), withReady('True')), true],
+    ['became True', update(withReady('False'), withReady('True')), true],
     ['was unknown before', update(withReady('Unknown'), withReady('True')), true],
-    ['was not there before', update(thing({}), withReady('True')), true],
+    ['was absent before', update(thing({}), withReady('True')), true],
     ['is True on a new object', { type: 'added', key: 'x', object: withReady('True') } as const, true],
     ['stayed True', update(withReady('True'), withReady('True')), false],
-    ['turned False', update(withReady('True'), withReady('False')), false],
-    ['is not there', update(thing({}), thing({})), false],
+    ['became False', update(withReady('True'), withReady('False')), false],
+    ['is absent', update(thing({}), thing({})), false],
     ['is not True on a new object', added, false],
-    ['was True on an object that is gone', { type: 'deleted', key: 'x', object: withReady('True') } as const, false],
-  ])('tells whether a condition that %s counts', (_case, change, holds) => {
+    ['was True on a deleted object', { type: 'deleted', key: 'x', object: withReady('True') } as const, false],
+  ])('evaluates a condition that %s', (_case, change, holds) => {
     expect(predicate(change)).toBe(holds);
   });
 });
 
 describe('anyOf', () => {
-  it('holds when one of them does', () => {
+  it('matches if one of the predicates matches', () => {
     const change = update(thing({ generation: 1, annotations: { a: '1' } }), thing({ generation: 1, annotations: { a: '2' } }));
     const both = anyOf(generationChanged, annotationsChanged('a'));
     expect([both(change), anyOf(generationChanged)(change), anyOf()(change)]).toEqual([true, false, false]);

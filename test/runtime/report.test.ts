@@ -27,14 +27,14 @@ function told(...outcomes: readonly Outcome<string>[]) {
   const log = createLogger({ level: 'debug', readable: false, write: (line) => lines.push(line) });
   const clock = new FakeClock();
   from(outcomes)
-    .pipe(report({ controller: 'managed-token', log, metrics: { ran: (each) => runs.push(each) }, clock }))
+    .pipe(report({ controller: 'managed-token', log, metrics: { recordRun: (each) => runs.push(each) }, clock }))
     .subscribe((outcome) => passed.push(outcome));
   expect(clock.pending).toBe(0);
   return { text: lines.join(''), lines: lines.map((line) => JSON.parse(line) as Record<string, unknown>), runs, passed };
 }
 
 describe('report', () => {
-  it('writes one line for a run that went well', () => {
+  it('logs one line for a successful run', () => {
     const { lines } = told(reconciled(START + 3_600_000));
     expect(lines).toEqual([
       {
@@ -52,7 +52,7 @@ describe('report', () => {
     ]);
   });
 
-  it('writes one line for a run that failed, with its reason, how often and what follows', () => {
+  it('logs one line for a failed run with reason, count and next time', () => {
     const { lines } = told(failed('transient', new TransportError('ECONNREFUSED', 'refused'), START + 2_000));
     expect(lines).toEqual([
       {
@@ -79,7 +79,7 @@ describe('report', () => {
     ['throttled', 'info', failed('throttled', statusError('TooManyRequests', ''))],
     ['transient', 'error', failed('transient', new Error('x'))],
     ['transient', 'warn', failed('transient', new IssueError('EndpointNotPinned'))],
-  ] as const)('tells of %s at level %s, and passes it on', (outcome, level, given) => {
+  ] as const)('logs %s at level %s and passes it on', (outcome, level, given) => {
     const { lines, runs, passed } = told(given);
     expect(lines.map((line) => line['level'])).toEqual([level]);
     expect(runs.map((each) => each.outcome)).toEqual([outcome]);
@@ -106,12 +106,12 @@ describe('report', () => {
     expect(runs).toHaveLength(6);
   });
 
-  it('writes few lines for 2,000 objects of one namespace that fail again and again, and those of others', () => {
+  it('limits the lines of 2,000 failing objects of one namespace, not those of others', () => {
     const lines: Record<string, unknown>[] = [];
     const log = createLogger({ level: 'info', readable: false, write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) });
     const clock = new FakeClock();
     const outcomes$ = new Subject<Outcome<string>>();
-    const running = outcomes$.pipe(report({ controller: 'managed-token', log, metrics: { ran: () => {} }, clock })).subscribe();
+    const running = outcomes$.pipe(report({ controller: 'managed-token', log, metrics: { recordRun: () => {} }, clock })).subscribe();
     const fail = (key: string) => outcomes$.next({ ...failed('transient', new IssueError('EndpointNotPinned')), key });
     for (let second = 0; second < 65; second++) {
       for (let index = 0; index < 2_000; index += 20) fail(`crowd/t-${index + (second % 20)}`);
@@ -134,7 +134,7 @@ describe('report', () => {
     ]);
   });
 
-  it('names no next time when there is none, or none that is a date', () => {
+  it('omits a missing or invalid next time', () => {
     const { lines } = told(reconciled(), reconciled(Infinity), failed('gone', statusError('NotFound', '')));
     expect(lines.map((line) => line['nextAt'])).toEqual([undefined, undefined, undefined]);
   });
@@ -164,7 +164,7 @@ describe('failureReason', () => {
     ['a missing answer', new TransportError('ETIMEDOUT', 'late'), 'NoAnswer'],
     ['anything else', new TypeError('oops'), 'Defect'],
     ['what is no error', 'oops', 'Defect'],
-  ])('names %s', (_case, error, reason) => {
+  ])('returns the reason of %s', (_case, error, reason) => {
     expect(failureReason(error)).toBe(reason);
   });
 });

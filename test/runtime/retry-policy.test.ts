@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { ManagedTokens } from '../../src/api/resources.ts';
 import { TransportError } from '../../src/kube/transport-error.ts';
 import { modified, notFound, StatusError, serviceUnavailable, statusError, tooManyRequests } from '../../src/kubernetes/status.ts';
-import { type Failure, planRetry, type RetryTerms } from '../../src/runtime/retry-policy.ts';
+import { type Failure, planRetry, RetryBudget, type RetryTerms } from '../../src/runtime/retry-policy.ts';
 import { IssueError } from '../../src/targets/issue-error.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
@@ -42,7 +42,7 @@ describe('planRetry', () => {
     ['a defect', new TypeError('undefined is not a function'), { class: 'transient', waitMs: 500 }],
     ['something that is no error', 'oops', { class: 'transient', waitMs: 500 }],
     ['nothing at all', undefined, { class: 'transient', waitMs: 500 }],
-  ])('knows what to do when %s', (_case, error, expected) => {
+  ])('classifies the failure when %s', (_case, error, expected) => {
     expect(plan(error)).toEqual(expected);
   });
 
@@ -51,16 +51,16 @@ describe('planRetry', () => {
     ['another kind', notFound({ group: '', name: 'serviceaccounts' }, 'ci')],
     ['a kind that was uninstalled', statusError('NotFound', 'the server could not find the requested resource', {})],
     ['nobody knows what', statusError('NotFound', 'not found')],
-  ])('does not take a key for gone because of %s', (_case, error) => {
+  ])('does not classify a key as gone because of %s', (_case, error) => {
     expect(plan(error).class).toBe('transient');
   });
 
-  it('does not take a key for gone when it does not know its kind', () => {
+  it('does not classify a key as gone without its kind', () => {
     const failure = { key: 'team-a/ci', error: notFound(tokens, 'ci'), failures: 1, conflicts: 1, now: NOW };
     expect(planRetry(failure, { random: 0 }).class).toBe('transient');
   });
 
-  it('waits for a target that is left alone as long as that says, however often it failed before, and counts no failure', () => {
+  it('waits for the requested time of an open circuit without counting a failure', () => {
     const putOff = new IssueError('CircuitOpen', '', { retryAfterMs: 1_500 });
     expect(plan(putOff, { failures: 9 })).toEqual({ class: 'throttled', waitMs: 1_500 });
     expect(planRetry({ key: 'a/b', error: putOff, failures: 1, conflicts: 1, now: NOW }, { random: 0 }).isPutOff).toBe(true);
@@ -71,21 +71,21 @@ describe('planRetry', () => {
     ['never comes later than it must', new Error('x'), { latestAt: NOW + 1_000 }, 1_000],
     ['costs nothing where nobody failed', modified(tokens, 'ci'), {}, 200],
     ['costs nothing where nothing was sent', new IssueError('CircuitOpen', '', { retryAfterMs: 1_500 }), {}, 1_500],
-  ])('a retry %s', (_case, error, terms, waitMs) => {
+  ])('plans a retry that %s', (_case, error, terms, waitMs) => {
     expect(plan(error, { ...terms, spend: () => 2_000 }).waitMs).toBe(waitMs);
   });
 
-  it('doubles the pause from 0.5 s to 5 min', () => {
+  it('doubles the delay from 0.5 s to 5 min', () => {
     const waits = Array.from({ length: 12 }, (_, index) => plan(new Error('x'), { failures: index + 1 }).waitMs);
     expect(waits).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000, 300_000, 300_000]);
   });
 
-  it('F5: doubles the pause between conflicts from 0.2 s to 10 s: the store may be far behind', () => {
+  it('doubles the delay after conflicts from 0.2 s to 10 s', () => {
     const waits = Array.from({ length: 8 }, (_, index) => plan(modified(tokens, 'ci'), { conflicts: index + 1 }).waitMs);
     expect(waits).toEqual([200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000]);
   });
 
-  it('shortens pauses by up to a half, so that keys which failed together do not return together', () => {
+  it('shortens delays by a jitter of up to a half', () => {
     expect(plan(new Error('x'), { random: 0.999_999, failures: 3 }).waitMs).toBe(1_001);
     expect(plan(modified(tokens, 'ci'), { random: 0.5 }).waitMs).toBe(150);
   });
@@ -99,11 +99,11 @@ describe('planRetry', () => {
     ['a second', 1, 1_000],
     ['a day', 86_400, 300_000],
     ['for ever', Infinity, 300_000],
-  ])('waits between a second and five minutes for a server that asks for %s', (_case, seconds, waitMs) => {
+  ])('waits between a second and five minutes for a server that requests %s', (_case, seconds, waitMs) => {
     expect(plan(asking(seconds)).waitMs).toBe(waitMs);
   });
 
-  it('never comes back sooner than it was told to, and ever later to a server that goes on saying so', () => {
+  it('waits at least as long as requested, and longer with every rejection', () => {
     expect(plan(tooManyRequests('busy', 10), { random: 0.5 }).waitMs).toBe(10_500);
     expect(plan(tooManyRequests('busy', 1), { failures: 8 }).waitMs).toBe(64_000);
   });
@@ -111,12 +111,12 @@ describe('planRetry', () => {
   it.each([
     ['a backoff', new Error('x')],
     ['what a server asks for', tooManyRequests('busy', 300)],
-  ])('comes no later than it must, whatever %s says', (_case, error) => {
+  ])('retries before the latest time for %s', (_case, error) => {
     expect(plan(error, { failures: 20, latestAt: NOW + 12_000 }).waitMs).toBe(12_000);
     expect(plan(error, { failures: 20, latestAt: Infinity }).waitMs).toBe(300_000);
   });
 
-  it('always names a whole instant between now and five and a half minutes', () => {
+  it('returns a whole number within five and a half minutes', () => {
     const error = fc.oneof(
       fc.anything(),
       fc.anything().map(asking),
@@ -135,5 +135,35 @@ describe('planRetry', () => {
         },
       ),
     );
+  });
+});
+
+function spent(budget: RetryBudget, lane: string, times: number, now = 0): number {
+  let waitMs = 0;
+  for (let time = 0; time < times; time++) waitMs = budget.spend(lane, now);
+  return waitMs;
+}
+
+describe('RetryBudget', () => {
+  it.each([
+    ['a few at once', 500, 0],
+    ['more, one after the other', 600, 2_000],
+    ['very many, within a minute', 100_000, 60_000],
+  ])('allows retries of %s', (_, times, waitMs) => {
+    expect(spent(new RetryBudget(), 'a', times)).toBe(waitMs);
+  });
+
+  it('refills after a while', () => {
+    const budget = new RetryBudget();
+    spent(budget, 'a', 600);
+    expect([budget.spend('a', 2_000), budget.spend('a', 60_000)]).toEqual([20, 0]);
+  });
+
+  it('keeps a budget for each lane and forgets lanes without recent retries', () => {
+    const budget = new RetryBudget();
+    spent(budget, 'a', 1_000);
+    expect([budget.spend('b', 0), budget.size]).toEqual([0, 2]);
+    budget.spend('c', 1_000_000);
+    expect(budget.size).toBe(1);
   });
 });

@@ -1,28 +1,29 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { merge, mergeMap, type Observable, type Subscription } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
-import { Clusters, type ConfigMap, ConfigMaps, ManagedTokens, Secrets } from '../../src/api/resources.ts';
+import { Clusters, type ConfigMap, ConfigMaps, ManagedTokens, Secrets, type Stored } from '../../src/api/resources.ts';
 import { createInformer } from '../../src/kube/informer.ts';
 import type { Change } from '../../src/kube/store.ts';
 import type { WatchEvent } from '../../src/kube/watch-events.ts';
 import { dueNow, mapped, owner, self, whenSynced } from '../../src/runtime/trigger.ts';
 import { turn } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
+import { stored } from '../support/stored.ts';
 import { HandInformer } from './hand-informer.ts';
 
 let version = 0;
 
-function object(name: string, more: Partial<ConfigMap['metadata']> = {}): ConfigMap {
+function object(name: string, more: Partial<ConfigMap['metadata']> = {}): Stored<ConfigMap> {
   version += 1;
-  return { metadata: { name, namespace: 'ns', uid: `uid-${name}`, resourceVersion: String(version), ...more } };
+  return stored({ metadata: { name, namespace: 'ns', uid: `uid-${name}`, resourceVersion: String(version), ...more } });
 }
 
-function updated(current: ConfigMap, previous: ConfigMap): Change<ConfigMap> {
+function updated(current: Stored<ConfigMap>, previous: Stored<ConfigMap>): Change<ConfigMap> {
   return { type: 'updated', key: 'ns/x', object: current, previous };
 }
 
 describe('self', () => {
-  it('names the object that changed', () => {
+  it('returns the key of the changed object', () => {
     const scheduler = new TestScheduler((actual, expected) => expect(actual).toEqual(expected));
     scheduler.run(({ hot, expectObservable }) => {
       const changes: Readonly<Record<string, Change<ConfigMap>>> = {
@@ -45,21 +46,21 @@ describe('owner', () => {
     ['no owner of another kind', [{ ...token, kind: 'Cluster' }], []],
     ['no owner of another group', [{ ...token, apiVersion: 'example.com/v1alpha1' }], []],
     ['no owner of the core group', [{ ...token, apiVersion: 'v1' }], []],
-  ])('names %s', (_case, references, keys) => {
+  ])('returns %s', (_case, references, keys) => {
     expect(owner(ManagedTokens)({ type: 'added', key: 'ns/s', object: owned(...references) })).toEqual(keys);
   });
 
-  it('names an owner of the core group', () => {
+  it('returns an owner of the core group', () => {
     const secret = { apiVersion: 'v1', kind: 'Secret', name: 'anchor', uid: '1' };
     expect(owner(Secrets)({ type: 'deleted', key: 'ns/s', object: owned(secret) })).toEqual(['ns/anchor']);
   });
 
-  it('names an owner at cluster scope without the namespace of what it owns', () => {
+  it('returns a cluster-scoped owner without a namespace', () => {
     const cluster = { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', name: 'prod', uid: '1' };
     expect(owner(Clusters)({ type: 'added', key: 'ns/s', object: owned(cluster) })).toEqual(['prod']);
   });
 
-  it('names the owner that an object had before, too, and each once', () => {
+  it('returns previous and current owners once each', () => {
     const wake = owner(ManagedTokens);
     expect(wake(updated(owned(), owned(token)))).toEqual(['ns/ci']);
     expect(wake(updated(owned(token), owned(token)))).toEqual(['ns/ci']);
@@ -68,7 +69,7 @@ describe('owner', () => {
 });
 
 describe('mapped', () => {
-  it('names what belongs to the object as it is and as it was', () => {
+  it('returns the keys of the previous and the current object', () => {
     const wake = mapped(({ metadata }: ConfigMap) => new Set([metadata.labels?.['cluster'] ?? 'none', 'all']));
     const [eu, us] = [object('x', { labels: { cluster: 'eu' } }), object('x', { labels: { cluster: 'us' } })];
     expect(wake(updated(us, eu))).toEqual(['us', 'all', 'eu']);
@@ -77,7 +78,7 @@ describe('mapped', () => {
 });
 
 describe('dueNow', () => {
-  it('asks for each key at the instant at which it comes', () => {
+  it('requests each key at the current time', () => {
     const clock = new FakeClock(1_000);
     const scheduler = new TestScheduler((actual, expected) => expect(actual).toEqual(expected));
     scheduler.run(({ cold, expectObservable }) => {
@@ -109,7 +110,7 @@ describe('whenSynced', () => {
     });
   }
 
-  it('runs the informers itself, and ends them with its subscription', () => {
+  it('runs the informers while it is subscribed', () => {
     const subscription = follow();
     expect([tokens.runs, secrets.runs]).toEqual([true, true]);
     tokens.list(object('a'));
@@ -119,7 +120,7 @@ describe('whenSynced', () => {
     expect([tokens.runs, secrets.runs]).toEqual([false, false]);
   });
 
-  it('emits every known key once when all are synced, then live ones', () => {
+  it('emits every known key once after the sync, then live keys', () => {
     follow();
     tokens.list(object('a'), object('b'), object('c'));
     tokens.delete(object('c'));
@@ -132,7 +133,7 @@ describe('whenSynced', () => {
     expect(seen.slice(3)).toEqual(['ns/a', 'of-secret']);
   });
 
-  it('starts at once when all are synced already', () => {
+  it('starts immediately if all informers are synced', () => {
     merge(tokens.changes$, secrets.changes$).subscribe();
     tokens.list(object('a'));
     secrets.list();
@@ -149,7 +150,7 @@ describe('whenSynced', () => {
     expect(seen).toEqual(['ns/a', 'ns/b', 'ns/a']);
   });
 
-  it('loses no change made while the known keys are passed on', () => {
+  it('loses no change made while the known keys are emitted', () => {
     let isFirst = true;
     follow(() => {
       if (!isFirst) return;
@@ -162,7 +163,7 @@ describe('whenSynced', () => {
     expect(seen).toEqual(['ns/a', 'ns/new', 'of-secret', 'ns/b']);
   });
 
-  it('loses no change made by whoever hears of the sync first', () => {
+  it('loses no change made by another subscriber of the sync', () => {
     secrets.synced$.subscribe((synced) => {
       if (synced) tokens.apply(object('new'));
     });
@@ -172,7 +173,7 @@ describe('whenSynced', () => {
     expect(seen).toEqual(['ns/a', 'ns/new']);
   });
 
-  it('follows real informers, from the list on', async () => {
+  it('follows real informers from their list on', async () => {
     let end: (() => void) | undefined;
     async function* watch(): AsyncGenerator<WatchEvent<ConfigMap>> {
       yield { type: 'ADDED', object: object('a') };

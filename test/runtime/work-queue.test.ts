@@ -32,14 +32,14 @@ function runAll(queue: WorkQueue<string>, now: number): string[] {
 }
 
 describe('WorkQueue', () => {
-  it('yields a key when it is due, and not before', () => {
+  it('returns a key when it is due, not before', () => {
     const queue = queueOf();
     queue.add('a', 10);
     expect([queue.take(9), queue.nextDueAt()]).toEqual([undefined, 10]);
     expect([queue.take(10), queue.nextDueAt()]).toEqual([{ key: 'a', dueAt: 10 }, undefined]);
   });
 
-  it('counts the keys that are due and do not run', () => {
+  it('counts due keys that do not run', () => {
     const queue = queueOf({ concurrency: 1 });
     for (const [index, key] of ['a', 'b', 'c', 'd'].entries()) queue.add(key, index);
     expect(queue.depth(2)).toBe(3);
@@ -50,7 +50,7 @@ describe('WorkQueue', () => {
     expect(queue.depth(9)).toBe(2);
   });
 
-  it('yields keys first in, first out by due time', () => {
+  it('returns keys in order of their due times', () => {
     const queue = queueOf();
     for (const [key, dueAt] of [
       ['c', 5],
@@ -66,7 +66,7 @@ describe('WorkQueue', () => {
   it.each([
     ['the first of two requests', [5, 20], 5],
     ['the second of two requests', [20, 5], 5],
-  ] as const)('lets the earliest count: %s', (_case, dues, dueAt) => {
+  ] as const)('applies the earliest of several requests: %s', (_case, dues, dueAt) => {
     const queue = queueOf();
     for (const due of dues) queue.add('a', due);
     expect(queue.nextDueAt()).toBe(dueAt);
@@ -75,7 +75,7 @@ describe('WorkQueue', () => {
     expect(queue.take(100)).toBeUndefined();
   });
 
-  it('runs a key exactly once more after two adds while it runs', () => {
+  it('runs a key exactly once more after two adds during its run', () => {
     const queue = queueOf();
     queue.add('a', 0);
     queue.take(0);
@@ -88,7 +88,7 @@ describe('WorkQueue', () => {
     expect([queue.take(5), queue.nextDueAt()]).toEqual([undefined, undefined]);
   });
 
-  it('lets a running key wait again for a later time', () => {
+  it('requeues a running key for a later time', () => {
     const queue = queueOf();
     queue.add('a', 0);
     queue.take(0);
@@ -97,7 +97,7 @@ describe('WorkQueue', () => {
     expect([queue.take(49), queue.nextDueAt()]).toEqual([undefined, 50]);
   });
 
-  it('keeps the due time of a ready key that is asked for again', () => {
+  it('keeps the due time of a ready key that is requested again', () => {
     const queue = queueOf({ concurrency: 1 });
     queue.add('a', 1);
     queue.add('b', 2);
@@ -107,7 +107,7 @@ describe('WorkQueue', () => {
     expect(queue.take(5)).toEqual({ key: 'b', dueAt: 2 });
   });
 
-  it('makes all that waits due when it is told to, also what will wait after its run', () => {
+  it('makes all waiting and requeued keys due when expedited', () => {
     const queue = queueOf();
     for (const key of ['late', 'runs', 'soon']) queue.add(key, 1);
     takeAll(queue, 1);
@@ -125,7 +125,7 @@ describe('WorkQueue', () => {
     expect(queue.take(50)).toEqual({ key: 'runs', dueAt: 50 });
   });
 
-  it('names no next time while as much runs as may', () => {
+  it('returns no next time while all slots are taken', () => {
     const queue = queueOf({ concurrency: 1 });
     queue.add('a', 0);
     queue.add('b', 5);
@@ -141,15 +141,15 @@ describe('WorkQueue', () => {
     expect(queue.running).toBe(0);
   });
 
-  it('refuses what is no instant, and limits under which nothing runs', () => {
+  it('rejects NaN as due time and limits below one', () => {
     expect(() => queueOf().add('a', Number.NaN)).toThrow(RangeError);
     expect(() => queueOf({ concurrency: 0 })).toThrow('concurrency must be at least 1, not 0');
     expect(() => queueOf({ concurrencyPerLane: Number.NaN })).toThrow(RangeError);
   });
 });
 
-describe('lanes of a WorkQueue', () => {
-  it('respects both bounds', () => {
+describe('WorkQueue with lanes', () => {
+  it('respects both limits', () => {
     const queue = queueOf({ concurrency: 3, concurrencyPerLane: 2 });
     for (const key of ['eu/1', 'eu/2', 'eu/3', 'us/1', 'us/2']) queue.add(key, 0);
     expect(takeAll(queue, 0)).toEqual(['eu/1', 'eu/2', 'us/1']);
@@ -159,7 +159,7 @@ describe('lanes of a WorkQueue', () => {
     expect(takeAll(queue, 0)).toEqual(['eu/3']);
   });
 
-  it('lets the earliest deadline go first, whatever its lane and however long others have waited', () => {
+  it('takes the key with the earliest deadline first, across lanes', () => {
     const deadlines: Readonly<Record<string, number>> = {
       'eu/late': 900,
       'eu/soon': 100,
@@ -172,14 +172,14 @@ describe('lanes of a WorkQueue', () => {
     expect(runAll(queue, 10)).toEqual(['us/sooner', 'eu/soon', 'eu/late', 'us/later', 'us/never']);
   });
 
-  it('lets a key whose deadline cannot be read go last', () => {
+  it('takes a key with a deadline of NaN last', () => {
     const placeOf = (key: string) => ({ lane: 'eu', deadlineAt: Number(key) });
     const queue = queueOf({ concurrency: 1, placeOf });
     for (const key of ['unreadable', '3', '1', 'garbage', '2']) queue.add(key, 0);
     expect(runAll(queue, 0)).toEqual(['1', '2', '3', 'unreadable', 'garbage']);
   });
 
-  it('asks for the place of a key when it becomes ready, and again when it is asked for while ready', () => {
+  it('determines the place of a key when it becomes ready, and again for a request while it is ready', () => {
     let place: Place = { lane: 'eu', deadlineAt: 1 };
     const queue = queueOf({ concurrencyPerLane: 1, placeOf: (key) => (key === 'moving' ? place : { lane: 'eu', deadlineAt: 0 }) });
     queue.add('hangs', 0);
@@ -193,7 +193,7 @@ describe('lanes of a WorkQueue', () => {
     expect(queue.lanes).toBe(1);
   });
 
-  it('frees the lane in which a key ran, though it belongs to another by now', () => {
+  it('frees the lane in which a key ran after its lane changed', () => {
     let lane = 'eu';
     const queue = queueOf({ concurrencyPerLane: 1, placeOf: () => ({ lane, deadlineAt: 0 }) });
     queue.add('a', 0);
@@ -207,7 +207,7 @@ describe('lanes of a WorkQueue', () => {
     expect(queue.take(0)?.key).toBe('b');
   });
 
-  it('is fair between lanes: one with a thousand urgent keys that hang delays no other', () => {
+  it('serves other lanes while a lane with a thousand urgent keys hangs', () => {
     const placeOf = (key: string) => ({ lane: laneOf(key), deadlineAt: key.startsWith('dead/') ? 0 : WHENEVER });
     const queue = queueOf({ concurrency: 10, concurrencyPerLane: 4, placeOf });
     for (let index = 0; index < 1_000; index++) queue.add(`dead/${index}`, 0);
@@ -230,7 +230,7 @@ describe('lanes of a WorkQueue', () => {
   });
 });
 
-describe('tenants of a WorkQueue', () => {
+describe('WorkQueue with tenants', () => {
   /** A queue for keys such as `eu/team-a/1`: lane, tenant, and a deadline that the tenant chooses. */
   const tenantQueue = (options: Partial<QueueOptions<string>> = {}) =>
     queueOf({
@@ -239,7 +239,7 @@ describe('tenants of a WorkQueue', () => {
     });
   const tenantsOf = (keys: readonly string[]) => keys.map((key) => key.split('/')[1]);
 
-  it('serves tenants in turn, however urgent one of them makes its keys', () => {
+  it('serves tenants in turn, independent of the urgency of their keys', () => {
     const queue = tenantQueue({ concurrency: 1 });
     for (let index = 0; index < 1_000; index++) queue.add(`eu/crowd/${index}`, 0);
     for (let index = 0; index < 3; index++) queue.add(`eu/calm/${1_000_000 + index}`, 0);
@@ -252,13 +252,13 @@ describe('tenants of a WorkQueue', () => {
     expect(order).toHaveLength(1_003);
   });
 
-  it('serves the most urgent key of each tenant first, and the most urgent tenant where all had as many turns', () => {
+  it('serves the most urgent key of each tenant first, and the most urgent tenant after equal turns', () => {
     const queue = tenantQueue({ concurrency: 1 });
     for (const key of ['eu/a/5', 'eu/a/1', 'us/b/2', 'eu/b/4', 'us/c/3']) queue.add(key, 0);
     expect(runAll(queue, 0)).toEqual(['eu/a/1', 'us/b/2', 'us/c/3', 'eu/b/4', 'eu/a/5']);
   });
 
-  it('gives the slots that become free in a lane to the tenant with the fewest', () => {
+  it('gives free slots of a lane to the tenant with the fewest slots', () => {
     const queue = tenantQueue({ concurrencyPerLane: 4 });
     for (let index = 0; index < 9; index++) queue.add(`eu/crowd/${index}`, 0);
     const crowd = takeAll(queue, 0);
@@ -270,7 +270,7 @@ describe('tenants of a WorkQueue', () => {
     expect(tenantsOf(takeAll(queue, 1))).toEqual(['crowd']);
   });
 
-  it('leaves a slot of a lane, and of all lanes, to tenants that have none', () => {
+  it('reserves slots for tenants without running keys', () => {
     const queue = tenantQueue({ concurrency: 18, concurrencyPerLane: 9, tenantShare: 2 });
     for (let index = 0; index < 20; index++) for (const lane of ['eu', 'us', 'asia']) queue.add(`${lane}/crowd/${index}`, 0);
     expect(takeAll(queue, 0)).toHaveLength(12);
@@ -279,7 +279,7 @@ describe('tenants of a WorkQueue', () => {
     expect(tenantsOf(takeAll(queue, 0))).toEqual(['calm', 'calm', 'calm']);
   });
 
-  it('gives the slot that a withdrawn key waited for to the next tenant', () => {
+  it('gives the slot of a removed key to the next tenant', () => {
     let lane = 'eu';
     const placeOf = (key: string) => ({ lane: key === 'moves' ? lane : 'eu', tenant: key, deadlineAt: key === 'moves' ? 0 : 1 });
     const queue = queueOf({ concurrency: 2, concurrencyPerLane: 1, placeOf });
@@ -294,7 +294,7 @@ describe('tenants of a WorkQueue', () => {
     expect(takeAll(queue, 0).toSorted()).toEqual(['moves', 'waits']);
   });
 
-  it('respects its bounds, wastes no slot and loses no key, whatever tenants ask for: 3,000 steps', () => {
+  it('respects its limits, wastes no slot and loses no key in 3,000 random steps', () => {
     const [lane, tenant] = [fc.nat(3), fc.nat(5)];
     const step = fc.oneof(
       { weight: 5, arbitrary: fc.record({ type: fc.constant('add' as const), lane, tenant, deadlineAt: fc.nat(30) }) },
@@ -349,7 +349,7 @@ describe('tenants of a WorkQueue', () => {
   });
 });
 
-describe('a WorkQueue in the long run', () => {
+describe('WorkQueue in the long run', () => {
   const key = fc.nat(24).map(String);
   const step = fc.oneof(
     { weight: 40, arbitrary: fc.record({ type: fc.constant('add' as const), key, delayMs: fc.integer({ min: -5, max: 40 }) }) },
@@ -369,7 +369,7 @@ describe('a WorkQueue in the long run', () => {
   );
   const limits = fc.record({ concurrency: fc.integer({ min: 1, max: 8 }), concurrencyPerLane: fc.integer({ min: 1, max: 4 }) });
 
-  it('never runs a key twice at once, respects its bounds, loses no key and takes the right one: 4,000 steps', () => {
+  it('runs no key concurrently, respects its limits and loses no key in 4,000 random steps', () => {
     fc.assert(
       fc.property(limits, fc.array(step, { minLength: 4_000, maxLength: 4_000, size: 'max' }), (bounds, steps) => {
         const places = new Map<string, Place>();
@@ -417,7 +417,7 @@ describe('a WorkQueue in the long run', () => {
     );
   });
 
-  it('looks at each of 10,000 keys once, however many are due together', () => {
+  it('visits each of 10,000 due keys once', () => {
     let asked = 0;
     const placeOf = (name: string) => {
       asked += 1;

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { Backoff, doubledMs, REFLECTOR_BACKOFF } from '../../src/std/backoff.ts';
+import { Backoff, exponentialMs, REFLECTOR_BACKOFF, retryUntilDone } from '../../src/std/backoff.ts';
+import { turn } from '../kube/eventually.ts';
+import { FakeClock } from '../support/clock.ts';
 
 const steady = { ...REFLECTOR_BACKOFF, random: () => 0 };
 
@@ -11,19 +13,19 @@ describe('Backoff', () => {
     expect(delays).toEqual([800, 1600, 3200, 6400, 10_000, 10_000, 10_000, 10_000]);
   });
 
-  it('adds up to the same again as jitter', () => {
+  it('adds jitter of up to the delay itself', () => {
     const backoff = new Backoff({ ...REFLECTOR_BACKOFF, random: () => 0.5 });
     expect([backoff.nextMs(0), backoff.nextMs(1)]).toEqual([1200, 2400]);
   });
 
-  it('does not carry the jitter over to later pauses', () => {
+  it('computes a delay without the jitter of earlier delays', () => {
     const jitters = [0.9, 0];
     const backoff = new Backoff({ ...REFLECTOR_BACKOFF, random: () => jitters.shift() ?? 0 });
     backoff.nextMs(0);
     expect(backoff.nextMs(1)).toBe(1600);
   });
 
-  it('F4: starts from the beginning after something has worked for 15 s, the pause itself not counted', () => {
+  it('returns the initial delay after 15 s without failures since the end of the last delay', () => {
     const backoff = new Backoff(steady);
     backoff.nextMs(0);
     backoff.nextMs(1000);
@@ -31,7 +33,7 @@ describe('Backoff', () => {
     expect(backoff.nextMs(17_600 + 3200 + 15_001)).toBe(800);
   });
 
-  it('is not reset by success: failures that come between short successes still grow apart', () => {
+  it('doubles the delay of failures between short successes', () => {
     const backoff = new Backoff(steady);
     let now = 0;
     const delays = Array.from({ length: 7 }, () => {
@@ -42,7 +44,20 @@ describe('Backoff', () => {
     expect(delays).toEqual([800, 1600, 3200, 6400, 10_000, 10_000, 10_000]);
   });
 
-  it('stays within its bounds, whatever happens', () => {
+  it('returns no delay for free failures', () => {
+    const backoff = new Backoff({ ...steady, free: 2 });
+    expect([backoff.nextMs(0), backoff.nextMs(1), backoff.nextMs(2)]).toEqual([0, 0, 800]);
+  });
+
+  it('returns the rest of a delay until it is reset', () => {
+    const backoff = new Backoff(steady);
+    backoff.nextMs(100);
+    expect([backoff.remainingMs(100), backoff.remainingMs(600), backoff.remainingMs(1_000)]).toEqual([800, 300, 0]);
+    backoff.reset();
+    expect([backoff.remainingMs(100), backoff.nextMs(100)]).toEqual([0, 800]);
+  });
+
+  it('returns delays within its limits for any sequence of failures', () => {
     const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(300_000), random)), (failures) => {
@@ -61,40 +76,57 @@ describe('Backoff', () => {
   });
 });
 
-describe('Backoff with free attempts', () => {
-  const OPTIONS = { initialMs: 10_000, maxMs: 300_000, free: 2, calmMs: 600_000 };
-
-  it('pauses after the free attempts, each time twice as long', () => {
-    const backoff = new Backoff(OPTIONS);
-    const lefts = Array.from({ length: 9 }, () => {
-      backoff.nextMs(0);
-      return backoff.leftMs(0);
-    });
-    expect(lefts).toEqual([0, 0, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
-  });
-
-  it('returns the rest of a pause', () => {
-    const backoff = new Backoff({ ...OPTIONS, free: 0 });
-    expect(backoff.leftMs(0)).toBe(0);
-    backoff.nextMs(1_000);
-    expect([1_000, 6_000, 11_000, 20_000].map((now) => backoff.leftMs(now))).toEqual([10_000, 5_000, 0, 0]);
-  });
-
-  it('starts over after a calm period, and after a reset', () => {
-    const backoff = new Backoff({ ...OPTIONS, free: 0 });
-    for (let attempt = 0; attempt < 5; attempt++) backoff.nextMs(0);
-    backoff.nextMs(160_000 + 600_001);
-    expect(backoff.leftMs(760_001)).toBe(10_000);
-    backoff.nextMs(800_000);
-    backoff.reset();
-    expect(backoff.leftMs(800_000)).toBe(0);
-    backoff.nextMs(800_000);
-    expect(backoff.leftMs(800_000)).toBe(10_000);
+describe('exponentialMs', () => {
+  it('returns the maximum after many failures', () => {
+    expect(exponentialMs(100_000, { initialMs: 500, maxMs: 300_000 })).toBe(300_000);
   });
 });
 
-describe('doubledMs', () => {
-  it('is the maximum also after failures beyond count', () => {
-    expect(doubledMs(100_000, { initialMs: 500, maxMs: 300_000 })).toBe(300_000);
+function world() {
+  const clock = new FakeClock();
+  const stopping = new AbortController();
+  const failures: unknown[] = [];
+  const onFailure = (error: unknown) => void failures.push(error);
+  return { clock, stopping, failures, options: { clock, random: () => 0, signal: stopping.signal, onFailure } };
+}
+
+describe('retryUntilDone', () => {
+  it('retries after errors and undefined results with growing delays', async () => {
+    const { clock, options, failures } = world();
+    const answers = [() => Promise.reject(new Error('not now')), async () => undefined, async () => 'done'];
+    const triedAt: number[] = [];
+    const startedAt = clock.now();
+    const result = retryUntilDone(
+      async () => {
+        triedAt.push(clock.now() - startedAt);
+        return await answers[triedAt.length - 1]?.();
+      },
+      { ...options, delays: { initialMs: 100, maxMs: 1_000 } },
+    );
+    for (let passed = 0; passed < 400; passed += 50) {
+      await turn();
+      clock.advance(50);
+    }
+
+    expect(await result).toBe('done');
+    expect(triedAt).toEqual([0, 100, 300]);
+    expect(failures).toEqual([new Error('not now')]);
+  });
+
+  it('rejects when it is aborted during a delay or an attempt', async () => {
+    const { stopping, options, failures } = world();
+    const [pausing, working] = [
+      retryUntilDone(async () => undefined, options),
+      retryUntilDone(
+        () => new Promise<true>((_, reject) => stopping.signal.addEventListener('abort', () => reject(new Error('cut off')))),
+        options,
+      ),
+    ];
+    await turn();
+    stopping.abort(new Error('stopped'));
+
+    await expect(pausing).rejects.toThrow('stopped');
+    await expect(working).rejects.toThrow('stopped');
+    expect(failures).toEqual([]);
   });
 });

@@ -17,7 +17,7 @@ describe('cleanedMessage', () => {
       /^\S{0,24}\[redacted\]\S{0,24}$/,
     ],
     ['any long run in two cases', `x ${'aB3'.repeat(20)}`, 'x [redacted]'],
-  ])('C-13: has no %s', (_, text, expected) => {
+  ])('removes %s', (_, text, expected) => {
     expect(cleanedMessage(text)).toEqual(typeof expected === 'string' ? expected : expect.stringMatching(expected));
   });
 
@@ -26,7 +26,7 @@ describe('cleanedMessage', () => {
     expect(cleanedMessage(text)).toBe(text);
   });
 
-  it('C-13: is at most 256 characters long, and soon done with a long text', () => {
+  it('returns at most 256 characters, quickly for a long text', () => {
     const text = cleanedMessage('x y '.repeat(2_500_000));
     expect(text).toHaveLength(256);
     expect(text.endsWith('…')).toBe(true);

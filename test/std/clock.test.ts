@@ -14,11 +14,11 @@ describe('systemClock', () => {
     return { wake, cancel: systemClock.wakeAt(at, wake) };
   }
 
-  it('tells the time of the machine', () => {
+  it('returns the time of the machine', () => {
     expect(systemClock.now()).toBe(NOON);
   });
 
-  it('wakes when the instant has come, once', () => {
+  it('wakes once at the requested time', () => {
     const { wake } = alarm(NOON + 1000);
     jest.advanceTimersByTime(999);
     expect(wake).not.toHaveBeenCalled();
@@ -26,7 +26,7 @@ describe('systemClock', () => {
     expect(wake).toHaveBeenCalledTimes(1);
   });
 
-  it('wakes soon for an instant that has passed, but not at once', () => {
+  it('wakes asynchronously for a time in the past', () => {
     const { wake } = alarm(NOON - 1000);
     expect(wake).not.toHaveBeenCalled();
     jest.advanceTimersByTime(0);
@@ -50,14 +50,14 @@ describe('systemClock', () => {
     armed.mockRestore();
   });
 
-  it('sees within an hour that the wall clock has been set forward', () => {
+  it('notices within an hour that the wall clock was set forward', () => {
     const { wake } = alarm(NOON + 30 * DAY_MS);
     jest.setSystemTime(NOON + 31 * DAY_MS);
     jest.advanceTimersByTime(3_600_000);
     expect(wake).toHaveBeenCalledTimes(1);
   });
 
-  it('waits on when the wall clock has been set back', () => {
+  it('keeps waiting after the wall clock was set back', () => {
     const { wake } = alarm(NOON + 1000);
     jest.setSystemTime(NOON - 1000);
     jest.advanceTimersByTime(1000);
@@ -66,20 +66,20 @@ describe('systemClock', () => {
     expect(wake).toHaveBeenCalledTimes(1);
   });
 
-  it('does not turn an instant that is not a number into a hot loop', () => {
+  it('does not loop for a time of NaN', () => {
     const { wake } = alarm(Number.NaN);
     jest.advanceTimersByTime(10_000);
     expect(wake).toHaveBeenCalledTimes(1);
   });
 
-  it('measures durations by a clock that nobody sets', () => {
+  it('measures durations with the monotonic clock', () => {
     const start = systemClock.monotonic();
     jest.setSystemTime(NOON - DAY_MS);
     jest.advanceTimersByTime(1000);
     expect(systemClock.monotonic() - start).toBe(1000);
   });
 
-  it.each([-DAY_MS, DAY_MS])('wakes after a while, though the wall clock was set by %d ms', (setMs) => {
+  it.each([-DAY_MS, DAY_MS])('wakes after a duration although the wall clock was set by %d ms', (setMs) => {
     const wake = jest.fn();
     systemClock.wakeAfter(2 * 3_600_000, wake);
     jest.setSystemTime(NOON + setMs);
@@ -89,7 +89,7 @@ describe('systemClock', () => {
     expect(wake).toHaveBeenCalledTimes(1);
   });
 
-  it.each([0, 2 * 3_600_000])('can be called off after %d ms, and leaves no timer', (ms) => {
+  it.each([0, 2 * 3_600_000])('cancels after %d ms without leaving a timer', (ms) => {
     const { wake, cancel } = alarm(NOON + DAY_MS);
     jest.advanceTimersByTime(ms);
     cancel();
@@ -100,7 +100,7 @@ describe('systemClock', () => {
 });
 
 describe('sleep', () => {
-  it('resolves after a while, whatever the wall clock says', async () => {
+  it('resolves after a duration, independent of the wall clock', async () => {
     const clock = new FakeClock(NOON);
     const slept = sleep(clock, 10);
     clock.set(NOON - DAY_MS);
@@ -108,7 +108,7 @@ describe('sleep', () => {
     await expect(slept).resolves.toBeUndefined();
   });
 
-  it('rejects with the reason of the signal and leaves no alarm', async () => {
+  it('rejects with the reason of the signal and leaves no timer', async () => {
     const clock = new FakeClock(NOON);
     const controller = new AbortController();
     const slept = sleep(clock, 10, controller.signal);
@@ -117,13 +117,13 @@ describe('sleep', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('does not even start when the signal is aborted already', async () => {
+  it('rejects immediately for an aborted signal', async () => {
     const clock = new FakeClock(NOON);
     await expect(sleep(clock, 10, AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped');
     expect(clock.pending).toBe(0);
   });
 
-  it('no longer listens to the signal afterwards', async () => {
+  it('removes its listener from the signal', async () => {
     const clock = new FakeClock(NOON);
     const { signal } = new AbortController();
     const removed = jest.spyOn(signal, 'removeEventListener');
@@ -135,7 +135,7 @@ describe('sleep', () => {
 });
 
 describe('FakeClock', () => {
-  it('wakes in the order of the instants, each at its own', () => {
+  it('wakes in the order of the requested times', () => {
     const clock = new FakeClock(NOON);
     const woken: [string, number][] = [];
     const note = (name: string) => () => void woken.push([name, clock.now() - NOON]);
@@ -152,7 +152,7 @@ describe('FakeClock', () => {
     expect(clock.now()).toBe(NOON + 30);
   });
 
-  it('can be set, which moves instants and no durations', () => {
+  it('moves times but no durations when it is set', () => {
     const clock = new FakeClock(NOON);
     const woken: string[] = [];
     clock.wakeAt(NOON + 10, () => void woken.push('at'));
@@ -165,7 +165,7 @@ describe('FakeClock', () => {
     expect(woken).toEqual(['after', 'at']);
   });
 
-  it('wakes those that are armed on the way', () => {
+  it('wakes timers that are armed during an advance', () => {
     const clock = new FakeClock(NOON);
     const wake = jest.fn();
     clock.wakeAt(NOON + 10, () => clock.wakeAt(NOON + 20, wake));

@@ -17,11 +17,11 @@ describe('parseDuration', () => {
     ['.5s', 500],
     ['1.s', 1000],
     ['2562047h47m16.854s', 9_223_372_036_854],
-  ])('reads %j', (text, ms) => {
+  ])('parses %j', (text, ms) => {
     expect(parseDuration(text)).toBe(ms);
   });
 
-  it('takes the longest duration that Go can hold', () => {
+  it('parses the longest duration of Go', () => {
     expect(parseDuration('2562047h47m16.854775807s')).toBeCloseTo(9_223_372_036_854.775, 2);
     expect(parseDuration('-9223372036854775808ns')).toBeCloseTo(-9_223_372_036_854.775, 2);
   });
@@ -40,7 +40,7 @@ describe('parseDuration', () => {
     ['2562048h', 'time: invalid duration "2562048h"'],
     ['99999999999999999999x', 'time: invalid duration "99999999999999999999x"'],
     ['9223372036854775808ns1us5d', 'time: invalid duration "9223372036854775808ns1us5d"'],
-  ])('refuses %j', (text, message) => {
+  ])('rejects %j', (text, message) => {
     expect(() => parseDuration(text)).toThrow(new SyntaxError(message));
   });
 });
@@ -58,11 +58,11 @@ describe('durationText', () => {
     [3_600_000, '1h0m0s'],
     [5_400_000, '1h30m0s'],
     [90_061_001, '25h1m1.001s'],
-  ])('prints %d', (ms, text) => {
+  ])('formats %d', (ms, text) => {
     expect(durationText(ms)).toBe(text);
   });
 
-  it('is read back as the same duration', () => {
+  it('returns text that parseDuration parses to the same duration', () => {
     fc.assert(
       fc.property(fc.integer({ min: -9e12, max: 9e12 }), (ms) => {
         expect(parseDuration(durationText(ms))).toBe(ms);

@@ -8,6 +8,6 @@ it.each([
   ['kitten', 'sitting', 3],
   ['interval', 'intervall', 1],
   ['levle', 'level', 2],
-])('from %j to %j it is %i, both ways', (a, b, expected) => {
+])('editDistance between %j and %j is %i in both directions', (a, b, expected) => {
   expect([editDistance(a, b), editDistance(b, a)]).toEqual([expected, expected]);
 });

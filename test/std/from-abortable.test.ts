@@ -11,7 +11,7 @@ async function* idleAfter<T>(signal: AbortSignal, ...values: readonly T[]): Asyn
 }
 
 describe('fromAbortable', () => {
-  it('emits what the iterable yields, and completes with it', async () => {
+  it('emits the values of the iterable and completes with it', async () => {
     const values$ = fromAbortable(async function* () {
       yield 1;
       yield 2;
@@ -19,7 +19,7 @@ describe('fromAbortable', () => {
     await expect(lastValueFrom(values$.pipe(toArray()))).resolves.toEqual([1, 2]);
   });
 
-  it('fails as the iterable fails', async () => {
+  it('fails with the error of the iterable', async () => {
     const values$ = fromAbortable(async function* () {
       yield 1;
       throw new Error('connection lost');
@@ -27,14 +27,14 @@ describe('fromAbortable', () => {
     await expect(lastValueFrom(values$)).rejects.toThrow('connection lost');
   });
 
-  it('fails when the iterable cannot be made', async () => {
+  it('fails if the iterable cannot be created', async () => {
     const values$ = fromAbortable(() => {
       throw new Error('no address');
     });
     await expect(firstValueFrom(values$)).rejects.toThrow('no address');
   });
 
-  it('aborts at once when unsubscribed, even while idle', () => {
+  it('aborts immediately on unsubscribe, also while idle', () => {
     let aborted = false;
     const subscription = fromAbortable((signal) => {
       signal.addEventListener('abort', () => {
@@ -62,7 +62,7 @@ describe('fromAbortable', () => {
     expect(cleanedUp).toBe(true);
   });
 
-  it('starts the iterable anew for each subscription, and not before', async () => {
+  it('starts an iteration for each subscription', async () => {
     let started = 0;
     const count$ = fromAbortable(async function* () {
       started += 1;

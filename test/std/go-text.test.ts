@@ -36,7 +36,7 @@ describe('isGoPrintable', () => {
     ['\u3000', false],
     ['\n', false],
     ['\u00ad', false],
-  ])('of %j is %j', (char, printable) => {
+  ])('for %j returns %j', (char, printable) => {
     expect(isGoPrintable(char)).toBe(printable);
   });
 });
@@ -57,7 +57,7 @@ describe('goJson', () => {
     expect(goJson(value)).toBe(json);
   });
 
-  it('is JSON with the same meaning', () => {
+  it('returns JSON with the same meaning', () => {
     fc.assert(
       fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
         expect(JSON.parse(goJson(value))).toEqual(value);
@@ -132,7 +132,7 @@ describe('goFloat', () => {
 });
 
 describe('compareUtf8', () => {
-  it('orders by bytes, where UTF-16 would not', () => {
+  it('orders by UTF-8 bytes where the UTF-16 order differs', () => {
     expect(compareUtf8('\uff5e', '😀')).toBe(-1);
     expect(['\uff5e', '😀'].sort()).toEqual(['😀', '\uff5e']);
   });

@@ -9,7 +9,7 @@ describe('instantOf', () => {
     ['2026-03-01T13:30:00+01:30', NOON],
     ['2026-03-01T12:00:00.789Z', NOON + 789],
     ['9999-12-31T23:59:59Z', 253_402_300_799_000],
-  ])('reads %s', (text, at) => {
+  ])('parses %s', (text, at) => {
     expect(instantOf(text)).toBe(at);
   });
 
@@ -24,7 +24,7 @@ describe('instantOf', () => {
     '0001-01-01T00:00:00Z',
     '+275760-09-13T00:00:00Z',
     '2026-13-01T00:00:00Z',
-  ])('reads nothing from %p', (text) => {
+  ])('returns undefined for %p', (text) => {
     expect(instantOf(text)).toBeUndefined();
   });
 });
@@ -36,11 +36,11 @@ describe('instantText', () => {
     [-1, '1970-01-01T00:00:00Z'],
     [2 ** 53 * 1000, '9999-12-31T23:59:59Z'],
     [Infinity, '9999-12-31T23:59:59Z'],
-  ])('writes %p as %s', (at, text) => {
+  ])('formats %p as %s', (at, text) => {
     expect(instantText(at)).toBe(text);
   });
 
-  it('writes what instantOf reads', () => {
+  it('returns text that instantOf parses', () => {
     fc.assert(
       fc.property(fc.oneof(fc.double(), fc.integer({ min: 0, max: 4e12 })), (at) => {
         expect(instantText(instantOf(instantText(at)) ?? -1)).toBe(instantText(at));

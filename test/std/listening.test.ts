@@ -44,22 +44,22 @@ const OPEN_MANY = `
 /** Longest wait for a test that fails, in milliseconds. */
 const QUEUED_MS = 10_000;
 
-describe('a server at its port', () => {
+describe('listen', () => {
   it.each([
     ['127.0.0.1', 'http://127.0.0.1:'],
     ['::1', 'http://[::1]:'],
     [undefined, 'http://127.0.0.1:'],
-  ])('has an address that can be called, on %s', async (host, expected) => {
+  ])('returns a URL that can be called for host %s', async (host, expected) => {
     const { url, port } = await up(createServer(OK), host);
     expect(url).toBe(`${expected}${port}`);
     expect(await (await fetch(url)).text()).toBe('ok');
   });
 
-  it('says that it speaks TLS', async () => {
+  it('returns an https URL for a TLS server', async () => {
     expect((await up(createSecureServer(OK))).url).toMatch(/^https:/);
   });
 
-  it('rejects a port that is taken', async () => {
+  it('rejects a port that is in use', async () => {
     const { port } = await up(createServer(OK));
     const second = listen(createServer(OK), { port, host: '127.0.0.1', clock: systemClock, report: () => {} });
     await expect(second).rejects.toMatchObject({ code: 'EADDRINUSE' });
@@ -76,7 +76,7 @@ describe('a server at its port', () => {
     expect(Atomics.load(counter, 0)).toBe(1_000);
   });
 
-  it('goes on when connections cannot be accepted, and tells of each', async () => {
+  it('reports connections that cannot be accepted and keeps listening', async () => {
     const server = createServer(OK);
     const { url } = await up(server);
     const full = new Error('EMFILE');
@@ -86,7 +86,7 @@ describe('a server at its port', () => {
     expect((await fetch(url)).status).toBe(200);
   });
 
-  it('sees all headers, however many', async () => {
+  it('receives any number of headers', async () => {
     const counts: number[] = [];
     const { port } = await up(
       createServer(({ rawHeaders }, response) => {
@@ -101,15 +101,15 @@ describe('a server at its port', () => {
   });
 });
 
-describe('a server that closes', () => {
-  it('ends idle connections at once', async () => {
+describe('close', () => {
+  it('closes idle connections immediately', async () => {
     const server = await up(createServer(OK), '127.0.0.1', new FakeClock());
     const socket = await opened(server.port, `${GET}\r\n`);
     await once(socket, 'data');
     await server.close(1_000);
   });
 
-  it('waits as long as it is told for all others', async () => {
+  it('waits for other connections for the grace period', async () => {
     const clock = new FakeClock();
     const server = await up(createServer(OK), '127.0.0.1', clock);
     const socket = await opened(server.port, GET);

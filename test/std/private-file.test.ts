@@ -5,7 +5,7 @@ import { isDraft, writePrivate } from '../../src/std/private-file.ts';
 import { newFolder } from '../support/folders.ts';
 
 describe('writePrivate', () => {
-  it('makes a file that only its owner may read', async () => {
+  it('creates a file that only its owner can read', async () => {
     const file = join(await newFolder(), 'secret');
     await writePrivate(file, 'text');
 
@@ -13,7 +13,7 @@ describe('writePrivate', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
-  it('replaces a file as a whole, with its permissions', async () => {
+  it('replaces a file atomically, with its permissions', async () => {
     const file = join(await newFolder(), 'secret');
     await writeFile(file, 'a much longer text', { mode: 0o644 });
     await writePrivate(file, 'text');
@@ -22,7 +22,7 @@ describe('writePrivate', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
-  it('leaves nothing behind where it fails', async () => {
+  it('leaves no draft after a failure', async () => {
     const folder = await newFolder();
     await mkdir(join(folder, 'taken'));
 
@@ -30,7 +30,7 @@ describe('writePrivate', () => {
     expect(await readdir(folder)).toEqual(['taken']);
   });
 
-  it('can tell drafts by their names', () => {
+  it('recognizes drafts by their names', () => {
     expect(isDraft('kubeconfig.0a1b2c.draft')).toBe(true);
     expect(isDraft('kubeconfig')).toBe(false);
   });

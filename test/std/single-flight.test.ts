@@ -7,8 +7,8 @@ const boom = async (): Promise<number> => {
   throw new Error('boom');
 };
 
-describe('work that several wait for', () => {
-  it('is done once for those who come while it is under way, and anew for those who come later', async () => {
+describe('SingleFlight', () => {
+  it('runs work once for concurrent callers and again for later callers', async () => {
     const flights = new SingleFlight<number>();
     const first = Promise.withResolvers<number>();
     let calls = 0;
@@ -24,7 +24,7 @@ describe('work that several wait for', () => {
     expect(flights.size).toBe(0);
   });
 
-  it('leaves nothing behind when it fails, however early', async () => {
+  it('keeps nothing after a failure', async () => {
     const flights = new SingleFlight<number>();
     await expect(flights.do('a', boom)).rejects.toThrow('boom');
     expect(() =>
@@ -36,7 +36,7 @@ describe('work that several wait for', () => {
     expect(await flights.do('a', async () => 1)).toBe(1);
   });
 
-  it('is not joined any more after a clearing, and its end takes nothing from those who came later', async () => {
+  it('starts new work after clear, unaffected by the end of the old work', async () => {
     const flights = new SingleFlight<number>();
     const [old, young] = [Promise.withResolvers<number>(), Promise.withResolvers<number>()];
     const before = flights.do('a', () => old.promise);

@@ -14,8 +14,8 @@ export interface Program {
   readonly ended: Promise<void>;
   readonly isRunning: () => boolean;
   readonly signal: (signal: NodeJS.Signals) => void;
-  /** Asks the program to end, and insists after `patienceMs`. */
-  readonly stop: (patienceMs?: number) => Promise<void>;
+  /** Asks the program to end, and insists after `stopMs`. */
+  readonly stop: (stopMs?: number) => Promise<void>;
   /** What it has printed so far. */
   readonly output: () => Promise<string>;
 }
@@ -48,7 +48,7 @@ export async function startProgram(path: string, args: readonly string[], logFil
     ended,
     isRunning: () => isRunning(child),
     signal: (signal) => void child.kill(signal),
-    stop: (patienceMs = 10_000) => stop(child, ended, patienceMs),
+    stop: (stopMs = 10_000) => stop(child, ended, stopMs),
     output: () => readFile(logFile, 'utf8'),
   };
 }
@@ -85,12 +85,12 @@ function isRunning(child: ChildProcess): boolean {
   return child.exitCode === null && child.signalCode === null;
 }
 
-async function stop(child: ChildProcess, ended: Promise<void>, patienceMs: number): Promise<void> {
+async function stop(child: ChildProcess, ended: Promise<void>, stopMs: number): Promise<void> {
   if (!isRunning(child)) return;
   child.kill('SIGTERM');
   // A stopped process takes no SIGTERM until it goes on.
   child.kill('SIGCONT');
-  const insist = setTimeout(() => child.kill('SIGKILL'), patienceMs);
+  const insist = setTimeout(() => child.kill('SIGKILL'), stopMs);
   await ended;
   clearTimeout(insist);
 }

@@ -222,9 +222,9 @@ function lastLines(log: string): string {
   return log.trimEnd().split('\n').slice(-12).join('\n');
 }
 
-async function endAll({ etcd, apiserver, controllers }: Running, patienceMs: number): Promise<void> {
+async function endAll({ etcd, apiserver, controllers }: Running, stopMs: number): Promise<void> {
   // In this order: an API server without etcd fails noisily instead of ending.
-  for (const program of [controllers, apiserver, etcd]) await program?.stop(patienceMs);
+  for (const program of [controllers, apiserver, etcd]) await program?.stop(stopMs);
 }
 
 function etcdFlags(folder: string, ports: Ports): readonly string[] {

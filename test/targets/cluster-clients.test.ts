@@ -22,7 +22,7 @@ import { authority, grant, grants, REQUEST, refusal, withIdentity } from './wire
 const OWNER = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', name: 'ci', uid: 'u' };
 
 /** A Secret with every key of a credential that bears marks of a ManagedToken's Secret. */
-function managed(marks: Secret['metadata']): Secret {
+function managed(marks: Partial<Secret['metadata']>): Secret {
   const secret = aCredential({ token: 'abc', server: 'https://127.0.0.1:1' });
   return { ...secret, metadata: { ...secret.metadata, ...marks } };
 }
@@ -39,7 +39,7 @@ beforeEach(() => start());
 
 afterEach(() => world.close());
 
-/** Clusters at these servers, as one registration says. */
+/** Returns a registration with these servers. */
 function at(servers: readonly { readonly url: string }[], more: Registration = {}) {
   return registered({ servers: servers.map(({ url }) => url), ca: authority.certificate, ...more });
 }
@@ -48,7 +48,7 @@ async function serveWith({ certificate: cert, key }: Certificate, ca?: string): 
   return await startWireServer(withIdentity(grants()), { tls: { cert, key, ...(ca && { ca }) } });
 }
 
-/** An address at which nobody listens. */
+/** An address without a listener. */
 async function deadEnd(): Promise<{ readonly url: string }> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -59,42 +59,42 @@ async function deadEnd(): Promise<{ readonly url: string }> {
 
 const bearers = (server: WireServer) => new Set(server.requests.map(({ headers }) => headers.authorization));
 
-describe('what is registered', () => {
+describe('ClusterClients with a registration', () => {
   const dead = { url: 'https://127.0.0.1:1' };
 
   it.each<[string, Registration, Partial<TargetSettings>, string]>([
     ['no credential', { controller: null }, {}, 'CredentialMissing'],
-    ['F16: a credential that is gone', { credential: null }, {}, 'CredentialMissing'],
-    ['C-7: a credential of another namespace', {}, { credentialNamespaces: ['elsewhere'] }, 'CredentialMissing'],
+    ['a deleted credential', { credential: null }, {}, 'CredentialMissing'],
+    ['a credential of another namespace', {}, { credentialNamespaces: ['elsewhere'] }, 'CredentialMissing'],
     [
-      'C-7: the Secret of another Cluster',
+      'the Secret of another Cluster',
       { controller: { kind: 'Secret', namespace: 'purser-system', name: 'other' } },
       {},
       'CredentialMissing',
     ],
-    ['C-8: a kubeconfig', { credential: aCredential({ kubeconfig: '{}', server: dead.url }) }, {}, 'CredentialMissing'],
+    ['a kubeconfig', { credential: aCredential({ kubeconfig: '{}', server: dead.url }) }, {}, 'CredentialMissing'],
     [
       'a service account, on a cluster that is not the hub',
       { controller: { kind: 'ServiceAccount', namespace: 'a', name: 'b' } },
       {},
       'CredentialMissing',
     ],
-    ['C-1: http', { servers: ['http://127.0.0.1:1'] }, {}, 'AddressRefused'],
-    ['C-3: a user in the address', { servers: ['https://u:p@127.0.0.1:1'] }, {}, 'AddressRefused'],
-    ['C-2: this machine', {}, { allowLoopback: false }, 'AddressRefused'],
-    ['C-2: metadata of the cloud', { servers: ['https://169.254.169.254'] }, {}, 'AddressRefused'],
-    ['C-2: the same, in IPv6', { servers: ['https://[::ffff:169.254.169.254]'] }, {}, 'AddressRefused'],
-    ['C-2: the same, as a number', { servers: ['https://2852039166'] }, {}, 'AddressRefused'],
-    ['C-2: the unspecified address', { servers: ['https://0.0.0.0:1'] }, {}, 'AddressRefused'],
-    ['C-5: a private key among the CAs', { caBundle: base64(authority.certificate + authority.key) }, {}, 'TLSVerifyFailed'],
-    ['C-5: junk for a CA', { caBundle: 'junk' }, {}, 'TLSVerifyFailed'],
+    ['http', { servers: ['http://127.0.0.1:1'] }, {}, 'AddressRefused'],
+    ['a user in the address', { servers: ['https://u:p@127.0.0.1:1'] }, {}, 'AddressRefused'],
+    ['this machine', {}, { allowLoopback: false }, 'AddressRefused'],
+    ['metadata of the cloud', { servers: ['https://169.254.169.254'] }, {}, 'AddressRefused'],
+    ['the same, in IPv6', { servers: ['https://[::ffff:169.254.169.254]'] }, {}, 'AddressRefused'],
+    ['the same, as a number', { servers: ['https://2852039166'] }, {}, 'AddressRefused'],
+    ['the unspecified address', { servers: ['https://0.0.0.0:1'] }, {}, 'AddressRefused'],
+    ['a private key among the CAs', { caBundle: base64(authority.certificate + authority.key) }, {}, 'TLSVerifyFailed'],
+    ['junk for a CA', { caBundle: 'junk' }, {}, 'TLSVerifyFailed'],
     [
-      'C-10: an address that the credential does not name',
+      'an address that the credential does not name',
       { credential: aCredential({ token: 'abc', server: 'other:1' }) },
       {},
       'EndpointNotPinned',
     ],
-    ['C-10: a credential that names no address', { credential: aCredential({ token: 'abc' }) }, {}, 'EndpointNotPinned'],
+    ['a credential that names no address', { credential: aCredential({ token: 'abc' }) }, {}, 'EndpointNotPinned'],
     ['a credential that names no CA', { credential: aCredential({ token: 'abc', server: dead.url, 'ca.crt': '' }) }, {}, 'CANotPinned'],
     [
       'a caBundle where the credential is for public roots',
@@ -127,7 +127,7 @@ describe('what is registered', () => {
       'CredentialMissing',
     ],
     ['a Secret that a ManagedToken owns', { credential: managed({ ownerReferences: [OWNER] }) }, {}, 'CredentialMissing'],
-  ])('is refused: %s', async (_, more, changed, ...[reason]) => {
+  ])('rejects %s', async (_, more, changed, ...[reason]) => {
     await world.close();
     start(changed);
     expect(await world.failure(at([dead], more))).toMatchObject({ reason });
@@ -142,14 +142,14 @@ describe('what is registered', () => {
     [
       'a service account, on a cluster that is not the hub',
       { controller: { kind: 'ServiceAccount', namespace: 'a', name: 'b' } },
-      'kind ServiceAccount is for the cluster that Purser runs in, and --hub-cluster does not name this one. Set it to prod-eu, or use kind Secret',
+      'kind ServiceAccount is allowed only for the Cluster that --hub-cluster names. Set --hub-cluster to prod-eu, or use kind Secret',
     ],
-  ])('says what to do about %s', async (_, more, remedy) => {
+  ])('names the remedy for %s', async (_, more, remedy) => {
     const { message } = await world.failure(at([dead], more));
-    expect(message).toBe(`Purser's credential for the cluster is not there or not usable: ${remedy}`);
+    expect(message).toBe(`Purser's credential for the cluster is missing or unusable: ${remedy}`);
   });
 
-  it('C-2: is refused at the dial: a name that leads to this machine', async () => {
+  it('rejects a host name that resolves to this machine', async () => {
     await world.close();
     start({ allowLoopback: false });
     const server = await world.serve(grants());
@@ -158,7 +158,7 @@ describe('what is registered', () => {
     expect(connectionsOf(server).size).toBe(0);
   });
 
-  it('C-10: is used only if the credential names every address, and nothing is sent otherwise', async () => {
+  it('sends nothing unless the credential names every address', async () => {
     const [pinned, other] = [await world.serve(grants()), await world.serve(grants())];
     const credential = aCredential({ token: 'abc', server: pinned.url });
     for (const servers of [
@@ -172,7 +172,7 @@ describe('what is registered', () => {
     expect(bearers(pinned)).toEqual(new Set(['Bearer abc']));
   });
 
-  it('is used only if the credential names every CA, and nothing is sent otherwise', async () => {
+  it('sends nothing unless the credential contains every certificate authority', async () => {
     const server = await world.serve(grants());
     const both = authority.certificate + createAuthority(Date.now()).certificate;
     const credential = aCredential({ token: 'abc', server: server.url });
@@ -192,7 +192,7 @@ describe('what is registered', () => {
     await expect(world.issue(cluster)).resolves.toBeDefined();
   });
 
-  it('is a client certificate, too', async () => {
+  it('authenticates with a client certificate', async () => {
     const server = await serveWith(issueServerCertificate(authority, LOOPBACK_NAMES, Date.now()), authority.certificate);
     const { certificate, key } = issueClientCertificate(authority, { name: 'purser', groups: [] }, Date.now());
     const credential = aCredential({ 'tls.crt': certificate, 'tls.key': key, server: server.url });
@@ -205,7 +205,7 @@ describe('what is registered', () => {
   });
 });
 
-describe('the certificate of a target', () => {
+describe('certificate of a target', () => {
   const years = (count: number) => Date.now() - count * YEAR;
   const expired = createAuthority(years(11));
 
@@ -213,23 +213,23 @@ describe('the certificate of a target', () => {
     ['for another name', () => issueServerCertificate(authority, ['other.example.com'], Date.now()), {}],
     ['that has expired', () => issueServerCertificate(authority, LOOPBACK_NAMES, years(2)), {}],
     ['from another CA', () => issueServerCertificate(createAuthority(Date.now()), LOOPBACK_NAMES, Date.now()), {}],
-    ['signed by nobody but itself', () => createAuthority(Date.now()), {}],
-    ['from a CA that has expired (C-5)', () => issueServerCertificate(expired, LOOPBACK_NAMES, years(11)), { ca: expired.certificate }],
-  ])('C-6: is refused, and no credential is shown: a certificate %s', async (_, certificate, more) => {
+    ['that is self-signed', () => createAuthority(Date.now()), {}],
+    ['from a CA that has expired', () => issueServerCertificate(expired, LOOPBACK_NAMES, years(11)), { ca: expired.certificate }],
+  ])('is rejected before any credential is sent: a certificate %s', async (_, certificate, more) => {
     const server = await serveWith(certificate());
     expect(await world.failure(at([server], more))).toMatchObject({ reason: 'TLSVerifyFailed' });
     expect(server.requests).toEqual([]);
     await server.close();
   });
 
-  it('is refused where there is none: plain HTTP', async () => {
+  it('is required: plain HTTP is rejected', async () => {
     const server = await startWireServer(grants());
     expect(await world.failure(at([{ url: server.url.replace('http:', 'https:') }]))).toMatchObject({ reason: 'TLSVerifyFailed' });
     expect(server.requests).toEqual([]);
     await server.close();
   });
 
-  it('C-4: is verified, whatever the environment says', async () => {
+  it('is verified with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
     const server = await serveWith(issueServerCertificate(createAuthority(Date.now()), LOOPBACK_NAMES, Date.now()));
     const failed = await world.failure(at([server]));
@@ -238,16 +238,16 @@ describe('the certificate of a target', () => {
     await server.close();
   });
 
-  it('is held against the roots of the system if the Cluster names no CA', async () => {
+  it('is verified with the system roots if the Cluster has no caBundle', async () => {
     const server = await world.serve(grants());
     expect(await world.failure(at([server], { ca: undefined }))).toMatchObject({
       reason: 'TLSVerifyFailed',
-      message: expect.stringContaining(': the Cluster has no caBundle, so the roots of the system were used. Set it if '),
+      message: expect.stringContaining(': the Cluster has no caBundle, so the system roots were used. Set caBundle if '),
     });
     expect(server.requests).toEqual([]);
   });
 
-  it('F14, F15: may change within its CA; with another CA the Cluster has to', async () => {
+  it('may be replaced by one of the same CA, but not by one of another CA', async () => {
     const first = await world.serve(grants());
     await world.issue(at([first]));
     const other = createAuthority(Date.now());
@@ -258,8 +258,8 @@ describe('the certificate of a target', () => {
   });
 });
 
-describe('connections', () => {
-  it('are kept as long as nothing changes', async () => {
+describe('connections to targets', () => {
+  it('are kept while the registration does not change', async () => {
     const server = await world.serve(grants());
     await world.issue(at([server]));
     const before = connectionsOf(server);
@@ -269,10 +269,10 @@ describe('connections', () => {
   });
 
   it.each<[string, Registration]>([
-    ['F16: another state of the credential', { credential: aCredential({ token: 'newer', server: 'https://127.0.0.1' }, '2') }],
+    ['another state of the credential', { credential: aCredential({ token: 'newer', server: 'https://127.0.0.1' }, '2') }],
     ['another generation of the Cluster', { generation: 2 }],
-    ['93, C-15: another Cluster of the same name', { uid: 'newer' }],
-  ])('end, and new ones are made, with %s', async (_, more) => {
+    ['another Cluster of the same name', { uid: 'newer' }],
+  ])('are replaced after a change: %s', async (_, more) => {
     const server = await world.serve(grants());
     await world.issue(at([server]));
     const old = connectionsOf(server);
@@ -286,7 +286,7 @@ describe('connections', () => {
     expect(server.requests).toHaveLength(4);
   });
 
-  it('F16: let a request finish that began with the old credential', async () => {
+  it('let a request with the old credential finish', async () => {
     const server = await world.serve(grants());
     await world.issue(at([server]));
     let answer = () => {};
@@ -306,7 +306,7 @@ describe('connections', () => {
     await eventually(() => expect(server.openConnections).toBe(used.size));
   });
 
-  it('do not wait for an answer from a Cluster that has changed', async () => {
+  it('are closed during a request when the Cluster changes', async () => {
     const server = await world.serve(() => undefined);
     const first = world.failure(at([server]), REQUEST, () => expect(tokenRequests(server)).toHaveLength(1));
     await eventually(() => expect(tokenRequests(server)).toHaveLength(1));
@@ -316,7 +316,7 @@ describe('connections', () => {
     await eventually(() => expect(server.openConnections).toBe(0));
   });
 
-  it('C-17: are never shared between Clusters', async () => {
+  it('are never shared between Clusters', async () => {
     const server = await world.serve(grants());
     const credential = aCredential({ token: 'another', server: server.url, cluster: 'b' });
     await world.issue(at([server], { name: 'a', uid: 'a' }));
@@ -325,19 +325,19 @@ describe('connections', () => {
     expect(new Set(used).size).toBe(connectionsOf(server).size);
   });
 
-  it('F46: end with their Cluster', async () => {
+  it('are closed when their Cluster is deleted', async () => {
     const server = await world.serve(grants());
     const gone = at([server]);
     await world.issue(gone);
     await world.issuer.forget(gone.cluster);
     await world.issuer.forget(at([server], { name: 'unknown', uid: 'unknown' }).cluster);
     await eventually(() => expect(server.openConnections).toBe(0));
-    // Whoever has read of it before it went does not bring it back, as its successor does.
+    // A caller with the old object does not register it again; a new Cluster of that name does.
     await expect(world.issue(gone)).rejects.toMatchObject({ reason: 'ClusterNotFound' });
     await world.issue(at([server], { uid: 'successor' }));
   });
 
-  it('all end at the end, those of old credentials and requests under way among them', async () => {
+  it('are all closed by close, including those of old credentials and requests in progress', async () => {
     const server = await world.serve(() => undefined);
     const pending = [
       world.issue(at([server])),
@@ -353,15 +353,15 @@ describe('connections', () => {
   });
 });
 
-describe('several addresses', () => {
-  it('F8: are tried in turn while nobody is there, and the one that works is kept', async () => {
+describe('several addresses of a target', () => {
+  it('are tried in turn until one responds, which is then kept', async () => {
     const [dead, server] = [await deadEnd(), await world.serve(grants())];
     await world.issue(at([dead, server]));
     await world.issue(at([dead, server]));
     expect(tokenRequests(server)).toHaveLength(2);
   });
 
-  it('are tried again from the preferred one after a while', async () => {
+  it('are tried from the preferred one again after five minutes', async () => {
     const [first, second] = [await world.serve((_, reply) => reply.reset()), await world.serve(grants())];
     const asked = () => [first, second].map((server) => tokenRequests(server).length);
     await world.failure(at([first, second]));
@@ -376,7 +376,7 @@ describe('several addresses', () => {
     expect(asked()).toEqual([3, 2]);
   });
 
-  it('C-11: are each held to the same rules', async () => {
+  it('are each checked by the dial policy', async () => {
     const hostile = await serveWith(issueServerCertificate(createAuthority(Date.now()), LOOPBACK_NAMES, Date.now()));
     const server = await world.serve(grants());
     await world.issue(at([{ url: 'https://169.254.169.254' }, hostile, server]));
@@ -384,7 +384,7 @@ describe('several addresses', () => {
     await hostile.close();
   });
 
-  it('never get a request that another one may have taken', async () => {
+  it('never receive a request that another address may have processed', async () => {
     const first = await world.serve((_, reply) => reply.reset());
     const second = await world.serve(grants());
     expect(await world.failure(at([first, second]))).toMatchObject({ reason: 'ClusterUnreachable' });
@@ -393,7 +393,7 @@ describe('several addresses', () => {
     expect([tokenRequests(first).length, tokenRequests(second).length]).toEqual([1, 1]);
   });
 
-  it('F11: leave one that is silent behind', async () => {
+  it('are switched after a timeout', async () => {
     const first = await world.serve(() => undefined);
     const second = await world.serve(grants());
     expect(await world.failure(at([first, second]), REQUEST, () => expect(tokenRequests(first)).toHaveLength(1))).toMatchObject({
@@ -402,7 +402,7 @@ describe('several addresses', () => {
     await expect(world.issue(at([first, second]))).resolves.toBeDefined();
   });
 
-  it('F11: leave one behind within one request that does not even shake hands', async () => {
+  it('are switched within one request when a TLS handshake hangs', async () => {
     await world.close();
     start({ clock: systemClock });
     const silent = createServer((socket) => socket.on('error', () => undefined).resume());
@@ -414,22 +414,22 @@ describe('several addresses', () => {
     await new Promise((resolve) => silent.close(resolve));
   }, 20_000);
 
-  it('say what is wrong with the preferred one when all fail', async () => {
+  it('report the error of the preferred one when all fail', async () => {
     expect(await world.failure(at([{ url: 'https://169.254.169.254' }, await deadEnd()]))).toMatchObject({ reason: 'AddressRefused' });
   });
 });
 
-describe('a cluster that fails', () => {
+describe('circuit breaker of a target', () => {
   const failures = async (cluster: Parameters<IssuerWorld['failure']>[0], count: number) => {
     for (let round = 0; round < count; round += 1) await world.failure(cluster);
   };
 
-  it('F8, F10: is left alone after five failures, then asked once', async () => {
+  it('opens after five failures, then sends one request', async () => {
     const server = await world.serve((_, reply) => reply.reset());
     await failures(at([server]), 5);
     const failed = await world.failure(at([server]));
     expect(failed).toMatchObject({ reason: 'CircuitOpen', retryAfterMs: expect.any(Number) });
-    expect(failed.message).toContain('no address of the cluster answers');
+    expect(failed.message).toContain('no address of the cluster responds');
     expect(tokenRequests(server)).toHaveLength(5);
     world.clock.advance(5_000);
     server.handle(withIdentity(grants()));
@@ -437,7 +437,7 @@ describe('a cluster that fails', () => {
     await expect(world.issue(at([server]))).resolves.toBeDefined();
   });
 
-  it('F15: is asked at once when its registration changes', async () => {
+  it('closes when the registration changes', async () => {
     const dead = await deadEnd();
     await failures(at([dead]), 5);
     expect(await world.failure(at([dead]))).toMatchObject({ reason: 'CircuitOpen' });
@@ -445,26 +445,26 @@ describe('a cluster that fails', () => {
     await expect(world.issue(at([server], { generation: 2 }))).resolves.toBeDefined();
   });
 
-  it('F9: does not concern others', async () => {
+  it('does not affect other clusters', async () => {
     const dead = await deadEnd();
     await failures(at([dead]), 6);
     const server = await world.serve(grants());
     await expect(world.issue(at([server], { name: 'b', uid: 'b' }))).resolves.toBeDefined();
   });
 
-  it('F13: is one that has nobody behind its address, too', async () => {
+  it('opens for a proxy without backend', async () => {
     const server = await world.serve((_, reply) => reply.text(503, 'no backend'));
     await failures(at([server]), 5);
     expect(await world.failure(at([server]))).toMatchObject({ reason: 'CircuitOpen' });
   });
 
-  it.each([400, 401, 403, 404, 409, 422, 429, 500])('F17, F18: is not one that refuses (%i)', async (code) => {
+  it.each([400, 401, 403, 404, 409, 422, 429, 500])('stays closed for a response with code %i', async (code) => {
     const server = await world.serve((_, reply) => reply.json(code, refusal(code, 'no')));
     await failures(at([server]), 6);
     expect(tokenRequests(server)).toHaveLength(6);
   });
 
-  it('is found out by the next one if the first is called off', async () => {
+  it('sends the next request as test when the first one is canceled', async () => {
     const server = await world.serve((_, reply) => reply.reset());
     await failures(at([server]), 5);
     world.clock.advance(5_000);
@@ -480,7 +480,7 @@ describe('a cluster that fails', () => {
   });
 });
 
-describe('the hub', () => {
+describe('the hub as a target', () => {
   const controller = { kind: 'ServiceAccount', namespace: 'purser-system', name: 'purser' } as const;
 
   async function startHub(): Promise<WireServer> {
@@ -491,7 +491,7 @@ describe('the hub', () => {
     return server;
   }
 
-  it("is asked by Purser's own client, whatever address is registered, and never closed", async () => {
+  it("uses Purser's own client, which is never closed, at any registered address", async () => {
     const server = await startHub();
     const hub = at([{ url: 'https://hub.example.com' }], { name: 'hub', controller });
     await world.issue(hub);
@@ -503,9 +503,9 @@ describe('the hub', () => {
   });
 
   it.each([
-    ['by its own account', controller],
+    ['by its own service account', controller],
     ['by a Secret', undefined],
-  ])("gives no token of any account in Purser's namespace: %s", async (_, by) => {
+  ])("issues no token for a service account in Purser's namespace: %s", async (_, by) => {
     const server = await startHub();
     const target = await world.serve(grants());
     const hub = at([target], { name: 'hub', ...(by && { controller: by }) });

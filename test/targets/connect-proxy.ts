@@ -1,4 +1,4 @@
-// A proxy on loopback that opens tunnels, wherever they are said to lead.
+// A CONNECT proxy on loopback.
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -6,14 +6,14 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 
 export interface ConnectProxy {
   readonly port: number;
-  /** Whereto tunnels were asked for, and with which authorization. */
+  /** Requested destinations with their authorization. */
   readonly asked: readonly { readonly target: string; readonly authorization: string | undefined }[];
   /** Everything that went through towards targets. */
   passed(): string;
   close(): Promise<void>;
 }
 
-/** Leads every tunnel to the port that `portFor` gives; refuses it where that gives none. */
+/** Starts the proxy. It connects tunnels to the port that `portFor` returns, and rejects them without one. */
 export async function startConnectProxy(portFor: (target: string) => number | undefined): Promise<ConnectProxy> {
   const asked: { target: string; authorization: string | undefined }[] = [];
   const bytes: Buffer[] = [];

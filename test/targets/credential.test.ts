@@ -2,26 +2,25 @@ import { X509Certificate } from 'node:crypto';
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { createAuthority, issueClientCertificate } from '../../src/std/x509/certificates.ts';
-import { caCertificates } from '../../src/targets/certificates.ts';
-import { readCredential, readPins } from '../../src/targets/credential.ts';
+import { parseBundle, readCredential, readPins } from '../../src/targets/credential.ts';
 import { aCredential, base64 } from './registration.ts';
 
 const authority = createAuthority(Date.now());
 const client = issueClientCertificate(authority, { name: 'purser', groups: [] }, Date.now());
 const other = issueClientCertificate(authority, { name: 'other', groups: [] }, Date.now());
 
-describe('credential', () => {
-  it('is the token of the Secret, without the line break that files end with', () => {
+describe('readCredential', () => {
+  it('returns the token of the Secret without a trailing line break', () => {
     const credential = readCredential(aCredential({ token: 'abc.def-ghi\r\n' }));
     expect(credential.type === 'token' && credential.token.reveal()).toBe('abc.def-ghi');
   });
 
-  it('is a client certificate with its key otherwise', () => {
+  it('returns a client certificate with its key if there is no token', () => {
     const credential = readCredential(aCredential({ 'tls.crt': client.certificate, 'tls.key': client.key }));
     expect(credential).toMatchObject({ type: 'certificate', certificate: client.certificate.trim(), commonName: 'purser' });
   });
 
-  it('shows nothing of itself', () => {
+  it('hides the credential from inspection and JSON', () => {
     const shown = [
       readCredential(aCredential({ token: 'abc.def-ghi' })),
       readCredential(aCredential({ 'tls.crt': client.certificate, 'tls.key': client.key })),
@@ -32,24 +31,24 @@ describe('credential', () => {
   it.each([
     ['an empty Secret', {}],
     ['an empty token', { token: '\n' }],
-    ['C-8: a kubeconfig', { kubeconfig: 'users: [{user: {exec: {command: /bin/sh}}}]', value: 'x' }],
-    ['C-8: the path of a token', { tokenFile: '/var/run/token', 'token-file': '/var/run/token' }],
-    ['C-9: an alias bomb where a token should be', { token: '&a [*a,*a]' }],
-    ['C-16: a token of more than 64 KiB', { token: 'a'.repeat(65_537) }],
-    ['C-16: a token of more than 1 MiB', { token: 'a'.repeat(1 << 21) }],
-    ['C-16: a binary token', { token: '\u0000\u0001\u0002' }],
-    ['C-16: a token with a line break inside', { token: 'abc\r\nX-Evil: 1' }],
-    ['C-16: a token with a space', { token: 'abc def' }],
-    ['C-16: a token beyond ASCII', { token: 'töken' }],
+    ['a kubeconfig', { kubeconfig: 'users: [{user: {exec: {command: /bin/sh}}}]', value: 'x' }],
+    ['the path of a token', { tokenFile: '/var/run/token', 'token-file': '/var/run/token' }],
+    ['an alias bomb where a token should be', { token: '&a [*a,*a]' }],
+    ['a token of more than 64 KiB', { token: 'a'.repeat(65_537) }],
+    ['a token of more than 1 MiB', { token: 'a'.repeat(1 << 21) }],
+    ['a binary token', { token: '\u0000\u0001\u0002' }],
+    ['a token with a line break inside', { token: 'abc\r\nX-Evil: 1' }],
+    ['a token with a space', { token: 'abc def' }],
+    ['a token beyond ASCII', { token: 'töken' }],
     ['a certificate without its key', { 'tls.crt': client.certificate }],
     ['a key of another certificate', { 'tls.crt': client.certificate, 'tls.key': other.key }],
     ['junk for a certificate', { 'tls.crt': 'junk', 'tls.key': client.key }],
     ['junk for a key', { 'tls.crt': client.certificate, 'tls.key': 'junk' }],
-  ])('is never %s', (_, keys) => {
+  ])('rejects %s', (_, keys) => {
     expect(() => readCredential(aCredential(keys))).toThrow(expect.objectContaining({ name: 'IssueError', reason: 'CredentialMissing' }));
   });
 
-  it('is not looked for where objects have it from their prototype', () => {
+  it('ignores keys from the prototype of an object', () => {
     const { metadata } = aCredential({});
     expect(() => readCredential({ metadata, data: Object.create({ token: base64('abc') }) })).toThrow('neither token');
     expect(() => readCredential({ metadata, data: { token: '%%%' } })).toThrow('not base64');
@@ -67,7 +66,7 @@ describe('readPins', () => {
     expect([clusters, namespaces]).toEqual([['prod-eu', 'prod-us', 'dev'], ['deploy']]);
   });
 
-  it('reads certificate authorities by their content, whatever their spelling', () => {
+  it('reads certificate authorities in any PEM spelling', () => {
     const pem = `# Acme Root\n${authority.certificate.replaceAll('\n', '\r\n')}`;
     expect(readPins(aCredential({ 'ca.crt': pem })).authorities).toEqual(
       new Set([new X509Certificate(authority.certificate).fingerprint256]),
@@ -91,25 +90,25 @@ describe('readPins', () => {
   );
 });
 
-describe('CA bundle', () => {
-  it('is certificates in PEM in base64, one or several, with or without line breaks', () => {
+describe('parseBundle', () => {
+  it('parses base64 of one or several PEM certificates, with or without line breaks', () => {
     const pem = `# Acme Root\n${authority.certificate}\n${createAuthority(Date.now()).certificate}`;
-    expect(caCertificates(base64(pem))).toHaveLength(2);
-    expect(caCertificates(base64(authority.certificate).replace(/(.{60})/g, '$1\n'))).toHaveLength(1);
+    expect(parseBundle(base64(pem))).toHaveLength(2);
+    expect(parseBundle(base64(authority.certificate).replace(/(.{60})/g, '$1\n'))).toHaveLength(1);
   });
 
   it.each([
     ['junk', 'junk'],
     ['base64 of junk', base64('junk')],
     ['PEM that is not in base64', authority.certificate],
-    ['a certificate that is none', base64('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----')],
+    ['an invalid certificate', base64('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----')],
     ['a private key', base64(authority.key)],
     ['a private key beside a certificate', base64(authority.certificate + authority.key)],
     ['10,000 certificates', base64(authority.certificate.repeat(10_000))],
     ['a megabyte', base64(`# ${'x'.repeat(1 << 20)}\n${authority.certificate}`)],
-  ])('C-5: is never %s, and that is soon found out', (_, bundle) => {
+  ])('rejects %s within half a second of CPU time', (_, bundle) => {
     const before = process.cpuUsage();
-    expect(caCertificates(bundle)).toBeUndefined();
+    expect(parseBundle(bundle)).toBeUndefined();
     expect(process.cpuUsage(before).user).toBeLessThan(500_000);
   });
 });

@@ -4,7 +4,7 @@ import { dialPolicy } from '../../src/targets/dial-policy.ts';
 const mayDial = dialPolicy({ allowLoopback: false });
 const mayDialLocally = dialPolicy({ allowLoopback: true });
 
-describe('dial policy', () => {
+describe('dialPolicy', () => {
   it.each([
     ['the metadata of clouds', '169.254.169.254'],
     ['the same, mapped to IPv6', '::ffff:169.254.169.254'],
@@ -45,12 +45,12 @@ describe('dial policy', () => {
     ['broadcast', '255.255.255.255'],
     ['what is no address', 'localhost'],
     ['nothing', ''],
-  ])('C-2: never allows %s', (_, address) => {
+  ])('never allows %s', (_, address) => {
     expect([mayDial(address), mayDialLocally(address)]).toEqual([false, false]);
   });
 
   it.each(['127.0.0.1', '127.255.0.1', '::1', '::ffff:127.0.0.1', '0:0:0:0:0:0:0:1'])(
-    'C-2: allows %s only where clusters are on this machine',
+    'allows %s only where clusters are on this machine',
     (address) => {
       expect([mayDial(address), mayDialLocally(address)]).toEqual([false, true]);
     },

@@ -72,22 +72,22 @@ function review({ token }: Grant): Promise<boolean> {
   return issuer.review(clusterAs('admintoken'), { token, subject, audiences: ['api'] }, signal);
 }
 
-describe('a token', () => {
-  it('is issued, and accepted by its cluster', async () => {
+describe('issueToken on the embedded API server', () => {
+  it('returns a token that the cluster accepts', async () => {
     const grant = await issue();
     expect(grant.expiresAt - grant.issuedAt).toBe(3_600_000);
     expect(grant.claims).toMatchObject({ subject: `system:serviceaccount:${namespace}:deployer`, audiences: ['api'] });
     await expect(review(grant)).resolves.toBe(true);
   });
 
-  it('is renewed for the same account', async () => {
+  it('renews a token for the same service account', async () => {
     const { claims } = await issue();
     const renewed = await issue({ accountUID: claims?.accountUID ?? '' });
     expect(renewed.claims?.accountUID).toBe(claims?.accountUID);
     expect(renewed.claims?.id).not.toBe(claims?.id);
   });
 
-  it('F21: is not issued for an account that is gone, or a namespace that never was', async () => {
+  it('fails for a missing service account and a missing namespace', async () => {
     const grant = await issue();
     await admin.delete(ServiceAccounts, { namespace, name: 'deployer' });
     await expect(issue()).rejects.toMatchObject({ reason: 'ServiceAccountNotFound', status: { code: 404 } });
@@ -95,7 +95,7 @@ describe('a token', () => {
     await expect(review(grant)).resolves.toBe(false);
   });
 
-  it('F22: is not renewed for an account that was made anew', async () => {
+  it('does not renew a token for a re-created service account', async () => {
     const grant = await issue();
     await admin.delete(ServiceAccounts, { namespace, name: 'deployer' });
     const uid = await createAccount();
@@ -104,11 +104,11 @@ describe('a token', () => {
     await expect(issue({ accountUID: uid })).resolves.toMatchObject({ claims: { accountUID: uid } });
   });
 
-  it('F23: is bound to an object and to no other of the same name', async () => {
+  it('binds a token to an object with its UID', async () => {
     const secret = { metadata: { namespace, name: 'bound' }, type: 'Opaque' };
     const boundObject = { kind: 'Secret', name: 'bound' } as const;
     await expect(issue({ boundObject })).rejects.toMatchObject({ reason: 'BoundObjectNotFound' });
-    const { uid = '' } = (await admin.create(Secrets, secret)).metadata;
+    const { uid } = (await admin.create(Secrets, secret)).metadata;
     const grant = await issue({ boundObject: { ...boundObject, uid } });
     expect(grant.claims?.boundSecretUID).toBe(uid);
     await admin.delete(Secrets, { namespace, name: 'bound' });
@@ -118,23 +118,23 @@ describe('a token', () => {
     await expect(issue({ boundObject })).resolves.toBeDefined();
   });
 
-  it('F26: is never one for a year because it was to last 3607 seconds', async () => {
+  it('never returns a token for a year when 3607 seconds are requested', async () => {
     const spec = { serviceAccountName: 'deployer', containers: [{ name: 'c', image: 'i' }] };
     await admin.create(Pods, { metadata: { namespace, name: 'pod' }, spec });
     const grant = await issue({ audiences: [ISSUER], expirationSeconds: 3607, boundObject: { kind: 'Pod', name: 'pod' } });
     expect((grant.claims?.expiresAt ?? 0) - (grant.claims?.issuedAt ?? 0)).toBe(3_606_000);
   });
 
-  it('F18: is not issued with a credential that may not', async () => {
+  it('fails with a credential without permission', async () => {
     await expect(issue({}, clusterAs('bobtoken'))).rejects.toMatchObject({ reason: 'TargetForbidden', status: undefined });
     await expect(issue()).resolves.toBeDefined();
   });
 
-  it('F17: is not issued with a credential that nobody knows', async () => {
+  it('fails with an unknown credential', async () => {
     await expect(issue({}, clusterAs('unknown'))).rejects.toMatchObject({ reason: 'CredentialRejected' });
   });
 
-  it('is not issued in a namespace on its way out', async () => {
+  it('fails in a terminating namespace', async () => {
     await admin.create(Namespaces, { metadata: { name: `${namespace}-ending` } });
     const kept = { namespace: `${namespace}-ending`, name: 'kept', finalizers: ['tests.example.com/kept'] };
     await admin.create(ServiceAccounts, { metadata: kept });
@@ -146,7 +146,7 @@ describe('a token', () => {
     await admin.patch(ServiceAccounts, kept, { metadata: { finalizers: null } });
   });
 
-  it("is not for a service account in the namespace of Purser's own", async () => {
+  it("rejects a service account in the namespace of Purser's own", async () => {
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' };
     const subjects = [{ kind: 'ServiceAccount', namespace, name: 'deployer' }];
     await admin.create(ClusterRoleBindings, { metadata: { name: namespace }, roleRef, subjects });
@@ -158,14 +158,14 @@ describe('a token', () => {
   });
 });
 
-describe('an anchor', () => {
+describe('ensureAnchor and deleteAnchor', () => {
   const name = 'purser-5f0c';
   const anchor = () => ({ namespace, name, account: 'deployer' });
   const ensure = () => issuer.ensureAnchor(clusterAs('admintoken'), anchor(), signal);
   const remove = () => issuer.deleteAnchor(clusterAs('admintoken'), { namespace, name }, signal);
   const found = (): Promise<Secret> => admin.get(Secrets, { namespace, name });
 
-  it('is never one that is on its way out', async () => {
+  it('replace an anchor that is being deleted', async () => {
     await ensure();
     await admin.patch(Secrets, { namespace, name }, { metadata: { finalizers: ['example.com/wait'] } });
     await admin.delete(Secrets, { namespace, name });
@@ -173,7 +173,7 @@ describe('an anchor', () => {
     await admin.patch(Secrets, { namespace, name }, { metadata: { finalizers: null } });
   });
 
-  it('is made once, belongs to the account and says who made it', async () => {
+  it('create the anchor once, owned by the service account and labeled', async () => {
     const uid = await ensure();
     await expect(ensure()).resolves.toBe(uid);
     const { metadata, type, data } = await found();
@@ -186,7 +186,7 @@ describe('an anchor', () => {
     expect(metadata.ownerReferences).toEqual([{ apiVersion: 'v1', kind: 'ServiceAccount', name: 'deployer', uid: account.metadata.uid }]);
   });
 
-  it('takes its tokens with it', async () => {
+  it('revoke the tokens that are bound to a deleted anchor', async () => {
     const uid = await ensure();
     const grant = await issue({ boundObject: { kind: 'Secret', name, uid } });
     await expect(review(grant)).resolves.toBe(true);
@@ -195,7 +195,7 @@ describe('an anchor', () => {
     await expect(found()).rejects.toMatchObject({ code: 404 });
   });
 
-  it('may be gone already', async () => {
+  it('accept that the anchor does not exist', async () => {
     await remove();
     await ensure();
     await remove();
@@ -203,12 +203,12 @@ describe('an anchor', () => {
     await expect(found()).rejects.toMatchObject({ code: 404 });
   });
 
-  it('goes with its account', async () => {
+  it('fail for a deleted service account, with a remedy', async () => {
     await ensure();
     await admin.delete(ServiceAccounts, { namespace, name: 'deployer' });
     await expect(ensure()).rejects.toMatchObject({
       reason: 'ServiceAccountNotFound',
-      message: expect.stringMatching(/\/deployer\. Create it there, or change spec\.serviceAccount$/),
+      message: expect.stringMatching(/\/deployer\. Create it on the cluster, or change spec\.serviceAccount$/),
     });
     let isGone = false;
     await eventually(() => {
@@ -219,12 +219,12 @@ describe('an anchor', () => {
     });
   });
 
-  it('is made anew for an account that was made anew', async () => {
+  it('re-create the anchor Secret for a re-created service account', async () => {
     const before = await ensure();
     await admin.patch(Secrets, { namespace, name }, { metadata: { finalizers: ['tests.example.com/kept'] } });
     await admin.delete(ServiceAccounts, { namespace, name: 'deployer' });
     await createAccount();
-    // What still hangs on is not used for new tokens.
+    // An anchor that is being deleted is not used for new tokens.
     await expect(ensure()).rejects.toMatchObject({ reason: 'TargetRefused' });
     await admin.patch(Secrets, { namespace, name }, { metadata: { finalizers: null } });
     const after = await ensure();
@@ -232,14 +232,17 @@ describe('an anchor', () => {
     await expect(issue({ boundObject: { kind: 'Secret', name, uid: after } })).resolves.toBeDefined();
   });
 
-  it('is never a Secret that somebody else made', async () => {
+  it('reject a Secret that Purser did not create', async () => {
     await admin.create(Secrets, { metadata: { namespace, name }, type: 'Opaque', data: { password: base64('theirs') } });
-    await expect(ensure()).rejects.toMatchObject({ reason: 'TargetRefused', message: expect.stringContaining('not made by Purser') });
+    await expect(ensure()).rejects.toMatchObject({
+      reason: 'TargetRefused',
+      message: expect.stringContaining('was not created by Purser'),
+    });
     await expect(remove()).rejects.toMatchObject({ reason: 'TargetRefused' });
     await expect(found()).resolves.toMatchObject({ data: { password: base64('theirs') } });
   });
 
-  it('F18: needs the right to make Secrets', async () => {
+  it('fail without permission to create Secrets', async () => {
     await expect(issuer.ensureAnchor(clusterAs('bobtoken'), anchor(), signal)).rejects.toMatchObject({ reason: 'TargetForbidden' });
     await expect(issuer.deleteAnchor(clusterAs('bobtoken'), { namespace, name }, signal)).rejects.toMatchObject({
       reason: 'TargetForbidden',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { EndpointChoice, serversFor } from '../../src/targets/endpoints.ts';
 
-describe('the addresses of a cluster', () => {
+describe('serversFor', () => {
   const endpoint = (clientCIDR: string, serverAddress: string) => ({ clientCIDR, serverAddress });
   const endpoints = [
     endpoint('0.0.0.0/0', 'public'),
@@ -19,11 +19,11 @@ describe('the addresses of a cluster', () => {
     ['IPv6 apart from IPv4', '2001:db8::5', ['inside-6', 'public-6', 'public', 'inside', 'near', 'near-2']],
     ['blocks for everybody if ours is not known', undefined, ['public', 'public-6', 'inside', 'near', 'near-2', 'inside-6']],
     ['as registered if none holds it', '', ['public', 'inside', 'near', 'near-2', 'public-6', 'inside-6']],
-  ])('come in order: %s', (_, own, names) => {
+  ])('orders addresses: %s', (_, own, names) => {
     expect(serversFor(endpoints, own)).toEqual(names.map((name) => `https://${name}`));
   });
 
-  it('are each used once, without those that are not allowed', () => {
+  it('returns each address once, without those that are not allowed', () => {
     const given = [
       endpoint('0.0.0.0/0', 'a:443'),
       endpoint('10.0.0.0/8', 'https://a/'),
@@ -34,47 +34,47 @@ describe('the addresses of a cluster', () => {
   });
 });
 
-describe('endpoint choice', () => {
+describe('EndpointChoice', () => {
   const MINUTE = 60_000;
 
-  it('stays with the address that works, and comes back to the preferred one after a while', () => {
+  it('keeps the address that works, and returns to the preferred one after five minutes', () => {
     const choice = new EndpointChoice(['a', 'b', 'c']);
     expect(choice.order(0)).toEqual(['a', 'b', 'c']);
-    choice.failed('a', 0);
-    choice.worked('b');
+    choice.recordFailure('a', 0);
+    choice.recordSuccess('b');
     expect(choice.order(MINUTE)).toEqual(['b', 'a', 'c']);
-    choice.worked('b');
+    choice.recordSuccess('b');
     expect(choice.order(5 * MINUTE)).toEqual(['a', 'b', 'c']);
   });
 
   it('leaves the preferred address again if it still fails', () => {
     const choice = new EndpointChoice(['a', 'b']);
-    choice.failed('a', 0);
-    choice.failed('a', 5 * MINUTE);
-    choice.worked('b');
+    choice.recordFailure('a', 0);
+    choice.recordFailure('a', 5 * MINUTE);
+    choice.recordSuccess('b');
     expect(choice.order(6 * MINUTE)).toEqual(['b', 'a']);
     expect(choice.order(10 * MINUTE)).toEqual(['a', 'b']);
-    choice.worked('a');
+    choice.recordSuccess('a');
     expect(choice.order(11 * MINUTE)).toEqual(['a', 'b']);
   });
 
-  it('goes back to the one that worked if the preferred one still fails, past those that failed before', () => {
+  it('returns to the address that worked if the preferred one still fails', () => {
     const choice = new EndpointChoice(['a', 'b', 'c']);
-    choice.failed('a', 0);
-    choice.failed('b', 0);
-    choice.worked('c');
+    choice.recordFailure('a', 0);
+    choice.recordFailure('b', 0);
+    choice.recordSuccess('c');
     expect(choice.order(5 * MINUTE)).toEqual(['a', 'c', 'b']);
-    choice.failed('a', 5 * MINUTE);
+    choice.recordFailure('a', 5 * MINUTE);
     expect(choice.order(5 * MINUTE)).toEqual(['c', 'a', 'b']);
   });
 
-  it('goes round when all of them fail', () => {
+  it('starts over when all addresses fail', () => {
     const choice = new EndpointChoice(['a', 'b']);
-    choice.failed('a', 0);
-    choice.failed('b', 0);
+    choice.recordFailure('a', 0);
+    choice.recordFailure('b', 0);
     expect(choice.order(0)).toEqual(['a', 'b']);
     const single = new EndpointChoice(['a']);
-    single.failed('a', 0);
+    single.recordFailure('a', 0);
     expect(single.order(0)).toEqual(['a']);
   });
 });

@@ -37,7 +37,7 @@ function answers({ keys, uid, username = ADMIN }: Identity): WireHandler {
     if (request.path === '/api/v1/namespaces/kube-system')
       return uid === undefined
         ? isRefused()
-        : reply.json(200, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kube-system', uid } });
+        : reply.json(200, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kube-system', uid, resourceVersion: '1' } });
     const [, , , , namespace, , name] = request.path.split('/');
     return grants({ claims: { sub: `system:serviceaccount:${namespace}:${name}` } })(request, reply);
   };

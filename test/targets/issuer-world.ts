@@ -41,7 +41,7 @@ export class IssuerWorld {
     return this.issuer.issue(cluster, request, signal);
   }
 
-  /** Asks the target at this address, which is a cluster of its own. */
+  /** Requests a token from the target at this address, which is its own cluster. */
   ask({ url }: { readonly url: string }, request: TokenRequest = REQUEST, signal?: AbortSignal): Promise<Grant> {
     return this.issue(clusterAt(url), request, signal);
   }

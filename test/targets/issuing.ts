@@ -1,12 +1,12 @@
-// What is asked of targets, each with the target as it is registered.
+// Requests to targets, each with the target of a registration.
 
-import { type AnchorName, deleteAnchor, ensureAnchor } from '../../src/targets/anchor.ts';
+import { type AnchorName, deleteAnchor, ensureAnchor } from '../../src/targets/anchors.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import type { Grant } from '../../src/targets/policy/grant.ts';
 import type { TokenRequest } from '../../src/targets/policy/token-request.ts';
 import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts';
-import { issueToken } from '../../src/targets/token-request.ts';
-import { type ReviewRequest, reviewToken } from '../../src/targets/token-review.ts';
+import { type ReviewRequest, reviewToken } from '../../src/targets/reviews.ts';
+import { issueToken } from '../../src/targets/token-exchange.ts';
 
 export class Issuing extends ClusterClients {
   issue(cluster: RegisteredCluster, request: TokenRequest, signal: AbortSignal): Promise<Grant> {

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createAuthority } from '../../src/std/x509/certificates.ts';
-import { proxyPolicy } from '../../src/targets/proxy-policy.ts';
+import { proxyPolicy } from '../../src/targets/dial-policy.ts';
 import { type ConnectProxy, startConnectProxy } from './connect-proxy.ts';
 import { IssuerWorld } from './issuer-world.ts';
 import { CREDENTIAL, registered } from './registration.ts';
@@ -17,7 +17,7 @@ afterEach(async () => {
   await proxy?.close();
 });
 
-/** A target that only the proxy can reach: nobody else knows its name, and loopback must not be dialled. */
+/** A target that only the proxy can reach: its name does not resolve, and dialing loopback is not allowed. */
 async function proxied({ noProxy = '', isRefusing = false } = {}) {
   proxy = await startConnectProxy((target) => (isRefusing ? undefined : Number(target.split(':')[1])));
   const httpsProxy = `http://purser:pass-of-proxy@127.0.0.1:${proxy.port}`;
@@ -27,8 +27,8 @@ async function proxied({ noProxy = '', isRefusing = false } = {}) {
   return { world, proxy, target, host: `${NAME}:${port}`, url: `https://${NAME}:${port}` };
 }
 
-describe('a target behind a proxy', () => {
-  it('is asked through a tunnel, of which the proxy sees nothing but whereto it leads', async () => {
+describe('target behind a proxy', () => {
+  it('is reached through a tunnel whose content the proxy cannot read', async () => {
     const { world: issuing, proxy: tunnel, target, host, url } = await proxied();
     const { token } = await issuing.issue(registered({ servers: [url], ca: authority.certificate }));
 
@@ -39,7 +39,7 @@ describe('a target behind a proxy', () => {
     expect(tunnel.passed()).not.toContain(CREDENTIAL);
   });
 
-  it('must prove itself, whoever is at the end of the tunnel', async () => {
+  it('is rejected if the server at the end of the tunnel has an untrusted certificate', async () => {
     const { world: issuing, target, url } = await proxied();
     const other = createAuthority(Date.now()).certificate;
     const failure = await issuing.failure(registered({ servers: [url], ca: other }));
@@ -47,7 +47,7 @@ describe('a target behind a proxy', () => {
     expect([failure.reason, target.requests]).toEqual(['TLSVerifyFailed', []]);
   });
 
-  it('is out of reach when the proxy says so, and nobody is told how we log in there', async () => {
+  it('is unreachable when the proxy rejects the tunnel, without the proxy password in the error', async () => {
     const { world: issuing, url } = await proxied({ isRefusing: true });
     const failure = await issuing.failure(registered({ servers: [url], ca: authority.certificate }));
 
@@ -55,7 +55,7 @@ describe('a target behind a proxy', () => {
     expect(inspect(failure, { depth: 20 })).not.toContain('pass-of-proxy');
   });
 
-  it('is dialled directly when it is among the exceptions', async () => {
+  it('is dialed directly if NO_PROXY contains it', async () => {
     const { world: issuing, proxy: tunnel, url } = await proxied({ noProxy: '.example.test' });
     const failure = await issuing.failure(registered({ servers: [url], ca: authority.certificate }));
 
@@ -63,7 +63,7 @@ describe('a target behind a proxy', () => {
   });
 
   it.each(['https://169.254.169.254', 'https://127.0.0.1:6443', 'https://localhost:6443'])(
-    'is none at an address that is never connected to: %s',
+    'is rejected at an address that Purser never connects to: %s',
     async (server) => {
       const { world: issuing, proxy: tunnel } = await proxied();
       const failure = await issuing.failure(registered({ servers: [server], ca: authority.certificate }));

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { proxyPolicy } from '../../src/targets/proxy-policy.ts';
+import { proxyPolicy } from '../../src/targets/dial-policy.ts';
 
 const httpsProxy = 'http://proxy.example.com:3128';
 
 describe('proxyPolicy', () => {
-  it('knows no proxy unless one is set', () => {
+  it('returns no proxy by default', () => {
     expect(proxyPolicy({})('https://a.example.com')).toBeUndefined();
     expect(proxyPolicy({ httpsProxy: '', noProxy: '' })('https://a.example.com')).toBeUndefined();
     expect(proxyPolicy({ httpsProxy })('https://a.example.com')).toBe(httpsProxy);
@@ -44,7 +44,7 @@ describe('proxyPolicy', () => {
     ['[fd00::1]:6443', 'https://[fd00::1]:6443', true],
     ['[fd00::1]:6443', 'https://[fd00::1]', false],
     ['1.2.3', 'https://a.1.2.3.example.com', false],
-  ])('by NO_PROXY=%s, %s is dialled directly: %s', (noProxy, server, isDirect) => {
+  ])('with NO_PROXY=%s dials %s directly: %s', (noProxy, server, isDirect) => {
     expect(proxyPolicy({ httpsProxy, noProxy })(server)).toBe(isDirect ? undefined : httpsProxy);
   });
 });

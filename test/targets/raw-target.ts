@@ -1,4 +1,4 @@
-// A target that answers with bytes, proper or not, below HTTP: every request gets what the test says.
+// A target below HTTP that responds to every request with the bytes of a test.
 
 import { createServer, type Socket } from 'node:net';
 import { createSecureContext, TLSSocket } from 'node:tls';
@@ -10,10 +10,10 @@ export interface RawTarget {
   close(): Promise<void>;
 }
 
-/** Answers one request; `cut` ends the connection with RST. */
+/** Responds to one request; `cut` closes the connection with RST. */
 export type RawAnswer = (socket: TLSSocket, cut: () => void) => void;
 
-/** Listens; every request for a token is left to `answer`. */
+/** Starts a target that passes every token request to `answer`. */
 export async function startRawTarget(answer: RawAnswer): Promise<RawTarget> {
   const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
   const secureContext = createSecureContext({ cert, key });
@@ -21,7 +21,7 @@ export async function startRawTarget(answer: RawAnswer): Promise<RawTarget> {
   const server = createServer((raw) => {
     const socket = new TLSSocket(raw, { isServer: true, secureContext });
     sockets.add(raw);
-    // Cut connections are what these tests are about.
+    // Tests close connections on purpose.
     for (const end of [raw, socket]) end.on('error', () => undefined);
     let received = '';
     socket.on('data', (chunk) => {
@@ -45,7 +45,7 @@ export async function startRawTarget(answer: RawAnswer): Promise<RawTarget> {
   };
 }
 
-/** An answer of HTTP. */
+/** Returns an HTTP response. */
 export function http(status: string, body: string, headers: readonly string[] = []): string {
   const lines = [`HTTP/1.1 ${status}`, 'content-type: application/json', `content-length: ${Buffer.byteLength(body)}`, ...headers];
   return `${lines.join('\r\n')}\r\n\r\n${body}`;

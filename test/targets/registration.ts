@@ -11,7 +11,7 @@ export interface Registration {
   readonly name?: string;
   readonly uid?: string;
   readonly generation?: number;
-  /** Addresses for everybody, in this order. */
+  /** Addresses for all clients, in this order. */
   readonly servers?: readonly string[];
   /** PEM. */
   readonly ca?: string | undefined;
@@ -20,9 +20,9 @@ export interface Registration {
   readonly credential?: Secret | null;
 }
 
-/** Where credentials are. */
+/** Namespace of credentials. */
 export const CREDENTIALS = 'purser-system';
-/** The token that we have there unless a test says otherwise. */
+/** Default token of Purser on targets. */
 export const CREDENTIAL = 'opaque-credential-of-purser';
 
 const REFERENCE = { kind: 'Secret', namespace: CREDENTIALS, name: 'credential' } as const;

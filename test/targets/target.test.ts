@@ -4,7 +4,7 @@ import { TransportError } from '../../src/kube/transport-error.ts';
 import { serviceUnavailable, unauthorized } from '../../src/kubernetes/status.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { createTarget } from '../../src/targets/create-target.ts';
-import { type Ask, type Purpose, Target } from '../../src/targets/target.ts';
+import { type Purpose, Target, type TargetCall } from '../../src/targets/target.ts';
 import { eventually } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
 import type { WireServer } from '../support/wire-server.ts';
@@ -16,7 +16,7 @@ const MANY = 40;
 let server: WireServer;
 let target: Target;
 
-describe('a target on the wire', () => {
+describe('Target on the wire', () => {
   beforeEach(async () => {
     server = await startTarget(({ path }, reply) => (path === '/fast' ? reply.text(200, 'ok') : undefined));
     target = createTarget(registered({ servers: [server.url], ca: authority.certificate }), settings(systemClock));
@@ -27,7 +27,7 @@ describe('a target on the wire', () => {
     await server.close();
   });
 
-  it('F9: answers a probe, on one connection, while requests hold all others', async () => {
+  it('probes over its own connection while requests use all others', async () => {
     const slow = Array.from({ length: MANY }, () =>
       target.call((client, options) => client.getText('/slow', options)).catch(() => 'failed'),
     );
@@ -41,8 +41,8 @@ describe('a target on the wire', () => {
   });
 });
 
-describe('a target', () => {
-  const timeout: Ask<never> = () => Promise.reject(new TransportError('ETIMEDOUT', 'the server fell silent'));
+describe('Target', () => {
+  const timeout: TargetCall<never> = () => Promise.reject(new TransportError('ETIMEDOUT', 'the server fell silent'));
 
   function scripted(purposes: Purpose[] = []): Target {
     const connect = (_: string, purpose: Purpose) => {
@@ -56,21 +56,21 @@ describe('a target', () => {
     for (let time = 0; time < times; time++) await expect(scripts.call(timeout)).rejects.toMatchObject({ reason: 'ClusterTimeout' });
   }
 
-  /** One that five requests had no answer from, and that was then probed. */
-  async function probedAfterFive(ask: Ask<unknown>): Promise<Target> {
+  /** Returns a target that was probed after five requests without a response. */
+  async function probedAfterFive(request: TargetCall<unknown>): Promise<Target> {
     const scripts = scripted();
     await failing(5, scripts);
     await scripts
       .prober(5_000)
-      .call(ask)
+      .call(request)
       .catch(() => undefined);
     return scripts;
   }
 
-  it('keeps its address when a request is called off', async () => {
+  it('keeps its address when a request is canceled', async () => {
     const scripts = scripted();
     const calling = new AbortController();
-    const cutShort: Ask<never> = async (_, { signal }) => {
+    const cutShort: TargetCall<never> = async (_, { signal }) => {
       calling.abort(new Error('nobody waits for it'));
       throw signal?.reason;
     };
@@ -78,29 +78,29 @@ describe('a target', () => {
     expect(scripts.activeServer).toBe('https://a');
   });
 
-  it('is left alone after five requests without an answer', async () => {
+  it('opens the circuit after five requests without a response', async () => {
     const scripts = scripted();
     await failing(5, scripts);
-    expect(() => scripts.rejectIfOpen()).toThrow('did not answer in time');
+    expect(() => scripts.rejectIfOpen()).toThrow('did not respond in time');
   });
 
   it.each([
-    ['an answer', async () => 'ok'],
+    ['a response', async () => 'ok'],
     ['a refusal', () => Promise.reject(unauthorized())],
-  ])('is asked again once a probe had %s', async (_name, ask: Ask<string>) => {
-    const scripts = await probedAfterFive(ask);
+  ])('closes the circuit after a probe with %s', async (_name, request: TargetCall<string>) => {
+    const scripts = await probedAfterFive(request);
     expect(() => scripts.rejectIfOpen()).not.toThrow();
   });
 
   it.each([
-    ['no answer', timeout],
-    ['word of an outage', () => Promise.reject(serviceUnavailable('nobody is behind this', 1))],
-  ])('is left alone still when a probe had %s', async (_name, ask: Ask<never>) => {
-    const scripts = await probedAfterFive(ask);
-    expect(() => scripts.rejectIfOpen()).toThrow('failed so often');
+    ['no response', timeout],
+    ['a report of an outage', () => Promise.reject(serviceUnavailable('no backend', 1))],
+  ])('keeps the circuit open after a probe with %s', async (_name, request: TargetCall<never>) => {
+    const scripts = await probedAfterFive(request);
+    expect(() => scripts.rejectIfOpen()).toThrow('after repeated failures');
   });
 
-  it('is not left alone for requests that waited for a connection all the time', async () => {
+  it('keeps the circuit closed after requests that only waited for a connection', async () => {
     const scripts = scripted();
     const slow: (() => void)[] = [];
     const answers = Array.from({ length: 16 }, () => scripts.call(() => new Promise<void>((resolve) => slow.push(resolve))));
@@ -110,7 +110,7 @@ describe('a target', () => {
     await Promise.all(answers);
   });
 
-  it('has connections of their own for those who call the façade, who learn from the failures of all', async () => {
+  it('uses separate connections, but one circuit, for calls through the façade', async () => {
     const purposes: Purpose[] = [];
     const scripts = scripted(purposes);
     await scripts.call(async () => 'ok');

@@ -12,7 +12,7 @@ beforeEach(() => {
 
 afterEach(() => world.close());
 
-describe('review', () => {
+describe('reviewToken', () => {
   const answer =
     (status: unknown): WireHandler =>
     (_, reply) =>
@@ -27,13 +27,13 @@ describe('review', () => {
 
   it.each([
     ['accepts it', good, true],
-    ['refuses it (F22, F23, F24)', { authenticated: false, error: 'token has been invalidated' }, false],
+    ['refuses it', { authenticated: false, error: 'token has been invalidated' }, false],
     ['does not say yes, but something like it', { ...good, authenticated: 'true' }, false],
     ['takes it for another user', { ...good, user: { username: 'admin' } }, false],
     ['names no user', { authenticated: true, audiences: ['api'] }, false],
     ['accepts it for other audiences', { ...good, audiences: ['other'] }, false],
     ['leaves audiences out', { ...good, audiences: undefined }, false],
-  ])('tells whether the target %s', async (_, status, accepted) => {
+  ])('returns the decision of a target that %s', async (_, status, accepted) => {
     await expect(review(answer(status))).resolves.toBe(accepted);
   });
 
@@ -42,7 +42,7 @@ describe('review', () => {
     ['another kind', (_, reply) => reply.json(201, { kind: 'Status', status: good }), 'AnswerUntrusted'],
     ['a refusal', (_, reply) => reply.json(403, refusal(403, 'User "x" cannot create resource "tokenreviews"')), 'TargetForbidden'],
     ['its own token in a refusal', ({ body }, reply) => reply.json(422, refusal(422, body)), 'TargetRefused'],
-  ])('is no verdict: %s', async (_, handler, reason) => {
+  ])('throws for %s', async (_, handler, reason) => {
     const failed = await review(handler).catch((error: unknown) => error);
     expect(failed).toMatchObject({ reason });
     expect(inspect(failed)).not.toMatch(/eyJ[\w-]{20}/);

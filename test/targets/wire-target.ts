@@ -1,4 +1,4 @@
-// A target on a real TLS socket that answers as a test tells it to.
+// A target on a real TLS socket with scripted responses.
 
 import { rfc3339 } from '../../src/std/timestamp.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
@@ -11,16 +11,16 @@ export const TOKEN_PATH = '/api/v1/namespaces/deploy/serviceaccounts/deployer/to
 export const SUBJECT = 'system:serviceaccount:deploy:deployer';
 export const ACCOUNT_UID = '0d6f4a0e-5f2c-4f8e-9a55-6d2f4d8f5a01';
 
-/** What `aRequest` asks for. */
+/** The request of `aRequest`. */
 export const REQUEST = { namespace: 'deploy', name: 'deployer', audiences: ['api'], expirationSeconds: 3600 } as const;
 
-/** Starts a target; it knows who we are and leaves the rest to `handler`. */
+/** Starts a target that reviews Purser's identity and passes other requests to `handler`. */
 export function startTarget(handler: WireHandler, names: readonly string[] = LOOPBACK_NAMES): Promise<WireServer> {
   const { certificate: cert, key } = issueServerCertificate(authority, names, Date.now());
   return startWireServer(withIdentity(handler), { tls: { cert, key } });
 }
 
-/** Answers the question who we are, and leaves the rest to `handler`. */
+/** Responds to SelfSubjectReviews and passes other requests to `handler`. */
 export function withIdentity(handler: WireHandler): WireHandler {
   return (request, reply) =>
     request.path.endsWith('/selfsubjectreviews') ? reply.json(201, selfSubjectReview()) : handler(request, reply);
@@ -30,7 +30,7 @@ export function selfSubjectReview(username = 'system:serviceaccount:purser-syste
   return { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview', metadata: {}, status: { userInfo: { username } } };
 }
 
-/** Answers with a token as it was asked for, changed by `change`. */
+/** Responds with the requested token, modified by `change`. */
 export function grants(change: Change = {}): WireHandler {
   return (request, reply) => grant(request, reply, change);
 }
@@ -70,12 +70,12 @@ export function grant({ body }: WireRequest, reply: WireReply, { claims, status,
   );
 }
 
-/** A JWT that nobody signed. */
+/** Returns an unsigned JWT. */
 export function jwt(claims: object): string {
   return [{ alg: 'none' }, claims, 'a signature'].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
 }
 
-/** A refusal as Kubernetes answers it. */
+/** Returns an error Status of Kubernetes. */
 export function refusal(code: number, message: string, more: object = {}): object {
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code, ...more };
 }

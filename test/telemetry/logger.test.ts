@@ -16,7 +16,7 @@ describe('createLogger', () => {
     expect(lines.map((line) => JSON.parse(line))).toEqual([{ level: 'info', time: expect.any(String), clusters: 2, msg: 'in sync' }]);
   });
 
-  it('writes a readable line for people', () => {
+  it('writes a readable line', () => {
     const { lines, log } = logger({ readable: true });
     log.warn({ error: new Error('too late'), server: 'hub', count: 2 }, 'failed');
 
@@ -35,7 +35,7 @@ describe('createLogger', () => {
     expect(frames.filter((line) => !line.startsWith('    at '))).toEqual([]);
   });
 
-  it('leaves out what is below its level', () => {
+  it('omits lines below its level', () => {
     const { lines, log } = logger({ level: 'warn' });
     log.info('quiet');
 
@@ -55,7 +55,7 @@ describe('createLogger', () => {
     expect(lines.join('')).not.toContain('hidden-value');
   });
 
-  it('never prints a token that an error speaks of, in its stack neither', () => {
+  it('never prints a token in the message or stack of an error', () => {
     const { lines, log } = logger();
     log.error({ error: new TypeError('cannot read eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2ln') }, 'defect');
     log.error({ error: 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2ln' }, 'defect');
@@ -64,7 +64,7 @@ describe('createLogger', () => {
     expect(lines.join('')).not.toContain('eyJ');
   });
 
-  it.each(['trace', 'debug', 'info', 'fatal'] as const)('never prints what looks like a token, at %s neither', (level) => {
+  it.each(['trace', 'debug', 'info', 'fatal'] as const)('never prints text that looks like a token at level %s', (level) => {
     for (const readable of [false, true]) {
       const { lines, log } = logger({ level: 'trace', readable });
       log[level](
@@ -77,7 +77,7 @@ describe('createLogger', () => {
     }
   });
 
-  it('shows the stack of a defect and not that of a refusal', () => {
+  it('prints the stack of a defect only', () => {
     const { lines, log } = logger();
     const refusal = Object.assign(new Error('no'), { name: 'StatusError', code: 403 });
     log.error({ error: new TypeError('oops') }, 'defect');

@@ -2,17 +2,19 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
+import type { Stored } from '../../src/api/resources.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import { aCluster, aToken } from '../support/builders.ts';
 import { labelsKey, type Metric, parseExposition } from '../support/exposition.ts';
+import { stored } from '../support/stored.ts';
 
 class Objects<T extends { readonly metadata: { readonly name?: string } }> {
   objects: readonly T[];
   constructor(objects: readonly T[]) {
     this.objects = objects;
   }
-  list(): readonly T[] {
-    return this.objects;
+  list(): readonly Stored<T>[] {
+    return this.objects.map(stored);
   }
   has(wanted: string): boolean {
     return this.objects.some(({ metadata }) => metadata.name === wanted);
@@ -50,16 +52,16 @@ function issued(name: string, namespace = 'team-a'): ManagedToken {
 }
 
 describe('Metrics', () => {
-  it('have the names, types and labels that rules and dashboards rely on', async () => {
+  it('exports the names, types and labels that rules and dashboards use', async () => {
     const { metrics } = world({ tokens: [issued('ci')], clusters: [probed('prod-eu', 'True')] });
-    metrics.ran({ controller: 'managed-token', outcome: 'reconciled', latenessMs: 5 });
-    metrics.queue('managed-token', () => 3);
-    metrics.issued({ cluster: 'prod-eu', result: 'success', reason: 'RotationDue', durationMs: 20, latenessMs: 500 });
-    metrics.probed(10);
-    metrics.orphaned({ cluster: 'prod-eu', namespace: 'deploy', name: 'purser-x' });
-    metrics.answered({ route: '/auth/v1/clusters', code: 200, durationMs: 1 });
-    metrics.removalHeld('global');
-    metrics.budgets(() => [['team-a', 'reviews']]);
+    metrics.recordRun({ controller: 'managed-token', outcome: 'reconciled', latenessMs: 5 });
+    metrics.observeQueue('managed-token', () => 3);
+    metrics.recordIssuance({ cluster: 'prod-eu', result: 'success', reason: 'RotationDue', durationMs: 20, latenessMs: 500 });
+    metrics.recordProbe(10);
+    metrics.recordOrphan({ cluster: 'prod-eu', namespace: 'deploy', name: 'purser-x' });
+    metrics.recordRequest({ route: '/auth/v1/clusters', code: 200, durationMs: 1 });
+    metrics.recordHeldRemoval('global');
+    metrics.observeBudgets(() => [['team-a', 'reviews']]);
 
     const scraped = await scrape(metrics);
     const ours = [...scraped].filter(([name]) => name.startsWith('purser_'));
@@ -93,7 +95,7 @@ describe('Metrics', () => {
     expect([...scraped.keys()]).toEqual(expect.arrayContaining(['process_cpu_seconds_total', 'process_resident_memory_bytes']));
   });
 
-  it('tell of a token when it expires, when it is renewed and whether it is ready', async () => {
+  it('exports expiry, renewal and readiness of a token', async () => {
     const { metrics } = world({ tokens: [issued('ci'), aToken().withMetadata({ name: 'new' }).build()], clusters: [cluster('prod-eu')] });
     const scraped = await scrape(metrics);
     const ci = { namespace: 'team-a', name: 'ci', cluster: 'prod-eu' };
@@ -105,7 +107,7 @@ describe('Metrics', () => {
     expect(valueOf(scraped, 'purser_token_expiration_timestamp_seconds', { ...ci, name: 'new' })).toBeUndefined();
   });
 
-  it('are those of the stores, whatever happens to the objects', async () => {
+  it('exports the current objects of the stores', async () => {
     const expiries = fc.dictionary(
       fc.constantFrom('a', 'b', 'c"\\\n'),
       fc.constantFrom('2026-03-01T13:00:00Z', '2026-03-02T00:00:00Z', 'nonsense'),
@@ -134,7 +136,7 @@ describe('Metrics', () => {
     );
   });
 
-  it('tell each status of each condition that is ours, Unknown of those that nobody has found out', async () => {
+  it("exports every status of Purser's conditions, with Unknown for missing conditions", async () => {
     const { spec, ...listed } = cluster('only-listed');
     const onlyListed = { ...listed, spec: { ...spec, authInfo: {} } };
     const { metrics } = world({ clusters: [probed('prod-eu', 'True'), cluster('new'), onlyListed] });
@@ -155,12 +157,12 @@ describe('Metrics', () => {
     );
   });
 
-  it('count issuances by cluster, and those for clusters that are not registered together', async () => {
+  it('counts issuances by cluster, with one label for unregistered clusters', async () => {
     const { metrics, clusters } = world({ clusters: [probed('prod-eu', 'True')] });
     const failure = { result: 'failure', reason: 'ClusterNotFound', durationMs: 1 } as const;
-    metrics.issued({ cluster: 'prod-eu', result: 'success', reason: 'RotationDue', durationMs: 20 });
-    metrics.issued({ cluster: 'nowhere', ...failure });
-    metrics.issued({ cluster: 'anywhere', ...failure });
+    metrics.recordIssuance({ cluster: 'prod-eu', result: 'success', reason: 'RotationDue', durationMs: 20 });
+    metrics.recordIssuance({ cluster: 'nowhere', ...failure });
+    metrics.recordIssuance({ cluster: 'anywhere', ...failure });
     const before = await scrape(metrics);
     clusters.objects = [];
     const after = await scrape(metrics);
@@ -174,18 +176,21 @@ describe('Metrics', () => {
     expect(valueOf(before, 'purser_token_issue_duration_seconds', { __name__: 'purser_token_issue_duration_seconds_count' })).toBe(1);
   });
 
-  it('name no more than a hundred anchors that were left behind, and no cluster that is not registered', async () => {
+  it('names at most a hundred orphaned anchors and no unregistered cluster', async () => {
     const { metrics } = world();
-    for (let index = 0; index < 1_100; index++) metrics.orphaned({ cluster: `c-${index}`, namespace: 'n', name: `purser-${index}` });
+    for (let index = 0; index < 1_100; index++) metrics.recordOrphan({ cluster: `c-${index}`, namespace: 'n', name: `purser-${index}` });
     const orphans = (await scrape(metrics)).get('purser_orphaned_anchors_total')?.samples;
 
     expect(orphans?.size).toBe(101);
     expect(orphans?.get(labelsKey({ cluster: 'unregistered', namespace: 'other', name: 'other' }))).toBe(1_000);
   });
 
-  it('name twenty of the namespaces that are over a budget, and count the rest as other', async () => {
+  it('names twenty namespaces over budget and exports the rest as other', async () => {
     const { metrics } = world();
-    metrics.budgets(() => [['team-a', 'slots'], ...Array.from({ length: 50 }, (_, index) => [`crowd-${index}`, 'reviews'] as const)]);
+    metrics.observeBudgets(() => [
+      ['team-a', 'slots'],
+      ...Array.from({ length: 50 }, (_, index) => [`crowd-${index}`, 'reviews'] as const),
+    ]);
     const samples = (await scrape(metrics)).get('purser_namespace_over_budget')?.samples;
 
     expect(samples?.size).toBe(22);
@@ -193,7 +198,7 @@ describe('Metrics', () => {
     expect(samples?.get(labelsKey({ namespace: 'other', budget: 'reviews' }))).toBe(1);
   });
 
-  it('name the cluster of a token only while it is registered', async () => {
+  it('names the cluster of a token only while the Cluster exists', async () => {
     const { metrics, clusters } = world({ tokens: [issued('ci')], clusters: [probed('prod-eu', 'True')] });
     const ready = async () => [...((await scrape(metrics)).get('purser_token_ready')?.samples.keys() ?? [])];
     const [before] = await ready();
@@ -205,7 +210,7 @@ describe('Metrics', () => {
     );
   });
 
-  it('of ten thousand tokens are told in small pieces, with a turn for others between them', async () => {
+  it('exports ten thousand tokens in small pieces', async () => {
     const tokens = Array.from({ length: 10_000 }, (_, index) => issued(`token-${index}`, `team-${index % 100}`));
     const { metrics } = world({ tokens });
     let turns = 0;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { IssueTokens, RbacIndex } from '../../src/access/rbac-index.ts';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { tooManyRequests } from '../../src/kubernetes/status.ts';
 import { Authority, type AuthorityOptions } from '../../src/tokens/authority.ts';
@@ -25,8 +26,7 @@ function knowingNobody(accounts: () => Promise<readonly string[]>, answer: unkno
       return { items: (await accounts()).map((name) => ({ metadata: { name } })) };
     },
   };
-  const nothing = { resourceVersion: '1', list: () => [] };
-  const view = { hasRequester: () => false, roles: nothing, bindings: nothing };
+  const view = { hasRequester: () => false, permissions: new RbacIndex(IssueTokens) };
   const options = { hub, view, memory: new TrackedTokens(), protectedNamespaces: [] } as unknown as AuthorityOptions;
   return { listed, authority: new Authority(options) };
 }

@@ -42,7 +42,7 @@ const dueAt = renewAt(previous, token.spec.rotation.renewBefore, token.metadata.
 
 function counted(reason: IssuePlan['reason']): number | undefined {
   const recorded: Issuance[] = [];
-  const metrics = { issued: (issuance: Issuance) => void recorded.push(issuance) };
+  const metrics = { recordIssuance: (issuance: Issuance) => void recorded.push(issuance) };
   const deps = { metrics, clock: new FakeClock(dueAt + 90_000), uid: token.metadata.uid } as unknown as Parameters<typeof countIssuance>[0];
   const step = { observation: { token }, isDone: false, issued: reason } as unknown as Parameters<typeof countIssuance>[2];
   countIssuance(deps, { reason, previous } as unknown as IssuePlan, step, 20);

@@ -56,7 +56,7 @@ describe('wakes for a Secret that the watch delivers before the response', () =>
     const isAsked: Fault = (request, reply) => hub.answer(request, reply);
     hub.faults.push(isAsked, (_, reply) => reply.json(500, refused(500, 'InternalError')));
     await reconciler.reconcile();
-    hub.put({ metadata: { name: 'ci', labels: { 'tokens.purser.dev/managed-by': 'purser' } }, type: 'Opaque' });
+    hub.put({ metadata: { namespace: 'team-a', name: 'ci', labels: { 'tokens.purser.dev/managed-by': 'purser' } }, type: 'Opaque' });
     reconciler.sync();
     expect(reconciler.woken).toEqual(['team-a/ci']);
   });

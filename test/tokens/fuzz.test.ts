@@ -78,7 +78,7 @@ const removal: fc.Arbitrary<Act> = fc.constant(() => hub.secrets.clear());
 const foreign: fc.Arbitrary<Act> = fc.boolean().map((isLabelled) => () => {
   const labels = isLabelled ? { 'tokens.purser.dev/managed-by': 'purser' } : {};
   const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'theirs', uid: SUBJECT_UID, controller: true };
-  const metadata = { name: 'ci', uid: 'foreign', labels, ownerReferences: [owner] };
+  const metadata = { namespace: 'team-a', name: 'ci', uid: 'foreign', labels, ownerReferences: [owner] };
   if (!hub.secrets.has('ci')) hub.put({ metadata, type: 'Opaque', data: { theirs: base64('x') } });
 });
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { AnchorFinalizer, Annotation, Label, LabelValue } from '../../src/api/names.ts';
-import type { Secret } from '../../src/api/resources.ts';
+import type { Secret, Stored } from '../../src/api/resources.ts';
 import { createTokenInformers } from '../../src/tokens/informers.ts';
 import { secretConflictFailure } from '../../src/tokens/policy/messages.ts';
 import { conflictOf } from '../../src/tokens/policy/secret-ownership.ts';
@@ -10,6 +10,7 @@ import { bytesOf, reduceSecret, reduceToken, TokenBytes } from '../../src/tokens
 import { startWireWorld, type WireWorld } from '../kube/wire-world.ts';
 import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
+import { stored } from '../support/stored.ts';
 
 const KILOBYTE = 1_024;
 
@@ -24,7 +25,7 @@ function large(index: number, kilobytes: number): ManagedToken {
 const TOKEN = aToken().build();
 
 /** A Secret of the ManagedToken with foreign annotations of this many characters. */
-function secretWith(length: number): Secret {
+function secretWith(length: number): Stored<Secret> {
   return {
     metadata: {
       name: TOKEN.metadata.name ?? '',
@@ -66,7 +67,7 @@ describe('reduceToken', () => {
       annotations: { [Annotation.rotate]: 'now', [Annotation.revoke]: 'never' },
     };
     const token = aToken().withMetadata(metadata).withStatus({ observedGeneration: 1, rotations: 3 }).build();
-    expect(reduceToken(token)).toEqual(token);
+    expect(reduceToken(stored(token))).toEqual(token);
   });
 
   it('drops labels, foreign annotations, owners and managedFields', () => {
@@ -78,14 +79,16 @@ describe('reduceToken', () => {
         managedFields: [{ manager: 'kubectl' }],
       })
       .build();
-    const { metadata } = reduceToken(token);
+    const { metadata } = reduceToken(stored(token));
     expect(metadata).toEqual({ ...aToken().build().metadata, annotations: { [Annotation.rotate]: '1' } });
   });
 
   it('replaces a long request by a digest that differs for another request', () => {
     const [one, same, other] = ['a', 'a', 'b'].map(
       (letter) =>
-        reduceToken(aToken().annotated(Annotation.rotate, letter.repeat(100_000)).build()).metadata.annotations?.[Annotation.rotate],
+        reduceToken(stored(aToken().annotated(Annotation.rotate, letter.repeat(100_000)).build())).metadata.annotations?.[
+          Annotation.rotate
+        ],
     );
     expect(one).toMatch(/^sha256:[0-9a-f]{64}$/);
     expect([same === one, other === one]).toEqual([true, false]);
@@ -98,14 +101,14 @@ describe('reduceToken', () => {
       .annotated(Annotation.revoke, 'leak')
       .annotated(Annotation.issuedFor, 'forged')
       .build();
-    const { isTooLarge, metadata } = reduceToken(token);
+    const { isTooLarge, metadata } = reduceToken(stored(token));
     expect([isTooLarge, metadata.annotations]).toEqual([true, { [Annotation.revoke]: 'leak' }]);
   });
 
   it('keeps a stub of a ManagedToken that is too large, which is reported as invalid', () => {
     const annotations = Object.fromEntries(Array.from({ length: 32 }, (_, index) => [`a-${index}`, 'x'.repeat(4 * KILOBYTE)]));
     const finalizers = [...Array.from({ length: 2_000 }, (_, index) => `example.com/finalizer-${index}`), AnchorFinalizer];
-    const stub = reduceToken(aToken().writing({ name: 'kept', annotations }).withMetadata({ finalizers }).build());
+    const stub = reduceToken(stored(aToken().writing({ name: 'kept', annotations }).withMetadata({ finalizers }).build()));
     expect([stub.spec.secret, stub.metadata.finalizers]).toEqual([{ name: 'kept', outputs: ['Token'] }, [AnchorFinalizer]]);
     expect(bytesOf(stub)).toBeLessThan(KILOBYTE);
     expect(specProblems(stub, {})).toMatchObject([{ type: 'FieldValueTooLong', field: 'spec' }]);
@@ -125,7 +128,7 @@ function sized(index: number, kilobytes: number, namespace = 'crowd'): ManagedTo
 }
 
 function crowd(bytes: TokenBytes) {
-  return Array.from({ length: MANY }, (_, index) => bytes.reduce(sized(index, SHARE_KILOBYTES)));
+  return Array.from({ length: MANY }, (_, index) => bytes.reduce(stored(sized(index, SHARE_KILOBYTES))));
 }
 
 describe('TokenBytes', () => {
@@ -141,13 +144,13 @@ describe('TokenBytes', () => {
   it('keeps small ManagedTokens of a namespace over its share, and all ManagedTokens of others', () => {
     const bytes = new TokenBytes();
     crowd(bytes);
-    expect(bytes.reduce(sized(MANY, 0)).isOverBudget).toBeUndefined();
-    expect(bytes.reduce(sized(0, SHARE_KILOBYTES, 'team-a')).isOverBudget).toBeUndefined();
+    expect(bytes.reduce(stored(sized(MANY, 0))).isOverBudget).toBeUndefined();
+    expect(bytes.reduce(stored(sized(0, SHARE_KILOBYTES, 'team-a'))).isOverBudget).toBeUndefined();
   });
 
   it('counts each ManagedToken once, however often it changes', () => {
     const bytes = new TokenBytes();
-    for (let change = 0; change < MANY; change++) expect(bytes.reduce(sized(0, SHARE_KILOBYTES)).isOverBudget).toBeUndefined();
+    for (let change = 0; change < MANY; change++) expect(bytes.reduce(stored(sized(0, SHARE_KILOBYTES))).isOverBudget).toBeUndefined();
     expect(bytes.size).toBe(1);
   });
 
@@ -155,7 +158,7 @@ describe('TokenBytes', () => {
     const bytes = new TokenBytes();
     const kept = crowd(bytes);
     for (const token of kept.slice(0, 100)) bytes.forget(token);
-    expect(bytes.reduce(sized(MANY - 1, SHARE_KILOBYTES)).isOverBudget).toBeUndefined();
+    expect(bytes.reduce(stored(sized(MANY - 1, SHARE_KILOBYTES))).isOverBudget).toBeUndefined();
     for (const token of kept) bytes.forget(token);
     expect(bytes.size).toBe(0);
   });

@@ -35,7 +35,7 @@ const hub = {
 function lead(): void {
   memory = new TrackedTokens();
   const view = { tokens: { list: () => existing } } as unknown as HubView;
-  const metrics = { removalPaused: (value: boolean) => (isPaused = value) } as unknown as TokenMetrics;
+  const metrics = { setRemovalPaused: (value: boolean) => (isPaused = value) } as unknown as TokenMetrics;
   limits = new RemovalLimits({
     hub,
     view,
@@ -69,7 +69,10 @@ const FIVE = { a: 5, b: 5, c: 5, d: 5, e: 5 };
 const token = aToken().build();
 const check = async (tracked: TrackedToken | undefined, of = token) => (await limits.check(of, tracked ?? memory.keep('none'))).type;
 const release = (value: string) => {
-  stored = { ...(stored as ConfigMap), metadata: { ...stored?.metadata, annotations: { [RemovalLimit.release]: value } } };
+  stored = {
+    ...(stored as ConfigMap),
+    metadata: { namespace: 'purser-system', ...stored?.metadata, annotations: { [RemovalLimit.release]: value } },
+  };
   clock.advance(10_000);
 };
 
@@ -140,7 +143,7 @@ describe('the global removal limit', () => {
   });
 
   it('ignores a value of the annotation from before the limit was reached', async () => {
-    stored = { metadata: { name: 'purser-removal-limit', annotations: { [RemovalLimit.release]: 'old' } } };
+    stored = { metadata: { namespace: 'purser-system', name: 'purser-removal-limit', annotations: { [RemovalLimit.release]: 'old' } } };
     const [first] = lose(FIVE);
     await check(first);
     clock.advance(10_000);

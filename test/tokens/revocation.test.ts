@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest 
 import { Annotation } from '../../src/api/names.ts';
 import { Clusters, ManagedTokens, type Secret, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
-import { credentialDigest } from '../../src/targets/policy/credential-key.ts';
+import { credentialDigest } from '../../src/targets/policy/registration.ts';
 import { TokenWorld } from './token-world.ts';
 
 jest.setTimeout(30_000);

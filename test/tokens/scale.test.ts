@@ -2,7 +2,7 @@
 
 import { describe, expect, it, jest } from '@jest/globals';
 import { Observable } from 'rxjs';
-import { PROTECTED_NAMESPACES } from '../../src/access/issue-names.ts';
+import { PROTECTED_NAMESPACES } from '../../src/access/issue-permission.ts';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import type { ApiObject, ClusterRole, ClusterRoleBinding, Secret, ServiceAccount } from '../../src/api/resources.ts';

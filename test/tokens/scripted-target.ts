@@ -12,6 +12,7 @@ interface Anchor {
   readonly metadata: {
     readonly name: string;
     readonly uid: string;
+    readonly resourceVersion: string;
     readonly labels?: Readonly<Record<string, string>>;
     readonly ownerReferences?: readonly { readonly uid: string }[];
   };
@@ -49,7 +50,8 @@ export class ScriptedTarget {
   readonly handler: WireHandler = (request, reply) => {
     const { method, path, body } = request;
     if (path === `${ACCOUNT}/token`) return this.#issue(JSON.parse(body) as PostedRequest, reply);
-    if (path === ACCOUNT) return reply.json(200, { metadata: { name: 'deployer', namespace: 'deploy', uid: this.#accountUID } });
+    if (path === ACCOUNT)
+      return reply.json(200, { metadata: { name: 'deployer', namespace: 'deploy', uid: this.#accountUID, resourceVersion: '1' } });
     if (path.endsWith('/tokenreviews')) return this.#review(request, reply);
     if (path === SECRETS && method === 'POST') return this.#create(JSON.parse(body) as Anchor, reply);
     if (path.startsWith(`${SECRETS}/`)) return this.#anchor(path.slice(SECRETS.length + 1), request, reply);
@@ -106,7 +108,10 @@ export class ScriptedTarget {
   #create(anchor: Anchor, reply: WireReply): void {
     const { name } = anchor.metadata;
     if (this.anchors.has(name)) return refuse(reply, 409, 'secrets', 'AlreadyExists');
-    this.anchors.set(name, { ...anchor, metadata: { ...anchor.metadata, uid: `anchor-${++this.#count}` } });
+    this.anchors.set(name, {
+      ...anchor,
+      metadata: { ...anchor.metadata, uid: `anchor-${++this.#count}`, resourceVersion: String(this.#count) },
+    });
     reply.json(201, this.anchors.get(name));
   }
 

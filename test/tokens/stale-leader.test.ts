@@ -46,7 +46,7 @@ describe('reconcileToken of a stale leader', () => {
   it('writes its token when another client only labelled the Secret', async () => {
     const [first, second] = await rivals();
     const before = stored();
-    hub.put({ ...before, metadata: { ...before?.metadata, labels: { ...before?.metadata.labels, theirs: 'x' } } });
+    hub.put({ ...before, metadata: { namespace: 'team-a', ...before?.metadata, labels: { ...before?.metadata.labels, theirs: 'x' } } });
     await second.reconcile();
 
     expect(world.issued).toBe(2);
@@ -67,7 +67,7 @@ describe('reconcileToken of a stale leader', () => {
 
   it('does not overwrite a foreign Secret that was created in between', async () => {
     const [first, second] = [leader(), leader()];
-    const theirs = { metadata: { name: 'ci', uid: 'theirs' }, type: 'Opaque', data: { mine: 'eA==' } };
+    const theirs = { metadata: { namespace: 'team-a', name: 'ci', uid: 'theirs' }, type: 'Opaque', data: { mine: 'eA==' } };
     hub.put(theirs);
     const before = stored();
     await first.reconcile();

@@ -1,6 +1,6 @@
 // Reconciles one ManagedToken without a queue: tests decide when it reconciles and what its informers deliver.
 
-import { PROTECTED_NAMESPACES } from '../../src/access/issue-names.ts';
+import { PROTECTED_NAMESPACES } from '../../src/access/issue-permission.ts';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import type { ApiObject, ClusterRole, ClusterRoleBinding, Secret, ServiceAccount } from '../../src/api/resources.ts';
@@ -24,6 +24,7 @@ import { TrackedTokens } from '../../src/tokens/tracked-token.ts';
 import { wakes } from '../../src/tokens/triggers.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
 import type { FakeClock } from '../support/clock.ts';
+import { stored } from '../support/stored.ts';
 import { aCredential, registered, settings } from '../targets/registration.ts';
 import { authority } from '../targets/wire-target.ts';
 import { patient } from './patient-clock.ts';
@@ -88,7 +89,7 @@ export class TestReconciler {
     const { token, secrets } = this.#options.hub;
     this.#tokens.list(token);
     const labelled = [...secrets.values()].filter(({ metadata }) => metadata.labels?.['tokens.purser.dev/managed-by'] === 'purser');
-    this.#secrets.list(...labelled.map((secret) => reduceSecret(secret)));
+    this.#secrets.list(...labelled.map((secret) => reduceSecret(stored(secret))));
   }
 
   /** Reconciles once. Returns the time of the next reconcile; throws defects only. */

@@ -4,7 +4,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { EMPTY, type Subscription } from 'rxjs';
 import { type ApiServer, startApiServer } from '../../apiserver/server.ts';
-import { PROTECTED_NAMESPACES } from '../../src/access/issue-names.ts';
+import { PROTECTED_NAMESPACES } from '../../src/access/issue-permission.ts';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { ManagedToken, ManagedTokenSpec } from '../../src/api/managed-token.gen.ts';
 import {
@@ -16,6 +16,7 @@ import {
   Events,
   ManagedTokens,
   Namespaces,
+  type Role,
   type RoleBinding,
   RoleBindings,
   Roles,
@@ -26,11 +27,11 @@ import {
 import type { ObjectMeta } from '../../src/api/wire.ts';
 import { createClusterController } from '../../src/clusters/controller.ts';
 import { KubeClient } from '../../src/kube/client.ts';
+import { untilServed } from '../../src/kube/discovery.ts';
 import { fixed } from '../../src/kube/kube-config.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
 import { Recorder } from '../../src/kube/recorder.ts';
 import { TokenReviews } from '../../src/kube/reviews.ts';
-import { untilServed } from '../../src/kube/served.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
 import type { Outcome } from '../../src/runtime/controller.ts';
@@ -243,7 +244,7 @@ export class TokenWorld {
     const outcomes: Outcome<string>[] = [];
     const stopping = new AbortController();
     const defects: unknown[] = [];
-    const metrics = { ran: () => {} };
+    const metrics = { recordRun: () => {} };
     const outcomes$ = controller(stopping.signal).pipe(report({ controller: 'managed-token', log, metrics, clock: this.clock }));
     const subscription: Subscription = outcomes$.subscribe({
       next: (outcome) => outcomes.push(outcome),
@@ -478,7 +479,7 @@ async function hubAccess() {
 /** Creates the shipped roles for Purser's own namespace. */
 async function grantOwnNamespace(admin: KubeClient): Promise<void> {
   for (const manifest of await shipped()) {
-    if (manifest.kind === 'Role') await admin.apply(Roles, manifest, { force: true });
+    if (manifest.kind === 'Role') await admin.apply(Roles, manifest as Role, { force: true });
     if (manifest.kind === 'RoleBinding')
       await admin.apply(RoleBindings, { ...(manifest as RoleBinding), subjects: SUBJECTS }, { force: true });
   }

@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
-import type { ApiObject } from '../../src/api/resources.ts';
+import type { ApiObject, Stored } from '../../src/api/resources.ts';
 import { OwnWrite, TrackedTokens } from '../../src/tokens/tracked-token.ts';
 import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
+import { stored } from '../support/stored.ts';
 
 const HOUR = 3_600_000;
 
@@ -45,7 +46,7 @@ describe('TrackedTokens', () => {
 
 describe('TrackedToken', () => {
   const written = (resourceVersion: string, status = {}) =>
-    ({ metadata: { uid: 'a', resourceVersion, managedFields: [{ manager: 'purser' }] }, status }) as unknown as ManagedToken;
+    ({ metadata: { uid: 'a', resourceVersion, managedFields: [{ manager: 'purser' }] }, status }) as unknown as Stored<ManagedToken>;
 
   it('keeps a written ManagedToken without managedFields', () => {
     const after = new TrackedTokens().keep('a').recordTokenWrite(written('2'), written('1'), 0);
@@ -56,7 +57,7 @@ describe('TrackedToken', () => {
     const whole = aToken()
       .writing({ name: 'ci', annotations: { note: 'x' } })
       .build();
-    const after = new TrackedTokens().keep('a').recordTokenWrite(whole, { ...whole, isOverBudget: true }, 0);
+    const after = new TrackedTokens().keep('a').recordTokenWrite(stored(whole), { ...whole, isOverBudget: true }, 0);
     expect(after).toMatchObject({ isOverBudget: true, spec: { secret: expect.not.objectContaining({ annotations: expect.anything() }) } });
   });
 
@@ -82,9 +83,9 @@ describe('TrackedToken.issuing', () => {
     tracked.recordIssuance(clock);
     clock.set(clock.now() + jumpMs);
     clock.advance(4_000);
-    expect(issuing.leftMs(clock.monotonic())).toBe(6_000);
+    expect(issuing.remainingMs(clock.monotonic())).toBe(6_000);
     clock.advance(6_000);
-    expect(issuing.leftMs(clock.monotonic())).toBe(0);
+    expect(issuing.remainingMs(clock.monotonic())).toBe(0);
   });
 
   it('confirms no permission by a review that began before RBAC changed', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import type { ApiObject } from '../../src/api/resources.ts';
+import type { ApiObject, Stored } from '../../src/api/resources.ts';
 import { ObjectStore } from '../../src/kube/store.ts';
 import { HubView, type TokenInformers } from '../../src/tokens/informers.ts';
 import { TrackedTokens } from '../../src/tokens/tracked-token.ts';
@@ -10,7 +10,7 @@ import { aToken } from '../support/builders.ts';
 let indexes = 0;
 
 class CountingStore extends ObjectStore<ApiObject> {
-  override index(valuesOf: (object: ApiObject) => readonly string[]): (value: string) => readonly ApiObject[] {
+  override index(valuesOf: (object: Stored<ApiObject>) => readonly string[]): (value: string) => readonly Stored<ApiObject>[] {
     indexes += 1;
     return super.index(valuesOf);
   }

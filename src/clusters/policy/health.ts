@@ -1,79 +1,81 @@
-// The health of a cluster over several probes. One probe that goes otherwise than the last changes nothing that is shown;
-// the second in a row does, for better and for worse.
+// The health of a cluster over several probes. A single probe that differs from the last one changes no condition;
+// two probes in a row do, in both directions.
 
 import type { ClusterCondition } from '../../api/cluster.gen.ts';
 import { ClusterConditionType as Type } from '../../api/names.ts';
 import { ClusterReason } from '../../api/reasons.ts';
 import { withCondition } from '../../kubernetes/conditions.ts';
-import { type Finding, isSameFinding } from './finding.ts';
-import type { Reading } from './reading.ts';
+import { CONDITION_TYPES, type ConditionType, PROBED_TYPES, type ProbeFindings } from './conditions.ts';
+import { type Finding, isSameFinding } from './findings.ts';
 
-/** One aspect over time. */
+/** One condition over time. */
 export interface Damped {
   readonly shown: Finding;
-  /** What the last probe said, if that is something else. */
+  /** Finding of the last probe, if it differs. */
   readonly doubt?: Finding;
 }
 
-/** All that is damped. */
-export type Health = { readonly [Aspect in keyof Reading]: Damped };
+/** The conditions that probes evaluate, by type. */
+export type Health = ReadonlyMap<ConditionType, Damped>;
 
-/** The health after one more probe. The first decides at once. */
-export function healthAfter(previous: Health | undefined, { reachable, authorized, ready }: Reading): Health {
-  return {
-    reachable: damped(previous?.reachable, reachable),
-    authorized: damped(previous?.authorized, authorized),
-    ready: damped(previous?.ready, ready),
-  };
+/** Returns the health after one more probe. The first probe decides at once. */
+export function healthAfter(previous: Health | undefined, findings: ProbeFindings): Health {
+  return new Map([...findings].map(([type, next]) => [type, damped(previous?.get(type), next)]));
 }
 
-/** Whether the last probe said something else than what is shown. */
-export function isInDoubt({ reachable, authorized, ready }: Health): boolean {
-  return [reachable, authorized, ready].some(({ doubt }) => doubt !== undefined);
+/** Returns whether the last probe differs from a condition that is shown. */
+export function isInDoubt(health: Health): boolean {
+  return [...health.values()].some(({ doubt }) => doubt !== undefined);
 }
 
-/** Whether the cluster is shown as ready though the last probe said otherwise. The next one decides, whatever it says. */
-export function isReadyInDoubt(health: Health | undefined): boolean {
-  return health?.ready.shown.status === 'True' && health.ready.doubt !== undefined;
+/** Returns whether Ready is True and the last probe did not confirm it. The next probe decides. */
+export function isReadyInDoubt(health: Health): boolean {
+  const ready = health.get(Type.ready);
+  return ready?.shown.status === 'True' && ready.doubt !== undefined;
 }
 
-/** The health that a status tells of, so that a restart goes on where it ended; undefined if it does not tell all. */
-export function rememberedHealth(conditions: readonly ClusterCondition[]): Health | undefined {
-  const [reachable, authorized, ready] = [Type.reachable, Type.authorized, Type.ready].map((type) => remembered(conditions, type));
-  return reachable && authorized && ready && { reachable, authorized, ready };
+/** Returns whether Ready is True and the last probe confirmed it. */
+export function isReadyConfirmed(health: Health): boolean {
+  const ready = health.get(Type.ready);
+  return ready?.shown.status === 'True' && ready.doubt === undefined;
 }
 
-/** The conditions of a status, all of them as of now. Those of other types are not ours and go. */
-export function clusterConditions(
-  health: Health,
-  credentialFresh: Finding,
+/** Returns the health that a status contains, for a restart; undefined if a condition is missing or unknown. */
+export function parseHealth(conditions: readonly ClusterCondition[]): Health | undefined {
+  const parsed = PROBED_TYPES.flatMap((type) => {
+    const shown = parseFinding(conditions.find((condition) => condition.type === type));
+    return shown === undefined ? [] : [[type, { shown }] as const];
+  });
+  return parsed.length === PROBED_TYPES.length ? new Map(parsed) : undefined;
+}
+
+/**
+ * Returns the conditions of a status with these findings. Transition times come from `previous`; conditions of other types are dropped.
+ */
+export function toConditions(
+  findings: ReadonlyMap<ConditionType, Finding>,
   previous: readonly ClusterCondition[],
   now: number,
 ): readonly ClusterCondition[] {
-  const findings = {
-    [Type.ready]: health.ready.shown,
-    [Type.reachable]: health.reachable.shown,
-    [Type.authorized]: health.authorized.shown,
-    [Type.credentialFresh]: credentialFresh,
-  };
-  return Object.entries(findings).flatMap(([type, shown]) => {
+  return CONDITION_TYPES.flatMap((type) => {
+    const next = findings.get(type);
     const old = previous.filter((condition) => condition.type === type).slice(0, 1);
-    return withCondition(old, { type, ...shown }, now);
+    return next === undefined ? [] : withCondition(old, { type, ...next }, now);
   });
 }
 
 function damped(previous: Damped | undefined, next: Finding): Damped {
   if (previous === undefined) return { shown: next };
-  if (isSameFinding(previous.shown, next)) return isSettled(previous, next) ? previous : { shown: next };
+  if (isSameFinding(previous.shown, next)) return isUnchanged(previous, next) ? previous : { shown: next };
   const { shown, doubt } = previous;
-  const turns = isTrue(shown) !== isTrue(next);
-  // Which failure it is may vary from probe to probe; that it fails does not.
-  const isSecond = doubt !== undefined && (turns ? isTrue(doubt) === isTrue(next) : isSameFinding(doubt, next));
+  const isTransition = isTrue(shown) !== isTrue(next);
+  // The reason of a failure may vary from probe to probe; two failures in a row are a failure.
+  const isSecond = doubt !== undefined && (isTransition ? isTrue(doubt) === isTrue(next) : isSameFinding(doubt, next));
   return isSecond ? { shown: next } : { shown, doubt: next };
 }
 
-/** Whether nothing is new; the old object is kept then, since a fleet would make a new one every few milliseconds. */
-function isSettled({ shown, doubt }: Damped, next: Finding): boolean {
+/** The old object is kept if nothing changed, because a fleet would otherwise allocate one every few milliseconds. */
+function isUnchanged({ shown, doubt }: Damped, next: Finding): boolean {
   return doubt === undefined && shown.message === next.message;
 }
 
@@ -81,10 +83,8 @@ function isTrue({ status }: Finding): boolean {
   return status === 'True';
 }
 
-function remembered(conditions: readonly ClusterCondition[], wanted: string): Damped | undefined {
-  const found = conditions.find(({ type }) => type === wanted);
-  const { reason = '', message = '', status } = found ?? {};
-  return status !== undefined && isReason(reason) ? { shown: { status, reason, message } } : undefined;
+function parseFinding({ reason = '', message = '', status }: Partial<ClusterCondition> = {}): Finding | undefined {
+  return status !== undefined && isReason(reason) ? { status, reason, message } : undefined;
 }
 
 function isReason(text: string): text is ClusterReason {

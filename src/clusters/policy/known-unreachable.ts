@@ -1,22 +1,23 @@
-// Whether it is known already that a cluster cannot be reached, so that nobody has to wait to find out.
+// Clusters that the controller reports as unreachable, so that callers of the façade do not wait for a timeout.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { ClusterConditionType as Type } from '../../api/names.ts';
 import { instantOf } from '../../std/instant.ts';
 
-/** How often clusters are looked at, unless configured otherwise. */
+/** Default interval of probes, in milliseconds. */
 export const PROBE_INTERVAL_MS = 10_000;
 
 /**
- * For how long the word of the controller still stands that a cluster cannot be reached; 0 without such a word. It is about
- * two probes: the controller may have gone, and whoever finds a cluster reachable again is worth more than an old word.
+ * Returns for how many milliseconds the condition Reachable=False still applies; 0 without such a condition. It applies for two
+ * probes: the controller may have stopped, and a request to a cluster that is reachable again is worth more than an old condition.
  */
 export function unreachableMs({ status }: Cluster, probeIntervalMs: number, now: number): number {
   const condition = status?.conditions?.find(({ type }) => type === Type.reachable);
   if (condition?.status !== 'False') return 0;
-  const leftMs = (instantOf(condition.lastHeartbeatTime) ?? 0) + WORD_PROBES * probeIntervalMs - now;
-  // A word from the future was spoken by a clock that is not ours.
-  return leftMs > 0 && leftMs <= (WORD_PROBES + 1) * probeIntervalMs ? leftMs : 0;
+  const leftMs = (instantOf(condition.lastHeartbeatTime) ?? 0) + MAX_AGE_PROBES * probeIntervalMs - now;
+  // A heartbeat in the future was written with another clock and is ignored.
+  return leftMs > 0 && leftMs <= (MAX_AGE_PROBES + 1) * probeIntervalMs ? leftMs : 0;
 }
 
-const WORD_PROBES = 2;
+/** Maximum age of the condition, in probe intervals. */
+const MAX_AGE_PROBES = 2;

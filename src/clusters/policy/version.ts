@@ -1,7 +1,7 @@
-// What a cluster says of its version. It may say anything: only what versions consist of gets through.
+// The version that a cluster reports. The text is untrusted: only characters of versions are kept.
 
-/** The version as it can be shown; undefined if nothing is left of it. */
-export function versionText(gitVersion: unknown): string | undefined {
+/** Returns the version without other characters; undefined if none remain. */
+export function parseVersion(gitVersion: unknown): string | undefined {
   if (typeof gitVersion !== 'string') return undefined;
   const text = gitVersion
     .slice(0, MAX_READ)
@@ -11,14 +11,14 @@ export function versionText(gitVersion: unknown): string | undefined {
   return text === '' ? undefined : text;
 }
 
-/** The distribution that a version is of: the first whose mark it bears, Kubernetes itself for one without any. */
+/** Returns the distribution that a version belongs to; `Kubernetes` without a known suffix. */
 export function distributionOf(version: string): string {
-  return DISTRIBUTIONS.find(([, mark]) => mark.test(version))?.[0] ?? 'Kubernetes';
+  return DISTRIBUTIONS.find(([, suffix]) => suffix.test(version))?.[0] ?? 'Kubernetes';
 }
 
 const MAX_READ = 1_024;
 const MAX_LENGTH = 64;
-/** Sequences that terminals act on. */
+/** Escape sequences of terminals. */
 // oxlint-disable-next-line no-control-regex
 const ANSI = /\x1b\[[0-9;?]*[ -/]*[@-~]/g;
 
@@ -34,6 +34,6 @@ const DISTRIBUTIONS: readonly (readonly [string, RegExp])[] = [
   ['IKS', /\+IKS/],
   ['Tanzu', /\+vmware/],
   ['MKE', /-mirantis/],
-  // The commit that it was built from.
+  // A commit hash.
   ['OpenShift', /\+[0-9a-f]{7,}$/],
 ];

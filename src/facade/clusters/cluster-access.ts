@@ -1,16 +1,14 @@
-// Which clusters each caller may see: one answer for lists, pages, single clusters and watches.
-// Watches are told when theirs changes.
+// The Clusters that each caller may see, for lists, pages, single Clusters and watches. Watches are notified of changes.
 
-import { map, merge, type OperatorFunction, type Subscription } from 'rxjs';
-import { subjectsOf, Visibility, VisibilityIndex } from '../../access/visibility.ts';
+import type { Subscription } from 'rxjs';
+import { RbacIndex, SeeClusters, subjectsOf } from '../../access/rbac-index.ts';
+import { type User, userKey } from '../../access/user.ts';
+import { Visibility } from '../../access/visibility.ts';
 import { RegistryGroup } from '../../api/names.ts';
 import { type ClusterRole, type ClusterRoleBinding, Clusters } from '../../api/resources.ts';
-import type { Batch } from '../../kube/store.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Access, Followed, OnVisibility } from '../listwatch/filtered-list.ts';
 import { ListReviews, type ListReviewsOptions, Viewer } from '../listwatch/viewer.ts';
-import type { User } from '../request.ts';
-import { userKey } from '../user-key.ts';
 
 export interface AccessOptions extends ListReviewsOptions {
   readonly roles: Followed<ClusterRole>;
@@ -23,7 +21,7 @@ const LIST_CLUSTERS = { resourceAttributes: { group: RegistryGroup, resource: Cl
 
 export class ClusterAccess implements Access {
   readonly #options: AccessOptions;
-  readonly #index = new VisibilityIndex();
+  readonly #index = new RbacIndex(SeeClusters);
   readonly #reviews: ListReviews;
   readonly #viewers = new Map<string, Viewer>();
   readonly #bySubject = new Map<string, Set<Viewer>>();
@@ -35,30 +33,23 @@ export class ClusterAccess implements Access {
 
   /** Follows the roles and bindings of the hub until unsubscribed. */
   run(): Subscription {
-    const { roles, bindings } = this.#options;
-    for (const role of roles.store.list()) this.#setRole(role.metadata.name ?? '', role);
-    for (const binding of bindings.store.list()) this.#setBinding(binding.metadata.name ?? '', binding);
-    const batches$ = merge(
-      roles.batches$.pipe(changesBy((name, role: ClusterRole | undefined) => this.#setRole(name, role))),
-      bindings.batches$.pipe(changesBy((name, binding: ClusterRoleBinding | undefined) => this.#setBinding(name, binding))),
-    );
-    return batches$.subscribe((subjects) => this.#changed(subjects));
+    return this.#index.follow(this.#options).subscribe((subjects) => this.#changed(subjects));
   }
 
-  /** What a caller may see now. Throws when the hub does not say. */
+  /** Returns the Clusters that a caller may see now. Throws 503 if the review fails. */
   async visibleTo(user: User): Promise<Visibility> {
     if (this.#byRules(user).isEverything || (await this.#reviews.allows(user))) return Visibility.everything;
     return this.#byRules(user);
   }
 
-  /** The same without asking, for a caller who has been told a moment ago. */
+  /** Returns the same without a review, from a cached decision. */
   visibleNow(user: User): Visibility {
     const viewer = this.#viewers.get(userKey(user));
     if (viewer !== undefined) return viewer.visibility;
     return this.#reviews.cached(user) === true ? Visibility.everything : this.#byRules(user);
   }
 
-  /** Calls back whenever what a caller may see has changed, until the returned function is called. */
+  /** Calls back on every change of the visible Clusters until the returned function is called. */
   follow(user: User, onVisibility: OnVisibility): () => void {
     const viewer = this.#viewers.get(userKey(user)) ?? this.#add(user);
     return viewer.follow(onVisibility);
@@ -77,13 +68,13 @@ export class ClusterAccess implements Access {
       onUnused: () => this.#forget(key, viewer),
     });
     this.#viewers.set(key, viewer);
-    for (const subject of subjectsOf(rbacUser(user))) this.#bySubject.set(subject, (this.#bySubject.get(subject) ?? new Set()).add(viewer));
+    for (const subject of subjectsOf(user)) this.#bySubject.set(subject, (this.#bySubject.get(subject) ?? new Set()).add(viewer));
     return viewer;
   }
 
   #forget(key: string, viewer: Viewer): void {
     this.#viewers.delete(key);
-    for (const subject of subjectsOf(rbacUser(viewer.user))) {
+    for (const subject of subjectsOf(viewer.user)) {
       const viewers = this.#bySubject.get(subject);
       viewers?.delete(viewer);
       if (viewers?.size === 0) this.#bySubject.delete(subject);
@@ -91,15 +82,7 @@ export class ClusterAccess implements Access {
   }
 
   #byRules(user: User): Visibility {
-    return this.#index.visibleTo(rbacUser(user));
-  }
-
-  #setRole(name: string, role: ClusterRole | undefined): readonly string[] {
-    return this.#index.setRole(name, role && (role.rules ?? []));
-  }
-
-  #setBinding(name: string, binding: ClusterRoleBinding | undefined): readonly string[] {
-    return this.#index.setBinding(name, binding && { name, subjects: binding.subjects ?? [], roleRef: binding.roleRef });
+    return this.#index.namesFor(user);
   }
 
   #changed(subjects: ReadonlySet<string>): void {
@@ -108,13 +91,4 @@ export class ClusterAccess implements Access {
     const concerned = new Set([...subjects].flatMap((subject) => [...(this.#bySubject.get(subject) ?? [])]));
     for (const viewer of concerned) viewer.update();
   }
-}
-
-function rbacUser({ username, groups }: User): { readonly name: string; readonly groups: readonly string[] } {
-  return { name: username, groups };
-}
-
-/** Takes each batch in whole and passes on whom it may concern. */
-function changesBy<T>(set: (name: string, object: T | undefined) => readonly string[]): OperatorFunction<Batch<T>, ReadonlySet<string>> {
-  return map(({ changes }) => new Set(changes.flatMap((change) => set(change.key, change.type === 'deleted' ? undefined : change.object))));
 }

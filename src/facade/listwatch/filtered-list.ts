@@ -1,12 +1,12 @@
 // The description of a filtered list of the façade: its kind and path, the public form of its objects, and who sees which of them.
 
 import type { Subscription } from 'rxjs';
+import type { User } from '../../access/user.ts';
 import type { Visibility } from '../../access/visibility.ts';
 import type { ApiObject } from '../../api/resources.ts';
 import type { Informer } from '../../kube/informer.ts';
 import type { SelectableKind, ShownKind } from '../../kubernetes/kind.ts';
 import type { OpenApiSchema } from '../openapi-schemas.ts';
-import type { User } from '../request.ts';
 
 /** The public description of a list. */
 export interface Listing {
@@ -57,4 +57,4 @@ export interface Access {
 export type OnVisibility = (now: Visibility) => void;
 
 /** The part of an informer that follows its collection. */
-export type Followed<T> = Pick<Informer<T>, 'store' | 'batches$'>;
+export type Followed<T extends ApiObject> = Pick<Informer<T>, 'store' | 'batches$'>;

@@ -3,6 +3,7 @@
 
 import type { Subscription } from 'rxjs';
 import type { Visibility } from '../../access/visibility.ts';
+import type { ApiObject } from '../../api/resources.ts';
 import type { Batch } from '../../kube/store.ts';
 import { versionTooLarge } from '../../kubernetes/list-revision.ts';
 import { serviceUnavailable } from '../../kubernetes/status.ts';
@@ -69,7 +70,7 @@ export class History {
   }
 
   /** Follows the objects of a kind on the hub until unsubscribed. */
-  follow<T>({ store, batches$ }: Followed<T>, list: Pick<FilteredList<T>, 'toPublic' | 'weightOf'>): Subscription {
+  follow<T extends ApiObject>({ store, batches$ }: Followed<T>, list: Pick<FilteredList<T>, 'toPublic' | 'weightOf'>): Subscription {
     const toItem = (object: T) => new Item(list.toPublic(object), list.weightOf(object));
     if (store.resourceVersion !== undefined) this.load(store.list().map(toItem), Number(store.resourceVersion));
     return batches$.subscribe(({ type, resourceVersion, changes }) => {

@@ -1,6 +1,7 @@
 // The endpoints of a filtered list: GET of the list, with watch=true of its changes, and of one object.
 
 import { Subscription } from 'rxjs';
+import type { ApiObject } from '../../api/resources.ts';
 import { flag } from '../../kubernetes/wire/query.ts';
 import type { Clock } from '../../std/clock.ts';
 import { ConcurrencyLimiter, type ConcurrencyLimits, watchLimits } from '../limits/concurrency.ts';
@@ -15,7 +16,7 @@ import { TokenChecks } from './token-checks.ts';
 import { watchObjects } from './watch.ts';
 import { Watchers } from './watcher.ts';
 
-export interface ListWatchOptions<T> {
+export interface ListWatchOptions<T extends ApiObject> {
   readonly list: FilteredList<T>;
   /** Informer of the objects. */
   readonly objects: Followed<T>;
@@ -49,7 +50,7 @@ const REPLAY_LIMITS: FairQueueLimits = {
 };
 
 /** Creates the endpoints of a kind. They respond with 503 until the objects of the hub have been listed. */
-export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch {
+export function createListWatch<T extends ApiObject>(options: ListWatchOptions<T>): ListWatch {
   const { list: listing, objects, clock, random, historyCapacity: capacity = HISTORY_CAPACITY } = options;
   const { access, plural } = listing;
   const watchers = new Watchers();

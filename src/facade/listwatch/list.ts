@@ -75,7 +75,7 @@ export async function getObject({ listing, history, access, clock }: ListDeps, r
   const visibility = await findVisibility();
   const { namespace = '', name = '' } = request.params;
   const key = objectKey({ metadata: { namespace, name } });
-  const item = visibility.sees(key) ? history.collection.get(key) : undefined;
+  const item = visibility.includes(key) ? history.collection.get(key) : undefined;
   if (item === undefined) throw notFound({ group: listing.kind.group, name: listing.plural }, name);
   const object = item.at(formatVersion(item.revision, visibility.fingerprint));
   const reply = textReply(200, showObject(object, view), representation);

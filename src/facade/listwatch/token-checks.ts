@@ -1,8 +1,8 @@
 // Ends streams whose bearer token is no longer valid, or belongs to a changed user. All streams of one token and user share one check.
 
+import { userKey } from '../../access/user.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Caller } from '../request.ts';
-import { userKey } from '../user-key.ts';
 
 export interface TokenChecksOptions {
   readonly clock: Clock;

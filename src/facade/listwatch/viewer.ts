@@ -1,14 +1,13 @@
 // One caller who watches, on any number of connections: its current visibility, which all of its watches follow, and the reviews
 // that decide if the caller may list all objects, whichever authorizers the hub has.
 
+import { type AccessAttributes, isAllowed } from '../../access/hub-review.ts';
+import { type User, userKey } from '../../access/user.ts';
 import { Visibility } from '../../access/visibility.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { Clock } from '../../std/clock.ts';
 import { SingleFlight } from '../../std/single-flight.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import { type AccessAttributes, isAllowed } from '../hub-answer.ts';
-import type { User } from '../request.ts';
-import { userKey } from '../user-key.ts';
 import type { OnVisibility } from './filtered-list.ts';
 
 export interface ListReviewsOptions {

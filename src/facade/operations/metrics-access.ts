@@ -1,14 +1,14 @@
 // Authorization for metrics, as kube-rbac-proxy does it: the caller needs `get` on the path /metrics.
 
 import type { IncomingMessage } from 'node:http';
+import { isAllowed } from '../../access/hub-review.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { untilAborted } from '../../kube/deadline.ts';
 import { accessForbidden } from '../../kubernetes/access-forbidden.ts';
 import type { Clock } from '../../std/clock.ts';
+import { FreshCache } from '../../std/fresh-cache.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { Authenticator } from '../authenticate.ts';
-import { FreshCache } from '../fresh-cache.ts';
-import { isAllowed } from '../hub-answer.ts';
 import { toAddressKey } from '../limits/connections.ts';
 
 export interface MetricsAccessOptions {

@@ -1,6 +1,7 @@
 // The audit log: one line for every token that is issued or rejected. A line identifies the token by its ID alone.
 
-import type { IssueTarget } from '../../access/issue-names.ts';
+import type { IssueTarget } from '../../access/issue-permission.ts';
+import type { User } from '../../access/user.ts';
 import { isStatusReason, StatusError } from '../../kubernetes/status.ts';
 import type { Clock } from '../../std/clock.ts';
 import { instantText } from '../../std/instant.ts';
@@ -10,7 +11,7 @@ import { IssueError } from '../../targets/issue-error.ts';
 import type { IssuedToken } from '../../targets/token-exchange.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import type { FacadeRequest, User } from '../request.ts';
+import type { FacadeRequest } from '../request.ts';
 
 /** The parts of a token request that are known when a line is written. */
 export interface AuditedRequest {
@@ -29,7 +30,7 @@ export interface RejectedRequest extends Pick<FacadeRequest, 'requestId' | 'sign
 export interface AuditOptions {
   readonly log: Logger;
   readonly clock: Clock;
-  readonly metrics?: Pick<Metrics, 'issued'> | undefined;
+  readonly metrics?: Pick<Metrics, 'recordIssuance'> | undefined;
 }
 
 /** Limit on lines for requests without an authenticated caller, which cost their senders nothing. */
@@ -55,7 +56,12 @@ export class Audit {
     const { claims, statedExpiryAt } = token;
     const credential = { expiresAt: instantText(statedExpiryAt), ...(claims?.id !== undefined && { credentialID: claims.id }) };
     this.#log.info({ ...line('issued', withUser(request), audited), ...credential }, 'token issued');
-    this.#metrics?.issued({ cluster: audited.target.cluster, result: 'success', reason: 'Requested', durationMs: audited.durationMs });
+    this.#metrics?.recordIssuance({
+      cluster: audited.target.cluster,
+      result: 'success',
+      reason: 'Requested',
+      durationMs: audited.durationMs,
+    });
   }
 
   dryRun(request: FacadeRequest, audited: AuditedRequest): void {
@@ -70,7 +76,7 @@ export class Audit {
     // Targets may return reasons that Kubernetes does not have.
     const known = reason !== undefined && isStatusReason(reason) ? reason : 'InternalError';
     const failure = code >= 500 && cause instanceof IssueError ? cause.reason : known;
-    this.#metrics?.issued({ cluster: audited.target.cluster, result: 'failure', reason: failure });
+    this.#metrics?.recordIssuance({ cluster: audited.target.cluster, result: 'failure', reason: failure });
   }
 
   /** Records a request that did not reach its endpoint. It is not counted in metrics: any client can send it, for any cluster. */

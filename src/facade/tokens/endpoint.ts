@@ -1,7 +1,8 @@
 // POST …/serviceaccounts/{name}/token: authorizes the caller, parses the request, has the target cluster issue the token, and
 // writes the audit log.
 
-import type { IssueTarget } from '../../access/issue-names.ts';
+import type { Authorizer } from '../../access/authorizer.ts';
+import type { IssueTarget } from '../../access/issue-permission.ts';
 import { RegistryGroup } from '../../api/names.ts';
 import { FailureReason } from '../../api/reasons.ts';
 import { unreachableMs } from '../../clusters/policy/known-unreachable.ts';
@@ -19,7 +20,6 @@ import { IssueError } from '../../targets/issue-error.ts';
 import type { RegisteredCluster } from '../../targets/registered-cluster.ts';
 import type { TokenSource } from '../../targets/target.ts';
 import { exchangeToken, type IssuedToken } from '../../targets/token-exchange.ts';
-import type { Authorizer } from '../authorize.ts';
 import type { Endpoint, FacadeRequest } from '../request.ts';
 import type { Audit, AuditedRequest } from './audit.ts';
 import { dryRun } from './dry-run.ts';

@@ -4,7 +4,7 @@ import type { GoField, Schema } from './schema.ts';
 
 type Extra = Omit<Schema, 'go'>;
 
-/** What a struct may have besides: protobuf numbers that do not follow from the order of its fields. */
+/** Options of a struct: protobuf numbers that differ from the order of its fields. */
 type StructExtra = Extra & Pick<GoField, 'numbers'>;
 
 /** A struct: fields in the order in which Go writes them. Held by value, it is written even when empty. */
@@ -72,7 +72,7 @@ export function map(values: Schema, extra: Extra = {}): Schema {
   return { type: 'object', additionalProperties: values, ...extra, go: { type: `map[string]${goTypeOf(values)}` } };
 }
 
-/** A list whose entries are told apart by `key`, for strategic merge and for server-side apply. */
+/** A list whose entries are identified by `key`, for strategic merge and server-side apply. */
 export function listByKey(items: Schema, key: string): Schema {
   return list(items, {
     'x-kubernetes-list-type': 'map',

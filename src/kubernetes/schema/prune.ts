@@ -42,7 +42,7 @@ interface Found {
 interface Place {
   readonly path: string;
   readonly found: Found;
-  /** Where unknown metadata of the resource at this place is noted. */
+  /** Collector of unknown metadata fields of the resource. */
   readonly metadata: string[];
 }
 

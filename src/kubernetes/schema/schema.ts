@@ -60,7 +60,7 @@ export interface ValidationRule {
   readonly optionalOldSelf?: boolean;
 }
 
-/** How Go declares the field that this schema describes. Never published. */
+/** Go declaration of the field that this schema describes. Never published. */
 export interface GoField {
   /** The type as decoding errors name it: `v1.TokenRequestSpec`, `[]string`, `map[string][]uint8`, `int64`. */
   readonly type: string;

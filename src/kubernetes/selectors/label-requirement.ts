@@ -27,12 +27,12 @@ export function labelRequirement(key: string, operator: LabelOperator, values: r
   return { key, operator, values };
 }
 
-/** What is wrong with a label key, as an error about `field`. */
+/** Returns the problems of a label key as errors of `field`. */
 export function keyProblems(key: string, field: string): readonly FieldError[] {
   return joined(field, key, qualifiedNameProblems(key));
 }
 
-/** Whether a label with this value, or without one, meets the requirement. */
+/** Reports whether a label value, or its absence, satisfies the requirement. */
 export function holds({ operator, values }: LabelRequirement, value: string | undefined): boolean {
   return TESTS[operator](value, values);
 }

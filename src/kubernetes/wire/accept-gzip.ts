@@ -1,6 +1,6 @@
-// Whether a client takes its answer compressed.
+// Negotiation of compression.
 
-/** Whether `Accept-Encoding` names gzip. Kubernetes knows the bare word only, without a quality. */
+/** Reports whether `Accept-Encoding` names gzip. Like Kubernetes, it matches the bare word only, without a quality. */
 export function acceptsGzip(acceptEncoding: string | undefined): boolean {
   return (acceptEncoding ?? '').split(',').some((encoding) => encoding.trim() === 'gzip');
 }

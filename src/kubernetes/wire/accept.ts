@@ -16,7 +16,7 @@ export function parseAccept(header: string): AcceptClause[] {
   return sorted(clauses);
 }
 
-/** Whether go-restful, which looks at built-in APIs first, would route a request: it knows exact media types only. */
+/** Reports whether go-restful, which handles built-in APIs, would route a request: it matches exact media types only. */
 export function isRoutable(header: string, produced: readonly string[]): boolean {
   return header.split(',').some((clause) => {
     const mediaType = trimSpaces(clause.split(';')[0]);

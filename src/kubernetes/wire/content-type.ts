@@ -15,7 +15,7 @@ const BUILT_IN_PATCHES = [
 
 export type PatchType = (typeof BUILT_IN_PATCHES)[number];
 
-/** What a body may be in. Answers are never protobuf. */
+/** Formats of a request body. Responses are never protobuf. */
 export type BodyMediaType = MediaType | 'protobuf';
 
 /** The media type of a request body, or throws a StatusError (415). */

@@ -1,4 +1,4 @@
-// What Kubernetes answers when it cannot make an object of a body.
+// Error responses of Kubernetes for bodies that it cannot decode.
 
 import { goQuote } from '../../std/go-text.ts';
 import { badRequest, StatusError } from '../status.ts';
@@ -23,7 +23,7 @@ export function versionMismatch(type: Omit<TypeMeta, 'kind'>, expected: TypeMeta
   return badRequest(`the API version in the data ${versions}`);
 }
 
-/** Why an object of one type is not one of the expected kind; undefined if it is, if only in another version. */
+/** Returns the error of an object of another kind; undefined for the expected kind in any version. */
 export function typeProblem(
   type: TypeMeta,
   expected: TypeMeta,

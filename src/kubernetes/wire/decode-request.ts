@@ -1,4 +1,4 @@
-// What decoding a body is given, and what it gives.
+// Input and result of decoding a body.
 
 import type { KubeObject } from '../object.ts';
 import type { Schema } from '../schema/schema.ts';
@@ -9,13 +9,13 @@ import type { TypeMeta } from './type-meta.ts';
 export interface DecodeRequest {
   readonly body: Uint8Array;
   readonly mediaType: BodyMediaType;
-  /** How long YAML may be that is not JSON; any length by default. */
+  /** Maximum length of YAML that is not JSON; unlimited by default. */
   readonly maxYamlBytes?: number;
   readonly kind: ExpectedKind;
-  /** Whether kind and apiVersion may be missing: so for built-in kinds, not for custom resources. */
+  /** True if kind and apiVersion are optional, as for built-in kinds. */
   readonly defaultKind: boolean;
   readonly fieldValidation: FieldValidation;
-  /** Whether the server knows such a built-in kind at all. */
+  /** Reports whether the built-in kind exists. */
   readonly isRegistered: (group: string, version: string, kind: string) => boolean;
 }
 

@@ -5,7 +5,7 @@ import type { GoField } from '../schema/schema.ts';
 import { parseMicroTime, parseTime } from './go-time.ts';
 import { type JsonNode, numberValue, toValue } from './json-node.ts';
 
-/** Where a value stands: `path` counts list items and names map keys, `fields` names only struct fields. */
+/** Position of a value: `path` has list indexes and map keys, `fields` only struct fields. */
 export interface Place {
   readonly path: string;
   readonly fields: string;
@@ -42,7 +42,7 @@ export function jsonType({ type }: JsonNode): string {
   return type === 'boolean' ? 'bool' : type;
 }
 
-/** Whether a number is an integer of so many bits, written without fraction or exponent. */
+/** Reports whether a number is an integer of so many bits, written without fraction or exponent. */
 export function isInteger(text: string, bits: number): boolean {
   return /^-?\d+$/.test(text) && BigInt.asIntN(bits, BigInt(text)) === BigInt(text);
 }

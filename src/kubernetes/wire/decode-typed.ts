@@ -140,17 +140,17 @@ const RANGES: Readonly<Record<string, (text: string) => boolean>> = {
 };
 const BYTE_LIST: Schema = { items: { type: 'integer', go: { type: 'uint8' } }, go: { type: '[]uint8' } };
 
-/** Whether a map keeps the entries that it had: counting them for each repetition of a field would take quadratic time. */
+/** Reports whether a map keeps its entries: counting them for each repetition of a field would take quadratic time. */
 function isStillFilled(decoded: Value | undefined, before: Value | undefined, { properties }: Schema): boolean {
   return decoded !== undefined && decoded === before && properties === undefined;
 }
 
-/** Whether null takes away what was there: so for pointers, lists, maps, and types that decode themselves. */
+/** Reports whether null removes a value, as for pointers, lists, maps and types that decode themselves. */
 function isReference({ items, additionalProperties }: Schema, { pointer, codec }: GoField): boolean {
   return pointer === true || codec !== undefined || items !== undefined || typeof additionalProperties === 'object';
 }
 
-/** Whether a field with this value is the same as no field at all. A list that is always written may be empty or null. */
+/** Reports whether a field with this value is the same as no field at all. A list that is always written may be empty or null. */
 export function isZero(value: Value | undefined, schema: Schema): boolean {
   if (value === undefined) return true;
   if (schema.go?.pointer) return false;
@@ -159,7 +159,7 @@ export function isZero(value: Value | undefined, schema: Schema): boolean {
   return isEmpty(value, schema) && !(isCollection && schema.go?.zero !== undefined);
 }
 
-/** What null stands for inside a list or a map. */
+/** Returns the value of null inside a list or a map. */
 export function zeroOf({ type, properties, go }: Schema): Value {
   if (go?.pointer) return null;
   if (properties !== undefined) return {};

@@ -45,7 +45,7 @@ export interface ListParts extends ListFrame {
   readonly items: Iterable<string>;
 }
 
-/** What is around the items of a list. Lists of custom resources sort their keys and always have `continue`. */
+/** Fields of a list except its items. Lists of custom resources sort their keys and always have `continue`. */
 export function listFrame({ apiVersion, kind, metadata }: ListHead, builtIn: boolean): ListFrame {
   const { resourceVersion, continue: next = '', remainingItemCount } = metadata;
   const type = { apiVersion: goJsonString(apiVersion), kind: goJsonString(kind) };

@@ -1,4 +1,4 @@
-// The body of a long list, item by item: all at once, the largest would keep everybody else waiting.
+// The body of a long list in pieces, so that a large list does not block other requests.
 
 import { type BodyFormat, type ListParts, yamlOf } from './encode.ts';
 import { jsonIndenter } from './ordered-json.ts';
@@ -31,5 +31,5 @@ function* yamlPieces({ before, items, after }: ListParts): Generator<string> {
   yield start === '' ? tail : empty;
 }
 
-/** What is further in is no line of its own, or indented. */
+/** Deeper values are not on their own line, or indented. */
 const EMPTY_LIST = /^(items:|rows:) \[\]\n/m;

@@ -5,7 +5,7 @@ import { type AcceptClause, isRoutable, parseAccept } from './accept.ts';
 
 export type MediaType = 'json' | 'yaml';
 
-/** What an object is turned into before it is written. */
+/** Conversion of an object before it is encoded. */
 export interface Conversion {
   readonly kind: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
   readonly version: 'v1' | 'v1beta1';
@@ -30,15 +30,15 @@ export interface Preferences {
 export interface Endpoint {
   /** Built-in kinds are routed by go-restful, which knows only exact media types. */
   readonly builtIn: boolean;
-  /** Whether objects can be had as a Table. */
+  /** True if the kind supports Table output. */
   readonly tables: boolean;
-  /** Whether this is a collection that can be watched; it matters for what the router says is available. */
+  /** True for a watchable collection; the router's list of available media types depends on it. */
   readonly watchable?: boolean;
 }
 
-/** What is really made. */
+/** Media types that the server produces. */
 const MADE = ['application/json', 'application/yaml'];
-/** What an API server says that it makes; it is told so to everybody but those who ask for just that. */
+/** Media types in the error message of kube-apiserver for a request without an acceptable media type. */
 const PRODUCED = [...MADE, 'application/vnd.kubernetes.protobuf'];
 const STREAMED = ['application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'];
 const MEDIA_TYPES: readonly MediaType[] = ['json', 'yaml'];
@@ -97,13 +97,13 @@ export function negotiateError(preferences: Preferences): Representation {
   );
 }
 
-/** Whether a request wants indented JSON. */
+/** Reports whether a request wants indented JSON. */
 export function isPretty({ pretty = '', userAgent = '' }: Preferences): boolean {
   if (pretty !== '') return ['1', 't', 'T', 'TRUE', 'true', 'True'].includes(pretty);
   return ['curl', 'Wget', 'Mozilla/5.0'].some((prefix) => userAgent.startsWith(prefix));
 }
 
-/** What a clause of the Accept header asks for besides a media type. */
+/** Parameters of a clause of the Accept header. */
 interface Requested {
   readonly as: RequestedConversion | undefined;
   readonly serverVersion: string;

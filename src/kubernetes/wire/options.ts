@@ -76,7 +76,7 @@ export function requestTimeoutMs(query: URLSearchParams): number {
 
 const MAX_TIMEOUT_MS = 60_000;
 
-/** Who writes: the fieldManager option, or else what stands before the first slash of the User-Agent. */
+/** Returns the field manager: the option fieldManager, or the User-Agent up to its first slash. */
 export function fieldManagerName(fieldManager: string, userAgent = ''): string {
   if (fieldManager !== '') return fieldManager;
   let name = '';
@@ -91,7 +91,7 @@ export function fieldManagerName(fieldManager: string, userAgent = ''): string {
 /** In bytes, which is also how many characters there can be. */
 const MAX_FIELD_MANAGER_BYTES = 128;
 
-/** Why a dryRun option is not valid. */
+/** Returns the problems of a dryRun option. */
 export function dryRunErrors(dryRun: readonly string[]): FieldError[] {
   return dryRun.every((value) => value === 'All') ? [] : [unsupportedValue('dryRun', dryRun, ['All'])];
 }

@@ -8,7 +8,7 @@ export function text(query: URLSearchParams, name: string): string {
   return query.get(name) ?? '';
 }
 
-/** Whether a flag is set: any value but `0` and `false` sets it, even none at all. */
+/** Reports whether a flag is set: any value but `0` and `false` sets it, even none at all. */
 export function flag(query: URLSearchParams, name: string): boolean {
   const value = query.get(name);
   return value !== null && value !== '0' && value.toLowerCase() !== 'false';

@@ -8,7 +8,7 @@ const MAX_BYTES = 3 * 1024 * 1024;
 export interface BodyOptions {
   /** Ends the wait for a body that does not come. */
   readonly signal?: AbortSignal | undefined;
-  /** The answer to a caller who waits to be told that the body may come. */
+  /** Response to a caller that sent `Expect: 100-continue`. */
   readonly expectant?: ServerResponse | undefined;
 }
 

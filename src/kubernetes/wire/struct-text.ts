@@ -38,7 +38,7 @@ function declaredFields(schema: Schema): readonly DeclaredField[] {
   return fields;
 }
 
-/** Whether Go's omitempty would leave the value out. */
+/** Reports whether Go's omitempty would leave the value out. */
 export function isEmpty(value: unknown, { go, properties }: Schema): boolean {
   if (value === undefined || value === null) return true;
   if (go?.pointer) return false;

@@ -1,5 +1,4 @@
-// The certificates of a server on one machine: its own authority, the server's certificate, and those of clients.
-// Everything comes and goes as PEM; keeping it, and renewing it in time, is the caller's business.
+// Certificates: a self-signed authority, server certificates and client certificates, all as PEM. The caller stores and renews them.
 
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -12,13 +11,13 @@ export interface Certificate {
   readonly expiresAt: number;
 }
 
-/** What a client certificate says of its bearer: the common name and the organizations. */
+/** Subject of a client certificate: common name and organizations. */
 export interface CertificateSubject {
   readonly name: string;
   readonly groups: readonly string[];
 }
 
-/** Names by which a server on loopback is reached; add others as needed. */
+/** Host names of a server on loopback. */
 export const LOOPBACK_NAMES: readonly string[] = [
   'localhost',
   'kubernetes',
@@ -29,7 +28,7 @@ export const LOOPBACK_NAMES: readonly string[] = [
   '::1',
 ];
 
-/** Creates a self-signed authority, good for ten years. */
+/** Creates a self-signed authority, valid for ten years. */
 export function createAuthority(now: number): Certificate {
   const keys = newKeys();
   const expiresAt = now + 10 * YEAR_MS;
@@ -37,13 +36,13 @@ export function createAuthority(now: number): Certificate {
   return { certificate: signed(draft, keys, now), key: privatePem(keys.privateKey), expiresAt };
 }
 
-/** Issues a certificate for a server with these DNS names and IP addresses, good for a year. */
+/** Issues a certificate for a server with these DNS names and IP addresses, valid for a year. */
 export function issueServerCertificate(authority: Certificate, names: readonly string[], now: number): Certificate {
   const extensions = [...leafExtensions(SERVER_AUTH), extension(SUBJECT_ALT_NAME, sequence(...names.map(alternativeName)))];
   return issueLeaf(authority, { name: names[0] ?? '', groups: [] }, extensions, now);
 }
 
-/** Issues a certificate that authenticates its bearer as a user with groups, good for a year. */
+/** Issues a client certificate that authenticates a user with groups, valid for a year. */
 export function issueClientCertificate(authority: Certificate, subject: CertificateSubject, now: number): Certificate {
   return issueLeaf(authority, subject, leafExtensions(CLIENT_AUTH), now);
 }
@@ -61,7 +60,7 @@ interface KeyPair {
 }
 
 const YEAR_MS = 365 * 24 * 3_600_000;
-/** Clocks of clients may be behind ours. */
+/** Start of validity in the past, because clocks of clients may be behind. */
 const BACKDATED_MS = 300_000;
 const AUTHORITY: CertificateSubject = { name: 'purser-ca', groups: [] };
 

@@ -1,14 +1,89 @@
-// A token that a target granted, with what is known of it by our own clock.
+// A token that a target granted, and the check of the target's response, which is not trusted.
 
+import { isBearerToken } from '../../kubernetes/bearer-token.ts';
+import { instantOf } from '../../std/instant.ts';
 import type { Sensitive } from '../../std/sensitive.ts';
-import type { TokenClaims } from './token-claims.ts';
+import { sameAudiences } from './issued-for.ts';
+import { MAX_TOKEN_LENGTH, type TokenClaims } from './token-claims.ts';
+import { subjectOf, type TokenRequest } from './token-request.ts';
 
 export interface Grant {
   readonly token: Sensitive<string>;
-  /** When the request left, by our clock. */
+  /** Time at which the request was sent, on Purser's clock. */
   readonly issuedAt: number;
-  /** `issuedAt` and the granted lifetime: by our clock, too. */
+  /** `issuedAt` plus the granted lifetime, on Purser's clock. */
   readonly expiresAt: number;
-  /** Absent when the token is opaque. */
+  /** Absent for a token that is not a JWT. */
   readonly claims?: TokenClaims;
+}
+
+/** The response of a target. */
+export interface GrantResponse {
+  readonly token: string;
+  readonly expirationTimestamp: unknown;
+  /** Absent for a token that is not a JWT. */
+  readonly claims?: TokenClaims;
+}
+
+/**
+ * Returns the problems of a response; the token can be used if there are none. `serverAt` is the time on the target's clock.
+ * Problems quote nothing from the response.
+ */
+export function checkGrant(request: TokenRequest, response: GrantResponse, serverAt: number): readonly string[] {
+  const problems = [
+    ...tokenProblems(response.token, maxTokenLength(request)),
+    ...expiryProblems(instantOf(response.expirationTimestamp), serverAt),
+    ...(response.claims ? claimProblems(request, response.claims, serverAt) : []),
+  ];
+  return [...new Set(problems)];
+}
+
+/** Returns the lifetime of the token: the shorter one of its claims and the response. */
+export function grantedLifetimeMs({ expirationTimestamp, claims }: Omit<GrantResponse, 'token'>, serverAt: number): number {
+  const expiresAt = Math.min(instantOf(expirationTimestamp) ?? 0, claims?.expiresAt ?? Infinity);
+  return Math.max(0, expiresAt - (claims?.issuedAt ?? serverAt));
+}
+
+/** Maximum lead of the target's clock in claims. */
+const AHEAD_MS = 60_000;
+/** Maximum age of a new token. */
+const BEHIND_MS = 600_000;
+
+/** Returns the maximum length of the token for a request: it contains all audiences in base64, each character as at most six. */
+export function maxTokenLength({ audiences }: Pick<TokenRequest, 'audiences'>): number {
+  return MAX_TOKEN_LENGTH + 8 * audiences.reduce((sum, { length }) => sum + length, 0);
+}
+
+function tokenProblems(token: string, maxLength: number): readonly string[] {
+  if (token === '') return ['the response contains no token'];
+  if (token.length > maxLength) return ['the token is too long'];
+  return isBearerToken(token) ? [] : ['the token contains characters that are not allowed in bearer tokens'];
+}
+
+function expiryProblems(expiresAt: number | undefined, serverAt: number): readonly string[] {
+  if (expiresAt === undefined) return ['the response contains no expiry'];
+  return expiresAt > serverAt ? [] : ['the token has expired'];
+}
+
+function claimProblems(request: TokenRequest, claims: TokenClaims, serverAt: number): readonly string[] {
+  const checks: readonly (readonly [boolean, string])[] = [
+    [claims.subject === subjectOf(request), 'the token is for another service account'],
+    [sameAudiences(claims.audiences, request.audiences), 'the token is for other audiences'],
+    [isBound(request, claims), 'the token is not bound to the requested object'],
+    [claims.expiresAt !== undefined && claims.expiresAt > serverAt, 'the token has expired'],
+    [startsBy(claims.issuedAt, serverAt + AHEAD_MS), 'the token was issued in the future'],
+    [startsBy(claims.notBefore, serverAt + AHEAD_MS), 'the token is not valid yet'],
+    [(claims.issuedAt ?? serverAt) >= serverAt - BEHIND_MS, 'the token was issued long before the request'],
+  ];
+  return checks.filter(([passes]) => !passes).map(([, problem]) => problem);
+}
+
+function startsBy(at: number | undefined, latestAt: number): boolean {
+  return at === undefined || at <= latestAt;
+}
+
+function isBound({ boundObject }: TokenRequest, { boundPodUID, boundSecretUID }: TokenClaims): boolean {
+  if (boundObject === undefined) return boundPodUID === undefined && boundSecretUID === undefined;
+  const uid = boundObject.kind === 'Pod' ? boundPodUID : boundSecretUID;
+  return uid !== undefined && (boundObject.uid === undefined || boundObject.uid === uid);
 }

@@ -1,33 +1,33 @@
-// What a token was issued for, as it is written on its Secret, and whether that is still what is wanted.
+// The request that a token was issued for, as an annotation of its Secret records it, and its comparison with the current spec.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import type { IssueReason } from '../../api/reasons.ts';
-import { credentialDigest } from './credential-key.ts';
+import { credentialDigest } from './registration.ts';
 import { type BoundObject, boundObjectOf, subjectOf } from './token-request.ts';
 
-/** Everything that makes one token another one. */
+/** The parts of spec and registration that a new token depends on. */
 export interface IssuedFor {
   readonly cluster: string;
   readonly clusterUID: string;
-  /** Digest of the name of the credential that the token was issued with; empty for Purser's own account on the hub. */
+  /** Digest of the name of the credential that the token was issued with; empty for Purser's own service account on the hub. */
   readonly credential: string;
-  /** The user name of the account. */
+  /** User name of the service account. */
   readonly subject: string;
-  /** Empty where an opaque token does not tell. */
+  /** Empty if the token does not contain it. */
   readonly accountUID: string;
   readonly audiences: readonly string[];
-  /** `kind/name/uid`; empty when the token is bound to nothing. */
+  /** `kind/name/uid`; empty for a token that is not bound. */
   readonly boundTo: string;
 }
 
-/** What only the grant tells. */
+/** Parts that only the granted token contains. */
 export interface Granted {
   readonly accountUID?: string | undefined;
   readonly boundUID?: string | undefined;
 }
 
-/** What a token that is issued now is for. */
+/** Returns the record for a token that is issued now. */
 export function issuedForOf(token: ManagedToken, cluster: Cluster, { accountUID = '', boundUID }: Granted): IssuedFor {
   const { clusterName, serviceAccount, audiences } = token.spec;
   const bound = boundObjectOf(token.spec, token.metadata.uid, boundUID);
@@ -42,12 +42,12 @@ export function issuedForOf(token: ManagedToken, cluster: Cluster, { accountUID 
   };
 }
 
-/** Compact JSON, for people and for `parseIssuedFor`. */
-export function issuedForText({ cluster, clusterUID, credential, subject, accountUID, audiences, boundTo }: IssuedFor): string {
+/** Encodes the record as compact JSON. */
+export function encodeIssuedFor({ cluster, clusterUID, credential, subject, accountUID, audiences, boundTo }: IssuedFor): string {
   return JSON.stringify({ cluster, clusterUID, credential, subject, accountUID, audiences, boundTo });
 }
 
-/** The inverse of `issuedForText`; undefined for anything else. */
+/** Parses the result of `encodeIssuedFor`; returns undefined for any other text. */
 export function parseIssuedFor(text: string | undefined): IssuedFor | undefined {
   const value = parsed(text);
   if (typeof value !== 'object' || value === null) return undefined;
@@ -59,7 +59,7 @@ export function parseIssuedFor(text: string | undefined): IssuedFor | undefined 
   return { cluster, clusterUID, credential, subject, accountUID, audiences, boundTo };
 }
 
-/** Why a token that was issued for this is no longer the one that is wanted; without the Cluster, its UID is not compared. */
+/** Returns the reason for which the current spec needs a new token; undefined if it does not. Without `cluster`, its UID is not compared. */
 export function supersededBy(issued: IssuedFor, token: ManagedToken, cluster: Cluster | undefined): IssueReason | undefined {
   const { clusterName, serviceAccount, audiences } = token.spec;
   const same =
@@ -71,12 +71,12 @@ export function supersededBy(issued: IssuedFor, token: ManagedToken, cluster: Cl
   return cluster !== undefined && cluster.metadata.uid !== issued.clusterUID ? 'ClusterReplaced' : undefined;
 }
 
-/** Whether a token or its anchor was created with the credential that the Cluster refers to: only that one's pins are for the token. */
+/** Returns whether a token or its anchor was created with the credential that the Cluster refers to, whose pins then apply to the token. */
 export function isIssuedWith(issued: Pick<IssuedFor, 'clusterUID' | 'credential'>, cluster: Cluster): boolean {
   return issued.clusterUID === cluster.metadata.uid && issued.credential === credentialDigest(cluster);
 }
 
-/** Whether two lists name the same audiences; their order means nothing. */
+/** Returns whether two lists contain the same audiences in any order. */
 export function sameAudiences(a: readonly string[], b: readonly string[]): boolean {
   const [inA, inB] = [new Set(a), new Set(b)];
   return inA.size === inB.size && a.every((audience) => inB.has(audience));
@@ -86,7 +86,7 @@ function boundText({ kind, name, uid = '' }: BoundObject): string {
   return `${kind}/${name}/${uid}`;
 }
 
-/** Without a UID, any object of that name will do. */
+/** Without a UID, any object of that name matches. */
 function isBoundTo(boundTo: string, wanted: BoundObject | undefined): boolean {
   if (wanted === undefined) return boundTo === '';
   return wanted.uid === undefined ? boundTo.startsWith(boundText(wanted)) : boundTo === boundText(wanted);

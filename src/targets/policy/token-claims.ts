@@ -1,4 +1,4 @@
-// What a token says of itself. Nothing is verified here: whoever needs certainty asks the cluster that issued it.
+// The claims of a token. Nothing is verified here; a TokenReview on the issuing cluster does that.
 
 import { type Fields, fieldsOf, identifierOf, isFields } from '../../kubernetes/untrusted.ts';
 import { defined } from '../../std/defined.ts';
@@ -11,14 +11,14 @@ export interface TokenClaims {
   readonly issuedAt?: number;
   readonly notBefore?: number;
   readonly expiresAt?: number;
-  /** The jti, which the audit log of the cluster names. */
+  /** The `jti`, which the audit log of the cluster contains. */
   readonly id?: string;
   readonly accountUID?: string;
   readonly boundSecretUID?: string;
   readonly boundPodUID?: string;
 }
 
-/** The claims of a token that looks like a JWT; undefined for any other text, and for one that is too long. Never throws. */
+/** Returns the claims of a JWT; undefined for any other text, and for one that is too long. Never throws. */
 export function tokenClaims(token: string, maxLength = MAX_TOKEN_LENGTH): TokenClaims | undefined {
   const payload = token.length > maxLength ? undefined : payloadOf(token);
   if (payload === undefined) return undefined;
@@ -36,7 +36,7 @@ export function tokenClaims(token: string, maxLength = MAX_TOKEN_LENGTH): TokenC
   });
 }
 
-/** What no token with a few audiences exceeds; those of Kubernetes have about a thousand characters. */
+/** Maximum length of a token with a few audiences; tokens of Kubernetes have about a thousand characters. */
 export const MAX_TOKEN_LENGTH = 16_384;
 const JWT = /^[\w-]+\.([\w-]+)\.[\w-]*$/;
 
@@ -60,7 +60,7 @@ function audiencesOf(value: unknown): readonly string[] {
   return list.filter((audience) => typeof audience === 'string');
 }
 
-/** JWTs count seconds, possibly with a fraction. */
+/** Times in JWTs are seconds, possibly with a fraction. */
 function numericDate(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 ? Math.min(value * 1000, LATEST_AT) : undefined;
 }

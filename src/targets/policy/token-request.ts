@@ -1,12 +1,12 @@
-// What is asked of the target cluster for a ManagedToken.
+// The token request that Purser sends to a target cluster for a ManagedToken.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 
-/** The object that a token is bound to: it dies with the object. */
+/** The object that a token is bound to. Deleting the object revokes the token. */
 export interface BoundObject {
   readonly kind: 'Pod' | 'Secret';
   readonly name: string;
-  /** When given, no token is issued for another object of the same name. */
+  /** UID that the object must have; absent for any. */
   readonly uid?: string;
 }
 
@@ -17,21 +17,21 @@ export interface TokenRequest {
   readonly audiences: readonly string[];
   readonly expirationSeconds: number;
   readonly boundObject?: BoundObject;
-  /** When given, no token is issued for another account of the same name. */
+  /** UID that the service account must have; absent for any. */
   readonly accountUID?: string;
 }
 
-/** What the installation allows, whatever the spec says. */
+/** Limits of the installation on all tokens. */
 export interface TokenLimits {
   /** Longest lifetime; longer requests are shortened. Unlimited if undefined. */
   readonly maxExpirationSeconds?: number;
-  /** Without it, every audience is. */
+  /** Audiences that tokens may have; all if undefined. */
   readonly allowedAudiences?: readonly string[];
   /** Namespaces with credentials of clusters, in which ManagedTokens are rejected. */
   readonly credentialNamespaces?: readonly string[];
 }
 
-/** The limits that the settings of an installation set. */
+/** Returns the limits in the settings. */
 export function tokenLimits({ maxExpirationSeconds, allowedAudiences }: LimitSettings): TokenLimits {
   return { ...(maxExpirationSeconds !== undefined && { maxExpirationSeconds }), ...(allowedAudiences && { allowedAudiences }) };
 }
@@ -39,15 +39,15 @@ export function tokenLimits({ maxExpirationSeconds, allowedAudiences }: LimitSet
 type Settable = Pick<TokenLimits, 'maxExpirationSeconds' | 'allowedAudiences'>;
 type LimitSettings = { readonly [Limit in keyof Settable]: Settable[Limit] | undefined };
 
-/** What differs from one issuance of a ManagedToken to the next. */
+/** Parts of a request that differ between issuances of one ManagedToken. */
 export interface IssueDetails {
-  /** The Secret on the target that the token is bound to; needed with revocation BoundSecret. */
+  /** UID of the anchor Secret on the target; required with revocation BoundSecret. */
   readonly anchorUID?: string;
-  /** The account that a renewal expects. */
+  /** UID of the service account that a renewal expects. */
   readonly accountUID?: string;
 }
 
-/** The request that a ManagedToken makes. */
+/** Returns the token request for a ManagedToken. */
 export function tokenRequestFor(
   { metadata, spec }: ManagedToken,
   { anchorUID, accountUID }: IssueDetails,
@@ -64,35 +64,32 @@ export function tokenRequestFor(
   };
 }
 
-/** Returns the lifetime to request: what is asked for, shortened to the longest that the installation allows. */
+/** Returns the lifetime to request, shortened to the maximum of the installation. */
 export function requestedSeconds(expirationSeconds: number, { maxExpirationSeconds = Infinity }: TokenLimits): number {
   return Math.min(expirationSeconds, maxExpirationSeconds);
 }
 
-/** The user name that a token of this account stands for. */
+/** Returns the user name of a service account. */
 export function subjectOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
   return `system:serviceaccount:${namespace}:${name}`;
 }
 
-/** Returns the namespace of the service account that a user name stands for; undefined for other users. */
+/** Returns the namespace in the user name of a service account; undefined for other users. */
 export function serviceAccountNamespace(username: string): string | undefined {
   return /^system:serviceaccount:([^:]+):[^:]+$/.exec(username)?.[1];
 }
 
-/** The Secret beside the account that tokens with revocation BoundSecret are bound to. */
+/** Returns the name of the anchor Secret that tokens with revocation BoundSecret are bound to. */
 export function anchorName(tokenUID: string): string {
   return `purser-${tokenUID}`;
 }
 
-/**
- * Whether Kubernetes would issue a token for a year though asked for an hour:
- * it takes 3607 seconds for the sign of a client that it must not break yet.
- */
+/** Returns whether Kubernetes would issue a token for a year: it treats 3607 seconds for a Pod as a legacy client's request. */
 export function isSilentlyExtended({ expirationSeconds, boundObject }: Pick<TokenRequest, 'expirationSeconds' | 'boundObject'>): boolean {
   return expirationSeconds === 3607 && boundObject?.kind === 'Pod';
 }
 
-/** What tokens of this spec are bound to, as far as it is known before the anchor is. */
+/** Returns the object that tokens of this spec are bound to; without `anchorUID`, the UID of an anchor is left out. */
 export function boundObjectOf(spec: ManagedToken['spec'], tokenUID = '', anchorUID?: string): BoundObject | undefined {
   if (spec.revocation === 'BoundSecret') return { kind: 'Secret', name: anchorName(tokenUID), ...(anchorUID && { uid: anchorUID }) };
   if (spec.boundObjectRef === undefined) return undefined;

@@ -1,7 +1,7 @@
 // The data and the labels of a token's Secret, as the registered output forms render them.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
-import { serverUrl } from '../../targets/policy/server-url.ts';
+import { serverUrl } from '../../targets/policy/registration.ts';
 import { type OutputTarget, outputForms, type SecretTexts } from './forms.ts';
 
 /** Key of the token itself, which every Secret has. */

@@ -4,8 +4,8 @@
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { AnchorFinalizer } from '../../api/names.ts';
-import { credentialDigest } from '../../targets/policy/credential-key.ts';
 import { isIssuedWith } from '../../targets/policy/issued-for.ts';
+import { credentialDigest } from '../../targets/policy/registration.ts';
 import { anchorName } from '../../targets/policy/token-request.ts';
 import type { TokenRecord } from './record.ts';
 

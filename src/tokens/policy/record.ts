@@ -5,7 +5,7 @@ import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { Annotation } from '../../api/names.ts';
 import { instantOf, instantText, wholeSecond } from '../../std/instant.ts';
 import type { Grant } from '../../targets/policy/grant.ts';
-import { type IssuedFor, issuedForOf, issuedForText, parseIssuedFor } from '../../targets/policy/issued-for.ts';
+import { encodeIssuedFor, type IssuedFor, issuedForOf, parseIssuedFor } from '../../targets/policy/issued-for.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
 import { type Lifetime, renewAt } from './rotation.ts';
 
@@ -63,7 +63,7 @@ export function recordAnnotations(record: TokenRecord, { metadata, spec }: Manag
     [Annotation.issuedAt]: instantText(record.issuedAt),
     [Annotation.expiresAt]: instantText(record.expiresAt),
     [Annotation.renewAt]: instantText(renewAt(record, spec.rotation.renewBefore, metadata.uid ?? '')),
-    [Annotation.issuedFor]: issuedForText(record.issuedFor),
+    [Annotation.issuedFor]: encodeIssuedFor(record.issuedFor),
     [Annotation.rotations]: String(record.rotations),
     ...(tokenDigest !== undefined && { [Annotation.tokenDigest]: tokenDigest }),
     ...(credentialId !== undefined && { [Annotation.credentialId]: credentialId }),

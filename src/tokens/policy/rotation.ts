@@ -1,8 +1,8 @@
 // Times of renewal, retry and verification, by Purser's own clock, in milliseconds since the epoch.
 
 import { parseDuration } from '../../std/duration.ts';
+import { nextTurnAt, shareOf } from '../../std/hash.ts';
 import { wholeSecond } from '../../std/instant.ts';
-import { nextTurnAt, shareOf } from '../../std/spread.ts';
 
 /** Period from issuance to expiry. */
 export interface Lifetime {

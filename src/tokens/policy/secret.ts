@@ -3,7 +3,7 @@
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { Annotation, Label, LabelValue, TokensGroup, Version } from '../../api/names.ts';
 import type { Secret } from '../../api/resources.ts';
-import type { ObjectMeta } from '../../api/wire.ts';
+import type { NamespacedMeta, ObjectMeta } from '../../api/wire.ts';
 import { digestOf } from '../../std/digest.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
 import type { OutputTarget, SecretTexts } from '../outputs/forms.ts';
@@ -12,7 +12,7 @@ import { recordAnnotations, type TokenRecord } from './record.ts';
 
 /** A Secret without its data, as the informer keeps it. */
 export interface StoredSecret {
-  readonly metadata: ObjectMeta;
+  readonly metadata: NamespacedMeta;
   /** Present if the metadata was too large to be kept; labels, annotations and owners set by others are missing then. */
   readonly isTooLarge?: true;
   readonly type: string;
@@ -44,7 +44,7 @@ export function desiredSecret({ token, record, target, existing }: SecretTemplat
   const data = encoded(outputTexts(target, tokenText));
   const metadata = {
     name: secretNameOf(token),
-    ...(token.metadata.namespace && { namespace: token.metadata.namespace }),
+    namespace: token.metadata.namespace,
     ...(existing && preconditions(existing)),
     ...desiredMetadata(token, record, outputsDigests(digestOfOutputs(target), digestOfData(data)), existing),
   };

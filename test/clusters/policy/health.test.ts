@@ -1,19 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { ClusterCondition } from '../../../src/api/cluster.gen.ts';
-import { finding } from '../../../src/clusters/policy/finding.ts';
-import {
-  clusterConditions,
-  type Health,
-  healthAfter,
-  isInDoubt,
-  isReadyInDoubt,
-  rememberedHealth,
-} from '../../../src/clusters/policy/health.ts';
-import { type FaultReason, readingOf } from '../../../src/clusters/policy/reading.ts';
+import { type ConditionType, evaluateCredential, evaluateProbe, type FaultReason } from '../../../src/clusters/policy/conditions.ts';
+import { type Health, healthAfter, isInDoubt, isReadyInDoubt, parseHealth, toConditions } from '../../../src/clusters/policy/health.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
-const FRESH = finding('True', 'CredentialValid');
+const CREDENTIAL = evaluateCredential({ type: 'stored', validity: {} }, NOW);
 
 /** Probes by their outcome; `ok` is one without fault. */
 type Probe = FaultReason | 'ok';
@@ -25,48 +17,63 @@ function after(...probes: readonly Probe[]): Health {
 function history(probes: readonly Probe[]): readonly Health[] {
   let health: Health | undefined;
   return probes.map((probe) => {
-    health = healthAfter(health, readingOf(probe === 'ok' ? [] : [{ reason: probe, detail: '' }]));
+    health = healthAfter(health, evaluateProbe({ faults: probe === 'ok' ? [] : [{ reason: probe, detail: '' }] }));
     return health;
   });
 }
 
-function shown({ reachable, authorized, ready }: Health): string {
-  return [reachable, authorized, ready].map((aspect) => `${aspect.shown.status} ${aspect.shown.reason}`).join(', ');
+function shown(health: Health): string {
+  return (['Reachable', 'Authorized', 'Ready'] as const)
+    .map((type) => health.get(type)?.shown)
+    .map((finding) => `${finding?.status} ${finding?.reason}`)
+    .join(', ');
+}
+
+function statusOf(health: Health, type: ConditionType): string | undefined {
+  return health.get(type)?.shown.status;
 }
 
 const UP = 'True Answering, True RightsGranted, True ClusterReady';
 const DOWN = 'False Timeout, Unknown NoAnswer, False Timeout';
 
-describe('health', () => {
+describe('healthAfter', () => {
   it.each<readonly [string, readonly Probe[], string]>([
-    ['the first success decides', ['ok'], UP],
-    ['the first failure decides', ['Timeout'], DOWN],
-    ['one failure changes nothing', ['ok', 'Timeout'], UP],
-    ['two failures turn it', ['ok', 'Timeout', 'Timeout'], DOWN],
-    ['two failures of different kinds turn it', ['ok', 'ConnectionRefused', 'Timeout'], DOWN],
-    ['a success between two failures', ['ok', 'Timeout', 'ok', 'Timeout'], UP],
-    ['one success does not return', ['Timeout', 'ok'], DOWN],
-    ['two successes return', ['Timeout', 'ok', 'ok'], UP],
-    ['a failure between two successes', ['Timeout', 'ok', 'Timeout', 'ok'], DOWN],
-    ['another reason, once', ['Timeout', 'DNSFailed'], DOWN],
-    ['another reason, twice', ['Timeout', 'DNSFailed', 'DNSFailed'], 'False DNSFailed, Unknown NoAnswer, False DNSFailed'],
-    ['reasons that alternate', ['Timeout', 'DNSFailed', 'Timeout', 'DNSFailed'], DOWN],
+    ['becomes True at the first success', ['ok'], UP],
+    ['becomes False at the first failure', ['Timeout'], DOWN],
+    ['ignores one failure', ['ok', 'Timeout'], UP],
+    ['becomes False after two failures', ['ok', 'Timeout', 'Timeout'], DOWN],
+    ['becomes False after two failures with different reasons', ['ok', 'ConnectionRefused', 'Timeout'], DOWN],
+    ['ignores two failures with a success in between', ['ok', 'Timeout', 'ok', 'Timeout'], UP],
+    ['ignores one success', ['Timeout', 'ok'], DOWN],
+    ['becomes True after two successes', ['Timeout', 'ok', 'ok'], UP],
+    ['ignores two successes with a failure in between', ['Timeout', 'ok', 'Timeout', 'ok'], DOWN],
+    ['keeps the reason if another one occurs once', ['Timeout', 'DNSFailed'], DOWN],
     [
-      'a rejected credential',
+      'changes the reason if another one occurs twice',
+      ['Timeout', 'DNSFailed', 'DNSFailed'],
+      'False DNSFailed, Unknown NoAnswer, False DNSFailed',
+    ],
+    ['keeps the reason if reasons alternate', ['Timeout', 'DNSFailed', 'Timeout', 'DNSFailed'], DOWN],
+    [
+      'reports a rejected credential',
       ['ok', 'CredentialRejected', 'CredentialRejected'],
       'True Answering, False CredentialRejected, False CredentialRejected',
     ],
-    ['Purser unable to probe', ['ok', 'ProbeFailed', 'ProbeFailed'], 'Unknown ProbeFailed, Unknown ProbeFailed, Unknown ProbeFailed'],
+    [
+      'becomes Unknown if Purser is unable to probe',
+      ['ok', 'ProbeFailed', 'ProbeFailed'],
+      'Unknown ProbeFailed, Unknown ProbeFailed, Unknown ProbeFailed',
+    ],
   ])('%s', (_, probes, expected) => expect(shown(after(...probes))).toBe(expected));
 
-  it('is in doubt after a probe that goes otherwise, until the next', () => {
+  it('is in doubt after a probe that differs, until the next probe', () => {
     expect(history(['ok', 'Timeout', 'Timeout', 'ok', 'ok']).map(isInDoubt)).toEqual([false, true, false, true, false]);
   });
 
   const probe = fc.constantFrom<Probe>('ok', 'Timeout', 'DNSFailed', 'CredentialRejected', 'NotReady', 'ProbeFailed');
   const probes = fc.array(probe, { minLength: 1, maxLength: 40 });
 
-  it('is never shown as ready in doubt twice in a row, so that whoever waits for the end of that does not wait for long', () => {
+  it('resolves a doubt about Ready with the next probe', () => {
     fc.assert(
       fc.property(probes, (given) => {
         const doubts = history(given).map(isReadyInDoubt);
@@ -76,42 +83,44 @@ describe('health', () => {
     expect(history(['ok', 'Timeout', 'Timeout', 'ok', 'ok']).map(isReadyInDoubt)).toEqual([false, true, false, false, false]);
   });
 
-  it('turns only with two probes in a row on the same side', () => {
+  it('changes Ready only after two probes in a row with the same result', () => {
     fc.assert(
       fc.property(probes, (given) => {
-        const states = history(given).map(({ ready }) => ready.shown.status === 'True');
+        const states = history(given).map((health) => statusOf(health, 'Ready') === 'True');
         const turns = states.flatMap((state, index) => (index > 0 && state !== states[index - 1] ? [index] : []));
         return turns.every((index) => (given[index] === 'ok') === states[index] && (given[index - 1] === 'ok') === states[index]);
       }),
     );
   });
 
-  it('agrees with the last two probes whenever these agree', () => {
+  it('shows the result of the last two probes if they agree', () => {
     fc.assert(
       fc.property(probes, (given) => {
         const [before = given.at(-1), last] = given.slice(-2).length === 2 ? given.slice(-2) : [given[0], given[0]];
-        const isOk = after(...given).ready.shown.status === 'True';
+        const isOk = statusOf(after(...given), 'Ready') === 'True';
         return (before === 'ok') !== (last === 'ok') || isOk === (last === 'ok');
       }),
     );
   });
 
-  it('is not ready while another aspect is False', () => {
+  it('does not show Ready=True while another condition is False', () => {
     fc.assert(
       fc.property(probes, (given) =>
-        history(given).every(({ ready, reachable, authorized }) =>
-          ready.shown.status === 'True' ? reachable.shown.status !== 'False' && authorized.shown.status !== 'False' : true,
+        history(given).every((health) =>
+          statusOf(health, 'Ready') === 'True'
+            ? statusOf(health, 'Reachable') !== 'False' && statusOf(health, 'Authorized') !== 'False'
+            : true,
         ),
       ),
     );
   });
 });
 
-describe('conditions', () => {
+describe('toConditions', () => {
   const conditions = (health: Health, previous: readonly ClusterCondition[] = [], now = NOW) =>
-    clusterConditions(health, FRESH, previous, now);
+    toConditions(new Map([...[...health].map(([type, each]) => [type, each.shown] as const), ...CREDENTIAL]), previous, now);
 
-  it('are four, Ready first', () => {
+  it('returns one condition for each row of the table, Ready first', () => {
     expect(conditions(after('ok')).map(({ type, status }) => `${type}=${status}`)).toEqual([
       'Ready=True',
       'Reachable=True',
@@ -120,7 +129,7 @@ describe('conditions', () => {
     ]);
   });
 
-  it('move their transition time only with the status', () => {
+  it('changes the transition time only with the status', () => {
     const first = conditions(after('Timeout'));
     const other = conditions(after('Timeout', 'DNSFailed', 'DNSFailed'), first, NOW + 60_000);
     expect(other.map(({ lastTransitionTime }) => lastTransitionTime)).toEqual(first.map(({ lastTransitionTime }) => lastTransitionTime));
@@ -129,15 +138,15 @@ describe('conditions', () => {
     expect(turned[3]?.lastTransitionTime).toBe('2026-03-01T12:00:00Z');
   });
 
-  it('leave out what others have added', () => {
+  it('drops conditions of other types', () => {
     const foreign = [{ type: 'Forged', status: 'True' }] as const;
     expect(conditions(after('ok'), foreign).map(({ type }) => type)).not.toContain('Forged');
   });
 
   it.each<readonly Probe[]>([['ok'], ['Timeout'], ['CredentialRejected'], ['NotReady']])(
-    'tell the health after %s to the next start',
+    'returns conditions after %s from which a restart parses the same health',
     (...given) => {
-      expect(rememberedHealth(conditions(after(...given)))).toEqual(after(...given));
+      expect(parseHealth(conditions(after(...given)))).toEqual(after(...given));
     },
   );
 
@@ -145,5 +154,5 @@ describe('conditions', () => {
     ['none', []],
     ['one of four', [{ type: 'Ready', status: 'True', reason: 'ClusterReady' }]],
     ['unknown reasons', ['Ready', 'Reachable', 'Authorized'].map((type) => ({ type, status: 'True', reason: 'toString' }))],
-  ])('tell nothing when they are %s', (_, given) => expect(rememberedHealth(given)).toBeUndefined());
+  ])('yields no health for a restart if the conditions are %s', (_, given) => expect(parseHealth(given)).toBeUndefined());
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { distributionOf, versionText } from '../../../src/clusters/policy/version.ts';
+import { distributionOf, parseVersion } from '../../../src/clusters/policy/version.ts';
 
-describe('a distribution', () => {
+describe('distributionOf', () => {
   it.each([
     ['v1.36.4', 'Kubernetes'],
     ['v1.28.2+k3s1', 'K3s'],
@@ -15,10 +15,10 @@ describe('a distribution', () => {
     ['v1.26.5+vmware.2', 'Tanzu'],
     ['v1.27.6+f67aeb3', 'OpenShift'],
     ['v1.31.0-alpha.1+dirty', 'Kubernetes'],
-  ])('of %s is %s', (version, expected) => expect(distributionOf(version)).toBe(expected));
+  ])('returns for %s the distribution %s', (version, expected) => expect(distributionOf(version)).toBe(expected));
 });
 
-describe('a version', () => {
+describe('parseVersion', () => {
   it.each([
     ['v1.36.4', 'v1.36.4'],
     ['\u001b[31mv1.36.4\u001b[0m\u0000', 'v1.36.4'],
@@ -27,9 +27,9 @@ describe('a version', () => {
     ['\u202e\n', undefined],
     [{ toString: () => 'v1' }, undefined],
     [17, undefined],
-  ])('%p is shown as %p', (given, expected) => expect(versionText(given)).toBe(expected));
+  ])('returns for %p the version %p', (given, expected) => expect(parseVersion(given)).toBe(expected));
 
-  it('is short and of harmless characters, whatever was sent', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 3_000 }), (text) => /^[\w.+~-]{1,64}$/.test(versionText(text) ?? 'v1')));
+  it('returns at most 64 characters of versions for any text', () => {
+    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 3_000 }), (text) => /^[\w.+~-]{1,64}$/.test(parseVersion(text) ?? 'v1')));
   });
 });

@@ -6,7 +6,6 @@ import type { FilteredList, Followed } from '../../../src/facade/listwatch/filte
 import { createListWatch, type ListWatch } from '../../../src/facade/listwatch/list-watch.ts';
 import type { Batch } from '../../../src/kube/store.ts';
 import { customTable } from '../../../src/kubernetes/custom-table.ts';
-import type { Reply } from '../../../src/kubernetes/reply.ts';
 import { FakeClock } from '../../support/clock.ts';
 import { callerOf, requestOf, settled, WatchStream } from './replica.ts';
 
@@ -151,8 +150,8 @@ describe('createListWatch for a namespaced kind', () => {
   it('returns a visible object, and 404 for a hidden one or one of another namespace', async () => {
     const { endpoints } = widgets();
     const get = (namespace: string, name: string) =>
-      endpoints.get({ ...requestOf('', callerOf('alice')), params: { namespace, name } }) as Promise<Reply>;
-    expect(JSON.parse(String((await get('team-b', 'two')).body))).toMatchObject({ metadata: { namespace: 'team-b', name: 'two' } });
+      endpoints.get({ ...requestOf('', callerOf('alice')), params: { namespace, name } }) as Promise<{ readonly body: string }>;
+    expect(JSON.parse((await get('team-b', 'two')).body)).toMatchObject({ metadata: { namespace: 'team-b', name: 'two' } });
     await expect(get('team-a', 'two')).rejects.toMatchObject({ code: 404, message: 'widgets.example.com "two" not found' });
     await expect(get('team-c', 'one')).rejects.toMatchObject({ code: 404 });
   });

@@ -3,13 +3,14 @@
 import type { ServerResponse } from 'node:http';
 import { Writable } from 'node:stream';
 import { Subject, share } from 'rxjs';
+import type { User } from '../../../src/access/user.ts';
 import type { Cluster } from '../../../src/api/cluster.gen.ts';
-import type { ApiObject, ClusterRole, ClusterRoleBinding } from '../../../src/api/resources.ts';
+import type { ApiObject, ClusterRole, ClusterRoleBinding, Stored } from '../../../src/api/resources.ts';
 import { createClusterList } from '../../../src/facade/clusters/cluster-list.ts';
 import type { ConcurrencyLimits } from '../../../src/facade/limits/concurrency.ts';
 import type { Followed } from '../../../src/facade/listwatch/filtered-list.ts';
 import type { ListWatch } from '../../../src/facade/listwatch/list-watch.ts';
-import type { FacadeReply, FacadeRequest, User } from '../../../src/facade/request.ts';
+import type { FacadeReply, FacadeRequest } from '../../../src/facade/request.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
 import type { ListWatchEvent } from '../../../src/kube/list-watch.ts';
 import { ObjectStore, reflectBatches } from '../../../src/kube/store.ts';
@@ -20,7 +21,7 @@ import { silentLog } from '../../support/silent-log.ts';
 
 /** A collection of the hub, with its history. */
 class Collection<T extends ApiObject> {
-  readonly objects = new Map<string, T>();
+  readonly objects = new Map<string, Stored<T>>();
   readonly events: ListWatchEvent<T>[] = [];
   readonly #hub: HandHub;
 
@@ -31,7 +32,7 @@ class Collection<T extends ApiObject> {
   put(name: string, object: Omit<T, 'metadata'> & { readonly metadata?: ApiObject['metadata'] }): void {
     const resourceVersion = this.#hub.next();
     const uid = this.objects.get(name)?.metadata.uid ?? `uid-${resourceVersion}`;
-    const whole = { ...object, metadata: { ...object.metadata, name, uid, resourceVersion } } as T;
+    const whole = { ...object, metadata: { ...object.metadata, name, uid, resourceVersion } } as Stored<T>;
     this.objects.set(name, whole);
     this.events.push({ type: 'applied', object: whole, resourceVersion });
   }

@@ -219,7 +219,7 @@ describe('target cluster', () => {
       world.clusters.set('prod-eu', registered({ servers: [url], ca: authority.certificate, credential }));
       const response = await world.post(undefined, { path: `${TOKEN_PATH}${query}` });
       expect(response.status).toBe(403);
-      expect(response.body).toContain('is not for service accounts of this namespace');
+      expect(response.body).toContain('does not allow service accounts of this namespace');
       expect(world.target.requests).toEqual([]);
     },
   );

@@ -52,7 +52,7 @@ describe('parseJsonPath', () => {
     ['.spec[?(@.a<>"b")]', 'unrecognized filter operator <>'],
     ['.spec[?(@.a==b)]', 'unrecognized operand b'],
     ['..', 'unrecognized JSONPath at ".."'],
-  ])('%s is no path', (path, problem) => {
+  ])('rejects %s', (path, problem) => {
     expect(() => parseJsonPath(path)).toThrow(problem);
   });
 });

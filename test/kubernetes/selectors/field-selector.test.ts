@@ -21,7 +21,7 @@ describe('parseFieldSelector', () => {
         { field: 'b', operator: '=', value: '1' },
       ],
     ],
-  ])('reads %j', (text, selector) => {
+  ])('parses %j', (text, selector) => {
     expect(parseFieldSelector(text)).toEqual(selector);
   });
 
@@ -37,7 +37,7 @@ describe('parseFieldSelector', () => {
     ['a=b=c', 'invalid field selector: unescaped character in value: 61'],
     ['a===b', 'invalid field selector: unescaped character in value: 61'],
     ['z,a=b=c', 'invalid field selector: unescaped character in value: 61'],
-  ])('refuses %j', (text, message) => {
+  ])('rejects %j', (text, message) => {
     expect(() => parseFieldSelector(text)).toThrow(expect.objectContaining({ name: 'SelectorError', message }));
   });
 
@@ -70,7 +70,7 @@ describe('matchesFields', () => {
     ['metadata.name=a,status.phase!=Active', false],
     ['metadata.name=a,metadata.name=b', false],
     ['spec.missing=', true],
-  ])('%j gives %j', (text, expected) => {
+  ])('for %j returns %j', (text, expected) => {
     expect(matchesFields(parseFieldSelector(text), namespace)).toBe(expected);
   });
 });
@@ -83,7 +83,7 @@ describe('requiredName', () => {
     ['metadata.name!=a', undefined],
     ['metadata.name=b,metadata.name=a', 'a'],
     ['status.phase=Active,metadata.name=a', 'a'],
-  ])('of %j is %j', (text, name) => {
+  ])('for %j returns %j', (text, name) => {
     expect(requiredName(parseFieldSelector(text))).toBe(name);
   });
 });

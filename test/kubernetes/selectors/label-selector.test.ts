@@ -44,7 +44,7 @@ describe('parseLabelSelector', () => {
     ],
     ['\0a', []],
     ['a=b\0', [{ key: 'a', operator: '=', values: ['b'] }]],
-  ])('reads %j', (text, selector) => {
+  ])('parses %j', (text, selector) => {
     expect(parseLabelSelector(text)).toEqual(selector);
   });
 
@@ -94,7 +94,7 @@ describe('parseLabelSelector', () => {
       `unable to parse requirement: [values[0]: Invalid value: "-x": for 'Gt', 'Lt' operators, the value must be an integer, values[0][k]: Invalid value: "-x": ${VALUE}]`,
     ],
     ['a'.repeat(64), `unable to parse requirement: <nil>: Invalid value: "${'a'.repeat(64)}": name part must be no more than 63 bytes`],
-  ])('refuses %j', (text, message) => {
+  ])('rejects %j', (text, message) => {
     expect(() => parseLabelSelector(text)).toThrow(expect.objectContaining({ name: 'SelectorError', message }));
   });
 
@@ -136,7 +136,7 @@ describe('matchesLabels', () => {
     ['a>9007199254740992', { a: '9007199254740993' }, true],
     ['a,b', { a: '1' }, false],
     ['toString', {}, false],
-  ])('%j of %j is %j', (text, labels, expected) => {
+  ])('for %j and %j returns %j', (text, labels, expected) => {
     expect(matchesLabels(parseLabelSelector(text), labels)).toBe(expected);
   });
 
@@ -206,7 +206,7 @@ describe('labelSelectorOf', () => {
     ],
     [{ matchLabels: { '-a': 'b' } }, `key: Invalid value: "-a": name part ${KEY}`],
     [{ matchLabels: { a: '-b' } }, `values[0][a]: Invalid value: "-b": ${VALUE}`],
-  ])('refuses %j', (object, message) => {
+  ])('rejects %j', (object, message) => {
     expect(() => labelSelectorOf(object)).toThrow(expect.objectContaining({ name: 'SelectorError', message }));
   });
 });

@@ -28,7 +28,7 @@ describe('continue tokens', () => {
     [token('{"v":"meta.k8s.io/v1"}'), 'incorrect encoded start resourceVersion (version meta.k8s.io/v1)'],
     [token('{"v":"meta.k8s.io/v1","rv":3}'), 'encoded start key empty (version meta.k8s.io/v1)'],
     [token('{"v":"meta.k8s.io/v1","rv":3,"start":"../x"}'), '../x'],
-  ])('that nobody issued are refused: %s', (text, why) => {
+  ])('are rejected if forged: %s', (text, why) => {
     expect(() => decodeContinue(text)).toThrow(`invalid continue token: continue key is not valid: ${why}`);
   });
 });

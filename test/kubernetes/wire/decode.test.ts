@@ -72,7 +72,7 @@ describe('decodeObject, as recorded for token requests', () => {
     }
   });
 
-  it('refuses documents that are nested too deeply, also in fields that nobody knows', () => {
+  it('rejects documents that are nested too deeply, also in unknown fields', () => {
     const body = `{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"deep":${'['.repeat(11_000)}${']'.repeat(11_000)}}}`;
     expect(refusal(body)).toBe(
       "the object provided is unrecognized (must be of type TokenRequest): couldn't get version/kind; json parse error: " +
@@ -135,22 +135,22 @@ describe('decodeObject, for built-in kinds', () => {
       '{"metadata":{"ownerReferences":[{"uid":5}]}}',
       'Secret in version "v1" cannot be handled as a Secret: json: cannot unmarshal number into Go struct field OwnerReference.metadata.ownerReferences.uid of type types.UID',
     ],
-  ])('refuses %s', (_, body, message) => {
+  ])('rejects %s', (_, body, message) => {
     expect(refusal(body, { kind: secret })).toBe(message);
   });
 
-  it('tells a kind of another API version by the version', () => {
+  it('names the version of a kind of another API version', () => {
     const event = { group: '', version: 'v1', kind: 'Event', builtIn: true, schema: objectStruct('v1.Event', {}) };
     expect(refusal('{"apiVersion":"events.k8s.io/v1","kind":"Event","foo":1}', { kind: event })).toBe(
       'the API version in the data (events.k8s.io/v1) does not match the expected API version (v1)',
     );
   });
 
-  it('shows bytes that are cut in the middle of a character', () => {
+  it('quotes bytes of a truncated character', () => {
     expect(refusal('{"xéééééééééééééééééééé', { kind: secret })).toContain('({"xééééééééééééé\udfff ...)');
   });
 
-  it('decodes a repeated field into what is there already', () => {
+  it('merges a repeated field into the decoded value', () => {
     const { object, warnings } = decode('{"data":{"a":null},"data":{"b":"Yg=="}}', { kind: secret });
     expect(object['data']).toEqual({ a: '', b: 'Yg==' });
     expect(warnings).toEqual(['duplicate field "data"']);
@@ -164,7 +164,7 @@ describe('decodeObject, for built-in kinds', () => {
     expect(Object.keys(object.metadata.labels ?? {})).toHaveLength(20_000);
   });
 
-  it('leaves out zero values and unknown fields, and brings times into UTC', () => {
+  it('omits zero values and unknown fields and converts times to UTC', () => {
     const body =
       '{"metadata":{"name":"","generation":0,"creationTimestamp":"2026-11-15T01:00:00.5+01:00","labels":{}},"type":"","immutable":false,"x":1}';
     expect(decode(body, { kind: secret }).object).toEqual({
@@ -175,7 +175,7 @@ describe('decodeObject, for built-in kinds', () => {
     });
   });
 
-  it('splits what YAML says of repeated keys into one warning for each', () => {
+  it('returns one warning for each repeated key of YAML', () => {
     const body = 'metadata:\n  name: a\n  name: b\ntype: c\ntype:\n  d\n';
     expect(decode(body, { kind: secret, mediaType: 'yaml' }).warnings).toEqual([
       'line 3: key "name" already set in map',
@@ -233,7 +233,7 @@ describe('decodeObject, for custom resources', () => {
       object(',"spec":{"n":1e400}'),
       'Wire in version "v1" cannot be handled as a Wire: json: cannot unmarshal number 1e400 into Go value of type float64',
     ],
-  ])('refuses %s', (_, body, message) => {
+  ])('rejects %s', (_, body, message) => {
     expect(refusal(body, { kind: wire })).toBe(message);
   });
 
@@ -243,7 +243,7 @@ describe('decodeObject, for custom resources', () => {
     );
   });
 
-  it('tells repeated fields first, then unknown ones by path, without quoting those', () => {
+  it('reports repeated fields first, then unknown fields by path', () => {
     const rest = String.raw`,"spec":{"q\"uote":1,"free":{"a":1,"a":2,"q\"uote":1,"q\"uote":1},"zz":1,"zz":2},"spec2":{"a":{"b":1,"b":2}},"metadata":{"name":"x"}`;
     const { object: decoded, warnings } = decode(object(rest), { kind: wire });
     expect(warnings).toEqual([

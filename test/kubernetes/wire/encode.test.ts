@@ -95,21 +95,21 @@ describe('objectText', () => {
     expect(objectText(object({}), schema)).toBe('{"kind":"Sample","apiVersion":"v1","metadata":{},"spec":{"at":null}}');
   });
 
-  it('leaves out zero values unless they stand behind a pointer', () => {
+  it('omits zero values except behind a pointer', () => {
     const spec = { count: 0, flag: false, maybe: false, names: [], ref: {}, unknown: 1 };
     expect(objectText(object({ spec, data: {} }), schema)).toBe(
       '{"kind":"Sample","apiVersion":"v1","metadata":{},"spec":{"maybe":false,"at":null,"ref":{}}}',
     );
   });
 
-  it('sorts maps by bytes, keeps raw values as they came, and escapes as Go does', () => {
+  it('sorts maps by bytes, keeps raw values and escapes like Go', () => {
     expect(objectText(object({ data: { '\uffff': 'a', '😀': 'b', a: 'c' }, any: { b: '<&>\u2028', a: [1n, -0.5] } }), schema)).toBe(
       '{"kind":"Sample","apiVersion":"v1","metadata":{},"spec":{"at":null},"data":{"a":"c","\uffff":"a","😀":"b"},' +
         String.raw`"any":{"b":"\u003c\u0026\u003e\u2028","a":[1,-0.5]}}`,
     );
   });
 
-  it('gives back what was decoded from it', () => {
+  it('encodes text that decodes to the same object', () => {
     const names = fc.array(fc.string({ unit: 'binary' }));
     const spec = fc.record(
       { count: fc.integer(), flag: fc.boolean(), maybe: fc.boolean(), names, ref: fc.record({ name: fc.string() }) },
@@ -130,14 +130,14 @@ describe('listText', () => {
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' } };
   const schema = objectStruct('v1.Secret', {});
 
-  it('leaves out of built-in items what the list says already', () => {
+  it('omits the type of items of built-in lists', () => {
     const head = { apiVersion: 'v1', kind: 'SecretList', metadata: { resourceVersion: '5', continue: '' } };
     expect(listText({ ...listFrame(head, true), items: [itemText(secret, schema)] })).toBe(
       '{"kind":"SecretList","apiVersion":"v1","metadata":{"resourceVersion":"5"},"items":[{"metadata":{"name":"s"}}]}',
     );
   });
 
-  it('sorts the keys of custom lists, and always says where to continue', () => {
+  it('sorts the keys of custom lists and always includes continue', () => {
     const head = { apiVersion: 'a/v1', kind: 'BList', metadata: { resourceVersion: '5' } };
     expect(listText({ ...listFrame(head, false), items: [] })).toBe(
       '{"apiVersion":"a/v1","items":[],"kind":"BList","metadata":{"continue":"","resourceVersion":"5"}}',
@@ -148,7 +148,7 @@ describe('listText', () => {
     );
   });
 
-  it('writes ten thousand objects in no time', () => {
+  it('writes ten thousand objects quickly', () => {
     const object = {
       ...secret,
       metadata: { name: 'x', labels: { a: 'b' }, annotations: { text: 'y'.repeat(500) } },
@@ -183,7 +183,7 @@ describe('formatBody', () => {
 });
 
 describe('watchEventText', () => {
-  it('is one line', () => {
+  it('returns one line', () => {
     expect(watchEventText('ADDED', '{"a":1}')).toBe('{"type":"ADDED","object":{"a":1}}\n');
   });
 });

@@ -10,7 +10,7 @@ describe('parseTime', () => {
     ['0099-01-01T00:00:00Z', '0099-01-01T00:00:00Z'],
     ['9999-12-31T23:59:59-01:00', '10000-01-01T00:59:59Z'],
     ['0001-01-01T00:00:00Z', undefined],
-  ])('reads %s', (text, time) => {
+  ])('parses %s', (text, time) => {
     expect(parseTime(text)).toBe(time);
   });
 
@@ -24,7 +24,7 @@ describe('parseTime', () => {
     ['2026-11-15T00:00:00', 'parsing time "2026-11-15T00:00:00" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "Z07:00"'],
     ['2026-11-15T00:00:00Zx', 'parsing time "2026-11-15T00:00:00Zx": extra text: "x"'],
     ['2026-11-15T00:00:00+25:00', 'parsing time "2026-11-15T00:00:00+25:00": time zone offset hour out of range'],
-  ])('refuses %j as Go does', (text, message) => {
+  ])('rejects %j as Go does', (text, message) => {
     expect(() => parseTime(text)).toThrow(new Error(message));
   });
 });

@@ -36,7 +36,7 @@ describe('parseJson', () => {
     ["'a'", String.raw`invalid character '\'' looking for beginning of value`],
     ['é', "invalid character 'Ã' looking for beginning of value"],
     ['\ufeff{}', "invalid character 'ï' looking for beginning of value"],
-  ])('refuses %j as Go does', (text, message) => {
+  ])('rejects %j as Go does', (text, message) => {
     expect(() => parse(text)).toThrow(new Error(message));
   });
 

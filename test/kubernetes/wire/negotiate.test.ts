@@ -65,7 +65,7 @@ describe('negotiate', () => {
     'application/json;v=v1',
     'application/json;sv=v2',
     'application/json;stream=foo',
-  ])('refuses %j for custom resources', (accept) => {
+  ])('rejects %j for custom resources', (accept) => {
     const { status } = refusal(() => negotiate(asking(accept), custom));
     expect(status.message).toBe(
       'only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf',
@@ -148,7 +148,7 @@ describe('bodyMediaType', () => {
     expect(bodyMediaType(contentType)).toBe(mediaType);
   });
 
-  it.each(['text/plain', ';;;', 'application/json; charset', 'application/'])('refuses %j', (contentType) => {
+  it.each(['text/plain', ';;;', 'application/json; charset', 'application/'])('rejects %j', (contentType) => {
     const { status } = refusal(() => bodyMediaType(contentType));
     expect(status).toMatchObject({
       code: 415,

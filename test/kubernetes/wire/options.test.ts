@@ -27,7 +27,7 @@ function bodyOf({ status }: StatusError): string {
 describe('writeOptions', () => {
   const refused = recordings('token-requests').filter(({ response: { body = '' } }) => body.includes('CreateOptions.meta.k8s.io'));
 
-  it.each(refused.map((exchange) => [exchange.name, exchange] as const))('refuses %s as recorded', (_, exchange) => {
+  it.each(refused.map((exchange) => [exchange.name, exchange] as const))('rejects %s as recorded', (_, exchange) => {
     expect(bodyOf(refusal(() => writeOptions(queryOf(exchange), 'CreateOptions')))).toBe(exchange.response.body);
   });
 
@@ -140,7 +140,7 @@ describe('listOptions', () => {
 
   const refused = recordings('cluster-lists').filter(({ response: { body = '' } }) => /ListOptions|strconv.ParseInt/.test(body));
 
-  it.each(refused.map((exchange) => [exchange.name, exchange] as const))('refuses %s as recorded', (_, exchange) => {
+  it.each(refused.map((exchange) => [exchange.name, exchange] as const))('rejects %s as recorded', (_, exchange) => {
     const run = () => {
       const options = listOptions(queryOf(exchange));
       return validateListOptions(options, options);
@@ -176,7 +176,7 @@ describe('validateListOptions', () => {
       true,
       '[resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided, resourceVersionMatch: Unsupported value: "Exact": supported values: "NotOlderThan"]',
     ],
-  ])('refuses %s', (text, watch, message) => {
+  ])('rejects %s', (text, watch, message) => {
     expect(refusal(() => validateListOptions(listOptions(query(text)), { watch })).message).toBe(
       `ListOptions.meta.k8s.io "" is invalid: ${message}`,
     );
@@ -199,7 +199,7 @@ describe('requestTimeoutMs', () => {
     ['abc', 'time: invalid duration "abc"'],
     ['5', 'time: missing unit in duration "5"'],
     ['5x', 'time: unknown unit "x" in duration "5x"'],
-  ])('refuses %j', (text, message) => {
+  ])('rejects %j', (text, message) => {
     const error = refusal(() => requestTimeoutMs(query(`timeout=${text}`)));
     expect(error.message).toBe(`invalid timeout specified in the request URL - ${message}`);
     expect(error.code).toBe(400);

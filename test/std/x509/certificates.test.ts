@@ -18,7 +18,7 @@ const server = issueServerCertificate(authority, [...LOOPBACK_NAMES, '2001:db8::
 const client = issueClientCertificate(authority, { name: 'jörg', groups: ['system:masters', 'team-a'] }, now);
 
 describe('certificates', () => {
-  it('are issued by the authority, and end when they say', () => {
+  it('are issued by the authority with the stated validity', () => {
     for (const { certificate, expiresAt } of [authority, server, client]) {
       const parsed = new X509Certificate(certificate);
       expect(parsed.verify(new X509Certificate(authority.certificate).publicKey)).toBe(true);
@@ -32,20 +32,20 @@ describe('certificates', () => {
     expect(issueServerCertificate(authority, ['localhost'], authority.expiresAt - 1000).expiresAt).toBe(authority.expiresAt);
   });
 
-  it('name the server by DNS names and addresses', () => {
+  it('contain DNS names and addresses', () => {
     const parsed = new X509Certificate(server.certificate);
     expect(parsed.checkHost('kubernetes.default.svc')).toBe('kubernetes.default.svc');
     expect(['127.0.0.1', '::1', '2001:db8::ff00:42:8329', '::ffff:10.0.0.1'].map((ip) => parsed.checkIP(ip))).not.toContain(undefined);
   });
 
-  it('carry years after 2049', () => {
+  it('support years after 2049', () => {
     const distant = createAuthority(Date.UTC(2060, 0));
     expect(new X509Certificate(distant.certificate).validTo).toContain('2069');
   });
 });
 
 describe('clientCertificateOf', () => {
-  it('tells the subject of a certificate that the authority issued', async () => {
+  it('returns the subject of a certificate of the authority', async () => {
     const { groups } = { groups: ['system:masters', 'team-a'] };
     const fingerprint = new X509Certificate(client.certificate).fingerprint256.replaceAll(':', '').toLowerCase();
     expect(await presented(client)).toEqual({ trusted: true, commonName: 'jörg', organizations: groups, fingerprint });
@@ -56,11 +56,11 @@ describe('clientCertificateOf', () => {
     expect(await presented(stranger)).toMatchObject({ trusted: false, commonName: 'admin', organizations: [] });
   });
 
-  it('does not trust a certificate that is not for clients', async () => {
+  it('does not trust a certificate without client usage', async () => {
     expect(await presented(server)).toMatchObject({ trusted: false });
   });
 
-  it('is undefined without a certificate', async () => {
+  it('returns undefined without a certificate', async () => {
     expect(await presented(undefined)).toBeUndefined();
   });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import {
+  encodeIssuedFor,
   isIssuedWith,
   issuedForOf,
-  issuedForText,
   parseIssuedFor,
   sameAudiences,
   supersededBy,
@@ -13,25 +13,25 @@ import { aCluster, aToken } from '../../support/builders.ts';
 const pod = { apiVersion: 'v1', kind: 'Pod', name: 'web-0' } as const;
 const anchored = aToken().with({ revocation: 'BoundSecret' });
 
-describe('issued-for', () => {
+describe('issuedForOf and parseIssuedFor', () => {
   it.each([
     ['nothing', aToken(), {}, ''],
     ['a Pod', aToken().with({ boundObjectRef: pod }), { boundUID: 'p1' }, 'Pod/web-0/p1'],
     ['the anchor', anchored, { boundUID: 's1' }, 'Secret/purser-b6b2c7a0-6a53-4b8e-9a3f-0c9d5a1f2e01/s1'],
-  ])('says that the token is bound to %s', (_, token, granted, boundTo) => {
+  ])('record that the token is bound to %s', (_, token, granted, boundTo) => {
     expect(issuedForOf(token.build(), aCluster(), granted).boundTo).toBe(boundTo);
   });
 
-  it('reads what it wrote', () => {
+  it('parse an encoded record', () => {
     const issued = issuedForOf(aToken().build(), aCluster(), { accountUID: 'a1' });
-    expect(parseIssuedFor(issuedForText(issued))).toEqual(issued);
+    expect(parseIssuedFor(encodeIssuedFor(issued))).toEqual(issued);
   });
 
   it.each([undefined, '', '{', 'null', '7', '[]', '{}', '{"cluster":"x"}'])('reads nothing from %p', (text) => {
     expect(parseIssuedFor(text)).toBeUndefined();
   });
 
-  it('never throws', () => {
+  it('return undefined for any other text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.json(), fc.string({ unit: 'binary' })), (text) => {
         expect(() => parseIssuedFor(text)).not.toThrow();
@@ -67,24 +67,24 @@ describe('supersededBy', () => {
     ['another lifetime', issued, aToken().with({ expirationSeconds: 600 }), undefined],
     ['another cluster', issued, aToken().with({ clusterName: 'x' }), 'SpecChanged'],
     ['another namespace', issued, aToken().with({ serviceAccount: { namespace: 'x', name: 'deployer' } }), 'SpecChanged'],
-    ['another account', issued, aToken().with({ serviceAccount: { namespace: 'deploy', name: 'x' } }), 'SpecChanged'],
+    ['another service account', issued, aToken().with({ serviceAccount: { namespace: 'deploy', name: 'x' } }), 'SpecChanged'],
     ['fewer audiences', issued, aToken().with({ audiences: [] }), 'SpecChanged'],
     ['a binding', issued, bound, 'SpecChanged'],
     ['no binding any more', issuedForPod, aToken(), 'SpecChanged'],
     ['the same Pod', issuedForPod, bound, undefined],
     ['the same Pod by its UID', issuedForPod, aToken().with({ boundObjectRef: { ...pod, uid: 'p1' } }), undefined],
-    ['F23: another Pod of that name', issuedForPod, aToken().with({ boundObjectRef: { ...pod, uid: 'p2' } }), 'SpecChanged'],
+    ['another Pod of that name', issuedForPod, aToken().with({ boundObjectRef: { ...pod, uid: 'p2' } }), 'SpecChanged'],
     ['a Pod whose name begins alike', issuedForPod, aToken().with({ boundObjectRef: { ...pod, name: 'web' } }), 'SpecChanged'],
     ['a Secret of that name', issuedForPod, aToken().with({ boundObjectRef: { ...pod, kind: 'Secret' } }), 'SpecChanged'],
   ])('compares with %s', (_, before, token, reason) => {
     expect(supersededBy(before, token.build(), aCluster())).toBe(reason);
   });
 
-  it('tells a Cluster that was made anew', () => {
+  it('detects a re-created Cluster', () => {
     expect(supersededBy(issued, aToken().build(), aCluster('another'))).toBe('ClusterReplaced');
   });
 
-  it('does not miss a Cluster that is gone', () => {
+  it('ignores a missing Cluster', () => {
     expect(supersededBy(issued, aToken().build(), undefined)).toBeUndefined();
   });
 });

@@ -4,7 +4,7 @@ import { tokenClaims } from '../../../src/targets/policy/token-claims.ts';
 import { ACCOUNT_UID, aGrant, at, jwt, NOON } from '../../support/builders.ts';
 
 describe('tokenClaims', () => {
-  it('reads what Kubernetes writes', () => {
+  it('reads a token of Kubernetes', () => {
     expect(tokenClaims(aGrant().text())).toEqual({
       subject: 'system:serviceaccount:deploy:deployer',
       audiences: ['https://kubernetes.default.svc'],
@@ -23,13 +23,13 @@ describe('tokenClaims', () => {
     ['nothing', {}, { audiences: [] }],
     ['values of other types for absent', { sub: 7, aud: [1, {}], exp: '1', iat: true, jti: [], 'kubernetes.io': [] }, { audiences: [] }],
     ['negative times for absent', { exp: -1 }, { audiences: [] }],
-    ['years without end for the last one', { exp: 1e300 }, { audiences: [], expiresAt: Date.parse('9999-12-31T23:59:59Z') }],
+    ['the last year for an expiry that is too late', { exp: 1e300 }, { audiences: [], expiresAt: Date.parse('9999-12-31T23:59:59Z') }],
     [
       'identifiers that would do harm for absent',
       { jti: 'a\nb', 'kubernetes.io': { serviceaccount: { uid: 'x'.repeat(129) } } },
       { audiences: [] },
     ],
-  ])('takes %s', (_, payload, claims) => {
+  ])('reads %s', (_, payload, claims) => {
     expect(tokenClaims(jwt(payload))).toEqual(claims);
   });
 
@@ -43,7 +43,7 @@ describe('tokenClaims', () => {
     [jwt([]), 'a list'],
     [jwt(null), 'null'],
     [jwt('x'.repeat(20_000)), 'a text that is too long'],
-  ])('takes %p for opaque: %s', (token) => {
+  ])('returns undefined for %p: %s', (token) => {
     expect(tokenClaims(token)).toBeUndefined();
   });
 

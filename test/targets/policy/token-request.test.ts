@@ -5,7 +5,7 @@ import { aToken } from '../../support/builders.ts';
 const pod = { apiVersion: 'v1', kind: 'Pod', name: 'web-0' } as const;
 
 describe('tokenRequestFor', () => {
-  it('asks for what the spec says', () => {
+  it('requests the fields of the spec', () => {
     expect(tokenRequestFor(aToken().build(), {})).toEqual({
       namespace: 'deploy',
       name: 'deployer',
@@ -23,7 +23,7 @@ describe('tokenRequestFor', () => {
     expect(tokenRequestFor(aToken().with({ expirationSeconds }).build(), {}, limits).expirationSeconds).toBe(requested);
   });
 
-  it('names the account that a renewal expects', () => {
+  it('contains the expected UID of the service account in a renewal', () => {
     expect(tokenRequestFor(aToken().build(), { accountUID: 'a1' })).toMatchObject({ accountUID: 'a1' });
   });
 

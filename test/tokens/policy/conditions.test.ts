@@ -78,7 +78,7 @@ describe('conditionsFor', () => {
 
   it('names the failure of the issuance in the message of Ready', () => {
     const [ready] = conditionsFor({ ...facts, token: 'none', superseded: 'SpecChanged', failure: unreachable }, [], NOON);
-    expect(ready?.message).toBe('The token for this spec is not there yet: no address of prod-eu answers (ClusterUnreachable)');
+    expect(ready?.message).toBe('No token has been issued for this spec yet: no address of prod-eu answers (ClusterUnreachable)');
   });
 
   it('shows one line of a foreign message, and no token', () => {

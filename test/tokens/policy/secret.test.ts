@@ -192,6 +192,6 @@ describe('withoutToken', () => {
   });
 
   it('returns a Secret without data unchanged', () => {
-    expect(withoutToken({ metadata: { name: 'x' } })).toMatchObject({ metadata: { name: 'x' }, data: {} });
+    expect(withoutToken({ metadata: { namespace: 'team-a', name: 'x' } })).toMatchObject({ metadata: { name: 'x' }, data: {} });
   });
 });

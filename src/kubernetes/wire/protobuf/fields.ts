@@ -1,4 +1,4 @@
-// Which field of a struct has which number in protobuf.
+// Protobuf field numbers of structs.
 
 import type { Schema } from '../../schema/schema.ts';
 

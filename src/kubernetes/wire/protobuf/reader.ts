@@ -1,6 +1,6 @@
 // The wire format of protobuf: tags, varints and lengths, with the errors of Kubernetes' generated code.
 
-/** What stands before every value: the field it belongs to, and how it is written. */
+/** Tag of a value: field number and wire type. */
 export interface Tag {
   readonly number: number;
   readonly wireType: number;
@@ -54,7 +54,7 @@ export class ProtobufReader {
     return this.#bytes.readDoubleLE(at);
   }
 
-  /** What a length precedes: a text, bytes, or a message. */
+  /** Reads a length-delimited value: text, bytes or a message. */
   delimited(): Buffer {
     const length = BigInt.asIntN(64, this.varint());
     if (length < 0n || BigInt.asIntN(64, length + BigInt(this.#at)) < 0n) {
@@ -65,7 +65,7 @@ export class ProtobufReader {
     return this.#bytes.subarray(at, this.#at);
   }
 
-  /** Passes over the value of a field that nobody knows. */
+  /** Skips the value of an unknown field. */
   skip({ wireType }: Tag): void {
     let depth = 0;
     for (let type = wireType; ; type = this.tag().wireType) {

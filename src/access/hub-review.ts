@@ -1,0 +1,94 @@
+// Reviews by the hub: TokenReview and SubjectAccessReview. One reader of their responses, one way in which they fail.
+
+import type { CallOptions, KubeClient } from '../kube/client.ts';
+import { type SubjectAccessReview, SubjectAccessReviews } from '../kube/reviews.ts';
+import { StatusError, serviceUnavailable } from '../kubernetes/status.ts';
+import { type Fields, isFields } from '../kubernetes/untrusted.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import type { User } from './user.ts';
+
+/** The action that a SubjectAccessReview is about. */
+export type AccessAttributes = Pick<SubjectAccessReview['spec'], 'resourceAttributes' | 'nonResourceAttributes'>;
+
+export interface AccessDecision {
+  readonly allowed: boolean;
+  /** Error of an authorizer; empty without one. The error alone may be the reason for a denial. */
+  readonly evaluationError: string;
+}
+
+/** Kinds of reviews, as messages name them. */
+export type ReviewKind = 'TokenReview' | 'SubjectAccessReview';
+
+/** A response to a review that cannot be read. No decision may be derived from it. */
+export class UnreadableReview extends Error {
+  override readonly name = 'UnreadableReview';
+
+  constructor(kind: ReviewKind) {
+    super(`the response to a ${kind} could not be read`);
+  }
+}
+
+/** Timeout of a review, in milliseconds. */
+export const REVIEW_MS = 10_000;
+
+/** Returns the hub's decision about a user. Throws the error of the request, or an UnreadableReview. */
+export async function reviewAccess(
+  hub: Pick<KubeClient, 'createReview'>,
+  { username, uid, groups, extra }: User,
+  attributes: AccessAttributes,
+  options: CallOptions = { timeoutMs: REVIEW_MS },
+): Promise<AccessDecision> {
+  const extras = Object.entries(extra).map(([key, values]) => [key, [...values]] as const);
+  const spec = {
+    user: username,
+    ...(uid !== '' && { uid }),
+    groups: [...groups],
+    ...(extras.length > 0 && { extra: Object.fromEntries(extras) }),
+    ...attributes,
+  };
+  const decision = parseAccessDecision(await hub.createReview(SubjectAccessReviews, { spec }, options));
+  if (decision === undefined) throw new UnreadableReview('SubjectAccessReview');
+  return decision;
+}
+
+/** Returns undefined for a response without a decision. Only `true` allows, and `denied` overrules it. */
+export function parseAccessDecision(review: unknown): AccessDecision | undefined {
+  const status = isFields(review) ? review['status'] : undefined;
+  if (!isFields(status)) return undefined;
+  const { allowed = false, denied = false, evaluationError = '' } = status;
+  if (typeof allowed !== 'boolean' || typeof denied !== 'boolean' || typeof evaluationError !== 'string') return undefined;
+  return { allowed: allowed && !denied, evaluationError };
+}
+
+/** Returns the status of a TokenReview. Throws the error of the request, or an UnreadableReview. */
+export async function tokenReviewStatus(response: Promise<unknown>): Promise<Fields & { readonly authenticated: boolean }> {
+  const review = await response;
+  const status = isFields(review) ? review['status'] : undefined;
+  if (!isFields(status)) throw new UnreadableReview('TokenReview');
+  const { authenticated = false } = status;
+  if (typeof authenticated !== 'boolean') throw new UnreadableReview('TokenReview');
+  return { ...status, authenticated };
+}
+
+/** Waits for a review on behalf of a caller of the façade. Logs a failure and throws 503: no caller is then allowed or rejected. */
+export async function orUnavailable<T>(kind: ReviewKind, review: Promise<T>, log: Logger): Promise<T> {
+  try {
+    return await review;
+  } catch (error) {
+    log.warn({ error, review: kind }, 'review by the hub failed');
+    const retryAfterSeconds = (error instanceof StatusError ? error.retryAfterSeconds : undefined) ?? RETRY_SECONDS;
+    throw serviceUnavailable(`the hub failed to process a ${kind}, please try again`, Math.min(Math.max(retryAfterSeconds, 1), 60));
+  }
+}
+
+/** Returns whether the hub allows a caller of the façade an action. Throws 503 if the review fails. */
+export async function isAllowed(
+  hub: Pick<KubeClient, 'createReview'>,
+  user: User,
+  attributes: AccessAttributes,
+  log: Logger,
+): Promise<boolean> {
+  return (await orUnavailable('SubjectAccessReview', reviewAccess(hub, user, attributes), log)).allowed;
+}
+
+const RETRY_SECONDS = 1;

@@ -1,0 +1,43 @@
+// The permission to issue a token for a service account of a target cluster: `issue clusters/token`, under up to three names.
+
+import type { AccessAttributes } from './hub-review.ts';
+import { IssueTokens } from './rbac-index.ts';
+
+/** The service account that a token is requested for. */
+export interface IssueTarget {
+  readonly cluster: string;
+  readonly namespace: string;
+  readonly serviceAccount: string;
+}
+
+/** Default of the namespaces whose service accounts a rule must name: a rule for the whole cluster does not cover them. */
+export const PROTECTED_NAMESPACES: readonly string[] = ['kube-system', 'kube-public', 'kube-node-lease'];
+
+/** Returns the name that covers the service account alone, which messages about a missing permission contain. */
+export function exactName({ cluster, namespace, serviceAccount }: IssueTarget): string {
+  return `${cluster}/${namespace}/${serviceAccount}`;
+}
+
+/**
+ * Returns the names to review, in order: the name that was allowed last time, then from the most to the least specific.
+ * One allowed name is enough.
+ */
+export function issueNames(target: IssueTarget, lastAllowed?: string, protectedNamespaces = PROTECTED_NAMESPACES): readonly string[] {
+  const { cluster, namespace } = target;
+  const inNamespace = [exactName(target), `${cluster}/${namespace}`];
+  const names = protectedNamespaces.includes(namespace) ? inNamespace : [...inNamespace, cluster];
+  return lastAllowed !== undefined && names.includes(lastAllowed) ? [...new Set([lastAllowed, ...names])] : names;
+}
+
+/** Reviews one name after the other. Returns the first allowed name; undefined if none is. */
+export async function reviewIssue(
+  names: readonly string[],
+  review: (attributes: AccessAttributes) => Promise<boolean>,
+): Promise<string | undefined> {
+  const { verbs, group, resource, subresource } = IssueTokens;
+  const [verb] = verbs;
+  for (const name of names) {
+    if (await review({ resourceAttributes: { verb, group, resource, subresource, name } })) return name;
+  }
+  return undefined;
+}

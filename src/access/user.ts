@@ -1,0 +1,38 @@
+// Users as the hub's authorizers see them.
+
+import { digestOf } from '../std/digest.ts';
+
+/** A user with the attributes that a TokenReview returned. */
+export interface User {
+  readonly username: string;
+  readonly uid: string;
+  readonly groups: readonly string[];
+  readonly extra: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Returns the user that a service account of the hub is. */
+export function serviceAccountUser(namespace: string, name: string): User {
+  return {
+    username: `system:serviceaccount:${namespace}:${name}`,
+    uid: '',
+    groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],
+    extra: {},
+  };
+}
+
+/** Returns a digest of all attributes of a user that an authorizer may use. */
+export function userKey(user: User): string {
+  const known = KEYS.get(user);
+  if (known !== undefined) return known;
+  const key = digestOf(encodeUser(user));
+  KEYS.set(user, key);
+  return key;
+}
+
+/** Digests by user: each TokenReview makes one user, which many requests share. */
+const KEYS = new WeakMap<User, string>();
+
+/** The order of groups and of extra keys does not matter to authorizers. */
+function encodeUser({ username, uid, groups, extra }: User): string {
+  return JSON.stringify([username, uid, groups.toSorted(), Object.entries(extra).sort(([a], [b]) => (a < b ? -1 : 1))]);
+}

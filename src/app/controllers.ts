@@ -1,0 +1,122 @@
+// The controllers, which run on the elected leader only.
+
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { defer, merge, NEVER, type Observable, tap } from 'rxjs';
+import { FieldManager } from '../api/names.ts';
+import { createClusterController } from '../clusters/controller.ts';
+import { KubeClient } from '../kube/client.ts';
+import { createElection, type Election } from '../kube/lease.ts';
+import type { OpenStreams } from '../kube/open-streams.ts';
+import { Recorder } from '../kube/recorder.ts';
+import { createTransport, type Transport } from '../kube/transport.ts';
+import { whileLeading } from '../runtime/leadership.ts';
+import { type Component, streamComponent } from '../runtime/lifecycle.ts';
+import { report } from '../runtime/report.ts';
+import { defined } from '../std/defined.ts';
+import type { ClusterClients } from '../targets/cluster-clients.ts';
+import { tokenLimits } from '../targets/policy/token-request.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { createTokenController } from '../tokens/controller.ts';
+import type { TokenInformers } from '../tokens/informers.ts';
+import type { AppOptions } from './options.ts';
+
+export interface WorkParts {
+  readonly hub: KubeClient;
+  readonly informers: TokenInformers;
+  readonly clients: ClusterClients;
+  readonly metrics: Metrics;
+}
+
+/** Returns the components of the leader: events, election and controllers. */
+export function leaderWork(options: AppOptions, { hub, informers, clients, metrics }: WorkParts): readonly Component[] {
+  const { clock, random, log, settings, onDefect = (error) => log.fatal({ error }, 'controllers failed') } = options;
+  // Unique for each start of the process.
+  const instance = `${hostname()}_${randomUUID()}`;
+  const recorder = recorderOf(options, hub, instance);
+  const leading = leadership(options, { identity: instance, streams: hub.transport.streams });
+  metrics.observeLeadership(() => leading.leads());
+  const { verifyIntervalMs, protectedNamespaces, credentialNamespaces, namespace, probeIntervalMs, accessIntervalMs } = settings;
+  const limits = { ...tokenLimits(settings), credentialNamespaces };
+  const tokenSettings = { verifyIntervalMs, protectedNamespaces, namespace, limits };
+  const common = { informers, hub, clients, recorder, clock, random, log, metrics };
+  const tokens = createTokenController({ ...common, settings: tokenSettings });
+  const clusters = createClusterController({ ...common, settings: { probeIntervalMs, accessIntervalMs } });
+  const reportFor = (controller: string) => report({ controller, log, metrics, clock });
+  const work$ = (stopping: AbortSignal) =>
+    merge(tokens(stopping).pipe(reportFor('managed-token')), clusters(stopping).pipe(reportFor('cluster-status')));
+  const run = (stopping: AbortSignal) => whileLeading({ leads$: leading.leads$, work$: work$(stopping), stopping });
+  return [
+    { name: 'events', start: async () => {}, stop: () => recorder.flush() },
+    leading,
+    streamComponent({ name: 'controllers', run, stopMs: settings.drainMs, onDefect }),
+  ];
+}
+
+function recorderOf({ clock, random, log }: AppOptions, client: KubeClient, instance: string): Recorder {
+  const onProblem = (error: unknown) => log.warn({ error }, 'cannot record event');
+  return new Recorder({ client, clock, random, component: FieldManager, instance, onProblem });
+}
+
+/** A component that takes part in the leader election and releases the Lease when it stops. */
+export interface Leadership extends Component {
+  /** Current and later leadership; the election runs while it has subscribers. */
+  readonly leads$: Observable<boolean>;
+  /** Reports whether this process holds the Lease now. */
+  leads(): boolean;
+}
+
+export interface Candidacy {
+  /** Unique name of this start of the process. */
+  readonly identity: string;
+  /** Watches on the hub; the frequent requests for the Lease detect that the connection is dead. */
+  readonly streams: OpenStreams;
+}
+
+/** Creates the component of the leader election. */
+export function leadership(options: AppOptions, { identity, streams }: Candidacy): Leadership {
+  let candidacy: { readonly election: Election; readonly lease: Transport } | undefined;
+  return {
+    name: 'leadership',
+    leads: () => candidacy?.election.leads ?? false,
+    leads$: defer(() => candidacy?.election.leads$ ?? NEVER).pipe(tap(logLeadership(options.log))),
+    async start() {
+      const { hub, clock, execEnv } = options;
+      // Its own connection: a Lease request that waits behind other writes would lose the Lease.
+      const lease = createTransport(hub, defined({ clock, streams, connections: 1, execEnv }));
+      candidacy = { election: electionOf(options, new KubeClient(lease, FieldManager), identity), lease };
+    },
+    async stop() {
+      try {
+        await candidacy?.election.release();
+      } finally {
+        await candidacy?.lease.close();
+      }
+    },
+  };
+}
+
+function electionOf({ clock, random, log, settings }: AppOptions, client: KubeClient, identity: string): Election {
+  return createElection({
+    client,
+    clock,
+    random,
+    namespace: settings.namespace,
+    name: FieldManager,
+    identity,
+    onProblem: (error) => log.warn({ error }, 'cannot read or write Lease'),
+    onHolder: (leader) => {
+      if (leader !== identity) log.info({ leads: false, leader }, 'standing by');
+    },
+  });
+}
+
+/** Logs changes of leadership; the initial state is not a change. */
+function logLeadership(log: Logger): (leads: boolean) => void {
+  let logged = false;
+  return (leads) => {
+    if (leads !== logged) log.info({ leads }, leads ? 'acquired leadership' : 'lost leadership');
+    logged = leads;
+  };
+}

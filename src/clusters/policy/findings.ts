@@ -1,0 +1,55 @@
+// Findings about a cluster: status, reason and message of a condition. A message names the cause, then the remedy.
+
+import { ClusterReason } from '../../api/reasons.ts';
+import { cleanedMessage } from '../../std/clean-message.ts';
+import { sentence } from '../../std/sentence.ts';
+
+/** The content of one condition. */
+export interface Finding {
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: ClusterReason;
+  readonly message: string;
+}
+
+/** Makes a finding with the sentence of its reason, the detail, and the remedy unless the status is True. */
+export function finding(status: Finding['status'], reason: ClusterReason, detail = ''): Finding {
+  return findingOf(status, reason, detail === '' ? ClusterReason[reason] : `${ClusterReason[reason]}: ${cleanedMessage(detail)}`);
+}
+
+/** Makes a finding with its own cause in place of the reason's sentence. */
+export function findingOf(status: Finding['status'], reason: ClusterReason, cause: string): Finding {
+  const remedy = status === 'True' ? undefined : REMEDIES[reason];
+  return { status, reason, message: [cause, ...(remedy === undefined ? [] : [remedy])].map(sentence).join(' ') };
+}
+
+/** Returns whether two findings have the same status and reason; their messages may differ. */
+export function isSameFinding(a: Pick<Finding, 'status' | 'reason'>, b: Pick<Finding, 'status' | 'reason'>): boolean {
+  return a.status === b.status && a.reason === b.reason;
+}
+
+const NEW_CREDENTIAL = 'write a new credential to the Secret that spec.authInfo.controller names';
+
+const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
+  CredentialExpiring: NEW_CREDENTIAL,
+  CredentialExpired: NEW_CREDENTIAL,
+  DNSFailed: "check the host name in serverEndpoints and Purser's DNS",
+  ConnectionRefused: 'check that the API server runs, and the port in serverEndpoints',
+  Timeout: 'check that the API server runs, and that firewalls allow connections from Purser',
+  TLSVerifyFailed: "check that caBundle is the cluster's, and that its certificate covers the address in serverEndpoints",
+  AddressRefused: 'register an https address that is neither loopback nor link-local nor that of a metadata service',
+  AnswerUntrusted: 'check that serverEndpoints points to a Kubernetes API server',
+  Unreachable: 'check that the API server runs, and the network between the API server and Purser',
+  CredentialMissing: 'let spec.authInfo.controller name a Secret with the keys token (or tls.crt and tls.key), server, ca.crt and cluster',
+  CredentialRejected: 'write a credential that the cluster accepts to the Secret that spec.authInfo.controller names',
+  CredentialNotForCluster: 'add the name of the Cluster to the key cluster of the Secret if the Cluster may use the credential',
+  EndpointNotPinned: 'add the address to the key server of the Secret if the credential may be sent there',
+  CANotPinned: "add the certificate to the key ca.crt of the Secret if it is the cluster's certificate authority",
+  Forbidden:
+    'apply deploy/target/access.yaml to the cluster, or allow the service account to create serviceaccounts/token in namespaces that ManagedTokens name',
+  RightsUnknown: 'allow the service account to create selfsubjectreviews and selfsubjectaccessreviews, as system:basic-user does',
+  NotReady: 'run kubectl get --raw /readyz?verbose on the cluster',
+  Throttled: "raise the API server's limits for Purser's service account",
+  NotProbed: 'see the condition Authorized',
+  NoAnswer: 'see the condition Reachable',
+  ProbeFailed: "check Purser's log and resource limits",
+};

@@ -1,0 +1,38 @@
+// The namespaces of a cluster in which Purser's credential may issue tokens.
+
+import type { ManagedToken } from '../../api/managed-token.gen.ts';
+import type { Fault } from './conditions.ts';
+
+/** Result of a review of the credential's permissions. */
+export interface IssueScope {
+  readonly fault?: Fault | undefined;
+  /** Namespaces in which tokens can be issued, such as `in 2 namespaces`; undefined for all. */
+  readonly scope?: string | undefined;
+}
+
+/** Each namespace costs one SelfSubjectAccessReview per check. */
+const MAX_NAMESPACES = 10;
+
+/** Returns the namespaces to review if not all are allowed. Namespaces that tokens were issued for come first. */
+export function namespacesToReview(tokens: readonly ManagedToken[]): readonly string[] {
+  const isIssued = ({ status }: ManagedToken) => status?.issuedAt !== undefined;
+  const [issued, others] = [tokens.filter(isIssued), tokens.filter((token) => !isIssued(token))].map(namespacesOf);
+  return [...new Set([...(issued ?? []), ...(others ?? [])])].slice(0, MAX_NAMESPACES);
+}
+
+/**
+ * Returns the scope of a user that may not issue tokens in all namespaces, from one review per namespace. One allowed namespace is
+ * enough: a ManagedToken for a namespace that is not allowed must not affect others.
+ */
+export function toIssueScope(username: string, reviews: readonly boolean[]): IssueScope {
+  const allowed = reviews.filter(Boolean).length;
+  if (allowed === 0) return { fault: { reason: 'Forbidden', detail: `user ${username}` } };
+  const namespaces = reviews.length === 1 ? 'namespace' : 'namespaces';
+  return {
+    scope: allowed === reviews.length ? `in ${allowed} ${namespaces}` : `in ${allowed} of ${reviews.length} reviewed ${namespaces}`,
+  };
+}
+
+function namespacesOf(tokens: readonly ManagedToken[]): readonly string[] {
+  return tokens.map(({ spec }) => spec.serviceAccount.namespace).sort();
+}

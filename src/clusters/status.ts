@@ -1,0 +1,80 @@
+// The status of a Cluster: written when its content changes, and as a heartbeat.
+
+import type { ClusterStatus } from '../api/cluster.gen.ts';
+import { Clusters } from '../api/resources.ts';
+import { defined } from '../std/defined.ts';
+import { nextTurnAt } from '../std/hash.ts';
+import { instantOf, instantText } from '../std/instant.ts';
+import type { RegisteredCluster } from '../targets/registered-cluster.ts';
+import { credentialEvidence } from './credential-freshness.ts';
+import type { ClusterDeps } from './deps.ts';
+import { eventsOf } from './events.ts';
+import { evaluateCredential } from './policy/conditions.ts';
+import { type Health, isReadyInDoubt, toConditions } from './policy/health.ts';
+import { heartbeatMs, isDifferentStatus } from './policy/heartbeat.ts';
+import { distributionOf } from './policy/version.ts';
+import type { TrackedCluster } from './tracked-cluster.ts';
+
+/** Writes the status and records events, if the content changed or a heartbeat is due. */
+export async function writeStatus(
+  deps: ClusterDeps,
+  registered: RegisteredCluster,
+  tracked: TrackedCluster,
+  signal: AbortSignal,
+): Promise<void> {
+  const { hub, clock, recorder } = deps;
+  const { cluster } = registered;
+  const { health } = tracked;
+  // Health that was restored from an earlier term is not written before a probe confirms it.
+  if (!tracked.isProbed || health === undefined) return;
+  const now = clock.now();
+  const previous = cluster.status ?? {};
+  const status = toStatus(deps, registered, { ...tracked, health });
+  tracked.conditions = status.conditions ?? [];
+  const isChanged = tracked.mustWrite || isDifferentStatus(status, previous);
+  const isHeartbeat = !isChanged && reserveHeartbeat(deps, tracked, previous) <= clock.monotonic() && !isReadyInDoubt(health);
+  if (!isChanged && !isHeartbeat) return;
+  const conditions = tracked.conditions.map((condition) => ({ ...condition, lastHeartbeatTime: instantText(now) }));
+  await hub.updateStatus(Clusters, { ...cluster, status: { ...status, conditions } }, { signal });
+  tracked.mustWrite = false;
+  tracked.isRegular = isHeartbeat;
+  tracked.heartbeatAt = undefined;
+  for (const event of eventsOf(previous, status)) recorder.record(cluster, event);
+}
+
+/** Times in a status are truncated to seconds. */
+const TRUNCATED_MS = 1_000;
+
+function toStatus(
+  { clients, clock }: ClusterDeps,
+  registered: RegisteredCluster,
+  { health, version, activeEndpoint, conditions: previous }: TrackedCluster & { readonly health: Health },
+): ClusterStatus {
+  const now = clock.now();
+  const probed = [...health].map(([type, { shown }]) => [type, shown] as const);
+  const findings = new Map([...probed, ...evaluateCredential(credentialEvidence(registered, clients), now)]);
+  const conditions = toConditions(findings, previous, now);
+  return defined<ClusterStatus>({ type: version && distributionOf(version), version, activeEndpoint, conditions });
+}
+
+/** Reserves a time for a due heartbeat among those of all clusters. Returns that time; Infinity while no heartbeat is due. */
+function reserveHeartbeat(deps: ClusterDeps, cluster: TrackedCluster, previous: ClusterStatus): number {
+  const now = deps.clock.monotonic();
+  if (heartbeatDueAt(deps, cluster, previous) > deps.clock.now()) {
+    // A reservation from the time of a smaller fleet would make the cluster due at once again and again.
+    cluster.heartbeatAt = undefined;
+    return Infinity;
+  }
+  const at = cluster.heartbeatAt ?? deps.tracked.reserveHeartbeat(now);
+  cluster.heartbeatAt = at > now ? at : undefined;
+  return at;
+}
+
+function heartbeatDueAt({ view, clock }: ClusterDeps, { uid, isRegular }: TrackedCluster, { conditions = [] }: ClusterStatus): number {
+  const periodMs = heartbeatMs(view.clusters.size);
+  const writtenAt = instantOf(conditions[0]?.lastHeartbeatTime) ?? 0;
+  // A heartbeat far in the future was written before the clock was set back, or by another writer.
+  const lastAt = writtenAt - clock.now() > periodMs ? 0 : writtenAt;
+  // Slots spread clusters that were written together; after that, a slot would make each heartbeat that follows a late one early.
+  return isRegular ? lastAt + periodMs + TRUNCATED_MS : nextTurnAt('heartbeat', uid, lastAt, periodMs);
+}

@@ -1,0 +1,113 @@
+// State that the controller keeps of each cluster between two reconciles. All times are on the monotonic clock, so that setting the
+// system clock neither delays probes nor makes all of them due at once.
+
+import type { ClusterCondition, ClusterStatus } from '../api/cluster.gen.ts';
+import { isSameRegistration, type RegisteredCluster, type Registration, registrationOf } from '../targets/registered-cluster.ts';
+import { type Health, parseHealth } from './policy/health.ts';
+import { HEARTBEAT_GAP_MS, wasHeartbeat } from './policy/heartbeat.ts';
+import type { IssueScope } from './policy/issue-scope.ts';
+
+export interface TrackedCluster {
+  readonly uid: string;
+  /** The registration that all other fields are about. */
+  registration: Registration;
+  /** Undefined until the first probe of this registration. */
+  health: Health | undefined;
+  /** Result of the last check of identity and permissions; undefined before the first one. */
+  access: IssueScope | undefined;
+  /** True if the last probe timed out. */
+  isHanging: boolean;
+  isProbed: boolean;
+  /** Number of probes in a row that rejected Purser's credential. */
+  rejections: number;
+  /** Time of the next probe; -Infinity before it is scheduled. */
+  probeAt: number;
+  /** Time of the next check of version, identity and permissions. */
+  accessAt: number;
+  version: string | undefined;
+  activeEndpoint: string | undefined;
+  /** Conditions of the last reconcile. Changes by others to the status are ignored. */
+  conditions: readonly ClusterCondition[];
+  /** True if the status is written even if its content does not differ. */
+  mustWrite: boolean;
+  /** Reserved time of the next heartbeat; undefined while none is due. */
+  heartbeatAt: number | undefined;
+  /** True if the last write was a heartbeat, so that the next one is due a whole period later. */
+  isRegular: boolean;
+}
+
+/** Minimum time between first probes, in milliseconds: connections that are opened all at once are all slow. */
+const FIRST_PROBE_GAP_MS = 8;
+
+/** Tracks clusters by name. */
+export class TrackedClusters {
+  readonly #clusters = new Map<string, TrackedCluster>();
+  #nextHeartbeatAt = -Infinity;
+  #nextFirstProbeAt = -Infinity;
+
+  /** Returns the state of a cluster. A changed registration resets most of it. */
+  track(registered: RegisteredCluster): TrackedCluster {
+    const { name = '', uid = '' } = registered.cluster.metadata;
+    const registration = registrationOf(registered);
+    const known = this.#clusters.get(name);
+    if (known !== undefined && isSameRegistration(known.registration, registration)) return known;
+    const tracked = known?.uid === uid ? reset(known, registration) : restore(uid, registration, registered.cluster.status);
+    this.#clusters.set(name, tracked);
+    return tracked;
+  }
+
+  /** Returns the state of a cluster that is tracked already. */
+  get(name: string): TrackedCluster | undefined {
+    return this.#clusters.get(name);
+  }
+
+  forget(name: string): void {
+    this.#clusters.delete(name);
+  }
+
+  /** Reserves and returns the next time for the first probe of a cluster. */
+  reserveFirstProbe(now: number): number {
+    const at = Math.max(now, this.#nextFirstProbeAt);
+    this.#nextFirstProbeAt = at + FIRST_PROBE_GAP_MS;
+    return at;
+  }
+
+  /** Reserves and returns the next time for a heartbeat. */
+  reserveHeartbeat(now: number): number {
+    const at = Math.max(now, this.#nextHeartbeatAt);
+    this.#nextHeartbeatAt = at + HEARTBEAT_GAP_MS;
+    return at;
+  }
+}
+
+/** Resumes from the status of an earlier term, so that a restart needs no immediate probes. */
+function restore(uid: string, registration: Registration, status: ClusterStatus = {}): TrackedCluster {
+  const { version, activeEndpoint, conditions = [] } = status;
+  const health = parseHealth(conditions);
+  const known = { version, activeEndpoint, conditions, health };
+  return { ...initial(uid, registration), ...known, mustWrite: health === undefined, isRegular: wasHeartbeat(status) };
+}
+
+function reset({ uid, version, conditions }: TrackedCluster, registration: Registration): TrackedCluster {
+  return { ...initial(uid, registration), version, conditions };
+}
+
+function initial(uid: string, registration: Registration): TrackedCluster {
+  return {
+    uid,
+    registration,
+    health: undefined,
+    access: undefined,
+    isHanging: false,
+    isProbed: false,
+    rejections: 0,
+    probeAt: -Infinity,
+    accessAt: -Infinity,
+    version: undefined,
+    activeEndpoint: undefined,
+    conditions: [],
+    mustWrite: true,
+    heartbeatAt: undefined,
+    isRegular: false,
+  };
+}

@@ -1,0 +1,125 @@
+// The command and the option texts, read from the command line and the environment.
+
+import { parseArgs } from 'node:util';
+import { editDistance } from '../std/edit-distance.ts';
+import { OPTIONS, type Option, type OptionName, optionOf, variableOf } from './options.ts';
+
+/** `run` runs Purser on a cluster; `dev` runs Purser, a hub and target clusters on this machine. */
+export type Command = 'run' | 'dev';
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** Text of an option and its source, for example `--clusters` or `PURSER_CLUSTERS`. */
+export interface OptionText {
+  readonly text: string;
+  readonly source: string;
+}
+
+/** The parsed command line and environment. */
+export interface Arguments {
+  readonly command: Command | undefined;
+  /** Options that are set; the last occurrence on the command line wins. */
+  readonly options: ReadonlyMap<OptionName, OptionText>;
+  readonly problems: readonly string[];
+}
+
+/** Reads the command line and the environment; an option on the command line overrides its variable. */
+export function readArguments(args: readonly string[], env: Env): Arguments {
+  const command = commandOf(args);
+  const { options, problems } = readOptions(command === undefined ? args : args.slice(1));
+  return { command, options: new Map([...readVariables(env), ...options]), problems };
+}
+
+/** Reports whether the arguments start a local run: the command is `dev`, or there is no command and no KUBECONFIG. */
+export function isLocalRun(args: readonly string[], env: Env): boolean {
+  const command = commandOf(args);
+  return command === 'dev' || (command === undefined && args[0] !== 'print' && !env['KUBECONFIG']);
+}
+
+function commandOf([first]: readonly string[]): Command | undefined {
+  return first === 'run' || first === 'dev' ? first : undefined;
+}
+
+function readVariables(env: Env): readonly (readonly [OptionName, OptionText])[] {
+  return (Object.keys(OPTIONS) as OptionName[]).flatMap((name) => {
+    const source = variableOf(name);
+    const text = env[source];
+    return optionOf(name)?.printsAndExits || !text || isServiceLink(source, text) ? [] : [[name, { text, source }] as const];
+  });
+}
+
+/**
+ * Reports whether Kubernetes set a variable as a service link: for a Service `purser-metrics`, pods have PURSER_METRICS_PORT and
+ * PURSER_METRICS_SERVICE_HOST, among others.
+ */
+function isServiceLink(name: string, text: string): boolean {
+  return SERVICE_ADDRESS.test(text) || SERVICE_VARIABLE.test(name);
+}
+
+const SERVICE_ADDRESS = /^(tcp|udp|sctp):\/\//;
+const SERVICE_VARIABLE = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)_(PROTO|PORT|ADDR))$/;
+
+function readOptions(args: readonly string[]): { options: Map<OptionName, OptionText>; problems: string[] } {
+  const types = Object.entries<Option>(OPTIONS).map(
+    ([name, { value }]) => [name, { type: value === undefined ? 'boolean' : 'string' }] as const,
+  );
+  const { tokens } = parseArgs({
+    args: [...args],
+    options: Object.fromEntries(types),
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  const options = new Map<OptionName, OptionText>();
+  const problems: string[] = [];
+  for (const token of tokens) {
+    if (token.kind === 'positional') problems.push(`unexpected argument ${JSON.stringify(token.value)}; with npm, write options after --`);
+    if (token.kind !== 'option') continue;
+    const problem = findProblem(token);
+    if (problem !== undefined) problems.push(problem);
+    else options.set(token.name as OptionName, { text: token.value ?? 'true', source: token.rawName });
+  }
+  return { options, problems };
+}
+
+function findProblem({ name, rawName, value, inlineValue }: OptionToken): string | undefined {
+  const option = optionOf(name);
+  if (option === undefined || rawName !== `--${name}`) return `unknown option ${rawName}`;
+  if (option.value === undefined) return value === undefined ? undefined : `${rawName} takes no value`;
+  const isMissing = !value || (inlineValue === false && value.startsWith('--'));
+  return isMissing ? `${rawName} needs a value: ${rawName} ${option.value}` : undefined;
+}
+
+interface OptionToken {
+  readonly name: string;
+  readonly rawName: string;
+  readonly value: string | undefined;
+  readonly inlineValue: boolean | undefined;
+}
+
+/**
+ * Returns the variables that look like those of options but are none, each with the most similar variable if there is exactly one.
+ * Purser would otherwise ignore a misspelled setting silently.
+ */
+export function unknownVariables(env: Env): readonly string[] {
+  return Object.entries(env)
+    .filter(([name, text = '']) => name.startsWith(PREFIX) && text !== '' && !KNOWN.includes(name) && !isServiceLink(name, text))
+    .map(([name]) => {
+      const similar = findSimilar(name);
+      return similar === undefined ? name : `${name} (${similar}?)`;
+    });
+}
+
+const PREFIX = variableOf('');
+const KNOWN = Object.entries<Option>(OPTIONS)
+  .filter(([, { printsAndExits }]) => !printsAndExits)
+  .map(([name]) => variableOf(name));
+/** Maximum edit distance of a similar name; two transposed letters are two edits. */
+const MAX_EDITS = 2;
+
+function findSimilar(name: string): string | undefined {
+  const distances = KNOWN.map((known) => editDistance(name, known));
+  const least = Math.min(...distances);
+  const isUnique = least <= MAX_EDITS && distances.indexOf(least) === distances.lastIndexOf(least);
+  return isUnique ? KNOWN[distances.indexOf(least)] : undefined;
+}

@@ -1,0 +1,94 @@
+// Address lookups. The system's resolver blocks one of few threads for each name, so that the names of some dead servers would delay all
+// others; it is used only for names that the name servers do not know.
+
+import { createSocket } from 'node:dgram';
+import { type LookupAddress, lookup, promises } from 'node:dns';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { isIP, isIPv6 } from 'node:net';
+import { codeOf, TransportError } from './transport-error.ts';
+
+export interface NameLookupOptions {
+  /** Addresses of name servers; undefined for those of this machine. */
+  readonly servers?: readonly string[];
+  readonly hostsFile?: string;
+}
+
+/** Returns the addresses of a host. Throws a TransportError: ENOTFOUND without addresses, EAI_AGAIN without a response. */
+export type NameLookup = (hostname: string) => Promise<readonly LookupAddress[]>;
+
+/**
+ * Returns a lookup in the hosts file, then at the name servers, then by the system's resolver, which knows search domains and other
+ * directories. It skips the system's resolver if the name servers do not respond.
+ */
+export function createNameLookup({ servers, hostsFile = HOSTS_FILE }: NameLookupOptions = {}): NameLookup {
+  return async (hostname) => {
+    const listed = await hostsEntries(hostsFile, hostname);
+    if (listed.length > 0) return listed;
+    const { addresses, isSilent } = await queryNameServers(hostname, servers);
+    if (addresses.length > 0) return addresses;
+    if (isSilent) throw new TransportError('EAI_AGAIN', `the name servers did not respond for ${hostname}`);
+    return await querySystem(hostname);
+  };
+}
+
+const HOSTS_FILE = '/etc/hosts';
+/** Timeout of the first try; with the second try, which takes twice as long, well below the connect timeout. */
+const FIRST_TRY_MS = 800;
+
+async function hostsEntries(file: string, hostname: string): Promise<readonly LookupAddress[]> {
+  const text = await readFile(file, 'utf8').catch(() => '');
+  const wanted = hostname.toLowerCase();
+  return text.split('\n').flatMap((line) => {
+    const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/);
+    const family = isIP(address);
+    return family !== 0 && names.some((name) => name.toLowerCase() === wanted) ? [{ address, family }] : [];
+  });
+}
+
+interface Lookup {
+  readonly addresses: readonly LookupAddress[];
+  /** True if a query got no response. */
+  readonly isSilent: boolean;
+}
+
+/** Creates a resolver for each call, which reads the current settings of the machine. */
+async function queryNameServers(hostname: string, servers: readonly string[] | undefined): Promise<Lookup> {
+  const known = servers ?? new promises.Resolver().getServers();
+  const resolver = new promises.Resolver({ timeout: Math.floor(FIRST_TRY_MS / Math.max(known.length, 1)), tries: 2 });
+  if (servers !== undefined) resolver.setServers(servers);
+  const [four, six] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+  const addresses = [four, six].flatMap((result, index) =>
+    result.status === 'fulfilled' ? result.value.map((address) => ({ address, family: index === 0 ? 4 : 6 })) : [],
+  );
+  return { addresses, isSilent: [four, six].some((result) => result.status === 'rejected' && codeOf(result.reason) === 'ETIMEOUT') };
+}
+
+function querySystem(hostname: string): Promise<readonly LookupAddress[]> {
+  return new Promise((resolve, reject) => {
+    lookup(hostname, { all: true }, (error, addresses) => {
+      if (error === null && addresses.length > 0) return resolve(addresses);
+      const code = error?.code === 'EAI_AGAIN' ? 'EAI_AGAIN' : 'ENOTFOUND';
+      return reject(new TransportError(code, `cannot resolve ${hostname}`));
+    });
+  });
+}
+
+/** Returns the own IP address on the route to a server; undefined without a route. Sends nothing. */
+export async function ownAddressTowards(server: string): Promise<string | undefined> {
+  const { hostname, port } = new URL(server);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4');
+  try {
+    // Connecting a datagram socket only consults the routing table.
+    socket.connect(Number(port) || DEFAULT_PORT, host);
+    await once(socket, 'connect');
+    return socket.address().address;
+  } catch {
+    return undefined;
+  } finally {
+    socket.close();
+  }
+}
+
+const DEFAULT_PORT = 443;

@@ -1,0 +1,217 @@
+// Responses of API servers: read to the end, and error responses as StatusErrors. Text from servers is not trusted: unknown reasons,
+// tokens and overlong texts are removed.
+
+import { setImmediate as onNextTurn } from 'node:timers';
+import type { Dispatcher } from 'undici';
+import { isStatusReason, reasonOfCode, type Status, type StatusDetails, StatusError } from '../kubernetes/status.ts';
+import { defined } from '../std/defined.ts';
+import { withoutTokens } from '../std/sensitive.ts';
+import { TransportError } from './transport-error.ts';
+
+/** A complete response. */
+export interface HttpResponse {
+  readonly status: number;
+  readonly headers: ResponseHeaders;
+  readonly body: string;
+}
+
+export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+export interface ResponseLimits {
+  readonly maxBytes: number;
+  /** Rejects the response immediately on abort; undici itself ignores an abort while it connects. */
+  readonly signal: AbortSignal;
+}
+
+/** Sends a request and resolves with the response once the connection is free again. Rejects with the error of the connection. */
+export function readResponse(dispatcher: Dispatcher, request: Dispatcher.DispatchOptions, limits: ResponseLimits): Promise<HttpResponse> {
+  const reader = new ResponseReader(limits);
+  dispatcher.dispatch(request, reader);
+  return reader.response;
+}
+
+class ResponseReader implements Dispatcher.DispatchHandler {
+  readonly #limits: ResponseLimits;
+  readonly #settle = Promise.withResolvers<HttpResponse>();
+  readonly #chunks: Buffer[] = [];
+  #controller: Dispatcher.DispatchController | undefined;
+  #head: Pick<HttpResponse, 'status' | 'headers'> = { status: 0, headers: {} };
+  #bytes = 0;
+
+  constructor(limits: ResponseLimits) {
+    this.#limits = limits;
+    if (limits.signal.aborted) this.#abort();
+    else limits.signal.addEventListener('abort', this.#abort);
+  }
+
+  get response(): Promise<HttpResponse> {
+    return this.#settle.promise;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#limits.signal.aborted) this.#abort();
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: ResponseHeaders): void {
+    this.#head = { status, headers };
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const { maxBytes } = this.#limits;
+    this.#bytes += chunk.length;
+    if (this.#bytes > maxBytes) controller.abort(tooLong(maxBytes));
+    else this.#chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.#limits.signal.removeEventListener('abort', this.#abort);
+    const [first = EMPTY] = this.#chunks;
+    const body = this.#chunks.length > 1 ? Buffer.concat(this.#chunks, this.#bytes) : first;
+    const response = { ...this.#head, body: body.toString('utf8') };
+    // undici frees the connection in the next turn: a request sent before that would open another connection.
+    queueMicrotask(() => onNextTurn(this.#settle.resolve, response));
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#limits.signal.removeEventListener('abort', this.#abort);
+    this.#settle.reject(error);
+  }
+
+  readonly #abort = (): void => {
+    const { reason } = this.#limits.signal as { readonly reason: Error };
+    this.#settle.reject(reason);
+    this.#controller?.abort(reason);
+  };
+}
+
+const EMPTY = Buffer.alloc(0);
+
+/** Reads the body of an opened stream as text. Throws if it is longer than `maxBytes`. */
+export async function readText(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw tooLong(maxBytes);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, bytes).toString('utf8');
+}
+
+function tooLong(maxBytes: number): TransportError {
+  return new TransportError('EMSGSIZE', `the response is longer than ${maxBytes} bytes`);
+}
+
+/** Converts a response outside 2xx to an error; derives it from the status code if the body is not a Status. */
+export function toStatusError(response: HttpResponse): StatusError {
+  const retryAfterSeconds = retryAfterOf(response.headers);
+  const sent = parseStatus(response.body);
+  const status = sent === undefined ? defaultStatus(response.status) : toStatus(sent, response.status);
+  return new StatusError(retryAfterSeconds === undefined ? status : { ...status, details: { retryAfterSeconds, ...status.details } });
+}
+
+/** Converts the object of an ERROR watch event to an error. */
+export function eventToStatusError(object: unknown): StatusError {
+  if (!isFailure(object)) return new StatusError(defaultStatus(500));
+  const { code } = object;
+  const isError = typeof code === 'number' && Number.isInteger(code) && code >= 400 && code < 600;
+  return new StatusError(toStatus(object, isError ? code : 500));
+}
+
+interface SentStatus {
+  readonly message?: unknown;
+  readonly reason?: unknown;
+  readonly details?: unknown;
+  readonly code?: unknown;
+}
+
+const MAX_TEXT_CHARS = 4_096;
+const MAX_CAUSES = 32;
+const MAX_RETRY_AFTER_SECONDS = 999_999;
+
+function parseStatus(body: string): SentStatus | undefined {
+  try {
+    const value: unknown = JSON.parse(body);
+    return isFailure(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Does not check the kind: the timeout filter of kube-apiserver omits it. */
+function isFailure(value: unknown): value is SentStatus {
+  return isRecord(value) && value['status'] === 'Failure';
+}
+
+function toStatus({ message, reason, details }: SentStatus, code: number): Status {
+  return {
+    ...FAILURE,
+    message: typeof message === 'string' ? sanitize(message) : defaultStatus(code).message,
+    ...(typeof reason === 'string' && isStatusReason(reason) && { reason }),
+    ...(isRecord(details) && { details: toDetails(details) }),
+    code,
+  };
+}
+
+function toDetails(sent: Readonly<Record<string, unknown>>): StatusDetails {
+  const { causes, retryAfterSeconds } = sent;
+  return {
+    ...pickTexts(sent, ['name', 'group', 'kind', 'uid']),
+    ...(Array.isArray(causes) && { causes: causes.slice(0, MAX_CAUSES).map((cause) => pickTexts(cause, ['reason', 'message', 'field'])) }),
+    ...(isSeconds(retryAfterSeconds) && { retryAfterSeconds }),
+  };
+}
+
+function pickTexts<Field extends string>(sent: unknown, fields: readonly Field[]): { readonly [F in Field]?: string } {
+  const record = isRecord(sent) ? sent : {};
+  const found = fields.flatMap((field) => {
+    const text = record[field];
+    return typeof text === 'string' ? [[field, sanitize(text)]] : [];
+  });
+  return Object.fromEntries(found);
+}
+
+function isSeconds(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= MAX_RETRY_AFTER_SECONDS;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+function defaultStatus(code: number): Status {
+  const reason = reasonOfCode(code);
+  const message =
+    MESSAGES[code] ??
+    (code < 400
+      ? `the server responded with a redirect (${code}), which Purser does not follow`
+      : `the server responded with status ${code}`);
+  return defined<Status>({ ...FAILURE, message, reason, code });
+}
+
+const FAILURE = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' } as const;
+
+const MESSAGES: Readonly<Record<number, string>> = {
+  401: 'Unauthorized',
+  404: 'the server could not find the requested resource',
+  429: 'the server has received too many requests and has asked us to try again later',
+};
+
+function sanitize(text: string): string {
+  return withoutTokens(text.slice(0, MAX_TEXT_CHARS));
+}
+
+function retryAfterOf(headers: ResponseHeaders): number | undefined {
+  const text = headers['retry-after'];
+  const seconds = typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : undefined;
+  return isSeconds(seconds) ? seconds : undefined;
+}
+
+/** Returns the texts of Warning headers with code 299, the code of Kubernetes. */
+export function warningTexts({ warning = [] }: ResponseHeaders): readonly string[] {
+  const values = typeof warning === 'string' ? [warning] : warning;
+  return values.flatMap((value) => [...value.matchAll(WARNING)].map(([, text = '']) => text.replace(/\\(.)/g, '$1')));
+}
+
+const WARNING = /\b299 \S+ "((?:[^"\\]|\\.)*)"/g;

@@ -1,0 +1,26 @@
+// The only non-cryptographic hash, and times that it spreads evenly over objects.
+
+/** Returns the first time after `after` of an object's periodic task; the uid determines the offset within each interval. */
+export function nextTurnAt(task: string, uid: string, after: number, intervalMs: number): number {
+  const offsetMs = Math.floor(shareOf(`${task} ${uid}`) * intervalMs);
+  return (Math.floor((after - offsetMs) / intervalMs) + 1) * intervalMs + offsetMs;
+}
+
+/** Returns a number in [0, 1) that depends on the text only. */
+export function shareOf(text: string): number {
+  return mix(fnv1a(text)) / 2 ** 32;
+}
+
+/** Returns the FNV-1a hash of the UTF-16 units of a text. */
+export function fnv1a(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return hash >>> 0;
+}
+
+/** Finalizer of MurmurHash3: without it, texts that differ in their last character have similar hashes. */
+function mix(hash: number): number {
+  let bits = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
+  return (bits ^ (bits >>> 16)) >>> 0;
+}

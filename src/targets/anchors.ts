@@ -1,0 +1,99 @@
+// Anchors: Secrets beside service accounts on a target that tokens are bound to. Deleting an anchor revokes its tokens.
+// Purser deletes only Secrets with its own label, and sends their UID as a precondition.
+
+import { Label, LabelValue } from '../api/names.ts';
+import { type Secret, Secrets, ServiceAccounts } from '../api/resources.ts';
+import { hasReason, StatusError, type StatusReason } from '../kubernetes/status.ts';
+import { fieldsOf, textOf, uidOf } from '../kubernetes/untrusted.ts';
+import { statusFailure } from './errors.ts';
+import { IssueError } from './issue-error.ts';
+import type { Target, TargetCall } from './target.ts';
+import { accountMissing, rejectAccount } from './token-exchange.ts';
+
+/** Name of an anchor on a target. */
+export interface AnchorName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Creates the anchor, owned by the service account, if it does not exist. Returns its UID. Throws an IssueError. */
+export async function ensureAnchor(target: Target, anchor: AnchorName, account: string, signal: AbortSignal): Promise<string> {
+  const { namespace } = anchor;
+  await rejectAccount(target, { namespace }, signal);
+  const accountUID = await uidOfAccount(target, { namespace, name: account }, signal);
+  const wanted = anchorSecret(anchor, account, accountUID);
+  const create: TargetCall<unknown> = (client, options) => client.create(Secrets, wanted, options);
+  const created = await callUnless(target, create, signal, 'AlreadyExists');
+  if (created !== undefined) return checkedUID(created);
+  const found = await findAnchor(target, anchor, signal);
+  if (found === undefined) return checkedUID(await callUnless(target, create, signal));
+  if (isOwnedBy(found, accountUID)) return checkedUID(found);
+  // An anchor that is being deleted, or that a former service account owns, would take the new tokens with it.
+  await deleteSecret(target, anchor, checkedUID(found), signal);
+  return checkedUID(await callUnless(target, create, signal));
+}
+
+/** Returns whether an anchor exists. Throws an IssueError. */
+export async function hasAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<boolean> {
+  return (await findAnchor(target, anchor, signal)) !== undefined;
+}
+
+/** Deletes an anchor of Purser. Returns whether it existed. Throws an IssueError if it may still exist. */
+export async function deleteAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<boolean> {
+  const found = await findAnchor(target, anchor, signal);
+  if (found !== undefined) await deleteSecret(target, anchor, checkedUID(found), signal);
+  return found !== undefined;
+}
+
+function anchorSecret({ namespace, name }: AnchorName, account: string, accountUID: string): Secret {
+  const owner = { apiVersion: 'v1', kind: ServiceAccounts.kind, name: account, uid: accountUID };
+  const labels = { [Label.managedBy]: LabelValue.managedBy };
+  return { metadata: { namespace, name, labels, ownerReferences: [owner] }, type: 'Opaque' };
+}
+
+async function uidOfAccount(target: Target, account: AnchorName, signal: AbortSignal): Promise<string> {
+  const found = await callUnless(target, (client, options) => client.get(ServiceAccounts, account, options), signal, 'NotFound');
+  if (found === undefined) throw accountMissing(account);
+  return checkedUID(found);
+}
+
+/** Returns the anchor of that name; undefined without one. Throws an IssueError for a Secret that Purser did not create. */
+async function findAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<unknown> {
+  const found: unknown = await callUnless(target, (client, options) => client.get(Secrets, anchor, options), signal, 'NotFound');
+  const labels = fieldsOf(fieldsOf(fieldsOf(found)['metadata'])['labels']);
+  if (found === undefined || labels[Label.managedBy] === LabelValue.managedBy) return found;
+  throw new IssueError('TargetRefused', `the Secret ${anchor.namespace}/${anchor.name} exists and was not created by Purser`);
+}
+
+function isOwnedBy(anchor: unknown, accountUID: string): boolean {
+  const { ownerReferences, deletionTimestamp } = fieldsOf(fieldsOf(anchor)['metadata']);
+  const owners: readonly unknown[] = Array.isArray(ownerReferences) ? ownerReferences : [];
+  return textOf(deletionTimestamp) === '' && owners.some((owner) => fieldsOf(owner)['uid'] === accountUID);
+}
+
+async function deleteSecret(target: Target, anchor: AnchorName, uid: string, signal: AbortSignal): Promise<void> {
+  const request: TargetCall<void> = (client, options) => client.delete(Secrets, anchor, { uid, ...options });
+  // A conflict means that a Secret with another UID has the name: the anchor itself was deleted.
+  const isDeleted = (error: StatusError) => error.code === 404 || error.code === 409;
+  await target.call(request, signal).catch((error: unknown) => {
+    if (!(error instanceof StatusError)) throw error;
+    if (!isDeleted(error)) throw statusFailure(error);
+  });
+}
+
+/** Returns the response; undefined for an error with the expected reason. Throws an IssueError for other errors. */
+async function callUnless<T>(target: Target, request: TargetCall<T>, signal: AbortSignal, expected?: StatusReason): Promise<T | undefined> {
+  try {
+    return await target.call(request, signal);
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    if (expected !== undefined && hasReason(error, expected)) return undefined;
+    throw statusFailure(error);
+  }
+}
+
+function checkedUID(object: unknown): string {
+  const uid = uidOf(object);
+  if (uid === undefined) throw new IssueError('AnswerUntrusted', 'it has no UID');
+  return uid;
+}

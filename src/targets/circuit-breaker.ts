@@ -1,0 +1,60 @@
+// A circuit breaker: after repeated failures, requests to a cluster pause, then one request tests it before the others resume.
+// A state machine without timers; times are on the monotonic clock.
+
+export type Breaker =
+  | { readonly type: 'closed'; readonly failures: number }
+  | { readonly type: 'open'; readonly until: number; readonly pauseMs: number }
+  /** One request tests the cluster. */
+  | { readonly type: 'probing'; readonly since: number; readonly pauseMs: number };
+
+/** Outcome of a request; `abandoned` is neither success nor failure of the cluster. */
+export type Outcome = 'success' | 'failure' | 'abandoned';
+
+/** The initial state, in which all requests are sent. */
+export const CLOSED: Breaker = { type: 'closed', failures: 0 };
+
+/** The state after a request is admitted, or the time in milliseconds that it must wait. */
+export type Admission = { readonly breaker: Breaker } | { readonly breaker?: never; readonly waitMs: number };
+
+/** Admits a request or makes it wait. The caller of an admitted request must settle it. */
+export function admit(breaker: Breaker, now: number): Admission {
+  if (breaker.type === 'closed') return { breaker };
+  if (breaker.type === 'probing') return { waitMs: probeWaitMs(now - breaker.since) };
+  if (now < breaker.until) return { waitMs: breaker.until - now };
+  return { breaker: { type: 'probing', since: now, pauseMs: breaker.pauseMs } };
+}
+
+/** An admitted request: the state in which it was admitted, and its outcome. */
+export interface Settlement {
+  readonly admitted: Breaker;
+  readonly outcome: Outcome;
+}
+
+/** Returns the state after a request. Failures of requests that were sent before the circuit opened are ignored. */
+export function settle(breaker: Breaker, { admitted, outcome }: Settlement, now: number): Breaker {
+  if (outcome === 'success') return CLOSED;
+  if (breaker.type === 'open') return breaker;
+  if (breaker.type === 'probing') return admitted === breaker ? reopened(breaker.pauseMs, outcome, now) : breaker;
+  if (outcome === 'abandoned') return breaker;
+  const failures = breaker.failures + 1;
+  return failures < THRESHOLD ? { type: 'closed', failures } : opened(FIRST_PAUSE_MS, now);
+}
+
+const THRESHOLD = 5;
+const FIRST_PAUSE_MS = 5_000;
+const MAX_PAUSE_MS = 60_000;
+const MIN_WAIT_MS = 1_000;
+
+/** A test that succeeds is fast; the longer it takes, the longer it is likely to take. */
+function probeWaitMs(sinceMs: number): number {
+  return Math.min(Math.max(sinceMs, MIN_WAIT_MS), MAX_PAUSE_MS);
+}
+
+/** After an abandoned test, the next request tests the cluster. */
+function reopened(pauseMs: number, outcome: Exclude<Outcome, 'success'>, now: number): Breaker {
+  return outcome === 'abandoned' ? { type: 'open', until: now, pauseMs } : opened(Math.min(pauseMs * 2, MAX_PAUSE_MS), now);
+}
+
+function opened(pauseMs: number, now: number): Breaker {
+  return { type: 'open', until: now + pauseMs, pauseMs };
+}

@@ -1,0 +1,104 @@
+// Errors of requests to a target, classified by their cause: the network, Purser's credential, or the request itself.
+
+import { TransportError } from '../kube/transport-error.ts';
+import { retryAfterMs } from '../kubernetes/retry-after.ts';
+import { StatusError } from '../kubernetes/status.ts';
+import { withoutSecret } from '../std/sensitive.ts';
+import type { Outcome } from './circuit-breaker.ts';
+import { IssueError, type IssueFailure } from './issue-error.ts';
+
+/** Converts a request without a usable response. With `usesSystemRoots` the message mentions the missing caBundle where it may be the cause. */
+export function transportFailure({ code, message }: TransportError, usesSystemRoots = false): IssueError {
+  const cause = usesSystemRoots && UNKNOWN_ISSUER.test(code) ? `${NO_BUNDLE}: ${message}` : message;
+  return new IssueError(transportReason(code), cause, { code });
+}
+
+/** Converts an error response. `status` is kept only for errors that the request caused. */
+export function statusFailure(error: StatusError): IssueError {
+  const { code, message, status } = error;
+  const reason = statusReason(code, message);
+  const waitMs = retryAfterMs(error);
+  const isOfRequest = reason === 'TargetRefused' || reason === 'TargetThrottled';
+  return new IssueError(reason, message, { ...(waitMs !== undefined && { retryAfterMs: waitMs }), ...(isOfRequest && { status }) });
+}
+
+/** Returns the error without a secret that Purser sent, which the target may have copied into any field. */
+export function redacted({ status }: StatusError, secret: string | undefined): StatusError {
+  return new StatusError(JSON.parse(withoutSecret(JSON.stringify(status), secret)));
+}
+
+/** Returns whether a proxy reports that no server is available, or the server cannot serve at all. */
+export function isOutage({ code }: StatusError): boolean {
+  return code === 502 || code === 503 || code === 504;
+}
+
+/** Returns the outcome of a failed request for the circuit breaker. */
+export function outcomeOf(error: unknown): Outcome {
+  if (error instanceof StatusError) return isOutage(error) ? 'failure' : 'success';
+  return error instanceof TransportError ? 'failure' : 'abandoned';
+}
+
+/** Returns whether a request timed out, possibly while it waited for a connection. */
+export function isTimeout(error: unknown): boolean {
+  return error instanceof TransportError && error.code === 'ETIMEDOUT';
+}
+
+/** Returns whether an error is a response of the cluster. */
+export function isResponse(error: unknown): boolean {
+  return error instanceof StatusError && !isOutage(error);
+}
+
+/** Returns whether the request may be sent to another address: only if it was never sent. */
+export function mayTryElsewhere(error: unknown): boolean {
+  if (error instanceof IssueError) return error.reason === 'AddressRefused';
+  return error instanceof TransportError && (NEVER_SENT.has(error.code) || isUnverified(error.code));
+}
+
+const NEVER_SENT = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EADDRNOTAVAIL',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ERR_ADDRESS_REFUSED',
+]);
+const TIMEOUTS = new Set(['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT']);
+const UNREADABLE = /^(EBADMSG|EMSGSIZE|HPE_\w+|UND_ERR_(HEADERS_OVERFLOW|RES_\w+|RESPONSE\w*|INVALID_ARG|NOT_SUPPORTED))$/;
+/** Codes of OpenSSL's certificate verification, and of a peer that does not use TLS. */
+const UNVERIFIED =
+  /CERT|^ERR_(TLS|SSL)_|^(EPROTO|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/;
+/** Codes of a certificate whose authority is not trusted. */
+const UNKNOWN_ISSUER = /SELF_SIGNED|^UNABLE_TO_(GET_ISSUER|VERIFY_LEAF)|^CERT_UNTRUSTED$/;
+const NO_BUNDLE =
+  'the Cluster has no caBundle, so the system roots were used. Set caBundle if they do not include your certificate authority';
+/** Alerts of the server about Purser's client certificate. */
+const CERTIFICATE_ALERT = /_ALERT_(\w*CERTIFICATE\w*|UNKNOWN_CA)$/;
+
+function transportReason(code: string): IssueFailure {
+  if (code === 'ERR_ADDRESS_REFUSED') return 'AddressRefused';
+  if (TIMEOUTS.has(code)) return 'ClusterTimeout';
+  if (UNREADABLE.test(code)) return 'AnswerUntrusted';
+  if (CERTIFICATE_ALERT.test(code)) return 'CredentialRejected';
+  return isUnverified(code) ? 'TLSVerifyFailed' : 'ClusterUnreachable';
+}
+
+function isUnverified(code: string): boolean {
+  return UNVERIFIED.test(code);
+}
+
+function statusReason(code: number, message: string): IssueFailure {
+  if (code < 400) return 'AnswerUntrusted';
+  if (code === 401) return 'CredentialRejected';
+  if (code === 403) return forbiddenReason(message);
+  if (code === 429) return 'TargetThrottled';
+  if (code === 504) return 'ClusterTimeout';
+  return code < 500 ? 'TargetRefused' : 'TargetFailed';
+}
+
+/** Authorizers name the user and the verb in their message; admission plugins, which reject the request itself, do not. */
+function forbiddenReason(message: string): IssueFailure {
+  if (message.includes('User "system:anonymous"')) return 'CredentialRejected';
+  return / cannot \S+ (resource|path) /.test(message) ? 'TargetForbidden' : 'TargetRefused';
+}

@@ -1,0 +1,92 @@
+// Reviews on a target: Purser's own user there, which tokens must never be issued for, and the validity of issued tokens.
+
+import { untilAborted } from '../kube/deadline.ts';
+import { SelfSubjectReviews, TokenReviews } from '../kube/reviews.ts';
+import { StatusError } from '../kubernetes/status.ts';
+import { type Fields, fieldsOf, isKind, textOf } from '../kubernetes/untrusted.ts';
+import type { Sensitive } from '../std/sensitive.ts';
+import { redacted, statusFailure } from './errors.ts';
+import { IssueError } from './issue-error.ts';
+import type { Target, TargetCaller, TokenSource } from './target.ts';
+
+/** Returns Purser's user name on the target, reviewed once per credential. Throws an IssueError while it is unknown. */
+export async function ownUsername(target: TokenSource, signal: AbortSignal): Promise<string> {
+  const { known } = target.username;
+  if (known !== undefined) return known;
+  // Several callers may wait for one review, so none of them can cancel it.
+  const found = target.username.get(() => findUsername(target));
+  return await untilAborted(found, signal);
+}
+
+/** Returns Purser's user name on the target from a new review. Throws an IssueError. */
+export async function findUsername(target: TargetCaller, signal?: AbortSignal): Promise<string> {
+  try {
+    return await reviewUsername(target, signal);
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    const failure = statusFailure(error);
+    const isRefused = failure.reason === 'TargetRefused' || failure.reason === 'TargetForbidden';
+    throw isRefused ? new IssueError('IdentityUnknown', error.message) : failure;
+  }
+}
+
+/** A token and the subject and audiences that it should be valid for. */
+export interface ReviewRequest {
+  readonly token: Sensitive<string>;
+  /** User name of the service account. */
+  readonly subject: string;
+  readonly audiences: readonly string[];
+}
+
+/** Returns whether the target accepts the token as this subject and for every audience. Throws an IssueError if the review fails. */
+export async function reviewToken(target: Target, { token, subject, audiences }: ReviewRequest, signal: AbortSignal): Promise<boolean> {
+  const spec = { token: token.reveal(), audiences };
+  try {
+    const review: unknown = await target.call((client, options) => client.createReview(TokenReviews, { spec }, options), signal);
+    const { status } = fieldsOf(review);
+    if (!isKind(review, 'authentication.k8s.io/v1', TokenReviews.kind) || status === undefined) {
+      throw new IssueError('AnswerUntrusted', 'it is not a TokenReview with a status');
+    }
+    return isAccepted(fieldsOf(status), subject, audiences);
+  } catch (error) {
+    throw error instanceof StatusError ? statusFailure(redacted(error, token.reveal())) : error;
+  }
+}
+
+async function reviewUsername(target: TargetCaller, signal: AbortSignal | undefined): Promise<string> {
+  try {
+    const review: unknown = await target.call((client, options) => client.createReview(SelfSubjectReviews, {}, options), signal);
+    return checkedUsername(statusOf(review)['userInfo']);
+  } catch (error) {
+    // Servers before 1.28 do not have SelfSubjectReviews.
+    if (error instanceof StatusError && error.code === 404) return await reviewOwnToken(target, signal);
+    throw error;
+  }
+}
+
+/** Reviews Purser's own token on older servers; the user of a certificate is its common name. */
+async function reviewOwnToken(target: TargetCaller, signal: AbortSignal | undefined): Promise<string> {
+  const { credential } = target;
+  if (credential?.type === 'certificate') return checkedUsername({ username: credential.commonName });
+  if (credential === undefined) throw new IssueError('IdentityUnknown');
+  const spec = { token: credential.token.reveal() };
+  const review: unknown = await target.call((client, options) => client.createReview(TokenReviews, { spec }, options), signal);
+  return checkedUsername(statusOf(review)['user']);
+}
+
+function statusOf(review: unknown): Fields {
+  return fieldsOf(fieldsOf(review)['status']);
+}
+
+function checkedUsername(user: unknown): string {
+  const username = textOf(fieldsOf(user)['username']);
+  if (username === '') throw new IssueError('IdentityUnknown', 'the response names no user');
+  if (username === 'system:anonymous') throw new IssueError('CredentialRejected', 'the cluster treats Purser as an anonymous user');
+  return username;
+}
+
+function isAccepted(status: Fields, subject: string, audiences: readonly string[]): boolean {
+  const { authenticated, user, audiences: accepted } = status;
+  const names = new Set(Array.isArray(accepted) ? accepted : []);
+  return authenticated === true && fieldsOf(user)['username'] === subject && audiences.every((audience) => names.has(audience));
+}

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { WireHandler, WireServer } from '../support/wire-server.ts';
+import { ClusterWorld, healthy } from './cluster-world.ts';
+
+let world: ClusterWorld;
+
+beforeAll(async () => {
+  world = await ClusterWorld.start();
+  world.run();
+}, 60_000);
+
+afterAll(() => world.close());
+
+/** A target that allows Purser to issue tokens in these namespaces alone. */
+const allowingIn =
+  (...namespaces: readonly string[]): WireHandler =>
+  (request, reply) =>
+    healthy('v1.36.4', namespaces.includes(askedAbout(request)[0] ?? ''))(request, reply);
+
+/** Returns the namespaces of access reviews; '' for all namespaces. */
+function askedAbout({ path, body }: { readonly path: string; readonly body: string }): readonly string[] {
+  if (!path.endsWith('/selfsubjectaccessreviews')) return [];
+  const { spec } = JSON.parse(body) as { spec: { resourceAttributes: { namespace?: string } } };
+  return [spec.resourceAttributes.namespace ?? ''];
+}
+
+function asked({ requests }: WireServer): readonly string[] {
+  return [...new Set(requests.flatMap(askedAbout))].sort();
+}
+
+async function messageOf(name: string): Promise<string | undefined> {
+  return (await world.get(name)).status?.conditions?.find(({ type }) => type === 'Authorized')?.message;
+}
+
+it('shows Authorized=True with permissions in the namespaces of ManagedTokens alone', async () => {
+  const server = await world.serve(allowingIn('deploy', 'argocd'));
+  for (const namespace of ['deploy', 'argocd', 'elsewhere']) await world.wantToken('narrow', namespace);
+  await world.wantToken('another', 'other');
+  await world.register('narrow', [server.url]);
+  await world.shows('narrow', 'Ready=True ClusterReady');
+
+  expect(await world.conditions('narrow')).toContain('Authorized=True RightsGranted');
+  expect(await messageOf('narrow')).toMatch(/: in 2 of 3 reviewed namespaces\.$/);
+  expect(asked(server)).toEqual(['', 'argocd', 'deploy', 'elsewhere']);
+});
+
+it('shows Authorized=True as soon as a ManagedToken names a permitted namespace', async () => {
+  const server = await world.serve(allowingIn('deploy'));
+  await world.register('later', [server.url]);
+  await world.shows('later', 'Authorized=False Forbidden');
+  expect(asked(server)).toEqual(['']);
+
+  await world.wantToken('later', 'deploy');
+  await world.shows('later', 'Authorized=True RightsGranted');
+  expect(await messageOf('later')).toMatch(/: in 1 namespace\.$/);
+});
+
+it('reviews no single namespace with permission for all namespaces', async () => {
+  const server = await world.serve(healthy());
+  await world.wantToken('wide', 'deploy');
+  await world.register('wide', [server.url]);
+  await world.shows('wide', 'Ready=True ClusterReady');
+  await world.pass(130_000);
+
+  expect(asked(server)).toEqual(['']);
+  expect(await messageOf('wide')).not.toContain('namespace');
+}, 30_000);

@@ -1,0 +1,104 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { ClusterReason } from '../../../src/api/reasons.ts';
+import { type CredentialEvidence, evaluateCredential, evaluateProbe, type FaultReason } from '../../../src/clusters/policy/conditions.ts';
+import { finding } from '../../../src/clusters/policy/findings.ts';
+
+const WELL = ['True Answering', 'True RightsGranted', 'True ClusterReady'];
+
+const TABLE: readonly (readonly [FaultReason, string, string, string])[] = [
+  ...(['DNSFailed', 'ConnectionRefused', 'Timeout', 'TLSVerifyFailed', 'AddressRefused', 'AnswerUntrusted', 'Unreachable'] as const).map(
+    (reason) => [reason, `False ${reason}`, 'Unknown NoAnswer', `False ${reason}`] as const,
+  ),
+  ['CredentialRejected', 'True Answering', 'False CredentialRejected', 'False CredentialRejected'],
+  ['Forbidden', 'True Answering', 'False Forbidden', 'False Forbidden'],
+  ['RightsUnknown', 'True Answering', 'Unknown RightsUnknown', 'Unknown RightsUnknown'],
+  ['CredentialMissing', 'Unknown NotProbed', 'False CredentialMissing', 'False CredentialMissing'],
+  ['EndpointNotPinned', 'Unknown NotProbed', 'False EndpointNotPinned', 'False EndpointNotPinned'],
+  ['NotReady', 'True Answering', 'True RightsGranted', 'False NotReady'],
+  ['Throttled', 'True Answering', 'True RightsGranted', 'False Throttled'],
+  ['ProbeFailed', 'Unknown ProbeFailed', 'Unknown ProbeFailed', 'Unknown ProbeFailed'],
+];
+
+function evaluate(...reasons: readonly FaultReason[]): readonly string[] {
+  const findings = evaluateProbe({ faults: reasons.map((reason) => ({ reason, detail: '' })) });
+  return (['Reachable', 'Authorized', 'Ready'] as const)
+    .map((type) => findings.get(type))
+    .map((found) => `${found?.status} ${found?.reason}`);
+}
+
+describe('evaluateProbe', () => {
+  it('returns True for every condition without a fault', () => expect(evaluate()).toEqual(WELL));
+
+  it.each(TABLE)('returns for %s: Reachable=%s, Authorized=%s, Ready=%s', (reason, ...expected) =>
+    expect(evaluate(reason)).toEqual(expected),
+  );
+
+  it('keeps known permissions while the cluster is not ready', () =>
+    expect(evaluate('NotReady', 'Forbidden')).toEqual(['True Answering', 'False Forbidden', 'False Forbidden']));
+
+  it('returns Authorized=Unknown while the cluster does not respond', () =>
+    expect(evaluate('Timeout', 'Forbidden')).toEqual(['False Timeout', 'Unknown NoAnswer', 'False Timeout']));
+
+  it('returns Ready=True only without any fault', () => {
+    const reasons = fc.subarray(TABLE.map(([reason]) => reason));
+    fc.assert(fc.property(reasons, (given) => (evaluate(...given)[2] === 'True ClusterReady') === (given.length === 0)));
+  });
+});
+
+describe('evaluateCredential', () => {
+  const NOW = Date.parse('2026-03-01T12:00:00Z');
+  const HOUR_MS = 3_600_000;
+  const DAY_MS = 24 * HOUR_MS;
+  const fresh = (credential: CredentialEvidence) => evaluateCredential(credential, NOW).get('CredentialFresh');
+
+  it.each([
+    ['a token without claims', undefined, 'Unknown ExpiryUnknown'],
+    ['a credential without expiry', {}, 'True CredentialValid'],
+    ['a credential for a year on its first day', { startsAt: NOW, expiresAt: NOW + 365 * DAY_MS }, 'True CredentialValid'],
+    [
+      'a credential for a year, a month before expiry',
+      { startsAt: NOW - 335 * DAY_MS, expiresAt: NOW + 30 * DAY_MS },
+      'False CredentialExpiring',
+    ],
+    ['a credential for an hour at half-life', { startsAt: NOW - HOUR_MS / 2, expiresAt: NOW + HOUR_MS / 2 }, 'True CredentialValid'],
+    [
+      'a credential for an hour with 20% left',
+      { startsAt: NOW - 0.8 * HOUR_MS, expiresAt: NOW + 0.2 * HOUR_MS },
+      'False CredentialExpiring',
+    ],
+    ['a credential without start, a day before expiry', { expiresAt: NOW + DAY_MS }, 'False CredentialExpiring'],
+    ['a credential at expiry', { startsAt: NOW - DAY_MS, expiresAt: NOW }, 'False CredentialExpired'],
+    ['a credential whose expiry precedes its start', { startsAt: NOW + DAY_MS, expiresAt: NOW + HOUR_MS }, 'True CredentialValid'],
+  ])('returns for %s: %3$s', (_, validity, expected) => {
+    const found = fresh({ type: 'stored', validity });
+    expect(`${found?.status} ${found?.reason}`).toBe(expected);
+  });
+
+  it("returns CredentialFresh=True for Purser's own token on the hub, and Unknown for a missing credential", () => {
+    expect(fresh({ type: 'own' })).toMatchObject({ status: 'True', reason: 'CredentialValid' });
+    expect(fresh({ type: 'missing' })).toMatchObject({ status: 'Unknown', reason: 'CredentialMissing' });
+  });
+
+  it('names the expiry and the remedy in the message', () => {
+    expect(fresh({ type: 'stored', validity: { startsAt: NOW - DAY_MS, expiresAt: NOW + HOUR_MS } })?.message).toBe(
+      'Credential expires at 2026-03-01T13:00:00Z. Write a new credential to the Secret that spec.authInfo.controller names.',
+    );
+  });
+});
+
+describe('finding', () => {
+  it.each(TABLE)('adds a remedy to %s', (reason) =>
+    expect(finding('False', reason, 'a detail').message).toMatch(new RegExp(`^${sentence(reason)}: a detail\\. [A-Z].+\\.$`)),
+  );
+
+  it('makes a message of one line without tokens from any detail', () => {
+    const { message } = finding('False', 'NotReady', 'line\nline \u001b[31m eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2ln');
+    expect(message).not.toMatch(/\p{C}|eyJ/u);
+  });
+});
+
+function sentence(reason: FaultReason): string {
+  const text: string = ClusterReason[reason];
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

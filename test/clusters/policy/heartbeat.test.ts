@@ -1,0 +1,55 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { HEARTBEAT_GAP_MS, heartbeatMs, isDifferentStatus, wasHeartbeat } from '../../../src/clusters/policy/heartbeat.ts';
+
+describe('heartbeatMs', () => {
+  it.each([
+    [1, 300_000],
+    [1_000, 300_000],
+    [1_020, 300_000],
+    [3_400, 1_000_000],
+    [10_000, 2_941_177],
+  ])('returns for %i clusters a period of %i ms', (clusters, ms) => expect(heartbeatMs(clusters)).toBe(ms));
+
+  it('returns a period of at most 3.4 heartbeats a second for any fleet', () => {
+    fc.assert(fc.property(fc.integer({ min: 1, max: 100_000 }), (clusters) => clusters / (heartbeatMs(clusters) / 1_000) <= 3.4 + 1e-9));
+    expect(1_000 / HEARTBEAT_GAP_MS).toBeCloseTo(3.4);
+  });
+});
+
+describe('isDifferentStatus and wasHeartbeat', () => {
+  const condition = {
+    type: 'Ready',
+    status: 'True',
+    reason: 'ClusterReady',
+    message: 'a',
+    lastTransitionTime: '2026-03-01T12:00:00Z',
+  } as const;
+  const other = { type: 'Reachable', status: 'True' } as const;
+  const status = { version: 'v1.36.4', conditions: [condition, other] };
+
+  it.each([
+    ['another message', { ...status, conditions: [{ ...condition, message: 'b' }, other] }, false],
+    ['another heartbeat', { ...status, conditions: [{ ...condition, lastHeartbeatTime: '2026-03-01T12:00:00Z' }, other] }, false],
+    ['another order', { ...status, conditions: [other, condition] }, false],
+    ['another reason', { ...status, conditions: [{ ...condition, reason: 'Forged' }, other] }, true],
+    ['another status', { ...status, conditions: [{ ...condition, status: 'False' as const }, other] }, true],
+    ['another transition time', { ...status, conditions: [{ ...condition, lastTransitionTime: '2020-03-01T12:00:00Z' }, other] }, true],
+    ['an additional condition', { ...status, conditions: [condition, other, { type: 'X', status: 'True' as const }] }, true],
+    ['another version', { ...status, version: 'v1.36.5' }, true],
+    ['an endpoint', { ...status, activeEndpoint: 'https://a' }, true],
+  ])('returns for a status with %s: %3$p', (_, given, expected) => expect(isDifferentStatus(status, given)).toBe(expected));
+
+  it.each([
+    ['no condition changed', ['2026-03-01T12:00:00Z', '2026-03-01T11:00:00Z'], true],
+    ['one condition changed', ['2026-03-01T12:00:00Z', '2026-03-01T12:05:00Z'], false],
+    ['every condition changed', ['2026-03-01T12:05:00Z', '2026-03-01T12:05:00Z'], false],
+  ])('recognizes a status that was written when %s as a heartbeat: %3$p', (_, transitions, expected) => {
+    const conditions = transitions.map((lastTransitionTime) => ({
+      ...condition,
+      lastTransitionTime,
+      lastHeartbeatTime: '2026-03-01T12:05:00Z',
+    }));
+    expect(wasHeartbeat({ conditions })).toBe(expected);
+  });
+});

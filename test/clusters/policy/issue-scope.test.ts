@@ -1,0 +1,45 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
+import { evaluateProbe } from '../../../src/clusters/policy/conditions.ts';
+import { namespacesToReview, toIssueScope } from '../../../src/clusters/policy/issue-scope.ts';
+
+function tokenFor(namespace: string, status: ManagedToken['status'] = {}): ManagedToken {
+  return { metadata: {}, spec: { serviceAccount: { namespace, name: 'deployer' } }, status } as unknown as ManagedToken;
+}
+
+describe('namespacesToReview', () => {
+  it('returns each namespace that ManagedTokens name once', () =>
+    expect(namespacesToReview(['b', 'a', 'b'].map((namespace) => tokenFor(namespace)))).toEqual(['a', 'b']));
+
+  it('returns at most ten namespaces, those with issued tokens first', () => {
+    const crowd = Array.from({ length: 50 }, (_, index) => tokenFor(`a-${index}`));
+    const namespaces = namespacesToReview([...crowd, tokenFor('z', { issuedAt: '2026-01-01T00:00:00Z' })]);
+
+    expect(namespaces).toHaveLength(10);
+    expect(namespaces[0]).toBe('z');
+  });
+
+  it('returns nothing without ManagedTokens', () => expect(namespacesToReview([])).toEqual([]));
+});
+
+describe('toIssueScope', () => {
+  it.each([
+    ['in 1 namespace.', [true]],
+    ['in 3 namespaces.', [true, true, true]],
+    ['in 1 of 3 reviewed namespaces.', [false, true, false]],
+  ])('reports permissions %s', (scope, reviews) => {
+    const { fault, scope: found } = toIssueScope('purser', reviews);
+    const findings = evaluateProbe({ faults: fault ? [fault] : [], scope: found });
+
+    expect(findings.get('Authorized')).toMatchObject({
+      status: 'True',
+      reason: 'RightsGranted',
+      message: expect.stringContaining(`: ${scope}`),
+    });
+    expect(findings.get('Ready')?.status).toBe('True');
+  });
+
+  it.each([[[]], [[false, false]]])('returns Forbidden for the reviews %j', (reviews) =>
+    expect(toIssueScope('purser', reviews)).toEqual({ fault: { reason: 'Forbidden', detail: 'user purser' } }),
+  );
+});

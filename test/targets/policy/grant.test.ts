@@ -1,0 +1,98 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { checkGrant, grantedLifetimeMs } from '../../../src/targets/policy/grant.ts';
+import { tokenClaims } from '../../../src/targets/policy/token-claims.ts';
+import type { TokenRequest } from '../../../src/targets/policy/token-request.ts';
+import { ACCOUNT_UID, aGrant, at, jwt, NOON } from '../../support/builders.ts';
+
+const request: TokenRequest = {
+  namespace: 'deploy',
+  name: 'deployer',
+  audiences: ['https://kubernetes.default.svc'],
+  expirationSeconds: 3600,
+};
+
+function answer(grant = aGrant(), expirationTimestamp: unknown = '2026-03-01T13:00:00Z') {
+  const claims = tokenClaims(grant.text());
+  return { token: grant.text(), expirationTimestamp, ...(claims && { claims }) };
+}
+
+function bound(to: object) {
+  return aGrant().claiming({ 'kubernetes.io': { serviceaccount: { uid: ACCOUNT_UID }, ...to } });
+}
+
+describe('checkGrant', () => {
+  it.each([
+    ['the requested token', request, answer()],
+    ['an opaque token', request, answer(aGrant().opaque())],
+    ['a shorter lifetime than requested', request, answer(aGrant().expiringIn('10m'), '2026-03-01T12:10:00Z')],
+    ['a longer lifetime than requested', request, answer(aGrant().expiringIn('8760h'))],
+    ['audiences in another order', { ...request, audiences: ['a', 'b'] }, answer(aGrant().claiming({ aud: ['b', 'a'] }))],
+    [
+      'a token bound to the Secret',
+      { ...request, boundObject: { kind: 'Secret' as const, name: 'x', uid: 's' } },
+      answer(bound({ secret: { uid: 's' } })),
+    ],
+    [
+      'a token bound to the Pod of that name',
+      { ...request, boundObject: { kind: 'Pod' as const, name: 'x' } },
+      answer(bound({ pod: { uid: 'p' } })),
+    ],
+    ['a clock that is a minute ahead', request, answer(aGrant().sentAt(at('12:01:00')))],
+  ])('accepts %s', (_, asked, answered) => {
+    expect(checkGrant(asked, answered, NOON)).toEqual([]);
+  });
+
+  it.each([
+    ['the response contains no token', request, { ...answer(), token: '' }],
+    ['the token contains characters that are not allowed in bearer tokens', request, { ...answer(), token: 'two words' }],
+    ['the token contains characters that are not allowed in bearer tokens', request, { ...answer(), token: 'line\r\nX-Injected: yes' }],
+    ['the token is too long', request, { ...answer(), token: 'x'.repeat(20_000) }],
+    ['the response contains no expiry', request, answer(aGrant(), null)],
+    ['the response contains no expiry', request, answer(aGrant(), 'tomorrow')],
+    ['the response contains no expiry', request, answer(aGrant(), 1772366400)],
+    ['the token has expired', request, answer(aGrant(), '2026-03-01T12:00:00Z')],
+    ['the token has expired', request, answer(aGrant().claiming({ exp: NOON / 1000 }))],
+    ['the token is for another service account', request, answer(aGrant().claiming({ sub: 'system:serviceaccount:kube-system:admin' }))],
+    ['the token is for another service account', request, answer(aGrant().claiming({ sub: undefined }))],
+    ['the token is for other audiences', request, answer(aGrant().claiming({ aud: ['https://kubernetes.default.svc', 'vault'] }))],
+    ['the token is for other audiences', request, answer(aGrant().claiming({ aud: [] }))],
+    ['the token is not bound to the requested object', { ...request, boundObject: { kind: 'Secret' as const, name: 'x' } }, answer()],
+    [
+      'the token is not bound to the requested object',
+      { ...request, boundObject: { kind: 'Secret' as const, name: 'x', uid: 's' } },
+      answer(bound({ secret: { uid: 'another' } })),
+    ],
+    ['the token is not bound to the requested object', request, answer(bound({ pod: { uid: 'p' } }))],
+    ['the token was issued in the future', request, answer(aGrant().claiming({ iat: NOON / 1000 + 61 }))],
+    ['the token is not valid yet', request, answer(aGrant().claiming({ nbf: NOON / 1000 + 61 }))],
+    ['the token was issued long before the request', request, answer(aGrant().claiming({ iat: NOON / 1000 - 601 }))],
+  ])('rejects a response because %s', (problem, asked, answered) => {
+    expect(checkGrant(asked, answered, NOON)).toEqual([problem]);
+  });
+
+  it('quotes nothing from the response', () => {
+    const secret = 'zyxwvutsrqponmlk';
+    fc.assert(
+      fc.property(fc.dictionary(fc.constantFrom('sub', 'aud', 'exp', 'iat', 'nbf', 'jti'), fc.constant(secret)), (payload) => {
+        const token = jwt(payload);
+        const claims = tokenClaims(token);
+        const problems = checkGrant(request, { token: `${token} ${secret}`, expirationTimestamp: secret, ...(claims && { claims }) }, NOON);
+        expect(problems.join()).not.toContain(secret);
+      }),
+    );
+  });
+});
+
+describe('grantedLifetimeMs', () => {
+  it.each([
+    ['what both say', answer(), 3_600_000],
+    ['the lifetime in the response if the token has a year', answer(aGrant().expiringIn('8760h')), 3_600_000],
+    ['the lifetime of the token if the response has a year', answer(aGrant(), '2027-03-01T12:00:00Z'), 3_600_000],
+    ['what remains of it by the clock that issued it', answer(aGrant().sentAt(at('11:55:00')), '2026-03-01T12:55:00Z'), 3_600_000],
+    ['the lifetime in the response for a token that is not a JWT', answer(aGrant().opaque()), 3_600_000],
+    ['0 for a response without expiry', answer(aGrant(), 'never'), 0],
+  ])('returns %s', (_, answered, ms) => {
+    expect(grantedLifetimeMs(answered, NOON)).toBe(ms);
+  });
+});
