@@ -1,5 +1,6 @@
 // The cluster list: names, table columns, and the allow-list of public fields of a Cluster.
 
+import { SeeClusters } from '../../access/rbac-index.ts';
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { ClusterConditionType, RegistryGroup, Version } from '../../api/names.ts';
 import { ClusterReason } from '../../api/reasons.ts';
@@ -9,8 +10,8 @@ import { type Fields, fieldsOf, isFields } from '../../kubernetes/untrusted.ts';
 import { sentence } from '../../std/sentence.ts';
 import type { Followed, Listing, PublicObject } from '../listwatch/filtered-list.ts';
 import { createListWatch, type ListWatch, type ListWatchOptions } from '../listwatch/list-watch.ts';
+import { RbacAccess, type RbacAccessOptions } from '../listwatch/rbac-access.ts';
 import { object, text } from '../openapi-schemas.ts';
-import { type AccessOptions, ClusterAccess } from './cluster-access.ts';
 
 /** Columns of the CRD, without the one for the hub alone. */
 export const CLUSTER_COLUMNS: readonly PrinterColumn[] = [
@@ -94,7 +95,7 @@ export const CLUSTER_LISTING: Listing = {
   }),
 };
 
-export interface ClusterListOptions extends AccessOptions, Pick<ListWatchOptions<Cluster>, 'historyCapacity' | 'watchLimits'> {
+export interface ClusterListOptions extends RbacAccessOptions, Pick<ListWatchOptions<Cluster>, 'historyCapacity' | 'watchLimits'> {
   readonly clusters: Followed<Cluster>;
   /** Prefixes of annotations that are public; none by default. */
   readonly annotationPrefixes?: readonly string[];
@@ -102,7 +103,7 @@ export interface ClusterListOptions extends AccessOptions, Pick<ListWatchOptions
 
 /** Creates the endpoints of the cluster list. */
 export function createClusterList({ clusters, annotationPrefixes, ...options }: ClusterListOptions): ListWatch {
-  const access = new ClusterAccess(options);
+  const access = new RbacAccess(options, SeeClusters);
   const toPublic = (cluster: Cluster) => publicCluster(cluster, annotationPrefixes);
   return createListWatch({ ...options, list: { ...CLUSTER_LISTING, access, toPublic, weightOf: clusterWeight }, objects: clusters });
 }
