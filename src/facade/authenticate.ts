@@ -26,7 +26,7 @@ export interface AuthenticatorOptions {
   readonly log: Logger;
   /** Accepted audiences; a token needs one of them. Any token is accepted if empty. */
   readonly audiences: readonly string[];
-  /** Limit on reviews of unknown tokens, shared by all authenticators of the process; an own one if undefined. */
+  /** Limit on reviews of unknown tokens, shared by all authenticators of the process; a new limit if undefined. */
   readonly reviewLimit?: ReviewLimit | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface Credentials {
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
   readonly #accepted: FreshCache<User>;
-  /** A cache of its own, so that a flood of bad tokens evicts no accepted one. */
+  /** Separate from accepted tokens, so that a flood of bad tokens evicts none of them. */
   readonly #rejected: FreshCache<true>;
   /** Tokens that were accepted before; their reviews are not limited. */
   readonly #known = new Recent<true>(MAX_ENTRIES);

@@ -123,8 +123,8 @@ export class Exchange implements FacadeRequest {
     });
   }
 
-  /** Checks the request line and headers beyond what Node checks, and sets `params`. Throws 400, 404 or 417. */
-  checkTarget(params: Readonly<Record<string, string>>): void {
+  /** Checks the request line and the headers beyond the checks of Node, and sets `params`. Throws 400, 404 or 417. */
+  checkHead(params: Readonly<Record<string, string>>): void {
     const { url = '', headers } = this.message;
     if (headers.host === undefined) throw badRequest('the request has no Host header');
     if (headers.expect !== undefined && !/^100-continue$/i.test(headers.expect))

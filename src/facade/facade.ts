@@ -21,7 +21,7 @@ import type { Route } from './router.ts';
 import { createFacadeServer, type FacadeServer, type ServerOptions } from './server.ts';
 import { Audit } from './tokens/audit.ts';
 import { createTokenEndpoint, issueTargetOf } from './tokens/endpoint.ts';
-import { TokenRequestReader } from './tokens/token-request.ts';
+import { TokenRequestParser } from './tokens/token-request.ts';
 
 /** Settings of the façade. */
 export interface FacadeSettings {
@@ -58,7 +58,7 @@ export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keep
   readonly log: Logger;
   readonly settings: FacadeSettings;
   readonly metrics?: Pick<Metrics, 'recordRequest' | 'recordIssuance'>;
-  /** Limit on reviews of unknown tokens, shared with the rest of the process; an own one if undefined. */
+  /** Limit on reviews of unknown tokens, shared with the rest of the process; a new limit if undefined. */
   readonly reviewLimit?: ReviewLimit;
   /** Further routes, such as those of lists. */
   readonly routes?: readonly Route[];
@@ -123,12 +123,12 @@ function tokenRoute({ hub, clients, registered, clock, log, settings, metrics }:
   const { facadePath = PATH, protectedNamespaces = PROTECTED_NAMESPACES, probeIntervalMs = PROBE_INTERVAL_MS } = settings;
   const { facadeDefaultAudiences: defaultAudiences = [], facadeAudiences: ownAudiences = [] } = settings;
   const authorizer = new Authorizer({ hub, clock, log, protectedNamespaces });
-  const requests = new TokenRequestReader({ defaultAudiences, ownAudiences, limits: tokenLimits(settings) });
+  const parser = new TokenRequestParser({ defaultAudiences, ownAudiences, limits: tokenLimits(settings) });
   const audit = new Audit({ log, clock, metrics });
   return {
     method: 'POST',
     path: `/${facadePath}/:cluster/api/v1/namespaces/:namespace/serviceaccounts/:name/token`,
-    endpoint: createTokenEndpoint({ authorizer, clients, registered, requests, audit, clock, probeIntervalMs }),
+    endpoint: createTokenEndpoint({ authorizer, clients, registered, parser, audit, clock, probeIntervalMs }),
     onRejected: (request, error) => audit.rejectedEarly(request, { target: issueTargetOf(request.params) }, error),
   };
 }

@@ -36,8 +36,8 @@ export interface RouterOptions {
   readonly report: (error: unknown, requestId?: string) => void;
 }
 
-/** Target of a path: a public document, an authenticated route, or neither for a path without a route. */
-interface Target {
+/** Entry for a path: a public document, an authenticated route, or neither for a path without a route. */
+interface Entry {
   readonly path: string;
   readonly document?: PublicDocument;
   readonly route?: Route;
@@ -68,10 +68,10 @@ export class Router {
   serve(exchange: Exchange, isStopping: boolean): void {
     const found = this.#router.find(exchange.method as HTTPMethod, exchange.message.url ?? '');
     if (found === null) return this.#reject(exchange, badRequest('the path cannot be decoded'));
-    const { path, document, route } = found.store as Target;
+    const { path, document, route } = found.store as Entry;
     exchange.route = path;
     try {
-      exchange.checkTarget(found.params as Readonly<Record<string, string>>);
+      exchange.checkHead(found.params as Readonly<Record<string, string>>);
       if (isStopping) throw serviceUnavailable('Purser is stopping, please try again', 1);
       if (document !== undefined) return void exchange.send(document.reply(exchange));
     } catch (error) {
@@ -80,8 +80,8 @@ export class Router {
     void this.#serveCaller(exchange, route);
   }
 
-  #add(methods: HTTPMethod[], target: Target): void {
-    this.#router.on(methods, target.path, () => {}, target);
+  #add(methods: HTTPMethod[], entry: Entry): void {
+    this.#router.on(methods, entry.path, () => {}, entry);
   }
 
   async #serveCaller(exchange: Exchange, route: Route | undefined): Promise<void> {
@@ -98,7 +98,7 @@ export class Router {
   }
 
   async #replyOf(exchange: Exchange, { method, endpoint }: Route): Promise<FacadeReply> {
-    if (!isServed(method, exchange)) return notAllowed(exchange, method);
+    if (!isServed(method, exchange)) return methodNotAllowed(exchange, method);
     try {
       return await endpoint(exchange);
     } catch (error) {
@@ -124,7 +124,7 @@ function isServed(method: Route['method'], { method: requested, query }: Exchang
   return requested === method || (method === 'GET' && requested === 'HEAD' && !flag(query, 'watch'));
 }
 
-function notAllowed({ preferences }: Exchange, allow: string): Reply {
+function methodNotAllowed({ preferences }: Exchange, allow: string): Reply {
   const reply = errorReply(noMethod(), preferences);
   return { ...reply, headers: { ...reply.headers, allow } };
 }

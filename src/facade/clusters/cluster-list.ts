@@ -119,11 +119,11 @@ export function publicCluster(cluster: Cluster, annotationPrefixes: readonly str
     apiVersion: `${RegistryGroup}/${Version}`,
     kind: Clusters.kind,
     metadata: {
-      ...picked(metadata, METADATA),
+      ...pickFields(metadata, METADATA),
       ...(annotations.length > 0 && { annotations: Object.fromEntries(annotations) }),
     },
     ...(isFields(endpoints) && { spec: { orchestratorApiEndpoints: publicEndpoints(endpoints) } }),
-    ...(isFields(status) && { status: { ...picked(status, STATUS), ...conditionsOf(status) } }),
+    ...(isFields(status) && { status: { ...pickFields(status, STATUS), ...conditionsOf(status) } }),
   };
 }
 
@@ -139,8 +139,10 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
 function publicEndpoints(endpoints: Fields): Fields {
   const { serverEndpoints } = endpoints;
   return {
-    ...picked(endpoints, ENDPOINTS),
-    ...(Array.isArray(serverEndpoints) && { serverEndpoints: each(serverEndpoints, SERVER_ENDPOINT) }),
+    ...pickFields(endpoints, ENDPOINTS),
+    ...(Array.isArray(serverEndpoints) && {
+      serverEndpoints: serverEndpoints.filter(isFields).map((endpoint) => pickFields(endpoint, SERVER_ENDPOINT)),
+    }),
   };
 }
 
@@ -157,7 +159,7 @@ function isKnownCondition({ type, status }: Fields): boolean {
 /** Returns a condition whose texts come from the closed set of reasons. The stored message names Secrets, namespaces and addresses. */
 function publicCondition(condition: Fields): Fields {
   const { type, status } = condition;
-  const times = Object.entries(picked(condition, CONDITION_TIMES)).filter(([, time]) => typeof time === 'string' && TIME.test(time));
+  const times = Object.entries(pickFields(condition, CONDITION_TIMES)).filter(([, time]) => typeof time === 'string' && TIME.test(time));
   return { type, status, ...publicReason(condition['reason']), ...Object.fromEntries(times) };
 }
 
@@ -168,11 +170,7 @@ function publicReason(reason: unknown): Fields {
   return { reason: 'Unknown', message: 'Purser did not write this condition.' };
 }
 
-function each(items: readonly unknown[], names: readonly string[]): readonly Fields[] {
-  return items.filter(isFields).map((item) => picked(item, names));
-}
-
-function picked(fields: object, names: readonly string[]): Fields {
+function pickFields(fields: object, names: readonly string[]): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([name, value]) => names.includes(name) && value !== undefined));
 }
 

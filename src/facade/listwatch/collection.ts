@@ -75,7 +75,7 @@ export class Item {
 const BLOCK_ITEMS = 128;
 const COMMA = Buffer.from(',');
 
-/** Immutable. */
+/** An immutable collection of items, sorted by key. */
 export class Collection {
   static readonly empty = new Collection([]);
   readonly blocks: readonly Block[];
@@ -107,14 +107,14 @@ export class Collection {
     if (block === undefined) return new Collection([new Block([item])]);
     const position = block.lowerBound(item.key);
     const replaced = block.items[position]?.key === item.key ? 1 : 0;
-    return this.#replaced(at, block.items.toSpliced(position, replaced, item));
+    return this.#replaceBlock(at, block.items.toSpliced(position, replaced, item));
   }
 
   without(key: string): Collection {
     if (this.get(key) === undefined) return this;
     const at = this.#blockOf(key);
     const { items } = this.blocks[at] as Block;
-    return this.#replaced(
+    return this.#replaceBlock(
       at,
       items.filter((item) => item.key !== key),
     );
@@ -164,7 +164,7 @@ export class Collection {
     return Math.max(low - 1, 0);
   }
 
-  #replaced(at: number, items: readonly Item[]): Collection {
+  #replaceBlock(at: number, items: readonly Item[]): Collection {
     const next = this.blocks[at + 1]?.items ?? [];
     const isThin = items.length + next.length <= BLOCK_ITEMS / 2;
     const kept = isThin ? [...items, ...next] : items;
@@ -225,16 +225,16 @@ function textParts({ metadata, ...rest }: PublicObject): readonly [string, strin
   const before = goJson(Object.fromEntries(fields.filter(([key]) => key < 'resourceVersion')));
   const after = goJson(Object.fromEntries(fields.filter(([key]) => key > 'resourceVersion')));
   const { apiVersion, kind, ...body } = rest;
-  const head = `{"apiVersion":${goJsonString(apiVersion)},"kind":${goJsonString(kind)},"metadata":${opened(before)}"resourceVersion":"`;
-  return [head, resourceVersion, `"${continued(after)}${continued(goJson(body))}`];
+  const head = `{"apiVersion":${goJsonString(apiVersion)},"kind":${goJsonString(kind)},"metadata":${withoutEnd(before)}"resourceVersion":"`;
+  return [head, resourceVersion, `"${withoutStart(after)}${withoutStart(goJson(body))}`];
 }
 
-/** Returns a JSON object without its closing brace, ready for another field. */
-function opened(json: string): string {
+/** Returns the start of a JSON object, to which another field can be appended. */
+function withoutEnd(json: string): string {
   return json === '{}' ? '{' : `${json.slice(0, -1)},`;
 }
 
-/** Returns the fields of a JSON object for appending to others, with the closing brace. */
-function continued(json: string): string {
+/** Returns the end of a JSON object, to append after other fields. */
+function withoutStart(json: string): string {
   return json === '{}' ? '}' : `,${json.slice(1)}`;
 }

@@ -36,13 +36,13 @@ export interface ListDeps {
 
 /** Size above which a list is large, in bytes. */
 const LARGE_BYTES = 1 << 20;
-/** Size from which a response is written in slices, in bytes. */
+/** Size up to which a response is written at once, in bytes; larger ones are written in slices. */
 const WHOLE_BYTES = 256 * 1024;
 /** Size from which a response is compressed for clients that accept it, in bytes. */
 const MIN_GZIP_BYTES = 128 * 1024;
 /** Size up to which small items are joined into one slice, in bytes. */
 const SLICE_BYTES = 128 * 1024;
-/** The same for converted items, in characters: conversion takes much longer than writing, and other requests wait meanwhile. */
+/** Length up to which converted items are joined into one slice, in characters. Conversion is slow and delays other requests. */
 const CONVERTED_LENGTH = 32 * 1024;
 const COMMA = Buffer.from(',');
 const VARY = { vary: 'Authorization, Accept, Accept-Encoding' };
@@ -116,7 +116,7 @@ async function convertedReply(deps: ListDeps, request: FacadeRequest, converted:
   const { contentType } = representation;
   const length = lengthOf(page);
   if (length <= CONVERTED_LENGTH) return wholeReply(request, [...pieces].join(''), contentType);
-  return slicedReply(deps, request, { slices: joinedSlices(pieces), contentType, length, isExact: false });
+  return slicedReply(deps, request, { slices: joinSlices(pieces), contentType, length, isExact: false });
 }
 
 type Slices = Iterable<Buffer | string>;
@@ -141,7 +141,7 @@ function slicedReply({ clock, largeLists }: ListDeps, request: FacadeRequest, sl
     status: 200,
     headers: { 'content-type': contentType, ...VARY, ...(isZipped ? ZIPPED : size), ...ending },
     async write(response) {
-      await writeSlices(isZipped ? zipped(slices) : slices, response, clock);
+      await writeSlices(isZipped ? compress(slices) : slices, response, clock);
       release();
     },
   };
@@ -219,7 +219,7 @@ function* withoutLastComma(slices: Iterable<Buffer>): Generator<Buffer> {
   if (held !== undefined) yield held.subarray(0, -COMMA.length);
 }
 
-function* joinedSlices(pieces: Iterable<string>): Generator<string> {
+function* joinSlices(pieces: Iterable<string>): Generator<string> {
   let slice = '';
   for (const piece of pieces) {
     slice += piece;
@@ -230,19 +230,19 @@ function* joinedSlices(pieces: Iterable<string>): Generator<string> {
   if (slice !== '') yield slice;
 }
 
-/** Returns the slices compressed. Reading them throws the errors of the slices. */
-function zipped(slices: Slices): AsyncIterable<Buffer> {
+/** Returns the compressed slices. Errors of the slices are thrown while they are read. */
+function compress(slices: Slices): AsyncIterable<Buffer> {
   return pipeline(Readable.from(slices, { highWaterMark: 1 }), createGzip({ level: 1 }), () => {});
 }
 
-/** Writes all slices. Closes the connection of a reader who is slower than the lowest rate. */
+/** Writes all slices. Closes the connection of a client that reads below the minimum rate. */
 async function writeSlices(slices: Slices | AsyncIterable<Buffer>, response: ServerResponse, clock: Clock): Promise<void> {
   let sent = 0;
   const stop = enforceReadRate({ clock, sent: () => sent, onTooSlow: () => response.destroy() });
   try {
     for await (const slice of slices) {
       if (response.destroyed) return;
-      if (!response.write(slice)) await drained(response);
+      if (!response.write(slice)) await untilDrained(response);
       // If the kernel accepted all slices at once, no other request would get a turn.
       else await setImmediate();
       sent += slice.length;
@@ -252,7 +252,7 @@ async function writeSlices(slices: Slices | AsyncIterable<Buffer>, response: Ser
   }
 }
 
-async function drained(response: ServerResponse): Promise<void> {
+async function untilDrained(response: ServerResponse): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   response.once('drain', resolve);
   response.once('close', resolve);

@@ -28,7 +28,7 @@ export class RbacAccess implements Access {
 
   /** Follows the roles and bindings of the hub until unsubscribed. */
   run(): Subscription {
-    return this.#index.follow(this.#options).subscribe((subjects) => this.#changed(subjects));
+    return this.#index.follow(this.#options).subscribe((subjects) => this.#updateViewers(subjects));
   }
 
   /** Returns the objects that a caller may see now. Throws 503 if the review fails. */
@@ -80,7 +80,7 @@ export class RbacAccess implements Access {
     return this.#index.namesFor(user);
   }
 
-  #changed(subjects: ReadonlySet<string>): void {
+  #updateViewers(subjects: ReadonlySet<string>): void {
     if (subjects.size === 0) return;
     this.#reviews.invalidate();
     const concerned = new Set([...subjects].flatMap((subject) => [...(this.#bySubject.get(subject) ?? [])]));

@@ -96,7 +96,7 @@ export class Audit {
       return undefined;
     }
     const { code, reason, message } = rejection instanceof StatusError ? rejection : { code: 500, reason: 'InternalError', message: '' };
-    this.#log.info({ ...line('rejected', request, audited), code, reason, message: shortened(message), ...more }, 'token request rejected');
+    this.#log.info({ ...line('rejected', request, audited), code, reason, message: shorten(message), ...more }, 'token request rejected');
     return { code, reason };
   }
 }
@@ -118,16 +118,16 @@ function line(
   return {
     audit: 'TokenRequest',
     decision,
-    requestID: shortened(requestId),
-    ...(user && { user: shortened(user.username) }),
+    requestID: shorten(requestId),
+    ...(user && { user: shorten(user.username) }),
     ...target,
-    ...(audiences && { audiences: audiences.slice(0, MAX_LISTED).map(shortened) }),
+    ...(audiences && { audiences: audiences.slice(0, MAX_LISTED).map(shorten) }),
     ...(expirationSeconds !== undefined && { expirationSeconds: Number(expirationSeconds) }),
-    ...(boundObject !== undefined && { boundObject: shortened(boundObject) }),
+    ...(boundObject !== undefined && { boundObject: shorten(boundObject) }),
   };
 }
 
 /** Returns a text that the caller chose, limited and without tokens. */
-function shortened(text: string): string {
+function shorten(text: string): string {
   return withoutTokens(text.slice(0, MAX_CHARS));
 }
