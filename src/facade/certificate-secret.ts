@@ -15,7 +15,7 @@ export interface HubCertificateOptions {
   readonly namespace: string;
   /** Name of the Secret. */
   readonly name: string;
-  /** True if this process issues a missing certificate, and renews its own ones. */
+  /** True if this process issues a missing certificate, and renews certificates of Purser's CA. */
   readonly mayIssue: boolean;
   readonly clock: Clock;
 }
@@ -60,13 +60,13 @@ async function readOrIssue(options: HubCertificateOptions): Promise<ServingCerti
   return certificate;
 }
 
-/** Returns the Secret, after issuing a certificate that is missing, or renewing Purser's own before expiry. */
+/** Returns the Secret. Issues a missing certificate, and renews a certificate of Purser's CA before expiry. */
 async function renewIfDue(options: HubCertificateOptions, found: Secret | undefined): Promise<Secret> {
   const isCurrent = found !== undefined && (!isOurs(found) || isFresh(found, options.clock.now()));
   return isCurrent ? found : await issue(options, found);
 }
 
-/** Writes a new certificate; returns that of another replica if it was written first. */
+/** Writes a new certificate. Returns the Secret, also if another replica wrote it first. */
 async function issue(options: HubCertificateOptions, old: Secret | undefined): Promise<Secret> {
   const { hub, namespace, name, clock } = options;
   const data = newData(namespace, old, clock.now());

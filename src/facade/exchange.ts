@@ -23,7 +23,7 @@ export class Abandoned extends Error {
   override readonly name = 'Abandoned';
 }
 
-/** A body of at most this size is read to its end, so that the connection can be reused, in bytes. */
+/** Maximum size of a body that is read to its end after the response, so that the connection can be reused, in bytes. */
 const MAX_REST_BYTES = 256 << 10;
 /** Limits on reading a longer body, so that the response arrives before the connection closes. */
 const MAX_DISCARDED_BYTES = 1 << 20;
@@ -88,7 +88,7 @@ export class Exchange implements FacadeRequest {
     return this.#caller;
   }
 
-  /** True for a response that lasts. It ends as soon as the server stops. */
+  /** True for a streamed response, which ends as soon as the server stops. */
   get isStreaming(): boolean {
     return this.#isStreaming;
   }
@@ -116,7 +116,7 @@ export class Exchange implements FacadeRequest {
 
   body(): Promise<Buffer> {
     const { message, response, signal } = this;
-    // Reading fails by itself if the caller disconnects: only a timeout needs the signal.
+    // Reading fails anyway if the caller disconnects, so that only a timeout needs the signal.
     return readBody(message, {
       signal: this.#cancelTimeout && signal,
       expectant: message.headers.expect === undefined ? undefined : response,
@@ -153,7 +153,7 @@ export class Exchange implements FacadeRequest {
     else this.#releaseSeat = release;
   }
 
-  /** Sends the response. Never rejects: a response that fails on the way closes the connection. */
+  /** Sends the response. Never rejects: a failure closes the connection. */
   async send(reply: FacadeReply): Promise<void> {
     const { message, response } = this;
     if (response.destroyed || response.headersSent) return;
@@ -220,7 +220,7 @@ export class Exchange implements FacadeRequest {
     return all as OutgoingHttpHeaders;
   }
 
-  /** Reads on for a moment: the kernel resets a connection that is closed with unread bytes, and the client loses the response. */
+  /** Discards the body for up to a second. Unread bytes would make the kernel reset the connection, and the client lose the response. */
   #discardBody(): Promise<void> {
     const { message, clock } = this;
     return new Promise((resolve) => {
@@ -242,13 +242,13 @@ export class Exchange implements FacadeRequest {
 
 const CONTROL = /\p{Cc}/u;
 
-/** The value of a wildcard is not a name. */
+/** Returns true if the value of a path parameter is a valid name. The value of a wildcard is not checked. */
 function isName(param: string, value: string): boolean {
   if (param === '*') return true;
   return (param === 'namespace' ? dns1123LabelProblems(value) : dns1123SubdomainProblems(value)).length === 0;
 }
 
-/** Returns true if the rest of the body is short enough to read it for the sake of the connection. */
+/** Returns true if the body is short enough to be read to its end, so that the connection can be reused. */
 function isShort({ headers }: IncomingMessage): boolean {
   // Without `100 Continue`, the next bytes may be the next request.
   if (headers.expect !== undefined) return false;

@@ -53,7 +53,7 @@ export const SCHEMAS = {
   }),
 } as const;
 
-/** Returns the schema of a list, with references to that of its items. */
+/** Returns the schema of a list, which refers to the schema of its items. */
 export function listSchema({ plural, kind: { group, version, kind, listKind } }: ListedKind): OpenApiSchema {
   return object(`One page of ${plural}.`, {
     apiVersion: text(`${group}/${version}`),

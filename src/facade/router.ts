@@ -1,4 +1,4 @@
-// The routes of the façade. All of them but public documents require an authenticated caller, paths without a route included.
+// The routes of the façade. All paths but those of public documents require an authenticated caller, also paths without a route.
 
 import { METHODS } from 'node:http';
 import findMyWay, { type HTTPMethod } from 'find-my-way';
@@ -28,7 +28,7 @@ export interface PublicDocument {
 export interface RouterOptions {
   readonly routes: readonly Route[];
   readonly documents: readonly PublicDocument[];
-  /** Returns the caller who sent a request. Throws a StatusError if there is none. */
+  /** Returns the caller who sent a request. Throws a StatusError without valid credentials. */
   readonly authenticate: (exchange: Exchange) => Promise<Caller>;
   /** Waits for a seat; returns the function that releases it. Throws a StatusError for a caller with too many requests. */
   readonly admit?: (exchange: Exchange) => Promise<() => void>;
@@ -43,7 +43,7 @@ interface Entry {
   readonly route?: Route;
 }
 
-/** Maximum length of a path parameter, in characters; as long as all headers together, so that the router rejects none. */
+/** Maximum length of a path parameter, in characters. Equal to the limit on all headers, so that it never applies. */
 const MAX_PARAM_LENGTH = 16_384;
 const ANY_METHOD = METHODS as HTTPMethod[];
 const ANY_PATH = '*';
@@ -107,7 +107,7 @@ export class Router {
   }
 
   #reject(exchange: Exchange, error: unknown, route?: Route): void {
-    // Without parameters, the request does not name an object that the endpoint could record.
+    // A request without valid parameters names no object that could be recorded.
     if (route?.method === exchange.method && Object.keys(exchange.params).length > 0) route.onRejected?.(exchange, error);
     void exchange.send(this.#errorReply(error, exchange));
   }
@@ -119,7 +119,7 @@ export class Router {
   }
 }
 
-/** HEAD is GET without a body; a watch consists of its body alone. */
+/** Returns true if the route serves the method. HEAD is served as GET, except for a watch, which consists of its body alone. */
 function isServed(method: Route['method'], { method: requested, query }: Exchange): boolean {
   return requested === method || (method === 'GET' && requested === 'HEAD' && !flag(query, 'watch'));
 }
@@ -129,7 +129,7 @@ function methodNotAllowed({ preferences }: Exchange, allow: string): Reply {
   return { ...reply, headers: { ...reply.headers, allow } };
 }
 
-/** Returns the response for any thrown value. An unexpected error is replaced by the request ID, which the log has beside the error. */
+/** Returns the response for any thrown value. For an unexpected error, it contains only the request ID, which the log contains, too. */
 function toErrorReply(error: unknown, preferences: Preferences, requestId: string): Reply {
   const known = error instanceof StatusError ? error : internalError(`the request ${requestId} could not be completed`, { cause: error });
   const reply = errorReply(known, preferences);

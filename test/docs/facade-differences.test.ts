@@ -54,7 +54,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     REJECTIONS,
     'returns 503 without a request to the target after a recent failed probe',
   ],
-  '`Cache-Control` of a response with a token': [ISSUE, 'forbids caches to store a token'],
+  '`Cache-Control` of a response with a token': [ISSUE, 'forbids caches to store a response with a token'],
   'no permission to list': [RECORDED_LISTS, 'is empty for those without rights'],
   'fields of a Cluster': ['facade/clusters/public.property.test.ts', 'returns no field outside the allow-list'],
   "`reason` and `message` of a Cluster's conditions": [
@@ -70,11 +70,11 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   'a watch longer than an hour': [WATCH, 'after an hour at most'],
   'more large lists or watches than the limits per caller or in total': [
     LIST,
-    'rejects with 429 while too many large lists are in progress',
+    'rejects a list with 429 while too many large lists are in progress',
   ],
   'a reader of a large list or of initial events slower than 64 KiB/s': [
     LIST,
-    'closes the list of a reader who takes one slice in five seconds',
+    'closes the connection of a reader who takes one slice in five seconds',
   ],
   'connection after a list above 1 MiB': [LIST, 'closes the connection after a large list'],
   '`Vary`': [RECORDED_LISTS, 'says what it depends on'],

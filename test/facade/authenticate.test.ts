@@ -43,13 +43,13 @@ class World {
 }
 
 describe('Authenticator during a flood of unknown tokens', () => {
-  it('accepts a new token from another address than the flood', async () => {
+  it('accepts a new token from an address outside the flood', async () => {
     const world = new World();
     expect((await world.flood()).filter((code) => code === 429).length).toBeGreaterThan(900);
     expect(await world.code('good-newcomer')).toBe(200);
   });
 
-  it('accepts a new token from another address than a flood from several addresses', async () => {
+  it('accepts a new token from an address outside a flood from several addresses', async () => {
     const world = new World();
     for (let second = 0; second < 10; second++) {
       for (let index = 0; index < 8; index++) await world.flood(`10.0.1.${index}`);
@@ -99,7 +99,7 @@ describe('Authenticator for a caller with many tokens', () => {
     return codes;
   };
 
-  it('reviews a new token from another address', async () => {
+  it('reviews a new token of another user from another address', async () => {
     const world = new World();
     for (let second = 0; second < 10; second++) {
       await sendMany(world, second);
@@ -108,7 +108,7 @@ describe('Authenticator for a caller with many tokens', () => {
     }
   });
 
-  it('rejects with 429 beyond 64 new tokens and the allowance of the address', async () => {
+  it('rejects new tokens of one user with 429 beyond 64 and the allowance of the address', async () => {
     const codes = await sendMany(new World(), 0);
     expect(codes.filter((code) => code === 200).length).toBeLessThan(64 + 32 + 64 + 20);
     expect(new Set(codes)).toEqual(new Set([200, 429]));

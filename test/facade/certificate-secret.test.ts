@@ -62,7 +62,7 @@ describe('hubCertificate', () => {
     listening.close();
   });
 
-  it('rejects without a Secret in a process that issues no certificate', async () => {
+  it('rejects if the Secret does not exist and the process issues no certificate', async () => {
     await expect(source({ mayIssue: false })()).rejects.toThrow(`Secret ${namespace}/${NAME} was not found`);
     const made = await source()();
     expect(await source({ mayIssue: false })()).toEqual(made);
@@ -88,7 +88,7 @@ describe('hubCertificate', () => {
     await source()();
     const theirs = createAuthority(Date.now());
     const { certificate, key } = issueServerCertificate(theirs, ['purser'], Date.now());
-    // As cert-manager writes: unknown keys stay.
+    // cert-manager keeps unknown keys of the Secret.
     const data = { 'tls.crt': base64(certificate), 'tls.key': base64(key), 'ca.crt': base64(theirs.certificate) };
     await hub.apply(Secrets, { metadata: { namespace, name: NAME }, data }, { force: true });
     expect((await secret()).data).toHaveProperty(['ca.key']);

@@ -77,7 +77,7 @@ async function reads(count: number): Promise<void> {
 }
 
 describe('certificateFiles', () => {
-  it('uses a replaced certificate for new connections and keeps open ones', async () => {
+  it('uses a replaced certificate for new connections and keeps open connections', async () => {
     const old = await open();
     expect(await servedName()).toBe('first.test');
     await replace('second.test');
@@ -93,7 +93,7 @@ describe('certificateFiles', () => {
   it.each([
     ['is not a certificate', async () => writeFile(certFile, 'nonsense')],
     ['does not match the private key', async () => writeFile(keyFile, issueServerCertificate(authority, ['x'], Date.now()).key)],
-  ])('keeps the certificate and logs a warning if the new one %s', async (_how, damage) => {
+  ])('keeps the serving certificate and logs a warning if the new one %s', async (_how, damage) => {
     await damage();
     await checkedWith('cannot use new serving certificate; keeping the current one');
     expect(await servedName()).toBe('first.test');
@@ -108,7 +108,7 @@ describe('certificateFiles', () => {
 });
 
 describe('logFailureOnce', () => {
-  it('logs a failure once for all callers, and again after a success', async () => {
+  it('logs a failure to read the certificate once, and again after a success', async () => {
     const lines: string[] = [];
     const log = createLogger({ level: 'info', readable: false, write: (line) => void lines.push(line) });
     let found: ServingCertificate | undefined;

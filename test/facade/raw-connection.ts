@@ -108,7 +108,7 @@ function completeResponse(text: string, from: number): { readonly response: ApiA
   const [first = '', ...lines] = text.slice(from, headEnd).split('\r\n');
   const headers = headersOf(lines);
   const end = headEnd + 4 + Number(headers['content-length'] ?? Number.NaN);
-  // Nor for a response without a length.
+  // Without a Content-Length, `end` is NaN and the response is never complete.
   if (!(text.length >= end)) return undefined;
   const body = Buffer.from(text.slice(headEnd + 4, end), 'latin1').toString('utf8');
   return { response: { status: statusOf({ text: first }), headers, body }, end };

@@ -156,7 +156,7 @@ function isKnownCondition({ type, status }: Fields): boolean {
   return CONDITION_TYPES.has(type) && CONDITION_STATUSES.has(status);
 }
 
-/** Returns a condition whose texts come from the closed set of reasons. The stored message names Secrets, namespaces and addresses. */
+/** Returns a condition with the public text of its reason. The stored message contains names of Secrets, namespaces and addresses. */
 function publicCondition(condition: Fields): Fields {
   const { type, status } = condition;
   const times = Object.entries(pickFields(condition, CONDITION_TIMES)).filter(([, time]) => typeof time === 'string' && TIME.test(time));

@@ -32,7 +32,7 @@ export class RequestRateLimiter {
   }
 }
 
-/** Returns the 429 with the time to wait. */
+/** Returns a 429 with the time to wait in Retry-After. */
 export function overloaded(waitMs: number): ReturnType<typeof tooManyRequests> {
   return tooManyRequests('Too many requests, please try again later.', Math.max(1, Math.ceil(waitMs / 1000)));
 }

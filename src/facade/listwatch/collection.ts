@@ -1,5 +1,5 @@
-// All objects of a kind at one moment, sorted by key. A change makes a new collection that shares all unchanged blocks, so that a
-// slow reader, or a list of an old version, sees a consistent state.
+// All objects of a list at one revision, sorted by key. A change creates a new collection that shares all unchanged blocks, so that a
+// slow reader, or a list of an old version, has a consistent state.
 
 import { EVERYTHING, type Visibility } from '../../access/visibility.ts';
 import { objectKey } from '../../kube/paths.ts';
@@ -40,7 +40,7 @@ export class Item {
     return this.#bytes;
   }
 
-  /** Replaces the buffer by an equal one, so that a list and its items share their bytes. */
+  /** Replaces the buffer by an equal one, so that a block and its items share memory. */
   moveTo(bytes: Buffer): void {
     this.#bytes = bytes;
   }
@@ -56,7 +56,7 @@ export class Item {
     return fingerprint === EVERYTHING ? [this.bytes] : this.parts(formatVersion(this.revision, fingerprint));
   }
 
-  /** Returns the length of these parts together, in bytes. */
+  /** Returns the length of `itemParts`, in bytes. */
   itemLength(fingerprint: number): number {
     const { length } = this.bytes;
     if (fingerprint === EVERYTHING) return length;
@@ -100,7 +100,7 @@ export class Collection {
     return found?.key === key ? found : undefined;
   }
 
-  /** Returns a collection with `item` in place of the item with its key. */
+  /** Returns a collection that contains `item`, instead of an item with the same key. */
   with(item: Item): Collection {
     const at = this.#blockOf(item.key);
     const block = this.blocks[at];
@@ -183,7 +183,7 @@ class Block {
     this.items = items;
   }
 
-  /** The items as in a list, each with a comma after it. Encoded on first use. */
+  /** JSON of the items, each followed by a comma. Encoded on first use. */
   get bytes(): Buffer {
     this.#bytes ??= this.#join();
     return this.#bytes;
@@ -213,7 +213,7 @@ class Block {
   }
 }
 
-/** Keys are ASCII, so comparing code units compares bytes. */
+/** Compares keys by bytes. They are ASCII, so that code units are bytes. */
 function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

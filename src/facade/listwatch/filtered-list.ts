@@ -1,4 +1,4 @@
-// The description of a filtered list of the façade: its kind and path, the public form of its objects, and who sees which of them.
+// The description of a filtered list of the façade: its kind and path, the public form of its objects, and the access to them.
 
 import type { Subscription } from 'rxjs';
 import type { User } from '../../access/user.ts';
@@ -41,20 +41,20 @@ export interface PublicObject {
   readonly [field: string]: unknown;
 }
 
-/** Decides which objects of a kind each caller may see. */
+/** Decides which objects each caller may see. */
 export interface Access {
-  /** Returns the visibility of a caller now. Throws 503 if the hub does not review it. */
+  /** Returns the current visibility of a caller. Throws 503 if the review fails. */
   visibleTo(user: User): Promise<Visibility>;
-  /** Returns the visibility of a caller whom `visibleTo` has just reviewed, without a request to the hub. */
+  /** Returns the visibility of a caller without a request to the hub. `visibleTo` must have been called just before. */
   visibleNow(user: User): Visibility;
-  /** Calls back on every change of a caller's visibility, until the returned function is called. */
+  /** Calls `onVisibility` on every change of a caller's visibility, until the returned function is called. */
   follow(user: User, onVisibility: OnVisibility): () => void;
   /** Follows the permissions on the hub until unsubscribed. */
   run(): Subscription;
 }
 
-/** Receives the visibility that applies from now on. */
+/** Receives the new visibility. */
 export type OnVisibility = (now: Visibility) => void;
 
-/** The part of an informer that follows its collection. */
+/** The part of an informer that lists use. */
 export type Followed<T extends ApiObject> = Pick<Informer<T>, 'store' | 'batches$'>;

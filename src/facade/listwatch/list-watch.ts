@@ -1,4 +1,4 @@
-// The endpoints of a filtered list: GET of the list, with watch=true of its changes, and of one object.
+// The endpoints of a filtered list: list, watch and get.
 
 import { Subscription } from 'rxjs';
 import type { ApiObject } from '../../api/resources.ts';
@@ -22,26 +22,26 @@ export interface ListWatchOptions<T extends ApiObject> {
   readonly objects: Followed<T>;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Maximum number of changes that callers can go back; 16,384 by default. */
+  /** Maximum number of changes in the log, which callers can resume from; 16,384 by default. */
   readonly historyCapacity?: number | undefined;
   /** Limits on watches; those of a process without a memory limit by default. */
   readonly watchLimits?: ConcurrencyLimits | undefined;
 }
 
 export interface ListWatch {
-  /** GET of the list, or of its changes with watch=true. */
+  /** Lists the objects, or watches them with watch=true. */
   readonly list: Endpoint;
   readonly get: Endpoint;
   readonly routes: readonly Route[];
   /** Returns the number of open watches. */
   watching(): number;
-  /** Follows the hub until unsubscribed, beginning with the objects that the informers have already. */
+  /** Follows the hub until unsubscribed, beginning with the objects in the store. */
   run(): Subscription;
 }
 
 const HISTORY_CAPACITY = 16_384;
 const LARGE_LIST_LIMITS: ConcurrencyLimits = { perCaller: 8, total: 128 };
-/** The limits on watches also limit the number of waiting replays. */
+/** Limits on initial events in progress. The limits on watches also limit the number of waiting replays. */
 const REPLAY_LIMITS: FairQueueLimits = {
   perCaller: 8,
   total: 64,
@@ -49,7 +49,7 @@ const REPLAY_LIMITS: FairQueueLimits = {
   waiting: Number.POSITIVE_INFINITY,
 };
 
-/** Creates the endpoints of a kind. They respond with 503 until the objects of the hub have been listed. */
+/** Creates the endpoints of a list. They respond with 503 until the objects of the hub have been listed. */
 export function createListWatch<T extends ApiObject>(options: ListWatchOptions<T>): ListWatch {
   const { list: listing, objects, clock, random, historyCapacity: capacity = HISTORY_CAPACITY } = options;
   const { access, plural } = listing;

@@ -1,4 +1,4 @@
-// GET of a list, and of one object. Compact JSON is written from shared bytes, in slices, at the pace of the reader.
+// List and get. Compact JSON is written from shared bytes, in slices, as fast as the client reads.
 
 import type { ServerResponse } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
@@ -36,7 +36,7 @@ export interface ListDeps {
 
 /** Size above which a list is large, in bytes. */
 const LARGE_BYTES = 1 << 20;
-/** Size up to which a response is written at once, in bytes; larger ones are written in slices. */
+/** Size up to which a response is written at once, in bytes; a larger response is written in slices. */
 const WHOLE_BYTES = 256 * 1024;
 /** Size from which a response is compressed for clients that accept it, in bytes. */
 const MIN_GZIP_BYTES = 128 * 1024;
@@ -63,7 +63,7 @@ export async function listObjects(deps: ListDeps, request: FacadeRequest): Promi
   return convertedReply(deps, request, { page, selfLink, representation, view });
 }
 
-/** Returns one object. Hidden and missing objects are the same 404. */
+/** Returns one object. Throws the same 404 for a hidden and for a missing object. */
 export async function getObject({ listing, history, access, clock }: ListDeps, request: FacadeRequest): Promise<FacadeReply> {
   const representation = negotiate(request.preferences, { builtIn: false, tables: true });
   const view = viewOf(request, listing, representation.as, clock);
@@ -82,7 +82,7 @@ export async function getObject({ listing, history, access, clock }: ListDeps, r
   return { ...reply, headers: { ...reply.headers, ...VARY } };
 }
 
-/** Returns the requested view of objects. Throws 400. */
+/** Returns the requested view of objects. Throws 400 for an unsupported view. */
 export function viewOf(request: FacadeRequest, { kind }: Listing, as: Representation['as'], clock: Clock): View {
   const view = { kind, as, includeObject: text(request.query, 'includeObject'), now: clock.now() };
   checkView(view);
@@ -135,7 +135,7 @@ function slicedReply({ clock, largeLists }: ListDeps, request: FacadeRequest, sl
   const isZipped = acceptsGzip(request.header('accept-encoding'));
   const release = length > LARGE_BYTES ? largeLists.acquire(request) : () => {};
   const size = isExact ? { 'content-length': String(length) } : {};
-  // TLS keeps buffers as large as the largest slice for as long as a connection is open.
+  // An open connection keeps TLS buffers of the size of its largest slice.
   const ending = length > LARGE_BYTES ? { connection: 'close' } : {};
   return {
     status: 200,
@@ -153,7 +153,7 @@ async function wholeReply(request: FacadeRequest, body: string | Buffer, content
   return { status: 200, headers, body: isZipped ? await promisify(gzip)(body, { level: 1 }) : body };
 }
 
-/** The slices of a list as compact JSON. Each is made when it is written, so that a stalled reader holds one of them only. */
+/** The slices of a list as compact JSON. A slice is encoded when it is written, so that a stalled reader keeps only one in memory. */
 class ListBody {
   readonly #page: Page;
   readonly #head: Buffer;
@@ -243,7 +243,7 @@ async function writeSlices(slices: Slices | AsyncIterable<Buffer>, response: Ser
     for await (const slice of slices) {
       if (response.destroyed) return;
       if (!response.write(slice)) await untilDrained(response);
-      // If the kernel accepted all slices at once, no other request would get a turn.
+      // Lets other requests run while the kernel accepts slices at once.
       else await setImmediate();
       sent += slice.length;
     }

@@ -32,13 +32,13 @@ export function parseQuery({ params, query }: Pick<FacadeRequest, 'params' | 'qu
 }
 
 export interface Page {
-  /** The collection if the page contains all of it, because its bytes are shared; else undefined. */
+  /** Whole collection if the page contains all of it, so that its shared bytes are sent; else undefined. */
   readonly whole: Collection | undefined;
-  /** Items of the page; empty if it contains the whole collection. */
+  /** Items of the page; empty if `whole` is defined. */
   readonly items: readonly Item[];
   readonly revision: number;
   readonly fingerprint: number;
-  /** Empty on the last page. */
+  /** Token for the next page; empty on the last page. */
   readonly continue: string;
   readonly remaining?: number;
 }
@@ -50,7 +50,7 @@ export interface PageRequest extends ListQuery {
   readonly findVisibility: () => Promise<Visibility>;
 }
 
-/** Returns one page under current permissions. Waits briefly for a version that this replica does not have yet. Throws 400, 410, 504. */
+/** Returns one page under current permissions. Waits up to three seconds for a version that is not reached. Throws 400, 410, 504. */
 export async function readPage(history: History, request: PageRequest): Promise<Page> {
   const { namespace, selection, options, signal, findVisibility, clock } = request;
   const token = continuation(options);
@@ -62,7 +62,7 @@ export async function readPage(history: History, request: PageRequest): Promise<
   const isPinned = requested.revision > 0 && (token !== undefined || isExact(options, selection));
   const range = { visibility, namespace, selection, start: token?.start ?? '', limit: pageLimit(options) };
   if (!isPinned) return pageOf(history.collection, { ...range, revision: Math.max(history.revisionFor(visibility), requested.revision) });
-  // With another set of visible names, earlier pages may have left out names that this page would not show.
+  // If the visible names have changed since the first page, the pages together would be inconsistent.
   const isOther = token !== undefined && requested.fingerprint !== visibility.fingerprint;
   const collection = isOther ? undefined : history.at(requested.revision);
   if (collection === undefined) throw token === undefined ? tooOldToList() : tooOldToContinue(token);
@@ -95,7 +95,7 @@ function pageOf(collection: Collection, { visibility, namespace, selection, revi
   };
 }
 
-/** A positive timeoutSeconds limits the request. */
+/** Returns a function that returns the time left until timeoutSeconds have passed, in milliseconds; Infinity without a limit. */
 function timeLeft({ timeoutSeconds = 0 }: ListOptions, clock: Clock): () => number {
   const endsAt = clock.monotonic() + (timeoutSeconds > 0 ? timeoutSeconds * 1_000 : Number.POSITIVE_INFINITY);
   return () => endsAt - clock.monotonic();

@@ -18,7 +18,7 @@ export class RbacAccess implements Access {
   readonly #viewers = new Map<string, Viewer>();
   readonly #bySubject = new Map<string, Set<Viewer>>();
 
-  /** `permission` is the one to see an object; a caller who may list the resource sees all objects. */
+  /** `permission` allows a caller to see the named objects. A caller who may list the resource sees all objects. */
   constructor(options: RbacAccessOptions, permission: Permission) {
     this.#options = options;
     this.#index = new RbacIndex(permission);
@@ -37,14 +37,14 @@ export class RbacAccess implements Access {
     return this.#byRules(user);
   }
 
-  /** Returns the same without a review, from a cached decision. */
+  /** Returns the objects that a caller may see, by a cached decision, without a review. */
   visibleNow(user: User): Visibility {
     const viewer = this.#viewers.get(userKey(user));
     if (viewer !== undefined) return viewer.visibility;
     return this.#reviews.cached(user) === true ? Visibility.everything : this.#byRules(user);
   }
 
-  /** Calls back on every change of the visible objects until the returned function is called. */
+  /** Calls `onVisibility` on every change until the returned function is called. */
   follow(user: User, onVisibility: OnVisibility): () => void {
     const viewer = this.#viewers.get(userKey(user)) ?? this.#add(user);
     return viewer.follow(onVisibility);

@@ -1,4 +1,4 @@
-// GET of a list with watch=true: the start, the duration and the end of a watch.
+// Watch: start, duration and end.
 
 import type { ServerResponse } from 'node:http';
 import type { Visibility } from '../../access/visibility.ts';
@@ -39,7 +39,7 @@ export interface WatchDeps {
 }
 
 const BOOKMARK_INTERVAL_MS = 60_000;
-/** Time of the last bookmark before the end, in milliseconds, so that the caller can resume from a recent version. */
+/** Time between the last bookmark and the end of a watch, in milliseconds. The caller resumes from the bookmark. */
 const LAST_BOOKMARK_MS = 2_000;
 const LONGEST_MS = 3_600_000;
 
@@ -159,7 +159,7 @@ function startOf(history: History, visibility: Visibility, { namespace, options 
   return expired(`too old resource version: ${options.resourceVersion} (${formatVersion(history.oldest, visibility.fingerprint)})`).status;
 }
 
-/** Returns the position to resume from. A caller who sees no object has missed nothing, however old its version is. */
+/** Returns the position to resume from; undefined for an unknown revision. A caller who sees no object can resume from any revision. */
 function positionAfter(history: History, visibility: Visibility, revision: number): number | undefined {
   return visibility.isNothing ? history.end : history.positionAfter(revision);
 }

@@ -1,4 +1,4 @@
-// A dry run of a token request: all checks that need no token. kube-apiserver itself would issue one.
+// A dry run of a token request: all checks that need no token. kube-apiserver would issue a token.
 
 import { type ApiObject, Pods, type Resource, Secrets, ServiceAccounts } from '../../api/resources.ts';
 import { checkBoundKind, checkBoundObject, checkObjectName } from '../../kubernetes/bound-object.ts';

@@ -75,13 +75,13 @@ class Issuance {
   async reply(): Promise<Reply> {
     const { authorizer, parser } = this.#options;
     const { caller, preferences, signal } = this.#request;
-    // Before any lookup: a caller without permission cannot find out which clusters exist.
+    // Precedes any lookup, so that a caller without permission cannot find out which clusters exist.
     await authorizer.authorize(caller.user, this.#target, signal);
     const representation = negotiate(preferences, { builtIn: true, tables: false });
     const posted = await parser.parse(this.#request, this.#serviceAccount, (decoded) => {
       this.audited = { target: this.#target, ...toAudited(decoded) };
     });
-    // Before the token is issued: the caller would not receive it.
+    // Precedes the issuance, because the caller would not receive the token.
     checkAnswerForm(TOKEN_REQUEST_KIND, representation.as);
     const reply = textReply(201, showAnswer(await this.#issueOrDryRun(posted), TOKEN_REQUEST_KIND, representation.as), representation);
     return { ...reply, headers: { ...reply.headers, 'cache-control': 'no-cache, no-store, private' } };
@@ -156,7 +156,7 @@ function toAudited({ tokenRequest, audiences }: Pick<PostedTokenRequest, 'tokenR
 /** Default of Retry-After, in milliseconds. */
 const RETRY_MS = 5_000;
 
-/** Returns the error for the caller. A problem with Purser's own credential is never reported as one of the caller's. */
+/** Returns the error for the caller. An error about Purser's credential is never returned as 401 or 403. */
 function toRejection(error: unknown, { cluster, serviceAccount }: IssueTarget): unknown {
   if (!(error instanceof IssueError)) return error;
   const { reason, status, retryAfterMs = RETRY_MS } = error;

@@ -33,7 +33,7 @@ import type { FacadeRequest } from '../request.ts';
 export interface TokenRules {
   /** Audiences of requests that name none; if empty, such requests are rejected. */
   readonly defaultAudiences: readonly string[];
-  /** Audiences that the façade accepts in callers' tokens. It issues no token for them, so that no token can obtain further ones. */
+  /** Audiences that the façade accepts in callers' tokens. It issues no token for them: such a token could request others. */
   readonly ownAudiences: readonly string[];
   readonly limits: TokenLimits;
 }
@@ -41,7 +41,7 @@ export interface TokenRules {
 /** A decoded and checked TokenRequest. */
 export interface PostedTokenRequest {
   readonly tokenRequest: TokenRequest;
-  /** Lifetime requested from the target, in seconds; never longer than that of the request. */
+  /** Lifetime requested from the target, in seconds; at most the lifetime in the request. */
   readonly expirationSeconds: number | bigint;
   /** Audiences of the request, or the installation's default. */
   readonly audiences: readonly string[];
@@ -51,7 +51,7 @@ export interface PostedTokenRequest {
   readonly warnings: readonly string[];
 }
 
-/** The request to a target cluster, made of checked fields alone. */
+/** The request to a target cluster. It contains checked fields alone. */
 export interface OutgoingRequest {
   /** Request that the response is checked against. */
   readonly expected: TargetTokenRequest;
@@ -90,7 +90,7 @@ export class TokenRequestParser {
 /** Receives the decoded request. */
 export type OnDecoded = (decoded: Pick<PostedTokenRequest, 'tokenRequest' | 'audiences'>) => void;
 
-/** Maximum size of a cached body, in bytes. Typical bodies have a few hundred. */
+/** Maximum size of a cached body, in bytes. Typical bodies have a few hundred bytes. */
 const MAX_RECENT_BYTES = 2_048;
 const MAX_RECENT = 512;
 
@@ -101,7 +101,7 @@ interface Decoding {
   readonly onDecoded: OnDecoded;
 }
 
-/** The result depends only on the query of the request, the service account, and the body, so that it can be cached by them. */
+/** Decodes and checks a token request. The result depends only on query, service account and body, which are the key of the cache. */
 function decodeRequest(request: FacadeRequest, serviceAccount: PostedAccount, decoding: Decoding): PostedTokenRequest {
   const { body, mediaType, rules, onDecoded } = decoding;
   const warnings: string[] = [];
@@ -137,14 +137,14 @@ function decodeRequest(request: FacadeRequest, serviceAccount: PostedAccount, de
 const MAX_YAML_BYTES = 16 * 1024;
 /** Maximum length of fieldManager, in characters. */
 const MAX_FIELD_MANAGER = 127;
-/** Maximum number of audiences in one error: each is listed with all allowed ones, and a body has room for a million. */
+/** Maximum number of audiences in one error, which lists all allowed audiences for each. A body has room for a million. */
 const MAX_REPORTED_AUDIENCES = 10;
 /** Maximum number of owner references, which the response repeats. */
 const MAX_OWNERS = 1_000;
 const SERVICE_ACCOUNTS = { group: '', name: 'serviceaccounts' };
 const BOUND_KINDS: readonly BoundObject['kind'][] = ['Pod', 'Secret'];
 
-/** Removes the managedFields: no server stores a TokenRequest, so that no field of it has a manager. */
+/** Removes metadata.managedFields. No server stores a TokenRequest, so that its fields have no managers. */
 function withoutManagedFields(tokenRequest: TokenRequest): TokenRequest {
   const { managedFields, ...metadata } = tokenRequest.metadata;
   return managedFields === undefined ? tokenRequest : { ...tokenRequest, metadata };
@@ -173,7 +173,7 @@ function checkAudiences(audiences: readonly string[], { name }: PostedAccount, {
     );
 }
 
-/** Checks only for protection; the target checks the rest, so that its order and its messages apply. */
+/** Checks the bound object as far as needed for protection. The target checks the rest, with its own order and messages. */
 function checkBinding({ spec: { boundObjectRef, expirationSeconds } }: TokenRequest): void {
   if (boundObjectRef === undefined) return;
   const kind = BOUND_KINDS.find((each) => each === boundObjectRef.kind);

@@ -52,20 +52,20 @@ describe('Connections', () => {
     return response;
   }
 
-  it('closes the oldest idle connection of an address for a new one, and not the new one', () => {
+  it('closes the oldest idle connection of an address when a new one exceeds the limit', () => {
     const idle = Array.from({ length: 4 }, () => open('192.0.2.1'));
     for (const socket of idle) request(socket).emit('close');
-    const newcomer = open('192.0.2.1');
-    expect([newcomer.destroyed, idle.map(({ destroyed }) => destroyed)]).toEqual([false, [true, false, false, false]]);
+    const newest = open('192.0.2.1');
+    expect([newest.destroyed, idle.map(({ destroyed }) => destroyed)]).toEqual([false, [true, false, false, false]]);
   });
 
-  it('closes a connection of the address with the most, never of another', () => {
-    const polite = open('192.0.2.2');
-    const crowd = Array.from({ length: 4 }, () => open('192.0.2.1'));
-    expect([polite.destroyed, crowd.map(({ destroyed }) => destroyed)]).toEqual([false, [true, false, false, false]]);
+  it('closes a connection of the address with the most connections, and of no other address', () => {
+    const other = open('192.0.2.2');
+    const crowded = Array.from({ length: 4 }, () => open('192.0.2.1'));
+    expect([other.destroyed, crowded.map(({ destroyed }) => destroyed)]).toEqual([false, [true, false, false, false]]);
   });
 
-  it('reads no more than 64 requests of a connection ahead of its responses', () => {
+  it('reads at most 64 requests of a connection ahead of their responses', () => {
     const socket = open('192.0.2.1');
     const responses = Array.from({ length: 63 }, () => request(socket));
     expect(socket.isReading).toBe(true);
@@ -86,7 +86,7 @@ describe('toAddressKey', () => {
     ['::1', '0:0:0:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     [undefined, ''],
-  ])('returns for %s the key %s', (address, key) => {
+  ])('returns for the address %s the key %s', (address, key) => {
     expect(toAddressKey(address)).toBe(key);
   });
 });

@@ -49,7 +49,7 @@ describe('Collection', () => {
     expect(visible(new Visibility(new Set(['a/x', 'b/y', 'b-2/x'])))).toEqual(['b/y']);
   });
 
-  it('writes another version into the bytes of an item', () => {
+  it('encodes an item with another resourceVersion', () => {
     const item = itemOf('a', '17');
     expect(Buffer.concat(item.parts('4611686018427387906')).toString()).toBe(
       item.bytes.toString().replace('"resourceVersion":"17"', '"resourceVersion":"4611686018427387906"'),

@@ -49,7 +49,7 @@ const OTHERS = [
   kind('time', { ms: fc.constantFrom(300, 3_000, 61_000) }),
 ] as const;
 
-/** Each run uses only some kinds of actions, so that it combines them more deeply. */
+/** Actions of one run, of some kinds only, so that few kinds are combined in many ways. */
 const actions = fc
   .subarray([...OTHERS])
   .chain((others) => fc.array(fc.oneof(put, remove, step, list, watch, watch, read, ...others), { minLength: 5, maxLength: 80 }));

@@ -1,4 +1,4 @@
-// A hub whose objects a test writes by hand, and replicas of the façade that follow it when the test steps them.
+// A hub whose objects the test writes, and replicas of the façade that receive its events when the test steps them.
 
 import type { ServerResponse } from 'node:http';
 import { Writable } from 'node:stream';
@@ -88,7 +88,7 @@ export class HandHub {
     this.clusters.put(name, { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata: { labels }, spec });
   }
 
-  /** Grants a subject all clusters, or these. */
+  /** Grants a subject permission to get all clusters, or those with these names. */
   grant(
     role: string,
     names: readonly string[] | 'all',

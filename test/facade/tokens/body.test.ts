@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSlowProxy } from '../../support/slow-proxy.ts';
 import { ACCOUNT_UID } from '../../targets/wire-target.ts';
-import { allows, bytesOf, FacadeWorld, GOOD_LINES, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
+import { allowingHub, bytesOf, FacadeWorld, TOKEN_PATH, TOKEN_REQUEST, VALID_LINES } from '../facade-world.ts';
 import { failureOf, type RawResponse, statusOf } from '../raw-connection.ts';
 
 let world: FacadeWorld;
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const [HOST = '', AUTHORIZATION = ''] = GOOD_LINES;
+const [HOST = '', AUTHORIZATION = ''] = VALID_LINES;
 const typed = (type: string | undefined, body: string | Buffer = JSON.stringify(TOKEN_REQUEST), more: readonly string[] = []) =>
   bytesOf({ lines: [HOST, AUTHORIZATION, ...(type === undefined ? [] : [`Content-Type: ${type}`])], body, more });
 const posted = (body: string | object, query = '') =>
@@ -58,7 +58,7 @@ describe('request body', () => {
     ['nested and closed', typed('application/json', `{"spec":${'['.repeat(100_000)}${']'.repeat(100_000)}}`), 400],
     ['another kind', typed('application/json', JSON.stringify({ ...TOKEN_REQUEST, kind: 'TokenReview' })), 400],
     ['another group', typed('application/json', JSON.stringify({ ...TOKEN_REQUEST, apiVersion: 'v1' })), 400],
-  ])('responds as kube-apiserver does: %s', async (_case, bytes, status) => {
+  ])('responds to a body as kube-apiserver does: %s', async (_case, bytes, status) => {
     const { length } = world.tokenRequests;
     expect(statusOf(await world.raw(bytes))).toBe(status);
     expect(world.tokenRequests).toHaveLength(status === 201 ? length + 1 : length);
@@ -134,7 +134,7 @@ describe('unknown fields', () => {
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
 
-  it('does not return the status of the request', async () => {
+  it('returns no status that the request contains', async () => {
     const response = await posted({ ...TOKEN_REQUEST, status: { token: 'mine', expirationTimestamp: '2099-01-01T00:00:00Z' } });
     expect(responseOf(response).status.token).toMatch(/^eyJ/);
     expect(response.text).not.toContain('mine');
@@ -161,7 +161,7 @@ describe('TokenRequest spec', () => {
       400,
     ],
     ['bound to a Foo', spec({ boundObjectRef: { kind: 'Foo', apiVersion: 'v1', name: 'n' } }), 400],
-  ])('rejects without a request to the target: %s', async (_case, body, status) => {
+  ])('rejects an invalid spec without a request to the target: %s', async (_case, body, status) => {
     expect(statusOf(await unsent(posted(body)))).toBe(status);
   });
 
@@ -184,7 +184,7 @@ describe('TokenRequest spec', () => {
       spec({ boundObjectRef: { kind: 'Secret', apiVersion: 'v1', name: '../x' } }),
       { spec: { boundObjectRef: { name: '../x' } } },
     ],
-  ])('passes fields to the target: %s', async (_case, body, expected) => {
+  ])('passes fields of the spec to the target: %s', async (_case, body, expected) => {
     await posted({ ...TOKEN_REQUEST, ...body });
     expect(sent()).toMatchObject(expected);
   });
@@ -214,7 +214,7 @@ describe('TokenRequest spec', () => {
     ['10,000', Array.from({ length: 10_000 }, (_, index) => `audience-${index}`)],
     ['a long one', ['a'.repeat(1 << 20)]],
     ['control characters', ['a\u0000b\u001f', '<&>']],
-  ])('accepts any audiences: %s', async (_case, audiences) => {
+  ])('accepts audiences of any form: %s', async (_case, audiences) => {
     const response = await posted(spec({ audiences }));
     expect(statusOf(response)).toBe(201);
     expect(responseOf(response).spec).toMatchObject({ audiences });
@@ -223,7 +223,7 @@ describe('TokenRequest spec', () => {
 
 describe('protected service accounts and audiences', () => {
   it('rejects an audience of the façade itself', async () => {
-    const hub = allows({ TokenReview: () => ({ authenticated: true, user: { username: 'alice' }, audiences: ['facade'] }) });
+    const hub = allowingHub({ TokenReview: () => ({ authenticated: true, user: { username: 'alice' }, audiences: ['facade'] }) });
     const other = await FacadeWorld.start({ hub, settings: { facadePort: 0, facadeAudiences: ['facade'] } });
     expect(await other.post(spec({ audiences: ['api', 'facade'] }))).toMatchObject({ status: 403 });
     expect(other.target.requests).toEqual([]);
@@ -241,7 +241,7 @@ describe('protected service accounts and audiences', () => {
 
   it('requires a rule for the namespace in a protected namespace', async () => {
     const names: string[] = [];
-    const hub = allows({
+    const hub = allowingHub({
       SubjectAccessReview: ({ spec: { resourceAttributes } }) => {
         names.push(resourceAttributes['name'] ?? '');
         return { allowed: resourceAttributes['name'] === 'prod-eu' };
