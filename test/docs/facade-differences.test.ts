@@ -78,7 +78,10 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   ],
   'connection after a list above 1 MiB': [LIST, 'closes the connection after a large list'],
   '`Vary`': [RECORDED_LISTS, 'says what it depends on'],
-  'path with `//`, `..`, `%2F`, a trailing slash, or invalid names': [PATHS, 'returns 404 without a request to the target'],
+  'path with `//`, `..`, `%2F`, a trailing slash, or invalid names': [
+    PATHS,
+    'returns 404 for an invalid path without a request to the target',
+  ],
   'a method that is not served': [PATHS, 'returns 405 for a method other than POST'],
   '`HEAD` with `watch=true`': ['facade/server.test.ts', 'rejects HEAD with 405 if GET would be a watch'],
   'a path that is not served': [ABUSE, 'returns 404 to authenticated callers'],

@@ -7,7 +7,7 @@ import { FakeClock } from '../support/clock.ts';
 import { silentLog } from '../support/silent-log.ts';
 
 const ATTACKER = '10.0.0.66';
-const POLITE = '10.0.0.7';
+const OTHER_ADDRESS = '10.0.0.7';
 
 /** A hub that accepts every token that begins with `good`. Tokens that differ only after a tilde belong to one user. */
 class World {
@@ -22,7 +22,7 @@ class World {
   });
 
   /** Returns 200, or the code of the rejection. */
-  async code(token: string, address = POLITE): Promise<number> {
+  async code(token: string, address = OTHER_ADDRESS): Promise<number> {
     const rawHeaders = ['authorization', `Bearer ${token}`];
     const caller = this.#authenticator.authenticate({ rawHeaders, address }, new AbortController().signal);
     return caller.then(
@@ -70,8 +70,8 @@ describe('Authenticator during a flood of unknown tokens', () => {
     const world = new World();
     const codes: number[] = [];
     for (const size of [32, 64, 128]) {
-      const newcomers = Array.from({ length: size }, (_, index) => world.code(`good-${size}-${index}`));
-      codes.push(...(await Promise.all(newcomers)));
+      const responses = Array.from({ length: size }, (_, index) => world.code(`good-${size}-${index}`));
+      codes.push(...(await Promise.all(responses)));
     }
     expect(new Set(codes)).toEqual(new Set([200]));
   });

@@ -121,7 +121,7 @@ export class FacadeWorld {
     return this.target.requests.filter(({ path }) => path.endsWith('/token'));
   }
 
-  /** Returns the metrics text. */
+  /** Returns the metrics by name. */
   async scrape(): Promise<ReadonlyMap<string, Metric>> {
     return parseExposition((await Array.fromAsync(this.#metrics.text())).join(''));
   }
@@ -135,8 +135,9 @@ export class FacadeWorld {
   }
 }
 
-/** Bearer tokens of a caller with all permissions, and of a caller with none. */
+/** Bearer token of a caller with all permissions. */
 export const ALLOWED = 'good-token';
+/** Bearer token of a caller without permissions. */
 export const DENIED = 'poor-token';
 export const TOKEN_PATH = '/orchestrator/prod-eu/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
 export const TOKEN_REQUEST = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { audiences: ['api'] } };

@@ -29,7 +29,7 @@ async function namesOf(query: string, caller = ADMIN): Promise<readonly string[]
 }
 
 /** Writes a reply to a stalled reader. */
-function readByNobody(reply: FacadeReply): { readonly stalled: WatchStream; readonly written: Promise<void> } {
+function stall(reply: FacadeReply): { readonly stalled: WatchStream; readonly written: Promise<void> } {
   if (!('write' in reply)) throw new Error('not a stream');
   const stalled = new WatchStream(() => {});
   stalled.isStalled = true;
@@ -289,7 +289,7 @@ describe('large lists', () => {
     );
     await replica.catchUp();
     const reply = await replica.endpoints.list(requestOf(query, caller));
-    const { stalled, written } = readByNobody(reply);
+    const { stalled, written } = stall(reply);
     expect(Number(reply.headers['content-length'])).toBeGreaterThan(2_000_000);
     await settled();
     expect(stalled.writableLength).toBeLessThan(600_000);
@@ -309,7 +309,7 @@ describe('large lists', () => {
     const replies = await Promise.all(Array.from({ length: 8 }, () => replica.endpoints.list(request)));
     await expect(replica.endpoints.list(request)).rejects.toMatchObject({ code: 429 });
     const [reply] = replies as [FacadeReply];
-    const { stalled, written } = readByNobody(reply);
+    const { stalled, written } = stall(reply);
     expect(reply.headers['content-type']).toBe(accept.split(';')[0]);
     await settled();
     expect(stalled.writableLength).toBeLessThan(64_000);
@@ -321,7 +321,7 @@ describe('large lists', () => {
 
   it('closes the connection of a reader who stalls on a compressed list', async () => {
     const reply = await replica.endpoints.list({ ...requestOf('', ADMIN), header: () => 'gzip' });
-    const { stalled, written } = readByNobody(reply);
+    const { stalled, written } = stall(reply);
     await eventually(() => expect(replica.clock.pending).toBe(1));
     replica.clock.advance(10_000);
     await written;
@@ -336,7 +336,7 @@ describe('large lists', () => {
 
   it('closes the connection of a reader who takes one slice in five seconds', async () => {
     const reply = await replica.endpoints.list(requestOf('', ADMIN));
-    const { stalled, written } = readByNobody(reply);
+    const { stalled, written } = stall(reply);
     for (let seconds = 0; seconds < 20 && !stalled.destroyed; seconds += 5) {
       await settled();
       stalled.resumeReading();

@@ -107,7 +107,7 @@ export class Reflector {
     if (this.#stream !== undefined) this.#stream.isStalled = true;
   }
 
-  goOn(): void {
+  resumeReading(): void {
     this.#stream?.resumeReading();
   }
 

@@ -77,30 +77,30 @@ describe('bearer token', () => {
 });
 
 /** Returns a hub with this status of TokenReviews. */
-const reviewed = (status: unknown): FacadeWorldOptions => ({ hub: allowingHub({ TokenReview: () => status }) });
+const withReview = (status: unknown): FacadeWorldOptions => ({ hub: allowingHub({ TokenReview: () => status }) });
 const ALICE = { username: 'alice', groups: ['system:authenticated'] };
 
 describe('TokenReview of the hub', () => {
   it.each<readonly [string, FacadeWorldOptions]>([
-    ['it does not know the token', reviewed({ user: {}, error: 'invalid bearer token' })],
-    ['the user has no name', reviewed({ authenticated: true, user: { username: '' } })],
-    ['not authenticated, but a user', reviewed({ authenticated: false, user: ALICE })],
-    ['anonymous', reviewed({ authenticated: true, user: { username: 'system:anonymous' } })],
-    ['unauthenticated', reviewed({ authenticated: true, user: { username: 'x', groups: ['system:unauthenticated'] } })],
+    ['it does not know the token', withReview({ user: {}, error: 'invalid bearer token' })],
+    ['the user has no name', withReview({ authenticated: true, user: { username: '' } })],
+    ['not authenticated, but a user', withReview({ authenticated: false, user: ALICE })],
+    ['anonymous', withReview({ authenticated: true, user: { username: 'system:anonymous' } })],
+    ['unauthenticated', withReview({ authenticated: true, user: { username: 'x', groups: ['system:unauthenticated'] } })],
     [
       'for the API server alone',
       {
-        ...reviewed({ authenticated: true, user: ALICE, audiences: ['api'] }),
+        ...withReview({ authenticated: true, user: ALICE, audiences: ['api'] }),
         settings: { facadePort: 0, facadeAudiences: ['facade'] },
       },
     ],
     [
       'for no audience',
-      { ...reviewed({ authenticated: true, user: ALICE, audiences: [] }), settings: { facadePort: 0, facadeAudiences: ['facade'] } },
+      { ...withReview({ authenticated: true, user: ALICE, audiences: [] }), settings: { facadePort: 0, facadeAudiences: ['facade'] } },
     ],
     [
       'nothing of audiences',
-      { ...reviewed({ authenticated: true, user: ALICE }), settings: { facadePort: 0, facadeAudiences: ['facade'] } },
+      { ...withReview({ authenticated: true, user: ALICE }), settings: { facadePort: 0, facadeAudiences: ['facade'] } },
     ],
   ])('returns 401 for a rejected token: %s', async (_case, options) => {
     world = await FacadeWorld.start(options);
@@ -110,7 +110,7 @@ describe('TokenReview of the hub', () => {
 
   it('sends the accepted audiences in the TokenReview', async () => {
     world = await FacadeWorld.start({
-      ...reviewed({ authenticated: true, user: ALICE, audiences: ['facade'] }),
+      ...withReview({ authenticated: true, user: ALICE, audiences: ['facade'] }),
       settings: { facadePort: 0, facadeAudiences: ['facade', 'other'] },
     });
     expect((await world.post()).status).toBe(201);
@@ -119,9 +119,9 @@ describe('TokenReview of the hub', () => {
 
   const hubOf = (handler: WireHandler): FacadeWorldOptions => ({ hub: handler });
   it.each<readonly [string, FacadeWorldOptions]>([
-    ['authenticated is a text', reviewed({ authenticated: 'true', user: ALICE })],
-    ['authenticated is a number', reviewed({ authenticated: 1, user: ALICE })],
-    ['groups are a text', reviewed({ authenticated: true, user: { username: 'alice', groups: 'system:masters' } })],
+    ['authenticated is a text', withReview({ authenticated: 'true', user: ALICE })],
+    ['authenticated is a number', withReview({ authenticated: 1, user: ALICE })],
+    ['groups are a text', withReview({ authenticated: true, user: { username: 'alice', groups: 'system:masters' } })],
     ['no status', hubOf((_request, reply) => reply.json(201, { kind: 'TokenReview' }))],
     ['an HTML page', hubOf((_request, reply) => reply.text(200, '<html></html>', { 'content-type': 'text/html' }))],
     ['an error', hubOf((_request, reply) => reply.json(500, { kind: 'Status', status: 'Failure', message: 'etcd is gone', code: 500 }))],

@@ -16,7 +16,7 @@ afterAll(() => world.close());
 const [HOST = '', AUTHORIZATION = ''] = VALID_LINES;
 const typed = (type: string | undefined, body: string | Buffer = JSON.stringify(TOKEN_REQUEST), more: readonly string[] = []) =>
   bytesOf({ lines: [HOST, AUTHORIZATION, ...(type === undefined ? [] : [`Content-Type: ${type}`])], body, more });
-const posted = (body: string | object, query = '') =>
+const post = (body: string | object, query = '') =>
   world.raw(bytesOf({ target: `${TOKEN_PATH}${query}`, body: typeof body === 'string' ? body : JSON.stringify(body) }));
 const spec = (more: object) => ({ ...TOKEN_REQUEST, spec: { audiences: ['api'], ...more } });
 const responseOf = ({ text }: RawResponse) =>
@@ -24,7 +24,7 @@ const responseOf = ({ text }: RawResponse) =>
 /** Returns the body of the last request to the target. */
 const sent = () => JSON.parse(world.tokenRequests.at(-1)?.body ?? 'null') as { metadata: object; spec: object };
 /** Sends a request that must not reach the target. */
-const unsent = async <T>(played: Promise<T>): Promise<T> => {
+const withoutTargetRequest = async <T>(played: Promise<T>): Promise<T> => {
   const { length } = world.tokenRequests;
   const response = await played;
   expect(world.tokenRequests).toHaveLength(length);
@@ -65,7 +65,7 @@ describe('request body', () => {
   });
 
   /** Sends 64 MiB after this head, as fast as the server reads. Returns the bytes that were read before the connection closed. */
-  async function pour(head: Buffer, piece: Buffer) {
+  async function sendExcess(head: Buffer, piece: Buffer) {
     const connection = await world.open();
     await connection.write(head);
     let taken = 0;
@@ -73,15 +73,15 @@ describe('request body', () => {
     return { response: await connection.read(() => false), taken };
   }
 
-  const ANNOUNCED = bytesOf({ more: [`Content-Length: ${64 << 20}`], body: '' });
+  const WITH_LENGTH = bytesOf({ more: [`Content-Length: ${64 << 20}`], body: '' });
   const CHUNKED = bytesOf({ more: ['Transfer-Encoding: chunked'], body: '' });
   const PIECE = Buffer.alloc(1 << 16, ' ');
 
   it.each([
-    ['with Content-Length', ANNOUNCED, PIECE],
+    ['with Content-Length', WITH_LENGTH, PIECE],
     ['chunked', CHUNKED, Buffer.from(`10000\r\n${' '.repeat(0x10000)}\r\n`)],
   ])('rejects a body above 3 MiB without reading the rest: %s', async (_case, head, piece) => {
-    const { response, taken } = await unsent(pour(head, piece));
+    const { response, taken } = await withoutTargetRequest(sendExcess(head, piece));
     expect(statusOf(response)).toBe(413);
     expect(failureOf(response)).toMatchObject({ kind: 'Status', reason: 'RequestEntityTooLarge', code: 413 });
     expect(response.isClosed).toBe(true);
@@ -93,9 +93,9 @@ describe('request body', () => {
     const link = await startSlowProxy(world.port);
     const connection = await world.open({ port: link.port });
     link.delay(250);
-    void connection.write(ANNOUNCED);
+    void connection.write(WITH_LENGTH);
     for (let bytes = 0; bytes < 10 << 20; bytes += PIECE.length) void connection.write(PIECE);
-    const response = await unsent(connection.read(() => false));
+    const response = await withoutTargetRequest(connection.read(() => false));
     expect(statusOf(response)).toBe(413);
     expect(failureOf(response)).toMatchObject({ kind: 'Status', code: 413 });
     await link.close();
@@ -110,7 +110,7 @@ describe('request body', () => {
       seconds += 1;
       void connection.write(' ');
     }, 1_000);
-    const response = await unsent(connection.read(() => false)).finally(() => clearInterval(timer));
+    const response = await withoutTargetRequest(connection.read(() => false)).finally(() => clearInterval(timer));
     expect(statusOf(response)).toBe(408);
     expect(failureOf(response)).toMatchObject({ kind: 'Status', status: 'Failure', code: 408 });
     expect(seconds).toBeLessThanOrEqual(10);
@@ -124,18 +124,18 @@ describe('unknown fields', () => {
     ['constructor', '{"spec":{"audiences":["api"]},"constructor":{"prototype":{"polluted":1}}}', 'unknown field'],
     ['attestations', '{"spec":{"audiences":["api"],"attestations":[{"type":"x"}]}}', 'unknown field'],
   ])('warns about an unknown field or rejects it, and never passes it on: %s', async (_case, body, what) => {
-    const lenient = await posted(body);
-    expect(statusOf(lenient)).toBe(201);
-    expect(lenient.text).toMatch(new RegExp(`\\r\\nwarning: 299 - "${what}`, 'i'));
+    const warned = await post(body);
+    expect(statusOf(warned)).toBe(201);
+    expect(warned.text).toMatch(new RegExp(`\\r\\nwarning: 299 - "${what}`, 'i'));
     expect(Object.keys(sent()).toSorted()).toEqual(['apiVersion', 'kind', 'metadata', 'spec', 'status']);
     expect(Object.keys(sent().spec).toSorted()).toEqual(['audiences', 'boundObjectRef', 'expirationSeconds']);
-    const strict = await unsent(posted(body, '?fieldValidation=Strict'));
+    const strict = await withoutTargetRequest(post(body, '?fieldValidation=Strict'));
     expect(failureOf(strict)).toMatchObject({ code: 400, message: expect.stringContaining(what) });
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
 
   it('returns no status that the request contains', async () => {
-    const response = await posted({ ...TOKEN_REQUEST, status: { token: 'mine', expirationTimestamp: '2099-01-01T00:00:00Z' } });
+    const response = await post({ ...TOKEN_REQUEST, status: { token: 'mine', expirationTimestamp: '2099-01-01T00:00:00Z' } });
     expect(responseOf(response).status.token).toMatch(/^eyJ/);
     expect(response.text).not.toContain('mine');
     expect(sent()).not.toHaveProperty('status.token', 'mine');
@@ -162,7 +162,7 @@ describe('TokenRequest spec', () => {
     ],
     ['bound to a Foo', spec({ boundObjectRef: { kind: 'Foo', apiVersion: 'v1', name: 'n' } }), 400],
   ])('rejects an invalid spec without a request to the target: %s', async (_case, body, status) => {
-    expect(statusOf(await unsent(posted(body)))).toBe(status);
+    expect(statusOf(await withoutTargetRequest(post(body)))).toBe(status);
   });
 
   it.each([
@@ -172,7 +172,7 @@ describe('TokenRequest spec', () => {
     ['too long', '4294967297'],
     ['beyond doubles', '9007199254740993'],
   ])('passes a lifetime to the target unchanged: %s', async (_case, seconds) => {
-    await posted(`{"spec":{"audiences":["api"],"expirationSeconds":${seconds}}}`);
+    await post(`{"spec":{"audiences":["api"],"expirationSeconds":${seconds}}}`);
     expect(world.tokenRequests.at(-1)?.body).toContain(`"expirationSeconds":${seconds},`);
   });
 
@@ -185,21 +185,21 @@ describe('TokenRequest spec', () => {
       { spec: { boundObjectRef: { name: '../x' } } },
     ],
   ])('passes fields of the spec to the target: %s', async (_case, body, expected) => {
-    await posted({ ...TOKEN_REQUEST, ...body });
+    await post({ ...TOKEN_REQUEST, ...body });
     expect(sent()).toMatchObject(expected);
   });
 
   it('rejects 1,001 owner references', async () => {
-    const owned = (count: number) => ({ ...TOKEN_REQUEST, metadata: { ownerReferences: Array.from({ length: count }, () => ({})) } });
-    expect(statusOf(await posted(owned(1_000)))).toBe(201);
-    expect(failureOf(await unsent(posted(owned(1_001))))).toMatchObject({
+    const withOwners = (count: number) => ({ ...TOKEN_REQUEST, metadata: { ownerReferences: Array.from({ length: count }, () => ({})) } });
+    expect(statusOf(await post(withOwners(1_000)))).toBe(201);
+    expect(failureOf(await withoutTargetRequest(post(withOwners(1_001))))).toMatchObject({
       code: 422,
       message: expect.stringContaining('metadata.ownerReferences: Too many: 1001: must have at most 1000 items'),
     });
   });
 
   it('returns 409 for another service account of the same name', async () => {
-    const response = await posted({ ...TOKEN_REQUEST, metadata: { uid: 'another' } });
+    const response = await post({ ...TOKEN_REQUEST, metadata: { uid: 'another' } });
     expect(failureOf(response)).toMatchObject({
       code: 409,
       reason: 'Conflict',
@@ -207,7 +207,7 @@ describe('TokenRequest spec', () => {
       message: `Operation cannot be fulfilled on TokenRequest.authentication.k8s.io "deployer": the UID in the token request (another) does not match the UID of the service account (${ACCOUNT_UID})`,
     });
     expect(sent()).toMatchObject({ metadata: { uid: 'another' } });
-    expect(statusOf(await posted({ ...TOKEN_REQUEST, metadata: { uid: ACCOUNT_UID } }))).toBe(201);
+    expect(statusOf(await post({ ...TOKEN_REQUEST, metadata: { uid: ACCOUNT_UID } }))).toBe(201);
   });
 
   it.each([
@@ -215,7 +215,7 @@ describe('TokenRequest spec', () => {
     ['a long one', ['a'.repeat(1 << 20)]],
     ['control characters', ['a\u0000b\u001f', '<&>']],
   ])('accepts audiences of any form: %s', async (_case, audiences) => {
-    const response = await posted(spec({ audiences }));
+    const response = await post(spec({ audiences }));
     expect(statusOf(response)).toBe(201);
     expect(responseOf(response).spec).toMatchObject({ audiences });
   });

@@ -84,9 +84,9 @@ describe('token endpoint', () => {
 
   it('lists each rejected audience once, and at most ten', async () => {
     world = await FacadeWorld.start({ settings: { allowedAudiences: ['api', 'vault'] } });
-    const few = await world.post({ ...TOKEN_REQUEST, spec: { audiences: Array(1_000).fill('other') } });
+    const repeated = await world.post({ ...TOKEN_REQUEST, spec: { audiences: Array(1_000).fill('other') } });
     const many = await world.post({ ...TOKEN_REQUEST, spec: { audiences: Array.from({ length: 1_000 }, (_, index) => `other-${index}`) } });
-    expect([few, many].map(({ body }) => (JSON.parse(body) as Invalid).details.causes.length)).toEqual([1, 10]);
+    expect([repeated, many].map(({ body }) => (JSON.parse(body) as Invalid).details.causes.length)).toEqual([1, 10]);
   });
 
   it('forwards a request with 250,000 audiences to the target in time', async () => {

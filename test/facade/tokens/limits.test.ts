@@ -106,8 +106,8 @@ describe('silent connections', () => {
       target: (_request, reply) =>
         void held.push(() => reply.json(404, { kind: 'Status', status: 'Failure', message: 'gone', reason: 'NotFound', code: 404 })),
     });
-    const working = await world.open();
-    void working.write(bytesOf());
+    const active = await world.open();
+    void active.write(bytesOf());
     await eventually(() => expect(held).toHaveLength(1));
     const idle = await Promise.all(
       Array.from({ length: 4 }, async () => {
@@ -119,8 +119,8 @@ describe('silent connections', () => {
     );
     await eventually(() => expect(idle.filter(({ isClosed }) => isClosed).length).toBeGreaterThanOrEqual(2));
     held[0]?.();
-    expect(statusOf(await working.read(isWhole))).toBe(404);
-    for (const connection of [working, ...idle]) connection.destroy();
+    expect(statusOf(await active.read(isWhole))).toBe(404);
+    for (const connection of [active, ...idle]) connection.destroy();
   });
 });
 
@@ -222,7 +222,7 @@ describe('metrics', () => {
       hub: allowingHub({ TokenReview: username, SubjectAccessReview: ({ spec }) => ({ allowed: !spec.user.startsWith('poor') }) }),
     });
     const round = async (from: number, count: number) => {
-      const responses = await sendMany(Array.from({ length: count }, (_, index) => madeUp(from + index)));
+      const responses = await sendMany(Array.from({ length: count }, (_, index) => inventedRequest(from + index)));
       expect(responses).toHaveLength(count);
     };
     // Node's own metrics depend on open handles.
@@ -243,7 +243,7 @@ describe('metrics', () => {
   const ROUND = 1_400;
 
   /** Requests with distinct paths, of several kinds. */
-  function madeUp(number: number) {
+  function inventedRequest(number: number) {
     const path = (cluster: string, name: string) => `/orchestrator/${cluster}/api/v1/namespaces/deploy/serviceaccounts/${name}/token`;
     const paths = [
       `/x-${number}`,

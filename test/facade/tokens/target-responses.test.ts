@@ -76,13 +76,13 @@ describe('untrusted response of the target', () => {
   });
 
   it.each([301, 302, 307, 308])('follows no redirect of the target: %i', async (code) => {
-    const elsewhere = await startWireServer((_request, reply) => reply.text(201, ''));
-    world = await FacadeWorld.start({ target: (_request, reply) => reply.text(code, '', { location: elsewhere.url }) });
+    const redirectTarget = await startWireServer((_request, reply) => reply.text(201, ''));
+    world = await FacadeWorld.start({ target: (_request, reply) => reply.text(code, '', { location: redirectTarget.url }) });
     const { status, headers } = await world.post();
     expect(status).toBe(503);
     expect(headers).not.toHaveProperty('location');
-    expect(elsewhere.requests).toEqual([]);
-    await elsewhere.close();
+    expect(redirectTarget.requests).toEqual([]);
+    await redirectTarget.close();
   });
 });
 
