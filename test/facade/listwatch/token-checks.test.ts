@@ -37,7 +37,7 @@ class World {
     );
   }
 
-  /** Opens a stream; returns a function that is true while it is open. */
+  /** Opens a stream. Returns a function that returns true while the stream is open. */
   async stream(caller?: Caller): Promise<() => boolean> {
     let isOpen = true;
     this.#checks.join(caller ?? (await this.caller()), () => (isOpen = false));

@@ -131,7 +131,7 @@ describe('SubjectAccessReview of the hub', () => {
     });
   });
 
-  it('reviews the name first that allowed the last request', async () => {
+  it('reviews first the name that allowed the last request', async () => {
     const clock = new FakeClock(Date.now());
     const review = ({ spec: { resourceAttributes } }: Review) => ({ allowed: resourceAttributes['name'] === 'prod-eu' });
     world = await FacadeWorld.start({ clock, hub: allowingHub({ SubjectAccessReview: review }) });
