@@ -56,9 +56,9 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   ],
   '`Cache-Control` of a response with a token': [ISSUE, 'forbids caches to store a response with a token'],
   'no permission to list': [RECORDED_LISTS, 'is empty for those without rights'],
-  'fields of a Cluster': ['facade/clusters/public.property.test.ts', 'returns no field outside the allow-list'],
+  'fields of a Cluster': ['facade/clusters/cluster-list.property.test.ts', 'returns no field outside the allow-list'],
   "`reason` and `message` of a Cluster's conditions": [
-    'facade/clusters/public-cluster.test.ts',
+    'facade/clusters/cluster-list.test.ts',
     'replaces the stored message with the sentence of the reason',
   ],
   '`metadata` of a list': [RECORDED_LISTS, '"metadata":\\{"continue":""'],

@@ -1,7 +1,6 @@
-// Authentication under load.
-
 import { describe, expect, it } from '@jest/globals';
-import { Authenticator } from '../../src/facade/authenticate.ts';
+import { array, assert, constantFrom, property, string, tuple } from 'fast-check';
+import { Authenticator, bearerToken } from '../../src/facade/authenticate.ts';
 import { ReviewLimit } from '../../src/facade/limits/review-limit.ts';
 import { FakeClock } from '../support/clock.ts';
 import { silentLog } from '../support/silent-log.ts';
@@ -121,30 +120,64 @@ describe('Authenticator for a caller with many tokens', () => {
   });
 });
 
-it('sends no more reviews for two authenticators that share a limit', async () => {
-  const clock = new FakeClock();
-  const reviewLimit = new ReviewLimit(clock);
-  let reviews = 0;
-  const createReview = async () => {
-    reviews += 1;
-    return { status: { user: {} } };
-  };
-  const all = [['a'], []].map(
-    (audiences) => new Authenticator({ hub: { createReview: createReview as never }, clock, log: silentLog, audiences, reviewLimit }),
-  );
-  const flood = all.flatMap((each) =>
-    Array.from({ length: 200 }, (_, index) => {
-      const rawHeaders = ['authorization', `Bearer bad-${index}`];
-      return each.authenticate({ rawHeaders, address: ATTACKER }, new AbortController().signal).catch(() => {});
-    }),
-  );
-  await Promise.all(flood);
-  // The allowance of an address, then the burst of an address beyond it.
-  expect(reviews).toBe(32 + 10);
+describe('Authenticator', () => {
+  it('sends no more reviews for two authenticators that share a limit', async () => {
+    const clock = new FakeClock();
+    const reviewLimit = new ReviewLimit(clock);
+    let reviews = 0;
+    const createReview = async () => {
+      reviews += 1;
+      return { status: { user: {} } };
+    };
+    const all = [['a'], []].map(
+      (audiences) => new Authenticator({ hub: { createReview: createReview as never }, clock, log: silentLog, audiences, reviewLimit }),
+    );
+    const flood = all.flatMap((each) =>
+      Array.from({ length: 200 }, (_, index) => {
+        const rawHeaders = ['authorization', `Bearer bad-${index}`];
+        return each.authenticate({ rawHeaders, address: ATTACKER }, new AbortController().signal).catch(() => {});
+      }),
+    );
+    await Promise.all(flood);
+    // The allowance of an address, then the burst of an address beyond it.
+    expect(reviews).toBe(32 + 10);
+  });
+
+  it('sends one review for concurrent requests with the same token', async () => {
+    const world = new World();
+    expect(await Promise.all(Array.from({ length: 5 }, () => world.code('good-friend')))).toEqual([200, 200, 200, 200, 200]);
+    expect(world.reviews).toBe(1);
+  });
 });
 
-it('sends one review for concurrent requests with the same token', async () => {
-  const world = new World();
-  expect(await Promise.all(Array.from({ length: 5 }, () => world.code('good-friend')))).toEqual([200, 200, 200, 200, 200]);
-  expect(world.reviews).toBe(1);
+const schemes = constantFrom('Bearer', 'bearer', 'BEARER', 'Basic', '');
+const headers = array(tuple(constantFrom('authorization', 'Authorization', 'x-remote-user', 'Accept', 'impersonate-group'), string()), {
+  maxLength: 4,
+});
+
+describe('bearerToken', () => {
+  it('returns the token after Bearer and one space, else undefined', () => {
+    assert(
+      property(schemes, string({ unit: 'binary' }), (scheme, rest) => {
+        const token = bearerToken(['Authorization', `${scheme} ${rest}`]);
+        const isOne = scheme.toLowerCase() === 'bearer' && /^[A-Za-z0-9_.~+/-]+=*$/.test(rest);
+        expect(token).toBe(isOne ? rest : undefined);
+      }),
+    );
+  });
+
+  it('rejects two Authorization headers, and a token with an impersonation header', () => {
+    assert(
+      property(headers, (given) => {
+        const raw = given.flat();
+        const names = given.map(([name]) => name.toLowerCase());
+        const count = names.filter((name) => name === 'authorization').length;
+        const read = () => bearerToken(raw);
+        if (count > 1) expect(read).toThrow('more than one');
+        else expect(read()).toBeUndefined();
+      }),
+    );
+    expect(() => bearerToken(['Authorization', 'Bearer x', 'X-Remote-User', 'y'])).toThrow('x-remote-user');
+    expect(() => bearerToken(['IMPERSONATE-USER', 'y', 'Authorization', 'Bearer x'])).toThrow('impersonate-user');
+  });
 });

@@ -108,7 +108,7 @@ export function createClusterList({ clusters, annotationPrefixes, ...options }: 
   return createListWatch({ ...options, list: { ...CLUSTER_LISTING, access, toPublic, weightOf: clusterWeight }, objects: clusters });
 }
 
-/** Returns a Cluster without all fields that are not public. Annotations are public only under one of the prefixes. */
+/** Returns the public fields of a Cluster, with annotations under one of the prefixes. */
 export function publicCluster(cluster: Cluster, annotationPrefixes: readonly string[] = []): PublicObject {
   const { metadata, spec, status } = cluster;
   const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) =>

@@ -90,24 +90,24 @@ export function viewOf(request: FacadeRequest, { kind }: Listing, as: Representa
 }
 
 /** A page and the path of its list. */
-interface Linked {
+interface LinkedPage {
   readonly page: Page;
   readonly selfLink: string;
 }
 
-async function plainReply(deps: ListDeps, request: FacadeRequest, linked: Linked): Promise<FacadeReply> {
+async function plainReply(deps: ListDeps, request: FacadeRequest, linked: LinkedPage): Promise<FacadeReply> {
   const body = new ListBody(deps.listing, linked);
   const { length } = body;
   if (length <= WHOLE_BYTES) return wholeReply(request, Buffer.concat([...body], length), 'application/json');
   return slicedReply(deps, request, { slices: body, contentType: 'application/json', length, isExact: true });
 }
 
-interface Converted extends Linked {
+interface ConvertedPage extends LinkedPage {
   readonly representation: Representation;
   readonly view: View;
 }
 
-async function convertedReply(deps: ListDeps, request: FacadeRequest, converted: Converted): Promise<FacadeReply> {
+async function convertedReply(deps: ListDeps, request: FacadeRequest, converted: ConvertedPage): Promise<FacadeReply> {
   const { page, selfLink, representation, view } = converted;
   const { revision, fingerprint, whole } = page;
   const items = Iterator.from(whole?.from('') ?? page.items).map((item) => item.at(formatVersion(item.revision, fingerprint)));
@@ -121,7 +121,7 @@ async function convertedReply(deps: ListDeps, request: FacadeRequest, converted:
 
 type Slices = Iterable<Buffer | string>;
 
-interface Sliced {
+interface SlicedBody {
   readonly slices: Slices;
   readonly contentType: string;
   /** Length of the list as compact JSON, in bytes. */
@@ -130,7 +130,7 @@ interface Sliced {
   readonly isExact: boolean;
 }
 
-function slicedReply({ clock, largeLists }: ListDeps, request: FacadeRequest, sliced: Sliced): FacadeReply {
+function slicedReply({ clock, largeLists }: ListDeps, request: FacadeRequest, sliced: SlicedBody): FacadeReply {
   const { slices, contentType, length, isExact } = sliced;
   const isZipped = acceptsGzip(request.header('accept-encoding'));
   const release = length > LARGE_BYTES ? largeLists.acquire(request) : () => {};
@@ -161,7 +161,7 @@ class ListBody {
   /** Length of all slices, in bytes. */
   readonly length: number;
 
-  constructor({ kind: { group, version, listKind } }: Listing, { page, selfLink }: Linked) {
+  constructor({ kind: { group, version, listKind } }: Listing, { page, selfLink }: LinkedPage) {
     this.#page = page;
     this.#head = Buffer.from(`{"apiVersion":"${group}/${version}","items":[`);
     this.#tail = Buffer.from(`],"kind":"${listKind}","metadata":${goJson(listMetadata(page, selfLink))}}\n`);

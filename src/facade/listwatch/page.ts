@@ -50,7 +50,7 @@ export interface PageRequest extends ListQuery {
   readonly findVisibility: () => Promise<Visibility>;
 }
 
-/** Returns one page under current permissions. Waits up to three seconds for a version that is not reached. Throws 400, 410, 504. */
+/** Returns one page under current permissions. Waits up to three seconds for a version that is not reached yet. Throws 400, 410, 504. */
 export async function readPage(history: History, request: PageRequest): Promise<Page> {
   const { namespace, selection, options, signal, findVisibility, clock } = request;
   const token = continuation(options);

@@ -24,9 +24,9 @@ const responseOf = ({ text }: RawResponse) =>
 /** Returns the body of the last request to the target. */
 const sent = () => JSON.parse(world.tokenRequests.at(-1)?.body ?? 'null') as { metadata: object; spec: object };
 /** Sends a request that must not reach the target. */
-const withoutTargetRequest = async <T>(played: Promise<T>): Promise<T> => {
+const withoutTargetRequest = async <T>(request: Promise<T>): Promise<T> => {
   const { length } = world.tokenRequests;
-  const response = await played;
+  const response = await request;
   expect(world.tokenRequests).toHaveLength(length);
   return response;
 };
