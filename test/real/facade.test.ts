@@ -3,8 +3,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { signToken } from '../../apiserver/access/json-web-token.ts';
-import { parseSigningKey } from '../../apiserver/access/signing-key.ts';
+import { parseSigningKey, signToken } from '../../apiserver/access/signing-key.ts';
 import { Namespaces, ServiceAccounts } from '../../src/api/resources.ts';
 import { createFacade, type Facade } from '../../src/facade/facade.ts';
 import { KubeClient } from '../../src/kube/client.ts';
