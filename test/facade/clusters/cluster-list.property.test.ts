@@ -120,7 +120,7 @@ describe('publicCluster in every response', () => {
         const list = await replica.get('', ADMIN);
         const events = stream.take();
         expect(events.map(({ type }) => type)).toEqual(['ADDED', 'MODIFIED', 'DELETED', 'ADDED']);
-        for (const object of [...events.map((event) => event.object), ...list.body.items]) expectPublic(object);
+        for (const returned of [...events.map((event) => event.object), ...list.body.items]) expectPublic(returned);
         expectPublic(JSON.parse((await replica.getOne('a', ADMIN)).text));
         const texts = [
           list.text,

@@ -126,23 +126,23 @@ class World {
   }
 
   async #request(action: ClientAction): Promise<void> {
-    const client = this.clients[action.client % this.clients.length] as Reflector;
+    const reflector = this.clients[action.client % this.clients.length] as Reflector;
     const at = this.replicas['replica' in action ? action.replica : 0] as Replica;
     switch (action.type) {
       case 'list':
-        return this.#advanceUntilDone(client.list(at, action.limit));
+        return this.#advanceUntilDone(reflector.list(at, action.limit));
       case 'watch':
-        return client.watch(at);
+        return reflector.watch(at);
       case 'watchList':
-        return this.#advanceUntilDone(client.watchList(at));
+        return this.#advanceUntilDone(reflector.watchList(at));
       case 'read':
-        return client.read(action.count);
+        return reflector.read(action.count);
       case 'disconnect':
-        return client.disconnect();
+        return reflector.disconnect();
       case 'stall':
-        return client.stall();
+        return reflector.stall();
       case 'resume':
-        return client.resumeReading();
+        return reflector.resumeReading();
     }
   }
 
