@@ -131,22 +131,25 @@ export class Collection {
   }
 
   /**
-   * Yields the items that a caller may see, in one namespace or in all, from the key `start` on. The cost grows with the visible items,
+   * Returns the items that a caller may see, in one namespace or in all, from the key `start` on. The cost grows with the visible items,
    * not with the collection.
    */
-  *visible(visibility: Visibility, namespace = '', start = ''): Generator<Item> {
-    if (namespace === '') return yield* this.#visibleFrom(visibility, start);
+  visible(visibility: Visibility, namespace = '', start = ''): Generator<Item> {
+    if (namespace !== '') return this.#visibleIn(namespace, visibility, start);
+    return visibility.isEverything ? this.from(start) : this.#named(visibility.names, start);
+  }
+
+  *#visibleIn(namespace: string, visibility: Visibility, start: string): Generator<Item> {
     const prefix = `${namespace}/`;
-    for (const item of this.#visibleFrom(visibility, start > prefix ? start : prefix)) {
+    for (const item of this.visible(visibility, '', start > prefix ? start : prefix)) {
       // Keys are sorted, so that those of one namespace are adjacent.
       if (!item.key.startsWith(prefix)) return;
       yield item;
     }
   }
 
-  *#visibleFrom(visibility: Visibility, start: string): Generator<Item> {
-    if (visibility.isEverything) return yield* this.from(start);
-    for (const key of visibility.names) {
+  *#named(keys: readonly string[], start: string): Generator<Item> {
+    for (const key of keys) {
       const item = key < start ? undefined : this.get(key);
       if (item !== undefined) yield item;
     }
