@@ -85,7 +85,7 @@ describe('audit line of an early rejection', () => {
 });
 
 describe('timeout parameter', () => {
-  it('returns 504 after the timeout parameter while the target does not respond', async () => {
+  it('returns 504 when the timeout parameter expires and the target has not responded', async () => {
     const clock = new FakeClock(Date.now());
     world = await FacadeWorld.start({ clock, target: () => undefined });
     const response = world.raw(bytesOf({ target: `${TOKEN_PATH}?timeout=1s`, lines: VALID_LINES }));
