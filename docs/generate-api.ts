@@ -3,6 +3,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { parse } from 'yaml';
 import { Annotation, Label, LabelValue } from '../src/api/names.ts';
+import { LISTINGS } from '../src/facade/lists.ts';
 import { openApi } from '../src/facade/openapi.ts';
 import { outputForms } from '../src/tokens/outputs/forms.ts';
 import { TOKEN_KEY, tokenKeys } from '../src/tokens/outputs/outputs.ts';
@@ -168,11 +169,11 @@ interface Operation {
 }
 
 function facadeSection(): string {
-  const { paths, components } = openApi('orchestrator');
+  const { paths, components } = openApi('orchestrator', LISTINGS);
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => operationSection(`${method.toUpperCase()} ${path}`, operation as Operation)),
   );
-  const schemas = Object.entries<Schema>(components.schemas).map(
+  const schemas = Object.entries(components.schemas as Readonly<Record<string, Schema>>).map(
     ([name, schema]) =>
       `### Object: ${name}\n\n${schema.description}\n\n${table(
         ['field', 'type', 'meaning'],

@@ -1,7 +1,7 @@
 // Composition root: builds Purser's components and the order in which they start and stop.
 
 import { FieldManager } from '../api/names.ts';
-import { ReviewLimit } from '../facade/admission/review-limit.ts';
+import { ReviewLimit } from '../facade/limits/review-limit.ts';
 import { KubeClient } from '../kube/client.ts';
 import { createTransport } from '../kube/transport.ts';
 import { type Component, Lifecycle } from '../runtime/lifecycle.ts';

@@ -1,11 +1,11 @@
 // The façade, which every replica serves.
 
 import { Subscription } from 'rxjs';
-import type { ReviewLimit } from '../facade/admission/review-limit.ts';
-import { watchLimits } from '../facade/admission/watch-limits.ts';
 import type { CertificateSource } from '../facade/certificate.ts';
-import { createClusterList } from '../facade/clusters/cluster-kind.ts';
 import { createFacade } from '../facade/facade.ts';
+import { watchLimits } from '../facade/limits/concurrency.ts';
+import type { ReviewLimit } from '../facade/limits/review-limit.ts';
+import { createLists } from '../facade/lists.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { type Component, STOP_MS } from '../runtime/lifecycle.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
@@ -33,7 +33,7 @@ export function facade(
   const { clock, random, log, settings } = options;
   const credentials = informers.credentials.map(({ store }) => store);
   const registered = (name: string) => registeredCluster(name, informers.clusters.store, credentials);
-  const clusterList = createClusterList({
+  const lists = createLists({
     ...informers,
     hub,
     clock,
@@ -42,13 +42,13 @@ export function facade(
     annotationPrefixes: settings.facadeAnnotations,
     watchLimits: watchLimits(settings.memoryBytes),
   });
-  const { routes } = clusterList;
-  metrics.observeWatches(() => clusterList.watching());
+  const { routes } = lists;
+  metrics.observeWatches(() => lists.watching());
   const served = createFacade({ hub, clients, registered, clock, log, settings, metrics, routes, certificate, reviewLimit });
   const following = new Subscription();
   const graceMs = settings.drainMs / 8;
   const start = async () => {
-    following.add(clusterList.run());
+    following.add(lists.run());
     onListening(await served.listen());
   };
   const stop = async () => {

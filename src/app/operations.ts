@@ -1,8 +1,8 @@
 // Health checks and metrics of the process.
 
-import type { ReviewLimit } from '../facade/admission/review-limit.ts';
 import { Authenticator } from '../facade/authenticate.ts';
 import type { CertificateSource } from '../facade/certificate.ts';
+import type { ReviewLimit } from '../facade/limits/review-limit.ts';
 import type { Check, Health } from '../facade/operations/health.ts';
 import { listenForOperations, type Operations } from '../facade/operations/listener.ts';
 import { metricsAccess } from '../facade/operations/metrics-access.ts';

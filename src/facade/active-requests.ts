@@ -1,4 +1,4 @@
-// The requests in progress, from their heads to the end of their responses.
+// The requests in progress, from the arrival of the head to the end of the response.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -20,7 +20,7 @@ export class ActiveRequests {
   readonly #latest = new WeakMap<Socket, Exchange>();
   /** Connections that still receive the body of a request whose response has been sent. */
   readonly #receiving = new WeakSet<Socket>();
-  /** Time at which each response was first seen ended and not sent, on the monotonic clock. */
+  /** Time of the first sweep that found a response ended but not sent, on the monotonic clock. */
   readonly #unread = new WeakMap<Exchange, number>();
   #isStopping = false;
   #cancelSweep: (() => void) | undefined;
@@ -46,7 +46,7 @@ export class ActiveRequests {
     return exchange;
   }
 
-  /** Returns true if a client could mistake bytes on the bare socket for a part of another response. */
+  /** Returns true if bytes written directly to the socket could become part of another response. */
   isResponding(socket: Socket): boolean {
     if (this.#receiving.has(socket)) return true;
     for (const { message, response } of this.#exchanges)
@@ -91,7 +91,7 @@ export class ActiveRequests {
     exchange.close();
     this.#exchanges.delete(exchange);
     this.#onResponse(toServedRequest(exchange, this.#clock.monotonic() - startedAt));
-    // The headers of a stream have promised to keep the connection open.
+    // The headers of a stream announced a kept-alive connection, which must be closed here.
     if (this.#isStopping) message.socket.destroySoon();
     if (message.complete) return;
     this.#receiving.add(message.socket);
@@ -99,7 +99,7 @@ export class ActiveRequests {
   }
 }
 
-/** Returns the response for metrics, by the pattern of its path: callers can invent any number of paths. */
+/** Returns the response for metrics. It has the pattern of the path, because callers can invent any number of paths. */
 function toServedRequest({ route, response, isStreaming }: Exchange, durationMs: number): ServedRequest {
   const { headersSent, statusCode } = response;
   return { route, code: headersSent ? statusCode : CLIENT_CLOSED_REQUEST, durationMs: isStreaming ? undefined : durationMs };

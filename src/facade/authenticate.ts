@@ -1,5 +1,4 @@
-// Authenticates callers by their bearer tokens, with TokenReviews of the hub. Results are cached for ten seconds, by a digest of the
-// token.
+// Authenticates callers by bearer tokens, with TokenReviews on the hub. Results are cached by a digest of the token for ten seconds.
 
 import { hash } from 'node:crypto';
 import { orUnavailable, REVIEW_MS, tokenReviewStatus, UnreadableReview } from '../access/hub-review.ts';
@@ -16,8 +15,8 @@ import { Recent } from '../std/recent.ts';
 import { Sensitive } from '../std/sensitive.ts';
 import { SingleFlight } from '../std/single-flight.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import { overloaded } from './admission/rates.ts';
-import { type Admission, ReviewLimit, type ReviewOutcome } from './admission/review-limit.ts';
+import { overloaded } from './limits/request-rate.ts';
+import { type Admission, ReviewLimit, type ReviewOutcome } from './limits/review-limit.ts';
 import type { Caller } from './request.ts';
 
 export interface AuthenticatorOptions {
@@ -26,7 +25,7 @@ export interface AuthenticatorOptions {
   readonly log: Logger;
   /** Accepted audiences; a token needs one of them. Any token is accepted if empty. */
   readonly audiences: readonly string[];
-  /** Limit on reviews of unknown tokens, shared by all authenticators of the process; an own one if undefined. */
+  /** Limit on reviews of unknown tokens, shared by all authenticators of the process; a new limit if undefined. */
   readonly reviewLimit?: ReviewLimit | undefined;
 }
 
@@ -41,7 +40,7 @@ export interface Credentials {
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
   readonly #accepted: FreshCache<User>;
-  /** A cache of its own, so that a flood of bad tokens evicts no accepted one. */
+  /** Separate from accepted tokens, so that a flood of bad tokens evicts none of them. */
   readonly #rejected: FreshCache<true>;
   /** Tokens that were accepted before; their reviews are not limited. */
   readonly #known = new Recent<true>(MAX_ENTRIES);
@@ -68,7 +67,7 @@ export class Authenticator {
     return { user, tokenId, stillValid };
   }
 
-  /** Returns the user; undefined for a token that is not accepted. */
+  /** Returns the user of a token; undefined if the hub rejects the token. */
   async #find(presented: PresentedToken, ttlMs = TTL_MS): Promise<User | undefined> {
     const user = this.#accepted.get(presented.tokenId, ttlMs);
     if (user !== undefined || this.#rejected.get(presented.tokenId)) return user;
@@ -120,14 +119,14 @@ interface PresentedToken {
   readonly address: string;
 }
 
-/** Tokens that were accepted before are reviewed without a limit. */
+/** Admission of tokens that were accepted before, which is not limited. */
 const KNOWN: Admission = { waitMs: 0, settle: () => {} };
 const TTL_MS = 10_000;
-/** Cache time for streams, in milliseconds. With the interval of their checks, less than ten seconds. */
+/** Cache time for streams, in milliseconds. Together with the interval of `TokenChecks`, less than ten seconds. */
 const STREAM_TTL_MS = 4_000;
 const MAX_ENTRIES = 10_000;
 
-/** A server without support for audiences returns none. */
+/** Returns true if the review has one of the accepted audiences. A server without support for audiences returns none. */
 function isAccepted({ audiences }: Fields, accepted: readonly string[]): boolean {
   if (accepted.length === 0) return true;
   return Array.isArray(audiences) && accepted.some((audience) => audiences.includes(audience));
@@ -137,7 +136,7 @@ function isAuthenticated({ username, groups }: User): boolean {
   return username !== '' && username !== 'system:anonymous' && !groups.includes('system:unauthenticated');
 }
 
-/** A user whose groups have changed is another user: permissions of a lost group must end. */
+/** Returns true if all attributes are equal. A user who has lost a group must not keep its permissions. */
 function isSame(user: User, found: User | undefined): boolean {
   return found !== undefined && userKey(found) === userKey(user);
 }
@@ -155,8 +154,8 @@ function isTexts(value: unknown): value is readonly string[] {
 }
 
 /**
- * Returns the bearer token of a request from its raw headers (name, value, name, value…); undefined without a valid one. Throws 400
- * for two Authorization headers, and for a token with a header that assumes another identity.
+ * Returns the bearer token of a request from its raw headers (name, value, name, value…); undefined without a valid token. Throws
+ * 400 for two Authorization headers, and for a token with an impersonation header.
  */
 export function bearerToken(rawHeaders: readonly string[]): string | undefined {
   let authorization: string | undefined;
@@ -177,7 +176,7 @@ function isAssumedIdentity(name: string): boolean {
   return name.startsWith('impersonate-') || name.startsWith('x-remote-');
 }
 
-/** Accepts one space, and nothing after the token. */
+/** Returns the token of a header value; undefined unless the value is Bearer, one space and the token. */
 function tokenOf(authorization: string): string | undefined {
   const token = /^bearer ([^ ]+)$/i.exec(authorization)?.[1];
   return token !== undefined && isBearerToken(token) ? token : undefined;

@@ -15,7 +15,7 @@ export interface HubCertificateOptions {
   readonly namespace: string;
   /** Name of the Secret. */
   readonly name: string;
-  /** True if this process issues a missing certificate, and renews its own ones. */
+  /** True if this process issues a missing certificate, and renews certificates of Purser's CA. */
   readonly mayIssue: boolean;
   readonly clock: Clock;
 }
@@ -33,17 +33,18 @@ export function hubCertificate(options: HubCertificateOptions): CertificateSourc
   let known: { readonly certificate: Promise<ServingCertificate>; readonly at: number } | undefined;
   return () => {
     const now = options.clock.monotonic();
-    if (known !== undefined && now - known.at < KEEP_MS) return known.certificate;
-    const read = { certificate: readOrIssue(options), at: now };
-    known = read;
-    read.certificate.catch(() => {
-      if (known === read) known = undefined;
+    if (known !== undefined && now - known.at < CACHE_MS) return known.certificate;
+    const reading = { certificate: readOrIssue(options), at: now };
+    known = reading;
+    reading.certificate.catch(() => {
+      if (known === reading) known = undefined;
     });
-    return read.certificate;
+    return reading.certificate;
   };
 }
 
-const KEEP_MS = 600_000;
+/** Time for which the Secret is not read again, in milliseconds. */
+const CACHE_MS = 600_000;
 const DAY_MS = 86_400_000;
 /** Remaining lifetime at which a certificate is renewed, in milliseconds. Certificates are issued for a year. */
 const RENEW_BEFORE_MS = 90 * DAY_MS;
@@ -52,20 +53,20 @@ const LOCAL_NAMES = ['localhost', '127.0.0.1', '::1'];
 
 async function readOrIssue(options: HubCertificateOptions): Promise<ServingCertificate> {
   const { hub, namespace, name, mayIssue } = options;
-  const found = await hub.get(Secrets, { namespace, name }).catch((error: unknown) => ignored(error, 'NotFound'));
-  const current = mayIssue ? await renewed(options, found) : found;
+  const found = await hub.get(Secrets, { namespace, name }).catch((error: unknown) => ignoreReasons(error, 'NotFound'));
+  const current = mayIssue ? await renewIfDue(options, found) : found;
   const certificate = servingCertificate(current, options);
-  if (mayIssue) await publish(options, current?.data?.['ca.crt'] ? textOf(current, 'ca.crt') : undefined);
+  if (mayIssue) await publishAuthority(options, current?.data?.['ca.crt'] ? textOf(current, 'ca.crt') : undefined);
   return certificate;
 }
 
-/** Returns the Secret, after issuing a certificate that is missing, or renewing Purser's own before expiry. */
-async function renewed(options: HubCertificateOptions, found: Secret | undefined): Promise<Secret> {
+/** Returns the Secret. Issues a missing certificate, and renews a certificate of Purser's CA before expiry. */
+async function renewIfDue(options: HubCertificateOptions, found: Secret | undefined): Promise<Secret> {
   const isCurrent = found !== undefined && (!isOurs(found) || isFresh(found, options.clock.now()));
   return isCurrent ? found : await issue(options, found);
 }
 
-/** Writes a new certificate; returns that of another replica if it was written first. */
+/** Writes a new certificate. Returns the Secret, also if another replica wrote it first. */
 async function issue(options: HubCertificateOptions, old: Secret | undefined): Promise<Secret> {
   const { hub, namespace, name, clock } = options;
   const data = newData(namespace, old, clock.now());
@@ -74,14 +75,15 @@ async function issue(options: HubCertificateOptions, old: Secret | undefined): P
       ? hub.create(Secrets, { metadata: { namespace, name, labels: LABELS }, type: 'kubernetes.io/tls', data })
       : hub.update(Secrets, { ...old, data });
   return (
-    (await written.catch((error: unknown) => ignored(error, 'AlreadyExists', 'Conflict'))) ?? (await hub.get(Secrets, { namespace, name }))
+    (await written.catch((error: unknown) => ignoreReasons(error, 'AlreadyExists', 'Conflict'))) ??
+    (await hub.get(Secrets, { namespace, name }))
   );
 }
 
 const LABELS = { 'app.kubernetes.io/name': 'purser' };
 
 function newData(namespace: string, old: Secret | undefined, now: number): Record<string, string> {
-  const authority = authorityIn(old, now) ?? createAuthority(now);
+  const authority = reusableAuthority(old, now) ?? createAuthority(now);
   const { certificate, key } = issueServerCertificate(authority, [...serviceNames(namespace), ...LOCAL_NAMES], now);
   const texts = {
     'tls.crt': `${certificate}${authority.certificate}`,
@@ -93,24 +95,24 @@ function newData(namespace: string, old: Secret | undefined, now: number): Recor
 }
 
 /** Returns the CA in the Secret if it outlives a certificate issued now. */
-function authorityIn(secret: Secret | undefined, now: number): Certificate | undefined {
+function reusableAuthority(secret: Secret | undefined, now: number): Certificate | undefined {
   if (secret === undefined) return undefined;
   const [certificate, key] = [textOf(secret, 'ca.crt'), textOf(secret, 'ca.key')];
   const expiresAt = new X509Certificate(certificate).validToDate.getTime();
   return expiresAt - now > 365 * DAY_MS ? { certificate, key, expiresAt } : undefined;
 }
 
-async function publish({ hub, namespace }: HubCertificateOptions, authority: string | undefined): Promise<void> {
+async function publishAuthority({ hub, namespace }: HubCertificateOptions, authority: string | undefined): Promise<void> {
   const metadata = { namespace, name: AUTHORITY_CONFIG_MAP };
   const data = authority !== undefined ? { 'ca.crt': authority } : {};
-  const found = await hub.get(ConfigMaps, metadata).catch((error: unknown) => ignored(error, 'NotFound'));
+  const found = await hub.get(ConfigMaps, metadata).catch((error: unknown) => ignoreReasons(error, 'NotFound'));
   if (found?.data?.['ca.crt'] === authority) return;
   const written =
     found === undefined
       ? hub.create(ConfigMaps, { metadata: { ...metadata, labels: LABELS }, data })
       : hub.update(ConfigMaps, { ...found, data });
-  // Another replica that was faster has published the same CA.
-  await written.catch((error: unknown) => ignored(error, 'AlreadyExists', 'Conflict'));
+  // A concurrent write of another replica has the same CA.
+  await written.catch((error: unknown) => ignoreReasons(error, 'AlreadyExists', 'Conflict'));
 }
 
 /** Returns true if the CA in the Secret signed the certificate. A controller that replaces the certificate may leave our CA in place. */
@@ -138,6 +140,6 @@ function textOf({ data }: Secret, key: string): string {
   return Buffer.from(data?.[key] ?? '', 'base64').toString();
 }
 
-function ignored(error: unknown, ...reasons: Parameters<typeof hasReason>[1][]): undefined {
+function ignoreReasons(error: unknown, ...reasons: Parameters<typeof hasReason>[1][]): undefined {
   if (!hasReason(error, ...reasons)) throw error;
 }

@@ -14,7 +14,7 @@ export interface ServingCertificate {
 /** Returns the current certificate. Called periodically; rejects and logs while the certificate cannot be read. */
 export type CertificateSource = () => Promise<ServingCertificate>;
 
-/** Logs a failure to read the certificate once, until it succeeds again. */
+/** Returns a source that logs the first of consecutive failures. */
 export function logFailureOnce(certificate: CertificateSource, log: Logger): CertificateSource {
   let isLogged = false;
   return async () => {
@@ -38,12 +38,12 @@ export function certificateFiles(certFile: string, keyFile: string): Certificate
   };
 }
 
-/** Returns a self-signed certificate, which callers have to be given. */
+/** Returns a certificate from a new CA, which callers must be configured to trust. */
 export function selfSignedCertificate(names: readonly string[], now: number): CertificateSource {
   const authority = createAuthority(now);
   const { certificate, key } = issueServerCertificate(authority, [...LOOPBACK_NAMES, ...names], now);
-  const made = { cert: `${certificate}${authority.certificate}`, key };
-  return async () => made;
+  const issued = { cert: `${certificate}${authority.certificate}`, key };
+  return async () => issued;
 }
 
 export interface FollowOptions {

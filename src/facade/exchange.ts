@@ -15,7 +15,7 @@ import { flag } from '../kubernetes/wire/query.ts';
 import { readBody } from '../kubernetes/wire/read-body.ts';
 import { warningHeaders } from '../kubernetes/wire/warning.ts';
 import type { Clock } from '../std/clock.ts';
-import { toAddressKey } from './admission/source-address.ts';
+import { toAddressKey } from './limits/connections.ts';
 import type { Caller, FacadeReply, FacadeRequest } from './request.ts';
 
 /** Abort reason of a request whose caller has disconnected, or whose stream ends because the server stops. */
@@ -23,7 +23,7 @@ export class Abandoned extends Error {
   override readonly name = 'Abandoned';
 }
 
-/** A body of at most this size is read to its end, so that the connection can be reused, in bytes. */
+/** Maximum size of a body that is read to its end after the response, so that the connection can be reused, in bytes. */
 const MAX_REST_BYTES = 256 << 10;
 /** Limits on reading a longer body, so that the response arrives before the connection closes. */
 const MAX_DISCARDED_BYTES = 1 << 20;
@@ -45,7 +45,7 @@ export class Exchange implements FacadeRequest {
   /** Pattern of the path; `*` for paths without a route. */
   route = '*';
   #isStreaming = false;
-  #endTurn = () => {};
+  #releaseSeat = () => {};
   #caller: Caller | undefined;
   #cancelTimeout: (() => void) | undefined;
 
@@ -88,7 +88,7 @@ export class Exchange implements FacadeRequest {
     return this.#caller;
   }
 
-  /** True for a response that lasts. It ends as soon as the server stops. */
+  /** True for a streamed response, which ends as soon as the server stops. */
   get isStreaming(): boolean {
     return this.#isStreaming;
   }
@@ -116,15 +116,15 @@ export class Exchange implements FacadeRequest {
 
   body(): Promise<Buffer> {
     const { message, response, signal } = this;
-    // Reading fails by itself if the caller disconnects: only a timeout needs the signal.
+    // Reading fails anyway if the caller disconnects, so that only a timeout needs the signal.
     return readBody(message, {
       signal: this.#cancelTimeout && signal,
       expectant: message.headers.expect === undefined ? undefined : response,
     });
   }
 
-  /** Checks the request line and headers beyond what Node checks, and sets `params`. Throws 400, 404 or 417. */
-  checkTarget(params: Readonly<Record<string, string>>): void {
+  /** Checks the request line and the headers beyond the checks of Node, and sets `params`. Throws 400, 404 or 417. */
+  checkHead(params: Readonly<Record<string, string>>): void {
     const { url = '', headers } = this.message;
     if (headers.host === undefined) throw badRequest('the request has no Host header');
     if (headers.expect !== undefined && !/^100-continue$/i.test(headers.expect))
@@ -147,13 +147,13 @@ export class Exchange implements FacadeRequest {
     this.#cancelTimeout = this.clock.wakeAfter(requestTimeoutMs(this.query), () => this.#gone.abort(expired()));
   }
 
-  /** Keeps a turn until the response has been sent or begins to stream. */
-  holdTurn(end: () => void): void {
-    if (this.signal.aborted) end();
-    else this.#endTurn = end;
+  /** Holds a seat until the response has been sent or begins to stream. */
+  holdSeat(release: () => void): void {
+    if (this.signal.aborted) release();
+    else this.#releaseSeat = release;
   }
 
-  /** Sends the response. Never rejects: a response that fails on the way closes the connection. */
+  /** Sends the response. Never rejects: a failure closes the connection. */
   async send(reply: FacadeReply): Promise<void> {
     const { message, response } = this;
     if (response.destroyed || response.headersSent) return;
@@ -178,7 +178,7 @@ export class Exchange implements FacadeRequest {
   /** Ends all work on the request. Called when the response has been sent or the connection is closed. */
   close(): void {
     this.#cancelTimeout?.();
-    this.#endTurn();
+    this.#releaseSeat();
     if (!this.response.writableFinished) this.#abandon();
   }
 
@@ -192,7 +192,7 @@ export class Exchange implements FacadeRequest {
     if ('write' in reply || isStream(reply.body)) {
       this.#isStreaming = true;
       // Streams have their own limits.
-      this.#endTurn();
+      this.#releaseSeat();
       response.writeHead(reply.status, this.#headersOf(reply));
       response.flushHeaders();
       await ('write' in reply ? reply.write(response) : pipeline(reply.body as AsyncIterable<string>, response));
@@ -220,7 +220,7 @@ export class Exchange implements FacadeRequest {
     return all as OutgoingHttpHeaders;
   }
 
-  /** Reads on for a moment: the kernel resets a connection that is closed with unread bytes, and the client loses the response. */
+  /** Discards the body for up to a second. Unread bytes would make the kernel reset the connection, and the client lose the response. */
   #discardBody(): Promise<void> {
     const { message, clock } = this;
     return new Promise((resolve) => {
@@ -242,13 +242,13 @@ export class Exchange implements FacadeRequest {
 
 const CONTROL = /\p{Cc}/u;
 
-/** The value of a wildcard is not a name. */
+/** Returns true if the value of a path parameter is a valid name. The value of a wildcard is not checked. */
 function isName(param: string, value: string): boolean {
   if (param === '*') return true;
   return (param === 'namespace' ? dns1123LabelProblems(value) : dns1123SubdomainProblems(value)).length === 0;
 }
 
-/** Returns true if the rest of the body is short enough to read it for the sake of the connection. */
+/** Returns true if the body is short enough to be read to its end, so that the connection can be reused. */
 function isShort({ headers }: IncomingMessage): boolean {
   // Without `100 Continue`, the next bytes may be the next request.
   if (headers.expect !== undefined) return false;

@@ -10,17 +10,18 @@ import { tokenLimits } from '../targets/policy/token-request.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { Rates } from './admission/rates.ts';
-import type { ReviewLimit } from './admission/review-limit.ts';
-import { type TurnLimits, Turns } from './admission/turns.ts';
 import { Authenticator } from './authenticate.ts';
 import { type CertificateSource, followCertificate, type ServingCertificate } from './certificate.ts';
+import { FairQueue, type FairQueueLimits } from './limits/fair-queue.ts';
+import { RequestRateLimiter } from './limits/request-rate.ts';
+import type { ReviewLimit } from './limits/review-limit.ts';
+import { LISTINGS } from './lists.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Route } from './router.ts';
 import { createFacadeServer, type FacadeServer, type ServerOptions } from './server.ts';
 import { Audit } from './tokens/audit.ts';
 import { createTokenEndpoint, issueTargetOf } from './tokens/endpoint.ts';
-import { TokenRequestReader } from './tokens/token-request.ts';
+import { TokenRequestParser } from './tokens/token-request.ts';
 
 /** Settings of the façade. */
 export interface FacadeSettings {
@@ -57,9 +58,8 @@ export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keep
   readonly log: Logger;
   readonly settings: FacadeSettings;
   readonly metrics?: Pick<Metrics, 'recordRequest' | 'recordIssuance'>;
-  /** Limit on reviews of unknown tokens, shared with the rest of the process; an own one if undefined. */
+  /** Limit on reviews of unknown tokens, shared with the rest of the process; a new limit if undefined. */
   readonly reviewLimit?: ReviewLimit;
-  readonly turns?: Partial<TurnLimits>;
   /** Further routes, such as those of lists. */
   readonly routes?: readonly Route[];
 }
@@ -93,26 +93,26 @@ export function createFacade(options: FacadeOptions): Facade {
 }
 
 const PATH = 'orchestrator';
-/** Requests in progress before their response begins. One caller has at most half of the connections to one cluster. */
-const TURNS: TurnLimits = { perCaller: 8, total: 1_024, waitingPerCaller: 64, waiting: 1_024 };
+/** Limits on requests whose response has not begun. One caller has at most half of the connections to one cluster. */
+const QUEUE_LIMITS: FairQueueLimits = { perCaller: 8, total: 1_024, waitingPerCaller: 64, waiting: 1_024 };
 
 function serverOf(options: FacadeOptions, certificate: ServingCertificate): FacadeServer {
   const { hub, clock, log, settings, reviewLimit } = options;
   const { facadePath = PATH, facadeAudiences: audiences = [], facadeRate: perSecond = 0 } = settings;
   const authenticator = new Authenticator({ hub, clock, log, audiences, reviewLimit });
-  const rates = new Rates(clock, { perSecond, burst: perSecond * 2 });
-  const turns = new Turns({ ...TURNS, ...options.turns });
+  const rateLimiter = new RequestRateLimiter(clock, { perSecond, burst: perSecond * 2 });
+  const queue = new FairQueue(QUEUE_LIMITS);
   return createFacadeServer({
     clock,
     certificate,
     connections: options.connections,
     keepAliveMs: options.keepAliveMs,
     routes: [tokenRoute(options), ...(options.routes ?? [])],
-    documents: [openApiDocument(facadePath)],
+    documents: [openApiDocument(facadePath, LISTINGS)],
     authenticate: (exchange) => authenticator.authenticate(exchange, exchange.signal),
     admit: ({ caller: { user }, signal }) => {
-      rates.check(user.username);
-      return turns.take(user.username, signal);
+      rateLimiter.count(user.username);
+      return queue.acquire(user.username, signal);
     },
     onResponse: (response) => options.metrics?.recordRequest(response),
     report: (error, requestID) => log.error({ error, requestID }, 'unexpected error'),
@@ -123,12 +123,12 @@ function tokenRoute({ hub, clients, registered, clock, log, settings, metrics }:
   const { facadePath = PATH, protectedNamespaces = PROTECTED_NAMESPACES, probeIntervalMs = PROBE_INTERVAL_MS } = settings;
   const { facadeDefaultAudiences: defaultAudiences = [], facadeAudiences: ownAudiences = [] } = settings;
   const authorizer = new Authorizer({ hub, clock, log, protectedNamespaces });
-  const requests = new TokenRequestReader({ defaultAudiences, ownAudiences, limits: tokenLimits(settings) });
+  const parser = new TokenRequestParser({ defaultAudiences, ownAudiences, limits: tokenLimits(settings) });
   const audit = new Audit({ log, clock, metrics });
   return {
     method: 'POST',
     path: `/${facadePath}/:cluster/api/v1/namespaces/:namespace/serviceaccounts/:name/token`,
-    endpoint: createTokenEndpoint({ authorizer, clients, registered, requests, audit, clock, probeIntervalMs }),
+    endpoint: createTokenEndpoint({ authorizer, clients, registered, parser, audit, clock, probeIntervalMs }),
     onRejected: (request, error) => audit.rejectedEarly(request, { target: issueTargetOf(request.params) }, error),
   };
 }

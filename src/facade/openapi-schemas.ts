@@ -1,6 +1,13 @@
-// The schemas of the façade's OpenAPI document.
+// Schemas of the façade's OpenAPI document, except those of listed objects, which are described with their lists.
 
-/** Schemas by name. */
+/** A schema in the form of OpenAPI. */
+export interface OpenApiSchema {
+  readonly type: string;
+  readonly description: string;
+  readonly properties?: Readonly<Record<string, unknown>>;
+}
+
+/** Schemas by kind. */
 export const SCHEMAS = {
   TokenRequest: object('A token request and its response: authentication.k8s.io/v1.', {
     apiVersion: text('authentication.k8s.io/v1'),
@@ -30,41 +37,9 @@ export const SCHEMAS = {
       expirationTimestamp: { type: 'string', format: 'date-time', nullable: true, description: 'Granted expiry.' },
     }),
   }),
-  Cluster: object('Public fields of a registered cluster; the custom resource has more.', {
-    apiVersion: text('registry.purser.dev/v1alpha1'),
-    kind: text('Cluster'),
-    metadata: {
-      type: 'object',
-      description:
-        'name, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, labels; annotations under public prefixes.',
-    },
-    spec: object('Addresses of the cluster.', {
-      orchestratorApiEndpoints: { type: 'object', description: 'caBundle and serverEndpoints, as in the custom resource.' },
-    }),
-    status: object('State of the cluster.', {
-      type: text('Distribution of the cluster.'),
-      version: text('Version of its API server.'),
-      conditions: { type: 'array', items: { type: 'object' }, description: 'As in the custom resource.' },
-    }),
-  }),
-  ClusterList: object('One page of clusters.', {
-    apiVersion: text('registry.purser.dev/v1alpha1'),
-    kind: text('ClusterList'),
-    metadata: object('Metadata of the list.', {
-      selfLink: text('/auth/v1/clusters'),
-      resourceVersion: text('Resource version of the list, to watch from.'),
-      continue: text('Start of the next page; empty on the last page.'),
-      remainingItemCount: {
-        type: 'integer',
-        format: 'int64',
-        description: 'Number of visible clusters after this page; absent with a selector.',
-      },
-    }),
-    items: { type: 'array', items: { $ref: '#/components/schemas/Cluster' }, description: 'Clusters, sorted by name.' },
-  }),
   WatchEvent: object('One line of a watch.', {
     type: text('ADDED, MODIFIED, DELETED, BOOKMARK or ERROR.'),
-    object: { type: 'object', description: 'The Cluster; for ERROR, the Status.' },
+    object: { type: 'object', description: 'The changed object; for ERROR, the Status.' },
   }),
   Status: object('Error, in the form of kube-apiserver.', {
     apiVersion: text('v1'),
@@ -78,10 +53,36 @@ export const SCHEMAS = {
   }),
 } as const;
 
-function object<const P extends Readonly<Record<string, unknown>>>(description: string, properties: P) {
+/** Returns the schema of a list, which refers to the schema of its items. */
+export function listSchema({ plural, kind: { group, version, kind, listKind } }: ListedKind): OpenApiSchema {
+  return object(`One page of ${plural}.`, {
+    apiVersion: text(`${group}/${version}`),
+    kind: text(listKind),
+    metadata: object('Metadata of the list.', {
+      selfLink: text('Path of the list.'),
+      resourceVersion: text('Resource version of the list, to watch from.'),
+      continue: text('Start of the next page; empty on the last page.'),
+      remainingItemCount: {
+        type: 'integer',
+        format: 'int64',
+        description: `Number of visible ${plural} after this page; absent with a selector.`,
+      },
+    }),
+    items: { type: 'array', items: { $ref: `#/components/schemas/${kind}` }, description: 'Objects, sorted by namespace and name.' },
+  });
+}
+
+interface ListedKind {
+  readonly plural: string;
+  readonly kind: { readonly group: string; readonly version: string; readonly kind: string; readonly listKind: string };
+}
+
+/** Returns the schema of an object with these properties. */
+export function object<const P extends Readonly<Record<string, unknown>>>(description: string, properties: P) {
   return { type: 'object', description, properties } as const;
 }
 
-function text(description: string) {
+/** Returns the schema of a string. */
+export function text(description: string) {
   return { type: 'string', description } as const;
 }

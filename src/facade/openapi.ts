@@ -2,28 +2,36 @@
 
 import { textReply } from '../kubernetes/reply.ts';
 import { negotiateDocument } from '../kubernetes/wire/negotiate.ts';
-import { SCHEMAS } from './openapi-schemas.ts';
+import { type Listing, listPath } from './listwatch/filtered-list.ts';
+import { listSchema, type OpenApiSchema, SCHEMAS } from './openapi-schemas.ts';
 import type { PublicDocument } from './router.ts';
 
-/** Returns the public document of a façade with this first path segment. */
-export function openApiDocument(path: string): PublicDocument {
-  const text = JSON.stringify(openApi(path));
+/** Returns the public document of a façade with this first path segment and these lists. */
+export function openApiDocument(path: string, listings: readonly Listing[]): PublicDocument {
+  const text = JSON.stringify(openApi(path, listings));
   return { path: '/openapi/v3', reply: ({ preferences }) => textReply(200, text, negotiateDocument(preferences, { routed: false })) };
 }
 
 /** Returns the content of the document. */
-export function openApi(path: string) {
+export function openApi(path: string, listings: readonly Listing[]) {
   return {
     openapi: '3.0.0',
     info: { title: 'Purser', version: 'v1alpha1' },
     security: [{ bearer: [] }],
     paths: {
       [`/${path}/{cluster}/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token`]: { post: CREATE_TOKEN },
-      '/auth/v1/clusters': { get: LIST_CLUSTERS },
-      '/auth/v1/clusters/{name}': { get: READ_CLUSTER },
+      ...Object.fromEntries(listings.flatMap(listOperations)),
     },
-    components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } }, schemas: SCHEMAS },
+    components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } }, schemas: schemasOf(listings) },
   };
+}
+
+function schemasOf(listings: readonly Listing[]): Readonly<Record<string, OpenApiSchema>> {
+  const listed = listings.flatMap((listing) => [
+    [listing.kind.kind, listing.schema],
+    [listing.kind.listKind, listSchema(listing)],
+  ]);
+  return { ...SCHEMAS, ...Object.fromEntries(listed) };
 }
 
 const ERRORS = {
@@ -67,41 +75,75 @@ const CREATE_TOKEN = {
   },
 } as const;
 
-const LIST_CLUSTERS = {
-  operationId: 'listClusters',
-  summary: 'Lists or watches the clusters that the caller may see.',
-  description:
-    'Returns the clusters that RBAC on the hub allows the caller to get or list. Without permissions the list is empty. A watch starts at the resource version of a list; when permissions change, it sends ADDED and DELETED for gained and lost clusters.',
-  parameters: [
-    inQuery('labelSelector', 'string', 'Selects clusters by labels.'),
-    inQuery('fieldSelector', 'string', 'Selects clusters by fields: metadata.name.'),
-    inQuery('limit', 'integer', 'Maximum number of clusters in one page; all by default.'),
-    inQuery('continue', 'string', 'Start of the next page: metadata.continue of the page before.'),
-    inQuery('resourceVersion', 'string', 'Minimum resource version of a list; start of a watch.'),
-    inQuery('resourceVersionMatch', 'string', 'NotOlderThan or Exact.'),
-    inQuery('watch', 'boolean', 'Streams events, one JSON object per line, instead of a list.'),
-    inQuery('allowWatchBookmarks', 'boolean', 'Sends BOOKMARK events with versions to resume from.'),
-    inQuery('sendInitialEvents', 'boolean', 'Starts a watch with an ADDED event for each existing cluster.'),
-    inQuery('timeoutSeconds', 'integer', 'Ends a watch after this time, and a longer list with 504.'),
-    prettyParameter(),
-  ],
-  responses: {
-    '200': responseOf('The clusters; with watch=true, a stream of WatchEvent.', 'ClusterList'),
-    ...errors(['400', '401', '406', '410', '429', '503', '504']),
-  },
-} as const;
+/** Returns the operations of a list by path. Those of a namespaced kind have the names that kube-apiserver uses. */
+function listOperations(listing: Listing): readonly (readonly [string, { readonly get: object }])[] {
+  const { plural, kind } = listing;
+  const all = listPath(listing, '');
+  if (!kind.namespaced)
+    return [
+      [all, { get: listOperation(listing, { operationId: `list${kind.kind}`, parameters: [] }) }],
+      [`${all}/{name}`, { get: readOperation(listing, { operationId: `read${kind.kind}`, parameters: [] }) }],
+    ];
+  const parameters = [inPath('namespace', `Namespace of the ${plural}.`)];
+  const namespaced = listPath(listing, '{namespace}');
+  return [
+    [all, { get: listOperation(listing, { operationId: `list${kind.kind}ForAllNamespaces`, parameters: [] }) }],
+    [namespaced, { get: listOperation(listing, { operationId: `listNamespaced${kind.kind}`, parameters }) }],
+    [`${namespaced}/{name}`, { get: readOperation(listing, { operationId: `readNamespaced${kind.kind}`, parameters }) }],
+  ];
+}
 
-const READ_CLUSTER = {
-  operationId: 'readCluster',
-  summary: 'Reads one cluster.',
-  description: 'Returns the same 404 for a hidden and for a missing cluster.',
-  parameters: [
-    inPath('name', 'Name of the Cluster.'),
-    inQuery('resourceVersion', 'string', 'Minimum resource version.'),
-    prettyParameter(),
-  ],
-  responses: { '200': responseOf('The cluster.', 'Cluster'), ...errors(['400', '401', '404', '406', '429', '503', '504']) },
-} as const;
+/** Name of an operation, and the parameters of its path before the name of an object. */
+interface Operation {
+  readonly operationId: string;
+  readonly parameters: readonly object[];
+}
+
+function listOperation({ plural, kind: { kind, listKind, selectableFields } }: Listing, { operationId, parameters }: Operation) {
+  const fields = ['metadata.name', ...Object.keys(selectableFields)].join(', ');
+  return {
+    operationId,
+    summary: `Lists or watches the ${plural} that the caller may see.`,
+    description: `Returns the ${plural} that RBAC on the hub allows the caller to get or list. Without permissions the list is empty. A watch starts at the resource version of a list; when permissions change, it sends ADDED and DELETED for gained and lost ${plural}.`,
+    parameters: [
+      ...parameters,
+      inQuery('labelSelector', 'string', `Selects ${plural} by labels.`),
+      inQuery('fieldSelector', 'string', `Selects ${plural} by fields: ${fields}.`),
+      inQuery('limit', 'integer', `Maximum number of ${plural} in one page; all by default.`),
+      inQuery('continue', 'string', 'Start of the next page: metadata.continue of the page before.'),
+      inQuery('resourceVersion', 'string', 'Minimum resource version of a list; start of a watch.'),
+      inQuery('resourceVersionMatch', 'string', 'NotOlderThan or Exact.'),
+      inQuery('watch', 'boolean', 'Streams events, one JSON object per line, instead of a list.'),
+      inQuery('allowWatchBookmarks', 'boolean', 'Sends BOOKMARK events with versions to resume from.'),
+      inQuery('sendInitialEvents', 'boolean', `Starts a watch with an ADDED event for each existing ${kind}.`),
+      inQuery('timeoutSeconds', 'integer', 'Ends a watch after this time, and a longer list with 504.'),
+      prettyParameter(),
+    ],
+    responses: {
+      '200': responseOf(`The ${plural}; with watch=true, a stream of WatchEvent.`, listKind),
+      ...errors(['400', '401', '406', '410', '429', '503', '504']),
+    },
+  };
+}
+
+function readOperation({ kind: { kind } }: Listing, { operationId, parameters }: Operation) {
+  return {
+    operationId,
+    summary: `Reads one ${kind}.`,
+    description: `Returns the same 404 for a hidden and for a missing ${kind}.`,
+    parameters: [
+      ...parameters,
+      inPath('name', `Name of the ${kind}.`),
+      inQuery('resourceVersion', 'string', 'Minimum resource version.'),
+      prettyParameter(),
+    ],
+    responses: {
+      '200': responseOf(`The ${kind}.`, kind),
+      ...errors(['400', '401', '406', '429', '503', '504']),
+      '404': responseOf(`The ${kind} was not found.`, 'Status'),
+    },
+  };
+}
 
 function inPath(name: string, description: string) {
   return { name, in: 'path', required: true, description, schema: { type: 'string' } };
@@ -115,7 +157,7 @@ function prettyParameter() {
   return inQuery('pretty', 'boolean', 'Pretty-prints the response; true by default for browsers and command-line tools.');
 }
 
-function responseOf(description: string, schema: keyof typeof SCHEMAS) {
+function responseOf(description: string, schema: string) {
   return { description, content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } } };
 }
 

@@ -10,7 +10,7 @@ export interface Caller {
   readonly user: User;
   /** Digest of the bearer token, equal for all requests with this token. */
   readonly tokenId: string;
-  /** Returns true if the hub accepts the token for the same user, as of at most four seconds ago. Throws 503 if the hub does not respond. */
+  /** Returns true if the hub accepted the token for the same user within the last four seconds. Throws 503 if the review fails. */
   stillValid(): Promise<boolean>;
 }
 
@@ -37,11 +37,11 @@ export interface FacadeRequest {
   readonly warn: (text: string) => void;
 }
 
-/** A response that is written in pieces, at the pace of its reader. */
+/** A response that is written in pieces, as fast as the client reads. */
 export interface StreamedReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Writes the body after the headers; returns when all is written or the reader has disconnected. */
+  /** Writes the body after the headers. Returns when all is written or the client has disconnected. */
   readonly write: (response: ServerResponse) => Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-// The routes of the façade. All of them but public documents require an authenticated caller, paths without a route included.
+// The routes of the façade. All paths but those of public documents require an authenticated caller, also paths without a route.
 
 import { METHODS } from 'node:http';
 import findMyWay, { type HTTPMethod } from 'find-my-way';
@@ -28,22 +28,22 @@ export interface PublicDocument {
 export interface RouterOptions {
   readonly routes: readonly Route[];
   readonly documents: readonly PublicDocument[];
-  /** Returns the caller who sent a request. Throws a StatusError if there is none. */
+  /** Returns the caller who sent a request. Throws a StatusError without valid credentials. */
   readonly authenticate: (exchange: Exchange) => Promise<Caller>;
-  /** Waits until the request may begin; returns the function that ends its turn. Throws a StatusError for a caller with too many. */
+  /** Waits for a seat; returns the function that releases it. Throws a StatusError for a caller with too many requests. */
   readonly admit?: (exchange: Exchange) => Promise<() => void>;
   /** Receives unexpected errors, with the ID of the request that failed. */
   readonly report: (error: unknown, requestId?: string) => void;
 }
 
-/** Target of a path: a public document, an authenticated route, or neither for a path without a route. */
-interface Target {
+/** Entry for a path: a public document, an authenticated route, or neither for a path without a route. */
+interface Entry {
   readonly path: string;
   readonly document?: PublicDocument;
   readonly route?: Route;
 }
 
-/** Maximum length of a path parameter, in characters; as long as all headers together, so that the router rejects none. */
+/** Maximum length of a path parameter, in characters. Equal to the limit on all headers, so that it never applies. */
 const MAX_PARAM_LENGTH = 16_384;
 const ANY_METHOD = METHODS as HTTPMethod[];
 const ANY_PATH = '*';
@@ -68,10 +68,10 @@ export class Router {
   serve(exchange: Exchange, isStopping: boolean): void {
     const found = this.#router.find(exchange.method as HTTPMethod, exchange.message.url ?? '');
     if (found === null) return this.#reject(exchange, badRequest('the path cannot be decoded'));
-    const { path, document, route } = found.store as Target;
+    const { path, document, route } = found.store as Entry;
     exchange.route = path;
     try {
-      exchange.checkTarget(found.params as Readonly<Record<string, string>>);
+      exchange.checkHead(found.params as Readonly<Record<string, string>>);
       if (isStopping) throw serviceUnavailable('Purser is stopping, please try again', 1);
       if (document !== undefined) return void exchange.send(document.reply(exchange));
     } catch (error) {
@@ -80,8 +80,8 @@ export class Router {
     void this.#serveCaller(exchange, route);
   }
 
-  #add(methods: HTTPMethod[], target: Target): void {
-    this.#router.on(methods, target.path, () => {}, target);
+  #add(methods: HTTPMethod[], entry: Entry): void {
+    this.#router.on(methods, entry.path, () => {}, entry);
   }
 
   async #serveCaller(exchange: Exchange, route: Route | undefined): Promise<void> {
@@ -89,7 +89,7 @@ export class Router {
     try {
       exchange.startTimeout();
       exchange.caller = await authenticate(exchange);
-      if (admit !== undefined) exchange.holdTurn(await admit(exchange));
+      if (admit !== undefined) exchange.holdSeat(await admit(exchange));
       if (route === undefined) throw noRoute();
     } catch (error) {
       return this.#reject(exchange, error, route);
@@ -98,7 +98,7 @@ export class Router {
   }
 
   async #replyOf(exchange: Exchange, { method, endpoint }: Route): Promise<FacadeReply> {
-    if (!isServed(method, exchange)) return notAllowed(exchange, method);
+    if (!isServed(method, exchange)) return methodNotAllowed(exchange, method);
     try {
       return await endpoint(exchange);
     } catch (error) {
@@ -107,7 +107,7 @@ export class Router {
   }
 
   #reject(exchange: Exchange, error: unknown, route?: Route): void {
-    // Without parameters, the request does not name an object that the endpoint could record.
+    // A request without valid parameters names no object that could be recorded.
     if (route?.method === exchange.method && Object.keys(exchange.params).length > 0) route.onRejected?.(exchange, error);
     void exchange.send(this.#errorReply(error, exchange));
   }
@@ -119,17 +119,17 @@ export class Router {
   }
 }
 
-/** HEAD is GET without a body; a watch consists of its body alone. */
+/** Returns true if the route serves the method. HEAD is served as GET, except for a watch, which consists of its body alone. */
 function isServed(method: Route['method'], { method: requested, query }: Exchange): boolean {
   return requested === method || (method === 'GET' && requested === 'HEAD' && !flag(query, 'watch'));
 }
 
-function notAllowed({ preferences }: Exchange, allow: string): Reply {
+function methodNotAllowed({ preferences }: Exchange, allow: string): Reply {
   const reply = errorReply(noMethod(), preferences);
   return { ...reply, headers: { ...reply.headers, allow } };
 }
 
-/** Returns the response for any thrown value. An unexpected error is replaced by the request ID, which the log has beside the error. */
+/** Returns the response for any thrown value. For an unexpected error, it contains only the request ID, which the log contains, too. */
 function toErrorReply(error: unknown, preferences: Preferences, requestId: string): Reply {
   const known = error instanceof StatusError ? error : internalError(`the request ${requestId} could not be completed`, { cause: error });
   const reply = errorReply(known, preferences);

@@ -10,7 +10,7 @@ import type { Clock } from '../std/clock.ts';
 import { type Listening, listen } from '../std/listening.ts';
 import type { ServedRequest } from '../telemetry/metrics.ts';
 import { ActiveRequests } from './active-requests.ts';
-import { type ConnectionLimits, Connections } from './admission/connections.ts';
+import { type ConnectionLimits, Connections } from './limits/connections.ts';
 import { Router, type RouterOptions } from './router.ts';
 
 export interface ServerOptions extends RouterOptions {
@@ -36,10 +36,10 @@ export interface FacadeServer {
 const REQUEST_MS = 9_000;
 const CHECKING_INTERVAL_MS = 250;
 const KEEP_ALIVE_MS = 65_000;
-/** Key exchange without ML-KEM, whose keys take 7 kB of every open connection: tokens that pass here expire long before it matters. */
+/** TLS without ML-KEM, whose keys would use 7 kB per connection. It protects long-lived secrets; tokens expire much earlier. */
 const TLS = { minVersion: 'TLSv1.2', ecdhCurve: 'X25519:prime256v1:secp384r1' } as const;
 const MAX_HEADER_BYTES = 16_384;
-/** Requests in progress are limited to fewer than the difference, so that a connection is always left for a rejection. */
+/** Limits on connections. Their difference exceeds the limit on requests in progress, so that further requests get a rejection. */
 const CONNECTIONS: ConnectionLimits = { waiting: 2_048, total: 16_384 };
 /** Time for a client to read the response to a malformed request, in milliseconds. */
 const UNREAD_MS = 1_000;

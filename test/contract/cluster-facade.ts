@@ -4,7 +4,7 @@ import { Agent } from 'node:https';
 import { afterAll, beforeAll } from '@jest/globals';
 import { filter, firstValueFrom, merge, Subscription } from 'rxjs';
 import { ClusterRoleBindings, ClusterRoles, Clusters } from '../../src/api/resources.ts';
-import { createClusterList } from '../../src/facade/clusters/cluster-kind.ts';
+import { createClusterList } from '../../src/facade/clusters/cluster-list.ts';
 import { createFacade } from '../../src/facade/facade.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { untilServed } from '../../src/kube/discovery.ts';

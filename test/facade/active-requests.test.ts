@@ -13,7 +13,7 @@ function exchange(active: ActiveRequests, writableEnded: boolean): { isClosed: b
 }
 
 describe('ActiveRequests', () => {
-  it('closes the connection of a client who does not read an ended response for 30 s, and of no other', () => {
+  it('closes the connections of clients that do not read an ended response for 30 s', () => {
     const clock = new FakeClock();
     const active = new ActiveRequests(clock);
     const [unread, stream] = [exchange(active, true), exchange(active, false)];

@@ -1,13 +1,12 @@
-// Authentication under load.
-
 import { describe, expect, it } from '@jest/globals';
-import { ReviewLimit } from '../../src/facade/admission/review-limit.ts';
-import { Authenticator } from '../../src/facade/authenticate.ts';
+import { array, assert, constantFrom, property, string, tuple } from 'fast-check';
+import { Authenticator, bearerToken } from '../../src/facade/authenticate.ts';
+import { ReviewLimit } from '../../src/facade/limits/review-limit.ts';
 import { FakeClock } from '../support/clock.ts';
 import { silentLog } from '../support/silent-log.ts';
 
 const ATTACKER = '10.0.0.66';
-const POLITE = '10.0.0.7';
+const OTHER_ADDRESS = '10.0.0.7';
 
 /** A hub that accepts every token that begins with `good`. Tokens that differ only after a tilde belong to one user. */
 class World {
@@ -22,7 +21,7 @@ class World {
   });
 
   /** Returns 200, or the code of the rejection. */
-  async code(token: string, address = POLITE): Promise<number> {
+  async code(token: string, address = OTHER_ADDRESS): Promise<number> {
     const rawHeaders = ['authorization', `Bearer ${token}`];
     const caller = this.#authenticator.authenticate({ rawHeaders, address }, new AbortController().signal);
     return caller.then(
@@ -43,13 +42,13 @@ class World {
 }
 
 describe('Authenticator during a flood of unknown tokens', () => {
-  it('accepts a new token from another address than the flood', async () => {
+  it('accepts a new token from an address outside the flood', async () => {
     const world = new World();
     expect((await world.flood()).filter((code) => code === 429).length).toBeGreaterThan(900);
     expect(await world.code('good-newcomer')).toBe(200);
   });
 
-  it('accepts a new token from another address than a flood from several addresses', async () => {
+  it('accepts a new token from an address outside a flood from several addresses', async () => {
     const world = new World();
     for (let second = 0; second < 10; second++) {
       for (let index = 0; index < 8; index++) await world.flood(`10.0.1.${index}`);
@@ -70,8 +69,8 @@ describe('Authenticator during a flood of unknown tokens', () => {
     const world = new World();
     const codes: number[] = [];
     for (const size of [32, 64, 128]) {
-      const newcomers = Array.from({ length: size }, (_, index) => world.code(`good-${size}-${index}`));
-      codes.push(...(await Promise.all(newcomers)));
+      const responses = Array.from({ length: size }, (_, index) => world.code(`good-${size}-${index}`));
+      codes.push(...(await Promise.all(responses)));
     }
     expect(new Set(codes)).toEqual(new Set([200]));
   });
@@ -99,7 +98,7 @@ describe('Authenticator for a caller with many tokens', () => {
     return codes;
   };
 
-  it('reviews a new token from another address', async () => {
+  it('reviews a new token of another user from another address', async () => {
     const world = new World();
     for (let second = 0; second < 10; second++) {
       await sendMany(world, second);
@@ -108,7 +107,7 @@ describe('Authenticator for a caller with many tokens', () => {
     }
   });
 
-  it('rejects with 429 beyond 64 new tokens and the allowance of the address', async () => {
+  it('rejects new tokens of one user with 429 beyond 64 and the allowance of the address', async () => {
     const codes = await sendMany(new World(), 0);
     expect(codes.filter((code) => code === 200).length).toBeLessThan(64 + 32 + 64 + 20);
     expect(new Set(codes)).toEqual(new Set([200, 429]));
@@ -121,30 +120,64 @@ describe('Authenticator for a caller with many tokens', () => {
   });
 });
 
-it('sends no more reviews for two authenticators that share a limit', async () => {
-  const clock = new FakeClock();
-  const reviewLimit = new ReviewLimit(clock);
-  let reviews = 0;
-  const createReview = async () => {
-    reviews += 1;
-    return { status: { user: {} } };
-  };
-  const all = [['a'], []].map(
-    (audiences) => new Authenticator({ hub: { createReview: createReview as never }, clock, log: silentLog, audiences, reviewLimit }),
-  );
-  const flood = all.flatMap((each) =>
-    Array.from({ length: 200 }, (_, index) => {
-      const rawHeaders = ['authorization', `Bearer bad-${index}`];
-      return each.authenticate({ rawHeaders, address: ATTACKER }, new AbortController().signal).catch(() => {});
-    }),
-  );
-  await Promise.all(flood);
-  // The allowance of an address, then the burst of an address beyond it.
-  expect(reviews).toBe(32 + 10);
+describe('Authenticator', () => {
+  it('sends no more reviews for two authenticators that share a limit', async () => {
+    const clock = new FakeClock();
+    const reviewLimit = new ReviewLimit(clock);
+    let reviews = 0;
+    const createReview = async () => {
+      reviews += 1;
+      return { status: { user: {} } };
+    };
+    const all = [['a'], []].map(
+      (audiences) => new Authenticator({ hub: { createReview: createReview as never }, clock, log: silentLog, audiences, reviewLimit }),
+    );
+    const flood = all.flatMap((each) =>
+      Array.from({ length: 200 }, (_, index) => {
+        const rawHeaders = ['authorization', `Bearer bad-${index}`];
+        return each.authenticate({ rawHeaders, address: ATTACKER }, new AbortController().signal).catch(() => {});
+      }),
+    );
+    await Promise.all(flood);
+    // The allowance of an address, then the burst of an address beyond it.
+    expect(reviews).toBe(32 + 10);
+  });
+
+  it('sends one review for concurrent requests with the same token', async () => {
+    const world = new World();
+    expect(await Promise.all(Array.from({ length: 5 }, () => world.code('good-friend')))).toEqual([200, 200, 200, 200, 200]);
+    expect(world.reviews).toBe(1);
+  });
 });
 
-it('sends one review for concurrent requests with the same token', async () => {
-  const world = new World();
-  expect(await Promise.all(Array.from({ length: 5 }, () => world.code('good-friend')))).toEqual([200, 200, 200, 200, 200]);
-  expect(world.reviews).toBe(1);
+const schemes = constantFrom('Bearer', 'bearer', 'BEARER', 'Basic', '');
+const headers = array(tuple(constantFrom('authorization', 'Authorization', 'x-remote-user', 'Accept', 'impersonate-group'), string()), {
+  maxLength: 4,
+});
+
+describe('bearerToken', () => {
+  it('returns the token after Bearer and one space, else undefined', () => {
+    assert(
+      property(schemes, string({ unit: 'binary' }), (scheme, rest) => {
+        const token = bearerToken(['Authorization', `${scheme} ${rest}`]);
+        const isOne = scheme.toLowerCase() === 'bearer' && /^[A-Za-z0-9_.~+/-]+=*$/.test(rest);
+        expect(token).toBe(isOne ? rest : undefined);
+      }),
+    );
+  });
+
+  it('rejects two Authorization headers, and a token with an impersonation header', () => {
+    assert(
+      property(headers, (given) => {
+        const raw = given.flat();
+        const names = given.map(([name]) => name.toLowerCase());
+        const count = names.filter((name) => name === 'authorization').length;
+        const read = () => bearerToken(raw);
+        if (count > 1) expect(read).toThrow('more than one');
+        else expect(read()).toBeUndefined();
+      }),
+    );
+    expect(() => bearerToken(['Authorization', 'Bearer x', 'X-Remote-User', 'y'])).toThrow('x-remote-user');
+    expect(() => bearerToken(['IMPERSONATE-USER', 'y', 'Authorization', 'Bearer x'])).toThrow('impersonate-user');
+  });
 });

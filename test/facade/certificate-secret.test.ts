@@ -62,21 +62,24 @@ describe('hubCertificate', () => {
     listening.close();
   });
 
-  it('rejects without a Secret in a process that issues no certificate', async () => {
+  it('rejects if the Secret does not exist and the process issues no certificate', async () => {
     await expect(source({ mayIssue: false })()).rejects.toThrow(`Secret ${namespace}/${NAME} was not found`);
-    const made = await source()();
-    expect(await source({ mayIssue: false })()).toEqual(made);
+    const first = await source()();
+    expect(await source({ mayIssue: false })()).toEqual(first);
   });
 
   it('keeps a certificate of another issuer and publishes its CA', async () => {
-    const data = { 'tls.crt': base64('theirs'), 'tls.key': base64('key'), 'ca.crt': base64('authority') };
+    const data = { 'tls.crt': base64('other'), 'tls.key': base64('key'), 'ca.crt': base64('authority') };
     await hub.create(Secrets, { metadata: { namespace, name: NAME }, data });
-    expect(await source()()).toEqual({ cert: 'theirs', key: 'key' });
+    expect(await source()()).toEqual({ cert: 'other', key: 'key' });
     expect(await published()).toBe('authority');
   });
 
   it('removes a published CA that did not sign the certificate', async () => {
-    await hub.create(Secrets, { metadata: { namespace, name: NAME }, data: { 'tls.crt': base64('theirs'), 'tls.key': base64('key') } });
+    await hub.create(Secrets, {
+      metadata: { namespace, name: NAME },
+      data: { 'tls.crt': base64('other'), 'tls.key': base64('key') },
+    });
     await source()();
     await expect(published()).rejects.toThrow('not found');
     await hub.create(ConfigMaps, { metadata: { namespace, name: AUTHORITY_CONFIG_MAP }, data: { 'ca.crt': 'of another one' } });
@@ -86,40 +89,40 @@ describe('hubCertificate', () => {
 
   it('keeps a certificate of another issuer beside our CA key', async () => {
     await source()();
-    const theirs = createAuthority(Date.now());
-    const { certificate, key } = issueServerCertificate(theirs, ['purser'], Date.now());
-    // As cert-manager writes: unknown keys stay.
-    const data = { 'tls.crt': base64(certificate), 'tls.key': base64(key), 'ca.crt': base64(theirs.certificate) };
+    const otherAuthority = createAuthority(Date.now());
+    const { certificate, key } = issueServerCertificate(otherAuthority, ['purser'], Date.now());
+    // cert-manager keeps unknown keys of the Secret.
+    const data = { 'tls.crt': base64(certificate), 'tls.key': base64(key), 'ca.crt': base64(otherAuthority.certificate) };
     await hub.apply(Secrets, { metadata: { namespace, name: NAME }, data }, { force: true });
     expect((await secret()).data).toHaveProperty(['ca.key']);
 
     for (const days of [0, 300]) {
       clock.advance(days * DAY_MS);
       expect(await source()()).toEqual({ cert: certificate, key });
-      expect(await published()).toBe(theirs.certificate);
+      expect(await published()).toBe(otherAuthority.certificate);
     }
   });
 
   it.each(['tls.crt', 'tls.key'])('rejects while the Secret has no %s', async (missing) => {
     const certificate = source();
-    const made = await certificate();
+    const first = await certificate();
     const { [missing]: _, ...data } = (await secret()).data ?? {};
     await hub.delete(Secrets, { namespace, name: NAME });
     await hub.create(Secrets, { metadata: { namespace, name: NAME }, data });
 
-    expect(await certificate()).toEqual(made);
+    expect(await certificate()).toEqual(first);
     clock.advance(600_000);
     await expect(certificate()).rejects.toThrow(`Secret ${namespace}/${NAME} has no ${missing}`);
   });
 
   it('reads the Secret once for concurrent calls, and again after a failure', async () => {
     let reads = 0;
-    const counting = { create: hub.create.bind(hub), update: hub.update.bind(hub), get: hub.get.bind(hub) };
+    const methods = { create: hub.create.bind(hub), update: hub.update.bind(hub), get: hub.get.bind(hub) };
     const get: typeof hub.get = async (resource, ...rest) => {
       if (resource === (Secrets as unknown)) reads += 1;
       return await hub.get(resource, ...rest);
     };
-    const certificate = source({ hub: { ...counting, get }, mayIssue: false });
+    const certificate = source({ hub: { ...methods, get }, mayIssue: false });
     const all = await Promise.allSettled([certificate(), certificate()]);
     expect([reads, all.map(({ status }) => status)]).toEqual([1, ['rejected', 'rejected']]);
     await source()();
@@ -129,11 +132,11 @@ describe('hubCertificate', () => {
 
   it('reads the Secret again after ten minutes', async () => {
     const certificate = source();
-    const made = await certificate();
-    await hub.update(Secrets, { ...(await secret()), data: { 'tls.crt': base64('theirs'), 'tls.key': base64('key') } });
-    expect(await certificate()).toEqual(made);
+    const first = await certificate();
+    await hub.update(Secrets, { ...(await secret()), data: { 'tls.crt': base64('other'), 'tls.key': base64('key') } });
+    expect(await certificate()).toEqual(first);
     clock.advance(600_000);
-    expect(await certificate()).toEqual({ cert: 'theirs', key: 'key' });
+    expect(await certificate()).toEqual({ cert: 'other', key: 'key' });
   });
 
   it('renews the certificate before expiry with the same CA', async () => {

@@ -14,14 +14,14 @@ import { newFolder } from '../support/folders.ts';
 import { bytesOf, FacadeWorld } from './facade-world.ts';
 
 const authority = createAuthority(Date.now());
-const LOOK_MS = 10_000;
+const CHECK_MS = 10_000;
 
 let clock: FakeClock;
 let certFile: string;
 let keyFile: string;
 let world: FacadeWorld;
 /** Number of times that the files have been read. */
-let looks: number;
+let fileReads: number;
 
 beforeEach(async () => {
   clock = new FakeClock(Date.now());
@@ -30,10 +30,10 @@ beforeEach(async () => {
   keyFile = join(folder, 'tls.key');
   await replace('first.test');
   const files = certificateFiles(certFile, keyFile);
-  looks = 0;
+  fileReads = 0;
   const certificate = async () => {
     const found = await files();
-    looks += 1;
+    fileReads += 1;
     return found;
   };
   world = await FacadeWorld.start({ clock, certificate });
@@ -61,29 +61,29 @@ async function servedName(): Promise<string> {
 }
 
 /** Lets the façade check its files; resolves when its log contains the message. */
-async function checkedWith(line: string): Promise<void> {
+async function checkUntilLogged(line: string): Promise<void> {
   const { length } = world.lines;
-  clock.advance(LOOK_MS);
+  clock.advance(CHECK_MS);
   await eventually(() => expect(world.lines.slice(length).join()).toContain(line));
 }
 
 /** Lets the façade check its unchanged files this many times. */
-async function reads(count: number): Promise<void> {
+async function checkFiles(count: number): Promise<void> {
   for (let round = 0; round < count; round++) {
-    const before = looks;
-    clock.advance(LOOK_MS);
-    await eventually(() => expect(looks).toBeGreaterThan(before));
+    const before = fileReads;
+    clock.advance(CHECK_MS);
+    await eventually(() => expect(fileReads).toBeGreaterThan(before));
   }
 }
 
 describe('certificateFiles', () => {
-  it('uses a replaced certificate for new connections and keeps open ones', async () => {
+  it('uses a replaced certificate for new connections and keeps open connections', async () => {
     const old = await open();
     expect(await servedName()).toBe('first.test');
     await replace('second.test');
     expect(await servedName()).toBe('first.test');
 
-    await checkedWith('serving certificate replaced');
+    await checkUntilLogged('serving certificate replaced');
     expect(await servedName()).toBe('second.test');
     old.write(bytesOf());
     expect(String((await once(old, 'data'))[0])).toMatch(/^HTTP\/1\.1 201 /);
@@ -93,22 +93,22 @@ describe('certificateFiles', () => {
   it.each([
     ['is not a certificate', async () => writeFile(certFile, 'nonsense')],
     ['does not match the private key', async () => writeFile(keyFile, issueServerCertificate(authority, ['x'], Date.now()).key)],
-  ])('keeps the certificate and logs a warning if the new one %s', async (_how, damage) => {
+  ])('keeps the serving certificate and logs a warning if the new one %s', async (_how, damage) => {
     await damage();
-    await checkedWith('cannot use new serving certificate; keeping the current one');
+    await checkUntilLogged('cannot use new serving certificate; keeping the current one');
     expect(await servedName()).toBe('first.test');
     const { length } = world.lines;
-    await reads(2);
+    await checkFiles(2);
     expect(world.lines.slice(length)).toEqual([]);
 
     await replace('third.test');
-    await checkedWith('serving certificate replaced');
+    await checkUntilLogged('serving certificate replaced');
     expect(await servedName()).toBe('third.test');
   });
 });
 
 describe('logFailureOnce', () => {
-  it('logs a failure once for all callers, and again after a success', async () => {
+  it('logs a failure to read the certificate once, and again after a success', async () => {
     const lines: string[] = [];
     const log = createLogger({ level: 'info', readable: false, write: (line) => void lines.push(line) });
     let found: ServingCertificate | undefined;

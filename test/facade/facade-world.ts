@@ -57,7 +57,7 @@ export class FacadeWorld {
 
   static async start(options: FacadeWorldOptions = {}): Promise<FacadeWorld> {
     const { hub, target, settings, certificate, clock = systemClock, ...limits } = options;
-    const world = new FacadeWorld(await startWireServer(hub ?? allows()), await startTarget(target ?? issues()), clock);
+    const world = new FacadeWorld(await startWireServer(hub ?? allowingHub()), await startTarget(target ?? issuingTarget()), clock);
     const cluster = { name: 'hub', server: world.hub.url, skipTLSVerify: false };
     const transport = createTransport(fixed(cluster, { name: 'purser', token: 'hub-credential' }), { clock });
     world.#closing.push(() => transport.close());
@@ -92,12 +92,12 @@ export class FacadeWorld {
   ): Promise<ApiResponse> {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     return this.request('POST', path, {
-      headers: { authorization: `Bearer ${GOOD}`, 'content-type': 'application/json', ...headers },
+      headers: { authorization: `Bearer ${ALLOWED}`, 'content-type': 'application/json', ...headers },
       body: text,
     });
   }
 
-  /** Opens a connection; `port` can be that of a proxy, `localAddress` another loopback address. */
+  /** Opens a connection, to a proxy if `port` is its port, and from another loopback address if `localAddress` is set. */
   open({ port = this.port, localAddress }: { readonly port?: number; readonly localAddress?: string } = {}): Promise<RawConnection> {
     return RawConnection.open({ port, ca: facadeAuthority.certificate, localAddress });
   }
@@ -121,7 +121,7 @@ export class FacadeWorld {
     return this.target.requests.filter(({ path }) => path.endsWith('/token'));
   }
 
-  /** Returns the metrics text. */
+  /** Returns the metrics by name. */
   async scrape(): Promise<ReadonlyMap<string, Metric>> {
     return parseExposition((await Array.fromAsync(this.#metrics.text())).join(''));
   }
@@ -135,16 +135,17 @@ export class FacadeWorld {
   }
 }
 
-/** Bearer tokens of a caller with all permissions, and of a caller with none. */
-export const GOOD = 'good-token';
-export const POOR = 'poor-token';
+/** Bearer token of a caller with all permissions. */
+export const ALLOWED = 'good-token';
+/** Bearer token of a caller without permissions. */
+export const DENIED = 'poor-token';
 export const TOKEN_PATH = '/orchestrator/prod-eu/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
 export const TOKEN_REQUEST = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { audiences: ['api'] } };
 
 const DEFAULTS: FacadeSettings = { facadePort: 0, bindAddress: '127.0.0.1', protectedNamespaces: ['kube-system'] };
 
 /** A hub that accepts two users, one of whom has all permissions. */
-export function allows(change: Partial<Record<'TokenReview' | 'SubjectAccessReview', (body: Review) => unknown>> = {}): WireHandler {
+export function allowingHub(change: Partial<Record<'TokenReview' | 'SubjectAccessReview', (body: Review) => unknown>> = {}): WireHandler {
   return (request, reply) => {
     const body = JSON.parse(request.body) as Review;
     const response =
@@ -164,13 +165,13 @@ export interface Review {
 }
 
 function authenticated({ spec }: Review): object {
-  const username = { [GOOD]: 'alice', [POOR]: 'bob' }[spec.token];
+  const username = { [ALLOWED]: 'alice', [DENIED]: 'bob' }[spec.token];
   if (username === undefined) return { user: {}, error: 'invalid bearer token' };
   return { authenticated: true, user: { username, uid: `${username}-uid`, groups: ['system:authenticated'] }, audiences: ['hub'] };
 }
 
 /** A target that issues every requested token, and has every requested object. */
-export function issues(): WireHandler {
+export function issuingTarget(): WireHandler {
   return (request, reply) => {
     if (request.method !== 'GET') {
       const { expirationSeconds } = (JSON.parse(request.body) as { spec: { expirationSeconds: number } }).spec;
@@ -194,7 +195,7 @@ export interface RawRequest {
 }
 
 /** Header lines of a valid request. */
-export const GOOD_LINES: readonly string[] = ['Host: facade.test', `Authorization: Bearer ${GOOD}`, 'Content-Type: application/json'];
+export const VALID_LINES: readonly string[] = ['Host: facade.test', `Authorization: Bearer ${ALLOWED}`, 'Content-Type: application/json'];
 
 /** Returns the bytes of a valid request with these changes. */
 export function bytesOf(request: RawRequest = {}): Buffer {
@@ -202,7 +203,7 @@ export function bytesOf(request: RawRequest = {}): Buffer {
     method = 'POST',
     target = TOKEN_PATH,
     version = '1.1',
-    lines = GOOD_LINES,
+    lines = VALID_LINES,
     more = [],
     body = JSON.stringify(TOKEN_REQUEST),
   } = request;

@@ -1,8 +1,10 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { CLUSTER_LISTING } from '../../src/facade/clusters/cluster-list.ts';
+import { openApi } from '../../src/facade/openapi.ts';
 import { FacadeWorld } from './facade-world.ts';
 
-let world: FacadeWorld;
-afterEach(() => world.close());
+let world: FacadeWorld | undefined;
+afterEach(() => world?.close());
 
 interface Document {
   readonly openapi: string;
@@ -31,5 +33,21 @@ describe('/openapi/v3', () => {
     const referred = [...body.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);
     expect(referred).toContain('TokenRequest');
     expect(referred.filter((name) => !Object.hasOwn(components.schemas, name ?? ''))).toEqual([]);
+  });
+});
+
+describe('openApi', () => {
+  it('documents a list of a namespaced kind for all namespaces, one namespace and one object', () => {
+    const kind = { ...CLUSTER_LISTING.kind, kind: 'Widget', listKind: 'WidgetList', namespaced: true };
+    const { paths, components } = openApi('kubernetes', [{ ...CLUSTER_LISTING, plural: 'widgets', kind }]);
+    const operations = Object.entries(paths as Readonly<Record<string, { readonly get?: { readonly operationId: string } }>>).map(
+      ([path, { get }]) => [path, get?.operationId],
+    );
+    expect(operations.slice(1)).toEqual([
+      ['/auth/v1/widgets', 'listWidgetForAllNamespaces'],
+      ['/auth/v1/namespaces/{namespace}/widgets', 'listNamespacedWidget'],
+      ['/auth/v1/namespaces/{namespace}/widgets/{name}', 'readNamespacedWidget'],
+    ]);
+    expect(Object.keys(components.schemas)).toEqual(expect.arrayContaining(['Widget', 'WidgetList']));
   });
 });

@@ -56,13 +56,13 @@ export class RawConnection {
   /** Reads until the predicate holds or the connection is closed. Rejects if the connection fails before the first byte. */
   read(isEnough: (text: string) => boolean): Promise<RawResponse> {
     const { promise, resolve, reject } = Promise.withResolvers<RawResponse>();
-    const look = () => isEnough(this.#text) && resolve({ text: this.#text, isClosed: false });
-    this.#socket.on('data', look);
+    const check = () => isEnough(this.#text) && resolve({ text: this.#text, isClosed: false });
+    this.#socket.on('data', check);
     const ended = () =>
       this.#error !== undefined && this.#text === '' ? reject(this.#error) : resolve({ text: this.#text, isClosed: true });
     void this.closed.then(ended);
-    look();
-    return promise.finally(() => this.#socket.off('data', look));
+    check();
+    return promise.finally(() => this.#socket.off('data', check));
   }
 
   destroy(): void {
@@ -108,7 +108,7 @@ function completeResponse(text: string, from: number): { readonly response: ApiR
   const [first = '', ...lines] = text.slice(from, headEnd).split('\r\n');
   const headers = headersOf(lines);
   const end = headEnd + 4 + Number(headers['content-length'] ?? Number.NaN);
-  // Nor for a response without a length.
+  // Without a Content-Length, `end` is NaN and the response is never complete.
   if (!(text.length >= end)) return undefined;
   const body = Buffer.from(text.slice(headEnd + 4, end), 'latin1').toString('utf8');
   return { response: { status: statusOf({ text: first }), headers, body }, end };

@@ -81,14 +81,14 @@ const count = (number: number) => (text: string) => responsesIn(text).length >= 
 describe('CONNECT', () => {
   const CONNECT = request('CONNECT f:443');
 
-  it('rejects CONNECT and closes its connection', async () => {
+  it('rejects CONNECT with 405 and closes the connection', async () => {
     const response = await (await sent(CONNECT)).read(() => false);
     expect(responsesIn(response.text)).toMatchObject([
       { status: 405, headers: { allow: 'POST' }, body: expect.stringContaining('"Status"') },
     ]);
   });
 
-  it('survives CONNECT by a client that resets the connection', async () => {
+  it('serves other clients after a client resets the connection of a CONNECT', async () => {
     const plain = connectPlain(port, '127.0.0.1');
     const secure = connect({ socket: plain, ca: authority.certificate });
     secure.on('error', () => {});
@@ -98,7 +98,7 @@ describe('CONNECT', () => {
     expect(statusOf(await (await sent(GET)).read(isWhole))).toBe(200);
   });
 
-  it('closes the connection of CONNECT if the client does not', async () => {
+  it('closes the connection after CONNECT if the client keeps it open', async () => {
     const plain = connectPlain({ port, host: '127.0.0.1', allowHalfOpen: true });
     const secure = connect({ socket: plain, ca: authority.certificate });
     secure.on('error', () => {}).resume();
@@ -120,9 +120,9 @@ describe('HEAD', () => {
   };
 
   it.each([
-    ['at once', OK, '2'],
-    ['in pieces', pieces, '4'],
-  ])('returns the headers of GET for HEAD, for a body sent %s', async (_, reply, length) => {
+    ['a body sent at once', OK, '2'],
+    ['a body sent in pieces', pieces, '4'],
+  ])('returns the headers of GET for HEAD without the body: %s', async (_, reply, length) => {
     endpoint = async () => reply;
     const { text } = await (await sent(`${request('HEAD /things')}${request('HEAD /things')}`)).read(
       (so) => so.split('\r\n\r\n').length > 2,
@@ -164,7 +164,7 @@ describe('pipelined requests', () => {
   it.each([
     ['400', 'nonsense\r\n\r\n'],
     ['431', request('GET /document', `x: ${'y'.repeat(17_000)}`)],
-  ])('rejects a later request with a Status: %s', async (code, bytes) => {
+  ])('rejects a pipelined request with a Status: %s', async (code, bytes) => {
     const connection = await sent(GET);
     await connection.read(isWhole);
     await connection.write(bytes);
@@ -172,7 +172,7 @@ describe('pipelined requests', () => {
     expect(response).toMatchObject({ status: Number(code), body: expect.stringContaining('"kind":"Status"') });
   });
 
-  it('rejects a later request that does not arrive with a Status: 408', async () => {
+  it('rejects a pipelined request that does not arrive with a Status: 408', async () => {
     const connection = await sent(GET);
     await connection.read(isWhole);
     await connection.write(request(POST, 'Content-Length: 5'));
@@ -180,7 +180,7 @@ describe('pipelined requests', () => {
     expect(response).toMatchObject({ status: 408, body: expect.stringContaining('"kind":"Status"') });
   });
 
-  it('does not write a rejection into an earlier response', async () => {
+  it('writes no rejection into the response to an earlier pipelined request', async () => {
     const { promise: isEnd, resolve: end } = Promise.withResolvers<void>();
     endpoint = async () => ({
       status: 200,
@@ -198,7 +198,7 @@ describe('pipelined requests', () => {
     expect(text).not.toContain('Status');
   });
 
-  it('does not send a rejection in place of an earlier response', async () => {
+  it('sends no rejection in place of the response to an earlier pipelined request', async () => {
     const { promise: isEnd, resolve: end } = Promise.withResolvers<void>();
     endpoint = () => isEnd.then(() => OK);
     const connection = await sent(request(POST, 'Content-Length: 0'));
@@ -216,7 +216,7 @@ describe('requests that Node rejects without a body', () => {
     ['no host', 'GET /document HTTP/1.1\r\n\r\n', 400],
     ['no host, in HTTP/1.0', 'GET /document HTTP/1.0\r\n\r\n', 400],
     ['an unknown expectation', request('GET /document', 'Expect: x'), 417],
-  ])('rejects with a Status: %s', async (_what, bytes, code) => {
+  ])('rejects a request that Node would reject without a body with a Status: %s', async (_what, bytes, code) => {
     const [response] = responsesIn((await (await sent(bytes)).read(isWhole)).text);
     expect(response?.status).toBe(code);
     expect(JSON.parse(response?.body ?? '')).toMatchObject({ kind: 'Status', code });
@@ -225,9 +225,9 @@ describe('requests that Node rejects without a body', () => {
 
 describe('bodies above the limit', () => {
   it.each([
-    ['it has a Content-Length', [`Content-Length: ${64 << 20}`]],
-    ['it is chunked', ['Transfer-Encoding: chunked']],
-  ])('responds while the caller still sends if %s', async (_what, lines) => {
+    ['with a Content-Length', [`Content-Length: ${64 << 20}`]],
+    ['chunked', ['Transfer-Encoding: chunked']],
+  ])('responds to an excessive body while the caller still sends: %s', async (_what, lines) => {
     const connection = await sent(request(POST, ...lines));
     const piece = lines[0]?.startsWith('T') ? `100000\r\n${' '.repeat(1 << 20)}\r\n` : ' '.repeat(1 << 20);
     const read = connection.read(() => false);
@@ -235,7 +235,7 @@ describe('bodies above the limit', () => {
     expect(responsesIn((await read).text)).toMatchObject([{ status: 413, headers: { connection: 'close' } }]);
   });
 
-  it('delivers the response to a caller who reads only after sending everything', async () => {
+  it('delivers the response to an excessive body to a caller who reads after sending all of it', async () => {
     const secure = connect({ port, host: '127.0.0.1', ca: authority.certificate });
     await once(secure, 'secureConnect');
     secure.write(request(POST, 'Transfer-Encoding: chunked'));
@@ -260,7 +260,7 @@ describe('bodies above the limit', () => {
 });
 
 describe('bodies that do not arrive', () => {
-  it.each(['timeout=1s', 'timeout=1s&watch=true'])('ends the request after ?%s', async (query) => {
+  it.each(['timeout=1s', 'timeout=1s&watch=true'])('ends a request whose body does not arrive after ?%s', async (query) => {
     const startedAt = performance.now();
     const connection = await sent(request(`${POST}?${query}`, 'Content-Length: 5'));
     const [response] = responsesIn((await connection.read(isWhole)).text);
@@ -280,7 +280,7 @@ describe('rejections', () => {
     ['an invalid name', request('GET /things/Bad_Name')],
     ['a path that cannot be decoded', request('GET /%zz')],
     ['control characters', request('GET /things/%00')],
-  ])('keeps the connection open: %s', async (_what, bytes) => {
+  ])('keeps the connection open after a rejection: %s', async (_what, bytes) => {
     const connection = await sent(bytes);
     await connection.read(isWhole);
     await connection.write(GET);
@@ -295,7 +295,7 @@ describe('rejections', () => {
 });
 
 describe('close', () => {
-  it('does not wait for idle connections', async () => {
+  it('closes without waiting for idle connections', async () => {
     const { promise: isEnd, resolve: end } = Promise.withResolvers<void>();
     endpoint = () => isEnd.then(() => OK);
     const connection = await sent(request(POST, 'Content-Length: 0'));
@@ -309,7 +309,7 @@ describe('close', () => {
     expect(performance.now() - startedAt).toBeLessThan(5_000);
   });
 
-  it('ends streams immediately', async () => {
+  it('ends streams as soon as the server stops', async () => {
     endpoint = async ({ signal }) => ({
       status: 200,
       headers: {},
@@ -325,7 +325,7 @@ describe('close', () => {
     expect(performance.now() - startedAt).toBeLessThan(5_000);
   });
 
-  it('closes all connections at the end of the grace period', async () => {
+  it('closes the remaining connections at the end of the grace period', async () => {
     endpoint = () => new Promise(() => {});
     await sent(request(POST, 'Content-Length: 0'));
     await eventually(() => expect(seen).toHaveLength(1));

@@ -1,15 +1,16 @@
-// All objects of a kind at one moment, sorted by key. A change makes a new collection that shares all unchanged blocks, so that a
-// slow reader, or a list of an old version, sees a consistent state.
+// All objects of a list at one revision, sorted by key. A change creates a new collection that shares all unchanged blocks, so that a
+// slow reader, or a list of an old version, has a consistent state.
 
 import { EVERYTHING, type Visibility } from '../../access/visibility.ts';
+import { objectKey } from '../../kube/paths.ts';
 import type { KubeObject } from '../../kubernetes/object.ts';
 import { goJson, goJsonString } from '../../std/go-text.ts';
-import type { PublicObject } from './kind.ts';
+import type { PublicObject } from './filtered-list.ts';
 import { formatVersion } from './version.ts';
 
 /** One version of an object in its public form, with its bytes, which all callers share. */
 export class Item {
-  /** `name`, or `namespace/name` for namespaced kinds. */
+  /** Name, with its namespace if it has one. */
   readonly key: string;
   /** The hub's resourceVersion of the object. */
   readonly revision: number;
@@ -22,9 +23,8 @@ export class Item {
   #versionEnd = 0;
 
   constructor(object: PublicObject, weight: number) {
-    const { name = '', namespace, resourceVersion } = object.metadata;
-    this.key = namespace === undefined ? name : `${namespace}/${name}`;
-    this.revision = Number(resourceVersion ?? 0);
+    this.key = objectKey(object);
+    this.revision = Number(object.metadata.resourceVersion ?? 0);
     this.object = object as KubeObject;
     this.weight = weight;
   }
@@ -40,7 +40,7 @@ export class Item {
     return this.#bytes;
   }
 
-  /** Replaces the buffer by an equal one, so that a list and its items share their bytes. */
+  /** Replaces the buffer by an equal one, so that a block and its items share memory. */
   moveTo(bytes: Buffer): void {
     this.#bytes = bytes;
   }
@@ -56,7 +56,7 @@ export class Item {
     return fingerprint === EVERYTHING ? [this.bytes] : this.parts(formatVersion(this.revision, fingerprint));
   }
 
-  /** Returns the length of these parts together, in bytes. */
+  /** Returns the length of `itemParts`, in bytes. */
   itemLength(fingerprint: number): number {
     const { length } = this.bytes;
     if (fingerprint === EVERYTHING) return length;
@@ -75,7 +75,7 @@ export class Item {
 const BLOCK_ITEMS = 128;
 const COMMA = Buffer.from(',');
 
-/** Immutable. */
+/** An immutable collection of items, sorted by key. */
 export class Collection {
   static readonly empty = new Collection([]);
   readonly blocks: readonly Block[];
@@ -100,21 +100,21 @@ export class Collection {
     return found?.key === key ? found : undefined;
   }
 
-  /** Returns a collection with `item` in place of the item with its key. */
+  /** Returns a collection that contains `item`, instead of an item with the same key. */
   with(item: Item): Collection {
     const at = this.#blockOf(item.key);
     const block = this.blocks[at];
     if (block === undefined) return new Collection([new Block([item])]);
     const position = block.lowerBound(item.key);
     const replaced = block.items[position]?.key === item.key ? 1 : 0;
-    return this.#replaced(at, block.items.toSpliced(position, replaced, item));
+    return this.#replaceBlock(at, block.items.toSpliced(position, replaced, item));
   }
 
   without(key: string): Collection {
     if (this.get(key) === undefined) return this;
     const at = this.#blockOf(key);
     const { items } = this.blocks[at] as Block;
-    return this.#replaced(
+    return this.#replaceBlock(
       at,
       items.filter((item) => item.key !== key),
     );
@@ -130,10 +130,26 @@ export class Collection {
     }
   }
 
-  /** Yields the items that a caller may see, from `start` on. The cost grows with the visible items, not with the collection. */
-  *visible(visibility: Visibility, start = ''): Generator<Item> {
-    if (visibility.isEverything) return yield* this.from(start);
-    for (const key of visibility.names) {
+  /**
+   * Returns the items that a caller may see, in one namespace or in all, from the key `start` on. The cost grows with the visible items,
+   * not with the collection.
+   */
+  visible(visibility: Visibility, namespace = '', start = ''): Generator<Item> {
+    if (namespace !== '') return this.#visibleIn(namespace, visibility, start);
+    return visibility.isEverything ? this.from(start) : this.#named(visibility.names, start);
+  }
+
+  *#visibleIn(namespace: string, visibility: Visibility, start: string): Generator<Item> {
+    const prefix = `${namespace}/`;
+    for (const item of this.visible(visibility, '', start > prefix ? start : prefix)) {
+      // Keys are sorted, so that those of one namespace are adjacent.
+      if (!item.key.startsWith(prefix)) return;
+      yield item;
+    }
+  }
+
+  *#named(keys: readonly string[], start: string): Generator<Item> {
+    for (const key of keys) {
       const item = key < start ? undefined : this.get(key);
       if (item !== undefined) yield item;
     }
@@ -151,7 +167,7 @@ export class Collection {
     return Math.max(low - 1, 0);
   }
 
-  #replaced(at: number, items: readonly Item[]): Collection {
+  #replaceBlock(at: number, items: readonly Item[]): Collection {
     const next = this.blocks[at + 1]?.items ?? [];
     const isThin = items.length + next.length <= BLOCK_ITEMS / 2;
     const kept = isThin ? [...items, ...next] : items;
@@ -170,7 +186,7 @@ class Block {
     this.items = items;
   }
 
-  /** The items as in a list, each with a comma after it. Encoded on first use. */
+  /** JSON of the items, each followed by a comma. Encoded on first use. */
   get bytes(): Buffer {
     this.#bytes ??= this.#join();
     return this.#bytes;
@@ -200,7 +216,7 @@ class Block {
   }
 }
 
-/** Keys are ASCII, so comparing code units compares bytes. */
+/** Compares keys by bytes. They are ASCII, so that code units are bytes. */
 function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
@@ -212,16 +228,16 @@ function textParts({ metadata, ...rest }: PublicObject): readonly [string, strin
   const before = goJson(Object.fromEntries(fields.filter(([key]) => key < 'resourceVersion')));
   const after = goJson(Object.fromEntries(fields.filter(([key]) => key > 'resourceVersion')));
   const { apiVersion, kind, ...body } = rest;
-  const head = `{"apiVersion":${goJsonString(apiVersion)},"kind":${goJsonString(kind)},"metadata":${opened(before)}"resourceVersion":"`;
-  return [head, resourceVersion, `"${continued(after)}${continued(goJson(body))}`];
+  const head = `{"apiVersion":${goJsonString(apiVersion)},"kind":${goJsonString(kind)},"metadata":${withoutEnd(before)}"resourceVersion":"`;
+  return [head, resourceVersion, `"${withoutStart(after)}${withoutStart(goJson(body))}`];
 }
 
-/** Returns a JSON object without its closing brace, ready for another field. */
-function opened(json: string): string {
+/** Returns the start of a JSON object, to which another field can be appended. */
+function withoutEnd(json: string): string {
   return json === '{}' ? '{' : `${json.slice(0, -1)},`;
 }
 
-/** Returns the fields of a JSON object for appending to others, with the closing brace. */
-function continued(json: string): string {
+/** Returns the end of a JSON object, to append after other fields. */
+function withoutStart(json: string): string {
   return json === '{}' ? '}' : `,${json.slice(1)}`;
 }

@@ -1,5 +1,5 @@
-// The events of a watch: pieces of the log, or of a replay of objects that a caller begins or ceases to see. Of several events that
-// belong to one version only the last one carries it; callers cannot resume from those before.
+// The events of a watch: from the log, or from a replay of objects that become visible or hidden. If several events belong to one
+// version, only the last event carries it, because callers cannot resume from the events before.
 
 import { NOT_RESUMABLE, type Visibility } from '../../access/visibility.ts';
 import type { ShownKind } from '../../kubernetes/kind.ts';
@@ -33,7 +33,7 @@ export interface EventForm {
 /** Selection and encoding of the events of one watch. */
 export interface EventFilter {
   readonly visibility: Visibility;
-  /** Returns true if the caller's selectors match. */
+  /** Returns true if the namespace and the selectors of the watch match. */
   readonly selects: (item: Item) => boolean;
   readonly form: EventForm;
 }
@@ -46,8 +46,8 @@ export interface Piece {
 }
 
 /**
- * Size at which a piece ends, in bytes. Each is written when the one before has left. The pages of a connection's TLS buffer that its
- * largest write fills stay in memory for as long as the connection is open. Most pieces fit into two pages.
+ * Size at which a piece ends, in bytes. Pieces are written one at a time. The TLS buffer of a connection keeps the memory pages of its
+ * largest write for as long as the connection is open; most pieces fit into two pages.
  */
 const PIECE_BYTES = 5 * 1024;
 
@@ -93,7 +93,7 @@ function bookmarkObject({ group, version, kind }: ShownKind, resourceVersion: st
   return { apiVersion: `${group}/${version}`, kind, metadata: { ...(endsInitialEvents && { annotations }), resourceVersion } };
 }
 
-/** Returns the next piece of the log, or 'expired' if a part of it is unknown. The watcher has all versions up to `ahead` already. */
+/** Returns the next piece of the log; 'expired' if a part of it is unknown. Skips events up to `ahead`, which the caller has. */
 export function readLog(history: History, from: number, filter: EventFilter, ahead: number): Piece | 'expired' {
   const lines = new Lines(filter);
   let held: (ItemEvent & { readonly at: number; readonly revision: number }) | undefined;
@@ -133,7 +133,7 @@ export interface ReplayOptions {
   readonly bookmark: 'initial' | 'plain' | undefined;
 }
 
-/** Many events of one version, written at the pace of the reader. */
+/** Many events of one version, encoded piece by piece as the client reads. */
 export class Replay {
   readonly #events: Iterator<ItemEvent>;
   readonly #options: ReplayOptions;
@@ -144,7 +144,7 @@ export class Replay {
     this.#events = options.events[Symbol.iterator]();
   }
 
-  /** Returns the next lines; `isLast` for the last ones. */
+  /** Returns the next lines; `isLast` is true at the end of the replay. */
   piece(filter: EventFilter): { readonly lines: readonly Buffer[]; readonly isLast: boolean } {
     const lines = new Lines(filter);
     for (let next = this.#events.next(); next.done !== true; next = this.#events.next()) {

@@ -1,5 +1,5 @@
-// The objects of a kind as this replica knows them, and a log of their recent changes. The log serves watchers, which are positions
-// in it, and lists of old versions, for which it is undone.
+// The listed objects as of the latest event of the hub, and a log of their recent changes. A watcher is a position in the log. A list of
+// an old version undoes the changes after it.
 
 import type { Subscription } from 'rxjs';
 import type { Visibility } from '../../access/visibility.ts';
@@ -9,7 +9,7 @@ import { versionTooLarge } from '../../kubernetes/list-revision.ts';
 import { serviceUnavailable } from '../../kubernetes/status.ts';
 import type { Clock } from '../../std/clock.ts';
 import { Collection, Item } from './collection.ts';
-import type { Followed, ListedKind } from './kind.ts';
+import type { FilteredList, Followed } from './filtered-list.ts';
 import { formatVersion, parseVersion } from './version.ts';
 
 /** A change of one object at a revision. */
@@ -33,11 +33,11 @@ export interface HistoryOptions {
   readonly onAdvance?: () => void;
 }
 
-/** A caller who waits for a version. */
+/** Conditions of a caller who waits for a version. */
 export interface Wait {
   readonly signal: AbortSignal;
   /** Returns the visibility of the caller. */
-  readonly visibility: () => Promise<Visibility>;
+  readonly findVisibility: () => Promise<Visibility>;
   /** Maximum time to wait in milliseconds; 3 s by default. */
   readonly timeoutMs?: number;
 }
@@ -70,8 +70,8 @@ export class History {
   }
 
   /** Follows the objects of a kind on the hub until unsubscribed. */
-  follow<T extends ApiObject>({ store, batches$ }: Followed<T>, kind: Pick<ListedKind<T>, 'toPublic' | 'weightOf'>): Subscription {
-    const toItem = (object: T) => new Item(kind.toPublic(object), kind.weightOf(object));
+  follow<T extends ApiObject>({ store, batches$ }: Followed<T>, list: Pick<FilteredList<T>, 'toPublic' | 'weightOf'>): Subscription {
+    const toItem = (object: T) => new Item(list.toPublic(object), list.weightOf(object));
     if (store.resourceVersion !== undefined) this.load(store.list().map(toItem), Number(store.resourceVersion));
     return batches$.subscribe(({ type, resourceVersion, changes }) => {
       const items = changes.map((change) => ({ key: change.key, item: change.type === 'deleted' ? undefined : toItem(change.object) }));
@@ -81,7 +81,7 @@ export class History {
     });
   }
 
-  /** All objects now. */
+  /** Current objects. */
   get collection(): Collection {
     return this.#collection;
   }
@@ -92,8 +92,8 @@ export class History {
   }
 
   /**
-   * Returns the revision that a caller is shown. For a caller who sees no object it never changes: no change concerns the caller,
-   * and the number would disclose how often hidden objects change.
+   * Returns the revision in responses to a caller. It is constant for a caller who sees no object, because it would disclose how often
+   * hidden objects change.
    */
   revisionFor(visibility: Visibility): number {
     return visibility.isNothing ? this.#loadedRevision : this.#revision;
@@ -122,8 +122,8 @@ export class History {
     if (this.#revision === 0) throw serviceUnavailable(`the ${plural} of the hub have not been listed yet`, 1);
   }
 
-  /** Waits for the hub's part of a version. Throws 504 with the current version if it does not arrive in time. */
-  async waitFor(version: bigint, { signal, visibility, timeoutMs = WAIT_MS }: Wait): Promise<void> {
+  /** Waits until the hub's part of a version is reached. Throws 504 with the current version after the timeout. */
+  async waitFor(version: bigint, { signal, findVisibility, timeoutMs = WAIT_MS }: Wait): Promise<void> {
     const { revision, fingerprint } = parseVersion(version);
     if (revision <= this.#revision) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -135,7 +135,7 @@ export class History {
     this.#waiting.delete(check);
     cancel();
     if (revision <= this.#revision) return;
-    throw versionTooLarge(version, formatVersion(this.revisionFor(await visibility()), fingerprint));
+    throw versionTooLarge(version, formatVersion(this.revisionFor(await findVisibility()), fingerprint));
   }
 
   /** Starts with the objects of the hub at a revision. */
@@ -200,7 +200,7 @@ export class History {
       this.#weight += weightOf(entry);
     }
     const { capacity, maxWeight = MAX_WEIGHT } = this.#options;
-    // A quarter is dropped at once, so that the cost per entry is small.
+    // Drops a quarter at once, to keep the cost per entry small.
     if (this.#entries.length <= capacity * 1.25 && this.#weight <= maxWeight) return;
     let count = Math.max(this.#entries.length - capacity, 0);
     let weight = this.#entries.slice(0, count).reduce((sum, entry) => sum - weightOf(entry), this.#weight);
@@ -212,7 +212,7 @@ export class History {
     this.#oldest = dropped.at(-1)!.revision;
   }
 
-  /** Drops all entries: no caller can resume from before the current revision. */
+  /** Drops all entries, so that no caller can resume from an earlier revision. */
   #clear(): void {
     this.#start = this.end + 1;
     this.#entries = [];
@@ -227,7 +227,7 @@ export function hasGap({ gapSince, revision }: Entry, since: number): boolean {
   return gapSince !== undefined && gapSince < since && since < revision;
 }
 
-/** Returns the size of the version that an entry adds; the version before belongs to an earlier entry. */
+/** Returns the size of the object that an entry adds. The object before belongs to an earlier entry. */
 function weightOf(entry: Entry | undefined): number {
   return entry?.after?.weight ?? 0;
 }

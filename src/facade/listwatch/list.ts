@@ -1,10 +1,11 @@
-// GET of a list, and of one object. Compact JSON is written from shared bytes, in slices, at the pace of the reader.
+// List and get. Compact JSON is written from shared bytes, in slices, as fast as the client reads.
 
 import type { ServerResponse } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createGzip, gzip } from 'node:zlib';
+import { objectKey } from '../../kube/paths.ts';
 import { requestedVersion } from '../../kubernetes/list-revision.ts';
 import { type Reply, textReply } from '../../kubernetes/reply.ts';
 import { checkView, listParts, showObject, type View } from '../../kubernetes/representation.ts';
@@ -15,12 +16,12 @@ import { negotiate, type Representation } from '../../kubernetes/wire/negotiate.
 import { flag, text } from '../../kubernetes/wire/query.ts';
 import type { Clock } from '../../std/clock.ts';
 import { goJson } from '../../std/go-text.ts';
-import { keepPace } from '../admission/pace.ts';
-import type { Places } from '../admission/places.ts';
+import type { ConcurrencyLimiter } from '../limits/concurrency.ts';
+import { enforceReadRate } from '../limits/read-rate.ts';
 import type { FacadeReply, FacadeRequest } from '../request.ts';
 import type { Collection } from './collection.ts';
+import { type Access, type Listing, listPath } from './filtered-list.ts';
 import type { History } from './history.ts';
-import type { Access, Listing } from './kind.ts';
 import { type Page, parseQuery, readPage } from './page.ts';
 import { formatVersion } from './version.ts';
 
@@ -29,19 +30,19 @@ export interface ListDeps {
   readonly history: History;
   readonly access: Access;
   readonly clock: Clock;
-  /** Places for large lists. */
-  readonly fullLists: Places;
+  /** Limit on large lists in progress. */
+  readonly largeLists: ConcurrencyLimiter;
 }
 
-/** Size from which a response takes a place among the full lists, in bytes. */
+/** Size above which a list is large, in bytes. */
 const LARGE_BYTES = 1 << 20;
-/** Size from which a response is written in slices, in bytes. */
+/** Size up to which a response is written at once, in bytes; a larger response is written in slices. */
 const WHOLE_BYTES = 256 * 1024;
 /** Size from which a response is compressed for clients that accept it, in bytes. */
 const MIN_GZIP_BYTES = 128 * 1024;
 /** Size up to which small items are joined into one slice, in bytes. */
 const SLICE_BYTES = 128 * 1024;
-/** The same for converted items, in characters: conversion takes much longer than writing, and other requests wait meanwhile. */
+/** Length up to which converted items are joined into one slice, in characters. Conversion is slow and delays other requests. */
 const CONVERTED_LENGTH = 32 * 1024;
 const COMMA = Buffer.from(',');
 const VARY = { vary: 'Authorization, Accept, Accept-Encoding' };
@@ -55,63 +56,72 @@ export async function listObjects(deps: ListDeps, request: FacadeRequest): Promi
   const view = viewOf(request, listing, representation.as, clock);
   history.checkSynced(listing.plural);
   const { user } = request.caller;
-  const page = await readPage(history, { ...query, signal: request.signal, clock, visibility: () => access.visibleTo(user) });
+  const page = await readPage(history, { ...query, signal: request.signal, clock, findVisibility: () => access.visibleTo(user) });
+  const selfLink = listPath(listing, query.namespace);
   const isPlain = representation.as === undefined && representation.mediaType === 'json' && !representation.pretty;
-  return isPlain ? plainReply(deps, request, page) : convertedReply(deps, request, { page, representation, view });
+  if (isPlain) return plainReply(deps, request, { page, selfLink });
+  return convertedReply(deps, request, { page, selfLink, representation, view });
 }
 
-/** Returns one object. Hidden and missing objects are the same 404. */
+/** Returns one object. Throws the same 404 for a hidden and for a missing object. */
 export async function getObject({ listing, history, access, clock }: ListDeps, request: FacadeRequest): Promise<FacadeReply> {
   const representation = negotiate(request.preferences, { builtIn: false, tables: true });
   const view = viewOf(request, listing, representation.as, clock);
   if (flag(request.query, 'export')) throw badRequest('the export parameter, deprecated since v1.14, is no longer supported');
   const version = requestedVersion(text(request.query, 'resourceVersion'));
   history.checkSynced(listing.plural);
-  const visibility = () => access.visibleTo(request.caller.user);
-  await history.waitFor(version, { signal: request.signal, visibility });
-  const visible = await visibility();
-  const { name = '' } = request.params;
-  const item = visible.includes(name) ? history.collection.get(name) : undefined;
+  const findVisibility = () => access.visibleTo(request.caller.user);
+  await history.waitFor(version, { signal: request.signal, findVisibility });
+  const visibility = await findVisibility();
+  const { namespace = '', name = '' } = request.params;
+  const key = objectKey({ metadata: { namespace, name } });
+  const item = visibility.includes(key) ? history.collection.get(key) : undefined;
   if (item === undefined) throw notFound({ group: listing.kind.group, name: listing.plural }, name);
-  const object = item.at(formatVersion(item.revision, visible.fingerprint));
+  const object = item.at(formatVersion(item.revision, visibility.fingerprint));
   const reply = textReply(200, showObject(object, view), representation);
   return { ...reply, headers: { ...reply.headers, ...VARY } };
 }
 
-/** Returns the requested view of objects. Throws 400. */
+/** Returns the requested view of objects. Throws 400 for an unsupported view. */
 export function viewOf(request: FacadeRequest, { kind }: Listing, as: Representation['as'], clock: Clock): View {
   const view = { kind, as, includeObject: text(request.query, 'includeObject'), now: clock.now() };
   checkView(view);
   return view;
 }
 
-async function plainReply(deps: ListDeps, request: FacadeRequest, page: Page): Promise<FacadeReply> {
-  const body = new ListBody(deps.listing, page);
+/** A page and the path of its list. */
+interface LinkedPage {
+  readonly page: Page;
+  readonly selfLink: string;
+}
+
+async function plainReply(deps: ListDeps, request: FacadeRequest, linked: LinkedPage): Promise<FacadeReply> {
+  const body = new ListBody(deps.listing, linked);
   const { length } = body;
   if (length <= WHOLE_BYTES) return wholeReply(request, Buffer.concat([...body], length), 'application/json');
   return slicedReply(deps, request, { slices: body, contentType: 'application/json', length, isExact: true });
 }
 
-interface Converted {
-  readonly page: Page;
+interface ConvertedPage extends LinkedPage {
   readonly representation: Representation;
   readonly view: View;
 }
 
-async function convertedReply(deps: ListDeps, request: FacadeRequest, { page, representation, view }: Converted): Promise<FacadeReply> {
+async function convertedReply(deps: ListDeps, request: FacadeRequest, converted: ConvertedPage): Promise<FacadeReply> {
+  const { page, selfLink, representation, view } = converted;
   const { revision, fingerprint, whole } = page;
   const items = Iterator.from(whole?.from('') ?? page.items).map((item) => item.at(formatVersion(item.revision, fingerprint)));
-  const converted = { ...page, items, revision: formatVersion(revision, fingerprint), selfLink: deps.listing.path };
-  const pieces = formatList(listParts(converted, view), representation);
+  const list = { ...page, items, revision: formatVersion(revision, fingerprint), selfLink };
+  const pieces = formatList(listParts(list, view), representation);
   const { contentType } = representation;
   const length = lengthOf(page);
   if (length <= CONVERTED_LENGTH) return wholeReply(request, [...pieces].join(''), contentType);
-  return slicedReply(deps, request, { slices: joinedSlices(pieces), contentType, length, isExact: false });
+  return slicedReply(deps, request, { slices: joinSlices(pieces), contentType, length, isExact: false });
 }
 
 type Slices = Iterable<Buffer | string>;
 
-interface Sliced {
+interface SlicedBody {
   readonly slices: Slices;
   readonly contentType: string;
   /** Length of the list as compact JSON, in bytes. */
@@ -120,18 +130,18 @@ interface Sliced {
   readonly isExact: boolean;
 }
 
-function slicedReply({ clock, fullLists }: ListDeps, request: FacadeRequest, sliced: Sliced): FacadeReply {
+function slicedReply({ clock, largeLists }: ListDeps, request: FacadeRequest, sliced: SlicedBody): FacadeReply {
   const { slices, contentType, length, isExact } = sliced;
   const isZipped = acceptsGzip(request.header('accept-encoding'));
-  const release = length > LARGE_BYTES ? fullLists.take(request) : () => {};
+  const release = length > LARGE_BYTES ? largeLists.acquire(request) : () => {};
   const size = isExact ? { 'content-length': String(length) } : {};
-  // TLS keeps buffers as large as the largest slice for as long as a connection is open.
+  // An open connection keeps TLS buffers of the size of its largest slice.
   const ending = length > LARGE_BYTES ? { connection: 'close' } : {};
   return {
     status: 200,
     headers: { 'content-type': contentType, ...VARY, ...(isZipped ? ZIPPED : size), ...ending },
     async write(response) {
-      await writeSlices(isZipped ? zipped(slices) : slices, response, clock);
+      await writeSlices(isZipped ? compress(slices) : slices, response, clock);
       release();
     },
   };
@@ -143,7 +153,7 @@ async function wholeReply(request: FacadeRequest, body: string | Buffer, content
   return { status: 200, headers, body: isZipped ? await promisify(gzip)(body, { level: 1 }) : body };
 }
 
-/** The slices of a list as compact JSON. Each is made when it is written, so that a stalled reader holds one of them only. */
+/** The slices of a list as compact JSON. A slice is encoded when it is written, so that a stalled reader keeps only one in memory. */
 class ListBody {
   readonly #page: Page;
   readonly #head: Buffer;
@@ -151,10 +161,10 @@ class ListBody {
   /** Length of all slices, in bytes. */
   readonly length: number;
 
-  constructor({ kind: { group, version, listKind }, path }: Listing, page: Page) {
+  constructor({ kind: { group, version, listKind } }: Listing, { page, selfLink }: LinkedPage) {
     this.#page = page;
     this.#head = Buffer.from(`{"apiVersion":"${group}/${version}","items":[`);
-    this.#tail = Buffer.from(`],"kind":"${listKind}","metadata":${goJson(listMetadata(page, path))}}\n`);
+    this.#tail = Buffer.from(`],"kind":"${listKind}","metadata":${goJson(listMetadata(page, selfLink))}}\n`);
     this.length = this.#head.length + lengthOf(page) + this.#tail.length;
   }
 
@@ -209,7 +219,7 @@ function* withoutLastComma(slices: Iterable<Buffer>): Generator<Buffer> {
   if (held !== undefined) yield held.subarray(0, -COMMA.length);
 }
 
-function* joinedSlices(pieces: Iterable<string>): Generator<string> {
+function* joinSlices(pieces: Iterable<string>): Generator<string> {
   let slice = '';
   for (const piece of pieces) {
     slice += piece;
@@ -220,20 +230,20 @@ function* joinedSlices(pieces: Iterable<string>): Generator<string> {
   if (slice !== '') yield slice;
 }
 
-/** Returns the slices compressed. Reading them throws the errors of the slices. */
-function zipped(slices: Slices): AsyncIterable<Buffer> {
+/** Returns the compressed slices. Errors of the slices are thrown while they are read. */
+function compress(slices: Slices): AsyncIterable<Buffer> {
   return pipeline(Readable.from(slices, { highWaterMark: 1 }), createGzip({ level: 1 }), () => {});
 }
 
-/** Writes all slices. Closes the connection of a reader who is slower than the lowest rate. */
+/** Writes all slices. Closes the connection of a client that reads below the minimum rate. */
 async function writeSlices(slices: Slices | AsyncIterable<Buffer>, response: ServerResponse, clock: Clock): Promise<void> {
   let sent = 0;
-  const stop = keepPace({ clock, sent: () => sent, onTooSlow: () => response.destroy() });
+  const stop = enforceReadRate({ clock, sent: () => sent, onTooSlow: () => response.destroy() });
   try {
     for await (const slice of slices) {
       if (response.destroyed) return;
-      if (!response.write(slice)) await drained(response);
-      // If the kernel accepted all slices at once, no other request would get a turn.
+      if (!response.write(slice)) await untilDrained(response);
+      // Lets other requests run while the kernel accepts slices at once.
       else await setImmediate();
       sent += slice.length;
     }
@@ -242,7 +252,7 @@ async function writeSlices(slices: Slices | AsyncIterable<Buffer>, response: Ser
   }
 }
 
-async function drained(response: ServerResponse): Promise<void> {
+async function untilDrained(response: ServerResponse): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   response.once('drain', resolve);
   response.once('close', resolve);

@@ -10,32 +10,35 @@ import type { ListOptions } from '../../kubernetes/wire/options.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { FacadeRequest } from '../request.ts';
 import type { Collection, Item } from './collection.ts';
+import type { Listing } from './filtered-list.ts';
 import type { History } from './history.ts';
-import type { Listing } from './kind.ts';
 import { parseVersion, versionNumber } from './version.ts';
 
-/** The parsed query of a list or a watch. */
+/** The parsed path and query of a list or a watch. */
 export interface ListQuery {
+  /** Namespace of the path; empty for all namespaces, and for a kind without namespaces. */
+  readonly namespace: string;
   readonly options: ListOptions;
   readonly selection: Selection;
 }
 
-/** Parses a query. Throws 400 and 422 in the order in which kube-apiserver checks. */
-export function parseQuery({ query }: Pick<FacadeRequest, 'query'>, { kind }: Listing, watch: boolean): ListQuery {
+/** Parses path and query. Throws 400 and 422 in the order in which kube-apiserver checks. */
+export function parseQuery({ params, query }: Pick<FacadeRequest, 'params' | 'query'>, { kind }: Listing, watch: boolean): ListQuery {
+  const { namespace = '' } = params;
   const parsed = listOptions(query);
   const selectors = parseSelectors(parsed.labelSelector, parsed.fieldSelector);
   const options = validateListOptions(parsed, { watch });
-  return { options, selection: new Selection(kind, selectors, '') };
+  return { namespace, options, selection: new Selection(kind, selectors, namespace) };
 }
 
 export interface Page {
-  /** The collection if the page contains all of it, because its bytes are shared; else undefined. */
+  /** Whole collection if the page contains all of it, so that its shared bytes are sent; else undefined. */
   readonly whole: Collection | undefined;
-  /** Items of the page; empty if it contains the whole collection. */
+  /** Items of the page; empty if `whole` is defined. */
   readonly items: readonly Item[];
   readonly revision: number;
   readonly fingerprint: number;
-  /** Empty on the last page. */
+  /** Token for the next page; empty on the last page. */
   readonly continue: string;
   readonly remaining?: number;
 }
@@ -44,30 +47,31 @@ export interface PageRequest extends ListQuery {
   readonly signal: AbortSignal;
   readonly clock: Clock;
   /** Returns the visibility of the caller. Called once all other checks have passed. */
-  readonly visibility: () => Promise<Visibility>;
+  readonly findVisibility: () => Promise<Visibility>;
 }
 
-/** Returns one page under current permissions. Waits briefly for a version that this replica does not have yet. Throws 400, 410, 504. */
+/** Returns one page under current permissions. Waits up to three seconds for a version that is not reached yet. Throws 400, 410, 504. */
 export async function readPage(history: History, request: PageRequest): Promise<Page> {
-  const { selection, options, signal, visibility, clock } = request;
+  const { namespace, selection, options, signal, findVisibility, clock } = request;
   const token = continuation(options);
   const version = token?.revision ?? listedVersion(options);
   const requested = parseVersion(version);
   const timeLeftMs = timeLeft(options, clock);
-  await history.waitFor(version, { signal, visibility, timeoutMs: timeLeftMs() });
-  const visible = await inTime(visibility(), clock, timeLeftMs());
+  await history.waitFor(version, { signal, findVisibility, timeoutMs: timeLeftMs() });
+  const visibility = await inTime(findVisibility(), clock, timeLeftMs());
   const isPinned = requested.revision > 0 && (token !== undefined || isExact(options, selection));
-  const range = { visible, selection, start: token?.start ?? '', limit: pageLimit(options) };
-  if (!isPinned) return pageOf(history.collection, { ...range, revision: Math.max(history.revisionFor(visible), requested.revision) });
-  // With another set of visible names, earlier pages may have left out names that this page would not show.
-  const isOther = token !== undefined && requested.fingerprint !== visible.fingerprint;
+  const range = { visibility, namespace, selection, start: token?.start ?? '', limit: pageLimit(options) };
+  if (!isPinned) return pageOf(history.collection, { ...range, revision: Math.max(history.revisionFor(visibility), requested.revision) });
+  // If the visible names have changed since the first page, the pages together would be inconsistent.
+  const isOther = token !== undefined && requested.fingerprint !== visibility.fingerprint;
   const collection = isOther ? undefined : history.at(requested.revision);
   if (collection === undefined) throw token === undefined ? tooOldToList() : tooOldToContinue(token);
   return pageOf(collection, { ...range, revision: requested.revision });
 }
 
 interface Range {
-  readonly visible: Visibility;
+  readonly visibility: Visibility;
+  readonly namespace: string;
   readonly selection: Selection;
   readonly revision: number;
   /** First key that the page may contain. */
@@ -76,22 +80,22 @@ interface Range {
   readonly limit: number;
 }
 
-function pageOf(collection: Collection, { visible, selection, revision, start, limit }: Range): Page {
-  const version = { revision, fingerprint: visible.fingerprint };
-  const isWhole = limit === 0 && start === '' && selection.isEverything && visible.isEverything;
+function pageOf(collection: Collection, { visibility, namespace, selection, revision, start, limit }: Range): Page {
+  const version = { revision, fingerprint: visibility.fingerprint };
+  const isWhole = limit === 0 && namespace === '' && start === '' && selection.isEverything && visibility.isEverything;
   if (isWhole) return { ...version, whole: collection, items: [], continue: '' };
-  const items = selected(collection.visible(visible, start), selection);
+  const items = select(collection.visible(visibility, namespace, start), selection);
   if (limit === 0 || items.length <= limit) return { ...version, whole: undefined, items, continue: '' };
   return {
     ...version,
     whole: undefined,
     items: items.slice(0, limit),
-    continue: encodeContinue(versionNumber(revision, visible.fingerprint), items[limit - 1]?.key ?? ''),
+    continue: encodeContinue(versionNumber(revision, visibility.fingerprint), items[limit - 1]?.key ?? ''),
     ...(selection.isEverything && { remaining: items.length - limit }),
   };
 }
 
-/** A positive timeoutSeconds limits the request. */
+/** Returns a function that returns the time left until timeoutSeconds have passed, in milliseconds; Infinity without a limit. */
 function timeLeft({ timeoutSeconds = 0 }: ListOptions, clock: Clock): () => number {
   const endsAt = clock.monotonic() + (timeoutSeconds > 0 ? timeoutSeconds * 1_000 : Number.POSITIVE_INFINITY);
   return () => endsAt - clock.monotonic();
@@ -107,7 +111,7 @@ async function inTime<T>(work: Promise<T>, clock: Clock, timeMs: number): Promis
 
 const TIMED_OUT = 'Timeout: request did not complete within requested timeout - context deadline exceeded';
 
-function selected(items: Iterable<Item>, selection: Selection): readonly Item[] {
+function select(items: Iterable<Item>, selection: Selection): readonly Item[] {
   const all = [...items];
   return selection.isEverything ? all : all.filter(({ object }) => selection.matches(object));
 }

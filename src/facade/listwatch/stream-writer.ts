@@ -1,5 +1,4 @@
-// Writes the lines of a watch. Thousands of watchers get the same bytes, so that they are framed as an HTTP chunk once, and written to
-// each socket as they are.
+// Writes the lines of a watch. Lines for many watchers are framed as one HTTP chunk, whose bytes are written to each socket.
 
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -33,7 +32,7 @@ function headOf(length: number): Buffer {
 }
 
 const END = Buffer.from('\r\n');
-/** Time for a reader to take the last bytes, in milliseconds. */
+/** Time for the client to read the last bytes, in milliseconds. */
 const LINGER_MS = 10_000;
 
 export class StreamWriter {
@@ -42,12 +41,12 @@ export class StreamWriter {
   /** Socket for framed chunks; undefined while an earlier response occupies the connection, and for HTTP/1.0. */
   readonly #socket: Socket | undefined;
   readonly #onFlushed: () => void;
-  /** True until the kernel has taken the last chunk. Node would join a second one with it, and keep the buffer. */
+  /** True until the kernel has accepted the last chunk. Node would join a second chunk with it, and keep the buffer. */
   #isBlocked = false;
   #isOver = false;
   #written = 0;
 
-  /** Calls `onDrain` when the kernel has taken a chunk that it did not take at once. */
+  /** Calls `onDrain` when the kernel has accepted a chunk that it did not accept at once. */
   constructor(response: ServerResponse, clock: Clock, onDrain: () => void) {
     this.#response = response;
     this.#clock = clock;
@@ -99,7 +98,7 @@ export class StreamWriter {
     this.#response.destroy();
   }
 
-  /** Ends the body. Closes the connection if the reader does not take the rest in time. */
+  /** Ends the body. Closes the connection if the client does not read the rest in time. */
   end(): void {
     const response = this.#response;
     this.#isOver = true;

@@ -1,5 +1,5 @@
-// The resourceVersion of a filtered list: how far this replica has followed the hub, and which names the caller saw.
-// All replicas write the same version for the same state, so that a caller can resume at any of them.
+// The resourceVersion of a filtered list: the revision of the hub, and a fingerprint of the names that the caller may see. All replicas
+// return the same version for the same state, so that a caller can resume at any of them.
 
 import { EVERYTHING, FINGERPRINT_BITS } from '../../access/visibility.ts';
 
@@ -21,7 +21,7 @@ export function versionNumber(revision: number, fingerprint: number): bigint {
   return fingerprint === EVERYTHING ? BigInt(revision) : PAIRS + (BigInt(revision) << BITS) + BigInt(fingerprint);
 }
 
-/** Returns the parts of a version that `versionNumber` made, or that the hub itself wrote. */
+/** Returns the parts of a version that `versionNumber` returned, or of the hub's own resourceVersion. */
 export function parseVersion(number: bigint): FacadeVersion {
   if (number < PAIRS) return { revision: Number(number), fingerprint: EVERYTHING };
   const pair = number - PAIRS;

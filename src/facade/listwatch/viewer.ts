@@ -1,5 +1,5 @@
-// One caller who watches, on any number of connections: its current visibility, which all of its watches follow, and the reviews
-// that decide if the caller may list all objects, whichever authorizers the hub has.
+// The visibility of one caller, which all watches of the caller follow. Reviews decide if the caller may list all objects, because the
+// hub may have other authorizers than RBAC.
 
 import { type AccessAttributes, isAllowed } from '../../access/hub-review.ts';
 import { type User, userKey } from '../../access/user.ts';
@@ -8,7 +8,7 @@ import type { KubeClient } from '../../kube/client.ts';
 import type { Clock } from '../../std/clock.ts';
 import { SingleFlight } from '../../std/single-flight.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import type { OnVisibility } from './kind.ts';
+import type { OnVisibility } from './filtered-list.ts';
 
 export interface ListReviewsOptions {
   readonly hub: Pick<KubeClient, 'createReview'>;
@@ -23,12 +23,12 @@ interface Decision {
 }
 
 const CACHE_MS = 10_000;
-/** Time for which the hub itself may use old rules after a change, in milliseconds. */
+/** Time for which the hub itself may apply old rules after a change, in milliseconds. */
 const UNSETTLED_MS = 2_000;
 const UNSETTLED_CACHE_MS = 250;
 const MAX_DECISIONS = 10_000;
 
-/** SubjectAccessReviews for listing all objects, cached briefly. Failures are thrown and not cached. */
+/** Cached SubjectAccessReviews for listing all objects. Failures are thrown and not cached. */
 export class ListReviews {
   readonly #options: ListReviewsOptions;
   readonly #attributes: AccessAttributes;
@@ -41,7 +41,7 @@ export class ListReviews {
     this.#attributes = attributes;
   }
 
-  /** Returns the cached decision, or that of a new review. */
+  /** Returns the cached decision, or the decision of a new review. */
   async allows(user: User): Promise<boolean> {
     return this.cached(user) ?? (await this.review(user));
   }
@@ -54,7 +54,7 @@ export class ListReviews {
       : decision.allowed;
   }
 
-  /** Time for which a positive decision made now is valid, in milliseconds. */
+  /** Time for which a positive decision is valid from now on, in milliseconds. */
   get cacheMs(): number {
     const now = this.#options.clock.monotonic();
     return this.#validMs({ allowed: true, requestedAt: now });
@@ -66,7 +66,7 @@ export class ListReviews {
     return this.#pending.do(key, () => this.#review(key, user));
   }
 
-  /** Drops positive decisions after the rules have changed, and shortens the cache for a moment. */
+  /** Drops positive decisions after the rules have changed, and shortens the cache time for two seconds. */
   invalidate(): void {
     this.#unsettledAt = this.#options.clock.monotonic();
     this.#pending.clear();
@@ -82,7 +82,7 @@ export class ListReviews {
     return allowed;
   }
 
-  /** A negative decision stays valid: the RBAC watch reports new permissions. */
+  /** Returns the cache time of a decision, in milliseconds. A negative one stays valid, because the RBAC watch reports new permissions. */
   #validMs({ allowed, requestedAt }: Decision): number {
     if (!allowed) return CACHE_MS;
     if (requestedAt < this.#unsettledAt) return 0;
@@ -93,17 +93,17 @@ export class ListReviews {
 export interface ViewerOptions {
   readonly user: User;
   readonly reviews: ListReviews;
-  /** Returns the visibility by RBAC now. */
+  /** Returns the current visibility by RBAC. */
   readonly byRules: () => Visibility;
-  /** Visibility at first. */
+  /** Initial visibility. */
   readonly visibility: Visibility;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Called when the last follower has left. */
+  /** Called when the last follower has unsubscribed. */
   readonly onUnused: () => void;
 }
 
-/** Interval of reviews after a negative decision, in milliseconds: a permission of another authorizer than RBAC is not urgent. */
+/** Interval of reviews after a negative decision, in milliseconds. Only permissions by other authorizers than RBAC depend on it. */
 const RECHECK_DENIED_MS = 30_000;
 /** Time for which a positive decision is kept while the hub does not respond, in milliseconds. */
 const PATIENCE_MS = 10_000;
@@ -132,7 +132,7 @@ export class Viewer {
     return this.#visibility;
   }
 
-  /** Calls back on every change until the returned function is called. */
+  /** Calls `onVisibility` on every change until the returned function is called. */
   follow(onVisibility: OnVisibility): () => void {
     this.#followers.add(onVisibility);
     return () => {
@@ -146,7 +146,7 @@ export class Viewer {
   /** Updates the visibility after the rules have changed. */
   update(): void {
     const byRules = this.#options.byRules();
-    // Another authorizer may still allow everything: without a review, objects would be taken away and given back.
+    // Another authorizer may still allow everything. Without a review, the caller would get DELETED and ADDED for all objects.
     if (byRules.isEverything || !this.#visibility.isEverything) this.#show(byRules);
     else void this.#review();
   }
@@ -175,7 +175,7 @@ export class Viewer {
     for (const onVisibility of this.#followers) onVisibility(visibility);
   }
 
-  /** Schedules the next review. None is needed if RBAC allows everything, because its watch reports changes. */
+  /** Schedules the next review, unless RBAC allows everything: the RBAC watch reports changes. */
   #schedule(ms?: number): void {
     const { byRules, clock, random, reviews } = this.#options;
     this.#cancel();

@@ -1,4 +1,4 @@
-// GET of a list with watch=true: the start, the duration and the end of a watch.
+// Watch: start, duration and end.
 
 import type { ServerResponse } from 'node:http';
 import type { Visibility } from '../../access/visibility.ts';
@@ -7,20 +7,20 @@ import { expired, hasReason, type Status } from '../../kubernetes/status.ts';
 import { negotiateWatch } from '../../kubernetes/wire/negotiate.ts';
 import type { ListOptions } from '../../kubernetes/wire/options.ts';
 import type { Clock } from '../../std/clock.ts';
-import { keepPace } from '../admission/pace.ts';
-import type { Places } from '../admission/places.ts';
-import type { Turns } from '../admission/turns.ts';
+import type { ConcurrencyLimiter } from '../limits/concurrency.ts';
+import type { FairQueue } from '../limits/fair-queue.ts';
+import { enforceReadRate } from '../limits/read-rate.ts';
 import type { FacadeReply, FacadeRequest } from '../request.ts';
 import type { Item } from './collection.ts';
 import { convertedForm, type EventForm, errorLine, type ItemEvent, Replay } from './events.ts';
+import type { Access, Listing } from './filtered-list.ts';
 import type { History, Wait } from './history.ts';
-import type { Access, Listing } from './kind.ts';
 import { viewOf } from './list.ts';
 import { type ListQuery, parseQuery } from './page.ts';
 import { Chunk, StreamWriter } from './stream-writer.ts';
 import type { TokenChecks } from './token-checks.ts';
 import { formatVersion, parseVersion } from './version.ts';
-import { type Start, Watcher, type Watchers } from './watcher.ts';
+import { type Start, Watcher, type WatcherOptions, type Watchers } from './watcher.ts';
 
 export interface WatchDeps {
   readonly listing: Listing;
@@ -32,19 +32,20 @@ export interface WatchDeps {
   readonly random: () => number;
   readonly watchers: Watchers;
   readonly tokens: TokenChecks;
-  readonly watches: Places;
-  /** Turns for initial events, which are as long as a list. */
-  readonly replays: Turns;
+  /** Limit on open watches. */
+  readonly watchLimiter: ConcurrencyLimiter;
+  /** Queue for initial events, which are as long as a list. */
+  readonly replayQueue: FairQueue;
 }
 
 const BOOKMARK_INTERVAL_MS = 60_000;
-/** Time of the last bookmark before the end, in milliseconds, so that the caller can resume from a recent version. */
+/** Time between the last bookmark and the end of a watch, in milliseconds. The caller resumes from the bookmark. */
 const LAST_BOOKMARK_MS = 2_000;
 const LONGEST_MS = 3_600_000;
 
 /** Returns a stream of events from the requested version. Throws for bad requests; 410 and 504 are sent as ERROR events. */
 export async function watchObjects(deps: WatchDeps, request: FacadeRequest): Promise<FacadeReply> {
-  const { listing, history, access, clock, plain, watches } = deps;
+  const { listing, history, access, clock, plain, watchLimiter } = deps;
   const representation = negotiateWatch(request.preferences, { builtIn: false, tables: true });
   const query = parseQuery(request, listing, true);
   const view = viewOf(request, listing, representation.as, clock);
@@ -52,7 +53,7 @@ export async function watchObjects(deps: WatchDeps, request: FacadeRequest): Pro
   requestedVersion(query.options.resourceVersion);
   history.checkSynced(listing.plural);
   await access.visibleTo(request.caller.user);
-  const release = watches.take(request);
+  const release = watchLimiter.acquire(request);
   // No event contains a list, so a watch for lists has no events.
   const isEmpty = (query.options.timeoutSeconds ?? 0) < 0 || view.as?.kind === 'PartialObjectMetadataList';
   return {
@@ -74,27 +75,26 @@ interface Stream extends ListQuery {
 }
 
 /** Serves one watch; returns when it has ended. */
-async function serve(deps: WatchDeps, request: FacadeRequest, { options, selection, form, response }: Stream): Promise<void> {
+async function serve(deps: WatchDeps, request: FacadeRequest, stream: Stream): Promise<void> {
+  const { options, form, response } = stream;
   const { history, access, clock, tokens, watchers } = deps;
   const { promise, resolve } = Promise.withResolvers<void>();
   let watcher: Watcher | undefined = undefined;
   const writer = new StreamWriter(response, clock, () => watcher?.pump());
   const requested = requestedVersion(options.resourceVersion);
-  const wait = { signal: request.signal, visibility: () => access.visibleTo(request.caller.user) };
+  const wait = { signal: request.signal, findVisibility: () => access.visibleTo(request.caller.user) };
   const failure = options.sendInitialEvents === true ? await waitFor(history, requested, wait) : undefined;
   const endReplay = options.sendInitialEvents === true && failure === undefined ? await startReplay(deps, request, writer) : () => {};
   // No await from here until the watcher is added, so that it cannot miss an event.
   const { user } = request.caller;
-  const start = failure ?? startOf(history, access.visibleNow(user), options);
+  const start = failure ?? startOf(history, access.visibleNow(user), stream);
   if ('code' in start) {
     endReplay();
     writer.write(new Chunk([errorLine(start)]));
     return writer.end();
   }
-  const selectionKey = JSON.stringify([options.labelSelector, options.fieldSelector]);
-  const selects = selection.isEverything ? () => true : ({ object }: Item) => selection.matches(object);
   const bookmarks = options.allowWatchBookmarks;
-  const started = new Watcher({ history, writer, form, bookmarks, selects, selectionKey, onReplayed: endReplay, onEnd: resolve }, start);
+  const started = new Watcher({ history, writer, form, bookmarks, ...toSelection(stream), onReplayed: endReplay, onEnd: resolve }, start);
   watcher = started;
   const end = () => started.end();
   const stops = [
@@ -112,13 +112,17 @@ async function serve(deps: WatchDeps, request: FacadeRequest, { options, selecti
   for (const stop of stops) stop();
 }
 
-/** Waits for a turn; returns the function that ends it. Closes the connection of a reader who is slower than the lowest rate. */
-async function startReplay({ clock, replays }: WatchDeps, { caller, signal }: FacadeRequest, writer: StreamWriter): Promise<() => void> {
-  const endTurn = await replays.take(caller.user.username, signal);
-  const stop = keepPace({ clock, sent: () => writer.written, onTooSlow: () => writer.destroy() });
+/** Waits for a seat; returns the function that releases it. Closes the connection of a client that reads below the minimum rate. */
+async function startReplay(
+  { clock, replayQueue }: WatchDeps,
+  { caller, signal }: FacadeRequest,
+  writer: StreamWriter,
+): Promise<() => void> {
+  const releaseSeat = await replayQueue.acquire(caller.user.username, signal);
+  const stop = enforceReadRate({ clock, sent: () => writer.written, onTooSlow: () => writer.destroy() });
   return () => {
     stop();
-    endTurn();
+    releaseSeat();
   };
 }
 
@@ -133,13 +137,21 @@ async function waitFor(history: History, version: bigint, wait: Wait): Promise<S
   }
 }
 
-function startOf(history: History, visibility: Visibility, options: ListOptions): Start | Status {
+function toSelection({ namespace, options, selection }: ListQuery): Pick<WatcherOptions, 'selects' | 'selectionKey'> {
+  const isEverything = namespace === '' && selection.isEverything;
+  return {
+    selects: isEverything ? () => true : ({ object }: Item) => selection.matches(object),
+    selectionKey: JSON.stringify([namespace, options.labelSelector, options.fieldSelector]),
+  };
+}
+
+function startOf(history: History, visibility: Visibility, { namespace, options }: ListQuery): Start | Status {
   const requested = parseVersion(requestedVersion(options.resourceVersion));
   const now = { visibility, position: history.end, ahead: 0, replay: undefined };
   if (options.sendInitialEvents === true) {
     const bookmark = options.allowWatchBookmarks ? 'initial' : undefined;
     const revision = Math.max(history.revisionFor(visibility), requested.revision);
-    return { ...now, replay: new Replay({ events: initialEvents(history, visibility), revision, bookmark }) };
+    return { ...now, replay: new Replay({ events: initialEvents(history, visibility, namespace), revision, bookmark }) };
   }
   if (requested.revision === 0) return now;
   const position = requested.fingerprint === visibility.fingerprint ? positionAfter(history, visibility, requested.revision) : undefined;
@@ -147,13 +159,13 @@ function startOf(history: History, visibility: Visibility, options: ListOptions)
   return expired(`too old resource version: ${options.resourceVersion} (${formatVersion(history.oldest, visibility.fingerprint)})`).status;
 }
 
-/** Returns the position to resume from. A caller who sees no object has missed nothing, however old its version is. */
+/** Returns the position to resume from; undefined for an unknown revision. A caller who sees no object can resume from any revision. */
 function positionAfter(history: History, visibility: Visibility, revision: number): number | undefined {
   return visibility.isNothing ? history.end : history.positionAfter(revision);
 }
 
-function initialEvents({ collection }: History, visibility: Visibility): Iterable<ItemEvent> {
-  return collection.visible(visibility).map((item) => ({ type: 'ADDED', item }));
+function initialEvents({ collection }: History, visibility: Visibility, namespace: string): Iterable<ItemEvent> {
+  return collection.visible(visibility, namespace).map((item) => ({ type: 'ADDED', item }));
 }
 
 /** Schedules the bookmarks and the end of a watch; returns the functions that cancel them. */

@@ -1,4 +1,4 @@
-// The watches of this replica. A watcher is a position in the log, with the visibility and selectors of its caller and its writer.
+// The watches of this replica. A watcher has a position in the log, the visibility of its caller, selectors and a writer.
 
 import type { Visibility } from '../../access/visibility.ts';
 import { expired, type Status } from '../../kubernetes/status.ts';
@@ -13,33 +13,34 @@ export interface WatcherOptions {
   readonly writer: StreamWriter;
   readonly form: EventForm;
   readonly bookmarks: boolean;
+  /** Returns true if the namespace and the selectors of the watch match. */
   readonly selects: (item: Item) => boolean;
-  /** Text that is equal for watchers with equal selectors. */
+  /** Text that is equal for watchers with equal namespace and selectors. */
   readonly selectionKey: string;
-  /** Called when the initial events have been written, if there are any. */
+  /** Called when a replay has been written. */
   readonly onReplayed: () => void;
-  /** Called once, when nothing more will be written. */
+  /** Called once, at the end of the watch. */
   readonly onEnd: () => void;
 }
 
 /** State of a watch at its start. */
 export interface Start {
   readonly visibility: Visibility;
-  /** First entry of the log that the watcher does not know. */
+  /** Position of the first entry that the caller does not have. */
   readonly position: number;
-  /** Revision that the watcher knows if it is in the future, else 0. */
+  /** Revision of the caller if this replica has not reached it, else 0. */
   readonly ahead: number;
   readonly replay: Replay | undefined;
 }
 
-/** Pieces that other watchers at the same position have been sent in this round, by visibility. */
+/** Pieces of this round by visibility, then by position and selection; watchers with equal keys share them. */
 type SharedPieces = Map<Visibility, Map<string, SharedPiece>>;
 
 interface SharedPiece extends Pick<Piece, 'next'> {
   readonly chunk: Chunk | undefined;
 }
 
-/** All watches. Changes within one turn of the event loop are written to each of them at once. */
+/** All watches. Changes within one turn of the event loop are written to each watch at once. */
 export class Watchers {
   readonly #watchers = new Set<Watcher>();
   #isScheduled = false;
@@ -87,9 +88,9 @@ export class Watcher {
     this.#sentRevision = options.history.revision;
   }
 
-  /** Writes all pending events, as far as the reader takes them. */
+  /** Writes pending events until the writer is blocked. */
   pump(shared: SharedPieces = new Map()): void {
-    // No entry of the log concerns a caller who sees no object, so that the caller cannot miss one.
+    // A caller who sees no object gets no event, so that dropped entries do not matter.
     if (this.#visibility.isNothing) this.#position = this.#options.history.end;
     while (!this.#isOver) {
       if (this.#position < this.#options.history.start) return this.expire();
@@ -100,11 +101,11 @@ export class Watcher {
     }
   }
 
-  /** Sends DELETED for objects that the caller ceases to see, and ADDED for those that it begins to see. */
+  /** Changes the visibility. Sends DELETED for objects that become hidden, and ADDED for those that become visible. */
   setVisibility(now: Visibility): void {
     this.pump();
     if (this.#isOver) return;
-    // The events that a lagging reader has seen are unknown, so it has to list again.
+    // It is unknown which events a lagging reader has received, so that the reader must list again.
     if (this.#isBehind) return this.expire();
     const { history } = this.#options;
     const events = differences(history.collection, this.#visibility, now);
@@ -122,7 +123,7 @@ export class Watcher {
     this.#write([form.bookmark(formatVersion(revision, this.#visibility.fingerprint), false)]);
   }
 
-  /** Ends with 410: the caller has to list again. */
+  /** Ends the watch with 410, so that the caller lists again. */
   expire(): void {
     const { fingerprint } = this.#visibility;
     const { history } = this.#options;
@@ -130,7 +131,7 @@ export class Watcher {
     this.fail(expired(`too old resource version: ${from} (${oldest})`).status);
   }
 
-  /** Ends with an error. */
+  /** Ends the watch with an ERROR event. */
   fail(status: Status): void {
     if (this.#isOver) return;
     this.#write([errorLine(status)]);
@@ -144,7 +145,7 @@ export class Watcher {
     this.#options.onEnd();
   }
 
-  /** True if events are pending, or the caller knows a later revision than this replica. */
+  /** True if events are pending, or the caller has a later revision than this replica. */
   get #isBehind(): boolean {
     const { history } = this.#options;
     return this.#replay !== undefined || this.#position < history.end || this.#ahead > history.revision;

@@ -11,7 +11,7 @@ export interface Check {
 export interface Health {
   /** Checks of the process itself. Kubernetes restarts it when one fails. */
   readonly livez: readonly Check[];
-  /** Checks for requests: Kubernetes sends none while one fails. */
+  /** Checks of the readiness for requests. Kubernetes sends no requests while one fails. */
   readonly readyz: readonly Check[];
 }
 

@@ -14,14 +14,14 @@ import type { Clock } from '../../std/clock.ts';
 import { type Listening, listen } from '../../std/listening.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { Connections } from '../admission/connections.ts';
 import { type CertificateSource, followCertificate, type ServingCertificate } from '../certificate.ts';
+import { Connections } from '../limits/connections.ts';
 import { type Health, healthReply } from './health.ts';
 
 export interface OperationsOptions {
   /** Address to listen on; all addresses by default. */
   readonly host?: string | undefined;
-  /** Port; 0 for any free one. */
+  /** Port; 0 for any free port. */
   readonly port: number;
   readonly health: Health;
   readonly metrics: Pick<Metrics, 'text'>;
@@ -47,7 +47,7 @@ export async function listenForOperations(options: OperationsOptions): Promise<O
   const listening = await listen(server, { ...options, report });
   return {
     url: listening.url,
-    // Without a grace period: Prometheus repeats a scrape that is cut off.
+    // No grace period: Prometheus repeats an interrupted scrape.
     close() {
       stopFollowing();
       return listening.close(0);
@@ -56,14 +56,14 @@ export async function listenForOperations(options: OperationsOptions): Promise<O
 }
 
 const LIMITS = { headersTimeout: 10_000, requestTimeout: 15_000, keepAliveTimeout: 65_000 };
-/** Probes need one connection each and a scrape another; the remaining places are for idle connections. */
+/** Limits on connections. Probes and scrapes need few of them; the rest are for idle connections. */
 const CONNECTIONS = { waiting: 128, total: 512 };
-/** Maximum time for one response, in milliseconds: the scrape timeout that Prometheus has by default. */
+/** Maximum time for one response, in milliseconds; the default scrape timeout of Prometheus. */
 const RESPONSE_MS = 10_000;
 /** Maximum number of requests for metrics in progress, those that are being authorized included. */
 const MAX_METRICS_REQUESTS = 64;
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
-const WRONG_HOST = 'This listener serves its own machine only. Request it as localhost or 127.0.0.1.\n';
+const WRONG_HOST = 'The Host header does not name this machine. Use localhost or 127.0.0.1 in the URL.\n';
 /** Maximum number of scrapes in progress; further ones are rejected with 503. */
 const MAX_SCRAPES = 4;
 const TOO_MANY = 'too many scrapes in progress, please try again';

@@ -8,8 +8,8 @@ import { accessForbidden } from '../../kubernetes/access-forbidden.ts';
 import type { Clock } from '../../std/clock.ts';
 import { FreshCache } from '../../std/fresh-cache.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import { toAddressKey } from '../admission/source-address.ts';
 import type { Authenticator } from '../authenticate.ts';
+import { toAddressKey } from '../limits/connections.ts';
 
 export interface MetricsAccessOptions {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;

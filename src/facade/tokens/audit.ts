@@ -1,4 +1,4 @@
-// The audit log: one line for every token that is issued or rejected. A line identifies the token by its ID alone.
+// The audit log: one line for every token request. A line identifies an issued token by its ID alone.
 
 import type { IssueTarget } from '../../access/issue-permission.ts';
 import type { User } from '../../access/user.ts';
@@ -13,7 +13,7 @@ import type { Logger } from '../../telemetry/logger.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { FacadeRequest } from '../request.ts';
 
-/** The parts of a token request that are known when a line is written. */
+/** Fields of a token request for its audit line. Those after `target` are undefined until the body is decoded. */
 export interface AuditedRequest {
   readonly target: IssueTarget;
   readonly audiences?: readonly string[];
@@ -33,7 +33,7 @@ export interface AuditOptions {
   readonly metrics?: Pick<Metrics, 'recordIssuance'> | undefined;
 }
 
-/** Limit on lines for requests without an authenticated caller, which cost their senders nothing. */
+/** Limit on audit lines for requests without an authenticated caller, which any client can send. */
 const UNAUTHENTICATED = { perSecond: 10, burst: 100 };
 const MAX_LISTED = 16;
 const MAX_CHARS = 256;
@@ -68,7 +68,7 @@ export class Audit {
     this.#log.info(line('dry run', withUser(request), audited), 'token request checked');
   }
 
-  /** Records the error that the caller got; `cause` is the failure behind it. */
+  /** Records the error that was returned to the caller; `cause` is the underlying failure. */
   rejected(request: FacadeRequest, audited: AuditedRequest, rejection: unknown, cause: unknown): void {
     const logged = this.#logRejection(withUser(request), audited, rejection);
     if (logged === undefined) return;
@@ -79,7 +79,7 @@ export class Audit {
     this.#metrics?.recordIssuance({ cluster: audited.target.cluster, result: 'failure', reason: failure });
   }
 
-  /** Records a request that did not reach its endpoint. It is not counted in metrics: any client can send it, for any cluster. */
+  /** Records a request that did not reach its endpoint. Metrics do not count it, because any client can send it for any cluster. */
   rejectedEarly(request: RejectedRequest, audited: AuditedRequest, rejection: unknown): void {
     if (request.user !== undefined) this.#logRejection(request, audited, rejection);
     else if (this.#unauthenticated.take() > 0) this.#suppressed += 1;
@@ -96,7 +96,7 @@ export class Audit {
       return undefined;
     }
     const { code, reason, message } = rejection instanceof StatusError ? rejection : { code: 500, reason: 'InternalError', message: '' };
-    this.#log.info({ ...line('rejected', request, audited), code, reason, message: shortened(message), ...more }, 'token request rejected');
+    this.#log.info({ ...line('rejected', request, audited), code, reason, message: shorten(message), ...more }, 'token request rejected');
     return { code, reason };
   }
 }
@@ -118,16 +118,16 @@ function line(
   return {
     audit: 'TokenRequest',
     decision,
-    requestID: shortened(requestId),
-    ...(user && { user: shortened(user.username) }),
+    requestID: shorten(requestId),
+    ...(user && { user: shorten(user.username) }),
     ...target,
-    ...(audiences && { audiences: audiences.slice(0, MAX_LISTED).map(shortened) }),
+    ...(audiences && { audiences: audiences.slice(0, MAX_LISTED).map(shorten) }),
     ...(expirationSeconds !== undefined && { expirationSeconds: Number(expirationSeconds) }),
-    ...(boundObject !== undefined && { boundObject: shortened(boundObject) }),
+    ...(boundObject !== undefined && { boundObject: shorten(boundObject) }),
   };
 }
 
-/** Returns a text that the caller chose, limited and without tokens. */
-function shortened(text: string): string {
+/** Returns the start of a caller's text, without tokens. */
+function shorten(text: string): string {
   return withoutTokens(text.slice(0, MAX_CHARS));
 }

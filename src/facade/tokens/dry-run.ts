@@ -1,4 +1,4 @@
-// A dry run of a token request: all checks that need no token. kube-apiserver itself would issue one.
+// A dry run of a token request: all checks that need no token. kube-apiserver would issue a token.
 
 import { type ApiObject, Pods, type Resource, Secrets, ServiceAccounts } from '../../api/resources.ts';
 import { checkBoundKind, checkBoundObject, checkObjectName } from '../../kubernetes/bound-object.ts';
@@ -11,8 +11,8 @@ import { rejectAccount } from '../../targets/token-exchange.ts';
 import type { PostedTokenRequest } from './token-request.ts';
 
 export interface DryRunOptions {
-  readonly target: TokenSource;
-  readonly account: PostedAccount;
+  readonly source: TokenSource;
+  readonly serviceAccount: PostedAccount;
   /** Warns the caller about a check that was not possible. */
   readonly warn: (text: string) => void;
   readonly signal: AbortSignal;
@@ -20,35 +20,35 @@ export interface DryRunOptions {
 
 /** Returns the response to a dry run. Throws an IssueError, or the StatusError that the target would return. */
 export async function dryRun(posted: PostedTokenRequest, options: DryRunOptions): Promise<KubeObject> {
-  const { request, audiences, expirationSeconds } = posted;
-  const { target, account, signal } = options;
-  await rejectAccount(target, account, signal);
-  checkName(request, account);
-  const uid = uidOf(await find(ServiceAccounts, account, 'metadata', options));
-  if (uid !== undefined) checkUid(request, { ...account, uid });
-  checkExpiration(request);
-  await checkBound(request.spec.boundObjectRef, options);
-  const now = target.clock.now();
-  const response = { account: { ...account, uid }, audiences, expirationSeconds, status: { token: '' } };
-  return answeredTokenRequest(request, response, now);
+  const { tokenRequest, audiences, expirationSeconds } = posted;
+  const { source, serviceAccount, signal } = options;
+  await rejectAccount(source, serviceAccount, signal);
+  checkName(tokenRequest, serviceAccount);
+  const uid = uidOf(await find(ServiceAccounts, serviceAccount, 'metadata', options));
+  if (uid !== undefined) checkUid(tokenRequest, { ...serviceAccount, uid });
+  checkExpiration(tokenRequest);
+  await checkBound(tokenRequest.spec.boundObjectRef, options);
+  const now = source.clock.now();
+  const response = { account: { ...serviceAccount, uid }, audiences, expirationSeconds, status: { token: '' } };
+  return answeredTokenRequest(tokenRequest, response, now);
 }
 
-async function checkBound(reference: PostedTokenRequest['request']['spec']['boundObjectRef'], options: DryRunOptions): Promise<void> {
+async function checkBound(reference: PostedTokenRequest['tokenRequest']['spec']['boundObjectRef'], options: DryRunOptions): Promise<void> {
   if (reference === undefined) return;
   const { kind = '', name = '' } = reference;
   checkBoundKind(reference, [Pods.kind, Secrets.kind]);
   checkObjectName(name);
-  const { namespace, name: account } = options.account;
+  const { namespace, name: serviceAccount } = options.serviceAccount;
   const found =
     kind === Pods.kind ? find(Pods, { namespace, name }, 'whole', options) : find(Secrets, { namespace, name }, 'metadata', options);
   const object = await found;
   if (object === undefined) return;
   const serviceAccountName = textOf(fieldsOf(object['spec'])['serviceAccountName']);
-  checkBoundObject(reference, { uid: uidOf(object) ?? '', serviceAccountName }, account);
+  checkBoundObject(reference, { uid: uidOf(object) ?? '', serviceAccountName }, serviceAccount);
 }
 
-async function find(resource: Resource<ApiObject>, name: PostedAccount, part: Part, { target, warn, signal }: DryRunOptions) {
-  const object = await readObject(target, resource, name, { part, signal });
+async function find(resource: Resource<ApiObject>, name: PostedAccount, part: Part, { source, warn, signal }: DryRunOptions) {
+  const object = await readObject(source, resource, name, { part, signal });
   if (object === undefined) warn(`existence not checked: Purser may not read ${resource.plural} of the cluster`);
   return object;
 }

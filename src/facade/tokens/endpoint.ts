@@ -23,26 +23,25 @@ import { exchangeToken, type IssuedToken } from '../../targets/token-exchange.ts
 import type { Endpoint, FacadeRequest } from '../request.ts';
 import type { Audit, AuditedRequest } from './audit.ts';
 import { dryRun } from './dry-run.ts';
-import type { PostedTokenRequest, TokenRequestReader } from './token-request.ts';
+import type { PostedTokenRequest, TokenRequestParser } from './token-request.ts';
 
 export interface TokenEndpointOptions {
   readonly authorizer: Authorizer;
   readonly clients: ClusterClients;
   /** Returns a Cluster and Purser's credential for it; undefined if the Cluster does not exist. */
   readonly registered: (cluster: string) => RegisteredCluster | undefined;
-  readonly requests: TokenRequestReader;
+  readonly parser: TokenRequestParser;
   readonly audit: Audit;
   readonly clock: Clock;
   /** Interval of the controller's probes, in milliseconds. */
   readonly probeIntervalMs: number;
 }
 
-/** Returns the target of a path with `cluster`, `namespace` and `name`. */
+/** Returns the service account that a path names with `cluster`, `namespace` and `name`. */
 export function issueTargetOf({ cluster = '', namespace = '', name: serviceAccount = '' }: FacadeRequest['params']): IssueTarget {
   return { cluster, namespace, serviceAccount };
 }
 
-/** Creates the endpoint. */
 export function createTokenEndpoint(options: TokenEndpointOptions): Endpoint {
   return async (request) => {
     const target = issueTargetOf(request.params);
@@ -63,7 +62,7 @@ class Issuance {
   readonly #options: TokenEndpointOptions;
   readonly #request: FacadeRequest;
   readonly #target: IssueTarget;
-  /** The part of the request that is known so far. */
+  /** Fields of the audit line that are known so far. */
   audited: AuditedRequest;
 
   constructor(options: TokenEndpointOptions, request: FacadeRequest, target: IssueTarget) {
@@ -74,78 +73,82 @@ class Issuance {
   }
 
   async reply(): Promise<Reply> {
-    const { authorizer, requests } = this.#options;
+    const { authorizer, parser } = this.#options;
     const { caller, preferences, signal } = this.#request;
-    // Before any lookup: a caller without permission cannot find out which clusters exist.
+    // Precedes any lookup, so that a caller without permission cannot find out which clusters exist.
     await authorizer.authorize(caller.user, this.#target, signal);
     const representation = negotiate(preferences, { builtIn: true, tables: false });
-    const posted = await requests.read(this.#request, this.#account, (decoded) => {
-      this.audited = { target: this.#target, ...summary(decoded) };
+    const posted = await parser.parse(this.#request, this.#serviceAccount, (decoded) => {
+      this.audited = { target: this.#target, ...toAudited(decoded) };
     });
-    // Before the token is issued: the caller would not receive it.
+    // Precedes the issuance, because the caller would not receive the token.
     checkAnswerForm(TOKEN_REQUEST_KIND, representation.as);
-    const reply = textReply(201, showAnswer(await this.#perform(posted), TOKEN_REQUEST_KIND, representation.as), representation);
+    const reply = textReply(201, showAnswer(await this.#issueOrDryRun(posted), TOKEN_REQUEST_KIND, representation.as), representation);
     return { ...reply, headers: { ...reply.headers, 'cache-control': 'no-cache, no-store, private' } };
   }
 
-  get #account() {
+  get #serviceAccount() {
     return { namespace: this.#target.namespace, name: this.#target.serviceAccount };
   }
 
-  async #perform(posted: PostedTokenRequest): Promise<KubeObject> {
+  async #issueOrDryRun(posted: PostedTokenRequest): Promise<KubeObject> {
     const { clients, registered, clock, probeIntervalMs } = this.#options;
-    const cluster = registered(this.#target.cluster);
-    if (cluster === undefined) throw new IssueError('ClusterNotFound');
-    const retryAfterMs = unreachableMs(cluster.cluster, probeIntervalMs, clock.now());
+    const registration = registered(this.#target.cluster);
+    if (registration === undefined) throw new IssueError('ClusterNotFound');
+    const retryAfterMs = unreachableMs(registration.cluster, probeIntervalMs, clock.now());
     if (retryAfterMs > 0) throw new IssueError('ClusterUnreachable', '', { retryAfterMs });
-    return await clients.use(cluster, async (all) => {
-      const target = all.forCalls();
-      return posted.dryRun ? await this.#dryRun(target, posted) : await this.#issue(target, posted);
+    return await clients.use(registration, async (client) => {
+      const source = client.forCalls();
+      return posted.dryRun ? await this.#dryRun(source, posted) : await this.#issue(source, posted);
     });
   }
 
-  async #dryRun(target: TokenSource, posted: PostedTokenRequest): Promise<KubeObject> {
+  async #dryRun(source: TokenSource, posted: PostedTokenRequest): Promise<KubeObject> {
     const { warn, signal } = this.#request;
-    const response = await dryRun(posted, { target, account: this.#account, warn, signal });
+    const response = await dryRun(posted, { source, serviceAccount: this.#serviceAccount, warn, signal });
     this.#options.audit.dryRun(this.#request, this.audited);
     return response;
   }
 
-  async #issue(target: TokenSource, posted: PostedTokenRequest): Promise<KubeObject> {
-    const { request, audiences, expirationSeconds } = posted;
-    const startedAt = target.clock.monotonic();
-    const token = await exchange(target, posted, this.#request.signal);
-    const now = target.clock.now();
+  async #issue(source: TokenSource, posted: PostedTokenRequest): Promise<KubeObject> {
+    const { tokenRequest, audiences, expirationSeconds } = posted;
+    const startedAt = source.clock.monotonic();
+    const token = await requestToken(source, posted, this.#request.signal);
+    const now = source.clock.now();
     const granted = {
-      account: { ...this.#account, uid: token.accountUID },
+      account: { ...this.#serviceAccount, uid: token.accountUID },
       audiences,
       expirationSeconds: token.expirationSeconds ?? expirationSeconds,
       status: { token: token.token.reveal(), expirationTimestamp: rfc3339(token.statedExpiryAt) },
     };
-    const response = answeredTokenRequest(request, granted, now);
+    const response = answeredTokenRequest(tokenRequest, granted, now);
     token.warnings.forEach(this.#request.warn);
-    this.#options.audit.issued(this.#request, { ...this.audited, durationMs: target.clock.monotonic() - startedAt }, token);
+    this.#options.audit.issued(this.#request, { ...this.audited, durationMs: source.clock.monotonic() - startedAt }, token);
     return response;
   }
 }
 
-/** Requests the token from the target. Throws an IssueError, or 409 for another service account of the same name. */
-async function exchange(target: TokenSource, { request, outgoing }: PostedTokenRequest, signal: AbortSignal): Promise<IssuedToken> {
+/** Requests the token from the target cluster. Throws an IssueError, or 409 for another service account of the same name. */
+async function requestToken(
+  source: TokenSource,
+  { tokenRequest, outgoing }: PostedTokenRequest,
+  signal: AbortSignal,
+): Promise<IssuedToken> {
   const { expected, body } = outgoing;
   try {
-    return await exchangeToken(target, expected, body, signal);
+    return await exchangeToken(source, expected, body, signal);
   } catch (error) {
     // An older server ignores the UID of the request, and issues a token that is discarded here.
     if (error instanceof IssueError && error.reason === 'AccountRecreated' && error.status === undefined) {
       const { accountUID: uid = 'unknown' } = error;
-      checkUid(request, { ...expected, uid });
+      checkUid(tokenRequest, { ...expected, uid });
     }
     throw error;
   }
 }
 
-function summary({ request, audiences }: Pick<PostedTokenRequest, 'request' | 'audiences'>): Omit<AuditedRequest, 'target'> {
-  const { expirationSeconds, boundObjectRef } = request.spec;
+function toAudited({ tokenRequest, audiences }: Pick<PostedTokenRequest, 'tokenRequest' | 'audiences'>): Omit<AuditedRequest, 'target'> {
+  const { expirationSeconds, boundObjectRef } = tokenRequest.spec;
   const bound = boundObjectRef && { boundObject: `${boundObjectRef.kind ?? ''}/${boundObjectRef.name ?? ''}` };
   return { audiences, expirationSeconds, ...bound };
 }
@@ -153,12 +156,12 @@ function summary({ request, audiences }: Pick<PostedTokenRequest, 'request' | 'a
 /** Default of Retry-After, in milliseconds. */
 const RETRY_MS = 5_000;
 
-/** Returns the error for the caller. A problem with Purser's own credential is never reported as one of the caller's. */
+/** Returns the error for the caller. An error about Purser's credential is never returned as 401 or 403. */
 function toRejection(error: unknown, { cluster, serviceAccount }: IssueTarget): unknown {
   if (!(error instanceof IssueError)) return error;
   const { reason, status, retryAfterMs = RETRY_MS } = error;
   const retryAfterSeconds = Math.ceil(retryAfterMs / 1000);
-  if (status !== undefined) return relayed(status, retryAfterSeconds);
+  if (status !== undefined) return toRelayed(status, retryAfterSeconds);
   if (reason === 'ClusterNotFound') return notFound({ group: RegistryGroup, name: 'clusters' }, cluster);
   const why = (FailureReason as Readonly<Record<string, string>>)[reason] ?? reason;
   if (reason === 'OwnAccount' || reason === 'NamespaceNotAllowed')
@@ -169,8 +172,8 @@ function toRejection(error: unknown, { cluster, serviceAccount }: IssueTarget): 
   return statusError('ServiceUnavailable', message, { causes, retryAfterSeconds });
 }
 
-/** Returns the target's own error. Its Retry-After is limited. */
-function relayed(status: Status, retryAfterSeconds: number): StatusError {
+/** Returns the error of the target cluster, with a limited Retry-After. */
+function toRelayed(status: Status, retryAfterSeconds: number): StatusError {
   if (status.details?.retryAfterSeconds === undefined && status.code !== 429) return new StatusError(status);
   return new StatusError({ ...status, details: { ...status.details, retryAfterSeconds } });
 }

@@ -33,15 +33,15 @@ import type { FacadeRequest } from '../request.ts';
 export interface TokenRules {
   /** Audiences of requests that name none; if empty, such requests are rejected. */
   readonly defaultAudiences: readonly string[];
-  /** Audiences that the façade accepts in callers' tokens. It issues no token for them, so that no token can obtain further ones. */
+  /** Audiences that the façade accepts in callers' tokens. It issues no token for them: such a token could request others. */
   readonly ownAudiences: readonly string[];
   readonly limits: TokenLimits;
 }
 
 /** A decoded and checked TokenRequest. */
 export interface PostedTokenRequest {
-  readonly request: TokenRequest;
-  /** Lifetime requested from the target, in seconds; never longer than that of the request. */
+  readonly tokenRequest: TokenRequest;
+  /** Lifetime requested from the target, in seconds; at most the lifetime in the request. */
   readonly expirationSeconds: number | bigint;
   /** Audiences of the request, or the installation's default. */
   readonly audiences: readonly string[];
@@ -51,7 +51,7 @@ export interface PostedTokenRequest {
   readonly warnings: readonly string[];
 }
 
-/** The request to a target cluster, made of checked fields alone. */
+/** The request to a target cluster. It contains checked fields alone. */
 export interface OutgoingRequest {
   /** Request that the response is checked against. */
   readonly expected: TargetTokenRequest;
@@ -59,7 +59,7 @@ export interface OutgoingRequest {
 }
 
 /** Parses token requests. Callers often repeat the same request, so recent results are cached. */
-export class TokenRequestReader {
+export class TokenRequestParser {
   readonly #rules: TokenRules;
   readonly #recent = new Recent<PostedTokenRequest>(MAX_RECENT);
 
@@ -68,14 +68,13 @@ export class TokenRequestReader {
   }
 
   /** Parses the body and the options. Calls `onDecoded` before rules are checked. Throws 400, 403, 413, 415 or 422. */
-  async read(incoming: FacadeRequest, account: PostedAccount, onDecoded: OnDecoded): Promise<PostedTokenRequest> {
-    const mediaType = plainBodyMediaType(incoming.contentType, incoming.header('content-encoding'));
-    const body = await incoming.body();
-    const decode = () => decodeRequest(incoming, account, { body, mediaType, rules: this.#rules, onDecoded });
+  async parse(request: FacadeRequest, serviceAccount: PostedAccount, onDecoded: OnDecoded): Promise<PostedTokenRequest> {
+    const mediaType = plainBodyMediaType(request.contentType, request.header('content-encoding'));
+    const body = await request.body();
+    const decode = () => decodeRequest(request, serviceAccount, { body, mediaType, rules: this.#rules, onDecoded });
     if (body.length > MAX_RECENT_BYTES) return decode();
-    const { query } = incoming;
     // Only the body can contain a newline.
-    const key = [mediaType, query.toString(), account.namespace, account.name, body.toString('latin1')].join('\n');
+    const key = [mediaType, request.query.toString(), serviceAccount.namespace, serviceAccount.name, body.toString('latin1')].join('\n');
     const known = this.#recent.get(key);
     if (known === undefined) {
       const posted = decode();
@@ -83,15 +82,15 @@ export class TokenRequestReader {
       return posted;
     }
     onDecoded(known);
-    known.warnings.forEach(incoming.warn);
+    known.warnings.forEach(request.warn);
     return known;
   }
 }
 
 /** Receives the decoded request. */
-export type OnDecoded = (decoded: Pick<PostedTokenRequest, 'request' | 'audiences'>) => void;
+export type OnDecoded = (decoded: Pick<PostedTokenRequest, 'tokenRequest' | 'audiences'>) => void;
 
-/** Maximum size of a cached body, in bytes. Typical bodies have a few hundred. */
+/** Maximum size of a cached body, in bytes. Typical bodies have a few hundred bytes. */
 const MAX_RECENT_BYTES = 2_048;
 const MAX_RECENT = 512;
 
@@ -102,15 +101,15 @@ interface Decoding {
   readonly onDecoded: OnDecoded;
 }
 
-/** The result depends only on the query of the request, the service account, and the body, so that it can be cached by them. */
-function decodeRequest(incoming: FacadeRequest, account: PostedAccount, decoding: Decoding): PostedTokenRequest {
+/** Decodes and checks a token request. The result depends only on query, service account and body, which are the key of the cache. */
+function decodeRequest(request: FacadeRequest, serviceAccount: PostedAccount, decoding: Decoding): PostedTokenRequest {
   const { body, mediaType, rules, onDecoded } = decoding;
   const warnings: string[] = [];
   const warn = (text: string): void => {
     warnings.push(text);
-    incoming.warn(text);
+    request.warn(text);
   };
-  const { dryRun, fieldValidation } = writeOptions(incoming.query, 'CreateOptions', MAX_FIELD_MANAGER);
+  const { dryRun, fieldValidation } = writeOptions(request.query, 'CreateOptions', MAX_FIELD_MANAGER);
   const decoded = decodeObject({
     body,
     mediaType,
@@ -121,34 +120,34 @@ function decodeRequest(incoming: FacadeRequest, account: PostedAccount, decoding
     isRegistered: isKnownKind,
   });
   decoded.warnings.forEach(warn);
-  const request = withoutManagedFields(defaultedTokenRequest(decoded.object));
-  const named = request.spec.audiences ?? [];
+  const tokenRequest = withoutManagedFields(defaultedTokenRequest(decoded.object));
+  const named = tokenRequest.spec.audiences ?? [];
   const audiences = named.length === 0 ? rules.defaultAudiences : named;
-  onDecoded({ request, audiences });
-  checkNamespace(request, account);
-  checkOwners(request);
-  checkAudiences(audiences, account, rules);
-  checkBinding(request);
-  const expirationSeconds = shortened(request, rules.limits, warn);
-  const outgoing = toOutgoing(request, account, { audiences, expirationSeconds });
-  return { request, expirationSeconds, audiences, dryRun, outgoing, warnings };
+  onDecoded({ tokenRequest, audiences });
+  checkNamespace(tokenRequest, serviceAccount);
+  checkOwners(tokenRequest);
+  checkAudiences(audiences, serviceAccount, rules);
+  checkBinding(tokenRequest);
+  const expirationSeconds = limitLifetime(tokenRequest, rules.limits, warn);
+  const outgoing = toOutgoing(tokenRequest, serviceAccount, { audiences, expirationSeconds });
+  return { tokenRequest, expirationSeconds, audiences, dryRun, outgoing, warnings };
 }
 
 /** Maximum size of a YAML body, in bytes. The event loop is blocked while YAML is parsed: a third of a second at worst for this size. */
 const MAX_YAML_BYTES = 16 * 1024;
 /** Maximum length of fieldManager, in characters. */
 const MAX_FIELD_MANAGER = 127;
-/** Maximum number of audiences in one error: each is listed with all allowed ones, and a body has room for a million. */
+/** Maximum number of audiences in one error, which lists all allowed audiences for each. A body has room for a million. */
 const MAX_REPORTED_AUDIENCES = 10;
 /** Maximum number of owner references, which the response repeats. */
 const MAX_OWNERS = 1_000;
 const SERVICE_ACCOUNTS = { group: '', name: 'serviceaccounts' };
 const BOUND_KINDS: readonly BoundObject['kind'][] = ['Pod', 'Secret'];
 
-/** Removes the managedFields: no server stores a TokenRequest, so that no field of it has a manager. */
-function withoutManagedFields(request: TokenRequest): TokenRequest {
-  const { managedFields, ...metadata } = request.metadata;
-  return managedFields === undefined ? request : { ...request, metadata };
+/** Removes metadata.managedFields. No server stores a TokenRequest, so that its fields have no managers. */
+function withoutManagedFields(tokenRequest: TokenRequest): TokenRequest {
+  const { managedFields, ...metadata } = tokenRequest.metadata;
+  return managedFields === undefined ? tokenRequest : { ...tokenRequest, metadata };
 }
 
 /** Limits the owner references, which no server uses. */
@@ -174,7 +173,7 @@ function checkAudiences(audiences: readonly string[], { name }: PostedAccount, {
     );
 }
 
-/** Checks only for protection; the target checks the rest, so that its order and its messages apply. */
+/** Checks the bound object as far as needed for protection. The target checks the rest, with its own order and messages. */
 function checkBinding({ spec: { boundObjectRef, expirationSeconds } }: TokenRequest): void {
   if (boundObjectRef === undefined) return;
   const kind = BOUND_KINDS.find((each) => each === boundObjectRef.kind);
@@ -184,8 +183,8 @@ function checkBinding({ spec: { boundObjectRef, expirationSeconds } }: TokenRequ
   throw invalid(KIND, '', [invalidValue('spec.expirationSeconds', BigInt(expirationSeconds), why)]);
 }
 
-/** Returns the lifetime, shortened as kube-apiserver does above its own limit. The target rejects a lifetime that no server grants. */
-function shortened({ spec }: TokenRequest, { maxExpirationSeconds }: TokenLimits, warn: FacadeRequest['warn']): number | bigint {
+/** Returns the lifetime, shortened with a warning above the limit, as kube-apiserver does. The target rejects one that no server grants. */
+function limitLifetime({ spec }: TokenRequest, { maxExpirationSeconds }: TokenLimits, warn: FacadeRequest['warn']): number | bigint {
   const { expirationSeconds: seconds, boundObjectRef } = spec;
   if (maxExpirationSeconds === undefined || seconds <= maxExpirationSeconds || seconds > MAX_SECONDS) return seconds;
   const kind = BOUND_KINDS.find((each) => each === boundObjectRef?.kind);

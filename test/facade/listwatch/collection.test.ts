@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
+import { Visibility } from '../../../src/access/visibility.ts';
 import { Collection, Item } from '../../../src/facade/listwatch/collection.ts';
 
-function itemOf(name: string, version = '1'): Item {
-  const metadata = { name, resourceVersion: version, uid: `uid-${name}` };
+function itemOf(name: string, version = '1', namespace?: string): Item {
+  const metadata = { name, ...(namespace && { namespace }), resourceVersion: version, uid: `uid-${name}` };
   return new Item({ apiVersion: 'v1', kind: 'Thing', metadata }, 0);
 }
 
@@ -37,7 +38,18 @@ describe('Collection', () => {
     );
   });
 
-  it('writes another version into the bytes of an item', () => {
+  it('yields the visible items of one namespace from a key on', () => {
+    const keys = ['a/x', 'b-2/x', 'b/x', 'b/y', 'b/z', 'c/x'];
+    const collection = Collection.of(keys.map((key) => itemOf(key.split('/')[1] ?? '', '1', key.split('/')[0])));
+    const visible = (visibility: Visibility, start?: string) => [...collection.visible(visibility, 'b', start)].map(({ key }) => key);
+    expect(visible(Visibility.everything)).toEqual(['b/x', 'b/y', 'b/z']);
+    expect(visible(Visibility.everything, 'b/y')).toEqual(['b/y', 'b/z']);
+    expect(visible(Visibility.everything, 'a/x')).toEqual(['b/x', 'b/y', 'b/z']);
+    expect(visible(Visibility.everything, 'c/x')).toEqual([]);
+    expect(visible(new Visibility(new Set(['a/x', 'b/y', 'b-2/x'])))).toEqual(['b/y']);
+  });
+
+  it('encodes an item with another resourceVersion', () => {
     const item = itemOf('a', '17');
     expect(Buffer.concat(item.parts('4611686018427387906')).toString()).toBe(
       item.bytes.toString().replace('"resourceVersion":"17"', '"resourceVersion":"4611686018427387906"'),

@@ -9,7 +9,7 @@ function itemOf(version: number, bytes: number): Item {
 }
 
 describe('History', () => {
-  it('forgets old changes by their size, so that large objects do not fill the memory', () => {
+  it('drops old changes when their total size exceeds the maximum', () => {
     const history = new History({ clock: new FakeClock(), capacity: 1_000, maxWeight: 1_000_000 });
     history.load([itemOf(1, 100_000)], 1);
     for (let version = 2; version <= 100; version++) {

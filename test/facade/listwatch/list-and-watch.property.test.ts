@@ -45,11 +45,11 @@ const OTHERS = [
   kind('watchList', { client, replica }),
   kind('disconnect', { client }),
   kind('stall', { client }),
-  kind('goOn', { client }),
+  kind('resume', { client }),
   kind('time', { ms: fc.constantFrom(300, 3_000, 61_000) }),
 ] as const;
 
-/** Each run uses only some kinds of actions, so that it combines them more deeply. */
+/** Actions of one run, of some kinds only, so that few kinds are combined in many ways. */
 const actions = fc
   .subarray([...OTHERS])
   .chain((others) => fc.array(fc.oneof(put, remove, step, list, watch, watch, read, ...others), { minLength: 5, maxLength: 80 }));
@@ -126,30 +126,30 @@ class World {
   }
 
   async #request(action: ClientAction): Promise<void> {
-    const asking = this.clients[action.client % this.clients.length] as Reflector;
+    const reflector = this.clients[action.client % this.clients.length] as Reflector;
     const at = this.replicas['replica' in action ? action.replica : 0] as Replica;
     switch (action.type) {
       case 'list':
-        return this.#patiently(asking.list(at, action.limit));
+        return this.#advanceUntilDone(reflector.list(at, action.limit));
       case 'watch':
-        return asking.watch(at);
+        return reflector.watch(at);
       case 'watchList':
-        return this.#patiently(asking.watchList(at));
+        return this.#advanceUntilDone(reflector.watchList(at));
       case 'read':
-        return asking.read(action.count);
+        return reflector.read(action.count);
       case 'disconnect':
-        return asking.disconnect();
+        return reflector.disconnect();
       case 'stall':
-        return asking.stall();
-      case 'goOn':
-        return asking.goOn();
+        return reflector.stall();
+      case 'resume':
+        return reflector.resumeReading();
     }
   }
 
   /** Advances the clock for callers who wait for a future version. */
-  async #patiently(asking: Promise<void>): Promise<void> {
-    const waiting = new Set([asking]);
-    const done = asking.finally(() => waiting.delete(asking));
+  async #advanceUntilDone(request: Promise<void>): Promise<void> {
+    const waiting = new Set([request]);
+    const done = request.finally(() => waiting.delete(request));
     await settled();
     while (waiting.size > 0) {
       this.clock.advance(1_000);
@@ -159,7 +159,7 @@ class World {
   }
 
   /** Lets all replicas and clients catch up without further changes. */
-  async rest(): Promise<void> {
+  async catchUpAll(): Promise<void> {
     for (const each of this.replicas) await each.catchUp();
     // A change of the rules expires cached reviews.
     for (let round = 0; round < 5; round++) {
@@ -167,9 +167,9 @@ class World {
       await settled();
     }
     for (const each of this.clients) {
-      each.goOn();
+      each.resumeReading();
       await settled();
-      each.goOn();
+      each.resumeReading();
       each.read();
     }
   }
@@ -181,7 +181,7 @@ async function check(all: readonly Action[], where: Setting): Promise<void> {
     await world.act(action);
     await settled();
   }
-  await world.rest();
+  await world.catchUpAll();
   for (const each of world.clients) {
     if (!each.isWatching && each.isCurrent) await each.watch(world.replicas[0] as Replica);
     await settled();

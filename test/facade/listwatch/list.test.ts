@@ -10,7 +10,7 @@ import { callerOf, HandHub, Replica, requestOf, settled, viewerRule, WatchStream
 
 const ALICE = callerOf('alice', 'team');
 const ADMIN = callerOf('admin');
-const NOBODY = callerOf('nobody');
+const UNPRIVILEGED = callerOf('unprivileged');
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 
 let hub: HandHub;
@@ -20,7 +20,7 @@ beforeEach(() => {
   hub = new HandHub();
   for (const [index, name] of ['a', 'b', 'c', 'd', 'e'].entries()) hub.putCluster(name, { env: index % 2 === 0 ? 'prod' : 'dev' });
   hub.grant('admin', 'all', { kind: 'User', name: 'admin' });
-  hub.grant('alice', ['a', 'c', 'd', 'gone'], { kind: 'User', name: 'alice' });
+  hub.grant('alice', ['a', 'c', 'd', 'missing'], { kind: 'User', name: 'alice' });
   replica = new Replica(hub);
 });
 
@@ -29,7 +29,7 @@ async function namesOf(query: string, caller = ADMIN): Promise<readonly string[]
 }
 
 /** Writes a reply to a stalled reader. */
-function readByNobody(reply: FacadeReply): { readonly stalled: WatchStream; readonly written: Promise<void> } {
+function stall(reply: FacadeReply): { readonly stalled: WatchStream; readonly written: Promise<void> } {
   if (!('write' in reply)) throw new Error('not a stream');
   const stalled = new WatchStream(() => {});
   stalled.isStalled = true;
@@ -49,25 +49,25 @@ describe('list', () => {
   });
 
   it('returns an empty list to a caller without permissions', async () => {
-    const { status, text } = await replica.get('', NOBODY);
+    const { status, text } = await replica.get('', UNPRIVILEGED);
     expect(status).toBe(200);
     expect(text).toMatch(/"items":\[\],"kind":"ClusterList","metadata":\{"continue":"","resourceVersion":"\d+","selfLink"/);
   });
 
   it('returns a constant version to a caller who sees no cluster', async () => {
-    const before = (await replica.get('', NOBODY)).text;
+    const before = (await replica.get('', UNPRIVILEGED)).text;
     hub.putCluster('a', { env: 'dev' });
     hub.clusters.delete('b');
     await replica.catchUp();
     const { resourceVersion } = (await replica.get('', ADMIN)).body.metadata;
-    expect((await replica.get('', NOBODY)).text).toBe(before);
-    const later = (await replica.get(`resourceVersion=${resourceVersion}`, NOBODY)).body.metadata;
+    expect((await replica.get('', UNPRIVILEGED)).text).toBe(before);
+    const later = (await replica.get(`resourceVersion=${resourceVersion}`, UNPRIVILEGED)).body.metadata;
     expect(parseVersion(BigInt(later.resourceVersion)).revision).toBe(Number(resourceVersion));
   });
 
   it('does not disclose the current version in a 504 to a caller who sees no cluster', async () => {
     const request = async () => {
-      const waiting = replica.get('resourceVersion=8999999999999999999', NOBODY);
+      const waiting = replica.get('resourceVersion=8999999999999999999', UNPRIVILEGED);
       await eventually(() => expect(replica.clock.pending).toBeGreaterThan(0));
       replica.clock.advance(3_000);
       return await waiting;
@@ -83,12 +83,12 @@ describe('list', () => {
     ['labelSelector=env!%3Ddev', ['a', 'c', 'e'], ['a', 'c']],
     ['fieldSelector=metadata.name!%3Da', ['b', 'c', 'd', 'e'], ['c', 'd']],
     ['fieldSelector=metadata.name%3Db', ['b'], []],
-  ])('selects by %s among the visible clusters', async (query, admins, alices) => {
+  ])('selects visible clusters by %s', async (query, admins, alices) => {
     expect(await namesOf(query)).toEqual(admins);
     expect(await namesOf(query, ALICE)).toEqual(alices);
   });
 
-  it('returns equal items from whole blocks and item by item', async () => {
+  it('returns the same items with and without a selector that matches all', async () => {
     const whole = await replica.get('', ADMIN);
     const single = await replica.get('fieldSelector=metadata.name!%3Dx', ADMIN);
     expect(single.text).toBe(whole.text);
@@ -128,7 +128,7 @@ describe('list', () => {
   });
 
   it('returns 503 before the first list of the hub', async () => {
-    const { createClusterList } = await import('../../../src/facade/clusters/cluster-kind.ts');
+    const { createClusterList } = await import('../../../src/facade/clusters/cluster-list.ts');
     const { silentLog: log } = await import('../../support/silent-log.ts');
     const { clusters, roles, bindings } = new Replica(hub);
     const endpoints = createClusterList({ clusters, roles, bindings, hub, clock: replica.clock, random: () => 0, log });
@@ -148,7 +148,7 @@ describe('list', () => {
 });
 
 describe('list pages', () => {
-  it('returns one version across pages during changes', async () => {
+  it('returns the same version on all pages while clusters change', async () => {
     const first = await replica.get('limit=2', ADMIN);
     expect(first.body.metadata).toMatchObject({ remainingItemCount: 3 });
     hub.putCluster('c', { env: 'later' });
@@ -180,7 +180,7 @@ describe('list pages', () => {
     expect(second).toMatchObject({ status: 410, body: { reason: 'Expired' } });
     const rest = await replica.get(`continue=${second.body.metadata.continue}`, ALICE);
     expect(rest.body.items.map(({ metadata }) => metadata.name)).toEqual(['e']);
-    const others = await replica.get(`continue=${first.body.metadata.continue}`, NOBODY);
+    const others = await replica.get(`continue=${first.body.metadata.continue}`, UNPRIVILEGED);
     expect(others.status).toBe(410);
   });
 
@@ -192,7 +192,7 @@ describe('list pages', () => {
     expect(await replica.get(query, ADMIN)).toMatchObject({ status, body: { message: expect.stringMatching(message) } });
   });
 
-  it('accepts any limit', async () => {
+  it('accepts any number as the limit', async () => {
     expect(await namesOf('limit=-1')).toHaveLength(5);
     expect(await namesOf('limit=1000000000')).toHaveLength(5);
     expect(await replica.get('limit=abc', ADMIN)).toMatchObject({ status: 400 });
@@ -200,7 +200,7 @@ describe('list pages', () => {
 });
 
 describe('list at a version', () => {
-  it('returns exactly the version while the log has it', async () => {
+  it('returns the exact version of a list while the log has it', async () => {
     const { resourceVersion } = (await replica.get('', ADMIN)).body.metadata;
     hub.clusters.delete('a');
     await replica.catchUp();
@@ -215,7 +215,7 @@ describe('list at a version', () => {
     });
   });
 
-  it('waits three seconds for a future version', async () => {
+  it('waits three seconds for a future version of a list', async () => {
     const ahead = Number(hub.revision) + 1;
     const waiting = replica.get(`resourceVersion=${ahead}`, ADMIN);
     await settled();
@@ -229,23 +229,23 @@ describe('list at a version', () => {
       status: 504,
       body: { message: `Timeout: Too large resource version: ${ahead + 5}, current: ${ahead}` },
     });
-    const hurried = replica.get(`resourceVersion=${ahead + 5}&timeoutSeconds=1`, ADMIN);
+    const limited = replica.get(`resourceVersion=${ahead + 5}&timeoutSeconds=1`, ADMIN);
     await settled();
     replica.clock.advance(1_000);
-    expect((await hurried).status).toBe(504);
+    expect((await limited).status).toBe(504);
   });
 
   it.each([
     ['that no number of JavaScript can hold', '9007199254740993', 'current: 109$'],
     ['of other permissions', String(2n ** 62n + (500n << 24n) + 7n), `current: ${2n ** 62n + (109n << 24n) + 7n}$`],
-  ])('repeats the requested version in the 504: one %s', async (_, version, current) => {
+  ])('repeats the requested version in the 504: a version %s', async (_, version, current) => {
     const late = replica.get(`resourceVersion=${version}`, ADMIN);
     await settled();
     replica.clock.advance(3_000);
     expect((await late).body.message).toMatch(new RegExp(`Too large resource version: ${version}, ${current}`));
   });
 
-  it('uses only the hub’s part of a version with other permissions', async () => {
+  it('lists from a version with other permissions by its revision alone', async () => {
     const { resourceVersion } = (await replica.get('', ALICE)).body.metadata;
     expect(await namesOf(`resourceVersion=${resourceVersion}`)).toHaveLength(5);
   });
@@ -289,7 +289,7 @@ describe('large lists', () => {
     );
     await replica.catchUp();
     const reply = await replica.endpoints.list(requestOf(query, caller));
-    const { stalled, written } = readByNobody(reply);
+    const { stalled, written } = stall(reply);
     expect(Number(reply.headers['content-length'])).toBeGreaterThan(2_000_000);
     await settled();
     expect(stalled.writableLength).toBeLessThan(600_000);
@@ -303,13 +303,13 @@ describe('large lists', () => {
     ['a table', TABLE, 'includeObject=Object'],
     ['a table in YAML', TABLE.replace('json', 'yaml'), ''],
     ['metadata', TABLE.replace('Table', 'PartialObjectMetadataList'), ''],
-  ])('limits large lists, and closes those of stalled readers, as %s', async (_, accept, query) => {
+  ])('limits large lists, and closes the connections of stalled readers: %s', async (_, accept, query) => {
     const plain = requestOf(query, ADMIN);
     const request = { ...plain, preferences: { ...plain.preferences, accept } };
     const replies = await Promise.all(Array.from({ length: 8 }, () => replica.endpoints.list(request)));
     await expect(replica.endpoints.list(request)).rejects.toMatchObject({ code: 429 });
     const [reply] = replies as [FacadeReply];
-    const { stalled, written } = readByNobody(reply);
+    const { stalled, written } = stall(reply);
     expect(reply.headers['content-type']).toBe(accept.split(';')[0]);
     await settled();
     expect(stalled.writableLength).toBeLessThan(64_000);
@@ -319,9 +319,9 @@ describe('large lists', () => {
     expect((await replica.endpoints.list(request)).status).toBe(200);
   });
 
-  it('closes a compressed list of a stalled reader', async () => {
+  it('closes the connection of a reader who stalls on a compressed list', async () => {
     const reply = await replica.endpoints.list({ ...requestOf('', ADMIN), header: () => 'gzip' });
-    const { stalled, written } = readByNobody(reply);
+    const { stalled, written } = stall(reply);
     await eventually(() => expect(replica.clock.pending).toBe(1));
     replica.clock.advance(10_000);
     await written;
@@ -334,9 +334,9 @@ describe('large lists', () => {
     expect((await replica.endpoints.list(requestOf('limit=1', ADMIN))).headers['connection']).toBeUndefined();
   });
 
-  it('closes the list of a reader who takes one slice in five seconds', async () => {
+  it('closes the connection of a reader who takes one slice in five seconds', async () => {
     const reply = await replica.endpoints.list(requestOf('', ADMIN));
-    const { stalled, written } = readByNobody(reply);
+    const { stalled, written } = stall(reply);
     for (let seconds = 0; seconds < 20 && !stalled.destroyed; seconds += 5) {
       await settled();
       stalled.resumeReading();
@@ -348,7 +348,7 @@ describe('large lists', () => {
     expect(stalled.destroyed).toBe(true);
   });
 
-  it('rejects with 429 while too many large lists are in progress', async () => {
+  it('rejects a list with 429 while too many large lists are in progress', async () => {
     const replies = await Promise.all(Array.from({ length: 8 }, () => replica.endpoints.list(requestOf('', ADMIN))));
     await expect(replica.endpoints.list(requestOf('', ADMIN))).rejects.toMatchObject({ code: 429, retryAfterSeconds: 1 });
     expect(await replica.get('limit=1', ADMIN)).toMatchObject({ status: 200 });
@@ -356,12 +356,12 @@ describe('large lists', () => {
     expect(await replica.get('', ADMIN)).toMatchObject({ status: 200 });
   });
 
-  it('rejects with 429 a caller with too many large lists, across all of its tokens', async () => {
+  it('rejects a caller with 429 who has too many large lists across all of its tokens', async () => {
     for (let index = 0; index < 8; index++) await replica.endpoints.list(requestOf('', withToken(ADMIN, index)));
     expect(await replica.get('', withToken(ADMIN, 8))).toMatchObject({ status: 429 });
   });
 
-  it('takes no place for a caller who disconnects during the review', async () => {
+  it('counts no large list of a caller who disconnects during the review', async () => {
     hub.listers.add('lister');
     const lister = callerOf('lister');
     for (let count = 0; count < 8; count++) {
@@ -373,7 +373,7 @@ describe('large lists', () => {
     expect(await replica.get('', lister)).toMatchObject({ status: 200 });
   });
 
-  it('yields to other requests between slices', async () => {
+  it('yields to other requests between the slices of a list', async () => {
     const plain = requestOf('', ADMIN);
     const reply = await replica.endpoints.list({ ...plain, preferences: { ...plain.preferences, accept: 'application/yaml' } });
     if (!('write' in reply)) throw new Error('not a stream');
@@ -398,7 +398,7 @@ describe('large lists', () => {
     ['many', ''],
     ['one', 'fieldSelector=metadata.name%3Da'],
     ['none', 'fieldSelector=metadata.name%3Dx'],
-  ])('pretty-prints slice by slice: %s', async (_, query) => {
+  ])('pretty-prints a large list slice by slice: %s', async (_, query) => {
     for (const caller of [ADMIN, ALICE]) {
       const compact = await replica.get(query, caller);
       const indented = await replica.get(`${query}&pretty=true`, caller);
@@ -406,7 +406,7 @@ describe('large lists', () => {
     }
   });
 
-  it('sends the Content-Length', async () => {
+  it('sends the Content-Length of a large list', async () => {
     hub.grant('alice', ['long-1', 'long-2', ...Array.from({ length: 500 }, (_, index) => `long-${index}`)], {
       kind: 'User',
       name: 'alice',
@@ -420,7 +420,7 @@ describe('large lists', () => {
 });
 
 describe('get', () => {
-  it('returns the cluster as in the list', async () => {
+  it('returns one cluster as the list contains it', async () => {
     const { body } = await replica.get('', ALICE);
     expect(JSON.parse((await replica.getOne('c', ALICE)).text)).toEqual(body.items[1]);
   });
@@ -434,7 +434,7 @@ describe('get', () => {
 });
 
 describe('list cost', () => {
-  it('sends no review per cluster', async () => {
+  it('sends one review for a list of any number of clusters', async () => {
     for (let index = 0; index < 1_000; index++) hub.putCluster(`many-${index}`);
     hub.roles.put('alice', { rules: [viewerRule(['many-1', 'many-7'])] });
     await replica.catchUp();
@@ -450,7 +450,7 @@ describe('list with invalid selectors', () => {
     ['a megabyte', 'x'.repeat(1 << 20)],
     ['many brackets', '('.repeat(100_000)],
     ['a hundred thousand terms with a bad end', `${'a=b,'.repeat(100_000)}=`],
-  ])('rejects quickly: %s', async (_, selector) => {
+  ])('rejects an invalid selector with little CPU time: %s', async (_, selector) => {
     const before = process.cpuUsage();
     const { status } = await replica.get(`labelSelector=${encodeURIComponent(selector)}`, ADMIN);
     expect(status).toBe(400);

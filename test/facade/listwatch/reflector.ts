@@ -38,7 +38,10 @@ export class Reflector {
   /** Lists, one page at a time if there is a limit. */
   async list(replica: Replica, limit: number): Promise<void> {
     this.disconnect();
-    const { status, body } = await replica.get(`${this.#query}${limit > 0 ? `&limit=${limit}` : ''}${this.#place(limit)}`, this.caller);
+    const { status, body } = await replica.get(
+      `${this.#query}${limit > 0 ? `&limit=${limit}` : ''}${this.#versionQuery(limit)}`,
+      this.caller,
+    );
     this.#version = undefined;
     if (status === 410) {
       this.expired += 1;
@@ -95,7 +98,7 @@ export class Reflector {
     else this.#state.set(name, object);
   }
 
-  #place(limit: number): string {
+  #versionQuery(limit: number): string {
     if (this.#pages !== undefined) return `&continue=${this.#pages.next}`;
     return this.#listed === '' || limit > 0 ? '' : `&resourceVersion=${this.#listed}`;
   }
@@ -104,7 +107,7 @@ export class Reflector {
     if (this.#stream !== undefined) this.#stream.isStalled = true;
   }
 
-  goOn(): void {
+  resumeReading(): void {
     this.#stream?.resumeReading();
   }
 

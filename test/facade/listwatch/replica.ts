@@ -1,4 +1,4 @@
-// A hub whose objects a test writes by hand, and replicas of the façade that follow it when the test steps them.
+// A hub whose objects the test writes, and replicas of the façade that receive its events when the test steps them.
 
 import type { ServerResponse } from 'node:http';
 import { Writable } from 'node:stream';
@@ -6,10 +6,10 @@ import { Subject, share } from 'rxjs';
 import type { User } from '../../../src/access/user.ts';
 import type { Cluster } from '../../../src/api/cluster.gen.ts';
 import type { ApiObject, ClusterRole, ClusterRoleBinding, Stored } from '../../../src/api/resources.ts';
-import type { PlaceLimits } from '../../../src/facade/admission/places.ts';
-import { createClusterList } from '../../../src/facade/clusters/cluster-kind.ts';
-import type { ListWatch } from '../../../src/facade/listwatch/endpoints.ts';
-import type { Followed } from '../../../src/facade/listwatch/kind.ts';
+import { createClusterList } from '../../../src/facade/clusters/cluster-list.ts';
+import type { ConcurrencyLimits } from '../../../src/facade/limits/concurrency.ts';
+import type { Followed } from '../../../src/facade/listwatch/filtered-list.ts';
+import type { ListWatch } from '../../../src/facade/listwatch/list-watch.ts';
 import type { FacadeReply, FacadeRequest } from '../../../src/facade/request.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
 import type { ListWatchEvent } from '../../../src/kube/list-watch.ts';
@@ -88,7 +88,7 @@ export class HandHub {
     this.clusters.put(name, { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata: { labels }, spec });
   }
 
-  /** Grants a subject all clusters, or these. */
+  /** Grants a subject permission to get all clusters, or those with these names. */
   grant(
     role: string,
     names: readonly string[] | 'all',
@@ -143,7 +143,7 @@ class Follower<T extends ApiObject> implements Followed<T> {
 export interface ReplicaOptions {
   readonly historyCapacity?: number;
   readonly annotationPrefixes?: readonly string[];
-  readonly watchLimits?: PlaceLimits;
+  readonly watchLimits?: ConcurrencyLimits;
 }
 
 /** One replica of the façade. */

@@ -6,7 +6,7 @@ import type { Caller } from '../../../src/facade/request.ts';
 import { FakeClock } from '../../support/clock.ts';
 import { silentLog } from '../../support/silent-log.ts';
 
-const KEPT_MS = 10_000;
+const HUB_CACHE_MS = 10_000;
 const STEP_MS = 100;
 
 /** A hub that accepts one token until it is revoked, and can cache its reviews for ten seconds, as kube-apiserver does. */
@@ -15,8 +15,8 @@ class World {
   isKnown = true;
   groups = ['admins', 'staff'];
   reviews = 0;
-  #keptAt = Number.NEGATIVE_INFINITY;
-  readonly #keeps: boolean;
+  #cachedAt = Number.NEGATIVE_INFINITY;
+  readonly #cachesReviews: boolean;
   readonly #checks: TokenChecks;
   readonly #authenticator = new Authenticator({
     hub: { createReview: (async () => ({ status: this.#review() })) as never },
@@ -25,8 +25,8 @@ class World {
     audiences: [],
   });
 
-  constructor({ keeps = false, random = () => 0.5 }: { readonly keeps?: boolean; readonly random?: () => number } = {}) {
-    this.#keeps = keeps;
+  constructor({ cachesReviews = false, random = () => 0.5 }: { readonly cachesReviews?: boolean; readonly random?: () => number } = {}) {
+    this.#cachesReviews = cachesReviews;
     this.#checks = new TokenChecks({ clock: this.clock, random });
   }
 
@@ -37,7 +37,7 @@ class World {
     );
   }
 
-  /** Opens a stream; returns a function that is true while it is open. */
+  /** Opens a stream. Returns a function that returns true while the stream is open. */
   async stream(caller?: Caller): Promise<() => boolean> {
     let isOpen = true;
     this.#checks.join(caller ?? (await this.caller()), () => (isOpen = false));
@@ -53,9 +53,9 @@ class World {
 
   #review(): unknown {
     this.reviews += 1;
-    const isKept = this.clock.monotonic() - this.#keptAt < KEPT_MS;
-    if (!this.isKnown && !isKept) return { user: {}, error: 'invalid bearer token' };
-    if (this.#keeps && !isKept) this.#keptAt = this.clock.monotonic();
+    const isCached = this.clock.monotonic() - this.#cachedAt < HUB_CACHE_MS;
+    if (!this.isKnown && !isCached) return { user: {}, error: 'invalid bearer token' };
+    if (this.#cachesReviews && !isCached) this.#cachedAt = this.clock.monotonic();
     return { authenticated: true, user: { username: 'alice', groups: this.groups } };
   }
 }
@@ -91,7 +91,7 @@ describe('TokenChecks after a revocation', () => {
 
   it('ends a stream within twelve seconds on a hub that caches reviews for ten', async () => {
     const anyTime = asyncProperty(integer({ min: 0, max: 25_000 }), double({ min: 0, max: 1, noNaN: true }), async (ms, chance) => {
-      const world = new World({ keeps: true, random: () => chance });
+      const world = new World({ cachesReviews: true, random: () => chance });
       const isOpen = await world.stream();
       await world.pass(ms);
       world.isKnown = false;
@@ -117,9 +117,9 @@ describe('TokenChecks after a change of groups', () => {
     world.groups = ['staff'];
     await world.pass(10_000);
     expect(isOpen()).toBe(false);
-    const isBack = await world.stream();
+    const isReopened = await world.stream();
     await world.pass(10_000);
-    expect(isBack()).toBe(true);
+    expect(isReopened()).toBe(true);
   });
 
   it('keeps a stream if the hub returns the same groups in another order', async () => {

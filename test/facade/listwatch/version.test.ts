@@ -10,7 +10,7 @@ describe('formatVersion', () => {
     [288, 0, '288'],
     [0, 1, '4611686018427387905'],
     [288, 2, '4611686023259226114'],
-  ])('writes a number: revision %d, fingerprint %d', (number, print, text) => {
+  ])('returns a decimal number for revision %d and fingerprint %d', (number, print, text) => {
     expect(formatVersion(number, print)).toBe(text);
   });
 
@@ -22,7 +22,7 @@ describe('formatVersion', () => {
     );
   });
 
-  it('grows with the revision and fits into a signed 64-bit integer', () => {
+  it('returns versions that grow with the revision and fit into a signed 64-bit integer', () => {
     fc.assert(
       fc.property(revision, fingerprint, fingerprint, (number, one, other) => {
         const [print, next] = [Math.max(one, 1), Math.max(other, 1)];

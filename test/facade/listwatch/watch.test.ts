@@ -30,7 +30,7 @@ async function versionFor(caller = ADMIN): Promise<string> {
 }
 
 describe('watch from a version', () => {
-  it('sends all events after the version', async () => {
+  it('sends all events after the requested version', async () => {
     const version = await versionFor();
     hub.putCluster('a', { env: 'dev' });
     await replica.catchUp();
@@ -83,7 +83,7 @@ describe('watch from a version', () => {
     expect(eventsOf(await replica.watch(`resourceVersion=${version}`, ALICE))).toEqual([]);
   });
 
-  it('sends nothing until a future version is reached', async () => {
+  it('sends no event until the hub reaches a future version', async () => {
     const stream = await replica.watch(`resourceVersion=${Number(hub.revision) + 1}`, ADMIN);
     hub.putCluster('a', { env: 'dev' });
     await replica.catchUp();
@@ -103,7 +103,7 @@ describe('watch from a version', () => {
     expect(eventsOf(late)).toEqual(['ERROR 410']);
   });
 
-  it('rejects resuming from within the events of a relist', async () => {
+  it('sends 410 for a version from the middle of a relist', async () => {
     const stream = await replica.watch(`resourceVersion=${await versionFor()}`, ADMIN);
     hub.putCluster('a', { env: 'dev' });
     hub.putCluster('b', { env: 'dev' });
@@ -129,7 +129,7 @@ describe('watch from a version', () => {
 });
 
 describe('watch with initial events', () => {
-  it('sends all objects, of which only the last carries a version to resume from', async () => {
+  it('sends all objects as ADDED, the last with a version to resume from', async () => {
     const stream = await replica.watch('allowWatchBookmarks=true', ALICE);
     const events = stream.take();
     expect(events.map(summary)).toEqual(['ADDED a', 'ADDED b', 'BOOKMARK']);
@@ -142,11 +142,11 @@ describe('watch with initial events', () => {
     expect(events[2]?.object.metadata.resourceVersion).toBe(await versionFor(ALICE));
   });
 
-  it('sends no bookmark without allowWatchBookmarks', async () => {
+  it('sends no bookmark after the initial events without allowWatchBookmarks', async () => {
     expect(eventsOf(await replica.watch('', ALICE))).toEqual(['ADDED a', 'ADDED b']);
   });
 
-  it('waits three seconds for a future version', async () => {
+  it('waits three seconds for a future version before the initial events', async () => {
     const ahead = Number(hub.revision) + 1;
     const query = `sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=${ahead}`;
     const stream = await replica.watch(query, ADMIN);
@@ -200,7 +200,7 @@ describe('watch during changes of permissions', () => {
     expect(streams.map(eventsOf)).toEqual([['DELETED c'], ['DELETED a']]);
   });
 
-  it('keeps all clusters for a caller whom another authorizer allows to list', async () => {
+  it('sends no DELETED to a caller whom another authorizer allows to list all clusters', async () => {
     hub.listers.add('admin');
     const stream = await replica.watch('', ADMIN);
     stream.take();
@@ -213,7 +213,7 @@ describe('watch during changes of permissions', () => {
     expect(eventsOf(stream)).toEqual(['DELETED a', 'DELETED b', 'DELETED c']);
   });
 
-  it('removes clusters within ten seconds after another authorizer denies', async () => {
+  it('sends DELETED within ten seconds after another authorizer denies the list', async () => {
     hub.listers.add('alice');
     const stream = await replica.watch('', ALICE);
     expect(eventsOf(stream)).toEqual(['ADDED a', 'ADDED b', 'ADDED c']);
@@ -223,7 +223,7 @@ describe('watch during changes of permissions', () => {
     expect(eventsOf(stream)).toEqual(['DELETED c']);
   });
 
-  it('keeps a positive decision for ten seconds while the hub does not respond', async () => {
+  it('keeps the visible clusters for ten seconds while the hub does not respond', async () => {
     hub.listers.add('alice');
     const stream = await replica.watch('', ALICE);
     stream.take();
@@ -240,19 +240,19 @@ describe('watch during changes of permissions', () => {
 });
 
 describe('watch of a caller who sees no cluster', () => {
-  const NOBODY = callerOf('nobody');
+  const UNPRIVILEGED = callerOf('unprivileged');
 
-  it('reports nothing of hidden changes, and resumes from any version', async () => {
+  it('sends no hidden change to a caller who sees no cluster, and resumes from any version', async () => {
     const small = new Replica(hub, undefined, { historyCapacity: 4 });
-    const { resourceVersion } = (await small.get('', NOBODY)).body.metadata;
-    const bookmarked = await small.watch(`allowWatchBookmarks=true&resourceVersion=${resourceVersion}`, NOBODY);
+    const { resourceVersion } = (await small.get('', UNPRIVILEGED)).body.metadata;
+    const bookmarked = await small.watch(`allowWatchBookmarks=true&resourceVersion=${resourceVersion}`, UNPRIVILEGED);
     for (let count = 0; count < 20; count++) hub.putCluster('a', { count: String(count) });
     await small.catchUp();
     small.clock.advance(120_000);
     await settled();
     expect(bookmarked.text).toBe('');
-    const resumed = await small.watch(`resourceVersion=${resourceVersion}`, NOBODY);
-    hub.grant('nobody', ['b'], { kind: 'User', name: 'nobody' });
+    const resumed = await small.watch(`resourceVersion=${resourceVersion}`, UNPRIVILEGED);
+    hub.grant('unprivileged', ['b'], { kind: 'User', name: 'unprivileged' });
     await small.catchUp();
     expect([eventsOf(bookmarked), eventsOf(resumed)]).toEqual([['ADDED b', 'BOOKMARK'], ['ADDED b']]);
   });
@@ -273,7 +273,7 @@ describe('watch bookmarks', () => {
     });
   });
 
-  it('sends a last bookmark before the end', async () => {
+  it('sends a last bookmark two seconds before the watch ends', async () => {
     const stream = await replica.watch(`allowWatchBookmarks=true&timeoutSeconds=30&resourceVersion=${await versionFor()}`, ADMIN);
     hub.clusters.bookmark();
     hub.next();
@@ -292,7 +292,7 @@ describe('end of a watch', () => {
     ['at once with a negative timeout', 'timeoutSeconds=-1', 0],
     ['after 30 to 60 minutes by default', '', 2_700_000],
     ['after an hour at most', 'timeoutSeconds=1000000000000', 3_600_000],
-  ])('ends %s', async (_, query, ms) => {
+  ])('ends a watch %s', async (_, query, ms) => {
     const stream = await replica.watch(query, ADMIN);
     if (ms > 0) {
       replica.clock.advance(ms - 1);
@@ -314,7 +314,7 @@ describe('end of a watch', () => {
     expect(streams.map((stream) => stream.writableEnded)).toEqual([true, true, false]);
   });
 
-  it('releases all timers and listeners', async () => {
+  it('releases all timers and listeners when a watch ends', async () => {
     const idle = replica.clock.pending;
     const streams = [await replica.watch('allowWatchBookmarks=true', ALICE), await replica.watch('', ADMIN)];
     expect(replica.clock.pending).toBeGreaterThan(idle);
@@ -325,7 +325,7 @@ describe('end of a watch', () => {
 });
 
 describe('watch with a stalled reader', () => {
-  it('sends 410 when the log has passed the reader, and closes the connection', async () => {
+  it('sends 410 to a stalled reader whose events the log has dropped, and closes the connection', async () => {
     const small = new Replica(hub, undefined, { historyCapacity: 100 });
     const stream = await small.watch(`resourceVersion=${await versionFor()}`, ADMIN);
     stream.isStalled = true;
@@ -340,7 +340,7 @@ describe('watch with a stalled reader', () => {
     expect(stream.destroyed).toBe(true);
   });
 
-  it('resumes where the reader stopped if the log still has the events', async () => {
+  it('sends the pending events to a stalled reader if the log still has them', async () => {
     const stream = await replica.watch(`resourceVersion=${await versionFor()}`, ADMIN);
     stream.isStalled = true;
     for (let count = 0; count < 50; count++) {
@@ -385,7 +385,7 @@ describe('watch isolation and limits', () => {
     await expect(limited.endpoints.list({ ...watchRequest(ALICE), address: '10.0.0.2' })).resolves.toMatchObject({ status: 200 });
   });
 
-  it('takes no place for a caller who disconnects during the review', async () => {
+  it('counts no watch of a caller who disconnects during the review', async () => {
     const gone = new AbortController();
     const opening = Promise.allSettled(
       Array.from({ length: 2_000 }, () => replica.endpoints.list({ ...watchRequest(ALICE), signal: gone.signal })),
@@ -415,7 +415,7 @@ describe('initial events', () => {
     expect(stalled[8]?.text).not.toBe('');
   });
 
-  it('closes a watch whose reader stalls for ten seconds, and starts the next', async () => {
+  it('closes a watch whose reader stalls for ten seconds, and starts the next watch in the queue', async () => {
     await fill();
     const greedy = callerOf('greedy');
     const stalled = [];
@@ -426,7 +426,7 @@ describe('initial events', () => {
     expect(stalled[8]?.take().length).toBeGreaterThanOrEqual(20);
   });
 
-  it('keeps one small piece in memory for a stalled reader', async () => {
+  it('keeps one piece of the initial events in memory for a stalled reader', async () => {
     await fill();
     const stream = await replica.watch('', ALICE, undefined, { isStalled: true });
     expect(stream.writableLength).toBeGreaterThan(0);

@@ -32,11 +32,11 @@ describe('healthReply', () => {
   it.each([
     ['/readyz', '[+]ping ok\n[-]informer-sync failed: reason withheld\nreadyz check failed\n'],
     ['/readyz/informer-sync', 'internal server error: reason withheld\n'],
-  ])('reports at %s the failing check without its reason', (url, body) => {
+  ])('reports the failing check at %s without its reason', (url, body) => {
     expect(get(url, false)).toEqual({ status: 500, body });
   });
 
-  it('excludes a check on request', () => {
+  it('excludes the check that ?exclude names', () => {
     expect(get('/readyz?exclude=informer-sync', false)).toEqual({ status: 200, body: 'ok' });
   });
 

@@ -68,11 +68,11 @@ describe('listenForOperations', () => {
     ['127.0.0.1.example', 421],
     ['localhost:9464:1', 421],
     ['', 421],
-  ])('returns on loopback for the Host %j the code %i', async (host, code) => {
+  ])('responds on loopback to the Host header %j with %i', async (host, code) => {
     const url = await listen();
     for (const path of ['/metrics', '/livez', '/other']) {
       const { statusCode, body } = await request(`${url}${path}`, { headers: { host } });
-      expect([path, statusCode, (await body.text()).includes('own machine only')]).toEqual([
+      expect([path, statusCode, (await body.text()).includes('does not name this machine')]).toEqual([
         path,
         code === 200 && path === '/other' ? 404 : code,
         code === 421,
@@ -80,13 +80,13 @@ describe('listenForOperations', () => {
     }
   });
 
-  it('serves every Host on all addresses', async () => {
+  it('serves requests with any Host header if it listens on all addresses', async () => {
     const { port } = new URL(await listen({ host: undefined }));
     const { statusCode, body } = await request(`http://127.0.0.1:${port}/livez`, { headers: { host: 'purser.example' } });
     expect([statusCode, await body.text()]).toEqual([200, 'ok']);
   });
 
-  it('uses TLS with a certificate', async () => {
+  it('serves HTTPS if it has a certificate', async () => {
     const certificate = selfSignedCertificate([], Date.now());
     const url = await listen({ certificate });
     const { cert } = await certificate();
@@ -126,7 +126,7 @@ describe('listenForOperations', () => {
     expect(logged.join('')).toContain('oops');
   });
 
-  it('closes the connection if metrics fail midway', async () => {
+  it('closes the connection if the metrics text fails midway', async () => {
     const url = await listen({ metrics: { text: failing } });
 
     await expect(fetch(`${url}/metrics`).then((response) => response.text())).rejects.toThrow(/terminated|fetch failed/);
@@ -164,7 +164,7 @@ describe('listenForOperations', () => {
     await dispatcher.close();
   });
 
-  it('closes the connection of a reader who does not take the metrics within ten seconds', async () => {
+  it('closes the connection of a client that does not read the metrics within ten seconds', async () => {
     const clock = new FakeClock();
     const url = await listen({ clock, metrics: { text: endless } });
     const response = await fetch(`${url}/metrics`);
@@ -185,7 +185,7 @@ describe('listenForOperations', () => {
     await expect(listenForOperations({ ...options, clock: systemClock, log })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 
-  it('closes immediately with open connections', async () => {
+  it('closes without waiting for open connections', async () => {
     const url = await listen({ metrics: { text: endless } });
     const response = await fetch(`${url}/metrics`);
     await running?.close();

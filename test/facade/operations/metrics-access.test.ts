@@ -61,7 +61,7 @@ describe('metricsAccess', () => {
     await expect(world.admit()).rejects.toMatchObject({ code: 403 });
   });
 
-  it('caches a decision for ten seconds, and no failure', async () => {
+  it('caches a decision for ten seconds, and does not cache failures', async () => {
     const world = new World();
     world.status = 'nonsense';
     await expect(world.admit()).rejects.toMatchObject({ code: 503 });

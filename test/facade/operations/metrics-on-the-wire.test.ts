@@ -12,14 +12,14 @@ import { createTransport, type Transport } from '../../../src/kube/transport.ts'
 import { systemClock as clock } from '../../../src/std/clock.ts';
 import { silentLog as log } from '../../support/silent-log.ts';
 import { startWireServer, type WireServer } from '../../support/wire-server.ts';
-import { allows, GOOD, POOR } from '../facade-world.ts';
+import { ALLOWED, allowingHub, DENIED } from '../facade-world.ts';
 
 let hubServer: WireServer;
 let transport: Transport;
 let running: Operations;
 
 beforeEach(async () => {
-  hubServer = await startWireServer(allows());
+  hubServer = await startWireServer(allowingHub());
   const cluster = { name: 'hub', server: hubServer.url, skipTLSVerify: false };
   transport = createTransport(fixed(cluster, { name: 'purser', token: 'hub-credential' }), { clock });
   const hub = new KubeClient(transport, 'purser');
@@ -47,7 +47,7 @@ afterEach(async () => {
 });
 
 /** Returns all bytes of the response until the connection is closed. */
-function answerTo(...lines: readonly string[]): Promise<string> {
+function responseTo(...lines: readonly string[]): Promise<string> {
   const socket = connect(Number(new URL(running.url).port), '127.0.0.1');
   socket.write(['GET /metrics HTTP/1.1', 'Host: localhost', 'Connection: close', ...lines, '', ''].join('\r\n'));
   return text(socket);
@@ -58,16 +58,16 @@ describe('metrics on the wire', () => {
     ['no token', [], 401],
     ['an unknown token', ['Authorization: Bearer unknown'], 401],
     ['names that callers give themselves', ['X-Remote-User: alice', 'X-Forwarded-User: alice', 'Impersonate-User: alice'], 401],
-    ['a token without permission', [`Authorization: Bearer ${POOR}`], 403],
-    ['such a token and an assumed identity', [`Authorization: Bearer ${POOR}`, 'X-Remote-User: alice'], 400],
-  ])('rejects a request with %s', async (_what, lines, code) => {
-    const response = await answerTo(...lines);
+    ['a token without permission', [`Authorization: Bearer ${DENIED}`], 403],
+    ['such a token and an assumed identity', [`Authorization: Bearer ${DENIED}`, 'X-Remote-User: alice'], 400],
+  ])('rejects a request for metrics with %s', async (_what, lines, code) => {
+    const response = await responseTo(...lines);
     expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${code} `));
     expect(response).not.toContain('purser_secret_count');
   });
 
   it('returns metrics to a user who may get /metrics on the hub', async () => {
-    expect(await answerTo(`Authorization: Bearer ${GOOD}`)).toMatch(/^HTTP\/1\.1 200 .*purser_secret_count 1/s);
+    expect(await responseTo(`Authorization: Bearer ${ALLOWED}`)).toMatch(/^HTTP\/1\.1 200 .*purser_secret_count 1/s);
     expect(JSON.parse(hubServer.requests.at(-1)?.body ?? '')).toMatchObject({
       spec: { user: 'alice', nonResourceAttributes: { verb: 'get', path: '/metrics' } },
     });

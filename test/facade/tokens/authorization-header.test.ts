@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../kube/eventually.ts';
 import { FakeClock } from '../../support/clock.ts';
 import type { WireHandler } from '../../support/wire-server.ts';
-import { allows, bytesOf, FacadeWorld, type FacadeWorldOptions, GOOD, POOR, type Review, TOKEN_PATH } from '../facade-world.ts';
+import { ALLOWED, allowingHub, bytesOf, DENIED, FacadeWorld, type FacadeWorldOptions, type Review, TOKEN_PATH } from '../facade-world.ts';
 import { failureOf, statusOf } from '../raw-connection.ts';
 
 let world: FacadeWorld;
@@ -22,19 +22,19 @@ describe('request without valid credentials', () => {
     ['more than one space', withHeader('Bearer   f')],
     ['Basic', withHeader('Basic YWRtaW46YWRtaW4=')],
     ['Negotiate', withHeader('Negotiate YII=')],
-    ['text after the token', withHeader(`Bearer ${GOOD} junk`)],
+    ['text after the token', withHeader(`Bearer ${ALLOWED} junk`)],
     ['a letter outside of ASCII', withHeader('Bearer \u00e9')],
-    ['a tab', withHeader(`Bearer\t${GOOD}`)],
+    ['a tab', withHeader(`Bearer\t${ALLOWED}`)],
     ['a tab in the token', withHeader('Bearer good\ttoken')],
-    ['a comma', withHeader(`Bearer ${GOOD},${POOR}`)],
-    ['a token in the query', bytesOf({ target: `${TOKEN_PATH}?access_token=${GOOD}`, lines: ['Host: facade.test'] })],
-    ['a token in a cookie', without(`Cookie: token=${GOOD}`)],
-    ['a token in a subprotocol', without(`Sec-WebSocket-Protocol: base64url.bearer.authorization.k8s.io.${GOOD}`)],
+    ['a comma', withHeader(`Bearer ${ALLOWED},${DENIED}`)],
+    ['a token in the query', bytesOf({ target: `${TOKEN_PATH}?access_token=${ALLOWED}`, lines: ['Host: facade.test'] })],
+    ['a token in a cookie', without(`Cookie: token=${ALLOWED}`)],
+    ['a token in a subprotocol', without(`Sec-WebSocket-Protocol: base64url.bearer.authorization.k8s.io.${ALLOWED}`)],
     ['X-Remote-User', without('X-Remote-User: admin', 'X-Remote-Group: system:masters')],
     ['X-Forwarded-User', without('X-Forwarded-User: admin')],
     ['X-Forwarded-Client-Cert', without('X-Forwarded-Client-Cert: Subject="CN=admin"')],
     ['Impersonate-User', without('Impersonate-User: admin')],
-  ])('returns 401 without a review: %s', async (_case, bytes) => {
+  ])('returns 401 for invalid credentials without a review: %s', async (_case, bytes) => {
     world = await FacadeWorld.start();
     const response = await world.raw(bytes);
     expect(statusOf(response)).toBe(401);
@@ -50,19 +50,19 @@ describe('request without valid credentials', () => {
     expect(response.text).toMatch(/\r\nwww-authenticate: Bearer\r\n/i);
     expect(response.text).toMatch(/\r\ncache-control: no-cache, private\r\n/i);
     expect(world.reviews).toEqual([]);
-    expect(world.lines.join()).not.toContain(GOOD);
+    expect(world.lines.join()).not.toContain(ALLOWED);
   });
 });
 
 describe('bearer token', () => {
   it('accepts Bearer in any letter case', async () => {
     world = await FacadeWorld.start();
-    expect(statusOf(await world.raw(withHeader(`bEaReR ${GOOD}`)))).toBe(201);
+    expect(statusOf(await world.raw(withHeader(`bEaReR ${ALLOWED}`)))).toBe(201);
   });
 
   it('rejects two Authorization headers with 400', async () => {
     world = await FacadeWorld.start();
-    const response = await world.raw(bytesOf({ more: [`authorization: Bearer ${POOR}`] }));
+    const response = await world.raw(bytesOf({ more: [`authorization: Bearer ${DENIED}`] }));
     expect(statusOf(response)).toBe(400);
     expect(world.reviews).toEqual([]);
   });
@@ -77,57 +77,57 @@ describe('bearer token', () => {
 });
 
 /** Returns a hub with this status of TokenReviews. */
-const reviewed = (status: unknown): FacadeWorldOptions => ({ hub: allows({ TokenReview: () => status }) });
-const somebody = { username: 'alice', groups: ['system:authenticated'] };
+const withReview = (status: unknown): FacadeWorldOptions => ({ hub: allowingHub({ TokenReview: () => status }) });
+const ALICE = { username: 'alice', groups: ['system:authenticated'] };
 
 describe('TokenReview of the hub', () => {
   it.each<readonly [string, FacadeWorldOptions]>([
-    ['it does not know the token', reviewed({ user: {}, error: 'invalid bearer token' })],
-    ['the user has no name', reviewed({ authenticated: true, user: { username: '' } })],
-    ['not authenticated, but a user', reviewed({ authenticated: false, user: somebody })],
-    ['anonymous', reviewed({ authenticated: true, user: { username: 'system:anonymous' } })],
-    ['unauthenticated', reviewed({ authenticated: true, user: { username: 'x', groups: ['system:unauthenticated'] } })],
+    ['it does not know the token', withReview({ user: {}, error: 'invalid bearer token' })],
+    ['the user has no name', withReview({ authenticated: true, user: { username: '' } })],
+    ['not authenticated, but a user', withReview({ authenticated: false, user: ALICE })],
+    ['anonymous', withReview({ authenticated: true, user: { username: 'system:anonymous' } })],
+    ['unauthenticated', withReview({ authenticated: true, user: { username: 'x', groups: ['system:unauthenticated'] } })],
     [
       'for the API server alone',
       {
-        ...reviewed({ authenticated: true, user: somebody, audiences: ['api'] }),
+        ...withReview({ authenticated: true, user: ALICE, audiences: ['api'] }),
         settings: { facadePort: 0, facadeAudiences: ['facade'] },
       },
     ],
     [
       'for no audience',
-      { ...reviewed({ authenticated: true, user: somebody, audiences: [] }), settings: { facadePort: 0, facadeAudiences: ['facade'] } },
+      { ...withReview({ authenticated: true, user: ALICE, audiences: [] }), settings: { facadePort: 0, facadeAudiences: ['facade'] } },
     ],
     [
       'nothing of audiences',
-      { ...reviewed({ authenticated: true, user: somebody }), settings: { facadePort: 0, facadeAudiences: ['facade'] } },
+      { ...withReview({ authenticated: true, user: ALICE }), settings: { facadePort: 0, facadeAudiences: ['facade'] } },
     ],
-  ])('returns 401: %s', async (_case, options) => {
+  ])('returns 401 for a rejected token: %s', async (_case, options) => {
     world = await FacadeWorld.start(options);
     expect((await world.post()).status).toBe(401);
     expect(world.reviews).toEqual(['tokenreviews']);
   });
 
-  it('sends the accepted audiences', async () => {
+  it('sends the accepted audiences in the TokenReview', async () => {
     world = await FacadeWorld.start({
-      ...reviewed({ authenticated: true, user: somebody, audiences: ['facade'] }),
+      ...withReview({ authenticated: true, user: ALICE, audiences: ['facade'] }),
       settings: { facadePort: 0, facadeAudiences: ['facade', 'other'] },
     });
     expect((await world.post()).status).toBe(201);
-    expect(JSON.parse(world.hub.requests[0]?.body ?? '')).toMatchObject({ spec: { token: GOOD, audiences: ['facade', 'other'] } });
+    expect(JSON.parse(world.hub.requests[0]?.body ?? '')).toMatchObject({ spec: { token: ALLOWED, audiences: ['facade', 'other'] } });
   });
 
-  const answered = (handler: WireHandler): FacadeWorldOptions => ({ hub: handler });
+  const hubOf = (handler: WireHandler): FacadeWorldOptions => ({ hub: handler });
   it.each<readonly [string, FacadeWorldOptions]>([
-    ['authenticated is a text', reviewed({ authenticated: 'true', user: somebody })],
-    ['authenticated is a number', reviewed({ authenticated: 1, user: somebody })],
-    ['groups are a text', reviewed({ authenticated: true, user: { username: 'alice', groups: 'system:masters' } })],
-    ['no status', answered((_request, reply) => reply.json(201, { kind: 'TokenReview' }))],
-    ['a page', answered((_request, reply) => reply.text(200, '<html></html>', { 'content-type': 'text/html' }))],
-    ['an error', answered((_request, reply) => reply.json(500, { kind: 'Status', status: 'Failure', message: 'etcd is gone', code: 500 }))],
-    ['too many requests', answered((_request, reply) => reply.text(429, '', { 'retry-after': '7' }))],
-    ['a cut', answered((_request, reply) => reply.reset())],
-  ])('returns 503, and reviews the next request again: %s', async (_case, options) => {
+    ['authenticated is a text', withReview({ authenticated: 'true', user: ALICE })],
+    ['authenticated is a number', withReview({ authenticated: 1, user: ALICE })],
+    ['groups are a text', withReview({ authenticated: true, user: { username: 'alice', groups: 'system:masters' } })],
+    ['no status', hubOf((_request, reply) => reply.json(201, { kind: 'TokenReview' }))],
+    ['an HTML page', hubOf((_request, reply) => reply.text(200, '<html></html>', { 'content-type': 'text/html' }))],
+    ['an error', hubOf((_request, reply) => reply.json(500, { kind: 'Status', status: 'Failure', message: 'etcd is gone', code: 500 }))],
+    ['too many requests', hubOf((_request, reply) => reply.text(429, '', { 'retry-after': '7' }))],
+    ['a reset connection', hubOf((_request, reply) => reply.reset())],
+  ])('returns 503 if the TokenReview fails, and reviews the token again: %s', async (_case, options) => {
     world = await FacadeWorld.start(options);
     for (const reviews of [1, 2]) {
       const { status, headers, body } = await world.post();
@@ -137,7 +137,7 @@ describe('TokenReview of the hub', () => {
     }
   });
 
-  it('ends with 503 after ten seconds without a response', async () => {
+  it('returns 503 if the hub does not respond to a TokenReview within ten seconds', async () => {
     const clock = new FakeClock(Date.now());
     world = await FacadeWorld.start({ hub: () => {}, clock });
     let response: { status: number } | undefined;
@@ -146,12 +146,12 @@ describe('TokenReview of the hub', () => {
     await eventually(() => expect(response?.status).toBe(503), clock);
   });
 
-  it('caches a result for ten seconds', async () => {
+  it('caches the result of a TokenReview for ten seconds', async () => {
     const clock = new FakeClock(Date.now());
     let isDeleted = false;
     world = await FacadeWorld.start({
       clock,
-      hub: allows({ TokenReview: () => (isDeleted ? { user: {}, error: 'deleted' } : { authenticated: true, user: somebody }) }),
+      hub: allowingHub({ TokenReview: () => (isDeleted ? { user: {}, error: 'deleted' } : { authenticated: true, user: ALICE }) }),
     });
     expect((await world.post()).status).toBe(201);
     isDeleted = true;
@@ -161,7 +161,7 @@ describe('TokenReview of the hub', () => {
     expect((await world.post()).status).toBe(401);
   });
 
-  it('sends one review for concurrent requests', async () => {
+  it('sends one TokenReview for concurrent requests', async () => {
     const held: (() => void)[] = [];
     world = await FacadeWorld.start({ hub: (_request, reply) => void held.push(() => reply.text(500, '')) });
     const rejections = (text: string) => text.match(/HTTP\/1\.1 503 /g)?.length ?? 0;
@@ -175,7 +175,7 @@ describe('TokenReview of the hub', () => {
     expect(world.reviews.filter((review) => review === 'tokenreviews')).toHaveLength(1);
   });
 
-  it('keeps results for other audiences apart', async () => {
+  it('accepts a token only with one of the accepted audiences, which may contain commas', async () => {
     const outcomes: unknown[] = [];
     // The same token each time, in one process.
     for (const [facadeAudiences, audiences] of [
@@ -184,11 +184,11 @@ describe('TokenReview of the hub', () => {
       [['a', 'b'], ['a,b']],
       [['a,b'], ['a,b']],
     ] as const) {
-      const hub = allows({ TokenReview: () => ({ authenticated: true, user: somebody, audiences }) });
+      const hub = allowingHub({ TokenReview: () => ({ authenticated: true, user: ALICE, audiences }) });
       world = await FacadeWorld.start({ hub, settings: { facadeAudiences } });
       const { status } = await world.post();
-      const asked = world.hub.requests.map(({ body }) => JSON.parse(body) as Review).filter(({ kind }) => kind === 'TokenReview');
-      outcomes.push([status, ...asked.map(({ spec }) => spec.audiences)]);
+      const reviews = world.hub.requests.map(({ body }) => JSON.parse(body) as Review).filter(({ kind }) => kind === 'TokenReview');
+      outcomes.push([status, ...reviews.map(({ spec }) => spec.audiences)]);
       await world.close();
     }
     expect(outcomes).toEqual([

@@ -8,32 +8,32 @@ import { FakeClock } from '../../support/clock.ts';
 import { startWireServer, type WireReply } from '../../support/wire-server.ts';
 import { aCredential, registered } from '../../targets/registration.ts';
 import { authority, grants, withIdentity } from '../../targets/wire-target.ts';
-import { allows, bytesOf, FacadeWorld, POOR, type Review, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
+import { allowingHub, bytesOf, DENIED, FacadeWorld, type Review, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
 import { statusOf } from '../raw-connection.ts';
 
 let world: FacadeWorld;
 afterEach(() => world.close());
 
-const decided = (status: unknown) => ({ hub: allows({ SubjectAccessReview: () => status }) });
+const withDecision = (status: unknown) => ({ hub: allowingHub({ SubjectAccessReview: () => status }) });
 const onCluster = (name: string) => ({ path: TOKEN_PATH.replace('prod-eu', name) });
 
 describe('caller without permission', () => {
   it('returns the same 403 for existing and missing clusters', async () => {
     world = await FacadeWorld.start();
-    const headers = { authorization: `Bearer ${POOR}` };
+    const headers = { authorization: `Bearer ${DENIED}` };
     const known = await world.post(TOKEN_REQUEST, { headers });
-    const steps = world.reviews.length;
+    const reviewCount = world.reviews.length;
     const unknown = await world.post(TOKEN_REQUEST, { ...onCluster('ghost'), headers });
     expect(known.status).toBe(403);
     expect(unknown.body.replaceAll('ghost', 'prod-eu')).toBe(known.body);
-    // The token has been reviewed before; all other requests are the same.
-    expect(world.reviews.length - steps).toBe(steps - 1);
+    // The second request needs no TokenReview, because the first one is cached.
+    expect(world.reviews.length - reviewCount).toBe(reviewCount - 1);
     // Byte for byte, except for headers that differ between any two responses.
     const bytes = async (target: string) => {
-      const lines = ['Host: facade.test', `Authorization: Bearer ${POOR}`, 'Content-Type: application/json', 'Audit-ID: a'];
+      const lines = ['Host: facade.test', `Authorization: Bearer ${DENIED}`, 'Content-Type: application/json', 'Audit-ID: a'];
       return (await world.raw(bytesOf({ target, lines }))).text.replace(/\r\ndate: [^\r]*/i, '');
     };
-    expect(await bytes(onCluster('gone-eu').path)).toBe((await bytes(TOKEN_PATH)).replaceAll('prod-eu', 'gone-eu'));
+    expect(await bytes(onCluster('fake-eu').path)).toBe((await bytes(TOKEN_PATH)).replaceAll('prod-eu', 'fake-eu'));
     expect(world.target.requests).toEqual([]);
     expect(JSON.parse(known.body)).toMatchObject({
       message:
@@ -43,8 +43,8 @@ describe('caller without permission', () => {
   });
 
   it('returns 403 to a caller with permissions on another cluster', async () => {
-    const may = ({ spec: { resourceAttributes } }: Review) => ({ allowed: resourceAttributes['name'] === 'prod-eu/deploy' });
-    world = await FacadeWorld.start({ hub: allows({ SubjectAccessReview: may }) });
+    const review = ({ spec: { resourceAttributes } }: Review) => ({ allowed: resourceAttributes['name'] === 'prod-eu/deploy' });
+    world = await FacadeWorld.start({ hub: allowingHub({ SubjectAccessReview: review }) });
     expect((await world.post()).status).toBe(201);
     const { length } = world.target.requests;
     world.clusters.set('other', registered({ name: 'other', uid: 'other', servers: [world.target.url], ca: authority.certificate }));
@@ -62,27 +62,27 @@ describe('SubjectAccessReview of the hub', () => {
     ['a text', { allowed: 'true' }, 503],
     ['a number', { allowed: 1 }, 503],
     ['denied by a text', { allowed: true, denied: 'no' }, 503],
-  ])('issues a token only if allowed: %s', async (_case, status, code) => {
-    world = await FacadeWorld.start(decided(status));
+  ])('issues a token only if the SubjectAccessReview allows it: %s', async (_case, status, code) => {
+    world = await FacadeWorld.start(withDecision(status));
     expect((await world.post()).status).toBe(code);
     expect(world.tokenRequests).toHaveLength(code === 201 ? 1 : 0);
   });
 
-  it('returns 503 for a review without a status', async () => {
+  it('returns 503 for a SubjectAccessReview without a status', async () => {
     world = await FacadeWorld.start({
       hub: (request, reply) =>
-        request.path.endsWith('subjectaccessreviews') ? reply.json(201, { kind: 'SubjectAccessReview' }) : allows()(request, reply),
+        request.path.endsWith('subjectaccessreviews') ? reply.json(201, { kind: 'SubjectAccessReview' }) : allowingHub()(request, reply),
     });
     expect((await world.post()).status).toBe(503);
     expect((await world.post()).status).toBe(503);
     expect(world.reviews.filter((review) => review === 'subjectaccessreviews')).toHaveLength(2);
   });
 
-  it('ends with 503 after ten seconds without a response', async () => {
+  it('returns 503 if the hub does not respond to a SubjectAccessReview within ten seconds', async () => {
     const clock = new FakeClock(Date.now());
     world = await FacadeWorld.start({
       clock,
-      hub: (request, reply) => (request.path.endsWith('subjectaccessreviews') ? undefined : allows()(request, reply)),
+      hub: (request, reply) => (request.path.endsWith('subjectaccessreviews') ? undefined : allowingHub()(request, reply)),
     });
     let status = 0;
     void world.post().then((response) => (status = response.status));
@@ -91,10 +91,10 @@ describe('SubjectAccessReview of the hub', () => {
     expect(world.target.requests).toEqual([]);
   });
 
-  it('caches a decision for ten seconds', async () => {
+  it('caches the decision of a SubjectAccessReview for ten seconds', async () => {
     const clock = new FakeClock(Date.now());
     let allowed = true;
-    world = await FacadeWorld.start({ clock, hub: allows({ SubjectAccessReview: () => ({ allowed }) }) });
+    world = await FacadeWorld.start({ clock, hub: allowingHub({ SubjectAccessReview: () => ({ allowed }) }) });
     expect((await world.post()).status).toBe(201);
     allowed = false;
     clock.advance(9_999);
@@ -103,11 +103,11 @@ describe('SubjectAccessReview of the hub', () => {
     expect((await world.post()).status).toBe(403);
   });
 
-  it('sends the user as the TokenReview describes it', async () => {
+  it('sends the user of the TokenReview in the SubjectAccessReview', async () => {
     const user = { username: 'alice', uid: 'u', groups: ['a, b', 'c\nd', '\u6f22'], extra: { 'x/y': ['1', '2'] } };
     let spec: unknown;
     world = await FacadeWorld.start({
-      hub: allows({
+      hub: allowingHub({
         TokenReview: () => ({ authenticated: true, user }),
         SubjectAccessReview: (review) => {
           spec = review.spec;
@@ -131,10 +131,10 @@ describe('SubjectAccessReview of the hub', () => {
     });
   });
 
-  it('sends the name that allowed the last request first', async () => {
+  it('reviews first the name that allowed the last request', async () => {
     const clock = new FakeClock(Date.now());
-    const may = ({ spec: { resourceAttributes } }: Review) => ({ allowed: resourceAttributes['name'] === 'prod-eu' });
-    world = await FacadeWorld.start({ clock, hub: allows({ SubjectAccessReview: may }) });
+    const review = ({ spec: { resourceAttributes } }: Review) => ({ allowed: resourceAttributes['name'] === 'prod-eu' });
+    world = await FacadeWorld.start({ clock, hub: allowingHub({ SubjectAccessReview: review }) });
     await world.post();
     expect(world.reviews).toEqual(['tokenreviews', 'subjectaccessreviews', 'subjectaccessreviews', 'subjectaccessreviews']);
     clock.advance(10_000);
@@ -178,8 +178,8 @@ describe('target cluster', () => {
     const { certificate: cert, key } = issueServerCertificate(anotherAuthority, LOOPBACK_NAMES, Date.now());
     const other = await startWireServer(withIdentity(grants()), { tls: { cert, key } });
     const credential = aCredential({ token: 'another-credential', server: other.url, 'ca.crt': anotherAuthority.certificate });
-    const anew = { name: 'prod-eu', uid: 'made-anew', servers: [other.url], ca: anotherAuthority.certificate, credential };
-    world.clusters.set('prod-eu', registered(anew));
+    const recreated = { name: 'prod-eu', uid: 'recreated', servers: [other.url], ca: anotherAuthority.certificate, credential };
+    world.clusters.set('prod-eu', registered(recreated));
     expect((await world.post()).status).toBe(201);
     expect(other.requests.map(({ path, headers }) => [path.split('/').at(-1), headers.authorization])).toEqual([
       ['selfsubjectreviews', 'Bearer another-credential'],
@@ -191,7 +191,7 @@ describe('target cluster', () => {
     await other.close();
   });
 
-  it('sends no credential of another Cluster', async () => {
+  it('sends no credential of another Cluster to the target', async () => {
     world = await FacadeWorld.start();
     const dev = registered({
       name: 'dev',

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSlowProxy } from '../../support/slow-proxy.ts';
 import { ACCOUNT_UID } from '../../targets/wire-target.ts';
-import { allows, bytesOf, FacadeWorld, GOOD_LINES, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
+import { allowingHub, bytesOf, FacadeWorld, TOKEN_PATH, TOKEN_REQUEST, VALID_LINES } from '../facade-world.ts';
 import { failureOf, type RawResponse, statusOf } from '../raw-connection.ts';
 
 let world: FacadeWorld;
@@ -13,10 +13,10 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const [HOST = '', AUTHORIZATION = ''] = GOOD_LINES;
+const [HOST = '', AUTHORIZATION = ''] = VALID_LINES;
 const typed = (type: string | undefined, body: string | Buffer = JSON.stringify(TOKEN_REQUEST), more: readonly string[] = []) =>
   bytesOf({ lines: [HOST, AUTHORIZATION, ...(type === undefined ? [] : [`Content-Type: ${type}`])], body, more });
-const posted = (body: string | object, query = '') =>
+const post = (body: string | object, query = '') =>
   world.raw(bytesOf({ target: `${TOKEN_PATH}${query}`, body: typeof body === 'string' ? body : JSON.stringify(body) }));
 const spec = (more: object) => ({ ...TOKEN_REQUEST, spec: { audiences: ['api'], ...more } });
 const responseOf = ({ text }: RawResponse) =>
@@ -24,9 +24,9 @@ const responseOf = ({ text }: RawResponse) =>
 /** Returns the body of the last request to the target. */
 const sent = () => JSON.parse(world.tokenRequests.at(-1)?.body ?? 'null') as { metadata: object; spec: object };
 /** Sends a request that must not reach the target. */
-const unsent = async <T>(played: Promise<T>): Promise<T> => {
+const withoutTargetRequest = async <T>(request: Promise<T>): Promise<T> => {
   const { length } = world.tokenRequests;
-  const response = await played;
+  const response = await request;
   expect(world.tokenRequests).toHaveLength(length);
   return response;
 };
@@ -58,14 +58,14 @@ describe('request body', () => {
     ['nested and closed', typed('application/json', `{"spec":${'['.repeat(100_000)}${']'.repeat(100_000)}}`), 400],
     ['another kind', typed('application/json', JSON.stringify({ ...TOKEN_REQUEST, kind: 'TokenReview' })), 400],
     ['another group', typed('application/json', JSON.stringify({ ...TOKEN_REQUEST, apiVersion: 'v1' })), 400],
-  ])('responds as kube-apiserver does: %s', async (_case, bytes, status) => {
+  ])('responds to a body as kube-apiserver does: %s', async (_case, bytes, status) => {
     const { length } = world.tokenRequests;
     expect(statusOf(await world.raw(bytes))).toBe(status);
     expect(world.tokenRequests).toHaveLength(status === 201 ? length + 1 : length);
   });
 
   /** Sends 64 MiB after this head, as fast as the server reads. Returns the bytes that were read before the connection closed. */
-  async function pour(head: Buffer, piece: Buffer) {
+  async function sendExcess(head: Buffer, piece: Buffer) {
     const connection = await world.open();
     await connection.write(head);
     let taken = 0;
@@ -73,15 +73,15 @@ describe('request body', () => {
     return { response: await connection.read(() => false), taken };
   }
 
-  const ANNOUNCED = bytesOf({ more: [`Content-Length: ${64 << 20}`], body: '' });
+  const WITH_LENGTH = bytesOf({ more: [`Content-Length: ${64 << 20}`], body: '' });
   const CHUNKED = bytesOf({ more: ['Transfer-Encoding: chunked'], body: '' });
   const PIECE = Buffer.alloc(1 << 16, ' ');
 
   it.each([
-    ['with Content-Length', ANNOUNCED, PIECE],
+    ['with Content-Length', WITH_LENGTH, PIECE],
     ['chunked', CHUNKED, Buffer.from(`10000\r\n${' '.repeat(0x10000)}\r\n`)],
   ])('rejects a body above 3 MiB without reading the rest: %s', async (_case, head, piece) => {
-    const { response, taken } = await unsent(pour(head, piece));
+    const { response, taken } = await withoutTargetRequest(sendExcess(head, piece));
     expect(statusOf(response)).toBe(413);
     expect(failureOf(response)).toMatchObject({ kind: 'Status', reason: 'RequestEntityTooLarge', code: 413 });
     expect(response.isClosed).toBe(true);
@@ -93,9 +93,9 @@ describe('request body', () => {
     const link = await startSlowProxy(world.port);
     const connection = await world.open({ port: link.port });
     link.delay(250);
-    void connection.write(ANNOUNCED);
+    void connection.write(WITH_LENGTH);
     for (let bytes = 0; bytes < 10 << 20; bytes += PIECE.length) void connection.write(PIECE);
-    const response = await unsent(connection.read(() => false));
+    const response = await withoutTargetRequest(connection.read(() => false));
     expect(statusOf(response)).toBe(413);
     expect(failureOf(response)).toMatchObject({ kind: 'Status', code: 413 });
     await link.close();
@@ -110,7 +110,7 @@ describe('request body', () => {
       seconds += 1;
       void connection.write(' ');
     }, 1_000);
-    const response = await unsent(connection.read(() => false)).finally(() => clearInterval(timer));
+    const response = await withoutTargetRequest(connection.read(() => false)).finally(() => clearInterval(timer));
     expect(statusOf(response)).toBe(408);
     expect(failureOf(response)).toMatchObject({ kind: 'Status', status: 'Failure', code: 408 });
     expect(seconds).toBeLessThanOrEqual(10);
@@ -124,18 +124,18 @@ describe('unknown fields', () => {
     ['constructor', '{"spec":{"audiences":["api"]},"constructor":{"prototype":{"polluted":1}}}', 'unknown field'],
     ['attestations', '{"spec":{"audiences":["api"],"attestations":[{"type":"x"}]}}', 'unknown field'],
   ])('warns about an unknown field or rejects it, and never passes it on: %s', async (_case, body, what) => {
-    const lenient = await posted(body);
-    expect(statusOf(lenient)).toBe(201);
-    expect(lenient.text).toMatch(new RegExp(`\\r\\nwarning: 299 - "${what}`, 'i'));
+    const warned = await post(body);
+    expect(statusOf(warned)).toBe(201);
+    expect(warned.text).toMatch(new RegExp(`\\r\\nwarning: 299 - "${what}`, 'i'));
     expect(Object.keys(sent()).toSorted()).toEqual(['apiVersion', 'kind', 'metadata', 'spec', 'status']);
     expect(Object.keys(sent().spec).toSorted()).toEqual(['audiences', 'boundObjectRef', 'expirationSeconds']);
-    const strict = await unsent(posted(body, '?fieldValidation=Strict'));
+    const strict = await withoutTargetRequest(post(body, '?fieldValidation=Strict'));
     expect(failureOf(strict)).toMatchObject({ code: 400, message: expect.stringContaining(what) });
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
 
-  it('does not return the status of the request', async () => {
-    const response = await posted({ ...TOKEN_REQUEST, status: { token: 'mine', expirationTimestamp: '2099-01-01T00:00:00Z' } });
+  it('returns no status that the request contains', async () => {
+    const response = await post({ ...TOKEN_REQUEST, status: { token: 'mine', expirationTimestamp: '2099-01-01T00:00:00Z' } });
     expect(responseOf(response).status.token).toMatch(/^eyJ/);
     expect(response.text).not.toContain('mine');
     expect(sent()).not.toHaveProperty('status.token', 'mine');
@@ -161,8 +161,8 @@ describe('TokenRequest spec', () => {
       400,
     ],
     ['bound to a Foo', spec({ boundObjectRef: { kind: 'Foo', apiVersion: 'v1', name: 'n' } }), 400],
-  ])('rejects without a request to the target: %s', async (_case, body, status) => {
-    expect(statusOf(await unsent(posted(body)))).toBe(status);
+  ])('rejects an invalid spec without a request to the target: %s', async (_case, body, status) => {
+    expect(statusOf(await withoutTargetRequest(post(body)))).toBe(status);
   });
 
   it.each([
@@ -172,7 +172,7 @@ describe('TokenRequest spec', () => {
     ['too long', '4294967297'],
     ['beyond doubles', '9007199254740993'],
   ])('passes a lifetime to the target unchanged: %s', async (_case, seconds) => {
-    await posted(`{"spec":{"audiences":["api"],"expirationSeconds":${seconds}}}`);
+    await post(`{"spec":{"audiences":["api"],"expirationSeconds":${seconds}}}`);
     expect(world.tokenRequests.at(-1)?.body).toContain(`"expirationSeconds":${seconds},`);
   });
 
@@ -184,22 +184,22 @@ describe('TokenRequest spec', () => {
       spec({ boundObjectRef: { kind: 'Secret', apiVersion: 'v1', name: '../x' } }),
       { spec: { boundObjectRef: { name: '../x' } } },
     ],
-  ])('passes fields to the target: %s', async (_case, body, expected) => {
-    await posted({ ...TOKEN_REQUEST, ...body });
+  ])('passes fields of the spec to the target: %s', async (_case, body, expected) => {
+    await post({ ...TOKEN_REQUEST, ...body });
     expect(sent()).toMatchObject(expected);
   });
 
   it('rejects 1,001 owner references', async () => {
-    const owned = (count: number) => ({ ...TOKEN_REQUEST, metadata: { ownerReferences: Array.from({ length: count }, () => ({})) } });
-    expect(statusOf(await posted(owned(1_000)))).toBe(201);
-    expect(failureOf(await unsent(posted(owned(1_001))))).toMatchObject({
+    const withOwners = (count: number) => ({ ...TOKEN_REQUEST, metadata: { ownerReferences: Array.from({ length: count }, () => ({})) } });
+    expect(statusOf(await post(withOwners(1_000)))).toBe(201);
+    expect(failureOf(await withoutTargetRequest(post(withOwners(1_001))))).toMatchObject({
       code: 422,
       message: expect.stringContaining('metadata.ownerReferences: Too many: 1001: must have at most 1000 items'),
     });
   });
 
   it('returns 409 for another service account of the same name', async () => {
-    const response = await posted({ ...TOKEN_REQUEST, metadata: { uid: 'another' } });
+    const response = await post({ ...TOKEN_REQUEST, metadata: { uid: 'another' } });
     expect(failureOf(response)).toMatchObject({
       code: 409,
       reason: 'Conflict',
@@ -207,15 +207,15 @@ describe('TokenRequest spec', () => {
       message: `Operation cannot be fulfilled on TokenRequest.authentication.k8s.io "deployer": the UID in the token request (another) does not match the UID of the service account (${ACCOUNT_UID})`,
     });
     expect(sent()).toMatchObject({ metadata: { uid: 'another' } });
-    expect(statusOf(await posted({ ...TOKEN_REQUEST, metadata: { uid: ACCOUNT_UID } }))).toBe(201);
+    expect(statusOf(await post({ ...TOKEN_REQUEST, metadata: { uid: ACCOUNT_UID } }))).toBe(201);
   });
 
   it.each([
     ['10,000', Array.from({ length: 10_000 }, (_, index) => `audience-${index}`)],
     ['a long one', ['a'.repeat(1 << 20)]],
     ['control characters', ['a\u0000b\u001f', '<&>']],
-  ])('accepts any audiences: %s', async (_case, audiences) => {
-    const response = await posted(spec({ audiences }));
+  ])('accepts audiences of any form: %s', async (_case, audiences) => {
+    const response = await post(spec({ audiences }));
     expect(statusOf(response)).toBe(201);
     expect(responseOf(response).spec).toMatchObject({ audiences });
   });
@@ -223,7 +223,7 @@ describe('TokenRequest spec', () => {
 
 describe('protected service accounts and audiences', () => {
   it('rejects an audience of the façade itself', async () => {
-    const hub = allows({ TokenReview: () => ({ authenticated: true, user: { username: 'alice' }, audiences: ['facade'] }) });
+    const hub = allowingHub({ TokenReview: () => ({ authenticated: true, user: { username: 'alice' }, audiences: ['facade'] }) });
     const other = await FacadeWorld.start({ hub, settings: { facadePort: 0, facadeAudiences: ['facade'] } });
     expect(await other.post(spec({ audiences: ['api', 'facade'] }))).toMatchObject({ status: 403 });
     expect(other.target.requests).toEqual([]);
@@ -241,7 +241,7 @@ describe('protected service accounts and audiences', () => {
 
   it('requires a rule for the namespace in a protected namespace', async () => {
     const names: string[] = [];
-    const hub = allows({
+    const hub = allowingHub({
       SubjectAccessReview: ({ spec: { resourceAttributes } }) => {
         names.push(resourceAttributes['name'] ?? '');
         return { allowed: resourceAttributes['name'] === 'prod-eu' };

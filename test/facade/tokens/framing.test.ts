@@ -2,7 +2,7 @@
 
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { bytesOf, FacadeWorld, GOOD, GOOD_LINES, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
+import { ALLOWED, bytesOf, FacadeWorld, TOKEN_PATH, TOKEN_REQUEST, VALID_LINES } from '../facade-world.ts';
 import { failureOf, responsesIn, statusOf } from '../raw-connection.ts';
 
 let world: FacadeWorld;
@@ -14,9 +14,9 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 let before: readonly [number, number];
-const asked = () => [world.hub.requests.length, world.target.requests.length] as const;
+const requestCounts = () => [world.hub.requests.length, world.target.requests.length] as const;
 beforeEach(() => {
-  before = asked();
+  before = requestCounts();
 });
 
 const BODY = JSON.stringify(TOKEN_REQUEST);
@@ -36,7 +36,7 @@ describe('impersonation headers', () => {
     const response = await world.raw(bytesOf({ more: [line] }));
     expect(statusOf(response)).toBe(400);
     expect(failureOf(response)).toMatchObject({ reason: 'BadRequest' });
-    expect(asked()).toEqual(before);
+    expect(requestCounts()).toEqual(before);
   });
 });
 
@@ -50,7 +50,7 @@ describe('headers of proxies', () => {
     const other = await FacadeWorld.start();
     expect(statusOf(await other.raw(bytesOf({ more: [line] })))).toBe(201);
     expect(other.hub.requests.map(({ body }) => JSON.parse(body) as object)).toEqual([
-      expect.objectContaining({ kind: 'TokenReview', spec: { token: GOOD } }),
+      expect.objectContaining({ kind: 'TokenReview', spec: { token: ALLOWED } }),
       expect.objectContaining({ spec: expect.objectContaining({ user: 'alice', uid: 'alice-uid', groups: ['system:authenticated'] }) }),
     ]);
     expect(JSON.stringify([...other.hub.requests, ...other.target.requests])).not.toMatch(/admin|masters/);
@@ -72,7 +72,7 @@ describe('request to the target', () => {
     ['X-HTTP-Method-Override', ['X-HTTP-Method-Override: DELETE']],
     ['__proto__ and constructor', ['__proto__: x', 'constructor: y']],
     ['headers that callers invent', ['X-Forwarded-For: 1.2.3.4', 'Cookie: a=b', 'Accept-Language: de', 'Kubectl-Command: x']],
-  ])('sends constant headers, byte for byte: %s', async (_case, more) => {
+  ])('sends constant headers to the target, byte for byte: %s', async (_case, more) => {
     const baseline = await sent([]);
     expect(await sent(more)).toEqual(baseline);
   });
@@ -88,33 +88,33 @@ describe('malformed message', () => {
     ['a space before the colon', bytesOf({ more: ['X-Space : a'] })],
     ['a bare line feed', Buffer.from(bytesOf().toString('latin1').replaceAll('\r\n', '\n'), 'latin1')],
     ['NUL in the target', bytesOf({ target: `${TOKEN_PATH}\0` })],
-    ['HTTP/1.0 without a host', bytesOf({ version: '1.0', lines: GOOD_LINES.slice(1) })],
+    ['HTTP/1.0 without a host', bytesOf({ version: '1.0', lines: VALID_LINES.slice(1) })],
     ['the preface of HTTP/2', Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')],
   ])('rejects a malformed message and the following bytes with 400: %s', async (_case, bytes) => {
-    // Its end is ambiguous: bytes after it must not be parsed as a request.
+    // The end of the message is ambiguous, so that the bytes after it must not be parsed as a request.
     const response = await world.raw(Buffer.concat([bytes, bytesOf()]), { isEnough: () => false });
     expect(responsesIn(response.text).map(({ status }) => status)).toEqual([400]);
     expect(failureOf(response)).toMatchObject({ kind: 'Status', status: 'Failure', reason: 'BadRequest', code: 400 });
     expect(response).toMatchObject({ isClosed: true, text: expect.stringMatching(/\r\nconnection: close\r\n/i) });
-    expect(asked()).toEqual(before);
+    expect(requestCounts()).toEqual(before);
   });
 
   it('rejects HTTP/1.1 without a Host header with 400', async () => {
-    const response = await world.raw(bytesOf({ lines: GOOD_LINES.slice(1) }));
+    const response = await world.raw(bytesOf({ lines: VALID_LINES.slice(1) }));
     expect(failureOf(response)).toMatchObject({ kind: 'Status', status: 'Failure', reason: 'BadRequest', code: 400 });
     expect(statusOf(response)).toBe(400);
-    expect(asked()).toEqual(before);
+    expect(requestCounts()).toEqual(before);
   });
 
-  it('rejects 3,000 headers', async () => {
+  it('rejects a request with 3,000 headers', async () => {
     const response = await world.raw(bytesOf({ more: Array.from({ length: 3_000 }, (_, index) => `x-${index}: y`) }));
     expect([400, 431]).toContain(statusOf(response));
-    expect(asked()).toEqual(before);
+    expect(requestCounts()).toEqual(before);
   });
 
-  it('ignores Authorization in a trailer: 401', async () => {
+  it('returns 401 for Authorization in a trailer', async () => {
     const more = ['Transfer-Encoding: chunked', 'Trailer: Authorization'];
-    const body = `${chunked(BODY)}Authorization: Bearer ${GOOD}\r\n\r\n`;
+    const body = `${chunked(BODY)}Authorization: Bearer ${ALLOWED}\r\n\r\n`;
     const response = await world.raw(bytesOf({ lines: ['Host: facade.test', 'Content-Type: application/json'], more, body }));
     expect(statusOf(response)).toBe(401);
   });
@@ -146,7 +146,7 @@ describe('protocol upgrade', () => {
 });
 
 describe('Expect: 100-continue', () => {
-  it('rejects an excessive body before it is sent', async () => {
+  it('rejects an excessive body before the caller sends it', async () => {
     const bytes = bytesOf({ more: ['Expect: 100-continue', `Content-Length: ${1 << 30}`], body: '' });
     const response = await world.raw(bytes);
     expect(statusOf(response)).toBe(413);

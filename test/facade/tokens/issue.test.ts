@@ -1,4 +1,4 @@
-// Tokens through the façade.
+// Token requests that the façade accepts.
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { labelsKey } from '../../support/exposition.ts';
@@ -13,20 +13,20 @@ interface Invalid {
 }
 
 describe('token endpoint', () => {
-  it('returns a token', async () => {
+  it('returns a token to a caller with permission', async () => {
     world = await FacadeWorld.start();
     const { status, body } = await world.post();
     expect(status).toBe(201);
     expect(JSON.parse(body)).toMatchObject({ kind: 'TokenRequest', status: { token: expect.stringMatching(/^ey/) } });
   });
 
-  it('forbids caches to store a token', async () => {
+  it('forbids caches to store a response with a token', async () => {
     world = await FacadeWorld.start();
     expect((await world.post()).headers['cache-control']).toBe('no-cache, no-store, private');
     expect((await world.post({})).headers['cache-control']).toBe('no-cache, private');
   });
 
-  it('records the duration of issued and the number of rejected tokens', async () => {
+  it('records issued tokens with their duration, and rejected requests, in metrics', async () => {
     world = await FacadeWorld.start();
     await world.post();
     await world.post();
@@ -84,12 +84,12 @@ describe('token endpoint', () => {
 
   it('lists each rejected audience once, and at most ten', async () => {
     world = await FacadeWorld.start({ settings: { allowedAudiences: ['api', 'vault'] } });
-    const few = await world.post({ ...TOKEN_REQUEST, spec: { audiences: Array(1_000).fill('other') } });
+    const repeated = await world.post({ ...TOKEN_REQUEST, spec: { audiences: Array(1_000).fill('other') } });
     const many = await world.post({ ...TOKEN_REQUEST, spec: { audiences: Array.from({ length: 1_000 }, (_, index) => `other-${index}`) } });
-    expect([few, many].map(({ body }) => (JSON.parse(body) as Invalid).details.causes.length)).toEqual([1, 10]);
+    expect([repeated, many].map(({ body }) => (JSON.parse(body) as Invalid).details.causes.length)).toEqual([1, 10]);
   });
 
-  it('forwards 250,000 audiences, which no check may compare with each other', async () => {
+  it('forwards a request with 250,000 audiences to the target in time', async () => {
     world = await FacadeWorld.start({ target: (_request, reply) => reply.json(422, refusal(422, 'too many', { reason: 'Invalid' })) });
     const audiences = Array.from({ length: 250_000 }, (_, index) => index.toString(36));
     expect((await world.post({ ...TOKEN_REQUEST, spec: { audiences } })).status).toBe(422);

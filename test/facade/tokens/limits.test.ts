@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../kube/eventually.ts';
 import { FakeClock } from '../../support/clock.ts';
-import { allows, bytesOf, FacadeWorld, GOOD, issues, type Review, TOKEN_REQUEST } from '../facade-world.ts';
+import { ALLOWED, allowingHub, bytesOf, FacadeWorld, issuingTarget, type Review, TOKEN_REQUEST } from '../facade-world.ts';
 import { isWhole, type RawConnection, responsesIn, statusOf } from '../raw-connection.ts';
 
 let world: FacadeWorld;
@@ -25,7 +25,7 @@ async function sendMany(requests: readonly Buffer[]) {
 const HALF_A_HEAD = 'POST /orchestrator HTTP/1.1\r\nHost: f\r\nX-Slow: ';
 
 describe('silent connections', () => {
-  it('closes a connection after ten seconds with half a head, and without a byte', async () => {
+  it('closes a connection that sends half a head, or nothing, after ten seconds', async () => {
     world = await FacadeWorld.start();
     const connections = await openMany(2);
     void connections[0]?.write(HALF_A_HEAD);
@@ -52,7 +52,7 @@ describe('silent connections', () => {
       }
       await Promise.all(connections.map(({ closed }) => closed));
       expect(connections).toHaveLength(count);
-      // Each gets a Status.
+      // Each rejected connection gets a Status.
       expect(new Set(connections.map(statusOf))).toEqual(new Set([408]));
       expect((await world.post()).status).toBe(201);
     },
@@ -73,7 +73,7 @@ describe('silent connections', () => {
     expect(responsesIn(connection.text).map(({ status }) => status)).toEqual([201]);
   });
 
-  it('closes waiting connections for new ones above the limit', async () => {
+  it('closes the longest waiting connection when a new one exceeds the limit', async () => {
     world = await FacadeWorld.start({ connections: { waiting: 3, total: 16 } });
     const connections: RawConnection[] = [];
     for (let count = 0; count < 20; count++) connections.push(await world.open());
@@ -82,32 +82,32 @@ describe('silent connections', () => {
     for (const connection of connections) connection.destroy();
   });
 
-  it('closes no connection of another address', async () => {
+  it('closes no connection of an address with few connections', async () => {
     world = await FacadeWorld.start({ connections: { waiting: 5, total: 16 } });
-    const polite = await world.open({ localAddress: '127.0.0.2' });
+    const other = await world.open({ localAddress: '127.0.0.2' });
     const connections: RawConnection[] = [];
     for (let count = 0; count < 20; count++) connections.push(await world.open());
-    void polite.write(bytesOf());
-    expect(statusOf(await polite.read(isWhole))).toBe(201);
-    for (const connection of [polite, ...connections]) connection.destroy();
+    void other.write(bytesOf());
+    expect(statusOf(await other.read(isWhole))).toBe(201);
+    for (const connection of [other, ...connections]) connection.destroy();
   });
 
-  it('closes connections without a TLS handshake for new ones', async () => {
+  it('closes a connection without a TLS handshake when a new one exceeds the limit', async () => {
     world = await FacadeWorld.start({ connections: { waiting: 3, total: 16 } });
     const sockets = Array.from({ length: 40 }, () => connect(world.port, '127.0.0.1').on('error', () => {}));
     expect((await world.post()).status).toBe(201);
     for (const socket of sockets) socket.destroy();
   });
 
-  it('closes idle connections for new ones, and none with a request in progress', async () => {
+  it('closes an idle connection when a new one exceeds the limit, and none with a request in progress', async () => {
     const held: (() => void)[] = [];
     world = await FacadeWorld.start({
       connections: { waiting: 2, total: 16 },
       target: (_request, reply) =>
         void held.push(() => reply.json(404, { kind: 'Status', status: 'Failure', message: 'gone', reason: 'NotFound', code: 404 })),
     });
-    const working = await world.open();
-    void working.write(bytesOf());
+    const active = await world.open();
+    void active.write(bytesOf());
     await eventually(() => expect(held).toHaveLength(1));
     const idle = await Promise.all(
       Array.from({ length: 4 }, async () => {
@@ -119,8 +119,8 @@ describe('silent connections', () => {
     );
     await eventually(() => expect(idle.filter(({ isClosed }) => isClosed).length).toBeGreaterThanOrEqual(2));
     held[0]?.();
-    expect(statusOf(await working.read(isWhole))).toBe(404);
-    for (const connection of [working, ...idle]) connection.destroy();
+    expect(statusOf(await active.read(isWhole))).toBe(404);
+    for (const connection of [active, ...idle]) connection.destroy();
   });
 });
 
@@ -133,29 +133,29 @@ describe('floods', () => {
     const clock = new FakeClock(Date.now());
     world = await FacadeWorld.start({
       clock,
-      hub: allows({
+      hub: allowingHub({
         TokenReview: ({ spec: { token } }) =>
           token.startsWith('random') ? { user: {} } : { authenticated: true, user: { username: 'alice' } },
       }),
     });
     expect((await world.post()).status).toBe(201);
-    const asked: number[] = [];
+    const reviewCounts: number[] = [];
     for (let second = 0; second < 5; second++) {
       const before = tokenReviews();
       const responses = await sendMany(Array.from({ length: 1_000 }, (_, index) => withToken(`random-${second}-${index}`)));
-      asked.push(tokenReviews() - before);
+      reviewCounts.push(tokenReviews() - before);
       const rejected = responses.filter(({ status }) => status === 429);
-      expect(responses.filter(({ status }) => status === 401)).toHaveLength(asked.at(-1) ?? 0);
-      expect(rejected).toHaveLength(1_000 - (asked.at(-1) ?? 0));
+      expect(responses.filter(({ status }) => status === 401)).toHaveLength(reviewCounts.at(-1) ?? 0);
+      expect(rejected).toHaveLength(1_000 - (reviewCounts.at(-1) ?? 0));
       expect(new Set(rejected.map(({ headers }) => headers['retry-after']))).toEqual(new Set(['1']));
       // A new token from another address is not delayed.
-      const newcomer = await world.raw(withToken(`new-${second}`), { localAddress: '127.0.0.2' });
-      expect(statusOf(newcomer)).toBe(201);
+      const unknown = await world.raw(withToken(`new-${second}`), { localAddress: '127.0.0.2' });
+      expect(statusOf(unknown)).toBe(201);
       clock.advance(1_000);
     }
     // The allowance and the burst of an address, then its rate and the part of the allowance that returns with time.
-    expect(asked[0]).toBeLessThanOrEqual(45);
-    for (const reviews of asked.slice(1)) expect(reviews).toBeLessThanOrEqual(10);
+    expect(reviewCounts[0]).toBeLessThanOrEqual(45);
+    for (const reviews of reviewCounts.slice(1)) expect(reviews).toBeLessThanOrEqual(10);
 
     // A known token is reviewed again, also when the limit for unknown tokens is exhausted.
     clock.advance(5_000);
@@ -175,12 +175,12 @@ describe('floods', () => {
     const held: (() => void)[] = [];
     let isHeld = true;
     world = await FacadeWorld.start({
-      hub: allows({
+      hub: allowingHub({
         TokenReview: ({ spec: { token } }) => ({ authenticated: true, user: { username: token } }),
         SubjectAccessReview: () => ({ allowed: true }),
       }),
       target: (request, reply) => {
-        const response = () => void issues()(request, reply);
+        const response = () => void issuingTarget()(request, reply);
         if (isHeld) held.push(response);
         else response();
       },
@@ -213,16 +213,16 @@ describe('floods', () => {
 });
 
 describe('metrics', () => {
-  it('adds no series for 10,000 invented requests', async () => {
+  it('adds no metric series for 10,000 requests with invented names', async () => {
     const username = ({ spec: { token } }: Review) => ({ authenticated: true, user: { username: token } });
     // No request may be rejected for its rate.
     const clock = new FakeClock(Date.now());
     world = await FacadeWorld.start({
       clock,
-      hub: allows({ TokenReview: username, SubjectAccessReview: ({ spec }) => ({ allowed: !spec.user.startsWith('poor') }) }),
+      hub: allowingHub({ TokenReview: username, SubjectAccessReview: ({ spec }) => ({ allowed: !spec.user.startsWith('poor') }) }),
     });
     const round = async (from: number, count: number) => {
-      const responses = await sendMany(Array.from({ length: count }, (_, index) => madeUp(from + index)));
+      const responses = await sendMany(Array.from({ length: count }, (_, index) => inventedRequest(from + index)));
       expect(responses).toHaveLength(count);
     };
     // Node's own metrics depend on open handles.
@@ -243,7 +243,7 @@ describe('metrics', () => {
   const ROUND = 1_400;
 
   /** Requests with distinct paths, of several kinds. */
-  function madeUp(number: number) {
+  function inventedRequest(number: number) {
     const path = (cluster: string, name: string) => `/orchestrator/${cluster}/api/v1/namespaces/deploy/serviceaccounts/${name}/token`;
     const paths = [
       `/x-${number}`,
@@ -270,14 +270,14 @@ describe('paths that are not served', () => {
     async (path) => {
       world = await FacadeWorld.start();
       expect((await world.request('GET', path)).status).toBe(401);
-      const { status, body } = await world.request('GET', path, { headers: { authorization: `Bearer ${GOOD}` } });
+      const { status, body } = await world.request('GET', path, { headers: { authorization: `Bearer ${ALLOWED}` } });
       expect({ status, body: JSON.parse(body) as unknown }).toMatchObject({ status: 404, body: { kind: 'Status' } });
     },
   );
 });
 
 describe('shutdown', () => {
-  it('finishes requests in progress and rejects new ones', async () => {
+  it('finishes requests in progress and rejects new ones while the façade stops', async () => {
     const held: (() => void)[] = [];
     world = await FacadeWorld.start({
       target: (_request, reply) =>

@@ -46,7 +46,7 @@ describe('invalid path', () => {
     ['a command in a Pod', '/orchestrator/prod-eu/api/v1/namespaces/deploy/pods/p/exec'],
     ['another first word', TOKEN_PATH.replace('orchestrator', 'kubernetes')],
     ['another case', TOKEN_PATH.replace('orchestrator', 'Orchestrator')],
-  ])('returns 404 without a request to the target: %s', async (_case, target) => {
+  ])('returns 404 for an invalid path without a request to the target: %s', async (_case, target) => {
     const { length } = world.target.requests;
     const response = await world.raw(bytesOf({ target }));
     expect(failureOf(response)).toMatchObject({ kind: 'Status', reason: 'NotFound', details: {}, code: 404 });
@@ -61,11 +61,11 @@ describe('invalid path', () => {
     ['another host', 'http://evil.example/orchestrator'],
     ['another host and our path', `https://evil.example${TOKEN_PATH}`],
     ['a fragment', `${TOKEN_PATH}#x`],
-  ])('returns 400 without a review: %s', async (_case, target) => {
-    const asked = [world.hub.requests.length, world.target.requests.length];
+  ])('returns 400 for an invalid path without a review: %s', async (_case, target) => {
+    const before = [world.hub.requests.length, world.target.requests.length];
     const response = await world.raw(bytesOf({ target }));
     expect(failureOf(response)).toMatchObject({ kind: 'Status', reason: 'BadRequest', code: 400 });
-    expect([world.hub.requests.length, world.target.requests.length]).toEqual(asked);
+    expect([world.hub.requests.length, world.target.requests.length]).toEqual(before);
   });
 });
 
@@ -97,7 +97,7 @@ describe('query', () => {
     [`fieldManager=${encodeURIComponent('ü'.repeat(64))}`, 201],
     [`fieldManager=${encodeURIComponent('ü'.repeat(65))}`, 422],
     ['timeout=abc', 400],
-  ])('checks %s and does not pass it on', async (query, status) => {
+  ])('checks the query parameter %s and does not pass it on', async (query, status) => {
     const { length } = world.tokenRequests;
     expect(statusOf(await world.raw(bytesOf({ target: `${TOKEN_PATH}?${query}` })))).toBe(status);
     const sent = world.tokenRequests.slice(length);
@@ -112,7 +112,7 @@ describe('name in the path', () => {
     expect(failureOf(response)).toMatchObject({ code: 404, message: `clusters.registry.purser.dev "${name}" not found` });
   });
 
-  it('passes a name to the target unchanged or not at all', async () => {
+  it('passes a name of the path to the target unchanged, or rejects it', async () => {
     const anyName = asyncProperty(string({ unit: 'binary-ascii', minLength: 1, maxLength: 20 }), async (text) => {
       const { length } = world.tokenRequests;
       const { status } = await world.request('POST', path('prod-eu', 'deploy', encodeURIComponent(text)), {

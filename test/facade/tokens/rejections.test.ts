@@ -6,7 +6,7 @@ import { eventually } from '../../kube/eventually.ts';
 import { FakeClock } from '../../support/clock.ts';
 import { registered } from '../../targets/registration.ts';
 import { authority, grants } from '../../targets/wire-target.ts';
-import { allows, bytesOf, FacadeWorld, GOOD_LINES, POOR, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
+import { allowingHub, bytesOf, DENIED, FacadeWorld, TOKEN_PATH, TOKEN_REQUEST, VALID_LINES } from '../facade-world.ts';
 
 let world: FacadeWorld;
 afterEach(() => world.close());
@@ -19,16 +19,16 @@ describe('audit line of a rejection', () => {
   it.each([
     ['an audience that is not allowed', { settings: { allowedAudiences: ['other'] } }, 422],
     ["the façade's own audience", { settings: { facadeAudiences: ['hub', 'api'] } }, 403],
-  ])('contains the request for %s', async (_case, options, code) => {
+  ])('records code, audiences and lifetime for %s', async (_case, options, code) => {
     world = await FacadeWorld.start(options);
     expect((await world.post()).status).toBe(code);
     expect(lines()).toEqual([expect.objectContaining({ decision: 'rejected', code, audiences: ['api'], expirationSeconds: 3600 })]);
   });
 
-  it('shortens a long username', async () => {
+  it('shortens a long username in the audit line', async () => {
     const user = { username: `eyJhbGciOiJub25lIn0.eyJhbGciOiJub25lIn0.x ${'u'.repeat(1_000)}` };
     world = await FacadeWorld.start({
-      hub: allows({ TokenReview: () => ({ authenticated: true, user }), SubjectAccessReview: () => ({ allowed: false }) }),
+      hub: allowingHub({ TokenReview: () => ({ authenticated: true, user }), SubjectAccessReview: () => ({ allowed: false }) }),
     });
     expect((await world.post()).status).toBe(403);
     const [line] = lines();
@@ -37,31 +37,31 @@ describe('audit line of a rejection', () => {
 });
 
 describe('audit line of an early rejection', () => {
-  const place = { cluster: 'prod-eu', namespace: 'deploy', serviceAccount: 'deployer' };
+  const serviceAccount = { cluster: 'prod-eu', namespace: 'deploy', serviceAccount: 'deployer' };
   it.each([
     ['a token that is not accepted', { authorization: 'Bearer wrong' }, 401],
-    ['nobody', { authorization: '' }, 401],
-    ['somebody who says to be another', { 'impersonate-user': 'root' }, 400],
+    ['a request without a token', { authorization: '' }, 401],
+    ['a request with an impersonation header', { 'impersonate-user': 'root' }, 400],
   ])('records %s without a user', async (_case, headers, code) => {
     world = await FacadeWorld.start();
     expect((await world.post(TOKEN_REQUEST, { headers })).status).toBe(code);
-    expect(lines()).toEqual([expect.objectContaining({ decision: 'rejected', code, ...place })]);
+    expect(lines()).toEqual([expect.objectContaining({ decision: 'rejected', code, ...serviceAccount })]);
     expect(lines()[0]).not.toHaveProperty('user');
   });
 
   it('records a request that the hub does not review', async () => {
     world = await FacadeWorld.start({ hub: (_request, reply) => reply.json(500, {}) });
     expect((await world.post()).status).toBe(503);
-    expect(lines()).toEqual([expect.objectContaining({ decision: 'rejected', code: 503, ...place })]);
+    expect(lines()).toEqual([expect.objectContaining({ decision: 'rejected', code: 503, ...serviceAccount })]);
   });
 
-  it('contains the user who exceeds the rate', async () => {
+  it('records the user who exceeds the rate', async () => {
     world = await FacadeWorld.start({ clock: new FakeClock(Date.now()), settings: { facadeRate: 1 } });
     for (let count = 0; count < 3; count++) await world.post();
-    expect(lines().at(-1)).toMatchObject({ decision: 'rejected', code: 429, user: 'alice', ...place });
+    expect(lines().at(-1)).toMatchObject({ decision: 'rejected', code: 429, user: 'alice', ...serviceAccount });
   });
 
-  it('records no request for another path', async () => {
+  it('records no audit line for another path', async () => {
     world = await FacadeWorld.start();
     expect((await world.request('GET', TOKEN_PATH)).status).toBe(401);
     expect((await world.request('POST', '/auth/v1/clusters')).status).toBe(401);
@@ -69,14 +69,14 @@ describe('audit line of an early rejection', () => {
     expect(lines()).toEqual([]);
   });
 
-  it('limits lines per second, and counts suppressed ones', async () => {
+  it('limits audit lines per second, and records the number of suppressed lines', async () => {
     const clock = new FakeClock(Date.now());
     world = await FacadeWorld.start({ clock });
     const flood = (count: number) =>
       Promise.all(Array.from({ length: count }, () => world.post(TOKEN_REQUEST, { headers: { authorization: '' } })));
     await flood(150);
     expect(lines()).toHaveLength(100);
-    expect((await world.post(TOKEN_REQUEST, { headers: { authorization: `Bearer ${POOR}` } })).status).toBe(403);
+    expect((await world.post(TOKEN_REQUEST, { headers: { authorization: `Bearer ${DENIED}` } })).status).toBe(403);
     expect(lines()).toHaveLength(101);
     clock.advance(1_000);
     await flood(1);
@@ -85,10 +85,10 @@ describe('audit line of an early rejection', () => {
 });
 
 describe('timeout parameter', () => {
-  it('ends the request with 504 while the target does not respond', async () => {
+  it('returns 504 when the timeout parameter expires and the target has not responded', async () => {
     const clock = new FakeClock(Date.now());
     world = await FacadeWorld.start({ clock, target: () => undefined });
-    const response = world.raw(bytesOf({ target: `${TOKEN_PATH}?timeout=1s`, lines: GOOD_LINES }));
+    const response = world.raw(bytesOf({ target: `${TOKEN_PATH}?timeout=1s`, lines: VALID_LINES }));
     await eventually(() => expect(world.tokenRequests).toHaveLength(1));
     clock.advance(1_000);
     expect((await response).text).toMatch(/^HTTP\/1.1 504 /);
@@ -100,13 +100,13 @@ describe('timeout parameter', () => {
 describe('metrics of a failed target', () => {
   const reasons = async () => [...((await world.scrape()).get('purser_token_issuances_total')?.samples.keys() ?? [])].join();
 
-  it('records the reason of an untrusted response', async () => {
+  it('records the reason of an untrusted response in metrics', async () => {
     world = await FacadeWorld.start({ target: grants({ claims: { aud: ['others'] } }) });
     expect((await world.post()).status).toBe(503);
     expect(await reasons()).toContain('AnswerUntrusted');
   });
 
-  it('records the reason of an unreachable cluster', async () => {
+  it('records the reason of an unreachable cluster in metrics', async () => {
     world = await FacadeWorld.start({ target: (_request, reply) => reply.reset() });
     expect((await world.post()).status).toBe(503);
     expect(await reasons()).toContain('ClusterUnreachable');

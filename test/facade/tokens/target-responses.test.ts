@@ -8,7 +8,7 @@ import { FakeClock } from '../../support/clock.ts';
 import { startWireServer, type WireHandler, type WireReply } from '../../support/wire-server.ts';
 import { CREDENTIAL } from '../../targets/registration.ts';
 import { ACCOUNT_UID, type Change, grant, grants, jwt, refusal, SUBJECT } from '../../targets/wire-target.ts';
-import { bytesOf, FacadeWorld, GOOD, TOKEN_REQUEST } from '../facade-world.ts';
+import { ALLOWED, bytesOf, FacadeWorld, TOKEN_REQUEST } from '../facade-world.ts';
 import { statusOf } from '../raw-connection.ts';
 
 let world: FacadeWorld;
@@ -46,7 +46,7 @@ describe('untrusted response of the target', () => {
     ['empty', changed({ status: { token: '' } })],
     ['our own credential', changed({ status: { token: CREDENTIAL } })],
     ['a line break in the token', changed({ status: { token: 'a\r\nSet-Cookie: x' } })],
-  ])('returns 503: %s', async (_case, target) => {
+  ])('returns 503 for an untrusted response of the target: %s', async (_case, target) => {
     world = await FacadeWorld.start({ target });
     const { status, headers, body } = await world.post();
     expect({ status, reason: reasonOf(body) }).toEqual({ status: 503, reason: 'AnswerUntrusted' });
@@ -65,7 +65,7 @@ describe('untrusted response of the target', () => {
     expect(body).not.toContain('eyJ');
   });
 
-  it('ends with 504 after ten seconds', async () => {
+  it('returns 504 if the target does not respond within ten seconds', async () => {
     const clock = new FakeClock(Date.now());
     world = await FacadeWorld.start({ clock, target: (_request, reply) => void reply.open().bytes('{') });
     let response: { status: number; body: string } | undefined;
@@ -75,19 +75,19 @@ describe('untrusted response of the target', () => {
     expect(JSON.parse(response?.body ?? '')).toMatchObject({ reason: 'Timeout', message: expect.stringMatching(/^Timeout: /) });
   });
 
-  it.each([301, 302, 307, 308])('follows no redirect: %i', async (code) => {
-    const elsewhere = await startWireServer((_request, reply) => reply.text(201, ''));
-    world = await FacadeWorld.start({ target: (_request, reply) => reply.text(code, '', { location: elsewhere.url }) });
+  it.each([301, 302, 307, 308])('follows no redirect of the target: %i', async (code) => {
+    const redirectTarget = await startWireServer((_request, reply) => reply.text(201, ''));
+    world = await FacadeWorld.start({ target: (_request, reply) => reply.text(code, '', { location: redirectTarget.url }) });
     const { status, headers } = await world.post();
     expect(status).toBe(503);
     expect(headers).not.toHaveProperty('location');
-    expect(elsewhere.requests).toEqual([]);
-    await elsewhere.close();
+    expect(redirectTarget.requests).toEqual([]);
+    await redirectTarget.close();
   });
 });
 
 describe('relayed response', () => {
-  it('contains only allowed headers', async () => {
+  it('relays only allowed headers of the target', async () => {
     world = await FacadeWorld.start({
       target: grants({
         headers: { 'set-cookie': 'a=b', location: 'https://evil.test', 'x-evil': '1', warning: '299 - "shortened"', 'audit-id': 'theirs' },
@@ -112,9 +112,9 @@ describe('relayed response', () => {
   it.each([
     ['a bare carriage return', '299 - "a\rSet-Cookie: x=y"', 503],
     ['a bare line feed', '299 - "a\nSet-Cookie: x=y"', 503],
-    ['a line of its own', '299 - "a"\r\nSet-Cookie: x=y', 201],
+    ['a separate header line', '299 - "a"\r\nSet-Cookie: x=y', 201],
     ['an escaped line break', '299 - "a%0d%0aSet-Cookie: x=y"', 201],
-  ])('splits no header line: %s in Warning', async (_case, warning, status) => {
+  ])('relays a Warning of the target as one header line: %s', async (_case, warning, status) => {
     const body = responseOf(TOKEN_REQUEST.spec.audiences);
     const head = ['HTTP/1.1 201 Created', 'content-type: application/json', `warning: ${warning}`, `content-length: ${body.length}`];
     world = await FacadeWorld.start({ target: (_request, reply) => reply.raw([...head, '', body].join('\r\n')) });
@@ -123,7 +123,7 @@ describe('relayed response', () => {
     expect(statusOf(response)).toBe(status);
   });
 
-  it('contains no warning with a credential or a token', async () => {
+  it('relays no warning with a credential or a token', async () => {
     world = await FacadeWorld.start({
       target: grants({ headers: { warning: `299 - "${CREDENTIAL}", 299 - "eyJhbGciOiJ9.eyJhbGci.x", 199 - "other"` } }),
     });
@@ -151,7 +151,7 @@ describe('relayed response', () => {
     ['-1', '1'],
     ['Wed, 21 Oct 2099 07:28:00 GMT', '1'],
     ['7', '7'],
-  ])('limits Retry-After: %s', async (given, expected) => {
+  ])('limits the Retry-After of the target: %s', async (given, expected) => {
     world = await FacadeWorld.start({
       target: (_request, reply) => reply.json(429, refusal(429, 'slow down', { reason: 'TooManyRequests' }), { 'retry-after': given }),
     });
@@ -171,7 +171,7 @@ describe('relayed response', () => {
       },
     ],
     [422, { reason: 'Invalid', details: { group: 'g', kind: 'k' } }],
-  ])('contains only the Status of a rejection with %i', async (code, more) => {
+  ])('relays only the Status of a rejection with %i', async (code, more) => {
     const response = refusal(code, 'why', more);
     world = await FacadeWorld.start({
       target: (_request, reply) => reply.json(code, { ...response, evil: 1, details: { ...more.details, evil: 2 } }),
@@ -183,7 +183,7 @@ describe('relayed response', () => {
 });
 
 describe('audit line of a token', () => {
-  it('records one line without the token', async () => {
+  it('records one audit line without the token', async () => {
     world = await FacadeWorld.start();
     const { status, body } = await world.post();
     expect(status).toBe(201);
@@ -203,7 +203,7 @@ describe('audit line of a token', () => {
         requestID: expect.any(String),
       }),
     ]);
-    for (const secret of [token, GOOD, CREDENTIAL, 'hub-credential']) expect(world.lines.join()).not.toContain(secret);
+    for (const secret of [token, ALLOWED, CREDENTIAL, 'hub-credential']) expect(world.lines.join()).not.toContain(secret);
     const { text } = await world.raw(bytesOf());
     expect(text.match(/eyJ[\w-]+\.[\w-]+\./g)).toHaveLength(1);
   });
@@ -215,14 +215,14 @@ describe('audit line of a token', () => {
       { spec: { audiences: ['eyJhbGciOiJub25lIn0.eyJhbGciOiJub25lIn0.x'] } },
       { decision: 'issued', audiences: ['[redacted]'] },
     ],
-  ])('records one line for %s', async (_case, body, expected) => {
+  ])('records one audit line for %s', async (_case, body, expected) => {
     world = await FacadeWorld.start();
     await world.post({ ...TOKEN_REQUEST, ...body });
     const lines = world.lines.filter((line) => line.includes('"audit"'));
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([expect.objectContaining(expected)]);
   });
 
-  it('records a caller who disconnects', async () => {
+  it('records an audit line for a caller who disconnects', async () => {
     const held: WireReply[] = [];
     world = await FacadeWorld.start({ target: (_request, reply) => void held.push(reply) });
     const socket = connect({ port: world.port, host: '127.0.0.1', rejectUnauthorized: false });

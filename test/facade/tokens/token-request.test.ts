@@ -9,29 +9,33 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-const MISSPELT = { ...TOKEN_REQUEST, spec: { ...TOKEN_REQUEST.spec, expirationSecond: 600 } };
+const WITH_UNKNOWN_FIELD = { ...TOKEN_REQUEST, spec: { ...TOKEN_REQUEST.spec, expirationSecond: 600 } };
 
 describe('repeated token request', () => {
-  it('repeats the warnings', async () => {
-    const responses = [await world.post(MISSPELT), await world.post(MISSPELT)];
+  it('returns the warnings again for a repeated token request', async () => {
+    const responses = [await world.post(WITH_UNKNOWN_FIELD), await world.post(WITH_UNKNOWN_FIELD)];
     expect(responses.map(({ headers }) => headers['warning'])).toEqual(Array(2).fill('299 - "unknown field \\"spec.expirationSecond\\""'));
   });
 
-  it('repeats the rejection of its query', async () => {
+  it('rejects a repeated token request with an invalid query again', async () => {
     const strict = { path: `${TOKEN_PATH}?fieldValidation=Strict` };
-    const responses = [await world.post(MISSPELT), await world.post(MISSPELT, strict), await world.post(MISSPELT, strict)];
+    const responses = [
+      await world.post(WITH_UNKNOWN_FIELD),
+      await world.post(WITH_UNKNOWN_FIELD, strict),
+      await world.post(WITH_UNKNOWN_FIELD, strict),
+    ];
     expect(responses.map(({ status }) => status)).toEqual([201, 400, 400]);
   });
 
-  it('issues no token for a dry run before or after it', async () => {
+  it('issues no token for a dry run before or after an equal token request', async () => {
     for (const query of ['', '?dryRun=All', '']) await world.post(TOKEN_REQUEST, { path: `${TOKEN_PATH}${query}` });
     expect(world.tokenRequests).toHaveLength(2);
   });
 
-  it('uses the service account of its path', async () => {
+  it('issues a token for the service account of the path if only the path differs', async () => {
     const body = { ...TOKEN_REQUEST, metadata: { namespace: 'deploy' } };
-    const elsewhere = { path: TOKEN_PATH.replace('/deploy/', '/other/') };
-    const responses = [await world.post(body), await world.post(body, elsewhere)];
+    const otherPath = { path: TOKEN_PATH.replace('/deploy/', '/other/') };
+    const responses = [await world.post(body), await world.post(body, otherPath)];
     expect(responses.map(({ status }) => status)).toEqual([201, 400]);
   });
 });

@@ -1,23 +1,23 @@
-// The limit on TokenReviews for tokens that this process has not seen accepted before. Source addresses whose tokens are rejected, or
-// that send many tokens of one user, pay first: other addresses keep their share.
+// The limit on TokenReviews of unknown tokens, which the hub has not accepted before. It applies first to source addresses whose tokens
+// are rejected, or that send many tokens of one user, so that other addresses keep their share.
 
 import type { Clock } from '../../std/clock.ts';
 import { Recent } from '../../std/recent.ts';
 import { type Rate, TokenBucket } from '../../std/token-bucket.ts';
 
 export interface ReviewRates {
-  /** Reviews for addresses within their allowance. */
+  /** Rate for all addresses within their allowance. */
   readonly shared: Rate;
-  /** Reviews for all addresses beyond their allowance. */
+  /** Rate for all addresses beyond their allowance. */
   readonly suspects: Rate;
-  /** Reviews for one address beyond its allowance. */
+  /** Rate for one address beyond its allowance. */
   readonly suspect: Rate;
 }
 
 /** Result of a review: the user of an accepted token; `failed` if the hub gave no result. */
 export type ReviewOutcome = { readonly username: string } | 'rejected' | 'failed';
 
-/** A review that may be sent, or the time to wait, in milliseconds. */
+/** Admission of a review, or the time to wait before a retry, in milliseconds. */
 export type Admission =
   | { readonly waitMs: number; readonly settle?: never }
   | { readonly waitMs: 0; readonly settle: (outcome: ReviewOutcome) => void };
@@ -37,10 +37,10 @@ const RATES: ReviewRates = {
   suspects: { perSecond: 20, burst: 40 },
   suspect: { perSecond: 5, burst: 10 },
 };
-/** Reviews that an unknown address may have pending, rejected or charged. Each credited token adds one. */
+/** Maximum number of pending reviews and debited tokens of a new address. Each credited token adds one. */
 const ALLOWANCE = 32;
 const MAX_ALLOWANCE = 400;
-/** Accepted tokens of one user that add to the allowances of their addresses; further ones are charged to their address. */
+/** Maximum number of accepted tokens of one user that are credited to their addresses; further ones are debited. */
 const USER_ALLOWANCE = 64;
 /** Time after which counts are halved, in milliseconds. */
 const HALF_LIFE_MS = 10_000;
@@ -64,7 +64,7 @@ export class ReviewLimit {
     this.#suspects = new TokenBucket(clock, rates.suspects);
   }
 
-  /** Admits a review for a token that came from an address. The caller must call `settle` once, when the review has a result. */
+  /** Admits the review of a token from an address. The caller must call `settle` once, when the review has ended. */
   admit(address: string): Admission {
     const source = this.#sourceOf(address);
     const waitMs = isWithinAllowance(source) ? this.#shared.take() : source.bucket.take() || this.#suspects.take();

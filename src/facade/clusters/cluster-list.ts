@@ -1,5 +1,6 @@
-// Clusters as callers of the façade see them: path and names, table columns, and the allow-list of public fields.
+// The cluster list: names, table columns, and the allow-list of public fields of a Cluster.
 
+import { SeeClusters } from '../../access/rbac-index.ts';
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { ClusterConditionType, RegistryGroup, Version } from '../../api/names.ts';
 import { ClusterReason } from '../../api/reasons.ts';
@@ -7,9 +8,10 @@ import { Clusters } from '../../api/resources.ts';
 import { customTable, type PrinterColumn } from '../../kubernetes/custom-table.ts';
 import { type Fields, fieldsOf, isFields } from '../../kubernetes/untrusted.ts';
 import { sentence } from '../../std/sentence.ts';
-import { createListWatch, type ListWatch, type ListWatchOptions } from '../listwatch/endpoints.ts';
-import type { Followed, Listing, PublicObject } from '../listwatch/kind.ts';
-import { type AccessOptions, ClusterAccess } from './cluster-access.ts';
+import type { Followed, Listing, PublicObject } from '../listwatch/filtered-list.ts';
+import { createListWatch, type ListWatch, type ListWatchOptions } from '../listwatch/list-watch.ts';
+import { RbacAccess, type RbacAccessOptions } from '../listwatch/rbac-access.ts';
+import { object, text } from '../openapi-schemas.ts';
 
 /** Columns of the CRD, without the one for the hub alone. */
 export const CLUSTER_COLUMNS: readonly PrinterColumn[] = [
@@ -59,9 +61,8 @@ export const CLUSTER_COLUMNS: readonly PrinterColumn[] = [
   { name: 'Age', type: 'date', description: 'Time since the Cluster was created.', jsonPath: '.metadata.creationTimestamp' },
 ];
 
-/** Path and names of the cluster list. */
+/** Public description of the cluster list. */
 export const CLUSTER_LISTING: Listing = {
-  path: '/auth/v1/clusters',
   plural: Clusters.plural,
   kind: {
     group: RegistryGroup,
@@ -75,9 +76,26 @@ export const CLUSTER_LISTING: Listing = {
     selectableFields: {},
     fieldLabelErrors: 'named',
   },
+  schema: object('Public fields of a registered cluster; the custom resource has more.', {
+    apiVersion: text(`${RegistryGroup}/${Version}`),
+    kind: text(Clusters.kind),
+    metadata: {
+      type: 'object',
+      description:
+        'name, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, labels; annotations under public prefixes.',
+    },
+    spec: object('Addresses of the cluster.', {
+      orchestratorApiEndpoints: { type: 'object', description: 'caBundle and serverEndpoints, as in the custom resource.' },
+    }),
+    status: object('State of the cluster.', {
+      type: text('Distribution of the cluster.'),
+      version: text('Version of its API server.'),
+      conditions: { type: 'array', items: { type: 'object' }, description: 'As in the custom resource.' },
+    }),
+  }),
 };
 
-export interface ClusterListOptions extends AccessOptions, Pick<ListWatchOptions<Cluster>, 'historyCapacity' | 'watchLimits'> {
+export interface ClusterListOptions extends RbacAccessOptions, Pick<ListWatchOptions<Cluster>, 'historyCapacity' | 'watchLimits'> {
   readonly clusters: Followed<Cluster>;
   /** Prefixes of annotations that are public; none by default. */
   readonly annotationPrefixes?: readonly string[];
@@ -85,12 +103,12 @@ export interface ClusterListOptions extends AccessOptions, Pick<ListWatchOptions
 
 /** Creates the endpoints of the cluster list. */
 export function createClusterList({ clusters, annotationPrefixes, ...options }: ClusterListOptions): ListWatch {
-  const access = new ClusterAccess(options);
+  const access = new RbacAccess(options, SeeClusters);
   const toPublic = (cluster: Cluster) => publicCluster(cluster, annotationPrefixes);
-  return createListWatch({ ...options, kind: { ...CLUSTER_LISTING, access, toPublic, weightOf: clusterWeight }, objects: clusters });
+  return createListWatch({ ...options, list: { ...CLUSTER_LISTING, access, toPublic, weightOf: clusterWeight }, objects: clusters });
 }
 
-/** Returns a Cluster without all fields that are not public. Annotations are public only under one of the prefixes. */
+/** Returns the public fields of a Cluster, with annotations under one of the prefixes. */
 export function publicCluster(cluster: Cluster, annotationPrefixes: readonly string[] = []): PublicObject {
   const { metadata, spec, status } = cluster;
   const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) =>
@@ -101,11 +119,11 @@ export function publicCluster(cluster: Cluster, annotationPrefixes: readonly str
     apiVersion: `${RegistryGroup}/${Version}`,
     kind: Clusters.kind,
     metadata: {
-      ...picked(metadata, METADATA),
+      ...pickFields(metadata, METADATA),
       ...(annotations.length > 0 && { annotations: Object.fromEntries(annotations) }),
     },
     ...(isFields(endpoints) && { spec: { orchestratorApiEndpoints: publicEndpoints(endpoints) } }),
-    ...(isFields(status) && { status: { ...picked(status, STATUS), ...conditionsOf(status) } }),
+    ...(isFields(status) && { status: { ...pickFields(status, STATUS), ...conditionsOf(status) } }),
   };
 }
 
@@ -121,8 +139,10 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
 function publicEndpoints(endpoints: Fields): Fields {
   const { serverEndpoints } = endpoints;
   return {
-    ...picked(endpoints, ENDPOINTS),
-    ...(Array.isArray(serverEndpoints) && { serverEndpoints: each(serverEndpoints, SERVER_ENDPOINT) }),
+    ...pickFields(endpoints, ENDPOINTS),
+    ...(Array.isArray(serverEndpoints) && {
+      serverEndpoints: serverEndpoints.filter(isFields).map((endpoint) => pickFields(endpoint, SERVER_ENDPOINT)),
+    }),
   };
 }
 
@@ -136,10 +156,10 @@ function isKnownCondition({ type, status }: Fields): boolean {
   return CONDITION_TYPES.has(type) && CONDITION_STATUSES.has(status);
 }
 
-/** Returns a condition whose texts come from the closed set of reasons. The stored message names Secrets, namespaces and addresses. */
+/** Returns a condition with the public text of its reason. The stored message contains names of Secrets, namespaces and addresses. */
 function publicCondition(condition: Fields): Fields {
   const { type, status } = condition;
-  const times = Object.entries(picked(condition, CONDITION_TIMES)).filter(([, time]) => typeof time === 'string' && TIME.test(time));
+  const times = Object.entries(pickFields(condition, CONDITION_TIMES)).filter(([, time]) => typeof time === 'string' && TIME.test(time));
   return { type, status, ...publicReason(condition['reason']), ...Object.fromEntries(times) };
 }
 
@@ -150,11 +170,7 @@ function publicReason(reason: unknown): Fields {
   return { reason: 'Unknown', message: 'Purser did not write this condition.' };
 }
 
-function each(items: readonly unknown[], names: readonly string[]): readonly Fields[] {
-  return items.filter(isFields).map((item) => picked(item, names));
-}
-
-function picked(fields: object, names: readonly string[]): Fields {
+function pickFields(fields: object, names: readonly string[]): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([name, value]) => names.includes(name) && value !== undefined));
 }
 

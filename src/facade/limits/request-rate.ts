@@ -1,39 +1,38 @@
-// The rate of requests of one caller, whichever tokens they use.
+// The limit on the request rate of each user, over all of its tokens.
 
 import { tooManyRequests } from '../../kubernetes/status.ts';
 import type { Clock } from '../../std/clock.ts';
 import { Recent } from '../../std/recent.ts';
 import { type Rate, TokenBucket } from '../../std/token-bucket.ts';
 
-const MAX_CALLERS = 10_000;
+const MAX_USERS = 10_000;
 
-/** One bucket for each caller. */
-export class Rates {
+export class RequestRateLimiter {
   readonly #clock: Clock;
   readonly #rate: Rate;
-  readonly #buckets = new Recent<TokenBucket>(MAX_CALLERS);
+  readonly #buckets = new Recent<TokenBucket>(MAX_USERS);
 
   constructor(clock: Clock, rate: Rate) {
     this.#clock = clock;
     this.#rate = rate;
   }
 
-  /** Takes one request from the caller's bucket. Throws 429 if it is empty. */
-  check(caller: string): void {
+  /** Counts one request of a user. Throws 429 above the rate. */
+  count(username: string): void {
     if (this.#rate.perSecond === 0) return;
-    const waitMs = this.#bucketOf(caller).take();
+    const waitMs = this.#bucketOf(username).take();
     if (waitMs > 0) throw overloaded(waitMs);
   }
 
-  #bucketOf(caller: string): TokenBucket {
-    const bucket = this.#buckets.get(caller) ?? new TokenBucket(this.#clock, this.#rate);
-    // The caller with the latest request is forgotten last.
-    this.#buckets.set(caller, bucket);
+  #bucketOf(username: string): TokenBucket {
+    const bucket = this.#buckets.get(username) ?? new TokenBucket(this.#clock, this.#rate);
+    // Moves the bucket to the end, so that it is evicted last.
+    this.#buckets.set(username, bucket);
     return bucket;
   }
 }
 
-/** Returns the 429 for a caller who has to wait. */
+/** Returns a 429 with the time to wait in Retry-After. */
 export function overloaded(waitMs: number): ReturnType<typeof tooManyRequests> {
   return tooManyRequests('Too many requests, please try again later.', Math.max(1, Math.ceil(waitMs / 1000)));
 }

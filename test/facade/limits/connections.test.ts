@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Server } from 'node:http';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { Connections } from '../../../src/facade/admission/connections.ts';
+import { Connections, toAddressKey } from '../../../src/facade/limits/connections.ts';
 
 class FakeSocket extends EventEmitter {
   destroyed = false;
@@ -52,20 +52,20 @@ describe('Connections', () => {
     return response;
   }
 
-  it('closes the oldest idle connection of an address for a new one, and not the new one', () => {
+  it('closes the oldest idle connection of an address when a new one exceeds the limit', () => {
     const idle = Array.from({ length: 4 }, () => open('192.0.2.1'));
     for (const socket of idle) request(socket).emit('close');
-    const newcomer = open('192.0.2.1');
-    expect([newcomer.destroyed, idle.map(({ destroyed }) => destroyed)]).toEqual([false, [true, false, false, false]]);
+    const newest = open('192.0.2.1');
+    expect([newest.destroyed, idle.map(({ destroyed }) => destroyed)]).toEqual([false, [true, false, false, false]]);
   });
 
-  it('closes a connection of the address with the most, never of another', () => {
-    const polite = open('192.0.2.2');
-    const crowd = Array.from({ length: 4 }, () => open('192.0.2.1'));
-    expect([polite.destroyed, crowd.map(({ destroyed }) => destroyed)]).toEqual([false, [true, false, false, false]]);
+  it('closes a connection of the address with the most connections, and of no other address', () => {
+    const other = open('192.0.2.2');
+    const crowded = Array.from({ length: 4 }, () => open('192.0.2.1'));
+    expect([other.destroyed, crowded.map(({ destroyed }) => destroyed)]).toEqual([false, [true, false, false, false]]);
   });
 
-  it('reads no more than 64 requests of a connection ahead of its responses', () => {
+  it('reads at most 64 requests of a connection ahead of their responses', () => {
     const socket = open('192.0.2.1');
     const responses = Array.from({ length: 63 }, () => request(socket));
     expect(socket.isReading).toBe(true);
@@ -73,5 +73,20 @@ describe('Connections', () => {
     expect(socket.isReading).toBe(false);
     responses[0]?.emit('close');
     expect([socket.isReading, socket.destroyed]).toEqual([true, false]);
+  });
+});
+
+describe('toAddressKey', () => {
+  it.each([
+    ['10.1.2.3', '10.1.2.3'],
+    ['::ffff:10.1.2.3', '10.1.2.3'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8:1:2::9', '2001:db8:1:2::/64'],
+    ['2001:0db8::1', '2001:db8:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    [undefined, ''],
+  ])('returns for the address %s the key %s', (address, key) => {
+    expect(toAddressKey(address)).toBe(key);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { watchLimits } from '../../../src/facade/admission/watch-limits.ts';
+import { watchLimits } from '../../../src/facade/limits/concurrency.ts';
 
 describe('watchLimits', () => {
   it.each([
@@ -7,7 +7,7 @@ describe('watchLimits', () => {
     ['512Mi', 512 * 1024 * 1024, { perCaller: 450, perAddress: 3_369, total: 4_491 }],
     ['1Gi', 1024 * 1024 * 1024, { perCaller: 1_000, perAddress: 7_500, total: 10_000 }],
     ['128Mi', 128 * 1024 * 1024, { perCaller: 50, perAddress: 375, total: 500 }],
-  ])('returns limits for %s', (_what, bytes, limits) => {
+  ])('returns the limits on watches for a memory limit: %s', (_what, bytes, limits) => {
     expect(watchLimits(bytes)).toEqual(limits);
   });
 });

@@ -1,55 +1,50 @@
-// The Clusters that each caller may see, for lists, pages, single Clusters and watches. Watches are notified of changes.
+// The objects that RBAC allows each caller to see, for lists, pages, single objects and watches. Watches are notified of changes.
 
 import type { Subscription } from 'rxjs';
-import { RbacIndex, SeeClusters, subjectsOf } from '../../access/rbac-index.ts';
+import { type Permission, RbacIndex, type RbacInformers, subjectsOf } from '../../access/rbac-index.ts';
 import { type User, userKey } from '../../access/user.ts';
 import { Visibility } from '../../access/visibility.ts';
-import { RegistryGroup } from '../../api/names.ts';
-import { type ClusterRole, type ClusterRoleBinding, Clusters } from '../../api/resources.ts';
-import type { Clock } from '../../std/clock.ts';
-import type { Access, Followed, OnVisibility } from '../listwatch/kind.ts';
-import { ListReviews, type ListReviewsOptions, Viewer } from '../listwatch/viewer.ts';
+import type { Access, OnVisibility } from './filtered-list.ts';
+import { ListReviews, type ListReviewsOptions, Viewer } from './viewer.ts';
 
-export interface AccessOptions extends ListReviewsOptions {
-  readonly roles: Followed<ClusterRole>;
-  readonly bindings: Followed<ClusterRoleBinding>;
-  readonly clock: Clock;
+export interface RbacAccessOptions extends ListReviewsOptions, RbacInformers {
   readonly random: () => number;
 }
 
-const LIST_CLUSTERS = { resourceAttributes: { group: RegistryGroup, resource: Clusters.plural, verb: 'list' } };
-
-export class ClusterAccess implements Access {
-  readonly #options: AccessOptions;
-  readonly #index = new RbacIndex(SeeClusters);
+export class RbacAccess implements Access {
+  readonly #options: RbacAccessOptions;
+  readonly #index: RbacIndex;
   readonly #reviews: ListReviews;
   readonly #viewers = new Map<string, Viewer>();
   readonly #bySubject = new Map<string, Set<Viewer>>();
 
-  constructor(options: AccessOptions) {
+  /** `permission` allows a caller to see the named objects. A caller who may list the resource sees all objects. */
+  constructor(options: RbacAccessOptions, permission: Permission) {
     this.#options = options;
-    this.#reviews = new ListReviews(options, LIST_CLUSTERS);
+    this.#index = new RbacIndex(permission);
+    const { group, resource } = permission;
+    this.#reviews = new ListReviews(options, { resourceAttributes: { group, resource, verb: 'list' } });
   }
 
   /** Follows the roles and bindings of the hub until unsubscribed. */
   run(): Subscription {
-    return this.#index.follow(this.#options).subscribe((subjects) => this.#changed(subjects));
+    return this.#index.follow(this.#options).subscribe((subjects) => this.#updateViewers(subjects));
   }
 
-  /** Returns the Clusters that a caller may see now. Throws 503 if the review fails. */
+  /** Returns the objects that a caller may see now. Throws 503 if the review fails. */
   async visibleTo(user: User): Promise<Visibility> {
     if (this.#byRules(user).isEverything || (await this.#reviews.allows(user))) return Visibility.everything;
     return this.#byRules(user);
   }
 
-  /** Returns the same without a review, from a cached decision. */
+  /** Returns the objects that a caller may see, by a cached decision, without a review. */
   visibleNow(user: User): Visibility {
     const viewer = this.#viewers.get(userKey(user));
     if (viewer !== undefined) return viewer.visibility;
     return this.#reviews.cached(user) === true ? Visibility.everything : this.#byRules(user);
   }
 
-  /** Calls back on every change of the visible Clusters until the returned function is called. */
+  /** Calls `onVisibility` on every change until the returned function is called. */
   follow(user: User, onVisibility: OnVisibility): () => void {
     const viewer = this.#viewers.get(userKey(user)) ?? this.#add(user);
     return viewer.follow(onVisibility);
@@ -85,7 +80,7 @@ export class ClusterAccess implements Access {
     return this.#index.namesFor(user);
   }
 
-  #changed(subjects: ReadonlySet<string>): void {
+  #updateViewers(subjects: ReadonlySet<string>): void {
     if (subjects.size === 0) return;
     this.#reviews.invalidate();
     const concerned = new Set([...subjects].flatMap((subject) => [...(this.#bySubject.get(subject) ?? [])]));

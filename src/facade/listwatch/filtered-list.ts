@@ -1,4 +1,4 @@
-// The description of a kind that the façade lists: its path and names, its public form, and who sees which of its objects.
+// The description of a filtered list of the façade: its kind and path, the public form of its objects, and the access to them.
 
 import type { Subscription } from 'rxjs';
 import type { User } from '../../access/user.ts';
@@ -6,18 +6,26 @@ import type { Visibility } from '../../access/visibility.ts';
 import type { ApiObject } from '../../api/resources.ts';
 import type { Informer } from '../../kube/informer.ts';
 import type { SelectableKind, ShownKind } from '../../kubernetes/kind.ts';
+import type { OpenApiSchema } from '../openapi-schemas.ts';
 
-/** Path and names of a list. */
+/** The public description of a list. */
 export interface Listing {
-  /** Path of the list, such as `/auth/v1/clusters`; one object has its name below it. */
-  readonly path: string;
-  /** Plural name in lower case, for messages. */
+  /** Plural name in lower case, for paths and messages. */
   readonly plural: string;
   readonly kind: ShownKind & SelectableKind;
+  /** OpenAPI schema of the public form. */
+  readonly schema: OpenApiSchema;
 }
 
-/** A kind that is listed and watched. A further filtered list needs one more of these, and an informer. */
-export interface ListedKind<T> extends Listing {
+/** Returns the path of the list in one namespace; of the list of all objects if the namespace is empty. */
+export function listPath({ plural }: Pick<Listing, 'plural'>, namespace: string): string {
+  return namespace === '' ? `${ROOT}/${plural}` : `${ROOT}/namespaces/${namespace}/${plural}`;
+}
+
+const ROOT = '/auth/v1';
+
+/** A filtered list of objects of the type `T` on the hub. */
+export interface FilteredList<T> extends Listing {
   /** Returns the public form of an object: an allow-list of its fields. Nothing else of the object is kept. */
   readonly toPublic: (object: T) => PublicObject;
   /** Returns the approximate size of the public form in memory, in bytes. */
@@ -33,20 +41,20 @@ export interface PublicObject {
   readonly [field: string]: unknown;
 }
 
-/** Decides which objects of a kind each caller may see. */
+/** Decides which objects each caller may see. */
 export interface Access {
-  /** Returns the visibility of a caller now. Throws 503 if the hub does not review it. */
+  /** Returns the current visibility of a caller. Throws 503 if the review fails. */
   visibleTo(user: User): Promise<Visibility>;
-  /** Returns the visibility of a caller whom `visibleTo` has just reviewed, without a request to the hub. */
+  /** Returns the visibility of a caller without a request to the hub. `visibleTo` must have been called just before. */
   visibleNow(user: User): Visibility;
-  /** Calls back on every change of a caller's visibility, until the returned function is called. */
+  /** Calls `onVisibility` on every change of a caller's visibility, until the returned function is called. */
   follow(user: User, onVisibility: OnVisibility): () => void;
   /** Follows the permissions on the hub until unsubscribed. */
   run(): Subscription;
 }
 
-/** Receives the visibility that applies from now on. */
+/** Receives the new visibility. */
 export type OnVisibility = (now: Visibility) => void;
 
-/** The part of an informer that follows its collection. */
+/** The part of an informer that lists use. */
 export type Followed<T extends ApiObject> = Pick<Informer<T>, 'store' | 'batches$'>;

@@ -1,14 +1,13 @@
-// The connections of a listener. Connections without a request in progress never keep a new one out: when there are too many of
-// them, the source address with the most of them loses its oldest one.
+// The limits on connections of a listener. If too many connections have no request in progress, the source address with the most of
+// them loses its oldest, so that new connections are always accepted.
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
-import { toAddressKey } from './source-address.ts';
+import { isIPv6, type Socket } from 'node:net';
 
 export interface ConnectionLimits {
   /** Maximum number of connections without a request in progress: in the TLS handshake, before a complete request head, or idle. */
   readonly waiting: number;
-  /** Maximum number of connections. The kernel resets further ones, so requests in progress must be limited well below it. */
+  /** Maximum number of connections; Node closes further ones. Requests in progress must be limited well below this number. */
   readonly total: number;
 }
 
@@ -17,11 +16,11 @@ interface Connection {
   readonly address: string;
   /** Number of requests in progress. */
   active: number;
-  /** Connections of this address that wait, of which this one is a member while it waits. */
+  /** Set of waiting connections that contains this one; undefined while a request is in progress. */
   waitingIn: Set<Connection> | undefined;
 }
 
-/** Waiting connections of one source address, the longest waiting first. */
+/** Waiting connections of one source address, in the order in which they began to wait. */
 interface Waiting {
   /** Connections that have not completed a request yet. */
   readonly silent: Set<Connection>;
@@ -60,13 +59,13 @@ export class Connections {
     if (this.#waitingCount > this.#limits.waiting) this.#evict(connection);
   }
 
-  /** Node shows the TLS socket with the request and the TCP socket with the connection; both have the same peer. */
+  /** Begins a request. Node passes the TLS socket here and the TCP socket to `#open`; the peer identifies the connection. */
   #begin(socket: Socket, response: ServerResponse): void {
     const connection = this.#byPeer.get(peerOf(socket));
     if (connection === undefined) return;
     connection.active += 1;
     this.#stopWaiting(connection);
-    // Requests behind one whose response is not read would be kept in memory without end.
+    // A client that does not read its responses could otherwise fill the memory with pipelined requests.
     if (connection.active === MAX_PIPELINED) socket.pause();
     response.once('close', () => {
       if (connection.active === MAX_PIPELINED) socket.resume();
@@ -92,22 +91,22 @@ export class Connections {
     if (waiting !== undefined && sizeOf(waiting) === 0) this.#waiting.delete(connection.address);
   }
 
-  /** Closes the oldest connection of the address with the most, silent connections before idle ones, and never the newcomer. */
-  #evict(newcomer?: Connection): void {
+  /** Closes the oldest waiting connection of the address with the most, a silent one if possible, and never the newest connection. */
+  #evict(newest?: Connection): void {
     let most: Waiting | undefined;
     for (const waiting of this.#waiting.values()) if (most === undefined || sizeOf(waiting) > sizeOf(most)) most = waiting;
-    const victim = most && (oldestOf(most.silent, newcomer) ?? oldestOf(most.idle, newcomer));
+    const victim = most && (oldestOf(most.silent, newest) ?? oldestOf(most.idle, newest));
     if (victim === undefined) return;
     this.#stopWaiting(victim);
     victim.socket.destroy();
   }
 }
 
-/** Requests in progress on one connection at which no more are read. */
+/** Maximum number of requests in progress on one connection; no further bytes are read until one has ended. */
 const MAX_PIPELINED = 64;
 
-function oldestOf(connections: ReadonlySet<Connection>, newcomer: Connection | undefined): Connection | undefined {
-  for (const connection of connections) if (connection !== newcomer) return connection;
+function oldestOf(connections: ReadonlySet<Connection>, newest: Connection | undefined): Connection | undefined {
+  for (const connection of connections) if (connection !== newest) return connection;
   return undefined;
 }
 
@@ -115,7 +114,22 @@ function sizeOf({ silent, idle }: Waiting): number {
   return silent.size + idle.size;
 }
 
-/** Returns text that no two open connections of a listener share. */
+/** Returns a key that is unique among the open connections of a listener. */
 function peerOf({ remoteAddress = '', remotePort = 0, localAddress = '' }: Socket): string {
   return `${remotePort} ${remoteAddress} ${localAddress}`;
+}
+
+/**
+ * Returns the key of a source address for limits. An IPv4-mapped address has the key of its IPv4 address. All IPv6 addresses of a
+ * /64 share a key, because one host can use any of them.
+ */
+export function toAddressKey(remoteAddress: string | undefined): string {
+  const address = (remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
+  if (!isIPv6(address)) return address;
+  const [head = '', tail] = address.split('::', 2);
+  const first = head === '' ? [] : head.split(':');
+  const last = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = tail === undefined ? [] : Array.from({ length: Math.max(8 - first.length - last.length, 0) }, () => '0');
+  const groups = [...first, ...zeros, ...last].slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16));
+  return `${groups.join(':')}::/64`;
 }

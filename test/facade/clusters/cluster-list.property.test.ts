@@ -120,7 +120,7 @@ describe('publicCluster in every response', () => {
         const list = await replica.get('', ADMIN);
         const events = stream.take();
         expect(events.map(({ type }) => type)).toEqual(['ADDED', 'MODIFIED', 'DELETED', 'ADDED']);
-        for (const shown of [...events.map((event) => event.object), ...list.body.items]) expectPublic(shown);
+        for (const returned of [...events.map((event) => event.object), ...list.body.items]) expectPublic(returned);
         expectPublic(JSON.parse((await replica.getOne('a', ADMIN)).text));
         const texts = [
           list.text,
@@ -129,7 +129,7 @@ describe('publicCluster in every response', () => {
           await textOf(replica, 'application/json;as=Table;v=v1;g=meta.k8s.io'),
           await textOf(replica, 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io'),
           await textOf(replica, 'application/yaml'),
-          (await replica.getOne('a', callerOf('nobody'))).text,
+          (await replica.getOne('a', callerOf('unprivileged'))).text,
           (await replica.get('fieldSelector=spec.authInfo%3Dx', ADMIN)).text,
         ];
         for (const text of texts) expect(text).not.toContain(SECRET);

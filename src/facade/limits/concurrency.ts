@@ -1,0 +1,88 @@
+// Limits on concurrent watches and large lists: per caller, per source address and in total. A request above a limit is rejected with
+// 429.
+
+import { tooManyRequests } from '../../kubernetes/status.ts';
+import type { FacadeRequest } from '../request.ts';
+
+export interface ConcurrencyLimits {
+  /** Maximum for one user, over all of its tokens. */
+  readonly perCaller: number;
+  /** Maximum for one source address, which may be a proxy with many callers; only `total` applies if undefined. */
+  readonly perAddress?: number;
+  readonly total: number;
+}
+
+export interface ConcurrencyLimiterOptions extends ConcurrencyLimits {
+  /** Plural noun of the limited requests, for the message. */
+  readonly what: string;
+}
+
+const RETRY_AFTER_SECONDS = 1;
+
+export class ConcurrencyLimiter {
+  readonly #options: ConcurrencyLimiterOptions;
+  readonly #byCaller = new Counts();
+  readonly #byAddress = new Counts();
+  #total = 0;
+
+  constructor(options: ConcurrencyLimiterOptions) {
+    this.#options = options;
+  }
+
+  /** Admits a request until its signal is aborted or the returned function is called. Throws 429 above a limit. */
+  acquire({ caller, address, signal }: Pick<FacadeRequest, 'caller' | 'address' | 'signal'>): () => void {
+    // An aborted signal fires no further event, so that nothing would release the request.
+    signal.throwIfAborted();
+    const { username } = caller.user;
+    const { perCaller, perAddress = Number.POSITIVE_INFINITY, total, what } = this.#options;
+    if (this.#total >= total || this.#byCaller.of(username) >= perCaller || this.#byAddress.of(address) >= perAddress)
+      throw tooManyRequests(`too many ${what}, please try again later`, RETRY_AFTER_SECONDS);
+    this.#add(username, address, 1);
+    let isHeld = true;
+    const release = () => {
+      if (!isHeld) return;
+      isHeld = false;
+      this.#add(username, address, -1);
+    };
+    signal.addEventListener('abort', release);
+    return release;
+  }
+
+  #add(username: string, address: string, count: 1 | -1): void {
+    this.#total += count;
+    this.#byCaller.add(username, count);
+    this.#byAddress.add(address, count);
+  }
+}
+
+class Counts {
+  readonly #counts = new Map<string, number>();
+
+  of(key: string): number {
+    return this.#counts.get(key) ?? 0;
+  }
+
+  add(key: string, count: 1 | -1): void {
+    const sum = this.of(key) + count;
+    if (sum === 0) this.#counts.delete(key);
+    else this.#counts.set(key, sum);
+  }
+}
+
+/** Memory for everything but watches, in bytes: objects of the hub, idle connections, lists and initial events in progress. */
+const RESERVED_BYTES = 200e6;
+/**
+ * Memory of one watch after its initial events, in bytes, with the allocator of the image. 50 kB of it are the buffers and keys of
+ * its TLS connection, 20 kB are JavaScript objects.
+ */
+const WATCH_BYTES = 75e3;
+const MOST = 10_000;
+const LEAST = 500;
+
+/** Returns the limits on watches for a memory limit in bytes; undefined for a process without a memory limit. */
+export function watchLimits(memoryBytes: number | undefined): ConcurrencyLimits {
+  const affordable = memoryBytes === undefined ? MOST : Math.floor((memoryBytes - RESERVED_BYTES) / WATCH_BYTES);
+  const total = Math.min(Math.max(affordable, LEAST), MOST);
+  // Ten callers together can reach the total. The limit per address leaves room for a proxy with many callers.
+  return { perCaller: Math.ceil(total / 10), perAddress: Math.ceil(total * 0.75), total };
+}

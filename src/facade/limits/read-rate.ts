@@ -1,0 +1,29 @@
+// The minimum rate at which a client must read a long response. A slower client would occupy a seat for which others wait.
+
+import type { Clock } from '../../std/clock.ts';
+
+export interface ReadRateOptions {
+  readonly clock: Clock;
+  /** Returns the number of bytes that the client has read. */
+  readonly sent: () => number;
+  /** Called once, when the client reads too slowly. */
+  readonly onTooSlow: () => void;
+}
+
+const MIN_BYTES_PER_SECOND = 64 * 1024;
+/** Time before the first check, in milliseconds; half of it is not counted as reading time. */
+const GRACE_MS = 10_000;
+const CHECK_MS = 2_000;
+
+/** Checks the rate until the returned function is called. */
+export function enforceReadRate({ clock, sent, onTooSlow }: ReadRateOptions): () => void {
+  const startedAt = clock.monotonic();
+  let cancel = () => {};
+  const check = () => {
+    const seconds = (clock.monotonic() - startedAt - GRACE_MS / 2) / 1_000;
+    if (sent() < seconds * MIN_BYTES_PER_SECOND) onTooSlow();
+    else cancel = clock.wakeAfter(CHECK_MS, check);
+  };
+  cancel = clock.wakeAfter(GRACE_MS, check);
+  return () => cancel();
+}

@@ -1,0 +1,117 @@
+import { describe, expect, it } from '@jest/globals';
+import { FairQueue } from '../../../src/facade/limits/fair-queue.ts';
+import { settled } from '../listwatch/replica.ts';
+
+const LIMITS = { perCaller: 2, total: 4, waitingPerCaller: 3, waiting: 6 };
+
+/** Occupies seats and records the order of the callers. */
+class World {
+  readonly seated: string[] = [];
+  readonly #queue: FairQueue;
+  readonly #releases: (() => void)[] = [];
+
+  constructor(limits = LIMITS) {
+    this.#queue = new FairQueue(limits);
+  }
+
+  /** Number of callers that are kept in memory. */
+  get size(): number {
+    return this.#queue.size;
+  }
+
+  async acquire(caller: string, signal = new AbortController().signal): Promise<void> {
+    const release = await this.#queue.acquire(caller, signal);
+    this.seated.push(caller);
+    this.#releases.push(release);
+  }
+
+  /** Releases the seat that was occupied first. */
+  async release(): Promise<void> {
+    const release = this.#releases.shift();
+    release?.();
+    // A second call must not release another seat.
+    release?.();
+    await settled();
+  }
+}
+
+describe('FairQueue', () => {
+  it('seats two requests of one caller, and a third when one has ended', async () => {
+    const world = new World();
+    const all = Promise.all([world.acquire('a'), world.acquire('a'), world.acquire('a')]);
+    await settled();
+    expect(world.seated).toEqual(['a', 'a']);
+    await world.release();
+    await all;
+    expect(world.seated).toEqual(['a', 'a', 'a']);
+  });
+
+  it('seats the request of another caller at once while one caller waits', async () => {
+    const world = new World();
+    for (let count = 0; count < 5; count++) void world.acquire('greedy');
+    await world.acquire('polite');
+    expect(world.seated).toEqual(['greedy', 'greedy', 'polite']);
+  });
+
+  it('gives released seats to waiting callers in rotation', async () => {
+    const world = new World({ ...LIMITS, perCaller: 4, waitingPerCaller: 9, waiting: 20 });
+    for (let count = 0; count < 8; count++) void world.acquire('greedy');
+    void world.acquire('a');
+    void world.acquire('b');
+    await settled();
+    for (let count = 0; count < 6; count++) await world.release();
+    expect(world.seated.slice(4)).toEqual(['greedy', 'a', 'b', 'greedy', 'greedy', 'greedy']);
+  });
+
+  it('rejects a caller with too many waiting requests with 429', async () => {
+    const world = new World();
+    for (let count = 0; count < 5; count++) void world.acquire('greedy');
+    await expect(world.acquire('greedy')).rejects.toMatchObject({ code: 429, retryAfterSeconds: 1 });
+    await expect(world.acquire('polite')).resolves.toBeUndefined();
+  });
+
+  it('rejects a request with 429 if too many requests of all callers wait', async () => {
+    const world = new World();
+    for (const caller of ['a', 'b']) for (let count = 0; count < 5; count++) void world.acquire(caller);
+    await expect(world.acquire('c')).rejects.toMatchObject({ code: 429 });
+  });
+
+  it('gives no seat to a request that was aborted', async () => {
+    const world = new World();
+    const gone = new AbortController();
+    for (let count = 0; count < 2; count++) void world.acquire('a');
+    const left = world.acquire('a', gone.signal);
+    gone.abort();
+    await expect(left).rejects.toBe(gone.signal.reason);
+    const next = world.acquire('a');
+    await world.release();
+    await next;
+    expect(world.seated).toEqual(['a', 'a', 'a']);
+  });
+
+  it('removes a caller who was rejected with 429 from memory', async () => {
+    const world = new World();
+    for (const caller of ['a', 'b']) for (let count = 0; count < 5; count++) void world.acquire(caller);
+    await expect(world.acquire('c')).rejects.toMatchObject({ code: 429 });
+    expect(world.size).toBe(2);
+  });
+
+  it('removes a caller from memory whose waiting request was aborted', async () => {
+    const world = new World();
+    for (const caller of ['a', 'b']) for (let count = 0; count < 2; count++) await world.acquire(caller);
+    const gone = new AbortController();
+    const left = world.acquire('c', gone.signal);
+    gone.abort();
+    await expect(left).rejects.toBe(gone.signal.reason);
+    expect(world.size).toBe(2);
+  });
+
+  it('removes callers from memory when their seats are released', async () => {
+    const world = new World();
+    const all = Promise.all(['a', 'a', 'a', 'b'].map((caller) => world.acquire(caller)));
+    await settled();
+    for (let count = 0; count < 4; count++) await world.release();
+    await all;
+    expect(world.size).toBe(0);
+  });
+});
