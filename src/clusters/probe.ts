@@ -74,15 +74,15 @@ const CODES: Readonly<Record<string, FaultReason>> = {
 const REASONS: Readonly<Partial<Record<IssueFailure, FaultReason>>> = {
   ClusterTimeout: 'Timeout',
   TLSVerifyFailed: 'TLSVerifyFailed',
-  AddressRefused: 'AddressRefused',
-  AnswerUntrusted: 'AnswerUntrusted',
+  AddressNotAllowed: 'AddressNotAllowed',
+  ResponseUntrusted: 'ResponseUntrusted',
   CredentialMissing: 'CredentialMissing',
   CredentialRejected: 'CredentialRejected',
   CredentialNotForCluster: 'CredentialNotForCluster',
   EndpointNotPinned: 'EndpointNotPinned',
   CANotPinned: 'CANotPinned',
   TargetThrottled: 'Throttled',
-  IdentityUnknown: 'RightsUnknown',
+  IdentityUnknown: 'PermissionsUnknown',
 };
 
 function toStatusFault(error: StatusError): Fault {
@@ -90,14 +90,14 @@ function toStatusFault(error: StatusError): Fault {
   const { reason } = statusFailure(error);
   if (reason === 'CredentialRejected') return { reason, detail };
   if (reason === 'TargetThrottled') return { reason: 'Throttled', detail };
-  if (error.code < 400 || error.code === 404) return { reason: 'AnswerUntrusted', detail };
+  if (error.code < 400 || error.code === 404) return { reason: 'ResponseUntrusted', detail };
   return { reason: isOutage(error) ? 'Unreachable' : 'NotReady', detail };
 }
 
 /** Converts an error of a review: permissions are unknown, unless the credential is rejected. */
 function toAccessFault(error: unknown): Fault {
   const { reason, detail } = toFault(error);
-  return { reason: reason === 'CredentialRejected' ? reason : 'RightsUnknown', detail };
+  return { reason: reason === 'CredentialRejected' ? reason : 'PermissionsUnknown', detail };
 }
 
 async function checkReadiness(prober: TargetCaller, signal: AbortSignal): Promise<Fault | undefined> {

@@ -115,7 +115,7 @@ function backoffMs(rejections: number, { probeIntervalMs, accessIntervalMs }: Pr
   return Math.max(probeIntervalMs, Math.min(probeIntervalMs * 2 ** Math.max(rejections - 1, 0), accessIntervalMs));
 }
 
-const PERMISSIONS_UNKNOWN: Fault = { reason: 'RightsUnknown', detail: '' };
+const PERMISSIONS_UNKNOWN: Fault = { reason: 'PermissionsUnknown', detail: '' };
 
 /** Returns the address in the spelling of the Cluster. */
 function registeredAddress({ spec }: Cluster, server: string | undefined): string | undefined {

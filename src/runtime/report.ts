@@ -61,7 +61,7 @@ export function report({ controller, log, metrics, clock }: ReportOptions): Mono
 /** Returns the reason of a failed run, a word of a closed set. */
 export function failureReason(error: unknown): string {
   if (error instanceof StatusError) return error.reason ?? 'Unclassified';
-  if (error instanceof TransportError) return 'NoAnswer';
+  if (error instanceof TransportError) return 'NoResponse';
   return ownReason(error) ?? 'Defect';
 }
 

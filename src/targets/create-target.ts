@@ -115,6 +115,6 @@ function connectTo(config: KubeConfigSource, connections: number, { clock, allow
     return new KubeClient(createTransport(config, { clock, ...limits }), FieldManager);
   } catch (error) {
     // Literal IP addresses are checked before the first connection.
-    throw new IssueError('AddressRefused', error instanceof Error ? error.message : '');
+    throw new IssueError('AddressNotAllowed', error instanceof Error ? error.message : '');
   }
 }

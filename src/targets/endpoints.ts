@@ -89,7 +89,7 @@ const MAPPED = /^::ffff:(?=\d+\.)/i;
 function rejectUnpinned(addresses: readonly string[], pinned: readonly string[]): void {
   const servers = addresses.map(serverUrl);
   if (servers.length === 0 || servers.includes(undefined)) {
-    throw new IssueError('AddressRefused', 'every serverAddress must be an https URL without user, query and fragment', LASTING);
+    throw new IssueError('AddressNotAllowed', 'every serverAddress must be an https URL without user, query and fragment', LASTING);
   }
   const others = servers.filter((server) => server !== undefined && !pinned.includes(server));
   if (others.length > 0) throw new IssueError('EndpointNotPinned', `the key server of the Secret does not name ${others.join(', ')}`);

@@ -6,7 +6,7 @@ import { type Status, StatusError } from '../kubernetes/status.ts';
 import { cleanedMessage } from '../std/clean-message.ts';
 
 /** Reasons of errors. */
-export type IssueFailure = FailureReason | 'AccountRecreated' | 'InvalidSpec';
+export type IssueFailure = FailureReason | 'ServiceAccountRecreated' | 'InvalidSpec';
 
 export interface IssueErrorOptions {
   /** Time until the next request, in milliseconds, as the server requested it. */
@@ -88,6 +88,6 @@ const LASTING: ReadonlySet<string> = new Set<IssueFailure>([
 
 const MEANINGS: Readonly<Record<IssueFailure, string>> = {
   ...FailureReason,
-  AccountRecreated: IssueReason.AccountRecreated,
+  ServiceAccountRecreated: IssueReason.ServiceAccountRecreated,
   InvalidSpec: ReadyReason.InvalidSpec,
 };

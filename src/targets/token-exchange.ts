@@ -44,7 +44,7 @@ export async function exchangeToken(target: TokenSource, request: TokenRequest, 
   const reply = await send(target, request, body, signal);
   const issued = issuedToken(request, { fields: parsed(reply), sentAt, serverAt: serverTime(reply, target.clock.now()) });
   const secret = secretOf(target);
-  if (secret !== undefined && issued.token.reveal() === secret) throw new IssueError('AnswerUntrusted', "the token is Purser's own");
+  if (secret !== undefined && issued.token.reveal() === secret) throw new IssueError('ResponseUntrusted', "the token is Purser's own");
   return { ...issued, warnings: warningTexts(reply.headers).map((text) => withoutTokens(withoutSecret(text, secret))) };
 }
 
@@ -59,9 +59,9 @@ export async function rejectAccount(
 ): Promise<void> {
   if (target.namespaces?.includes(namespace) === false) throw new IssueError('NamespaceNotAllowed');
   const username = await ownUsername(target, signal);
-  if (serviceAccountNamespace(username) === namespace) throw new IssueError('OwnAccount');
+  if (serviceAccountNamespace(username) === namespace) throw new IssueError('OwnNamespace');
   const candidate = { credential: target.credential, username, call: target.call.bind(target) };
-  if (await target.hub?.isPurserNamespace(namespace, candidate, signal)) throw new IssueError('OwnAccount');
+  if (await target.hub?.isPurserNamespace(namespace, candidate, signal)) throw new IssueError('OwnNamespace');
 }
 
 /** Makes the error for a service account that the target does not have, with a remedy. */
@@ -141,7 +141,7 @@ function refusal(error: StatusError, request: TokenRequest): IssueError {
   const more = { status: error.status };
   if ((error.code === 404 || error.code === 409) && isBound) return boundObjectMissing(namespace, boundObject, error);
   if (error.code === 404 && (kind === 'serviceaccount' || kind === 'namespace')) return accountMissing(request, more);
-  if (error.code === 409 && accountUID !== undefined) return new IssueError('AccountRecreated', error.message, more);
+  if (error.code === 409 && accountUID !== undefined) return new IssueError('ServiceAccountRecreated', error.message, more);
   return statusFailure(error);
 }
 
@@ -151,9 +151,9 @@ function parsed({ body }: HttpResponse): Fields {
     response = JSON.parse(body);
   } catch {
     // The parser's message would quote the body, which may contain a token.
-    throw new IssueError('AnswerUntrusted', 'it is not JSON');
+    throw new IssueError('ResponseUntrusted', 'it is not JSON');
   }
-  if (!isKind(response, 'authentication.k8s.io/v1', 'TokenRequest')) throw new IssueError('AnswerUntrusted', 'it is not a TokenRequest');
+  if (!isKind(response, 'authentication.k8s.io/v1', 'TokenRequest')) throw new IssueError('ResponseUntrusted', 'it is not a TokenRequest');
   return fieldsOf(response);
 }
 
@@ -171,7 +171,7 @@ function issuedToken(request: TokenRequest, { fields, sentAt, serverAt }: Respon
   const claims = tokenClaims(token, maxTokenLength(request));
   const granted = { token, expirationTimestamp, ...(claims && { claims }) };
   const problems = checkGrant(request, granted, serverAt);
-  if (problems.length > 0) throw new IssueError('AnswerUntrusted', problems.join('; '));
+  if (problems.length > 0) throw new IssueError('ResponseUntrusted', problems.join('; '));
   rejectOtherAccount(request, claims);
   const accountUID = claims?.accountUID ?? uidOf(fields);
   return {
@@ -188,5 +188,5 @@ function issuedToken(request: TokenRequest, { fields, sentAt, serverAt }: Respon
 /** Servers before 1.34 ignore the UID in the request and may repeat it in the response, so the claims of the token decide. */
 function rejectOtherAccount(request: TokenRequest, claims: TokenClaims | undefined): void {
   if (request.accountUID === undefined || claims?.accountUID === request.accountUID) return;
-  throw new IssueError('AccountRecreated', '', { accountUID: claims?.accountUID });
+  throw new IssueError('ServiceAccountRecreated', '', { accountUID: claims?.accountUID });
 }

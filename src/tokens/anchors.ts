@@ -157,7 +157,7 @@ async function deleteAt(run: TokenRun, token: ManagedToken, place: AnchorPlace):
   if (isIssuedWith(place, registered.cluster)) return;
   const { deletedAnchors } = run.tracked;
   if (wasFound) deletedAnchors.add(locationText(place));
-  else if (!deletedAnchors.has(locationText(place))) throw new IssueError('AnchorUnconfirmed');
+  else if (!deletedAnchors.has(locationText(place))) throw new IssueError('AnchorDeletionUnconfirmed');
 }
 
 /** Returns whether the anchor is on the cluster that its Cluster leads to now, or was deleted there. */

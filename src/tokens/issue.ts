@@ -67,7 +67,7 @@ async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state
   if (!isWritten) return { observation: written, isDone: false };
   run.tracked.issuedDigest = record.tokenDigest;
   if (isReverted) recordRepair(run, token);
-  const issued = isAccountNew ? 'AccountRecreated' : plan.reason;
+  const issued = isAccountNew ? 'ServiceAccountRecreated' : plan.reason;
   const events = [...orphaned, ...unrevokedEvents(plan, token), ...unlistedEvents(run, token, plan.previous)];
   // An earlier failure of this run no longer matters.
   return { observation: written, isDone: false, issued, events, failure: undefined, error: undefined };
@@ -111,8 +111,8 @@ async function requestToken(run: TokenRun, plan: IssuePlan, token: ManagedToken,
       return { grant: await request(plan.accountUID, knownAnchor), isAccountNew: false, ...issuedWith };
     } catch (error) {
       const { reason } = toIssueError(error, run.signal);
-      if (reason !== 'AccountRecreated' && !(reason === 'BoundObjectNotFound' && isRevocable)) throw error;
-      return { grant: await request(undefined, undefined), isAccountNew: reason === 'AccountRecreated', ...issuedWith };
+      if (reason !== 'ServiceAccountRecreated' && !(reason === 'BoundObjectNotFound' && isRevocable)) throw error;
+      return { grant: await request(undefined, undefined), isAccountNew: reason === 'ServiceAccountRecreated', ...issuedWith };
     }
   });
 }

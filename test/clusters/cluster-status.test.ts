@@ -29,8 +29,8 @@ describe('status of a Cluster', () => {
     await world.shows('well', 'Ready=True ClusterReady');
     expect(await world.conditions('well')).toEqual([
       'Ready=True ClusterReady',
-      'Reachable=True Answering',
-      'Authorized=True RightsGranted',
+      'Reachable=True Responding',
+      'Authorized=True PermissionsGranted',
       'CredentialFresh=Unknown ExpiryUnknown',
     ]);
     expect((await world.get('well')).status).toMatchObject({ version: 'v1.28.2+k3s1', type: 'K3s', activeEndpoint: url });
@@ -45,7 +45,7 @@ describe('status of a Cluster', () => {
       readyz((_, reply) => reply.text(500, '[+]ping ok\n[-]etcd failed: reason withheld\nreadyz check failed')),
     ],
     ['throttles requests', 'Throttled', readyz((_, reply) => reply.json(429, refusal(429, 'slow down')))],
-    ['redirects requests', 'AnswerUntrusted', readyz((_, reply) => reply.text(302, '', { location: 'https://127.0.0.1/' }))],
+    ['redirects requests', 'ResponseUntrusted', readyz((_, reply) => reply.text(302, '', { location: 'https://127.0.0.1/' }))],
     ['does not respond', 'Timeout', readyz(() => {})],
     ['is behind a proxy without backend', 'Unreachable', readyz((_, reply) => reply.text(503, ''))],
   ])('shows Ready=False for a cluster that %s: %s', async (_, reason, handler) => {
@@ -58,11 +58,11 @@ describe('status of a Cluster', () => {
   it.each([
     ['refused', 'ConnectionRefused', async () => `https://127.0.0.1:${(await freePorts(1))[0]}`],
     ['dns', 'DNSFailed', async () => 'https://no-such-host.invalid:6443'],
-    ['linklocal', 'AddressRefused', async () => 'https://169.254.169.254'],
+    ['linklocal', 'AddressNotAllowed', async () => 'https://169.254.169.254'],
   ])('shows the cluster %s with Ready=False and reason %s', async (name, reason, address) => {
     await world.register(name, [await address()]);
     await world.shows(name, `Ready=False ${reason}`);
-    expect(await world.conditions(name)).toContain('Authorized=Unknown NoAnswer');
+    expect(await world.conditions(name)).toContain('Authorized=Unknown NoResponse');
   });
 
   it('sends no credential to a server with an untrusted certificate until caBundle is corrected', async () => {

@@ -95,8 +95,8 @@ describe('status of the hub', () => {
     await world.shows(HUB, 'Ready=True ClusterReady');
     expect(await world.conditions(HUB)).toEqual([
       'Ready=True ClusterReady',
-      'Reachable=True Answering',
-      'Authorized=True RightsGranted',
+      'Reachable=True Responding',
+      'Authorized=True PermissionsGranted',
       'CredentialFresh=True CredentialValid',
     ]);
     const { status } = await world.get(HUB);

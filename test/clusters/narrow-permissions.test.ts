@@ -39,7 +39,7 @@ it('shows Authorized=True with permissions in the namespaces of ManagedTokens al
   await world.register('narrow', [server.url]);
   await world.shows('narrow', 'Ready=True ClusterReady');
 
-  expect(await world.conditions('narrow')).toContain('Authorized=True RightsGranted');
+  expect(await world.conditions('narrow')).toContain('Authorized=True PermissionsGranted');
   expect(await messageOf('narrow')).toMatch(/: in 2 of 3 reviewed namespaces\.$/);
   expect(asked(server)).toEqual(['', 'argocd', 'deploy', 'elsewhere']);
 });
@@ -51,7 +51,7 @@ it('shows Authorized=True as soon as a ManagedToken names a permitted namespace'
   expect(asked(server)).toEqual(['']);
 
   await world.wantToken('later', 'deploy');
-  await world.shows('later', 'Authorized=True RightsGranted');
+  await world.shows('later', 'Authorized=True PermissionsGranted');
   expect(await messageOf('later')).toMatch(/: in 1 namespace\.$/);
 });
 

@@ -37,7 +37,7 @@ it('F8: is not ready within 30 s of its death, and ready within 30 s of its retu
   await turns(async () => {
     await target.kill();
     await shows('Ready=False ConnectionRefused');
-    expect(await world.conditions('real')).toContain('Authorized=Unknown NoAnswer');
+    expect(await world.conditions('real')).toContain('Authorized=Unknown NoResponse');
     const { lastTransitionTime } = await ready();
     await target.restart('kill');
     await shows('Ready=True ClusterReady');
@@ -85,7 +85,7 @@ it('F14: has another certificate of the same authority without anybody noticing'
   await target.rotateCertificate('same authority');
   await shows('Ready=True ClusterReady');
   await probes('real', 2);
-  expect(await world.conditions('real')).toContain('Reachable=True Answering');
+  expect(await world.conditions('real')).toContain('Reachable=True Responding');
 }, 120_000);
 
 it('F15: is not spoken to under a new authority, and again within 10 s of its bundle', async () => {

@@ -60,7 +60,7 @@ describe('report', () => {
         time: expect.any(String),
         controller: 'managed-token',
         outcome: 'transient',
-        reason: 'NoAnswer',
+        reason: 'NoResponse',
         key: 'team-a/ci',
         failures: 3,
         durationMs: 40,
@@ -161,7 +161,7 @@ describe('failureReason', () => {
     ['an API error by its reason', statusError('Forbidden', 'no'), 'Forbidden'],
     ['an API error without one', unclassified('odd'), 'Unclassified'],
     ['a failure of an issuer by its reason', new IssueError('CircuitOpen'), 'CircuitOpen'],
-    ['a missing answer', new TransportError('ETIMEDOUT', 'late'), 'NoAnswer'],
+    ['a missing answer', new TransportError('ETIMEDOUT', 'late'), 'NoResponse'],
     ['anything else', new TypeError('oops'), 'Defect'],
     ['what is no error', 'oops', 'Defect'],
   ])('returns the reason of %s', (_case, error, reason) => {

@@ -79,13 +79,13 @@ describe('ClusterClients with a registration', () => {
       {},
       'CredentialMissing',
     ],
-    ['http', { servers: ['http://127.0.0.1:1'] }, {}, 'AddressRefused'],
-    ['a user in the address', { servers: ['https://u:p@127.0.0.1:1'] }, {}, 'AddressRefused'],
-    ['this machine', {}, { allowLoopback: false }, 'AddressRefused'],
-    ['metadata of the cloud', { servers: ['https://169.254.169.254'] }, {}, 'AddressRefused'],
-    ['the same, in IPv6', { servers: ['https://[::ffff:169.254.169.254]'] }, {}, 'AddressRefused'],
-    ['the same, as a number', { servers: ['https://2852039166'] }, {}, 'AddressRefused'],
-    ['the unspecified address', { servers: ['https://0.0.0.0:1'] }, {}, 'AddressRefused'],
+    ['http', { servers: ['http://127.0.0.1:1'] }, {}, 'AddressNotAllowed'],
+    ['a user in the address', { servers: ['https://u:p@127.0.0.1:1'] }, {}, 'AddressNotAllowed'],
+    ['this machine', {}, { allowLoopback: false }, 'AddressNotAllowed'],
+    ['metadata of the cloud', { servers: ['https://169.254.169.254'] }, {}, 'AddressNotAllowed'],
+    ['the same, in IPv6', { servers: ['https://[::ffff:169.254.169.254]'] }, {}, 'AddressNotAllowed'],
+    ['the same, as a number', { servers: ['https://2852039166'] }, {}, 'AddressNotAllowed'],
+    ['the unspecified address', { servers: ['https://0.0.0.0:1'] }, {}, 'AddressNotAllowed'],
     ['a private key among the CAs', { caBundle: base64(authority.certificate + authority.key) }, {}, 'TLSVerifyFailed'],
     ['junk for a CA', { caBundle: 'junk' }, {}, 'TLSVerifyFailed'],
     [
@@ -154,7 +154,7 @@ describe('ClusterClients with a registration', () => {
     start({ allowLoopback: false });
     const server = await world.serve(grants());
     const url = server.url.replace('127.0.0.1', 'localhost');
-    expect(await world.failure(at([{ url }]))).toMatchObject({ reason: 'AddressRefused' });
+    expect(await world.failure(at([{ url }]))).toMatchObject({ reason: 'AddressNotAllowed' });
     expect(connectionsOf(server).size).toBe(0);
   });
 
@@ -415,7 +415,7 @@ describe('several addresses of a target', () => {
   }, 20_000);
 
   it('report the error of the preferred one when all fail', async () => {
-    expect(await world.failure(at([{ url: 'https://169.254.169.254' }, await deadEnd()]))).toMatchObject({ reason: 'AddressRefused' });
+    expect(await world.failure(at([{ url: 'https://169.254.169.254' }, await deadEnd()]))).toMatchObject({ reason: 'AddressNotAllowed' });
   });
 });
 
@@ -510,7 +510,7 @@ describe('the hub as a target', () => {
     const target = await world.serve(grants());
     const hub = at([target], { name: 'hub', ...(by && { controller: by }) });
     const failed = await world.failure(hub, { ...REQUEST, namespace: 'purser-system', name: 'default' });
-    expect(failed).toMatchObject({ reason: 'OwnAccount' });
+    expect(failed).toMatchObject({ reason: 'OwnNamespace' });
     expect(server.requests.filter(({ path }) => path.endsWith('/token'))).toEqual([]);
     await server.close();
   });

@@ -99,7 +99,7 @@ describe('issueToken on the embedded API server', () => {
     const grant = await issue();
     await admin.delete(ServiceAccounts, { namespace, name: 'deployer' });
     const uid = await createAccount();
-    await expect(issue({ accountUID: grant.claims?.accountUID ?? '' })).rejects.toMatchObject({ reason: 'AccountRecreated' });
+    await expect(issue({ accountUID: grant.claims?.accountUID ?? '' })).rejects.toMatchObject({ reason: 'ServiceAccountRecreated' });
     await expect(review(grant)).resolves.toBe(false);
     await expect(issue({ accountUID: uid })).resolves.toMatchObject({ claims: { accountUID: uid } });
   });
@@ -140,7 +140,7 @@ describe('issueToken on the embedded API server', () => {
     await admin.create(ServiceAccounts, { metadata: kept });
     await admin.delete(Namespaces, { name: `${namespace}-ending` });
     await expect(issue({ namespace: kept.namespace, name: 'kept' })).rejects.toMatchObject({
-      reason: 'TargetRefused',
+      reason: 'RequestRejected',
       message: expect.stringContaining('because it is being terminated'),
     });
     await admin.patch(ServiceAccounts, kept, { metadata: { finalizers: null } });
@@ -153,8 +153,8 @@ describe('issueToken on the embedded API server', () => {
     await admin.create(ServiceAccounts, { metadata: { namespace, name: 'other' } });
     const { token } = await issue({ audiences: [ISSUER] });
     const ours = clusterAs(token.reveal());
-    await expect(issue({}, ours)).rejects.toMatchObject({ reason: 'OwnAccount' });
-    await expect(issue({ name: 'other' }, ours)).rejects.toMatchObject({ reason: 'OwnAccount' });
+    await expect(issue({}, ours)).rejects.toMatchObject({ reason: 'OwnNamespace' });
+    await expect(issue({ name: 'other' }, ours)).rejects.toMatchObject({ reason: 'OwnNamespace' });
   });
 });
 
@@ -169,7 +169,7 @@ describe('ensureAnchor and deleteAnchor', () => {
     await ensure();
     await admin.patch(Secrets, { namespace, name }, { metadata: { finalizers: ['example.com/wait'] } });
     await admin.delete(Secrets, { namespace, name });
-    await expect(ensure()).rejects.toMatchObject({ reason: 'TargetRefused' });
+    await expect(ensure()).rejects.toMatchObject({ reason: 'RequestRejected' });
     await admin.patch(Secrets, { namespace, name }, { metadata: { finalizers: null } });
   });
 
@@ -225,7 +225,7 @@ describe('ensureAnchor and deleteAnchor', () => {
     await admin.delete(ServiceAccounts, { namespace, name: 'deployer' });
     await createAccount();
     // An anchor that is being deleted is not used for new tokens.
-    await expect(ensure()).rejects.toMatchObject({ reason: 'TargetRefused' });
+    await expect(ensure()).rejects.toMatchObject({ reason: 'RequestRejected' });
     await admin.patch(Secrets, { namespace, name }, { metadata: { finalizers: null } });
     const after = await ensure();
     expect(after).not.toBe(before);
@@ -235,10 +235,10 @@ describe('ensureAnchor and deleteAnchor', () => {
   it('reject a Secret that Purser did not create', async () => {
     await admin.create(Secrets, { metadata: { namespace, name }, type: 'Opaque', data: { password: base64('theirs') } });
     await expect(ensure()).rejects.toMatchObject({
-      reason: 'TargetRefused',
+      reason: 'RequestRejected',
       message: expect.stringContaining('was not created by Purser'),
     });
-    await expect(remove()).rejects.toMatchObject({ reason: 'TargetRefused' });
+    await expect(remove()).rejects.toMatchObject({ reason: 'RequestRejected' });
     await expect(found()).resolves.toMatchObject({ data: { password: base64('theirs') } });
   });
 

@@ -51,11 +51,11 @@ describe('transportFailure', () => {
     ['ERR_SSL_SSL/TLS_ALERT_BAD_CERTIFICATE', 'CredentialRejected'],
     ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'CredentialRejected'],
     ['ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', 'CredentialRejected'],
-    ['ERR_ADDRESS_REFUSED', 'AddressRefused'],
-    ['EMSGSIZE', 'AnswerUntrusted'],
-    ['EBADMSG', 'AnswerUntrusted'],
-    ['HPE_INVALID_CONSTANT', 'AnswerUntrusted'],
-    ['UND_ERR_HEADERS_OVERFLOW', 'AnswerUntrusted'],
+    ['ERR_ADDRESS_REFUSED', 'AddressNotAllowed'],
+    ['EMSGSIZE', 'ResponseUntrusted'],
+    ['EBADMSG', 'ResponseUntrusted'],
+    ['HPE_INVALID_CONSTANT', 'ResponseUntrusted'],
+    ['UND_ERR_HEADERS_OVERFLOW', 'ResponseUntrusted'],
   ])('converts %s to %s', (code, reason) => {
     expect(transportFailure(new TransportError(code, 'what happened'))).toMatchObject({
       reason,
@@ -66,15 +66,19 @@ describe('transportFailure', () => {
 
 describe('statusFailure', () => {
   it.each([
-    [307, 'the server redirects (307)', 'AnswerUntrusted'],
-    [400, 'cannot bind token', 'TargetRefused'],
+    [307, 'the server redirects (307)', 'ResponseUntrusted'],
+    [400, 'cannot bind token', 'RequestRejected'],
     [401, 'Unauthorized', 'CredentialRejected'],
     [403, 'serviceaccounts "a" is forbidden: User "system:anonymous" cannot create resource "serviceaccounts/token"', 'CredentialRejected'],
     [403, 'serviceaccounts "a" is forbidden: User "x" cannot create resource "serviceaccounts/token" in API group ""', 'TargetForbidden'],
-    [403, 'serviceaccounts "a" is forbidden: unable to create new content in namespace x because it is being terminated', 'TargetRefused'],
-    [403, 'admission webhook "policy.example.com" denied the request', 'TargetRefused'],
-    [404, 'the server could not find the requested resource', 'TargetRefused'],
-    [422, 'is invalid', 'TargetRefused'],
+    [
+      403,
+      'serviceaccounts "a" is forbidden: unable to create new content in namespace x because it is being terminated',
+      'RequestRejected',
+    ],
+    [403, 'admission webhook "policy.example.com" denied the request', 'RequestRejected'],
+    [404, 'the server could not find the requested resource', 'RequestRejected'],
+    [422, 'is invalid', 'RequestRejected'],
     [429, 'too many', 'TargetThrottled'],
     [500, 'Internal error occurred', 'TargetFailed'],
     [503, 'apiserver is shutting down', 'TargetFailed'],

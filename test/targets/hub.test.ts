@@ -79,7 +79,7 @@ describe('hub recognition', () => {
   ])('rejects service accounts in the namespace of Purser with at most four requests: %s', async (_, ofHub, ofTarget, token) => {
     await start(ofHub);
     const { target, cluster } = await registeredAt(ofTarget, token);
-    for (let round = 0; round < 3; round += 1) expect(await world.failure(cluster, BESIDE)).toMatchObject({ reason: 'OwnAccount' });
+    for (let round = 0; round < 3; round += 1) expect(await world.failure(cluster, BESIDE)).toMatchObject({ reason: 'OwnNamespace' });
     expect(target.requests.filter(({ path }) => path.endsWith('/token'))).toEqual([]);
     expect(hub.requests.length + target.requests.length).toBeLessThanOrEqual(4);
     await expect(world.issue(cluster)).resolves.toBeDefined();
@@ -102,7 +102,7 @@ describe('hub recognition', () => {
       const servers = [target.url, url];
       const credential = aCredential({ token: 'opaque', server: servers.join() });
       expect(await world.failure(registered({ servers, ca: authority.certificate, credential }), BESIDE)).toMatchObject({
-        reason: 'OwnAccount',
+        reason: 'OwnNamespace',
       });
       expect([hub.requests.length, target.requests.length]).toEqual([0, 1]);
     },
@@ -124,7 +124,7 @@ describe('hub recognition', () => {
     const client = new KubeClient(createTransport(config, { clock: systemClock }), 'purser');
     const another = new IssuerWorld({ hub: { client, namespace: 'purser-system' } });
     const cluster = registered({ servers: [target.url], ca: authority.certificate });
-    expect(await another.failure(cluster, BESIDE)).toMatchObject({ reason: 'OwnAccount' });
+    expect(await another.failure(cluster, BESIDE)).toMatchObject({ reason: 'OwnNamespace' });
     await another.close();
   });
 });

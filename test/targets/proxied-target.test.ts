@@ -68,7 +68,7 @@ describe('target behind a proxy', () => {
       const { world: issuing, proxy: tunnel } = await proxied();
       const failure = await issuing.failure(registered({ servers: [server], ca: authority.certificate }));
 
-      expect([failure.reason, tunnel.asked]).toEqual(['AddressRefused', []]);
+      expect([failure.reason, tunnel.asked]).toEqual(['AddressNotAllowed', []]);
     },
   );
 });

@@ -33,13 +33,13 @@ describe('ownUsername', () => {
 
   it("rejects a token for Purser's own service account", async () => {
     const server = await knowing((_, reply) => reply.json(201, selfSubjectReview('system:serviceaccount:deploy:deployer')));
-    expect(await world.failureAt(server)).toMatchObject({ reason: 'OwnAccount' });
+    expect(await world.failureAt(server)).toMatchObject({ reason: 'OwnNamespace' });
     expect(tokenRequests(server)).toEqual([]);
   });
 
   it("rejects a token for another service account in the namespace of Purser's own", async () => {
     const server = await knowing((_, reply) => reply.json(201, selfSubjectReview('system:serviceaccount:deploy:purser')));
-    expect(await world.failureAt(server)).toMatchObject({ reason: 'OwnAccount' });
+    expect(await world.failureAt(server)).toMatchObject({ reason: 'OwnNamespace' });
     expect(tokenRequests(server)).toEqual([]);
   });
 
@@ -47,7 +47,7 @@ describe('ownUsername', () => {
     const server = await knowing((_, reply) => reply.json(201, selfSubjectReview('system:serviceaccount:deploy:purser')));
     const anchor = { namespace: 'deploy', name: 'purser-uid', account: 'deployer' };
     await expect(world.issuer.ensureAnchor(clusterAt(server.url), anchor, AbortSignal.any([]))).rejects.toMatchObject({
-      reason: 'OwnAccount',
+      reason: 'OwnNamespace',
     });
     expect(server.requests.filter((request) => !isReview(request))).toEqual([]);
   });
@@ -82,6 +82,6 @@ describe('ownUsername', () => {
       expect(JSON.parse(request.body).spec).toEqual({ token: CREDENTIAL });
       return reply.json(201, { status: { authenticated: true, user: { username } } });
     });
-    expect(await world.failureAt(server)).toMatchObject({ reason: 'OwnAccount' });
+    expect(await world.failureAt(server)).toMatchObject({ reason: 'OwnNamespace' });
   });
 });

@@ -62,7 +62,7 @@ describe('issueToken', () => {
 
   it('rejects a token from the future if the target sends no Date header', async () => {
     const server = await world.serve(grants({ now: Date.now() + 2 * HOUR }));
-    expect(await world.failureAt(server)).toMatchObject({ reason: 'AnswerUntrusted' });
+    expect(await world.failureAt(server)).toMatchObject({ reason: 'ResponseUntrusted' });
   });
 
   it.each(['', 'yesterday', '0', 'Thu, 01 Jan 1970 00:00:00 GMT', 'Fri, 31 Dec 9999 23:59:59 GMT', '\u0001'])(
@@ -92,13 +92,13 @@ describe('issueToken', () => {
     const server = await world.serve(grants());
     await expect(world.ask(server, { ...REQUEST, accountUID: ACCOUNT_UID })).resolves.toBeDefined();
     expect(JSON.parse(tokenRequests(server)[0]?.body ?? '').metadata).toEqual({ uid: ACCOUNT_UID });
-    expect(await world.failureAt(server, { ...REQUEST, accountUID: 'another' })).toMatchObject({ reason: 'AccountRecreated' });
+    expect(await world.failureAt(server, { ...REQUEST, accountUID: 'another' })).toMatchObject({ reason: 'ServiceAccountRecreated' });
     server.handle((request, reply) =>
       request.path === TOKEN_PATH
         ? grant(request, reply, { status: { token: 'opaque' }, answer: { metadata: { uid: ACCOUNT_UID } } })
         : reply.json(201, selfSubjectReview()),
     );
-    expect(await world.failureAt(server, { ...REQUEST, accountUID: ACCOUNT_UID })).toMatchObject({ reason: 'AccountRecreated' });
+    expect(await world.failureAt(server, { ...REQUEST, accountUID: ACCOUNT_UID })).toMatchObject({ reason: 'ServiceAccountRecreated' });
   });
 
   it.each([
@@ -132,11 +132,11 @@ describe('error response to a token request', () => {
     ['missing Secret', 404, details('secrets'), bound, 'BoundObjectNotFound'],
     ['missing Pod', 404, details('pods'), { ...REQUEST, boundObject: { kind: 'Pod', name: 'p' } }, 'BoundObjectNotFound'],
     ['another Secret of the same name', 409, { details: { name: 'anchor', kind: 'Secret' } }, bound, 'BoundObjectNotFound'],
-    ['re-created service account', 409, { details: { kind: 'TokenRequest' } }, { ...REQUEST, accountUID: 'a' }, 'AccountRecreated'],
-    ['a conflict of another kind', 409, {}, REQUEST, 'TargetRefused'],
-    ['what is missing is not said', 404, {}, bound, 'TargetRefused'],
+    ['re-created service account', 409, { details: { kind: 'TokenRequest' } }, { ...REQUEST, accountUID: 'a' }, 'ServiceAccountRecreated'],
+    ['a conflict of another kind', 409, {}, REQUEST, 'RequestRejected'],
+    ['what is missing is not said', 404, {}, bound, 'RequestRejected'],
     ['rejected credential', 401, {}, REQUEST, 'CredentialRejected'],
-    ['an invalid request', 422, { reason: 'Invalid' }, REQUEST, 'TargetRefused'],
+    ['an invalid request', 422, { reason: 'Invalid' }, REQUEST, 'RequestRejected'],
     ['an error of its own', 500, { reason: 'InternalError' }, REQUEST, 'TargetFailed'],
   ])('is classified: %s', async (_, ...[code, more, request, reason]) => {
     const server = await world.serve((_request, reply) => reply.json(code, refusal(code, 'no', more)));

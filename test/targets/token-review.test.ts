@@ -38,10 +38,10 @@ describe('reviewToken', () => {
   });
 
   it.each<[string, WireHandler, string]>([
-    ['no status', answer(undefined), 'AnswerUntrusted'],
-    ['another kind', (_, reply) => reply.json(201, { kind: 'Status', status: good }), 'AnswerUntrusted'],
+    ['no status', answer(undefined), 'ResponseUntrusted'],
+    ['another kind', (_, reply) => reply.json(201, { kind: 'Status', status: good }), 'ResponseUntrusted'],
     ['a refusal', (_, reply) => reply.json(403, refusal(403, 'User "x" cannot create resource "tokenreviews"')), 'TargetForbidden'],
-    ['its own token in a refusal', ({ body }, reply) => reply.json(422, refusal(422, body)), 'TargetRefused'],
+    ['its own token in a refusal', ({ body }, reply) => reply.json(422, refusal(422, body)), 'RequestRejected'],
   ])('throws for %s', async (_, handler, reason) => {
     const failed = await review(handler).catch((error: unknown) => error);
     expect(failed).toMatchObject({ reason });

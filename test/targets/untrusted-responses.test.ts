@@ -38,7 +38,7 @@ describe('untrusted response', () => {
     ['of another group', { answer: { apiVersion: 'v1' } }],
   ])('is rejected: a token %s', async (_, change) => {
     const server = await world.serve(grants(change));
-    expect(await world.failureAt(server)).toMatchObject({ reason: 'AnswerUntrusted' });
+    expect(await world.failureAt(server)).toMatchObject({ reason: 'ResponseUntrusted' });
   });
 
   it.each([
@@ -56,7 +56,7 @@ describe('untrusted response', () => {
     ['longer than 64 KiB', ' '.repeat(70_000)],
   ])('is rejected: %s', async (_, body) => {
     const server = await world.serve((_request, reply) => reply.text(201, body));
-    expect(await world.failureAt(server)).toMatchObject({ reason: 'AnswerUntrusted' });
+    expect(await world.failureAt(server)).toMatchObject({ reason: 'ResponseUntrusted' });
   });
 
   it('is rejected as soon as it is too long, before 100 MB arrive', async () => {
@@ -68,7 +68,7 @@ describe('untrusted response', () => {
         await new Promise((resolve) => setImmediate(resolve));
       }
     });
-    expect(await world.failureAt(server)).toMatchObject({ reason: 'AnswerUntrusted' });
+    expect(await world.failureAt(server)).toMatchObject({ reason: 'ResponseUntrusted' });
     await eventually(() => expect(server.openConnections).toBeLessThan(connectionsOf(server).size));
     expect(sent).toBeLessThan(100);
   });
@@ -79,19 +79,19 @@ describe('untrusted response', () => {
       socket.write(`HTTP/1.1 201 Created\r\ncontent-encoding: gzip\r\ncontent-length: ${bomb.length}\r\n\r\n`);
       socket.write(bomb);
     });
-    expect(await world.failureAt(target)).toMatchObject({ reason: 'AnswerUntrusted' });
+    expect(await world.failureAt(target)).toMatchObject({ reason: 'ResponseUntrusted' });
   });
 
   it.each([301, 302, 303, 307, 308])('95: is refused: a redirect (%i), and nobody else hears of it', async (code) => {
     const elsewhere = await world.serve(grants());
     const server = await world.serve((_, reply) => reply.text(code, '', { location: `${elsewhere.url}${TOKEN_PATH}` }));
-    expect(await world.failureAt(server)).toMatchObject({ reason: 'AnswerUntrusted' });
+    expect(await world.failureAt(server)).toMatchObject({ reason: 'ResponseUntrusted' });
     expect(elsewhere.requests).toEqual([]);
   });
 
   it.each([202, 204, 206])('is refused: a success that is none (%i)', async (code) => {
     const server = await world.serve((_, reply) => reply.text(code, ''));
-    expect(await world.failureAt(server)).toMatchObject({ reason: 'AnswerUntrusted' });
+    expect(await world.failureAt(server)).toMatchObject({ reason: 'ResponseUntrusted' });
   });
 });
 
@@ -114,7 +114,7 @@ describe('endless response', () => {
     const start = world.clock.monotonic();
     const failed = await world.failureAt(server, REQUEST, () => expect(tokenRequests(server)).toHaveLength(1));
     // A drip of bytes may as well reach the size that is too much.
-    expect(['ClusterTimeout', 'AnswerUntrusted']).toContain(failed.reason);
+    expect(['ClusterTimeout', 'ResponseUntrusted']).toContain(failed.reason);
     expect(world.clock.monotonic() - start).toBeLessThan(11_000);
     await eventually(() => expect(server.openConnections).toBeLessThan(connectionsOf(server).size));
     await world.issuer.close();
@@ -125,18 +125,18 @@ describe('endless response', () => {
 describe('response that is not HTTP', () => {
   const body = JSON.stringify({ kind: 'TokenRequest' });
   it.each<[string, string, RegExp]>([
-    ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n', /AnswerUntrusted|ClusterUnreachable/],
-    ['a broken status line', 'HTTP/1.1 two hundred\r\n\r\n', /AnswerUntrusted/],
-    ['endless headers', `HTTP/1.1 201 Created\r\n${'x-a: b\r\n'.repeat(20_000)}`, /AnswerUntrusted/],
-    ['an invalid length', 'HTTP/1.1 201 Created\r\ncontent-length: -1\r\n\r\n', /AnswerUntrusted/],
-    ['two lengths', 'HTTP/1.1 201 Created\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n{}', /AnswerUntrusted/],
-    ['broken chunks', 'HTTP/1.1 201 Created\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n', /AnswerUntrusted/],
+    ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n', /ResponseUntrusted|ClusterUnreachable/],
+    ['a broken status line', 'HTTP/1.1 two hundred\r\n\r\n', /ResponseUntrusted/],
+    ['endless headers', `HTTP/1.1 201 Created\r\n${'x-a: b\r\n'.repeat(20_000)}`, /ResponseUntrusted/],
+    ['an invalid length', 'HTTP/1.1 201 Created\r\ncontent-length: -1\r\n\r\n', /ResponseUntrusted/],
+    ['two lengths', 'HTTP/1.1 201 Created\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n{}', /ResponseUntrusted/],
+    ['broken chunks', 'HTTP/1.1 201 Created\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n', /ResponseUntrusted/],
     [
       'another protocol on offer',
       'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
-      /AnswerUntrusted|ClusterUnreachable/,
+      /ResponseUntrusted|ClusterUnreachable/,
     ],
-    ['the credential in place of the status', `HTTP/1.1 Bearer ${CREDENTIAL}\r\n\r\n`, /AnswerUntrusted/],
+    ['the credential in place of the status', `HTTP/1.1 Bearer ${CREDENTIAL}\r\n\r\n`, /ResponseUntrusted/],
     ['less than was promised', http('201 Created', body).slice(0, -3), /ClusterUnreachable|ClusterTimeout/],
   ])('fails: %s', async (_, bytes, reason) => {
     const target = await world.serveRaw((socket) => socket.end(bytes));

@@ -143,12 +143,12 @@ const CONCERNS = {
   ConnectionRefused: 'connection',
   Timeout: 'connection',
   TLSVerifyFailed: 'connection',
-  AddressRefused: 'connection',
-  AnswerUntrusted: 'connection',
+  AddressNotAllowed: 'connection',
+  ResponseUntrusted: 'connection',
   Unreachable: 'connection',
   CredentialRejected: 'credential',
   Forbidden: 'credential',
-  RightsUnknown: 'permissions',
+  PermissionsUnknown: 'permissions',
   NotReady: 'readiness',
   Throttled: 'readiness',
 } as const satisfies Readonly<Record<string, Concern>>;
@@ -171,18 +171,18 @@ function evaluateReady(evidence: ProbeEvidence, of: FindingOf): Finding {
 function evaluateReachable(evidence: ProbeEvidence): Finding {
   const unprobed = findingFor(evidence, 'registration', 'Unknown') && finding('Unknown', 'NotProbed');
   return (
-    findingFor(evidence, 'probe', 'Unknown') ?? unprobed ?? findingFor(evidence, 'connection', 'False') ?? finding('True', 'Answering')
+    findingFor(evidence, 'probe', 'Unknown') ?? unprobed ?? findingFor(evidence, 'connection', 'False') ?? finding('True', 'Responding')
   );
 }
 
 function evaluateAuthorized(evidence: ProbeEvidence, of: FindingOf): Finding {
   const failed = findingFor(evidence, 'probe', 'Unknown') ?? findingFor(evidence, 'registration', 'False');
   if (failed !== undefined) return failed;
-  if (of('Reachable')?.status !== 'True') return finding('Unknown', 'NoAnswer');
+  if (of('Reachable')?.status !== 'True') return finding('Unknown', 'NoResponse');
   return (
     findingFor(evidence, 'credential', 'False') ??
     findingFor(evidence, 'permissions', 'Unknown') ??
-    finding('True', 'RightsGranted', evidence.scope)
+    finding('True', 'PermissionsGranted', evidence.scope)
   );
 }
 

@@ -136,7 +136,7 @@ async function exchange(target: TokenSource, { request, outgoing }: PostedTokenR
     return await exchangeToken(target, expected, body, signal);
   } catch (error) {
     // An older server ignores the UID of the request, and issues a token that is discarded here.
-    if (error instanceof IssueError && error.reason === 'AccountRecreated' && error.status === undefined) {
+    if (error instanceof IssueError && error.reason === 'ServiceAccountRecreated' && error.status === undefined) {
       const { accountUID: uid = 'unknown' } = error;
       checkUid(request, { ...expected, uid });
     }
@@ -161,7 +161,7 @@ function toRejection(error: unknown, { cluster, serviceAccount }: IssueTarget): 
   if (status !== undefined) return relayed(status, retryAfterSeconds);
   if (reason === 'ClusterNotFound') return notFound({ group: RegistryGroup, name: 'clusters' }, cluster);
   const why = (FailureReason as Readonly<Record<string, string>>)[reason] ?? reason;
-  if (reason === 'OwnAccount' || reason === 'NamespaceNotAllowed')
+  if (reason === 'OwnNamespace' || reason === 'NamespaceNotAllowed')
     return forbidden({ group: '', name: 'serviceaccounts' }, serviceAccount, why);
   const message = `cluster ${goQuote(cluster)} cannot issue a token now: ${why}`;
   const causes = [{ reason, message: why }];

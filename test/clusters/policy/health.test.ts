@@ -33,8 +33,8 @@ function statusOf(health: Health, type: ConditionType): string | undefined {
   return health.get(type)?.shown.status;
 }
 
-const UP = 'True Answering, True RightsGranted, True ClusterReady';
-const DOWN = 'False Timeout, Unknown NoAnswer, False Timeout';
+const UP = 'True Responding, True PermissionsGranted, True ClusterReady';
+const DOWN = 'False Timeout, Unknown NoResponse, False Timeout';
 
 describe('healthAfter', () => {
   it.each<readonly [string, readonly Probe[], string]>([
@@ -51,13 +51,13 @@ describe('healthAfter', () => {
     [
       'changes the reason if another one occurs twice',
       ['Timeout', 'DNSFailed', 'DNSFailed'],
-      'False DNSFailed, Unknown NoAnswer, False DNSFailed',
+      'False DNSFailed, Unknown NoResponse, False DNSFailed',
     ],
     ['keeps the reason if reasons alternate', ['Timeout', 'DNSFailed', 'Timeout', 'DNSFailed'], DOWN],
     [
       'reports a rejected credential',
       ['ok', 'CredentialRejected', 'CredentialRejected'],
-      'True Answering, False CredentialRejected, False CredentialRejected',
+      'True Responding, False CredentialRejected, False CredentialRejected',
     ],
     [
       'becomes Unknown if Purser is unable to probe',

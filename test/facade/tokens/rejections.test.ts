@@ -103,7 +103,7 @@ describe('metrics of a failed target', () => {
   it('records the reason of an untrusted response', async () => {
     world = await FacadeWorld.start({ target: grants({ claims: { aud: ['others'] } }) });
     expect((await world.post()).status).toBe(503);
-    expect(await reasons()).toContain('AnswerUntrusted');
+    expect(await reasons()).toContain('ResponseUntrusted');
   });
 
   it('records the reason of an unreachable cluster', async () => {

@@ -49,7 +49,7 @@ describe('untrusted response of the target', () => {
   ])('returns 503: %s', async (_case, target) => {
     world = await FacadeWorld.start({ target });
     const { status, headers, body } = await world.post();
-    expect({ status, reason: reasonOf(body) }).toEqual({ status: 503, reason: 'AnswerUntrusted' });
+    expect({ status, reason: reasonOf(body) }).toEqual({ status: 503, reason: 'ResponseUntrusted' });
     expect(Number(headers['retry-after'])).toBeGreaterThan(0);
     expect(body).not.toMatch(/eyJ|kube-system|others/);
     expect(body).not.toContain(CREDENTIAL);
