@@ -4,7 +4,7 @@ import type { KubeObject } from '../../src/kubernetes/object.ts';
 import type { Policy } from '../../src/kubernetes/rbac.ts';
 import type { ReviewKind } from '../../src/kubernetes/reviews.ts';
 import { badRequest } from '../../src/kubernetes/status.ts';
-import { rfc3339 } from '../../src/std/timestamp.ts';
+import { formatTimestamp } from '../../src/std/timestamp.ts';
 import type { Authenticators } from '../access/authenticate.ts';
 import type { User } from '../access/user.ts';
 import { withTrackedUpdate } from '../fields/managed-fields.ts';
@@ -52,7 +52,7 @@ const ANSWERS: Readonly<Record<string, Answer | undefined>> = {
 /** The review as any create receives an object: fields owned, without what only the server sets, in the namespace of the URL. */
 function received(kind: ReviewKind, { object, namespace, manager }: PostedReview, now: number): KubeObject {
   const apiVersion = `${kind.group}/${kind.version}`;
-  const next = withTrackedUpdate({ live: undefined, next: object, manager, apiVersion, now: rfc3339(now), schema: kind.schema });
+  const next = withTrackedUpdate({ live: undefined, next: object, manager, apiVersion, now: formatTimestamp(now), schema: kind.schema });
   const { namespace: own = '' } = next.metadata;
   if (kind.namespaced && own !== '' && own !== namespace) {
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');

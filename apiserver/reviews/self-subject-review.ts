@@ -1,7 +1,7 @@
 // SelfSubjectReview: who am I?
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
-import { rfc3339 } from '../../src/std/timestamp.ts';
+import { formatTimestamp } from '../../src/std/timestamp.ts';
 import type { User } from '../access/user.ts';
 import { userInfo } from './user-status.ts';
 
@@ -10,5 +10,5 @@ export function reviewSelfSubject(
   { apiVersion, kind }: KubeObject,
   { user, now }: { readonly user: User; readonly now: number },
 ): KubeObject {
-  return { apiVersion, kind, metadata: { creationTimestamp: rfc3339(now) }, status: { userInfo: userInfo(user) } };
+  return { apiVersion, kind, metadata: { creationTimestamp: formatTimestamp(now) }, status: { userInfo: userInfo(user) } };
 }

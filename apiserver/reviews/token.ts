@@ -13,7 +13,7 @@ import {
   defaultedTokenRequest,
   type TokenRequest,
 } from '../../src/kubernetes/token-request.ts';
-import { rfc3339 } from '../../src/std/timestamp.ts';
+import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { signToken } from '../access/json-web-token.ts';
 import type { ObjectSource } from '../access/object-source.ts';
 import { claimsFor, type TokenGrant } from '../access/service-account-claims.ts';
@@ -55,7 +55,7 @@ export async function createToken(posted: PostedTokenRequest, issuance: TokenIss
   const { audiences } = grant;
   const expirationSeconds = grant.warnAfterSeconds ?? grant.lifetimeSeconds;
   const token = await signed(grant, issuance.key, now);
-  const status = { token, expirationTimestamp: rfc3339(now + expirationSeconds * 1000) };
+  const status = { token, expirationTimestamp: formatTimestamp(now + expirationSeconds * 1000) };
   return answeredTokenRequest(request, { account: accountOf(serviceAccount), audiences, expirationSeconds, status }, now);
 }
 
@@ -70,7 +70,7 @@ function withManagedFields(request: TokenRequest, manager: string, now: number):
     next: request,
     manager,
     apiVersion: 'authentication.k8s.io/v1',
-    now: rfc3339(now),
+    now: formatTimestamp(now),
     subresource: 'token',
     schema: TOKEN_REQUEST,
   });

@@ -1,6 +1,6 @@
 // CustomResourceDefinitions come to life: their kinds are served, their names accepted; and when they go, their objects go first.
 
-import { rfc3339 } from '../../src/std/timestamp.ts';
+import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { customKinds, servedKinds } from '../kinds/custom/custom.ts';
 import { established } from '../kinds/definition/definition.ts';
 import type { CustomResourceDefinition } from '../kinds/definition/types.ts';
@@ -42,7 +42,7 @@ function follow(api: Api, definition: CustomResourceDefinition): void {
   const { group, names } = definition.spec;
   api.serve(group, names.plural, servedKinds(definition));
   if (isTerminating(definition)) return cleanUp(api, definition);
-  const next = established(definition, api.store.list(RESOURCE) as readonly CustomResourceDefinition[], rfc3339(api.now()));
+  const next = established(definition, api.store.list(RESOURCE) as readonly CustomResourceDefinition[], formatTimestamp(api.now()));
   if (next !== definition) updateObject(api, targetOf(definitionKind(api), definition, 'status'), next, WRITER);
 }
 

@@ -3,7 +3,7 @@
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { conflict, notFound } from '../../src/kubernetes/status.ts';
 import type { FieldValidation } from '../../src/kubernetes/wire/options.ts';
-import { rfc3339 } from '../../src/std/timestamp.ts';
+import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { applyPatch } from '../fields/apply.ts';
 import { type Api, resourceName, storeOf, type Target, type Writer } from './api.ts';
 import { readApplied } from './apply-body.ts';
@@ -30,7 +30,7 @@ export function applyObject(api: Api, target: Target, { body, fieldValidation, f
     manager: writer.manager,
     force,
     kind: kind.kind,
-    now: rfc3339(api.now()),
+    now: formatTimestamp(api.now()),
     subresource,
     defaulted: (merged) => kind.rules.defaulted(decodeApplied(merged, kind)),
   });

@@ -3,7 +3,7 @@
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { conflict, notFound } from '../../src/kubernetes/status.ts';
 import type { DeleteOptions } from '../../src/kubernetes/wire/options.ts';
-import { rfc3339 } from '../../src/std/timestamp.ts';
+import { formatTimestamp } from '../../src/std/timestamp.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { admitDelete } from './admission.ts';
 import { type Api, kindName, resourceName, storeOf, type Target } from './api.ts';
@@ -55,14 +55,14 @@ function markForDeletion(api: Api, { kind }: Target, live: KubeObject, options: 
 }
 
 function marked(object: KubeObject, { rules }: Kind, now: number, options: DeleteOptions): KubeObject {
-  if (rules.terminating !== undefined) return rules.terminating(object, rfc3339(now));
+  if (rules.terminating !== undefined) return rules.terminating(object, formatTimestamp(now));
   const graceSeconds = rules.gracePeriodSeconds?.(object, options.gracePeriodSeconds) ?? 0;
   const { generation = 0 } = object.metadata;
   return {
     ...object,
     metadata: {
       ...object.metadata,
-      deletionTimestamp: rfc3339(now + graceSeconds * 1000),
+      deletionTimestamp: formatTimestamp(now + graceSeconds * 1000),
       deletionGracePeriodSeconds: graceSeconds,
       // Controllers that look at the generation notice the deletion, too.
       ...(generation > 0 && { generation: generation + 1 }),
@@ -78,7 +78,7 @@ function hurried(object: KubeObject, graceSeconds: number): KubeObject {
     ...object,
     metadata: {
       ...object.metadata,
-      deletionTimestamp: rfc3339(sinceAt + graceSeconds * 1000),
+      deletionTimestamp: formatTimestamp(sinceAt + graceSeconds * 1000),
       deletionGracePeriodSeconds: graceSeconds,
     },
   };

@@ -1,6 +1,6 @@
 // The conditions of a status: one for each type, each with the time at which its status last changed.
 
-import { rfc3339 } from '../std/timestamp.ts';
+import { formatTimestamp } from '../std/timestamp.ts';
 
 /** Common fields of conditions; kinds add fields such as observedGeneration or lastHeartbeatTime. */
 export interface Condition {
@@ -21,7 +21,7 @@ export type NextCondition<C extends Condition> = Omit<C, 'lastTransitionTime'> &
 export function withCondition<C extends Condition>(conditions: readonly C[], next: NextCondition<C>, now: number): readonly C[] {
   const index = conditions.findIndex(({ type }) => type === next.type);
   const old = conditions[index];
-  const lastTransitionTime = old?.status === next.status && old.lastTransitionTime ? old.lastTransitionTime : rfc3339(now);
+  const lastTransitionTime = old?.status === next.status && old.lastTransitionTime ? old.lastTransitionTime : formatTimestamp(now);
   const set = Object.assign({}, old, next, { lastTransitionTime });
   if (old === undefined) return [...conditions, set];
   return isSame(old, set) ? conditions : conditions.with(index, set);

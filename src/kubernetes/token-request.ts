@@ -1,6 +1,6 @@
 // A TokenRequest as every API server treats it: its defaults, its checks, and its response.
 
-import { rfc3339 } from '../std/timestamp.ts';
+import { formatTimestamp } from '../std/timestamp.ts';
 import { invalidValue } from './field-error.ts';
 import type { KubeObject } from './object.ts';
 import { TOKEN_REQUEST } from './reviews.ts';
@@ -93,7 +93,7 @@ export function answeredTokenRequest(request: TokenRequest, answer: TokenAnswer,
   const { name, namespace, uid } = account;
   return {
     ...request,
-    metadata: { ...request.metadata, name, namespace, ...(uid && { uid }), creationTimestamp: rfc3339(now) },
+    metadata: { ...request.metadata, name, namespace, ...(uid && { uid }), creationTimestamp: formatTimestamp(now) },
     spec: { ...request.spec, audiences, expirationSeconds },
     status,
   };

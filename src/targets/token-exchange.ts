@@ -7,8 +7,8 @@ import { toStatusError, warningTexts } from '../kube/response.ts';
 import { dns1123LabelProblems, dns1123SubdomainProblems } from '../kubernetes/names.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isKind, textOf, uidOf } from '../kubernetes/untrusted.ts';
-import { instantOf } from '../std/instant.ts';
 import { Sensitive, withoutSecret, withoutTokens } from '../std/sensitive.ts';
+import { parseTimestamp } from '../std/timestamp.ts';
 import { statusFailure } from './errors.ts';
 import { IssueError, type IssueErrorOptions } from './issue-error.ts';
 import { checkGrant, type Grant, grantedLifetimeMs, maxTokenLength } from './policy/grant.ts';
@@ -178,7 +178,7 @@ function issuedToken(request: TokenRequest, { fields, sentAt, serverAt }: Respon
     token: new Sensitive(token),
     issuedAt: sentAt,
     expiresAt: sentAt + grantedLifetimeMs(granted, serverAt),
-    statedExpiryAt: instantOf(expirationTimestamp) ?? 0,
+    statedExpiryAt: parseTimestamp(expirationTimestamp) ?? 0,
     ...(claims && { claims }),
     ...(Number.isSafeInteger(expirationSeconds) && { expirationSeconds: expirationSeconds as number }),
     ...(accountUID !== undefined && { accountUID }),

@@ -1,6 +1,6 @@
 // A target on a real TLS socket with scripted responses.
 
-import { rfc3339 } from '../../src/std/timestamp.ts';
+import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import { startWireServer, type WireHandler, type WireReply, type WireRequest, type WireServer } from '../support/wire-server.ts';
 
@@ -63,7 +63,7 @@ export function grant({ body }: WireRequest, reply: WireReply, { claims, status,
       kind: 'TokenRequest',
       metadata: { ...metadata, uid: ACCOUNT_UID },
       spec,
-      status: { token, expirationTimestamp: rfc3339((at + spec.expirationSeconds) * 1000), ...status },
+      status: { token, expirationTimestamp: formatTimestamp((at + spec.expirationSeconds) * 1000), ...status },
       ...answer,
     },
     headers,

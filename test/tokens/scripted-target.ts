@@ -1,7 +1,7 @@
 // The part of a target that one service account needs, on the wire: tokens, the anchors that they are bound to, and reviews.
 
 import type { Clock } from '../../src/std/clock.ts';
-import { rfc3339 } from '../../src/std/timestamp.ts';
+import { formatTimestamp } from '../../src/std/timestamp.ts';
 import type { WireHandler, WireReply, WireRequest } from '../support/wire-server.ts';
 import { ACCOUNT_UID, jwt, refusal, SUBJECT } from '../targets/wire-target.ts';
 
@@ -93,7 +93,7 @@ export class ScriptedTarget {
     this.issuedAt.push(this.#clock.now());
     const answer = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', metadata: { uid: this.#accountUID }, spec };
     const headers = { date: new Date(this.#clock.now()).toUTCString() };
-    reply.json(201, { ...answer, status: { token, expirationTimestamp: rfc3339(expiresAt) } }, headers);
+    reply.json(201, { ...answer, status: { token, expirationTimestamp: formatTimestamp(expiresAt) } }, headers);
   }
 
   #review({ body }: WireRequest, reply: WireReply): void {

@@ -2,7 +2,7 @@
 // needs its name in ClusterConditionType and a row here.
 
 import type { ClusterConditionType } from '../../api/names.ts';
-import { instantText } from '../../std/instant.ts';
+import { formatTimestamp } from '../../std/timestamp.ts';
 import { type Finding, finding, findingOf } from './findings.ts';
 
 export type ConditionType = (typeof ClusterConditionType)[keyof typeof ClusterConditionType];
@@ -193,7 +193,7 @@ function evaluateCredentialFresh(credential: CredentialEvidence, now: number): F
   if (validity === undefined) return finding('Unknown', 'ExpiryUnknown');
   const { expiresAt } = validity;
   if (expiresAt === undefined) return findingOf('True', 'CredentialValid', 'credential does not expire');
-  const expiry = instantText(expiresAt);
+  const expiry = formatTimestamp(expiresAt);
   if (expiresAt <= now) return findingOf('False', 'CredentialExpired', `credential expired at ${expiry}`);
   return expiresAt - now <= warningMs(validity)
     ? findingOf('False', 'CredentialExpiring', `credential expires at ${expiry}`)

@@ -14,7 +14,7 @@ import { answeredTokenRequest, checkUid, TOKEN_REQUEST_KIND } from '../../kubern
 import { negotiate } from '../../kubernetes/wire/negotiate.ts';
 import type { Clock } from '../../std/clock.ts';
 import { goQuote } from '../../std/go-text.ts';
-import { rfc3339 } from '../../std/timestamp.ts';
+import { formatTimestamp } from '../../std/timestamp.ts';
 import type { ClusterClients } from '../../targets/cluster-clients.ts';
 import { IssueError } from '../../targets/issue-error.ts';
 import type { RegisteredCluster } from '../../targets/registered-cluster.ts';
@@ -120,7 +120,7 @@ class Issuance {
       account: { ...this.#account, uid: token.accountUID },
       audiences,
       expirationSeconds: token.expirationSeconds ?? expirationSeconds,
-      status: { token: token.token.reveal(), expirationTimestamp: rfc3339(token.statedExpiryAt) },
+      status: { token: token.token.reveal(), expirationTimestamp: formatTimestamp(token.statedExpiryAt) },
     };
     const response = answeredTokenRequest(request, granted, now);
     token.warnings.forEach(this.#request.warn);

@@ -4,7 +4,7 @@ import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { Annotation } from '../../api/names.ts';
 import type { IssueReason } from '../../api/reasons.ts';
-import { instantOf } from '../../std/instant.ts';
+import { parseTimestamp } from '../../std/timestamp.ts';
 import { isIssuedWith, sameAudiences, supersededBy } from '../../targets/policy/issued-for.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
 import type { TokenFailure } from './messages.ts';
@@ -170,7 +170,7 @@ function isForged({ tokenDigest, claims }: StoredSecret, { tokenDigest: issuedDi
 }
 
 function lastIssuedAt(observation: TokenObservation, record: TokenRecord | undefined, now: number): number {
-  const known = [record?.issuedAt ?? 0, instantOf(observation.token.status?.issuedAt) ?? 0, observation.lastIssuedAt ?? 0];
+  const known = [record?.issuedAt ?? 0, parseTimestamp(observation.token.status?.issuedAt) ?? 0, observation.lastIssuedAt ?? 0];
   return Math.max(0, ...known.filter((at) => at <= now));
 }
 

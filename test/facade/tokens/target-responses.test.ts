@@ -2,7 +2,7 @@
 
 import { connect } from 'node:tls';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { rfc3339 } from '../../../src/std/timestamp.ts';
+import { formatTimestamp } from '../../../src/std/timestamp.ts';
 import { eventually } from '../../kube/eventually.ts';
 import { FakeClock } from '../../support/clock.ts';
 import { startWireServer, type WireHandler, type WireReply } from '../../support/wire-server.ts';
@@ -18,7 +18,7 @@ afterEach(() => world.close());
 function responseOf(audiences: readonly string[]): string {
   const at = Math.floor(Date.now() / 1000);
   const token = jwt({ sub: SUBJECT, aud: audiences, iat: at, nbf: at, exp: at + 3600 });
-  const status = { token, expirationTimestamp: rfc3339((at + 3600) * 1000) };
+  const status = { token, expirationTimestamp: formatTimestamp((at + 3600) * 1000) };
   return JSON.stringify({
     apiVersion: 'authentication.k8s.io/v1',
     kind: 'TokenRequest',
