@@ -62,8 +62,8 @@ export class RbacIndex {
   follow({ roles, bindings }: RbacInformers): Observable<ReadonlySet<string>> {
     return new Observable((subscriber) => {
       this.#clear();
-      for (const role of roles.store.list()) this.setRole(role.metadata.name ?? '', role);
-      for (const binding of bindings.store.list()) this.setBinding(binding.metadata.name ?? '', binding);
+      for (const role of roles.store.list()) this.setRole(role.metadata.name, role);
+      for (const binding of bindings.store.list()) this.setBinding(binding.metadata.name, binding);
       return merge(
         roles.batches$.pipe(affectedBy((name, role: ClusterRole | undefined) => this.setRole(name, role))),
         bindings.batches$.pipe(affectedBy((name, binding: ClusterRoleBinding | undefined) => this.setBinding(name, binding))),

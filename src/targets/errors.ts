@@ -3,6 +3,7 @@
 import { TransportError } from '../kube/transport-error.ts';
 import { retryAfterMs } from '../kubernetes/retry-after.ts';
 import { StatusError } from '../kubernetes/status.ts';
+import { defined } from '../std/defined.ts';
 import { withoutSecret } from '../std/sensitive.ts';
 import type { Outcome } from './circuit-breaker.ts';
 import { IssueError, type IssueFailure } from './issue-error.ts';
@@ -19,7 +20,7 @@ export function statusFailure(error: StatusError): IssueError {
   const reason = statusReason(code, message);
   const waitMs = retryAfterMs(error);
   const isOfRequest = reason === 'RequestRejected' || reason === 'TargetThrottled';
-  return new IssueError(reason, message, { ...(waitMs !== undefined && { retryAfterMs: waitMs }), ...(isOfRequest && { status }) });
+  return new IssueError(reason, message, defined({ retryAfterMs: waitMs, status: isOfRequest ? status : undefined }));
 }
 
 /** Returns the error without a secret that Purser sent, which the target may have copied into any field. */

@@ -6,6 +6,7 @@ import type { CallOptions, KubeClient } from '../kube/client.ts';
 import { untilAborted } from '../kube/deadline.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { fieldsOf, textOf, uidOf } from '../kubernetes/untrusted.ts';
+import { defined } from '../std/defined.ts';
 import { Once } from '../std/single-flight.ts';
 import type { Credential } from './credential.ts';
 import type { PinnedEndpoints } from './endpoints.ts';
@@ -33,7 +34,7 @@ export interface Candidate {
 /** Returns the hub's address and certificate authority as Purser itself uses them: no Cluster can change these. */
 export function hubEndpoints({ client }: HubSettings): PinnedEndpoints {
   const { server, ca } = client.transport;
-  return { servers: [serverUrl(server) ?? server], ...(ca !== undefined && { caBundle: Buffer.from(ca).toString('base64') }) };
+  return defined({ servers: [serverUrl(server) ?? server], caBundle: ca === undefined ? undefined : Buffer.from(ca).toString('base64') });
 }
 
 /** Returns whether one of these addresses is the hub's own: the one that Purser uses, or a name that pods of the hub use. */

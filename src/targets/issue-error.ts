@@ -4,6 +4,7 @@ import { FailureReason, IssueReason, ReadyReason } from '../api/reasons.ts';
 import { retryAfterMs } from '../kubernetes/retry-after.ts';
 import { type Status, StatusError } from '../kubernetes/status.ts';
 import { cleanedMessage } from '../std/clean-message.ts';
+import { defined } from '../std/defined.ts';
 
 /** Reasons of errors. */
 export type IssueFailure = FailureReason | 'ServiceAccountRecreated' | 'InvalidSpec';
@@ -60,7 +61,7 @@ export async function orIssueError<T>(response: Promise<T>, reason: IssueFailure
     if (error instanceof IssueError) throw error;
     const waitMs = retryAfterMs(error);
     const status = error instanceof StatusError ? error.status : undefined;
-    const options = { ...(waitMs !== undefined && { retryAfterMs: waitMs }), ...(status && { status }) };
+    const options = defined({ retryAfterMs: waitMs, status });
     throw new IssueError(reason, error instanceof Error ? error.message : '', options);
   }
 }

@@ -7,6 +7,7 @@ import { toStatusError, warningTexts } from '../kube/response.ts';
 import { dns1123LabelProblems, dns1123SubdomainProblems } from '../kubernetes/names.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isKind, textOf, uidOf } from '../kubernetes/untrusted.ts';
+import { defined } from '../std/defined.ts';
 import { Sensitive, withoutSecret, withoutTokens } from '../std/sensitive.ts';
 import { parseTimestamp } from '../std/timestamp.ts';
 import { statusFailure } from './errors.ts';
@@ -31,7 +32,7 @@ export interface IssuedToken extends Grant {
 export async function issueToken(target: Target, request: TokenRequest, signal: AbortSignal): Promise<Grant> {
   checkNames(request);
   const { token, issuedAt, expiresAt, claims } = await exchangeToken(target, request, JSON.stringify(bodyOf(request)), signal);
-  return { token, issuedAt, expiresAt, ...(claims && { claims }) };
+  return defined({ token, issuedAt, expiresAt, claims });
 }
 
 /**
@@ -169,20 +170,20 @@ function issuedToken(request: TokenRequest, { fields, sentAt, serverAt }: Respon
   const { expirationSeconds } = fieldsOf(fields['spec']);
   const token = textOf(sent);
   const claims = tokenClaims(token, maxTokenLength(request));
-  const granted = { token, expirationTimestamp, ...(claims && { claims }) };
+  const granted = defined({ token, expirationTimestamp, claims });
   const problems = checkGrant(request, granted, serverAt);
   if (problems.length > 0) throw new IssueError('ResponseUntrusted', problems.join('; '));
   rejectOtherAccount(request, claims);
   const accountUID = claims?.accountUID ?? uidOf(fields);
-  return {
+  return defined({
     token: new Sensitive(token),
     issuedAt: sentAt,
     expiresAt: sentAt + grantedLifetimeMs(granted, serverAt),
     statedExpiryAt: parseTimestamp(expirationTimestamp) ?? 0,
-    ...(claims && { claims }),
-    ...(Number.isSafeInteger(expirationSeconds) && { expirationSeconds: expirationSeconds as number }),
-    ...(accountUID !== undefined && { accountUID }),
-  };
+    claims,
+    expirationSeconds: Number.isSafeInteger(expirationSeconds) ? (expirationSeconds as number) : undefined,
+    accountUID,
+  });
 }
 
 /** Servers before 1.34 ignore the UID in the request and may repeat it in the response, so the claims of the token decide. */

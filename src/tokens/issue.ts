@@ -2,7 +2,7 @@
 
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
-import type { Secret } from '../api/resources.ts';
+import type { Secret, Stored } from '../api/resources.ts';
 import { digestOf } from '../std/digest.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import { deleteAnchor, ensureAnchor } from '../targets/anchors.ts';
@@ -89,7 +89,7 @@ interface Requested {
   readonly grant: Grant;
   /** True if the service account was re-created since the last token. */
   readonly isAccountNew: boolean;
-  readonly cluster: Cluster;
+  readonly cluster: Stored<Cluster>;
   /** Outputs that the credential of the token covers. */
   readonly outputs: OutputTarget;
 }

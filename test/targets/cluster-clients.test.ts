@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Secret } from '../../src/api/resources.ts';
+import type { Secret, Stored } from '../../src/api/resources.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { fixed } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
@@ -22,7 +22,7 @@ import { authority, grant, grants, REQUEST, refusal, withIdentity } from './wire
 const OWNER = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', name: 'ci', uid: 'u' };
 
 /** A Secret with every key of a credential that bears marks of a ManagedToken's Secret. */
-function managed(marks: Partial<Secret['metadata']>): Secret {
+function managed(marks: Pick<Secret['metadata'], 'labels' | 'ownerReferences'>): Stored<Secret> {
   const secret = aCredential({ token: 'abc', server: 'https://127.0.0.1:1' });
   return { ...secret, metadata: { ...secret.metadata, ...marks } };
 }

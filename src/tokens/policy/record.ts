@@ -3,6 +3,7 @@
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { Annotation } from '../../api/names.ts';
+import type { Stored } from '../../api/resources.ts';
 import { formatTimestamp, parseTimestamp, toWholeSecond } from '../../std/timestamp.ts';
 import type { Grant } from '../../targets/policy/grant.ts';
 import { encodeIssuedFor, type IssuedFor, issuedForOf, parseIssuedFor } from '../../targets/policy/issued-for.ts';
@@ -25,7 +26,7 @@ export interface TokenRecord extends Lifetime {
 /** A granted token and its context. */
 export interface Issuance {
   readonly token: ManagedToken;
-  readonly cluster: Cluster;
+  readonly cluster: Stored<Cluster>;
   readonly grant: Omit<Grant, 'token'>;
   readonly tokenDigest: string;
   /** Record of the token before; undefined for a first token. */
