@@ -1,4 +1,4 @@
-// The conditions of a status: one for each type, each with the time at which its status last changed.
+// Conditions of a status: one for each type, with the time of its last transition.
 
 import { formatTimestamp } from '../std/timestamp.ts';
 
@@ -11,12 +11,12 @@ export interface Condition {
   readonly lastTransitionTime?: string;
 }
 
-/** A condition to be set. Other fields that it does not mention stay as they are. */
+/** A condition to set. Fields that it omits keep their values. */
 export type NextCondition<C extends Condition> = Omit<C, 'lastTransitionTime'> & Required<Pick<C, 'reason' | 'message'>>;
 
 /**
- * The list with one condition set. The transition time moves only when the status does.
- * Returns the same list when nothing changes, so that callers can tell by reference whether to write.
+ * Returns the list with one condition set. The transition time changes only with the status.
+ * Returns the same list if nothing changes, so that callers can compare references before a write.
  */
 export function withCondition<C extends Condition>(conditions: readonly C[], next: NextCondition<C>, now: number): readonly C[] {
   const index = conditions.findIndex(({ type }) => type === next.type);
@@ -27,7 +27,7 @@ export function withCondition<C extends Condition>(conditions: readonly C[], nex
   return isSame(old, set) ? conditions : conditions.with(index, set);
 }
 
-/** Both have their fields in the same order, since one was made from the other. */
+/** Compares as JSON: both have their fields in the same order, because one was copied from the other. */
 function isSame(old: unknown, set: unknown): boolean {
   return JSON.stringify(old) === JSON.stringify(set);
 }

@@ -1,4 +1,4 @@
-// A small language for declaring built-in kinds the way their Go structs declare them.
+// Declarations of built-in kinds that mirror their Go structs.
 
 import type { GoField, Schema } from './schema.ts';
 
@@ -7,7 +7,7 @@ type Extra = Omit<Schema, 'go'>;
 /** Options of a struct: protobuf numbers that differ from the order of its fields. */
 type StructExtra = Extra & Pick<GoField, 'numbers'>;
 
-/** A struct: fields in the order in which Go writes them. Held by value, it is written even when empty. */
+/** A struct: fields in the order in which Go writes them. A struct held by value is written even when empty. */
 export function struct(goType: string, properties: Readonly<Record<string, Schema>>, { numbers = {}, ...extra }: StructExtra = {}): Schema {
   return { type: 'object', properties, ...extra, go: { type: goType, struct: goType.slice(goType.indexOf('.') + 1), numbers } };
 }
@@ -21,7 +21,7 @@ export function text(extra: Extra = {}): Schema {
   return { type: 'string', ...extra, go: { type: 'string' } };
 }
 
-/** A string type of its own, which decoding errors name: `v1.SecretType`. */
+/** A named string type, which decoding errors contain: `v1.SecretType`. */
 export function named(goType: string, extra: Extra = {}): Schema {
   return { type: 'string', ...extra, go: { type: goType } };
 }
@@ -58,7 +58,7 @@ export function quantity(): Schema {
   return { 'x-kubernetes-int-or-string': true, go: { type: 'resource.Quantity', codec: 'quantity' } };
 }
 
-/** A field that is kept as it came, whatever it holds. */
+/** A field that is kept unchanged, with any content. */
 export function raw(extra: Extra = {}): Schema {
   return { 'x-kubernetes-preserve-unknown-fields': true, ...extra, go: { type: 'runtime.RawExtension', codec: 'raw' } };
 }
@@ -82,13 +82,13 @@ export function listByKey(items: Schema, key: string): Schema {
   });
 }
 
-/** Behind a pointer: an explicit zero value is kept, and an absent one is not written. */
+/** A pointer: keeps an explicit zero value, and omits an absent one. */
 export function pointer({ go, ...schema }: Schema): Schema {
   const { zero: _, ...field } = go ?? { type: '' };
   return { ...schema, go: { ...field, pointer: true } };
 }
 
-/** Without omitempty: written as `zero` when empty. */
+/** A field without omitempty: written as `zero` when empty. */
 export function always(schema: Schema, zero: NonNullable<GoField['zero']> | null): Schema {
   return { ...schema, go: { ...(schema.go ?? { type: '' }), zero } };
 }

@@ -1,6 +1,6 @@
 // Common part of label selectors and field selectors.
 
-/** A selector that cannot be understood; the message is Kubernetes' own. */
+/** An invalid selector; the message is that of Kubernetes. */
 export class SelectorError extends Error {
   override readonly name = 'SelectorError';
 }
