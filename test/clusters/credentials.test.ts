@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Clusters } from '../../src/api/resources.ts';
 import { issueClientCertificate, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import { startWireServer, type WireServer } from '../support/wire-server.ts';
-import { authority, jwt, refusal } from '../targets/wire-target.ts';
+import { authority, errorStatus, jwt } from '../targets/wire-target.ts';
 import { CREDENTIALS } from '../tokens/token-world.ts';
 import { ClusterWorld, HUB, healthy } from './cluster-world.ts';
 
@@ -72,7 +72,7 @@ describe('condition CredentialFresh', () => {
     const server = await world.serve(healthy());
     await world.register('rejected', [server.url]);
     await world.shows('rejected', 'Ready=True ClusterReady');
-    server.handle((_, reply) => reply.json(401, refusal(401, 'Unauthorized')));
+    server.handle((_, reply) => reply.json(401, errorStatus(401, 'Unauthorized')));
     await world.shows('rejected', 'Authorized=False CredentialRejected');
     const probes = async (ms: number) => {
       const before = server.requests.length;

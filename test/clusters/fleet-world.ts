@@ -118,9 +118,9 @@ export class Fleet {
   }
 
   #target(name: string): object {
-    const call = async (ask: (client: typeof HEALTHY, options: object) => unknown) => {
+    const call = async (request: (client: typeof HEALTHY, options: object) => unknown) => {
       this.probes.set(name, [...(this.probes.get(name) ?? []), this.clock.now()]);
-      if (!this.#isDead(name)) return await ask(HEALTHY, {});
+      if (!this.#isDead(name)) return await request(HEALTHY, {});
       await sleep(this.clock, 5_000);
       throw new IssueError('ClusterTimeout', 'silence', { code: 'ETIMEDOUT' });
     };

@@ -31,8 +31,8 @@ it('probes a healthy cluster in its slot while others hang', async () => {
   await fleet.pass(120_000);
   const ready = fleet.clusters.get('c500')?.status?.conditions?.[0];
   expect(ready).toMatchObject({ type: 'Ready', status: 'True' });
-  const asked = [...new Set(fleet.probes.get('c500'))];
-  const pauses = asked.slice(1).map((at, index) => at - (asked[index] ?? 0));
+  const probedAt = [...new Set(fleet.probes.get('c500'))];
+  const pauses = probedAt.slice(1).map((at, index) => at - (probedAt[index] ?? 0));
   expect(Math.max(...pauses)).toBeLessThanOrEqual(10_000 + STEP_MS);
   const dead = [...fleet.clusters.values()].filter(({ status }) => status?.conditions?.[0]?.reason === 'Timeout');
   expect(dead).toHaveLength(SIZE - 1);

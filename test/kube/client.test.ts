@@ -176,7 +176,7 @@ describe('KubeClient', () => {
         { causes: [{ reason: 'r', message: `bad ${JWT}`, field: 'f', more: 'm' }] },
         { causes: [{ reason: 'r', message: 'bad [redacted]', field: 'f' }] },
       ],
-      ['of another type', { name: 5, causes: [null, 'x'], retryAfterSeconds: 'soon' }, { causes: [{}, {}] }],
+      ['of the wrong type', { name: 5, causes: [null, 'x'], retryAfterSeconds: 'soon' }, { causes: [{}, {}] }],
       ['a negative pause', { retryAfterSeconds: -1 }, {}],
       ['a list', [], {}],
     ])('ignore details that are %s', async (_, sent, details) => {

@@ -10,7 +10,7 @@ interface Entry {
   readonly object: ConfigMap;
 }
 
-/** What happens to the next request instead of an answer. */
+/** What happens to the next request instead of an respondWith. */
 export type Fault = (request: WireRequest, reply: WireReply) => void;
 
 /** ConfigMaps of one namespace, as kube-apiserver would serve them. */
@@ -118,7 +118,7 @@ export class ScriptedCollection {
 }
 
 /** A Status as a fault. */
-export function answer(status: number, body: unknown, headers?: Readonly<Record<string, string>>): Fault {
+export function respondWith(status: number, body: unknown, headers?: Readonly<Record<string, string>>): Fault {
   return (_, reply) => reply.json(status, body, headers);
 }
 

@@ -158,14 +158,14 @@ describe('issueToken on the embedded API server', () => {
   });
 });
 
-describe('ensureAnchor and deleteAnchor', () => {
+describe('ensureAnchor and deleteAnchor on the embedded API server', () => {
   const name = 'purser-5f0c';
   const anchor = () => ({ namespace, name, account: 'deployer' });
   const ensure = () => issuer.ensureAnchor(clusterAs('admintoken'), anchor(), signal);
   const remove = () => issuer.deleteAnchor(clusterAs('admintoken'), { namespace, name }, signal);
   const found = (): Promise<Secret> => admin.get(Secrets, { namespace, name });
 
-  it('replace an anchor that is being deleted', async () => {
+  it('replaces an anchor that is being deleted', async () => {
     await ensure();
     await admin.patch(Secrets, { namespace, name }, { metadata: { finalizers: ['example.com/wait'] } });
     await admin.delete(Secrets, { namespace, name });
@@ -173,7 +173,7 @@ describe('ensureAnchor and deleteAnchor', () => {
     await admin.patch(Secrets, { namespace, name }, { metadata: { finalizers: null } });
   });
 
-  it('create the anchor once, owned by the service account and labeled', async () => {
+  it('creates the anchor once, owned by the service account and labeled', async () => {
     const uid = await ensure();
     await expect(ensure()).resolves.toBe(uid);
     const { metadata, type, data } = await found();
@@ -186,7 +186,7 @@ describe('ensureAnchor and deleteAnchor', () => {
     expect(metadata.ownerReferences).toEqual([{ apiVersion: 'v1', kind: 'ServiceAccount', name: 'deployer', uid: account.metadata.uid }]);
   });
 
-  it('revoke the tokens that are bound to a deleted anchor', async () => {
+  it('revokes the tokens that are bound to a deleted anchor', async () => {
     const uid = await ensure();
     const grant = await issue({ boundObject: { kind: 'Secret', name, uid } });
     await expect(review(grant)).resolves.toBe(true);
@@ -195,7 +195,7 @@ describe('ensureAnchor and deleteAnchor', () => {
     await expect(found()).rejects.toMatchObject({ code: 404 });
   });
 
-  it('accept that the anchor does not exist', async () => {
+  it('deletes an anchor that does not exist without an error', async () => {
     await remove();
     await ensure();
     await remove();
@@ -203,7 +203,7 @@ describe('ensureAnchor and deleteAnchor', () => {
     await expect(found()).rejects.toMatchObject({ code: 404 });
   });
 
-  it('fail for a deleted service account, with a remedy', async () => {
+  it('reports a deleted service account with a remedy', async () => {
     await ensure();
     await admin.delete(ServiceAccounts, { namespace, name: 'deployer' });
     await expect(ensure()).rejects.toMatchObject({
@@ -219,7 +219,7 @@ describe('ensureAnchor and deleteAnchor', () => {
     });
   });
 
-  it('re-create the anchor Secret for a re-created service account', async () => {
+  it('re-creates the anchor Secret for a re-created service account', async () => {
     const before = await ensure();
     await admin.patch(Secrets, { namespace, name }, { metadata: { finalizers: ['tests.example.com/kept'] } });
     await admin.delete(ServiceAccounts, { namespace, name: 'deployer' });
@@ -232,7 +232,7 @@ describe('ensureAnchor and deleteAnchor', () => {
     await expect(issue({ boundObject: { kind: 'Secret', name, uid: after } })).resolves.toBeDefined();
   });
 
-  it('reject a Secret that Purser did not create', async () => {
+  it('rejects a Secret that Purser did not create', async () => {
     await admin.create(Secrets, { metadata: { namespace, name }, type: 'Opaque', data: { password: base64('theirs') } });
     await expect(ensure()).rejects.toMatchObject({
       reason: 'RequestRejected',
@@ -242,7 +242,7 @@ describe('ensureAnchor and deleteAnchor', () => {
     await expect(found()).resolves.toMatchObject({ data: { password: base64('theirs') } });
   });
 
-  it('fail without permission to create Secrets', async () => {
+  it('reports missing permission to create Secrets', async () => {
     await expect(issuer.ensureAnchor(clusterAs('bobtoken'), anchor(), signal)).rejects.toMatchObject({ reason: 'TargetForbidden' });
     await expect(issuer.deleteAnchor(clusterAs('bobtoken'), { namespace, name }, signal)).rejects.toMatchObject({
       reason: 'TargetForbidden',

@@ -3,7 +3,7 @@ import { TransportError } from '../../src/kube/transport-error.ts';
 import { StatusError, type StatusReason } from '../../src/kubernetes/status.ts';
 import { statusFailure, transportFailure } from '../../src/targets/errors.ts';
 
-function refused(code: number, message = 'no', more: { reason?: StatusReason; retryAfterSeconds?: number } = {}): StatusError {
+function errorResponse(code: number, message = 'no', more: { reason?: StatusReason; retryAfterSeconds?: number } = {}): StatusError {
   const { retryAfterSeconds, reason } = more;
   const details = retryAfterSeconds === undefined ? {} : { details: { retryAfterSeconds } };
   return new StatusError({
@@ -84,25 +84,25 @@ describe('statusFailure', () => {
     [503, 'apiserver is shutting down', 'TargetFailed'],
     [504, 'Timeout', 'ClusterTimeout'],
   ])('converts %i "%s" to %s', (code, message, reason) => {
-    expect(statusFailure(refused(code, message))).toMatchObject({ reason });
+    expect(statusFailure(errorResponse(code, message))).toMatchObject({ reason });
   });
 
   it.each([
-    ['the time in Retry-After', 429, 30, 30_000],
-    ['a second at least', 429, 0, 1_000],
-    ['a second if it does not say', 429, undefined, 1_000],
-    ['five minutes at most', 429, 86_400, 300_000],
-    ['also when it is not available', 503, 7, 7_000],
-    ['no particular time otherwise', 503, undefined, undefined],
+    ['Retry-After of 30 s in a 429', 429, 30, 30_000],
+    ['Retry-After of 0 s in a 429', 429, 0, 1_000],
+    ['a 429 without Retry-After', 429, undefined, 1_000],
+    ['Retry-After of a day in a 429', 429, 86_400, 300_000],
+    ['Retry-After of 7 s in a 503', 503, 7, 7_000],
+    ['a 503 without Retry-After', 503, undefined, undefined],
   ])('returns the time until the next request for %s', (_, code, retryAfterSeconds, retryAfterMs) => {
-    const failure = statusFailure(refused(code, 'no', retryAfterSeconds === undefined ? {} : { retryAfterSeconds }));
+    const failure = statusFailure(errorResponse(code, 'no', retryAfterSeconds === undefined ? {} : { retryAfterSeconds }));
     expect(failure.retryAfterMs).toBe(retryAfterMs);
   });
 
   it('keeps the Status of errors that the request caused, and no other', () => {
-    expect(statusFailure(refused(422, 'is invalid')).status).toMatchObject({ code: 422, message: 'is invalid' });
-    expect(statusFailure(refused(401)).status).toBeUndefined();
-    expect(statusFailure(refused(403, 'User "x" cannot create resource "y"')).status).toBeUndefined();
-    expect(statusFailure(refused(500)).status).toBeUndefined();
+    expect(statusFailure(errorResponse(422, 'is invalid')).status).toMatchObject({ code: 422, message: 'is invalid' });
+    expect(statusFailure(errorResponse(401)).status).toBeUndefined();
+    expect(statusFailure(errorResponse(403, 'User "x" cannot create resource "y"')).status).toBeUndefined();
+    expect(statusFailure(errorResponse(500)).status).toBeUndefined();
   });
 });

@@ -7,7 +7,7 @@ import { systemClock } from '../../src/std/clock.ts';
 import { startWireServer, type WireHandler, type WireServer } from '../support/wire-server.ts';
 import { IssuerWorld } from './issuer-world.ts';
 import { aCredential, registered } from './registration.ts';
-import { authority, grants, REQUEST, refusal, selfSubjectReview } from './wire-target.ts';
+import { authority, errorStatus, grants, REQUEST, selfSubjectReview } from './wire-target.ts';
 
 const ADMIN = 'system:serviceaccount:kube-system:some-admin';
 /** A service account beside Purser's own on the hub, which the credential of ADMIN could issue a token for. */
@@ -28,15 +28,15 @@ interface Identity {
   readonly username?: string;
 }
 
-function answers({ keys, uid, username = ADMIN }: Identity): WireHandler {
+function respondsAs({ keys, uid, username = ADMIN }: Identity): WireHandler {
   return (request, reply) => {
     if (request.path.endsWith('/selfsubjectreviews')) return reply.json(201, selfSubjectReview(username));
-    const isRefused = reply.json.bind(reply, 403, refusal(403, 'forbidden: User "x" cannot get resource "y"'));
+    const forbid = reply.json.bind(reply, 403, errorStatus(403, 'forbidden: User "x" cannot get resource "y"'));
     if (request.path === '/openid/v1/jwks')
-      return keys === undefined ? isRefused() : reply.json(200, { keys: keys.map((key) => key.export({ format: 'jwk' })) });
+      return keys === undefined ? forbid() : reply.json(200, { keys: keys.map((key) => key.export({ format: 'jwk' })) });
     if (request.path === '/api/v1/namespaces/kube-system')
       return uid === undefined
-        ? isRefused()
+        ? forbid()
         : reply.json(200, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kube-system', uid, resourceVersion: '1' } });
     const [, , , , namespace, , name] = request.path.split('/');
     return grants({ claims: { sub: `system:serviceaccount:${namespace}:${name}` } })(request, reply);
@@ -44,7 +44,7 @@ function answers({ keys, uid, username = ADMIN }: Identity): WireHandler {
 }
 
 async function start(ofHub: Identity): Promise<void> {
-  hub = await startWireServer(answers(ofHub));
+  hub = await startWireServer(respondsAs(ofHub));
   const config = fixed({ name: 'hub', server: hub.url, skipTLSVerify: false }, { name: 'us', token: 'hub-token' });
   const client = new KubeClient(createTransport(config, { clock: systemClock }), 'purser');
   world = new IssuerWorld({ hub: { client, namespace: 'purser-system' } });
@@ -59,7 +59,7 @@ function jwt(key: KeyObject, alg = 'ES256'): string {
 
 async function registeredAt(ofTarget: Identity, token: string) {
   const target = await world.serve(() => undefined);
-  target.handle(answers(ofTarget));
+  target.handle(respondsAs(ofTarget));
   const credential = aCredential({ token, server: target.url });
   return { target, cluster: registered({ servers: [target.url], ca: authority.certificate, credential }) };
 }
@@ -113,7 +113,7 @@ describe('hub recognition', () => {
     hub.handle((_, reply) => reply.text(500, 'down'));
     const { cluster } = await registeredAt({}, jwt(other.privateKey));
     expect(await world.failure(cluster, BESIDE)).toMatchObject({ reason: 'IdentityUnknown' });
-    hub.handle(answers({ keys: [ours.publicKey] }));
+    hub.handle(respondsAs({ keys: [ours.publicKey] }));
     await expect(world.issue(cluster, BESIDE)).resolves.toBeDefined();
   });
 

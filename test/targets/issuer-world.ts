@@ -11,7 +11,7 @@ import { eventually } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
 import type { WireHandler, WireServer } from '../support/wire-server.ts';
 import { Issuing } from './issuing.ts';
-import { type RawAnswer, type RawTarget, startRawTarget } from './raw-target.ts';
+import { type RawResponder, type RawTarget, startRawTarget } from './raw-target.ts';
 import { CREDENTIAL, registered, settings } from './registration.ts';
 import { authority, REQUEST, startTarget, TOKEN_PATH } from './wire-target.ts';
 
@@ -31,8 +31,8 @@ export class IssuerWorld {
     return server;
   }
 
-  async serveRaw(answer: RawAnswer): Promise<RawTarget> {
-    const target = await startRawTarget(answer);
+  async serveRaw(respond: RawResponder): Promise<RawTarget> {
+    const target = await startRawTarget(respond);
     this.#closing.push(() => target.close());
     return target;
   }
@@ -42,7 +42,7 @@ export class IssuerWorld {
   }
 
   /** Requests a token from the target at this address, which is its own cluster. */
-  ask({ url }: { readonly url: string }, request: TokenRequest = REQUEST, signal?: AbortSignal): Promise<Grant> {
+  issueAt({ url }: { readonly url: string }, request: TokenRequest = REQUEST, signal?: AbortSignal): Promise<Grant> {
     return this.issue(clusterAt(url), request, signal);
   }
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { WireHandler, WireRequest, WireServer } from '../support/wire-server.ts';
 import { clusterAt, IssuerWorld, tokenRequests } from './issuer-world.ts';
 import { CREDENTIAL } from './registration.ts';
-import { grant, grants, refusal, selfSubjectReview } from './wire-target.ts';
+import { errorStatus, grant, grants, selfSubjectReview } from './wire-target.ts';
 
 let world: IssuerWorld;
 
@@ -25,8 +25,8 @@ describe('ownUsername', () => {
 
   it('reviews once for all concurrent callers', async () => {
     const server = await world.serve(grants());
-    await Promise.all([world.ask(server), world.ask(server)]);
-    await world.ask(server);
+    await Promise.all([world.issueAt(server), world.issueAt(server)]);
+    await world.issueAt(server);
     expect(server.requests.filter(isReview)).toHaveLength(1);
     expect(tokenRequests(server)).toHaveLength(3);
   });
@@ -55,10 +55,10 @@ describe('ownUsername', () => {
   it.each<[string, WireHandler, string]>([
     ['a response without user', (_, reply) => reply.json(201, selfSubjectReview('')), 'IdentityUnknown'],
     ['an unreadable response', (_, reply) => reply.json(201, { status: [] }), 'IdentityUnknown'],
-    ['a denied review', (_, reply) => reply.json(403, refusal(403, 'User "x" cannot create resource "y"')), 'IdentityUnknown'],
+    ['a denied review', (_, reply) => reply.json(403, errorStatus(403, 'User "x" cannot create resource "y"')), 'IdentityUnknown'],
     ['an anonymous user', (_, reply) => reply.json(201, selfSubjectReview('system:anonymous')), 'CredentialRejected'],
-    ['a rejected credential', (_, reply) => reply.json(401, refusal(401, 'Unauthorized')), 'CredentialRejected'],
-    ['a server error', (_, reply) => reply.json(500, refusal(500, 'no')), 'TargetFailed'],
+    ['a rejected credential', (_, reply) => reply.json(401, errorStatus(401, 'Unauthorized')), 'CredentialRejected'],
+    ['a server error', (_, reply) => reply.json(500, errorStatus(500, 'no')), 'TargetFailed'],
     ['a closed connection', (_, reply) => reply.reset(), 'ClusterUnreachable'],
   ])('fails before anything is issued: %s', async (_, review, reason) => {
     const server = await knowing(review);
@@ -67,17 +67,17 @@ describe('ownUsername', () => {
   });
 
   it('reviews again after a failure', async () => {
-    const server = await knowing((_, reply) => reply.json(500, refusal(500, 'no')));
+    const server = await knowing((_, reply) => reply.json(500, errorStatus(500, 'no')));
     await world.failureAt(server);
     server.handle((request, reply) => (isReview(request) ? reply.json(201, selfSubjectReview()) : grant(request, reply)));
-    await expect(world.ask(server)).resolves.toBeDefined();
+    await expect(world.issueAt(server)).resolves.toBeDefined();
   });
 
   it("reviews Purser's own token on servers before 1.28", async () => {
     const username = 'system:serviceaccount:deploy:deployer';
     const server = await world.serve(grants());
     server.handle((request, reply) => {
-      if (isReview(request)) return reply.json(404, refusal(404, 'the server could not find the requested resource'));
+      if (isReview(request)) return reply.json(404, errorStatus(404, 'the server could not find the requested resource'));
       if (!isTokenReview(request)) return grant(request, reply);
       expect(JSON.parse(request.body).spec).toEqual({ token: CREDENTIAL });
       return reply.json(201, { status: { authenticated: true, user: { username } } });

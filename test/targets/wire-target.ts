@@ -38,12 +38,12 @@ export function grants(change: Change = {}): WireHandler {
 export interface Change {
   readonly claims?: Readonly<Record<string, unknown>>;
   readonly status?: Readonly<Record<string, unknown>>;
-  readonly answer?: Readonly<Record<string, unknown>>;
+  readonly response?: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly now?: number;
 }
 
-export function grant({ body }: WireRequest, reply: WireReply, { claims, status, answer, headers, now = Date.now() }: Change = {}): void {
+export function grant({ body }: WireRequest, reply: WireReply, { claims, status, response, headers, now = Date.now() }: Change = {}): void {
   const { spec, metadata } = JSON.parse(body) as { spec: { audiences: string[]; expirationSeconds: number }; metadata: object };
   const at = Math.floor(now / 1000);
   const token = jwt({
@@ -64,7 +64,7 @@ export function grant({ body }: WireRequest, reply: WireReply, { claims, status,
       metadata: { ...metadata, uid: ACCOUNT_UID },
       spec,
       status: { token, expirationTimestamp: formatTimestamp((at + spec.expirationSeconds) * 1000), ...status },
-      ...answer,
+      ...response,
     },
     headers,
   );
@@ -76,6 +76,6 @@ export function jwt(claims: object): string {
 }
 
 /** Returns an error Status of Kubernetes. */
-export function refusal(code: number, message: string, more: object = {}): object {
+export function errorStatus(code: number, message: string, more: object = {}): object {
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code, ...more };
 }

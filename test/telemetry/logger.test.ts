@@ -44,7 +44,7 @@ describe('createLogger', () => {
 
   it.each([
     ['tokens', { token: 'hidden-value' }],
-    ['tokens inside of values', { request: { token: 'hidden-value' } }],
+    ['tokens inside values', { request: { token: 'hidden-value' } }],
     ['headers', { request: { headers: { authorization: 'Bearer hidden-value' } } }],
     ['sensitive values', { key: new Sensitive('hidden-value') }],
   ])('never prints %s', (_name, value) => {

@@ -7,7 +7,7 @@ import { eventually } from '../../kube/eventually.ts';
 import { FakeClock } from '../../support/clock.ts';
 import { startWireServer, type WireHandler, type WireReply } from '../../support/wire-server.ts';
 import { CREDENTIAL } from '../../targets/registration.ts';
-import { ACCOUNT_UID, type Change, grant, grants, jwt, refusal, SUBJECT } from '../../targets/wire-target.ts';
+import { ACCOUNT_UID, type Change, errorStatus, grant, grants, jwt, SUBJECT } from '../../targets/wire-target.ts';
 import { bytesOf, FacadeWorld, GOOD, TOKEN_REQUEST } from '../facade-world.ts';
 import { statusOf } from '../raw-connection.ts';
 
@@ -131,10 +131,10 @@ describe('relayed response', () => {
   });
 
   it.each([
-    ['401', refusal(401, 'Unauthorized', { reason: 'Unauthorized' }), 'CredentialRejected'],
+    ['401', errorStatus(401, 'Unauthorized', { reason: 'Unauthorized' }), 'CredentialRejected'],
     [
       '403',
-      refusal(403, 'serviceaccounts "deployer" is forbidden: User "purser" cannot create resource "serviceaccounts/token"', {
+      errorStatus(403, 'serviceaccounts "deployer" is forbidden: User "purser" cannot create resource "serviceaccounts/token"', {
         reason: 'Forbidden',
       }),
       'TargetForbidden',
@@ -153,7 +153,7 @@ describe('relayed response', () => {
     ['7', '7'],
   ])('limits Retry-After: %s', async (given, expected) => {
     world = await FacadeWorld.start({
-      target: (_request, reply) => reply.json(429, refusal(429, 'slow down', { reason: 'TooManyRequests' }), { 'retry-after': given }),
+      target: (_request, reply) => reply.json(429, errorStatus(429, 'slow down', { reason: 'TooManyRequests' }), { 'retry-after': given }),
     });
     const { status, headers, body } = await world.post();
     expect({ status, retryAfter: headers['retry-after'] }).toEqual({ status: 429, retryAfter: expected });
@@ -172,7 +172,7 @@ describe('relayed response', () => {
     ],
     [422, { reason: 'Invalid', details: { group: 'g', kind: 'k' } }],
   ])('contains only the Status of a rejection with %i', async (code, more) => {
-    const response = refusal(code, 'why', more);
+    const response = errorStatus(code, 'why', more);
     world = await FacadeWorld.start({
       target: (_request, reply) => reply.json(code, { ...response, evil: 1, details: { ...more.details, evil: 2 } }),
     });

@@ -51,7 +51,7 @@ describe('isIssuedWith', () => {
     ['the same credential', referring('prod'), true],
     ['another credential', referring('other'), false],
     ['the credential of a Cluster that was re-created', referring('prod', 'another'), false],
-    ["Purser's own account on the hub", aCluster(), false],
+    ["Purser's own service account on the hub", aCluster(), false],
   ])('compares with %s', (_, cluster, isSame) => {
     expect(isIssuedWith(issued, cluster)).toBe(isSame);
   });
@@ -70,11 +70,16 @@ describe('supersededBy', () => {
     ['another service account', issued, aToken().with({ serviceAccount: { namespace: 'deploy', name: 'x' } }), 'SpecChanged'],
     ['fewer audiences', issued, aToken().with({ audiences: [] }), 'SpecChanged'],
     ['a binding', issued, bound, 'SpecChanged'],
-    ['no binding any more', issuedForPod, aToken(), 'SpecChanged'],
+    ['a removed binding', issuedForPod, aToken(), 'SpecChanged'],
     ['the same Pod', issuedForPod, bound, undefined],
     ['the same Pod by its UID', issuedForPod, aToken().with({ boundObjectRef: { ...pod, uid: 'p1' } }), undefined],
     ['another Pod of that name', issuedForPod, aToken().with({ boundObjectRef: { ...pod, uid: 'p2' } }), 'SpecChanged'],
-    ['a Pod whose name begins alike', issuedForPod, aToken().with({ boundObjectRef: { ...pod, name: 'web' } }), 'SpecChanged'],
+    [
+      'a Pod whose name starts with the same letters',
+      issuedForPod,
+      aToken().with({ boundObjectRef: { ...pod, name: 'web' } }),
+      'SpecChanged',
+    ],
     ['a Secret of that name', issuedForPod, aToken().with({ boundObjectRef: { ...pod, kind: 'Secret' } }), 'SpecChanged'],
   ])('compares with %s', (_, before, token, reason) => {
     expect(supersededBy(before, token.build(), aCluster())).toBe(reason);
@@ -100,7 +105,7 @@ describe('sameAudiences', () => {
     expect(sameAudiences(a, b)).toBe(isSame);
   });
 
-  it('reads each of 1,000 audiences a few times, whatever their order', () => {
+  it('reads each of 1,000 audiences a few times, in any order', () => {
     let reads = 0;
     const counted = (list: readonly string[]) =>
       new Proxy(list, { get: (target, name) => (/^\d+$/.test(String(name)) && reads++, Reflect.get(target, name)) });
