@@ -113,10 +113,10 @@ async function requestReadiness({ transport }: KubeClient, options: CallOptions)
   const reply = await transport.request({ method: 'GET', path: '/readyz', headers: { accept: '*/*' }, ...options });
   if (reply.status >= 200 && reply.status < 300) return undefined;
   if (reply.status === 500) return { reason: 'NotReady', detail: failedChecks(reply.body) };
-  const refusal = toStatusError(reply);
+  const error = toStatusError(reply);
   // A user without permission for /readyz is authenticated nevertheless.
-  if (refusal.code === 403 && !refusal.message.includes('system:anonymous')) return undefined;
-  throw refusal;
+  if (error.code === 403 && !error.message.includes('system:anonymous')) return undefined;
+  throw error;
 }
 
 /** Returns the names of the failed checks in the body of a /readyz response. */

@@ -31,7 +31,7 @@ export class Selection {
   readonly #selectors: Selectors;
   readonly #namespace: string;
 
-  /** Returns the selection; `namespace` is empty for all namespaces. Throws 400 for fields that the kind cannot be selected by. */
+  /** Creates a selection; `namespace` is empty for all namespaces. Throws 400 for fields that the kind cannot be selected by. */
   constructor(kind: SelectableKind, selectors: Selectors, namespace: string) {
     for (const { field } of selectors.fields) if (!isSelectable(kind, field)) throw unsupportedField(kind, field);
     this.#kind = kind;

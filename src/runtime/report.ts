@@ -77,7 +77,7 @@ const LINES = {
   reconciled: { level: 'debug', message: 'reconciled' },
   gone: { level: 'debug', message: 'object not found' },
   conflict: { level: 'debug', message: 'object changed during reconcile' },
-  throttled: { level: 'info', message: 'server asked to wait' },
+  throttled: { level: 'info', message: 'server throttled the request' },
   transient: { level: 'error', message: 'reconcile failed' },
 } as const;
 

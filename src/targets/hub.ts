@@ -99,7 +99,7 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
   ES512: 'sha512',
 };
 
-/** Returns the response; undefined for a refusal. Throws an IssueError without a response. */
+/** Returns the response; undefined for an error response. Throws an IssueError without a response. */
 async function readable<T>(response: Promise<T>): Promise<T | undefined> {
   try {
     return await response;

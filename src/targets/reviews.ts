@@ -25,8 +25,8 @@ export async function findUsername(target: TargetCaller, signal?: AbortSignal): 
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
     const failure = statusFailure(error);
-    const isRefused = failure.reason === 'RequestRejected' || failure.reason === 'TargetForbidden';
-    throw isRefused ? new IssueError('IdentityUnknown', error.message) : failure;
+    const isRejected = failure.reason === 'RequestRejected' || failure.reason === 'TargetForbidden';
+    throw isRejected ? new IssueError('IdentityUnknown', error.message) : failure;
   }
 }
 

@@ -129,12 +129,12 @@ async function send(target: TokenSource, request: TokenRequest, body: string, si
       return reply;
     }, signal);
   } catch (error) {
-    throw error instanceof StatusError ? refusal(error, request) : error;
+    throw error instanceof StatusError ? toRejection(error, request) : error;
   }
 }
 
 /** Converts an error response; names the object that is missing or has another UID. */
-function refusal(error: StatusError, request: TokenRequest): IssueError {
+function toRejection(error: StatusError, request: TokenRequest): IssueError {
   const { namespace, boundObject, accountUID } = request;
   const { details } = error.status;
   const kind = (details?.kind ?? '').toLowerCase().replace(/s$/, '');

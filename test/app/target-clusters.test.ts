@@ -1,4 +1,4 @@
-// A process with the façade alone, which follows what is registered by itself.
+// A process without controllers, whose façade watches Clusters itself.
 
 import { Agent } from 'node:https';
 import { afterEach, expect, it } from '@jest/globals';

@@ -129,7 +129,7 @@ describe('version of a Cluster', () => {
     ['in HTML', 'html', (reply) => reply.json(200, { gitVersion: '<script>v1</script>' }), 'scriptv1script'],
     ['that is not JSON', 'text', (reply) => reply.text(200, 'v1.36.4'), undefined],
     ['that never ends', 'endless', (reply) => void reply.open().bytes('{"gitVersion":"v1'), undefined],
-  ])('is sanitized, and the cluster is Ready, for a version %s', async (_, name, respond, expected) => {
+  ])('shows a sanitized version and Ready=True for a version %s', async (_, name, respond, expected) => {
     const { url } = await world.serve(versionFrom(respond));
     await world.register(name, [url]);
     await world.shows(name, 'Ready=True ClusterReady');

@@ -40,7 +40,7 @@ describe('condition CredentialFresh', () => {
   it.each([
     ['for a year on its first day', 'certificate-new', 0, 'CredentialValid'],
     ['for a year, 25 days before expiry', 'certificate-old', 340, 'CredentialExpiring'],
-  ])('contains the expiry of a client certificate %s', async (_, name, daysAgo, reason) => {
+  ])('shows the expiry of a client certificate %s', async (_, name, daysAgo, reason) => {
     const { certificate, key, expiresAt } = issueClientCertificate(
       authority,
       { name: 'purser', groups: [] },
@@ -90,7 +90,7 @@ describe('condition CredentialFresh', () => {
 });
 
 describe('status of the hub', () => {
-  it("comes from probes by Purser's own client, which never dials the Cluster's addresses", async () => {
+  it("probes with Purser's own client, which never dials the Cluster's addresses", async () => {
     await world.add(HUB, ['https://no-such-host.invalid'], { controller: OWN });
     await world.shows(HUB, 'Ready=True ClusterReady');
     expect(await world.conditions(HUB)).toEqual([

@@ -11,7 +11,7 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-/** A target that allows Purser to issue tokens in these namespaces alone. */
+/** Responds like a target that allows Purser to issue tokens in these namespaces only. */
 const allowingIn =
   (...namespaces: readonly string[]): WireHandler =>
   (request, reply) =>

@@ -6,7 +6,7 @@ import { type Informer, type Problem, unionOf } from '../../src/kube/informer.ts
 import type { ListWatchEvent } from '../../src/kube/list-watch.ts';
 import { type Batch, type Change, ObjectStore } from '../../src/kube/store.ts';
 
-/** An informer that is informers what happens. */
+/** An informer that applies the events of a test. */
 class ManualInformer implements Informer<ConfigMap> {
   readonly store = new ObjectStore<ConfigMap>();
   readonly changes$ = new Subject<Change<ConfigMap>>();
@@ -31,7 +31,7 @@ function object(namespace: string, name: string, colour = 'red'): Stored<ConfigM
 const colours = ({ data }: ConfigMap) => Object.values(data ?? {});
 
 describe('unionOf', () => {
-  it('is synced when all informers are, and emits the changes of each', () => {
+  it('becomes synced with the last informer, and emits the changes of all informers', () => {
     const [a, b] = [new ManualInformer(), new ManualInformer()];
     const union = unionOf([a, b]);
     const synced: boolean[] = [];
@@ -53,7 +53,7 @@ describe('unionOf', () => {
     expect(unionOf([only])).toBe(only);
   });
 
-  it('reads like one store with all objects', () => {
+  it('has a store that equals one store with all objects', () => {
     const event = fc.record({
       place: fc.constantFrom('a', 'b', 'c'),
       name: fc.constantFrom('x', 'y'),

@@ -123,7 +123,7 @@ describe('createInformer', () => {
     const waits: number[] = [];
     informer.problems$.subscribe(({ retryMs }) => waits.push(retryMs));
     follow(informer);
-    // A read that is cut is tried once more, so two resets are one problem.
+    // A reset read is repeated once, so two resets are one failure.
     for (const [problems, waitMs] of [
       [1, 800],
       [2, 1_600],
@@ -146,7 +146,7 @@ describe('createInformer', () => {
     const waits: number[] = [];
     informer.problems$.subscribe(({ retryMs }) => waits.push(retryMs));
     follow(informer);
-    // Only a change that arrived shows that the watch is open on both sides.
+    // Only a received change shows that the watch is open on both sides.
     const showOpen = async (value: string) => {
       collection.put('a', value);
       await eventually(() => expect(informer.store.get('ns/a')?.data).toEqual({ value }));
@@ -238,7 +238,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ type: fc.constantFrom('compact' as const, 'bookmark', 'fail', 'watchList') }) },
 );
 
-/** Nothing happens in between, an respondWith comes in between, or a whole round of failure and recovery. */
+/** Events between two steps: none, a response, or a failure with its recovery. */
 const pause = fc.oneof(fc.constant(0), fc.nat(5), fc.integer({ min: 10, max: 60 }));
 
 const CUTS: readonly ((watcher: WireReply) => void)[] = [
@@ -259,7 +259,7 @@ function perform(action: Step): void {
   else if (action.type === 'watchList') collection.offersWatchList = !collection.offersWatchList;
 }
 
-/** Objects vanish while nobody watches, and nobody can ever learn of it but by a list. Some come back as others. */
+/** Deletes objects without a watch, so that only a list reveals it, and re-creates some of them. */
 function loseHistory(how: number, names: readonly string[]): void {
   collection.cut(CUTS[how] ?? (() => undefined));
   for (const gone of names) collection.remove(gone);
@@ -267,7 +267,7 @@ function loseHistory(how: number, names: readonly string[]): void {
   collection.compact();
 }
 
-/** Does to a map what the changes say, and fails where they cannot be true. */
+/** Applies changes to a map, and fails if they contradict it. */
 function replay(changes: readonly Change<ConfigMap>[]): Map<string, ConfigMap> {
   const state = new Map<string, ConfigMap>();
   for (const change of changes) {

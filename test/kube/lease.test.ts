@@ -9,14 +9,14 @@ import { FakeClock } from '../support/clock.ts';
 import { startWireServer, type WireReply, type WireRequest, type WireServer } from '../support/wire-server.ts';
 import { eventually, turn } from './eventually.ts';
 
-/** One Lease with optimistic locking, and partitions. */
+/** A server for one Lease, with optimistic locking and partitions. */
 class LeaseServer {
   lease: Lease | undefined;
-  /** Whose requests get no answer. */
+  /** Candidates whose requests get no response. */
   readonly silent = new Set<string>();
-  /** Whose writes arrive, but without an answer. */
+  /** Candidates whose writes are applied without a response. */
   readonly mute = new Set<string>();
-  /** Answers that wait to be let go; none does without. */
+  /** Responses that are held back; undefined to send all immediately. */
   held: (() => void)[] | undefined;
   writes = 0;
   #version = 0;
@@ -53,7 +53,7 @@ interface Candidate {
   readonly seen: boolean[];
   readonly problems: unknown[];
   readonly subscription: Subscription;
-  /** Moves this candidate's clock in steps that let its requests be answered. */
+  /** Advances the candidate's clock in steps, so that its requests get responses in between. */
   live(ms: number): Promise<void>;
 }
 

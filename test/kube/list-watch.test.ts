@@ -23,7 +23,7 @@ afterEach(async () => {
   await world.close();
 });
 
-/** A round of list-watch: what it yielded so far, and how it ended. */
+/** One run of listWatch: events so far, and its end. */
 interface Round {
   readonly events: string[];
   readonly ended: Promise<unknown>;

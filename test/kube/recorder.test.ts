@@ -12,7 +12,7 @@ let clock: FakeClock;
 let world: WireWorld;
 let recorder: Recorder;
 let problems: unknown[];
-/** The status of the next answers; 200 when empty. */
+/** Status codes of the next responses; 200 when empty. */
 let statuses: number[];
 
 const STORED = { metadata: { name: 'event', namespace: 'team-a', uid: 'u', resourceVersion: '1' } };

@@ -86,7 +86,7 @@ describe('transport', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('times out independent of the wall clock', async () => {
+  it('times out independently of the wall clock', async () => {
     const server = await serve(() => undefined);
     const reply = connect(server).request({ ...GET, timeoutMs: 3_000 });
     await eventually(() => expect(server.requests).toHaveLength(1));
@@ -224,8 +224,8 @@ describe('transport', () => {
     expect(targets).toEqual([new URL(server.url).host]);
   });
 
-  describe('streams', () => {
-    it('fails a stream without a byte', async () => {
+  describe('transport streams', () => {
+    it('fails a stream that receives no byte', async () => {
       const server = await serve((_, reply) => void reply.open().bytes('a'));
       const stream = await connect(server).stream({ ...GET, idleMs: 100_000 });
       if (stream.type !== 'stream') throw new Error('rejected');
@@ -270,8 +270,8 @@ describe('transport', () => {
       expect(clock.pending).toBe(0);
     });
 
-    describe('after requests without a response', () => {
-      /** A stream that has begun with a byte, on a server that leaves requests alone until `isBack`. */
+    describe('transport streams after requests without a response', () => {
+      /** Returns a stream that has received a byte, on a server that leaves requests pending until `isBack`. */
       async function silence() {
         const state = { isBack: false, say: (_text: string): void => undefined };
         const server = await serve((request, reply) => {
@@ -390,7 +390,7 @@ describe('transport', () => {
     });
   });
 
-  describe('credentials', () => {
+  describe('transport credentials', () => {
     const tokenFile = (path: string) => ({ authProvider: { name: 'tokenFile', config: { tokenFile: path } } });
 
     it('reads a rotated token file again', async () => {

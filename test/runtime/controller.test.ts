@@ -424,7 +424,7 @@ describe('runController in the long run', () => {
   it('runs no key concurrently, stays within its limits and handles every request in 4,000 steps', async () => {
     const laneOf = (key: string) => String(Number(key) % 3);
     start({ concurrency: 4, concurrencyPerLane: 2, placeOf: (key) => ({ lane: laneOf(key), deadlineAt: Number(key) % 5 }) });
-    /** Keys that were requested for and not started since. */
+    /** Requested keys that have not started since. */
     const requested = new Set<string>();
     const steps = fc.sample(step, { numRuns: 4_000, seed: 20260301 });
     for (const move of steps) {
@@ -452,7 +452,7 @@ describe('runController in the long run', () => {
     expect([runs.running, clock.pending, endings]).toEqual([[], 0, []]);
   }, 30_000);
 
-  /** Lets everything succeed until nothing is left to do. */
+  /** Completes all runs until no work is left. */
   async function settle(requested: Set<string>): Promise<void> {
     for (let round = 0; round < 200 && (runs.running.length > 0 || clock.pending > 0); round++) {
       for (const key of runs.running) runs.succeed(key);

@@ -1,4 +1,4 @@
-// The parts of the runtime together, wired as controllers wire them.
+// Informers, triggers, queue and report, wired as in controllers.
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { BehaviorSubject, filter, merge, mergeMap, takeUntil } from 'rxjs';

@@ -21,7 +21,7 @@ function takeAll(queue: WorkQueue<string>, now: number): string[] {
   return keys;
 }
 
-/** Runs one after the other whatever is due. */
+/** Runs all due keys one after the other. */
 function runAll(queue: WorkQueue<string>, now: number): string[] {
   const keys: string[] = [];
   for (let request = queue.take(now); request !== undefined; request = queue.take(now)) {
@@ -179,7 +179,7 @@ describe('WorkQueue with lanes', () => {
     expect(runAll(queue, 0)).toEqual(['1', '2', '3', 'unreadable', 'garbage']);
   });
 
-  it('determines the place of a key when it becomes ready, and again for a request while it is ready', () => {
+  it('determines lane and deadline of a key when it becomes ready, and again for a request while it is ready', () => {
     let place: Place = { lane: 'eu', deadlineAt: 1 };
     const queue = queueOf({ concurrencyPerLane: 1, placeOf: (key) => (key === 'moving' ? place : { lane: 'eu', deadlineAt: 0 }) });
     queue.add('hangs', 0);
@@ -239,7 +239,7 @@ describe('WorkQueue with tenants', () => {
     });
   const tenantsOf = (keys: readonly string[]) => keys.map((key) => key.split('/')[1]);
 
-  it('serves tenants in turn, independent of the urgency of their keys', () => {
+  it('serves tenants in turn, independently of the urgency of their keys', () => {
     const queue = tenantQueue({ concurrency: 1 });
     for (let index = 0; index < 1_000; index++) queue.add(`eu/crowd/${index}`, 0);
     for (let index = 0; index < 3; index++) queue.add(`eu/calm/${1_000_000 + index}`, 0);
@@ -315,7 +315,7 @@ describe('WorkQueue with tenants', () => {
         const take = () => {
           const key = queue.take(0)?.key;
           if (key === undefined) {
-            // With a share, slots may be left for others; nothing may wait while nothing runs at all.
+            // With a share, slots may stay free for other tenants; no key may wait while no key runs.
             const couldRun = [...ready].some((each) => inLane(running, laneOf(each)) < bounds.concurrencyPerLane);
             if (bounds.tenantShare === Infinity) expect(couldRun && running.size < bounds.concurrency).toBe(false);
             expect(running.size === 0 && ready.size > 0).toBe(false);

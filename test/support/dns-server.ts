@@ -9,25 +9,25 @@ export type Zone = (name: string) => readonly string[] | undefined;
 export interface DnsServer {
   /** As resolvers take it. */
   readonly address: string;
-  /** The names that were asked for, in order. */
-  readonly asked: readonly string[];
+  /** Queried names, in order. */
+  readonly queries: readonly string[];
   close(): Promise<void>;
 }
 
 /** Listens on a free UDP port. */
 export async function startDnsServer(zone: Zone): Promise<DnsServer> {
   const socket = createSocket('udp4');
-  const asked: string[] = [];
+  const queries: string[] = [];
   socket.on('message', (query, { port, address }) => {
     const { name, type, end } = questionOf(query);
-    asked.push(name);
+    queries.push(name);
     const addresses = zone(name);
     if (addresses !== undefined) socket.send(reply(query.subarray(0, end), type, addresses), port, address);
   });
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
   return {
     address: `127.0.0.1:${socket.address().port}`,
-    asked,
+    queries,
     close: () => new Promise((resolve) => socket.close(() => resolve())),
   };
 }

@@ -2,12 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import { array, assert, constantFrom, nat, property, tuple } from 'fast-check';
 import { admit, type Breaker, CLOSED, type Outcome, settle } from '../../src/targets/circuit-breaker.ts';
 
-/** The breaker after these outcomes, all at once. */
+/** Returns the breaker after these simultaneous outcomes. */
 function after(outcomes: readonly Outcome[], breaker: Breaker = CLOSED, now = 0): Breaker {
   return outcomes.reduce((state, outcome) => ended(admit(state, now).breaker ?? state, outcome, now), breaker);
 }
 
-/** The breaker after the outcome of the request that it let through last. */
+/** Returns the breaker after the outcome of the request that it admitted last. */
 function ended(breaker: Breaker, outcome: Outcome, now: number): Breaker {
   return settle(breaker, { admitted: breaker, outcome }, now);
 }

@@ -21,7 +21,7 @@ import { authority, errorStatus, grant, grants, REQUEST, withIdentity } from './
 
 const OWNER = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', name: 'ci', uid: 'u' };
 
-/** A Secret with every key of a credential that bears marks of a ManagedToken's Secret. */
+/** Returns a complete credential Secret with labels or owners of a ManagedToken's Secret. */
 function managed(marks: Pick<Secret['metadata'], 'labels' | 'ownerReferences'>): Stored<Secret> {
   const secret = aCredential({ token: 'abc', server: 'https://127.0.0.1:1' });
   return { ...secret, metadata: { ...secret.metadata, ...marks } };

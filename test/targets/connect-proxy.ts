@@ -8,7 +8,7 @@ export interface ConnectProxy {
   readonly port: number;
   /** Requested destinations with their authorization. */
   readonly requests: readonly { readonly target: string; readonly authorization: string | undefined }[];
-  /** Everything that went through towards targets. */
+  /** Bytes sent to targets. */
   passed(): string;
   close(): Promise<void>;
 }

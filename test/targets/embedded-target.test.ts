@@ -1,4 +1,4 @@
-// The whole life of tokens on a server that behaves as Kubernetes does.
+// Tokens and anchors on the embedded API server.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -57,7 +57,7 @@ async function createAccount(): Promise<string> {
   return metadata.uid ?? '';
 }
 
-/** The cluster with one of its users' tokens for a credential. */
+/** Returns the cluster with the token of one of its users as credential. */
 function clusterAs(token: string): RegisteredCluster {
   const credential = aCredential({ token, server: server.url, 'ca.crt': server.ca }, token);
   return registered({ servers: [server.url], ca: server.ca, credential });

@@ -10,7 +10,7 @@ import { aCredential, registered } from './registration.ts';
 import { authority, errorStatus, grants, REQUEST, selfSubjectReview } from './wire-target.ts';
 
 const ADMIN = 'system:serviceaccount:kube-system:some-admin';
-/** A service account beside Purser's own on the hub, which the credential of ADMIN could issue a token for. */
+/** A service account in Purser's namespace on the hub; the credential of ADMIN is permitted to issue tokens for it. */
 const BESIDE = { ...REQUEST, namespace: 'purser-system', name: 'default' };
 
 let world: IssuerWorld;
@@ -21,7 +21,7 @@ afterEach(async () => {
   await hub.close();
 });
 
-/** Responses of an API server: its signing keys and the UID of kube-system, each refused if absent. */
+/** Responses of an API server: its signing keys and the UID of kube-system, each forbidden if absent. */
 interface Identity {
   readonly keys?: readonly KeyObject[];
   readonly uid?: string;
@@ -50,7 +50,7 @@ async function start(ofHub: Identity): Promise<void> {
   world = new IssuerWorld({ hub: { client, namespace: 'purser-system' } });
 }
 
-/** A token signed by this key. */
+/** Returns a token signed by this key. */
 function jwt(key: KeyObject, alg = 'ES256'): string {
   const [header, payload] = [{ alg }, { sub: ADMIN }].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
   const signature = sign('sha256', Buffer.from(`${header}.${payload}`), { key, dsaEncoding: 'ieee-p1363' });

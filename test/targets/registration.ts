@@ -1,4 +1,4 @@
-// Clusters and credential Secrets as the hub has them.
+// Clusters and credential Secrets from the hub.
 
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { Secret, Stored } from '../../src/api/resources.ts';
@@ -27,7 +27,7 @@ export const CREDENTIAL = 'opaque-credential-of-purser';
 
 const REFERENCE = { kind: 'Secret', namespace: CREDENTIALS, name: 'credential' } as const;
 
-/** A Cluster with a credential for each of its servers. */
+/** Returns a Cluster with a credential for each of its servers. */
 export function registered(options: Registration): RegisteredCluster {
   const { name = 'prod-eu', uid = 'cluster-uid', generation = 1, servers = [], ca, controller = REFERENCE } = options;
   const { credential = credentialFor(name, servers, ca) } = options;
@@ -50,8 +50,8 @@ function credentialFor(cluster: string, servers: readonly string[], ca = 'system
 }
 
 /**
- * A credential Secret with these keys, by default for the Cluster prod-eu and the CA of wire targets; `version` tells one state of
- * it from the next.
+ * Returns a credential Secret with these keys, by default for the Cluster prod-eu and the CA of wire targets; `version` is its
+ * resourceVersion.
  */
 export function aCredential(keys: Readonly<Record<string, string>>, version = '1'): Stored<Secret> {
   const all = { 'ca.crt': authority.certificate, cluster: 'prod-eu', ...keys };

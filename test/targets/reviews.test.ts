@@ -16,7 +16,7 @@ describe('ownUsername', () => {
   const isReview = ({ path }: WireRequest) => path.endsWith('/selfsubjectreviews');
   const isTokenReview = ({ path }: WireRequest) => path.endsWith('/tokenreviews');
 
-  /** A target with this response to SelfSubjectReviews. */
+  /** Starts a target with this response to SelfSubjectReviews. */
   async function knowing(review: WireHandler): Promise<WireServer> {
     const server = await world.serve(grants());
     server.handle((request, reply) => (isReview(request) ? review(request, reply) : grants()(request, reply)));

@@ -11,7 +11,7 @@ import type { WireServer } from '../support/wire-server.ts';
 import { registered, settings } from './registration.ts';
 import { authority, startTarget } from './wire-target.ts';
 
-/** More than there are connections for. */
+/** A number of requests that exceeds the connection limit. */
 const MANY = 40;
 let server: WireServer;
 let target: Target;

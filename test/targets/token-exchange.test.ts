@@ -31,7 +31,7 @@ describe('issueToken', () => {
     });
   });
 
-  it('computes the expiry from the time at which the request was sent', async () => {
+  it('computes the expiry from the time of the request', async () => {
     const server = await world.serve((request, reply) => {
       world.clock.advance(5_000);
       grant(request, reply);
@@ -123,7 +123,7 @@ describe('issueToken', () => {
   });
 });
 
-describe('error response to a token request', () => {
+describe('issueToken with an error response', () => {
   const details = (kind: string) => ({ reason: 'NotFound', details: { name: 'x', kind } });
   const bound = { ...REQUEST, boundObject: { kind: 'Secret', name: 'anchor' } } as const;
   it.each<[string, number, object, TokenRequest, string]>([
@@ -138,7 +138,7 @@ describe('error response to a token request', () => {
     ['rejected credential', 401, {}, REQUEST, 'CredentialRejected'],
     ['an invalid request', 422, { reason: 'Invalid' }, REQUEST, 'RequestRejected'],
     ['an internal server error', 500, { reason: 'InternalError' }, REQUEST, 'TargetFailed'],
-  ])('is classified: %s', async (_, ...[code, more, request, reason]) => {
+  ])('classifies the response: %s', async (_, ...[code, more, request, reason]) => {
     const server = await world.serve((_request, reply) => reply.json(code, errorStatus(code, 'no', more)));
     expect(await world.failureAt(server, request)).toMatchObject({ reason });
   });
@@ -165,13 +165,13 @@ describe('error response to a token request', () => {
       bound,
       'the object to bind the token to was not found, or has another UID: the Secret deploy/anchor has another UID. Change or remove spec.boundObjectRef.uid',
     ],
-  ])('is reported with a remedy and the Status of the target: %s', async (_, ...[code, kind, request, message]) => {
+  ])('reports a remedy and the Status of the target: %s', async (_, ...[code, kind, request, message]) => {
     const status = errorStatus(code, 'x not found', { details: { name: 'x', kind } });
     const server = await world.serve((_request, reply) => reply.json(code, status));
     expect(await world.failureAt(server, request)).toMatchObject({ message, status });
   });
 
-  it("contains neither Purser's credential nor a token in any encoding", async () => {
+  it("removes Purser's credential and tokens in any encoding", async () => {
     const escaped = CREDENTIAL.replace(/./g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
     const token = jwt({ sub: 'x'.repeat(40) });
     const message = `"got ${escaped}, ${CREDENTIAL} and ${token}"`;
@@ -182,7 +182,7 @@ describe('error response to a token request', () => {
     expect(failed.message).toContain('got [redacted], [redacted] and');
   });
 
-  it('is reported as one short line', async () => {
+  it('reports one short line', async () => {
     const server = await world.serve((_, reply) => reply.json(422, errorStatus(422, `\u001b[31m<b>no</b>\n${'x '.repeat(9_000)}`)));
     expect((await world.failureAt(server)).message).toMatch(/: \[31m<b>no<\/b> x x [x ]+…$/);
   });

@@ -4,14 +4,14 @@ import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import { startWireServer, type WireHandler, type WireReply, type WireRequest, type WireServer } from '../support/wire-server.ts';
 
-/** The certificate authority of the targets. */
+/** Certificate authority of the targets. */
 export const authority = createAuthority(Date.now());
 
 export const TOKEN_PATH = '/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
 export const SUBJECT = 'system:serviceaccount:deploy:deployer';
 export const ACCOUNT_UID = '0d6f4a0e-5f2c-4f8e-9a55-6d2f4d8f5a01';
 
-/** The request of `aRequest`. */
+/** Default token request. */
 export const REQUEST = { namespace: 'deploy', name: 'deployer', audiences: ['api'], expirationSeconds: 3600 } as const;
 
 /** Starts a target that reviews Purser's identity and passes other requests to `handler`. */

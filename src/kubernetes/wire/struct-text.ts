@@ -25,7 +25,7 @@ interface DeclaredField {
 
 const DECLARED = new WeakMap<Schema, readonly DeclaredField[]>();
 
-/** Computed once per schema, because lists encode thousands of objects with it. */
+/** Returns the fields of a schema, computed once per schema, because lists encode thousands of objects with them. */
 function declaredFields(schema: Schema): readonly DeclaredField[] {
   const known = DECLARED.get(schema);
   if (known !== undefined) return known;

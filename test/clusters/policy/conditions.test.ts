@@ -92,7 +92,7 @@ describe('finding', () => {
     expect(finding('False', reason, 'a detail').message).toMatch(new RegExp(`^${sentence(reason)}: a detail\\. [A-Z].+\\.$`)),
   );
 
-  it('makes a message of one line without tokens from any detail', () => {
+  it('returns a message of one line without tokens for any detail', () => {
     const { message } = finding('False', 'NotReady', 'line\nline \u001b[31m eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2ln');
     expect(message).not.toMatch(/\p{C}|eyJ/u);
   });

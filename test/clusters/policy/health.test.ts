@@ -7,7 +7,7 @@ import { type Health, healthAfter, isInDoubt, isReadyInDoubt, parseHealth, toCon
 const NOW = Date.parse('2026-03-01T12:00:00Z');
 const CREDENTIAL = evaluateCredential({ type: 'stored', validity: {} }, NOW);
 
-/** Probes by their outcome; `ok` is one without fault. */
+/** Probes by their outcome; `ok` is a probe without a fault. */
 type Probe = FaultReason | 'ok';
 
 function after(...probes: readonly Probe[]): Health {
@@ -66,7 +66,7 @@ describe('healthAfter', () => {
     ],
   ])('%s', (_, probes, expected) => expect(shown(after(...probes))).toBe(expected));
 
-  it('is in doubt after a probe that differs, until the next probe', () => {
+  it('returns a health in doubt after a probe that differs, until the next probe', () => {
     expect(history(['ok', 'Timeout', 'Timeout', 'ok', 'ok']).map(isInDoubt)).toEqual([false, true, false, true, false]);
   });
 

@@ -18,20 +18,20 @@ describe('issuedForOf and parseIssuedFor', () => {
     ['nothing', aToken(), {}, ''],
     ['a Pod', aToken().with({ boundObjectRef: pod }), { boundUID: 'p1' }, 'Pod/web-0/p1'],
     ['the anchor', anchored, { boundUID: 's1' }, 'Secret/purser-b6b2c7a0-6a53-4b8e-9a3f-0c9d5a1f2e01/s1'],
-  ])('record that the token is bound to %s', (_, token, granted, boundTo) => {
+  ])('records that the token is bound to %s', (_, token, granted, boundTo) => {
     expect(issuedForOf(token.build(), aCluster(), granted).boundTo).toBe(boundTo);
   });
 
-  it('parse an encoded record', () => {
+  it('parses an encoded record', () => {
     const issued = issuedForOf(aToken().build(), aCluster(), { accountUID: 'a1' });
     expect(parseIssuedFor(encodeIssuedFor(issued))).toEqual(issued);
   });
 
-  it.each([undefined, '', '{', 'null', '7', '[]', '{}', '{"cluster":"x"}'])('reads nothing from %p', (text) => {
+  it.each([undefined, '', '{', 'null', '7', '[]', '{}', '{"cluster":"x"}'])('returns undefined for %p', (text) => {
     expect(parseIssuedFor(text)).toBeUndefined();
   });
 
-  it('return undefined for any other text', () => {
+  it('returns undefined for any other text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.json(), fc.string({ unit: 'binary' })), (text) => {
         expect(() => parseIssuedFor(text)).not.toThrow();
