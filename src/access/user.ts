@@ -32,7 +32,7 @@ export function userKey(user: User): string {
 /** Digests by user: each TokenReview makes one user, which many requests share. */
 const KEYS = new WeakMap<User, string>();
 
-/** The order of groups and of extra keys does not matter to authorizers. */
+/** Encodes a user with sorted groups and extra keys, because authorizers ignore their order. */
 function encodeUser({ username, uid, groups, extra }: User): string {
   return JSON.stringify([username, uid, groups.toSorted(), Object.entries(extra).sort(([a], [b]) => (a < b ? -1 : 1))]);
 }

@@ -125,7 +125,7 @@ function failedChecks(body: string): string {
   return names.length === 0 ? '' : `failed checks: ${names.slice(0, 5).join(', ')}`;
 }
 
-/** An unknown version is no fault. */
+/** Returns the version; undefined if it is unknown, which is no fault. */
 async function fetchVersion(prober: TargetCaller, signal: AbortSignal): Promise<string | undefined> {
   try {
     const text = await prober.call((client, options) => client.getText('/version', options), signal);

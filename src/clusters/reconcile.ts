@@ -111,7 +111,7 @@ function recordProbe(
   } satisfies Partial<TrackedCluster>);
 }
 
-/** The interval of probes grows while the credential is rejected; a new credential wakes the Cluster in any case. */
+/** Returns the interval of probes, which grows while the credential is rejected; a new credential wakes the Cluster. */
 function backoffMs(rejections: number, { probeIntervalMs, accessIntervalMs }: ProbeSettings): number {
   return exponentialMs(Math.max(rejections - 1, 0), { initialMs: probeIntervalMs, maxMs: Math.max(probeIntervalMs, accessIntervalMs) });
 }

@@ -13,7 +13,7 @@ import { TransportError } from './transport-error.ts';
 export interface DialOptions {
   /** Maximum number of connections for requests; each watch has its own connection. */
   readonly connections: number;
-  /** Reports whether an IP address is allowed; checked after name resolution, so that DNS cannot bypass it. */
+  /** Returns whether an IP address is allowed; checked after name resolution, so that DNS cannot bypass it. */
   readonly mayDial?: (address: string) => boolean;
   /** Name lookup at every connect; undefined for the lookup of this machine. */
   readonly findAddresses?: NameLookup;

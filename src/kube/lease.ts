@@ -244,7 +244,7 @@ class LeaseRecord {
     if (this.#seen?.spec !== text) this.#seen = { spec: text, at: this.#options.clock.monotonic(), holder: spec.holderIdentity ?? '' };
   }
 
-  /** Reports whether the Lease has expired: its duration has passed since its last change. */
+  /** Returns whether the Lease has expired: its duration has passed since its last change. */
   #hasExpired(spec: Spec): boolean {
     const durationMs = spec.leaseDurationSeconds === undefined ? this.#leaseMs : spec.leaseDurationSeconds * 1_000;
     return this.#seen !== undefined && this.#options.clock.monotonic() >= this.#seen.at + durationMs;

@@ -38,7 +38,7 @@ export function continuation(options: ListOptions): ContinueToken | undefined {
   return token;
 }
 
-/** Reports whether the list must have exactly the requested version. A list of one named object is a get, without pages. */
+/** Returns whether the list must have exactly the requested version. A list of one named object is a get, without pages. */
 export function isExact({ resourceVersionMatch, limit }: ListOptions, { isOneObject }: { readonly isOneObject: boolean }): boolean {
   return resourceVersionMatch === 'Exact' || (resourceVersionMatch === '' && limit > 0 && !isOneObject);
 }

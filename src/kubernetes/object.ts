@@ -7,12 +7,12 @@ export interface Fields {
   readonly [name: string]: Value | undefined;
 }
 
-/** Reports whether a value is a JSON object. */
+/** Returns whether a value is a JSON object. */
 export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Reports whether a value is a JSON list. */
+/** Returns whether a value is a JSON list. */
 export function isList(value: unknown): value is readonly Value[] {
   return Array.isArray(value);
 }

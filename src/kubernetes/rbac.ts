@@ -99,7 +99,7 @@ export function rulesFor(user: RbacUser, namespace: string, policy: Policy): Hel
   return { rules: found.flatMap(({ rules }) => rules ?? []), missing, errors: missing.map(notFoundText) };
 }
 
-/** Reports whether a rule allows the request with these attributes. */
+/** Returns whether a rule allows the request with these attributes. */
 export function ruleAllows(rule: PolicyRule, attributes: AccessAttributes): boolean {
   if (!verbMatches(rule, attributes.verb)) return false;
   if (attributes.type === 'path') return pathMatches(rule, attributes.path);
@@ -111,17 +111,17 @@ export function ruleAllows(rule: PolicyRule, attributes: AccessAttributes): bool
   );
 }
 
-/** Reports whether the rule covers this verb. */
+/** Returns whether the rule covers this verb. */
 export function verbMatches({ verbs }: PolicyRule, verb: string): boolean {
   return verbs.includes('*') || verbs.includes(verb);
 }
 
-/** Reports whether the rule covers this API group. */
+/** Returns whether the rule covers this API group. */
 export function groupMatches({ apiGroups = [] }: PolicyRule, group: string): boolean {
   return apiGroups.includes('*') || apiGroups.includes(group);
 }
 
-/** Reports whether the rule covers this resource: `pods`, or `pods/log` with the subresource `log`. */
+/** Returns whether the rule covers this resource: `pods`, or `pods/log` with the subresource `log`. */
 export function resourceMatches({ resources = [] }: PolicyRule, resource: string, subresource?: string): boolean {
   return resources.includes('*') || resources.includes(resource) || (subresource !== undefined && resources.includes(`*/${subresource}`));
 }
@@ -130,7 +130,7 @@ function nameMatches({ resourceNames = [] }: PolicyRule, name: string): boolean 
   return resourceNames.length === 0 || resourceNames.includes(name);
 }
 
-/** Reports whether the rule covers this path. */
+/** Returns whether the rule covers this path. */
 export function pathMatches({ nonResourceURLs = [] }: PolicyRule, path: string): boolean {
   return nonResourceURLs.some((allowed) => allowed === path || (allowed.endsWith('*') && path.startsWith(allowed.replace(/\*+$/, ''))));
 }

@@ -11,7 +11,7 @@ export interface Reply {
   readonly body: string | Buffer | AsyncIterable<string>;
 }
 
-/** Reports whether the body is streamed until the caller disconnects. */
+/** Returns whether the body is streamed until the caller disconnects. */
 export function isStream(body: Reply['body']): body is AsyncIterable<string> {
   return typeof body === 'object' && Symbol.asyncIterator in body;
 }

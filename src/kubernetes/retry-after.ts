@@ -12,7 +12,7 @@ export function retryAfterMs(error: unknown): number | undefined {
 const LEAST_MS = 1_000;
 const MOST_MS = 300_000;
 
-/** API errors have seconds, IssueErrors have milliseconds. */
+/** Returns the requested delay in milliseconds. API errors have seconds, IssueErrors have milliseconds. */
 function asked(error: unknown): unknown {
   if (!(error instanceof StatusError)) return error instanceof Error && 'retryAfterMs' in error ? error.retryAfterMs : undefined;
   const seconds: unknown = error.retryAfterSeconds;

@@ -53,7 +53,7 @@ const CODES = {
 
 export type StatusReason = keyof typeof CODES;
 
-/** Reports whether a text is a known reason; servers may send others. */
+/** Returns whether a text is a known reason; servers may send others. */
 export function isStatusReason(text: string): text is StatusReason {
   return Object.hasOwn(CODES, text);
 }
@@ -99,7 +99,7 @@ export class StatusError extends Error {
   }
 }
 
-/** Reports whether `error` is an API error with one of these reasons. */
+/** Returns whether `error` is an API error with one of these reasons. */
 export function hasReason(error: unknown, ...reasons: readonly StatusReason[]): error is StatusError {
   return error instanceof StatusError && error.reason !== undefined && reasons.includes(error.reason);
 }

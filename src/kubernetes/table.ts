@@ -4,7 +4,7 @@ import type { Table, TableColumn } from './kind.ts';
 import type { KubeObject } from './object.ts';
 import { humanDuration } from './wire/go-duration.ts';
 
-/** A text column; `wide` columns are shown on request only. */
+/** Returns a text column; `wide` columns are shown on request only. */
 export function column(name: string, description: string, wide: 'wide' | 'always' = 'always'): TableColumn {
   return { name, type: 'string', format: '', description, priority: wide === 'wide' ? 1 : 0 };
 }

@@ -26,7 +26,7 @@ export function uidOf(object: unknown): string | undefined {
   return identifierOf(fieldsOf(fieldsOf(object)['metadata'])['uid']);
 }
 
-/** Reports whether the object has this kind and apiVersion. */
+/** Returns whether the object has this kind and apiVersion. */
 export function isKind(value: unknown, apiVersion: string, kind: string): boolean {
   const fields = fieldsOf(value);
   return fields['apiVersion'] === apiVersion && fields['kind'] === kind;

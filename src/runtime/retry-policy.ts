@@ -66,7 +66,7 @@ function classOf({ key, error }: Failure<string>, resource: Resource<unknown> | 
   return retryAfterMs(error) === undefined ? 'transient' : 'throttled';
 }
 
-/** Reports whether NotFound is about the object of the key, not about a service account, a namespace or a kind. */
+/** Returns whether NotFound is about the object of the key, not about a service account, a namespace or a kind. */
 function isAbsent(error: unknown, resource: Resource<unknown>, key: string): boolean {
   if (!hasReason(error, 'NotFound')) return false;
   const { group = '', kind, name } = error.status.details ?? {};
@@ -93,7 +93,7 @@ function withJitter(ms: number, random: number): number {
   return ms * (1 - random / 2);
 }
 
-/** Reports whether the circuit breaker of the target prevented the run. */
+/** Returns whether the circuit breaker of the target prevented the run. */
 function isPutOff(error: unknown): boolean {
   return error instanceof Error && 'reason' in error && error.reason === 'CircuitOpen';
 }

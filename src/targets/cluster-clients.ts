@@ -92,7 +92,7 @@ export class ClusterClients {
     }
   }
 
-  /** Work in progress may finish with the old credential, but not at an old address. */
+  /** Replaces a target. Requests in progress may finish with the old credential, but not at an old address. */
   #replace(former: Slot, next: Slot): void {
     former.isRetired = true;
     if (former.users === 0 || former.cluster !== next.cluster) void this.#end(former);

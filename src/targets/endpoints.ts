@@ -51,7 +51,7 @@ export class EndpointChoice {
   /** Time of the last failure of the preferred address. */
   #failedAt = 0;
 
-  /** `servers` are in order of preference. */
+  /** Creates a choice between servers in order of preference. */
   constructor(servers: readonly string[]) {
     this.#servers = servers;
   }

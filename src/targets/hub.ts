@@ -49,7 +49,7 @@ export class HubIdentity {
   readonly #isHub: boolean;
   readonly #found = new Once<boolean>();
 
-  /** `isHub` is true if the registration alone identifies the target as the hub. */
+  /** Creates the identity of a target; `isHub` is true if the registration alone identifies the target as the hub. */
   constructor(hub: HubSettings, isHub: boolean) {
     this.#hub = hub;
     this.#isHub = isHub;

@@ -27,7 +27,7 @@ beforeEach(() => {
 
 afterEach(() => subscription.unsubscribe());
 
-/** 100 ms, 200 ms, 400 ms… */
+/** Returns retries after 100 ms, 200 ms, 400 ms and so on. */
 function doubling({ failures, now }: Failure<string>): Retry {
   return { class: 'transient', retryAt: now + 100 * 2 ** (failures - 1) };
 }

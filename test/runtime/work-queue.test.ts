@@ -5,7 +5,7 @@ import { NaiveQueue } from './naive-queue.ts';
 
 const WHENEVER = Infinity;
 
-/** A queue for keys such as `eu/ci`, whose lane is `eu`. */
+/** Returns a queue for keys such as `eu/ci`, whose lane is `eu`. */
 function queueOf(options: Partial<QueueOptions<string>> = {}): WorkQueue<string> {
   const placeOf = (key: string) => ({ lane: laneOf(key), deadlineAt: WHENEVER });
   return new WorkQueue({ concurrency: 100, concurrencyPerLane: 100, placeOf, ...options });
@@ -231,7 +231,7 @@ describe('WorkQueue with lanes', () => {
 });
 
 describe('WorkQueue with tenants', () => {
-  /** A queue for keys such as `eu/team-a/1`: lane, tenant, and a deadline that the tenant chooses. */
+  /** Returns a queue for keys such as `eu/team-a/1`: lane, tenant, and a deadline that the tenant chooses. */
   const tenantQueue = (options: Partial<QueueOptions<string>> = {}) =>
     queueOf({
       placeOf: (key) => ({ lane: laneOf(key), tenant: key.split('/')[1] ?? '', deadlineAt: Number(key.split('/')[2]) }),

@@ -48,7 +48,7 @@ async function serveWith({ certificate: cert, key }: Certificate, ca?: string): 
   return await startWireServer(withIdentity(grants()), { tls: { cert, key, ...(ca && { ca }) } });
 }
 
-/** An address without a listener. */
+/** Returns an address without a listener. */
 async function deadEnd(): Promise<{ readonly url: string }> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -17,7 +17,7 @@ afterEach(async () => {
   await proxy?.close();
 });
 
-/** A target that only the proxy can reach: its name does not resolve, and dialing loopback is not allowed. */
+/** Starts a target that only the proxy can reach: its name does not resolve, and dialing loopback is not allowed. */
 async function proxied({ noProxy = '', isRejecting = false } = {}) {
   proxy = await startConnectProxy((target) => (isRejecting ? undefined : Number(target.split(':')[1])));
   const httpsProxy = `http://purser:pass-of-proxy@127.0.0.1:${proxy.port}`;

@@ -155,7 +155,7 @@ const CONCERNS = {
 
 export type FaultReason = keyof typeof CONCERNS;
 
-/** The finding of the first fault about this concern; undefined without one. */
+/** Returns the finding of the first fault about this concern; undefined without one. */
 function findingFor({ faults }: ProbeEvidence, concern: Concern, status: Finding['status']): Finding | undefined {
   const fault = faults.find(({ reason }) => CONCERNS[reason] === concern);
   return fault && finding(status, fault.reason, fault.detail);
@@ -203,7 +203,7 @@ function evaluateCredentialFresh(credential: CredentialEvidence, now: number): F
 const WARNING_SHARE = 0.2;
 const MAX_WARNING_MS = 30 * 24 * 3_600_000;
 
-/** Time before expiry at which a credential is no longer fresh: 20% of the lifetime, at most 30 days. */
+/** Returns the time before expiry at which a credential is no longer fresh: 20% of the lifetime, at most 30 days. */
 function warningMs({ startsAt, expiresAt = 0 }: Validity): number {
   if (startsAt === undefined) return MAX_WARNING_MS;
   return Math.min(Math.max(expiresAt - startsAt, 0) * WARNING_SHARE, MAX_WARNING_MS);

@@ -7,12 +7,12 @@ type Extra = Omit<Schema, 'go'>;
 /** Options of a struct: protobuf numbers that differ from the order of its fields. */
 type StructExtra = Extra & Pick<GoField, 'numbers'>;
 
-/** A struct: fields in the order in which Go writes them. A struct held by value is written even when empty. */
+/** Declares a struct: fields in the order in which Go writes them. A struct held by value is written even when empty. */
 export function struct(goType: string, properties: Readonly<Record<string, Schema>>, { numbers = {}, ...extra }: StructExtra = {}): Schema {
   return { type: 'object', properties, ...extra, go: { type: goType, struct: goType.slice(goType.indexOf('.') + 1), numbers } };
 }
 
-/** A struct that embeds another one; `schema` holds the fields of both. */
+/** Declares a struct that embeds another one; `schema` holds the fields of both. */
 export function embedding({ go, ...schema }: Schema, embedded: Schema): Schema {
   return { ...schema, go: { ...(go ?? { type: '' }), embedded } };
 }
@@ -21,7 +21,7 @@ export function text(extra: Extra = {}): Schema {
   return { type: 'string', ...extra, go: { type: 'string' } };
 }
 
-/** A named string type, which decoding errors contain: `v1.SecretType`. */
+/** Declares a named string type, which decoding errors contain: `v1.SecretType`. */
 export function named(goType: string, extra: Extra = {}): Schema {
   return { type: 'string', ...extra, go: { type: goType } };
 }
@@ -38,32 +38,32 @@ export function int64(extra: Extra = {}): Schema {
   return { type: 'integer', format: 'int64', ...extra, go: { type: 'int64' } };
 }
 
-/** metav1.Time: whole seconds; written as null when empty unless it is a pointer. */
+/** Declares a metav1.Time: whole seconds; written as null when empty unless it is a pointer. */
 export function time(): Schema {
   return { type: 'string', format: 'date-time', go: { type: 'v1.Time', codec: 'time', zero: null } };
 }
 
-/** metav1.MicroTime: exactly six digits of fraction. */
+/** Declares a metav1.MicroTime: exactly six digits of fraction. */
 export function microTime(): Schema {
   return { type: 'string', format: 'date-time', go: { type: 'v1.MicroTime', codec: 'microTime', zero: null } };
 }
 
-/** []byte: base64 on the wire. */
+/** Declares a []byte: base64 on the wire. */
 export function bytes(): Schema {
   return { type: 'string', format: 'byte', go: { type: '[]uint8', codec: 'bytes' } };
 }
 
-/** resource.Quantity: a number with a unit, such as `100m`. */
+/** Declares a resource.Quantity: a number with a unit, such as `100m`. */
 export function quantity(): Schema {
   return { 'x-kubernetes-int-or-string': true, go: { type: 'resource.Quantity', codec: 'quantity' } };
 }
 
-/** A field that is kept unchanged, with any content. */
+/** Declares a field that is kept unchanged, with any content. */
 export function raw(extra: Extra = {}): Schema {
   return { 'x-kubernetes-preserve-unknown-fields': true, ...extra, go: { type: 'runtime.RawExtension', codec: 'raw' } };
 }
 
-/** A slice; atomic under server-side apply unless `extra` names another list type. */
+/** Declares a slice; atomic under server-side apply unless `extra` names another list type. */
 export function list(items: Schema, extra: Extra = {}): Schema {
   return { type: 'array', items, ...extra, go: { type: `[]${goTypeOf(items)}` } };
 }
@@ -72,7 +72,7 @@ export function map(values: Schema, extra: Extra = {}): Schema {
   return { type: 'object', additionalProperties: values, ...extra, go: { type: `map[string]${goTypeOf(values)}` } };
 }
 
-/** A list whose entries are identified by `key`, for strategic merge and server-side apply. */
+/** Declares a list whose entries are identified by `key`, for strategic merge and server-side apply. */
 export function listByKey(items: Schema, key: string): Schema {
   return list(items, {
     'x-kubernetes-list-type': 'map',
@@ -82,13 +82,13 @@ export function listByKey(items: Schema, key: string): Schema {
   });
 }
 
-/** A pointer: keeps an explicit zero value, and omits an absent one. */
+/** Declares a pointer: keeps an explicit zero value, and omits an absent one. */
 export function pointer({ go, ...schema }: Schema): Schema {
   const { zero: _, ...field } = go ?? { type: '' };
   return { ...schema, go: { ...field, pointer: true } };
 }
 
-/** A field without omitempty: written as `zero` when empty. */
+/** Declares a field without omitempty: written as `zero` when empty. */
 export function always(schema: Schema, zero: NonNullable<GoField['zero']> | null): Schema {
   return { ...schema, go: { ...(schema.go ?? { type: '' }), zero } };
 }
@@ -96,7 +96,7 @@ export function always(schema: Schema, zero: NonNullable<GoField['zero']> | null
 /** metav1.TypeMeta is not in protobuf messages: their envelope has the type. */
 export const TYPE_META_NUMBERS: NonNullable<GoField['numbers']> = { kind: 0, apiVersion: 0 };
 
-/** A top-level kind: type and metadata, then `fields`. */
+/** Declares a top-level kind: type and metadata, then `fields`. */
 export function objectStruct(goType: string, fields: Readonly<Record<string, Schema>>, { numbers, ...extra }: StructExtra = {}): Schema {
   const properties = { kind: text(), apiVersion: text(), metadata: OBJECT_META, ...fields };
   return struct(goType, properties, { ...extra, numbers: { ...TYPE_META_NUMBERS, ...numbers } });

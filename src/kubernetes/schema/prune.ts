@@ -92,7 +92,7 @@ function pruneMetadata(metadata: Value, path: string, unknown: string[]): Value 
   return pruneValue(sortedKeys(metadata), OBJECT_META, { path, found, metadata: unknown });
 }
 
-/** Metadata is decoded as a Go struct from sorted keys, so its unknown fields are in that order. */
+/** Sorts the keys of metadata: Kubernetes decodes it from sorted keys, so its unknown fields are in that order. */
 function sortedKeys(value: Value): Value {
   if (isList(value)) return value.map(sortedKeys);
   if (!isFields(value)) return value;

@@ -19,7 +19,7 @@ export function parseFieldSelector(text: string): FieldSelector {
   return terms.toSorted(compareUtf8).map((term) => parseTerm(term, text));
 }
 
-/** Reports whether an object is selected; `valueOf` reads its fields. */
+/** Returns whether an object is selected; `valueOf` reads its fields. */
 export function matchesFields(selector: FieldSelector, valueOf: (field: string) => string): boolean {
   return selector.every(({ field, operator, value }) => (valueOf(field) === value) === (operator === '='));
 }

@@ -32,7 +32,7 @@ export function keyProblems(key: string, field: string): readonly FieldError[] {
   return joined(field, key, qualifiedNameProblems(key));
 }
 
-/** Reports whether a label value, or its absence, satisfies the requirement. */
+/** Returns whether a label value, or its absence, satisfies the requirement. */
 export function holds({ operator, values }: LabelRequirement, value: string | undefined): boolean {
   return TESTS[operator](value, values);
 }

@@ -33,7 +33,7 @@ export function parseLabelSelector(text: string): LabelSelector {
   }
 }
 
-/** Reports whether an object with these labels is selected. */
+/** Returns whether an object with these labels is selected. */
 export function matchesLabels(selector: LabelSelector, labels: Readonly<Record<string, string>> | undefined): boolean {
   return selector.every((requirement) => holds(requirement, valueOf(labels, requirement.key)));
 }

@@ -5,7 +5,7 @@ export class SelectorError extends Error {
   override readonly name = 'SelectorError';
 }
 
-/** Reports whether the selector has no requirements and selects every object. */
+/** Returns whether the selector has no requirements and selects every object. */
 export function isEverything(selector: readonly unknown[]): boolean {
   return selector.length === 0;
 }

@@ -57,7 +57,7 @@ function routedTypes(contentType = ''): string[] {
   return contentType.split(',').map((type) => trimSpaces(type.replace(/;.*$/s, '')));
 }
 
-/** Go's mime.ParseMediaType without the parameters; undefined for a type that Go rejects. */
+/** Returns the result of Go's mime.ParseMediaType without parameters; undefined for a type that Go rejects. */
 function parseMediaType(text: string): string | undefined {
   const [mediaType = '', ...rest] = text.split(/(?=;)/);
   const name = mediaType.trim().toLowerCase();

@@ -52,13 +52,13 @@ function parse(token: string): { readonly v?: string; readonly rv?: number | big
   }
 }
 
-/** Field names of a token are lower-case; Go matches them in any case. */
+/** Converts field names to lower case, because Go matches them in any case. */
 function inLowerCase(node: JsonNode): JsonNode {
   if (node.type !== 'object') return node;
   return { type: 'object', entries: node.entries.map(({ key, value }) => ({ key: key.toLowerCase(), value })) };
 }
 
-/** Go's decoder reports the first byte that is not base64url without padding. */
+/** Decodes base64url without padding. Like Go, the error contains the offset of the first invalid byte. */
 function decodeBase64Url(token: string): Buffer {
   const bad = token.search(/[^A-Za-z0-9_-]/);
   if (bad !== -1) throw new Error(`illegal base64 data at input byte ${bad}`);
@@ -66,7 +66,7 @@ function decodeBase64Url(token: string): Buffer {
   return Buffer.from(token, 'base64url');
 }
 
-/** path.Clean, as far as keys need it: no empty, `.` or `..` segments and no slash at the end. */
+/** Cleans a key like path.Clean: removes empty, `.` and `..` segments and a trailing slash. */
 function cleanPath(path: string): string {
   const kept: string[] = [];
   for (const segment of path.split('/')) {

@@ -38,7 +38,7 @@ export function typeProblem(
   return kind === expected.kind ? undefined : `converting (${version}.${kind}) to (${target}): unknown conversion`;
 }
 
-/** Go package of a group's internal types; events are in core for every group. */
+/** Returns the Go package of a group's internal types; events are in core for every group. */
 function internalPackage(group: string): string {
   return group === '' || group === 'events.k8s.io' ? 'core' : (group.split('.')[0] ?? '');
 }
@@ -67,7 +67,7 @@ export function fieldWarnings(
 const YAML_ERRORS = 'yaml: unmarshal errors:';
 const SUMMARY_BYTES = 30;
 
-/** A text with a list of errors becomes one warning for each error. */
+/** Splits the error of strict YAML decoding into one warning for each problem. */
 function yamlWarnings(error: string): string[] {
   return error
     .slice(YAML_ERRORS.length)

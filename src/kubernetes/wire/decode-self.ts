@@ -31,7 +31,7 @@ export function decodeSelf(node: JsonNode, codec: NonNullable<GoField['codec']>,
   }
 }
 
-/** Go's error for a JSON value of the wrong type. */
+/** Returns Go's error for a JSON value of the wrong type. */
 export function typeMismatch(found: string, goType: string, { struct, fields }: Place): Error {
   const target = struct === '' && fields === '' ? 'Go value' : `Go struct field ${struct}.${fields}`;
   return new Error(`json: cannot unmarshal ${found} into ${target} of type ${goType}`);
@@ -42,7 +42,7 @@ export function jsonType({ type }: JsonNode): string {
   return type === 'boolean' ? 'bool' : type;
 }
 
-/** Reports whether a number is an integer within a number of bits, written without fraction or exponent. */
+/** Returns whether a number is an integer within a number of bits, written without fraction or exponent. */
 export function isInteger(text: string, bits: number): boolean {
   return /^-?\d+$/.test(text) && BigInt.asIntN(bits, BigInt(text)) === BigInt(text);
 }

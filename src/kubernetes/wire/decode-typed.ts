@@ -103,7 +103,7 @@ class TypedDecoder {
     return this.fail(typeMismatch(`number ${text}`, type, place));
   }
 
-  /** Go accepts a list of byte values in place of base64. */
+  /** Decodes base64 or, like Go, a list of byte values. */
   private bytes(node: JsonNode, go: GoField, place: Place): Value | undefined {
     if (node.type === 'array') {
       const items = this.list(node, BYTE_LIST, place, undefined);
@@ -140,17 +140,17 @@ const RANGES: Readonly<Record<string, (text: string) => boolean>> = {
 };
 const BYTE_LIST: Schema = { items: { type: 'integer', go: { type: 'uint8' } }, go: { type: '[]uint8' } };
 
-/** Reports whether a map keeps its entries: counting them for each repetition of a field would take quadratic time. */
+/** Returns whether a map keeps its entries: counting them for each repetition of a field would take quadratic time. */
 function isStillFilled(decoded: Value | undefined, before: Value | undefined, { properties }: Schema): boolean {
   return decoded !== undefined && decoded === before && properties === undefined;
 }
 
-/** Reports whether null removes a value, as for pointers, lists, maps and types that decode themselves. */
+/** Returns whether null removes a value, as for pointers, lists, maps and types that decode themselves. */
 function isReference({ items, additionalProperties }: Schema, { pointer, codec }: GoField): boolean {
   return pointer === true || codec !== undefined || items !== undefined || typeof additionalProperties === 'object';
 }
 
-/** Reports whether a field with this value is the same as no field at all. A list that is always written may be empty or null. */
+/** Returns whether a field with this value is the same as no field at all. A list that is always written may be empty or null. */
 export function isZero(value: Value | undefined, schema: Schema): boolean {
   if (value === undefined) return true;
   if (schema.go?.pointer) return false;

@@ -93,7 +93,7 @@ class TimeParser {
     return value;
   }
 
-  /** A layout without a fraction accepts one of any length and ignores it. */
+  /** Parses a fraction of any length, which a layout without a fraction ignores. */
   private fraction(): string {
     const exact = this.layout === RFC3339_MICRO;
     const [match, digits] = (exact ? /^[.,](\d{6})/ : /^[.,](\d+)/).exec(this.rest) ?? [];

@@ -218,7 +218,7 @@ class JsonScanner {
     return this.peek() === END ? new Error('unexpected end of JSON input') : this.unexpectedIn(context);
   }
 
-  /** Inside a token, Go treats the end of input like a space. */
+  /** Returns the error for the next byte inside a token, where Go treats the end of input like a space. */
   private unexpectedIn(context: string): Error {
     const char = this.peek() === END ? ' ' : String.fromCharCode(this.peek());
     return new Error(`invalid character ${quotedChar(char)} ${context}`);

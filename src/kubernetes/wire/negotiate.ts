@@ -97,7 +97,7 @@ export function negotiateError(preferences: Preferences): Representation {
   );
 }
 
-/** Reports whether a request wants indented JSON. */
+/** Returns whether a request wants indented JSON. */
 export function isPretty({ pretty = '', userAgent = '' }: Preferences): boolean {
   if (pretty !== '') return ['1', 't', 'T', 'TRUE', 'true', 'True'].includes(pretty);
   return ['curl', 'Wget', 'Mozilla/5.0'].some((prefix) => userAgent.startsWith(prefix));

@@ -38,7 +38,7 @@ function declaredFields(schema: Schema): readonly DeclaredField[] {
   return fields;
 }
 
-/** Reports whether Go's omitempty omits the value. */
+/** Returns whether Go's omitempty omits the value. */
 export function isEmpty(value: unknown, { go, properties }: Schema): boolean {
   if (value === undefined || value === null) return true;
   if (go?.pointer) return false;

@@ -33,7 +33,7 @@ function runes(text: string): number {
   return Array.from(text).length;
 }
 
-/** Go omits a warning that would break the header. */
+/** Returns whether a warning fits into a header; Go omits others. */
 function isWritable(text: string): boolean {
   return text !== '' && !/\p{Cc}/u.test(text) && text.isWellFormed();
 }

@@ -87,7 +87,7 @@ function boundText({ kind, name, uid = '' }: BoundObject): string {
   return `${kind}/${name}/${uid}`;
 }
 
-/** Without a UID, any object of that name matches. */
+/** Returns whether the recorded object is the wanted one; without a UID, any object of that name matches. */
 function isBoundTo(boundTo: string, wanted: BoundObject | undefined): boolean {
   if (wanted === undefined) return boundTo === '';
   return wanted.uid === undefined ? boundTo.startsWith(boundText(wanted)) : boundTo === boundText(wanted);

@@ -64,7 +64,7 @@ describe('healthAfter', () => {
       ['ok', 'ProbeFailed', 'ProbeFailed'],
       'Unknown ProbeFailed, Unknown ProbeFailed, Unknown ProbeFailed',
     ],
-  ])('%s', (_, probes, expected) => expect(shown(after(...probes))).toBe(expected));
+  ])('returns a health that %s', (_, probes, expected) => expect(shown(after(...probes))).toBe(expected));
 
   it('returns a health in doubt after a probe that differs, until the next probe', () => {
     expect(history(['ok', 'Timeout', 'Timeout', 'ok', 'ok']).map(isInDoubt)).toEqual([false, true, false, true, false]);

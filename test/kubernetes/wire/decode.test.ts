@@ -285,7 +285,7 @@ describe('decodeObject for custom resources', () => {
   });
 });
 
-/** Schema of the recorded CRD. */
+/** Returns the schema of the recorded CRD. */
 function recordedSchema(): Schema {
   const crd = recordings('resources').find(({ name }) => name === 'crd-create');
   return JSON.parse(crd === undefined ? '' : requestBody(crd).toString()).spec.versions[0].schema.openAPIV3Schema;

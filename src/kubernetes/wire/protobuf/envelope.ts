@@ -38,7 +38,7 @@ const UNKNOWN = struct('runtime.Unknown', {
   contentType: text(),
 });
 
-/** A group without a version, or with more than two parts, is treated as missing. */
+/** Returns the type in an envelope. A group without a version, or with more than two parts, is treated as missing. */
 function typeOf({ apiVersion = '', kind = '' }: NonNullable<Unknown['typeMeta']>): TypeMeta {
   const [, version = ''] = /^(?:[^/]*\/)?([^/]+)$/.exec(apiVersion) ?? [];
   return { ...parseGroupVersion(version === '' ? '' : apiVersion), kind };

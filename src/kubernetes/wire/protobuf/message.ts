@@ -43,7 +43,7 @@ function readField(target: Open, reader: ProtobufReader, { name, goName, schema 
   else if (value !== undefined) target[name] = value;
 }
 
-/** A list or a map that was sent is never empty; counting its entries for each repetition would take quadratic time. */
+/** Returns whether a field is a list or a map, which is never empty once it was sent; counting entries would take quadratic time. */
 function isCollection({ items, additionalProperties }: Schema): boolean {
   return items !== undefined || typeof additionalProperties === 'object';
 }
@@ -80,7 +80,7 @@ function appended(list: Value | undefined, item: Value): Value {
   return list;
 }
 
-/** Go does not check the wire types of an entry's key and value. */
+/** Adds a map entry. Like Go, it does not check the wire types of key and value. */
 function withEntry(map: Value | undefined, entry: Buffer, schema: Schema): Value {
   const reader = new ProtobufReader(entry);
   let key = '';
@@ -96,7 +96,7 @@ function withEntry(map: Value | undefined, entry: Buffer, schema: Schema): Value
   return target;
 }
 
-/** Protobuf has no lists as map values; Kubernetes wraps them in a message. */
+/** Decodes a map value. Protobuf has no lists as map values; Kubernetes wraps them in a message. */
 function entryValue(reader: ProtobufReader, schema: Schema): Value {
   if (schema.items === undefined) return itemOf(reader, schema);
   return decodeMessage(reader.delimited(), { properties: { items: schema } })['items'] ?? zeroOf(schema);

@@ -161,12 +161,12 @@ function wordOf(value: Value | undefined): string {
   return String(value ?? null);
 }
 
-/** Reports whether a number above int64 is encoded as an integer: positive numbers of up to 64 bits are. */
+/** Returns whether a number above int64 is encoded as an integer: positive numbers of up to 64 bits are. */
 function isInteger64(value: number): boolean {
   return Number.isSafeInteger(value) || (value >= 2 ** 63 && value < 2 ** 64);
 }
 
-/** Reports whether a space may be folded: only the first of several, and before another one only if a backslash can preserve it. */
+/** Returns whether a space may be folded: only the first of several, and before another one only if a backslash can preserve it. */
 function isFoldable(chars: readonly string[], index: number, style: ScalarStyle): boolean {
   if (chars[index] !== ' ' || chars[index - 1] === ' ' || index === 0 || index === chars.length - 1) return false;
   return style === 'double' || chars[index + 1] !== ' ';

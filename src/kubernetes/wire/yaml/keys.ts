@@ -29,7 +29,7 @@ function numberAt(chars: readonly string[], at: number, start: bigint): NumberIn
   return { value, length: Array.from(digits).length };
 }
 
-/** Reports whether the digits at the end contain any digit except zero. */
+/** Returns whether the digits at the end contain any digit except zero. */
 function isInNumber(chars: readonly string[]): boolean {
   const lastOther = chars.findLastIndex((char) => !/\p{Nd}/u.test(char));
   return chars.slice(lastOther + 1).some((char) => char !== '0');

@@ -43,7 +43,7 @@ function floatOf(text: string): ResolvedScalar {
   return Number.isFinite(value) ? { type: 'float', value } : STRING;
 }
 
-/** Go's ParseInt, then ParseUint, with base 0: prefixes select the base, a bare leading zero means octal. */
+/** Parses an integer like Go's ParseInt, then ParseUint, with base 0: prefixes select the base, a bare leading zero means octal. */
 function integerOf(text: string): bigint | undefined {
   const [, sign = '', digits = ''] = /^([-+]?)(.*)$/s.exec(text) ?? [];
   const magnitude = magnitudeOf(digits);

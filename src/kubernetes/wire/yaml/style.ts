@@ -13,12 +13,12 @@ export function scalarStyle(text: string, isKey: boolean): ScalarStyle {
   return SPACE_AFTER_BREAK.test(text) ? 'double' : 'single';
 }
 
-/** Reports whether a key can be written without a question mark. */
+/** Returns whether a key can be written without a question mark. */
 export function isSimpleKey(key: string): boolean {
   return !LINE_BREAK.test(key) && Buffer.byteLength(key) <= 128;
 }
 
-/** Reports whether a character ends a line, except those that are always escaped. */
+/** Returns whether a character ends a line, except those that are always escaped. */
 export function isLineBreak(char: string): boolean {
   return char === '\n' || char === '\u2028' || char === '\u2029';
 }
