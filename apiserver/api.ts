@@ -3,30 +3,27 @@
 import { randomInt } from 'node:crypto';
 import { versionTooLarge } from '../src/kubernetes/list-revision.ts';
 import { type Clock, sleep } from '../src/std/clock.ts';
-import { createEscalationCheck } from './access/escalation.ts';
-import { storedPolicy } from './access/policy.ts';
+import { type ObjectSource, storedPolicy } from './access/policy.ts';
 import type { SigningKey } from './access/signing-key.ts';
 import type { User } from './access/user.ts';
 import type { AccessApi } from './endpoints/review.ts';
-import { builtInKinds } from './kinds/built-in.ts';
-import { customResourceDefinitionKind } from './kinds/definition/definition.ts';
-import { Registry } from './kinds/registry.ts';
+import { customResourceDefinitionKind } from './kinds/definition.ts';
+import { builtInKinds, Registry } from './kinds/registry.ts';
 import { resourceOf } from './storage/kind-store.ts';
 import { EVERY, type ObjectStore } from './storage/object-store.ts';
-import { storedObjects } from './storage/stored-objects.ts';
 
 export interface ApiOptions {
   readonly issuer: string;
   readonly signingKey: SigningKey;
   readonly tokens: ReadonlyMap<string, User>;
   readonly clock: Clock;
-  /** Told of errors that nobody expected. */
+  /** Receives unexpected errors. */
   readonly report: (error: unknown) => void;
 }
 
 /** Characters of generated names: no vowels and nothing that looks like another, so that no words come out. */
 const NAME_CHARACTERS = 'bcdfghjklmnpqrstvwxz2456789';
-/** How long a list or watch waits for a revision that has not happened yet. */
+/** Time that a list or watch waits for a future revision. */
 const REVISION_WAIT_MS = 3_000;
 
 export function createApi(store: ObjectStore, { issuer, signingKey, tokens, clock, report }: ApiOptions): AccessApi {
@@ -45,7 +42,7 @@ export function createApi(store: ObjectStore, { issuer, signingKey, tokens, cloc
   };
   return {
     now: () => clock.now(),
-    // What a timer throws would end the process.
+    // An error thrown in a timer would end the process.
     wakeAt: (at, wake) => clock.wakeAt(at, () => attempt(wake)),
     attempt,
     store,
@@ -53,9 +50,8 @@ export function createApi(store: ObjectStore, { issuer, signingKey, tokens, cloc
     policy,
     authenticators: {
       staticTokens: tokens,
-      serviceAccounts: { issuers: [issuer], keys: [signingKey], audiences, objects },
+      serviceAccounts: { issuer, key: signingKey, audiences, objects },
       audiences,
-      anonymous: true,
     },
     issuance: { issuer, key: signingKey, audiences, objects },
     random: Math.random,
@@ -66,7 +62,14 @@ export function createApi(store: ObjectStore, { issuer, signingKey, tokens, cloc
       registry.set(group, plural, kinds);
     },
     watchableSince: (kind) => servedSince.get(resourceOf(kind)) ?? startedAt,
-    checkEscalation: createEscalationCheck(policy),
+  };
+}
+
+/** Returns the object store as access control reads it. */
+function storedObjects(store: ObjectStore): ObjectSource {
+  return {
+    get: (group, plural, namespace, name) => store.get(resourceOf({ group, plural }), namespace === '' ? name : `${namespace}/${name}`),
+    list: (group, plural, namespace) => store.list(resourceOf({ group, plural }), namespace),
   };
 }
 

@@ -1,4 +1,4 @@
-// The way of every request: who, as whom, allowed?, then the endpoint; and of every answer: durable first, then out.
+// Handling of every request: authentication, impersonation, authorization, endpoint, and a response after the commit.
 
 import { randomUUID } from 'node:crypto';
 import type { AccessAttributes, Policy } from '../src/kubernetes/rbac.ts';
@@ -9,27 +9,25 @@ import type { Preferences } from '../src/kubernetes/wire/negotiate.ts';
 import { requestTimeoutMs } from '../src/kubernetes/wire/options.ts';
 import { warningHeaders } from '../src/kubernetes/wire/warning.ts';
 import { type Authenticators, authenticate } from './access/authenticate.ts';
-import { authorize } from './access/authorize.ts';
-import type { Impersonation } from './access/impersonate.ts';
-import type { ApiRequest, Incoming } from './request.ts';
-import { type RequestInfo, requestInfo } from './request-info.ts';
+import { impersonate } from './access/impersonate.ts';
+import { authorize } from './access/policy.ts';
+import { type ApiRequest, type Incoming, type RequestInfo, requestInfo } from './request.ts';
 
 export interface HandlerDeps {
   readonly authenticators: Authenticators;
   readonly policy: Policy;
-  readonly impersonate: Impersonation;
   now(): number;
-  /** Resolves when everything that an answer may show is on disk. */
+  /** Resolves when everything that a response can show is on disk. */
   durable(): Promise<void>;
-  /** Answers a request that may proceed. */
+  /** Handles an authorized request. */
   endpoint(request: ApiRequest): Promise<Reply>;
-  /** Told of errors that nobody expected. */
+  /** Receives unexpected errors. */
   report(error: unknown): void;
 }
 
 const BAD_URL: Reply = { status: 400, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: '400 Bad Request' };
 
-/** Answers one request; never rejects. */
+/** Handles one request; never rejects. */
 export async function handle(deps: HandlerDeps, incoming: Incoming): Promise<Reply> {
   const warnings: string[] = [];
   const url = parseUrl(incoming.url);
@@ -51,10 +49,10 @@ type Caller = Pick<ApiRequest, 'preferences' | 'warn'>;
 
 async function answer(deps: HandlerDeps, incoming: Incoming, url: RequestUrl, caller: Caller): Promise<Reply> {
   try {
-    return await durableAnswer(deps, () => deps.endpoint(admitted(deps, incoming, url, caller)), isPlainRead(incoming, url));
+    return await durableAnswer(deps, async () => deps.endpoint(await admitted(deps, incoming, url, caller)), isPlainRead(incoming, url));
   } catch (error) {
     if (error instanceof StatusError) return errorReply(error, caller.preferences);
-    // Whatever breaks when the caller leaves, nobody is there to be told, and nothing is to be mended.
+    // Errors after the caller has disconnected are expected and are not reported.
     if (!incoming.signal.aborted) deps.report(error);
     return errorReply(internalError('the request could not be completed', { cause: error }), caller.preferences);
   }
@@ -63,7 +61,7 @@ async function answer(deps: HandlerDeps, incoming: Incoming, url: RequestUrl, ca
 /** Attempts of a read that saw writes which were undone before they were on disk. */
 const READ_ATTEMPTS = 5;
 
-/** Refusals tell what is stored, too: what exists already, or is gone. */
+/** Rejections also show stored state, such as an existing object. */
 async function durableAnswer(deps: HandlerDeps, act: () => Promise<Reply>, isRepeatable: boolean): Promise<Reply> {
   for (let attempt = 1; ; attempt++) {
     const [outcome] = await Promise.allSettled([act()]);
@@ -78,22 +76,21 @@ async function durableAnswer(deps: HandlerDeps, act: () => Promise<Reply>, isRep
   }
 }
 
-/** Whether a request reads without opening a watch, so that it can be made again. */
+/** Reports if a request is a get or a list, which can be repeated. */
 function isPlainRead({ method }: Incoming, { path, query }: RequestUrl): boolean {
   return (method === 'GET' || method === 'HEAD') && requestInfo(method, path, query).verb !== 'watch';
 }
 
 /** Authenticates, impersonates and authorises; throws 400, 401 or 403. */
-function admitted(deps: HandlerDeps, incoming: Incoming, { path, query }: RequestUrl, caller: Caller): ApiRequest {
+async function admitted(deps: HandlerDeps, incoming: Incoming, { path, query }: RequestUrl, caller: Caller): Promise<ApiRequest> {
   const info = requestInfo(incoming.method, path, query);
   if (info.verb !== 'watch') requestTimeoutMs(query);
-  const credentials = { authorization: headerOf(incoming, 'authorization'), certificate: incoming.certificate };
   const { authenticators, policy } = deps;
-  const authentication = authenticate(credentials, authenticators.audiences, authenticators, deps.now());
+  const authentication = await authenticate(headerOf(incoming, 'authorization'), authenticators.audiences, authenticators, deps.now());
   authentication.warnings.forEach(caller.warn);
-  if (authentication.type === 'refused') throw unauthorized();
+  if (authentication.type === 'rejected') throw unauthorized();
   const attributes = attributesOf(info);
-  const user = deps.impersonate(authentication.user, incoming.headers, attributes);
+  const user = impersonate(authentication.user, incoming.headers, attributes, policy);
   authorize(user, attributes, policy);
   return {
     ...caller,

@@ -3,24 +3,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { pipeline } from 'node:stream/promises';
-import type { TLSSocket } from 'node:tls';
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
 import { isStream, type Reply } from '../src/kubernetes/reply.ts';
-import { acceptsGzip } from '../src/kubernetes/wire/accept-gzip.ts';
 import { readBody } from '../src/kubernetes/wire/read-body.ts';
 import type { Clock } from '../src/std/clock.ts';
 import { type Listening, listen } from '../src/std/listening.ts';
-import { clientCertificateOf } from './access/client-certificate.ts';
 import type { Incoming } from './request.ts';
 
 export interface ListenerOptions {
   readonly port: number;
   readonly host: string;
   readonly clock: Clock;
-  readonly tls: { readonly cert: string; readonly key: string; readonly ca: string };
+  readonly tls: { readonly cert: string; readonly key: string };
   readonly handle: (request: Incoming) => Promise<Reply>;
-  /** Told of errors that nobody expected. */
+  /** Receives unexpected errors. */
   readonly report: (error: unknown) => void;
 }
 
@@ -29,26 +24,24 @@ export interface Listener extends Pick<Listening, 'port'> {
   close(): Promise<void>;
 }
 
-/** Smaller answers are not worth the time that compressing them takes. */
-const MIN_GZIP_BYTES = 128 * 1024;
-/** How long requests that are under way may take to finish when the server stops. */
+/** Time for active requests to finish when the server stops. */
 const CLOSE_MS = 1_000;
 
 /** Starts to listen; rejects when the port is taken. */
 export async function listenForRequests(options: ListenerOptions): Promise<Listener> {
   const { handle, tls, report } = options;
-  const underWay = new Set<AbortController>();
-  const server = createServer({ ...tls, requestCert: true, rejectUnauthorized: false, minVersion: 'TLSv1.2' }, (message, response) => {
+  const activeRequests = new Set<AbortController>();
+  const server = createServer({ ...tls, minVersion: 'TLSv1.2' }, (message, response) => {
     const gone = new AbortController();
-    underWay.add(gone);
+    activeRequests.add(gone);
     response.on('close', () => {
       gone.abort();
-      underWay.delete(gone);
+      activeRequests.delete(gone);
       // A server that stops does not wait for the next request of a connection.
       if (!server.listening) message.socket.destroySoon();
     });
     serve(handle, message, response, gone.signal).catch((error: unknown) => {
-      // The reply was under way: a broken connection tells the caller that it is not whole.
+      // The reply has started: a broken connection shows the caller that it is incomplete.
       if (!gone.signal.aborted) report(error);
       response.destroy();
     });
@@ -58,7 +51,7 @@ export async function listenForRequests(options: ListenerOptions): Promise<Liste
     port: listening.port,
     async close() {
       const closed = listening.close(CLOSE_MS);
-      for (const request of underWay) request.abort();
+      for (const request of activeRequests) request.abort();
       await closed;
     },
   };
@@ -71,33 +64,28 @@ async function serve(
   gone: AbortSignal,
 ): Promise<void> {
   const reply = await handle(incoming(message, gone));
-  // What is left of the body must be read, or the caller never gets to read the answer.
+  // The rest of the body must be read; otherwise the caller cannot read the response.
   message.resume();
   if (isStream(reply.body)) await stream(reply, reply.body, response);
-  else await send(reply, reply.body, message, response);
+  else send(reply, reply.body, message, response);
 }
 
 function incoming(message: IncomingMessage, signal: AbortSignal): Incoming {
-  const certificate = clientCertificateOf(message.socket as TLSSocket);
   return {
     method: message.method ?? '',
     url: message.url ?? '/',
     headers: message.headersDistinct,
-    ...(certificate && { certificate }),
     body: () => readBody(message),
     signal,
   };
 }
 
-async function send({ status, headers }: Reply, body: string | Buffer, message: IncomingMessage, response: ServerResponse): Promise<void> {
-  const isZipped = body.length > MIN_GZIP_BYTES && acceptsGzip(message.headersDistinct['accept-encoding']?.[0]);
-  const bytes = isZipped ? await promisify(gzip)(body, { level: 1 }) : body;
+function send({ status, headers }: Reply, body: string | Buffer, message: IncomingMessage, response: ServerResponse): void {
   writeHead(response, status, {
     ...headers,
-    ...(isZipped && { 'content-encoding': 'gzip', vary: 'Accept-Encoding' }),
-    ...(status !== 304 && { 'content-length': String(Buffer.byteLength(bytes)) }),
+    ...(status !== 304 && { 'content-length': String(Buffer.byteLength(body)) }),
   });
-  response.end(message.method === 'HEAD' ? undefined : bytes);
+  response.end(message.method === 'HEAD' ? undefined : body);
 }
 
 /** Writes no faster than the caller reads. */

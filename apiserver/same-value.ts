@@ -1,11 +1,11 @@
-// When two JSON values are the same: numbers by amount, objects regardless of the order of their fields.
+// Equality of JSON values: numbers by amount, objects regardless of the order of their fields.
 
 import { isFields } from '../src/kubernetes/object.ts';
 
 /** A JSON object of any kind. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Whether two values are equal. A field that is undefined is the same as an absent one. */
+/** Reports if two values are equal. An undefined field equals an absent one. */
 export function sameValue(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (isNumeric(a) && isNumeric(b)) return Number(a) === Number(b) && (typeof a === 'number' || typeof b === 'number');

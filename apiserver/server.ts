@@ -2,24 +2,23 @@
 
 import { internalError } from '../src/kubernetes/status.ts';
 import { systemClock } from '../src/std/clock.ts';
-import { type Certificate, issueServerCertificate, LOOPBACK_NAMES } from '../src/std/x509/certificates.ts';
+import { type Certificate, createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../src/std/x509/certificates.ts';
 import { bootstrapPolicy } from './access/bootstrap-policy.ts';
-import { createImpersonation } from './access/impersonate.ts';
+import { generateSigningKey, parseSigningKey, type SigningKey } from './access/signing-key.ts';
 import type { User } from './access/user.ts';
 import { createApi } from './api.ts';
 import { pathEndpoint } from './endpoints/path.ts';
 import { resourceEndpoint } from './endpoints/resource.ts';
 import { handle } from './handler.ts';
-import { identityOf } from './identity.ts';
-import { bootstrapNamespaces } from './kinds/built-in.ts';
+import { bootstrapNamespaces } from './kinds/registry.ts';
 import { listenForRequests } from './listener.ts';
 import type { ApiRequest } from './request.ts';
-import { openJournal } from './storage/journal.ts';
+import { type Journal, openJournal } from './storage/journal.ts';
 import { ObjectStore } from './storage/object-store.ts';
 import { startUpkeep } from './upkeep/start.ts';
 
 export interface ApiServerOptions {
-  /** Where everything is kept; private to one server at a time. */
+  /** Data folder, locked for one server at a time. */
   readonly folder: string;
   /** 0 for any free port. */
   readonly port: number;
@@ -27,7 +26,7 @@ export interface ApiServerOptions {
   readonly issuer: string;
   /** Users by their bearer tokens. */
   readonly tokens: ReadonlyMap<string, User>;
-  /** Told of errors that nobody expected. */
+  /** Receives unexpected errors. */
   readonly report: (error: unknown) => void;
 }
 
@@ -36,7 +35,7 @@ export interface ApiServer {
   readonly port: number;
   /** The certificate authority, as PEM. */
   readonly ca: string;
-  /** Has the certificate authority vouch for another server on this machine. */
+  /** Issues a certificate for another server on this machine. */
   readonly issueServing: () => Certificate;
   close(): Promise<void>;
 }
@@ -52,7 +51,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     const store = new ObjectStore(journal, options.report);
     const api = createApi(store, { ...options, clock: systemClock, signingKey: identity.signingKey });
     const stopUpkeep = startUpkeep(api, [...bootstrapNamespaces, ...bootstrapPolicy()]);
-    // Upkeep writes of its own accord: what it has begun must be on disk before the folder is closed.
+    // Controllers write independently of requests: their writes must be on disk before the folder is closed.
     closeStorage = async () => {
       stopUpkeep();
       await store.close();
@@ -64,13 +63,12 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     };
     const deps = {
       ...api,
-      impersonate: createImpersonation(api.policy),
       endpoint,
       report: options.report,
       durable: () => store.durable().catch(unavailable),
     };
     const { serving, authority } = identity;
-    const tls = { cert: serving.certificate, key: serving.key, ca: authority.certificate };
+    const tls = { cert: serving.certificate, key: serving.key };
     // Upkeep tries again what a full disk does not take now.
     await store.durable().catch(() => {});
     const where = { ...options, host: HOST, clock: systemClock };
@@ -96,4 +94,18 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
 function unavailable(cause: unknown): never {
   const why = (cause as Error).message;
   throw internalError(`the data folder cannot be written (${why}); nothing was changed. Free disk space and try again`, { cause });
+}
+
+export interface Identity {
+  readonly authority: Certificate;
+  readonly signingKey: SigningKey;
+  /** Certificate of the TLS socket; reissued at each start. */
+  readonly serving: Certificate;
+}
+
+/** Returns the identity that belongs to a data folder, made on first use. */
+export async function identityOf(journal: Journal, now: number): Promise<Identity> {
+  const authority = JSON.parse(journal.kept('authority') ?? journal.keep('authority', JSON.stringify(createAuthority(now)))) as Certificate;
+  const signingKey = parseSigningKey(journal.kept('signing-key') ?? journal.keep('signing-key', await generateSigningKey()));
+  return { authority, signingKey, serving: issueServerCertificate(authority, LOOPBACK_NAMES, now) };
 }

@@ -111,7 +111,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   main: { imports: ['app', 'cli', 'config', 'kube', 'std', 'telemetry'], packages: [], node: false, why: 'a process on a cluster' },
   apiserver: {
     imports: ['kubernetes', 'std'],
-    packages: ['@marcbachmann/cel-js', 're2js'],
+    packages: ['@marcbachmann/cel-js', 'jose', 're2js'],
     node: true,
     why: 'meets its clients only on the wire: never kube',
   },

@@ -49,25 +49,22 @@ export function bootstrapPolicy(): readonly KubeObject[] {
   ];
 }
 
-const ADMIN_RULES: readonly PolicyRule[] = [
-  { verbs: ['create'], apiGroups: ['authorization.k8s.io'], resources: ['localsubjectaccessreviews'] },
-  { verbs: READ_AND_WRITE, apiGroups: [RBAC_GROUP], resources: ['rolebindings', 'roles'] },
-];
+const ADMIN_RULES: readonly PolicyRule[] = [{ verbs: READ_AND_WRITE, apiGroups: [RBAC_GROUP], resources: ['rolebindings', 'roles'] }];
 
 const EDIT_RULES: readonly PolicyRule[] = [
   { verbs: READ, apiGroups: [''], resources: ['secrets'] },
   { verbs: ['impersonate'], apiGroups: [''], resources: ['serviceaccounts'] },
   { verbs: WRITE, apiGroups: [''], resources: ['configmaps', 'pods', 'secrets', 'serviceaccounts'] },
   { verbs: ['create'], apiGroups: [''], resources: ['serviceaccounts/token'] },
-  { verbs: WRITE, apiGroups: ['', 'events.k8s.io'], resources: ['events'] },
+  { verbs: WRITE, apiGroups: [''], resources: ['events'] },
   { verbs: READ_AND_WRITE, apiGroups: ['coordination.k8s.io'], resources: ['leases'] },
 ];
 
 const VIEW_RULES: readonly PolicyRule[] = [
   { verbs: READ, apiGroups: [''], resources: ['configmaps', 'pods', 'serviceaccounts'] },
-  { verbs: READ, apiGroups: [''], resources: ['namespaces/status', 'pods/status'] },
+  { verbs: READ, apiGroups: [''], resources: ['namespaces/status'] },
   { verbs: READ, apiGroups: [''], resources: ['namespaces'] },
-  { verbs: READ, apiGroups: ['', 'events.k8s.io'], resources: ['events'] },
+  { verbs: READ, apiGroups: [''], resources: ['events'] },
 ];
 
 function readPaths(...nonResourceURLs: readonly string[]): PolicyRule {

@@ -1,34 +1,43 @@
-// The stored roles and bindings as the policy that access is decided by.
+// Authorization by the stored roles and bindings.
 
+import { accessForbidden } from '../../src/kubernetes/access-forbidden.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
-import type { Binding, Policy, PolicyRule, RbacSubject, RoleRef } from '../../src/kubernetes/rbac.ts';
-import type { ObjectSource } from './object-source.ts';
+import {
+  type AccessAttributes,
+  type Binding,
+  decide,
+  type Policy,
+  type PolicyRule,
+  type RbacSubject,
+  type RoleRef,
+} from '../../src/kubernetes/rbac.ts';
+import type { User } from './user.ts';
 
 export const RBAC_GROUP = 'rbac.authorization.k8s.io';
 
-/** The policy in force: it reads `objects` anew for every question. */
+/** Read access to the stored objects; namespaces are '' for cluster-scoped kinds. */
+export interface ObjectSource {
+  get(group: string, plural: string, namespace: string, name: string): KubeObject | undefined;
+  /** Returns the objects of one namespace, or of all without one. Unchanged objects keep their identity. */
+  list(group: string, plural: string, namespace?: string): readonly KubeObject[];
+}
+
+/** Returns if `user` is allowed to do what `attributes` describe. Throws a Forbidden StatusError otherwise. */
+export function authorize(user: User, attributes: AccessAttributes, policy: Policy): void {
+  const { allowed, reason } = decide(user, attributes, policy);
+  if (!allowed) throw accessForbidden(user, attributes, reason);
+}
+
+/** Returns the policy in force: each decision reads the stored objects. */
 export function storedPolicy(objects: ObjectSource): Policy {
   return {
     clusterRoleBindings: () => bindings(objects.list(RBAC_GROUP, 'clusterrolebindings')),
     roleBindings: (namespace) => bindings(objects.list(RBAC_GROUP, 'rolebindings', namespace)),
     rules(ref, namespace) {
-      const role = roleOf(objects, ref, namespace);
-      return role && rulesOf(role);
+      const role: StoredRole | undefined = roleOf(objects, ref, namespace);
+      return role && (role.rules ?? []);
     },
   };
-}
-
-/** The rules of a Role or ClusterRole. */
-export function rulesOf(role: KubeObject): readonly PolicyRule[] {
-  const { rules = [] }: StoredRole = role;
-  return rules;
-}
-
-/** A stored RoleBinding or ClusterRoleBinding, as the domain sees it. */
-export function bindingOf(object: KubeObject): Binding {
-  const { metadata, subjects = [], roleRef = { kind: '', name: '' } }: StoredBinding = object;
-  const { name = '', namespace } = metadata;
-  return { name, ...(namespace !== undefined && { namespace }), subjects, roleRef };
 }
 
 interface StoredRole extends KubeObject {
@@ -40,15 +49,21 @@ interface StoredBinding extends KubeObject {
   readonly roleRef?: RoleRef;
 }
 
-/** Every request asks, and objects never change: each is read once. */
-const read = new WeakMap<KubeObject, Binding>();
+/** Every request reads all bindings, and stored objects never change: each is converted once. */
+const converted = new WeakMap<KubeObject, Binding>();
 
 function* bindings(objects: readonly KubeObject[]): Generator<Binding> {
   for (const object of objects) {
-    const binding = read.get(object) ?? bindingOf(object);
-    read.set(object, binding);
+    const binding = converted.get(object) ?? toBinding(object);
+    converted.set(object, binding);
     yield binding;
   }
+}
+
+function toBinding(object: KubeObject): Binding {
+  const { metadata, subjects = [], roleRef = { kind: '', name: '' } }: StoredBinding = object;
+  const { name = '', namespace } = metadata;
+  return { name, ...(namespace !== undefined && { namespace }), subjects, roleRef };
 }
 
 function roleOf(objects: ObjectSource, { kind, name }: RoleRef, namespace: string | undefined): KubeObject | undefined {

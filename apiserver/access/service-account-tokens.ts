@@ -1,66 +1,146 @@
-// Who a service-account token speaks for, and whether it still does: it ends with its time, its account or the object it is bound to.
+// Service-account tokens: their claims, and their verification. A token ends with its lifetime, its service account or its bound object.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { goQuote } from '../../src/std/go-text.ts';
-import { isSignedBy, type ParsedToken, parseToken } from './json-web-token.ts';
-import type { ObjectSource } from './object-source.ts';
-import { type ClaimedObject, type KubernetesClaims, type TokenClaims, userOf } from './service-account-claims.ts';
-import type { VerifyingKey } from './signing-key.ts';
-import type { User } from './user.ts';
+import type { ObjectSource } from './policy.ts';
+import { isSignedBy, parseToken, type SigningKey } from './signing-key.ts';
+import { serviceAccountGroups, type User } from './user.ts';
 
-/** What service-account tokens are verified against. */
+/** Reference of a token to an object. A node may be named before it exists. */
+export interface ClaimedObject {
+  readonly name?: string;
+  readonly uid?: string;
+}
+
+/** Objects that a token is bound to: a Secret, a Pod with its node if any, or a node. */
+export interface BoundClaims {
+  readonly pod?: ClaimedObject;
+  readonly secret?: ClaimedObject;
+  readonly node?: ClaimedObject;
+}
+
+/** The claim `kubernetes.io`. */
+interface KubernetesClaims extends BoundClaims {
+  readonly namespace?: string;
+  readonly serviceaccount?: ClaimedObject;
+  /** Unix time in seconds after which kube-apiserver counts the token as stale. */
+  readonly warnafter?: number;
+}
+
+/** Claims of a token; times are Unix times in seconds. */
+export interface TokenClaims {
+  readonly aud?: string | readonly string[];
+  readonly exp?: number;
+  readonly iat?: number;
+  readonly iss?: string;
+  readonly jti?: string;
+  readonly 'kubernetes.io'?: KubernetesClaims;
+  readonly nbf?: number;
+  readonly sub?: string;
+}
+
+export interface TokenGrant {
+  readonly issuer: string;
+  readonly id: string;
+  readonly serviceAccount: KubeObject;
+  readonly audiences: readonly string[];
+  readonly lifetimeSeconds: number;
+  readonly warnAfterSeconds?: number;
+  readonly bound?: BoundClaims;
+}
+
+/** Returns the claims of a token issued at `now`. */
+export function claimsFor(grant: TokenGrant, now: number): TokenClaims {
+  const { namespace = '', name = '' } = grant.serviceAccount.metadata;
+  const issuedAt = Math.floor(now / 1000);
+  const { node, pod, secret } = grant.bound ?? {};
+  return {
+    aud: grant.audiences,
+    exp: issuedAt + grant.lifetimeSeconds,
+    iat: issuedAt,
+    iss: grant.issuer,
+    jti: grant.id,
+    'kubernetes.io': {
+      namespace,
+      ...(node && { node }),
+      ...(pod && { pod }),
+      ...(secret && { secret }),
+      serviceaccount: claimedObject(grant.serviceAccount),
+      ...(grant.warnAfterSeconds !== undefined && { warnafter: issuedAt + grant.warnAfterSeconds }),
+    },
+    nbf: issuedAt,
+    sub: `system:serviceaccount:${namespace}:${name}`,
+  };
+}
+
+/** Returns the reference of a token to an object. */
+export function claimedObject({ metadata: { name, uid } }: KubeObject): ClaimedObject {
+  return { ...(name !== undefined && { name }), ...(uid !== undefined && { uid }) };
+}
+
 export interface ServiceAccountTrust {
-  readonly issuers: readonly string[];
-  readonly keys: readonly VerifyingKey[];
-  /** The audiences of this API server. */
+  readonly issuer: string;
+  readonly key: SigningKey;
+  /** Audiences of this API server. */
   readonly audiences: readonly string[];
   readonly objects: ObjectSource;
 }
 
-/** `unknown`: not a token of ours, so another authenticator may know it. The reason of a refusal never quotes the token. */
+/** `unknown`: not a token of this server. The reason of a rejection never quotes the token. */
 export type TokenVerdict =
   | { readonly type: 'accepted'; readonly user: User; readonly audiences: readonly string[] }
-  | { readonly type: 'refused'; readonly reason: string }
+  | { readonly type: 'rejected'; readonly reason: string }
   | { readonly type: 'unknown' };
 
 /** Verifies a token for at least one of `audiences`. */
-export function verifyServiceAccountToken(
+export async function verifyServiceAccountToken(
   token: string,
   audiences: readonly string[],
   trust: ServiceAccountTrust,
   now: number,
-): TokenVerdict {
+): Promise<TokenVerdict> {
   const parsed = parseToken(token);
-  const issuer = parsed?.claims['iss'];
-  if (parsed === undefined || typeof issuer !== 'string' || !trust.issuers.includes(issuer)) return { type: 'unknown' };
-  const reason = signatureProblem(parsed, trust.keys);
-  if (reason !== undefined) return refused(reason);
-  return acceptedClaims(parsed.claims, audiences, trust, now);
+  if (parsed === undefined || parsed.claims['iss'] !== trust.issuer) return { type: 'unknown' };
+  if (parsed.kid !== '' && parsed.kid !== trust.key.id) return rejected('invalid signature, no keys found');
+  if (!(await isSignedBy(token, trust.key))) return rejected('go-jose/go-jose: error in cryptographic primitive');
+  return verifyClaims(parsed.claims, audiences, trust, now);
 }
 
-function signatureProblem(token: ParsedToken, known: readonly VerifyingKey[]): string | undefined {
-  const { kid = '' } = token.header;
-  const keys = kid === '' ? known : known.filter((key) => key.id === kid);
-  if (keys.length === 0) return 'invalid signature, no keys found';
-  return keys.some((key) => isSignedBy(token, key)) ? undefined : 'go-jose/go-jose: error in cryptographic primitive';
-}
-
-/** The verdict on claims whose signature is good. */
-function acceptedClaims(claims: TokenClaims, audiences: readonly string[], trust: ServiceAccountTrust, now: number): TokenVerdict {
+function verifyClaims(claims: TokenClaims, audiences: readonly string[], trust: ServiceAccountTrust, now: number): TokenVerdict {
   const tokenAudiences = audiencesOf(claims) ?? trust.audiences;
   const matching = audiences.filter((audience) => tokenAudiences.includes(audience));
   if (matching.length === 0) {
-    return refused(`token audiences ${quotedList(tokenAudiences)} is invalid for the target audiences ${quotedList(audiences)}`);
+    return rejected(`token audiences ${quotedList(tokenAudiences)} is invalid for the target audiences ${quotedList(audiences)}`);
   }
   const reason = timeProblem(claims, now) ?? objectProblem(claims['kubernetes.io'] ?? {}, trust.objects, now);
-  return reason === undefined ? { type: 'accepted', user: userOf(claims), audiences: matching } : refused(reason);
+  return reason === undefined ? { type: 'accepted', user: userOf(claims), audiences: matching } : rejected(reason);
 }
 
-/** Clocks may differ by this much, and what was deleted is good for this much longer. */
+function userOf({ jti, 'kubernetes.io': kubernetes = {} }: TokenClaims): User {
+  const { namespace = '', serviceaccount: { name = '', uid = '' } = {}, pod, node } = kubernetes;
+  const values = {
+    'credential-id': jti && `JTI=${jti}`,
+    'node-name': node?.name,
+    'node-uid': node?.uid,
+    'pod-name': pod?.name,
+    'pod-uid': pod?.uid,
+  };
+  const extra = Object.entries(values).flatMap(([key, value]) =>
+    value ? [[`authentication.kubernetes.io/${key}`, [value]] as const] : [],
+  );
+  return {
+    name: `system:serviceaccount:${namespace}:${name}`,
+    uid,
+    groups: serviceAccountGroups(namespace),
+    ...(extra.length > 0 && { extra: Object.fromEntries(extra) }),
+  };
+}
+
+/** Tolerated difference of clocks, and the time for which tokens of deleted objects stay valid. */
 const LEEWAY_MS = 60_000;
 
-function refused(reason: string): TokenVerdict {
-  return { type: 'refused', reason };
+function rejected(reason: string): TokenVerdict {
+  return { type: 'rejected', reason };
 }
 
 function audiencesOf({ aud = [] }: TokenClaims): readonly string[] | undefined {
@@ -77,19 +157,24 @@ function timeProblem({ nbf, exp, iat }: TokenClaims, now: number): string | unde
 
 function objectProblem(claims: KubernetesClaims, objects: ObjectSource, now: number): string | undefined {
   const { namespace = '', serviceaccount = {}, secret, pod, node } = claims;
-  const gone = accountProblem(namespace, serviceaccount, objects, now);
-  if (gone !== undefined) return gone;
+  const problem = serviceAccountProblem(namespace, serviceaccount, objects, now);
+  if (problem !== undefined) return problem;
   if (secret !== undefined) return boundProblem('secret', secret, objects.get('', 'secrets', namespace, secret.name ?? ''), now);
-  // The node of a Pod is only told, not demanded.
+  // The node of a Pod is informational and is not verified.
   if (pod !== undefined) return boundProblem('pod', pod, objects.get('', 'pods', namespace, pod.name ?? ''), now);
   return node && boundProblem('node', node, objects.get('', 'nodes', '', node.name ?? ''), now);
 }
 
-function accountProblem(namespace: string, { name = '', uid = '' }: ClaimedObject, objects: ObjectSource, now: number): string | undefined {
+function serviceAccountProblem(
+  namespace: string,
+  { name = '', uid = '' }: ClaimedObject,
+  objects: ObjectSource,
+  now: number,
+): string | undefined {
   const account = objects.get('', 'serviceaccounts', namespace, name);
   if (account === undefined) return `serviceaccounts "${name}" not found`;
   if (account.metadata.uid !== uid) return `service account UID (${account.metadata.uid}) does not match claim (${uid})`;
-  return isLongDeleted(account, now) ? `service account ${namespace}/${name} has been deleted` : undefined;
+  return wasDeleted(account, now) ? `service account ${namespace}/${name} has been deleted` : undefined;
 }
 
 function boundProblem(kind: string, { uid = '' }: ClaimedObject, object: KubeObject | undefined, now: number): string | undefined {
@@ -97,10 +182,10 @@ function boundProblem(kind: string, { uid = '' }: ClaimedObject, object: KubeObj
   if (object.metadata.uid !== uid) {
     return `${kind} UID (${object.metadata.uid}) does not match service account ${kind} ref claim (${uid})`;
   }
-  return isLongDeleted(object, now) ? 'service account token has been invalidated' : undefined;
+  return wasDeleted(object, now) ? 'service account token has been invalidated' : undefined;
 }
 
-function isLongDeleted({ metadata: { deletionTimestamp } }: KubeObject, now: number): boolean {
+function wasDeleted({ metadata: { deletionTimestamp } }: KubeObject, now: number): boolean {
   return deletionTimestamp !== undefined && Date.parse(deletionTimestamp) < now - LEEWAY_MS;
 }
 

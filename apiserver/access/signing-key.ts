@@ -1,67 +1,78 @@
-// The key that signs service-account tokens, and the keys that verify them.
+// The key that signs service-account tokens, its JSON Web Tokens, and the documents that publish its public half.
 
-import { createHash, createPrivateKey, createPublicKey, generateKeyPair, type KeyObject, sign, verify } from 'node:crypto';
+import { createHash, createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
+import { compactVerify, decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
 
-type SigningAlgorithm = 'RS256' | 'ES256' | 'ES384' | 'ES512';
-
-/** A public key with the id under which tokens name it. */
-export interface VerifyingKey {
+export interface SigningKey {
+  /** Key id in the header of tokens. */
   readonly id: string;
-  readonly algorithm: SigningAlgorithm;
   readonly publicKey: KeyObject;
-}
-
-export interface SigningKey extends VerifyingKey {
   readonly privateKey: KeyObject;
 }
 
-/** A new private key as PEM. */
-export async function generateSigningKey(algorithm: 'RS256' | 'ES256' = 'RS256'): Promise<string> {
-  const keys =
-    algorithm === 'RS256'
-      ? await promisify(generateKeyPair)('rsa', { modulusLength: 2048 })
-      : await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' });
-  return keys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+const ALGORITHM = 'RS256';
+
+/** Generates a private key as PEM. */
+export async function generateSigningKey(): Promise<string> {
+  const { privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 });
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
-/** Reads a private key; throws if its type is not one that Kubernetes signs with. */
 export function parseSigningKey(pem: string): SigningKey {
-  return { ...verifyingKey(createPublicKey(pem)), privateKey: createPrivateKey(pem) };
+  const publicKey = createPublicKey(pem);
+  const digest = createHash('sha256').update(publicKey.export({ type: 'spki', format: 'der' }));
+  return { id: digest.digest('base64url'), publicKey, privateKey: createPrivateKey(pem) };
 }
 
-/** A public key, ready to verify tokens: that of a signing key, or of one that signed before. */
-export function verifyingKey(publicKey: KeyObject): VerifyingKey {
-  return { id: keyId(publicKey), algorithm: algorithmOf(publicKey), publicKey };
+type Claims = Readonly<Record<string, unknown>>;
+
+/** Signs claims in their order. */
+export async function signToken(claims: Claims, key: SigningKey): Promise<string> {
+  return new SignJWT({ ...claims }).setProtectedHeader({ alg: ALGORITHM, kid: key.id }).sign(key.privateKey);
 }
 
-/** The signature over `text`. An RSA signature takes a millisecond, so it is made off the event loop. */
-export async function signText(key: SigningKey, text: string): Promise<Buffer> {
-  const options = { key: key.privateKey, dsaEncoding: 'ieee-p1363' as const };
-  return new Promise((resolve, reject) => {
-    sign(hashOf(key.algorithm), Buffer.from(text), options, (error, signature) => (error ? reject(error) : resolve(signature)));
-  });
+/** Returns the claims of a token without verifying them; undefined for a text that is not a token. */
+export function parseToken(token: string): { readonly kid: string; readonly claims: Claims } | undefined {
+  try {
+    const { kid = '' } = decodeProtectedHeader(token);
+    return typeof kid === 'string' ? { kid, claims: decodeJwt(token) } : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
-/** Whether `signature` over `text` was made with this key. */
-export function verifiesText(key: VerifyingKey, text: string, signature: Buffer): boolean {
-  return verify(hashOf(key.algorithm), Buffer.from(text), { key: key.publicKey, dsaEncoding: 'ieee-p1363' }, signature);
+export async function isSignedBy(token: string, key: SigningKey): Promise<boolean> {
+  return compactVerify(token, key.publicKey, { algorithms: [ALGORITHM] }).then(
+    () => true,
+    () => false,
+  );
 }
 
-const CURVE_ALGORITHMS: Readonly<Record<string, SigningAlgorithm>> = { prime256v1: 'ES256', secp384r1: 'ES384', secp521r1: 'ES512' };
-
-function algorithmOf(key: KeyObject): SigningAlgorithm {
-  const algorithm = key.asymmetricKeyType === 'rsa' ? 'RS256' : CURVE_ALGORITHMS[key.asymmetricKeyDetails?.namedCurve ?? ''];
-  if (algorithm === undefined) throw new Error('a signing key must be RSA, or EC on the curve P-256, P-384 or P-521');
-  return algorithm;
+/** A document for parties that verify tokens, with its headers. */
+export interface OidcDocument {
+  readonly body: string;
+  readonly contentType: string;
+  readonly cacheControl: string;
 }
 
-function hashOf(algorithm: SigningAlgorithm): string {
-  return `sha${algorithm.slice(2)}`;
+const CACHE_CONTROL = 'public, max-age=3600';
+
+/** Returns `/.well-known/openid-configuration`. */
+export function openIdConfiguration(issuer: string, jwksUri: string): OidcDocument {
+  const body = {
+    issuer,
+    jwks_uri: jwksUri,
+    response_types_supported: ['id_token'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: [ALGORITHM],
+  };
+  return { body: JSON.stringify(body), contentType: 'application/json', cacheControl: CACHE_CONTROL };
 }
 
-function keyId(publicKey: KeyObject): string {
-  return createHash('sha256')
-    .update(publicKey.export({ type: 'spki', format: 'der' }))
-    .digest('base64url');
+/** Returns `/openid/v1/jwks`. */
+export function keySet({ id, publicKey }: SigningKey): OidcDocument {
+  const { kty, n, e } = publicKey.export({ format: 'jwk' });
+  const body = { keys: [{ use: 'sig', kty, kid: id, alg: ALGORITHM, n, e }] };
+  return { body: JSON.stringify(body), contentType: 'application/jwk-set+json', cacheControl: CACHE_CONTROL };
 }

@@ -1,8 +1,31 @@
-// Who sends a request, as authentication found out.
+// Users, and the names and groups of those that represent service accounts.
 
+import { dns1123LabelProblems, dns1123SubdomainProblems } from '../../src/kubernetes/names.ts';
+
+/** The authenticated sender of a request. */
 export interface User {
   readonly name: string;
   readonly uid?: string;
   readonly groups: readonly string[];
   readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+const PREFIX = 'system:serviceaccount:';
+
+/** Returns the service account of a user name `system:serviceaccount:NAMESPACE:NAME`; undefined for other names. */
+export function serviceAccountOf(userName: string): { readonly namespace: string; readonly name: string } | undefined {
+  if (!userName.startsWith(PREFIX)) return undefined;
+  const [namespace = '', name = '', ...rest] = userName.slice(PREFIX.length).split(':');
+  const isValid = rest.length === 0 && dns1123LabelProblems(namespace).length === 0 && dns1123SubdomainProblems(name).length === 0;
+  return isValid ? { namespace, name } : undefined;
+}
+
+/** Returns the groups of every service account in a namespace. */
+export function serviceAccountGroups(namespace: string): readonly string[] {
+  return ['system:serviceaccounts', `system:serviceaccounts:${namespace}`];
+}
+
+/** Returns the user as a member of `group`. */
+export function withGroup(user: User, group: string): User {
+  return user.groups.includes(group) ? user : { ...user, groups: [...user.groups, group] };
 }

@@ -1,13 +1,12 @@
-// Files that lead people to a server. A kubeconfig that still leads to its server is left as it is: kubectl keeps choices of its user there.
+// Access files of a server: kubeconfig and certificate authority. A kubeconfig that still works is not overwritten: kubectl keeps the user's choices in it.
 
 import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { parse, stringify } from 'yaml';
 import type { DataFolder } from './data-folder.ts';
-import type { LocalServer } from './servers.ts';
-import { HUB, type Tokens } from './users.ts';
+import { HUB, type LocalServer, type Tokens } from './servers.ts';
 
-/** A server as people reach it: with the paths of its kubeconfig and of its certificate authority. */
+/** A server with the paths of its kubeconfig and of its certificate authority. */
 export interface Place {
   readonly name: string;
   readonly url: string;
@@ -16,13 +15,13 @@ export interface Place {
   readonly ca: string;
 }
 
-/** Writes the kubeconfig and the certificate authority of a server, where they are not there yet. */
+/** Writes the kubeconfig and the certificate authority of a server if they are missing or outdated. */
 export async function writeAccessFiles(folder: DataFolder, server: ReachedServer): Promise<Place> {
   const prefix = server.name === HUB ? '' : `${server.name}.`;
   const names = { kubeconfig: `${prefix}kubeconfig`, ca: `${prefix}ca.crt` };
   const wanted = kubeconfigOf(server);
   const present = await textOf(folder.file(names.kubeconfig));
-  if (!isStillGood(present, wanted)) await folder.write(names.kubeconfig, stringify(wanted, { lineWidth: 0 }));
+  if (!isCurrent(present, wanted)) await folder.write(names.kubeconfig, stringify(wanted, { lineWidth: 0 }));
   if ((await textOf(folder.file(names.ca))) !== server.ca) await folder.write(names.ca, server.ca);
   const { name, url, tokens } = server;
   return { name, url, tokens, kubeconfig: folder.file(names.kubeconfig), ca: folder.file(names.ca) };
@@ -41,7 +40,7 @@ interface KubeConfigFile {
 
 type Named = Readonly<Record<string, unknown>> & { readonly name: string };
 
-/** The hub has a context for each user. A target has one, of its own name, so that its file can stand beside the hub's in KUBECONFIG. */
+/** Returns a kubeconfig. The hub has one context per user; a target has one with its name, so that KUBECONFIG can list both files. */
 export function kubeconfigOf({ name, url, ca, tokens }: ReachedServer): KubeConfigFile {
   const users = Object.entries(tokens).map(([user, token]) => ({ name: name === HUB ? user : `${name}-${user}`, token }));
   const contextOf = (user: string) => (name === HUB ? user : name);
@@ -56,8 +55,8 @@ export function kubeconfigOf({ name, url, ca, tokens }: ReachedServer): KubeConf
   };
 }
 
-/** Whether a file, whatever else it says, names the same server and the same users. */
-function isStillGood(text: string, wanted: KubeConfigFile): boolean {
+/** Reports if a kubeconfig contains the wanted clusters and users, whatever else it contains. */
+function isCurrent(text: string, wanted: KubeConfigFile): boolean {
   try {
     const present = parse(text) as Partial<KubeConfigFile> | null;
     const has = (entries: readonly Named[] | undefined, entry: Named) => entries?.some((other) => isDeepStrictEqual(other, entry)) ?? false;

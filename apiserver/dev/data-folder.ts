@@ -1,5 +1,5 @@
-// The folder of a local run: what one run leaves for the next, and files for people.
-// Each API server keeps what it stores in a folder of its own inside.
+// The data folder of a local run: state for the next run, and files for the user.
+// Each API server has its own folder inside.
 
 import { chmod, mkdir, readdir, readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -7,46 +7,46 @@ import { isDeepStrictEqual } from 'node:util';
 import { StartError } from '../../src/config/start-error.ts';
 import { isDraft, writePrivate } from '../../src/std/private-file.ts';
 
-/** What a run leaves for the next one. */
-export interface Memory {
+/** State that a run keeps for the next one. */
+export interface RunState {
   /** Bearer tokens by server and user; made once. */
   readonly tokens: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** The last port of each target cluster. */
   readonly ports: Readonly<Record<string, number>>;
-  /** Servers that have got their samples: what a person deletes of them stays deleted. */
+  /** Servers that have received their samples; deleted samples are not created again. */
   readonly sampled: readonly string[];
 }
 
 /** A data folder of ours. */
 export class DataFolder {
   readonly path: string;
-  #memory: Memory | undefined;
+  #state: RunState | undefined;
 
-  constructor(path: string, memory: Memory | undefined) {
+  constructor(path: string, state: RunState | undefined) {
     this.path = path;
-    this.#memory = memory;
+    this.#state = state;
   }
 
-  /** Whether nobody has marked the folder as ours yet. */
+  /** True until the folder is marked as a data folder of Purser. */
   get isNew(): boolean {
-    return this.#memory === undefined;
+    return this.#state === undefined;
   }
 
-  get memory(): Memory {
-    return this.#memory ?? { tokens: {}, ports: {}, sampled: [] };
+  get state(): RunState {
+    return this.#state ?? { tokens: {}, ports: {}, sampled: [] };
   }
 
-  /** The path of a file or folder inside. */
+  /** Returns the path of a file or folder inside. */
   file(name: string): string {
     return join(this.path, name);
   }
 
-  /** Changes what is remembered; writes only if that is something new. */
-  async remember(change: Partial<Memory>): Promise<void> {
-    const memory = { ...this.memory, ...change };
-    if (isDeepStrictEqual(memory, this.#memory)) return;
-    await this.write(MEMORY, `${JSON.stringify({ format: FORMAT, ...memory }, null, 2)}\n`);
-    this.#memory = memory;
+  /** Changes the saved state; writes only a difference. */
+  async saveState(change: Partial<RunState>): Promise<void> {
+    const state = { ...this.state, ...change };
+    if (isDeepStrictEqual(state, this.#state)) return;
+    await this.write(STATE_FILE, `${JSON.stringify({ format: FORMAT, ...state }, null, 2)}\n`);
+    this.#state = state;
   }
 
   /** Writes a private file. */
@@ -65,8 +65,8 @@ export async function openDataFolder(path: string): Promise<DataFolder> {
   try {
     await makeFolder(folder);
     const entries = (await readdir(folder)).filter((name) => !isDraft(name));
-    if (entries.includes(MEMORY))
-      return new DataFolder(folder, parseMemory(join(folder, MEMORY), await readFile(join(folder, MEMORY), 'utf8')));
+    if (entries.includes(STATE_FILE))
+      return new DataFolder(folder, parseState(join(folder, STATE_FILE), await readFile(join(folder, STATE_FILE), 'utf8')));
     if (entries.length > 0)
       throw new StartError(`${folder} is not a data folder of Purser (it holds ${entries[0]}); choose another --data-dir`);
     await chmod(folder, 0o700);
@@ -90,7 +90,7 @@ async function makeFolder(path: string): Promise<void> {
   }
 }
 
-const MEMORY = 'purser.json';
+const STATE_FILE = 'purser.json';
 const FORMAT = 1;
 
 function unusable(folder: string, error: unknown): StartError {
@@ -98,13 +98,13 @@ function unusable(folder: string, error: unknown): StartError {
   return new StartError(`cannot use ${folder} (${(error as Error).message}); choose another --data-dir`, { cause: error });
 }
 
-function parseMemory(file: string, text: string): Memory {
-  const { format, ...memory } = parseRecord(text);
+function parseState(file: string, text: string): RunState {
+  const { format, ...state } = parseRecord(text);
   if (typeof format === 'number' && format !== FORMAT) {
     throw new StartError(`${file} has format ${format}, and this version of Purser reads ${FORMAT}; choose another --data-dir`);
   }
-  if (!isMemory(memory)) throw new StartError(`${file} is damaged and was left as it is; choose another --data-dir`);
-  return memory;
+  if (!isRunState(state)) throw new StartError(`${file} is damaged and was left as it is; choose another --data-dir`);
+  return state;
 }
 
 function parseRecord(text: string): Readonly<Record<string, unknown>> {
@@ -116,7 +116,7 @@ function parseRecord(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-function isMemory(value: Readonly<Record<string, unknown>>): value is Readonly<Record<string, unknown>> & Memory {
+function isRunState(value: Readonly<Record<string, unknown>>): value is Readonly<Record<string, unknown>> & RunState {
   const { tokens, ports, sampled } = value;
   const isText = (text: unknown) => typeof text === 'string' && text !== '';
   return (

@@ -13,37 +13,36 @@ import { systemClock } from '../../src/std/clock.ts';
 import type { Logger } from '../../src/telemetry/logger.ts';
 import { type Place, writeAccessFiles } from './access-files.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
-import { addHubSamples, addTargetSamples, installOnHub, registerTarget } from './furnish.ts';
-import { adminClient, type LocalServer, startServers } from './servers.ts';
-import { HUB, tokensFor } from './users.ts';
+import { addHubSamples, addTargetSamples, installOnHub, registerTarget } from './seed.ts';
+import { adminClient, HUB, type LocalServer, startServers, tokensFor } from './servers.ts';
 import { welcomeText } from './welcome.ts';
 
 export interface LocalRunOptions {
   readonly config: Config;
   readonly log: Logger;
-  /** Where the person is. */
+  /** Working directory of the user. */
   readonly cwd: string;
   readonly print: (text: string) => unknown;
   readonly stopped: AbortSignal;
 }
 
-/** Starts everything, says when it serves, and returns how to stop it. When something fails, nothing is left running. */
+/** Starts everything, prints when it is ready, and returns how to stop it. After a failure, nothing is left running. */
 export async function startLocalRun({ config, log, cwd, print, stopped }: LocalRunOptions): Promise<Running> {
   await using closing = new AsyncDisposableStack();
   await checkCertificateFiles(config);
   const readyFile = await prepareReadyFile(config.readyFile);
   const folder = await openDataFolder(config.dataDir);
   const isFirstRun = folder.isNew;
-  const servers = await startRememberedServers(folder, config, log, closing);
+  const servers = await startLocalServers(folder, config, log, closing);
   stopped.throwIfAborted();
   const hub = await writeAccessFiles(folder, servers.hub);
   const targets = await Promise.all(servers.targets.map((target) => writeAccessFiles(folder, target)));
-  const furnished = () => furnish(servers, folder, config, stopped);
-  await furnished().catch((error: unknown) => {
-    // A full disk refuses what this start would change; the last run left everything else.
+  const seeded = () => seed(servers, folder, config, stopped);
+  await seeded().catch((error: unknown) => {
+    // A full disk rejects changes of this start; the state of the last run is complete.
     if (isFirstRun || !hasReason(error, 'InternalError')) throw error;
     log.warn({ error }, 'local clusters not updated, retrying');
-    retryUntilDone(async () => (await furnished(), true), { clock: systemClock, random: Math.random, signal: stopped }).catch(() => {});
+    retryUntilDone(async () => (await seeded(), true), { clock: systemClock, random: Math.random, signal: stopped }).catch(() => {});
   });
 
   const { bindAddress = LOOPBACK, metricsAuth = 'none' } = config;
@@ -80,31 +79,31 @@ const ALL: Config['components'] = ['controller', 'facade'];
 const DRAIN_MS = 800;
 /** Owns the fields that a local run sets for itself. */
 const LOCAL_RUN = 'purser-local-run';
-/** Owns the fields of the samples, so that a person can go on with them as if they had been applied by hand. */
+/** Field manager of the samples: the user can change them as if they had been applied by hand. */
 const KUBECTL = 'kubectl';
 
 /** Tokens are as they were in the last run, and ports of targets wherever that is possible. */
-async function startRememberedServers(folder: DataFolder, config: Config, log: Logger, closing: AsyncDisposableStack): Promise<Servers> {
+async function startLocalServers(folder: DataFolder, config: Config, log: Logger, closing: AsyncDisposableStack): Promise<Servers> {
   const targetNames = Array.from({ length: config.clusters }, (_, index) => `target-${index + 1}`);
-  const tokens = tokensFor([HUB, ...targetNames], folder.memory.tokens, () => randomBytes(32).toString('base64url'));
-  // Marks a new folder as ours. One that is there may be in use by another run: that is known once our servers hold it.
-  if (folder.isNew) await folder.remember({ tokens });
+  const tokens = tokensFor([HUB, ...targetNames], folder.state.tokens, () => randomBytes(32).toString('base64url'));
+  // Marks a new folder. An existing folder may be in use by another run until our servers hold its lock.
+  if (folder.isNew) await folder.saveState({ tokens });
   const servers = await startServers({ folder, apiPort: config.apiPort, targets: targetNames, tokens, log, closing });
   const ports = Object.fromEntries(servers.targets.map(({ name, port }) => [name, port]));
-  await folder.remember({ tokens, ports: { ...folder.memory.ports, ...ports } });
+  await folder.saveState({ tokens, ports: { ...folder.state.ports, ...ports } });
   return servers;
 }
 
-async function furnish({ hub, targets }: Servers, folder: DataFolder, { samples }: Config, stopped: AbortSignal): Promise<void> {
+async function seed({ hub, targets }: Servers, folder: DataFolder, { samples }: Config, stopped: AbortSignal): Promise<void> {
   await using closing = new AsyncDisposableStack();
   const hubClient = adminClient(hub, LOCAL_RUN, closing);
   await installOnHub(hubClient, stopped);
   await Promise.all(targets.map((target) => registerTarget(hubClient, adminClient(target, LOCAL_RUN, closing), target)));
   stopped.throwIfAborted();
-  const { sampled } = folder.memory;
+  const { sampled } = folder.state;
   const bare = samples ? [hub, ...targets].filter(({ name }) => !sampled.includes(name)) : [];
   await Promise.all(bare.map((server) => (server === hub ? addHubSamples : addTargetSamples)(adminClient(server, KUBECTL, closing))));
-  await folder.remember({ sampled: [...sampled, ...bare.map(({ name }) => name)] });
+  await folder.saveState({ sampled: [...sampled, ...bare.map(({ name }) => name)] });
 }
 
 function summary({ kubeconfig, ca, url, tokens }: Place): object {

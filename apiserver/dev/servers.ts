@@ -6,10 +6,10 @@ import { fixed, type KubeConfigSource } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import type { Logger } from '../../src/telemetry/logger.ts';
+import type { User } from '../access/user.ts';
 import { type ApiServer, startApiServer } from '../server.ts';
 import { DataFolderError } from '../storage/journal.ts';
 import type { DataFolder } from './data-folder.ts';
-import { HUB, type Tokens, usersByToken } from './users.ts';
 
 /** An API server that serves, and how its administrator reaches it. */
 export interface LocalServer {
@@ -42,7 +42,7 @@ export async function startServers(options: ServersOptions): Promise<{ hub: Loca
   // All at once: each may take a moment to let its requests finish.
   options.closing.defer(async () => void (await Promise.all(started.map(({ close }) => close()))));
   const failed = attempts.find((attempt) => attempt.status === 'rejected');
-  if (failed !== undefined) throw explained(failed.reason, options.apiPort);
+  if (failed !== undefined) throw toStartError(failed.reason, options.apiPort);
   const [hub, ...targets] = started.map(({ server }) => server);
   if (hub === undefined) throw new Error('there is no hub');
   return { hub, targets };
@@ -65,7 +65,7 @@ interface Started {
 
 async function startServer(name: string, options: ServersOptions): Promise<Started> {
   const tokens = options.tokens[name] ?? {};
-  const server = name === HUB ? await listenOn(options.apiPort, name, options) : await listenAgain(name, options);
+  const server = name === HUB ? await listenOn(options.apiPort, name, options) : await listenOnLastPort(name, options);
   const { url, port, ca } = server;
   const cluster = { name, server: url, caData: Buffer.from(ca).toString('base64'), skipTLSVerify: false };
   const admin = fixed(cluster, { name: 'admin', token: tokens['admin'] ?? '' });
@@ -73,10 +73,10 @@ async function startServer(name: string, options: ServersOptions): Promise<Start
   return { server: { name, url, port, ca, tokens, admin, issueServing }, close: () => server.close() };
 }
 
-/** A target keeps its port from run to run, as long as nobody else takes it. */
-async function listenAgain(name: string, options: ServersOptions): Promise<ApiServer> {
+/** Reuses the port of the last run unless another process has taken it. */
+async function listenOnLastPort(name: string, options: ServersOptions): Promise<ApiServer> {
   try {
-    return await listenOn(options.folder.memory.ports[name] ?? 0, name, options);
+    return await listenOn(options.folder.state.ports[name] ?? 0, name, options);
   } catch (error) {
     if (!isListenError(error)) throw error;
     return await listenOn(0, name, options);
@@ -84,12 +84,40 @@ async function listenAgain(name: string, options: ServersOptions): Promise<ApiSe
 }
 
 function listenOn(port: number, name: string, { folder, tokens, log }: ServersOptions): Promise<ApiServer> {
-  const report = (error: unknown) => log.error({ server: name, error }, 'an API server met an error that it did not expect');
+  const report = (error: unknown) => log.error({ server: name, error }, 'local API server failed unexpectedly');
   return startApiServer({ folder: folder.file(name), port, issuer: ISSUER, tokens: usersByToken(tokens[name] ?? {}), report });
 }
 
-/** What a person can put right, said so; anything else as it is. */
-function explained(error: unknown, apiPort: number): unknown {
+/** Returns a StartError for errors that the user can correct, and any other error unchanged. */
+function toStartError(error: unknown, apiPort: number): unknown {
   if (error instanceof DataFolderError) return new StartError(`${error.message} (see --data-dir)`, { cause: error });
   return toListenError(error, { apiPort, facadePort: 0, metricsPort: 0 });
 }
+
+/** Tokens by user. */
+export type Tokens = Readonly<Record<string, string>>;
+
+/** The name of the server that Purser works on. */
+export const HUB = 'hub';
+
+/** Returns the tokens of every server, the known ones unchanged and missing ones made by `newToken`. */
+export function tokensFor(
+  servers: readonly string[],
+  known: Readonly<Record<string, Tokens>>,
+  newToken: () => string,
+): Readonly<Record<string, Tokens>> {
+  const made = servers.map((server) => {
+    const users = Object.keys(server === HUB ? HUB_USERS : TARGET_USERS);
+    return [server, Object.fromEntries(users.map((user) => [user, known[server]?.[user] ?? newToken()]))] as const;
+  });
+  return { ...known, ...Object.fromEntries(made) };
+}
+
+/** Users by their tokens, as an API server wants them. */
+export function usersByToken(tokens: Tokens): ReadonlyMap<string, User> {
+  return new Map(Object.entries(tokens).map(([name, token]) => [token, { name, groups: HUB_USERS[name] ?? [] }]));
+}
+
+/** Groups by user. alice and bob have no permissions until the administrator grants some. */
+const HUB_USERS: Readonly<Record<string, readonly string[]>> = { admin: ['system:masters'], alice: [], bob: [] };
+const TARGET_USERS = { admin: HUB_USERS['admin'] };

@@ -1,4 +1,4 @@
-// What a person sees when the local run is up: what runs where, and what to try.
+// The text that `npm start` prints when the local run is ready.
 
 import { relative } from 'node:path';
 import type { Place } from './access-files.ts';
@@ -12,11 +12,11 @@ export interface WelcomeOptions {
   readonly facade: string;
   readonly folder: string;
   readonly samples: boolean;
-  /** Where the person is: paths below it are shown as relative ones. */
+  /** Working directory; paths below it are printed as relative paths. */
   readonly cwd: string;
 }
 
-/** The text to print; its commands can be pasted into a shell as they are. */
+/** Returns the text to print; its commands can be pasted into a shell as they are. */
 export function welcomeText({ hub, targets, facade, folder, samples, cwd }: WelcomeOptions): string {
   const path = (absolute: string) => quoted(shown(absolute, cwd));
   const places = [hub, ...targets];
@@ -40,7 +40,7 @@ Ctrl-C stops it. Everything is kept in ${path(folder)}.
 `;
 }
 
-/** The kubeconfig of the hub does for the façade, which has a certificate of the same authority. */
+/** Returns the kubeconfig of the hub does for the façade, which has a certificate of the same authority. */
 function throughFacade({
   kubeconfig,
   ca,

@@ -1,7 +1,9 @@
-// Groups, versions and resources in the order in which Kubernetes tells of them.
+// Discovery documents: one per group and version, and the aggregated form that kubectl requests.
 
 import { createHash } from 'node:crypto';
+import { apiVersionOf } from '../../src/kubernetes/object.ts';
 import { type ReviewKind, reviewKinds } from '../../src/kubernetes/reviews.ts';
+import { negotiateConversion, type Preferences, type Representation } from '../../src/kubernetes/wire/negotiate.ts';
 import { compareUtf8 } from '../../src/std/go-text.ts';
 import type { Kind, Subresource } from '../kinds/kind.ts';
 
@@ -31,7 +33,7 @@ export interface Resource {
   readonly builtIn: boolean;
 }
 
-/** The groups of `kinds` and of the reviews; the core group has no name and comes first. */
+/** Returns the groups of `kinds` and of the reviews; the core group has no name and comes first. */
 export function groupsOf(kinds: readonly Kind[]): readonly Group[] {
   const resources = [
     ...kinds.map((kind) => ({ group: kind.group, version: kind.version, resource: stored(kind) })),
@@ -53,18 +55,17 @@ export function groupsOf(kinds: readonly Kind[]): readonly Group[] {
 }
 
 function stored(kind: Kind): Resource {
-  return { ...kind, storageVersionHash: storageVersionHash(kind) };
+  return { ...kind, storageVersionHash: hashOfStorageVersion(kind) };
 }
 
 function unstored({ plural, singular, namespaced, kind }: ReviewKind): Resource {
   return { plural, singular, namespaced, kind, verbs: ['create'], shortNames: [], categories: [], subresources: [], builtIn: true };
 }
 
-/** What tells clients that objects are stored in another version than before. */
-function storageVersionHash({ group, version, kind, conversion, storageVersion }: Kind): string {
-  const storedGroup = conversion?.storedAs.group ?? group;
+/** Returns the hash by which clients notice a change of the storage version. */
+function hashOfStorageVersion({ group, version, kind, storageVersion }: Kind): string {
   const digest = createHash('sha256')
-    .update(`${storedGroup}/${storageVersion ?? version}/${kind}`)
+    .update(`${group}/${storageVersion ?? version}/${kind}`)
     .digest();
   return digest.subarray(0, 8).toString('base64');
 }
@@ -72,7 +73,6 @@ function storageVersionHash({ group, version, kind, conversion, storageVersion }
 /** Kubernetes' own groups come in a fixed order, before all others. */
 const ORDER = [
   '',
-  'events.k8s.io',
   'authentication.k8s.io',
   'authorization.k8s.io',
   'rbac.authorization.k8s.io',
@@ -98,4 +98,112 @@ function parseVersion(version: string): { stability: number; major: number; mino
   const match = /^v([1-9]\d*)(?:(alpha|beta)([1-9]\d*))?$/.exec(version);
   if (match === null) return undefined;
   return { stability: STABILITY.indexOf(match[2] ?? ''), major: Number(match[1]), minor: Number(match[3] ?? 0) };
+}
+
+/** `/api`. */
+export function apiVersions(serverAddress: string): object {
+  return { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress }] };
+}
+
+/** `/apis`: all groups with a name. */
+export function apiGroupList(groups: readonly Group[]): object {
+  return { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.filter(({ name }) => name !== '').map(apiGroupFields) };
+}
+
+/** `/apis/G`. */
+export function apiGroup(group: Group): object {
+  return { kind: 'APIGroup', apiVersion: 'v1', ...apiGroupFields(group) };
+}
+
+/** `/api/v1` and `/apis/G/V`. */
+export function apiResourceList({ group, version, resources }: GroupVersion): object {
+  const entries = resources.flatMap((resource) => [resourceEntry(resource), ...subresourceEntries(resource, group, version)]);
+  return {
+    kind: 'APIResourceList',
+    ...(group !== '' && { apiVersion: 'v1' }),
+    groupVersion: apiVersionOf({ group, version }),
+    resources: entries,
+  };
+}
+
+function apiGroupFields({ name, versions }: Group): object {
+  const entries = versions.map(({ version }) => ({ groupVersion: apiVersionOf({ group: name, version }), version }));
+  return { name, versions: entries, preferredVersion: entries[0] };
+}
+
+function resourceEntry(resource: Resource): object {
+  const { plural, singular, namespaced, kind, verbs, shortNames, categories, storageVersionHash } = resource;
+  return {
+    name: plural,
+    singularName: singular,
+    namespaced,
+    kind,
+    verbs,
+    ...(shortNames.length > 0 && { shortNames }),
+    ...(categories.length > 0 && { categories }),
+    ...(storageVersionHash !== undefined && { storageVersionHash }),
+  };
+}
+
+function subresourceEntries({ plural, namespaced, subresources }: Resource, group: string, version: string): readonly object[] {
+  const sorted = [...subresources].sort((a, b) => compareUtf8(a.name, b.name));
+  return sorted.map(({ name, kind, verbs }) => ({
+    name: `${plural}/${name}`,
+    singularName: '',
+    namespaced,
+    ...((kind.group !== group || kind.version !== version) && { group: kind.group, version: kind.version }),
+    kind: kind.kind,
+    verbs,
+  }));
+}
+
+const FORM = { group: 'apidiscovery.k8s.io', version: 'v2', kind: 'APIGroupDiscoveryList' };
+
+/** Returns the representation of the aggregated form if the caller takes it, even if it would rather have another. */
+export function aggregatedRepresentation(preferences: Preferences): Representation | undefined {
+  const representation = negotiateConversion(preferences, FORM);
+  return (
+    representation && { ...representation, contentType: `${representation.contentType};g=${FORM.group};v=${FORM.version};as=${FORM.kind}` }
+  );
+}
+
+/** Returns the document for `/api` (the core group) or `/apis` (the others). */
+export function groupDiscoveryList(groups: readonly Group[]): object {
+  return {
+    kind: 'APIGroupDiscoveryList',
+    apiVersion: 'apidiscovery.k8s.io/v2',
+    metadata: {},
+    items: groups.map(({ name, versions }) => ({
+      metadata: name === '' ? {} : { name },
+      versions: versions.map((version) => ({
+        version: version.version,
+        resources: version.resources.map((resource) => resourceDiscovery(resource, version)),
+        freshness: 'Current',
+      })),
+    })),
+  };
+}
+
+function resourceDiscovery(resource: Resource, { group, version }: GroupVersion): object {
+  const { plural, singular, namespaced, kind, verbs, shortNames, categories, subresources, builtIn } = resource;
+  // Built-in kinds leave out what they share with their place in the document.
+  const responseKind = (own: { group: string; version: string; kind: string }) =>
+    builtIn && own.group === group && own.version === version ? { group: '', version: '', kind: own.kind } : own;
+  const sorted = [...subresources].sort((a, b) => compareUtf8(a.name, b.name));
+  return {
+    resource: plural,
+    responseKind: responseKind({ group, version, kind }),
+    scope: namespaced ? 'Namespaced' : 'Cluster',
+    singularResource: singular,
+    verbs,
+    ...(shortNames.length > 0 && { shortNames }),
+    ...(categories.length > 0 && { categories }),
+    ...(sorted.length > 0 && {
+      subresources: sorted.map((each) => ({
+        subresource: each.name,
+        responseKind: responseKind(each.kind),
+        verbs: each.verbs,
+      })),
+    }),
+  };
 }

@@ -2,15 +2,16 @@
 
 import { createHash } from 'node:crypto';
 import type { Reply } from '../../src/kubernetes/reply.ts';
+import { OBJECT_META } from '../../src/kubernetes/schema/go-struct.ts';
+import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 import { parseAccept } from '../../src/kubernetes/wire/accept.ts';
 import { compareUtf8, goStructJson } from '../../src/std/go-text.ts';
-import type { Kind } from '../kinds/kind.ts';
-import { openApiDocument } from '../schema/openapi/document.ts';
+import type { Kind, Verb } from '../kinds/kind.ts';
 import type { DiscoveryRequest, DiscoveryState } from './request.ts';
 
 const ROOT = '/openapi/v3';
 
-/** The answer to a path under `/openapi/v3`, or undefined if `path` is elsewhere. */
+/** Returns the response for a path under `/openapi/v3`; undefined for other paths. */
 export function openApiReply(request: DiscoveryRequest, { kinds, now }: DiscoveryState): Reply | undefined {
   const { path } = request;
   if (path !== ROOT && !path.startsWith(`${ROOT}/`)) return undefined;
@@ -75,4 +76,135 @@ function oneYearAfter(now: number): string {
   const then = new Date(now);
   then.setUTCFullYear(then.getUTCFullYear() + 1);
   return then.toUTCString().replace('GMT', 'UTC');
+}
+
+const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
+
+/** Returns the document of one group and version. */
+export function openApiDocument(kinds: readonly Kind[]): object {
+  const parts = kinds.map(openApiOf);
+  return {
+    openapi: '3.0.0',
+    info: { title: 'Kubernetes', version: 'unversioned' },
+    paths: sorted(parts.flatMap(({ paths }) => Object.entries(paths))),
+    components: { schemas: sorted(parts.flatMap(({ schemas }) => Object.entries(schemas))) },
+  };
+}
+
+export interface OpenApi {
+  readonly paths: Readonly<Record<string, object>>;
+  readonly schemas: Readonly<Record<string, object>>;
+}
+
+/** Returns the share of one kind: its paths, its schema, and the schemas that this one refers to. */
+export function openApiOf(kind: Kind): OpenApi {
+  const { group, version, kind: name } = kind;
+  const prefix = `${(group === '' ? 'core.api.k8s.io' : group).split('.').reverse().join('.')}.${version}`;
+  const schemas = new Map<string, object>();
+  const metadata = `${META}.ObjectMeta`;
+  schemas.set(metadata, publishedSchema(OBJECT_META, { prefix: META, metadata, schemas }));
+  const published = publishedSchema(kind.schema, { prefix, metadata, schemas });
+  schemas.set(`${prefix}.${name}`, { ...published, 'x-kubernetes-group-version-kind': [{ group, version, kind: name }] });
+  return { paths: pathsOf(kind, `#/components/schemas/${prefix}.${name}`), schemas: Object.fromEntries(schemas) };
+}
+
+function sorted(entries: readonly (readonly [string, object])[]): Readonly<Record<string, object>> {
+  return Object.fromEntries([...entries].sort(([a], [b]) => compareUtf8(a, b)));
+}
+
+/** Returns the path items of a kind; `schema` refers to its component. */
+export function pathsOf(kind: Kind, schema: string): Readonly<Record<string, object>> {
+  const { group, version, plural, namespaced, subresources } = kind;
+  const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+  const scoped = namespaced ? `${root}/namespaces/{namespace}/${plural}` : `${root}/${plural}`;
+  const item = `${scoped}/{name}`;
+  return {
+    ...(namespaced && { [`${root}/${plural}`]: operations(kind, { get: 'list' }, schema) }),
+    [scoped]: operations(kind, { get: 'list', post: 'create', delete: 'deletecollection' }, schema),
+    [item]: operations(kind, { get: 'get', put: 'update', patch: 'patch', delete: 'delete' }, schema),
+    ...(subresources.some(({ name }) => name === 'status') && {
+      [`${item}/status`]: operations(kind, { get: 'get', put: 'update', patch: 'patch' }, schema),
+    }),
+  };
+}
+
+type Method = 'get' | 'put' | 'post' | 'patch' | 'delete';
+
+function operations(kind: Kind, verbs: Partial<Record<Method, Verb>>, schema: string): object {
+  const served = Object.entries(verbs).filter(([, verb]) => kind.verbs.includes(verb));
+  return Object.fromEntries(served.map(([method, verb]) => [method, operation(kind, method, verb, schema)]));
+}
+
+function operation({ group, version, kind, builtIn }: Kind, method: string, verb: Verb, schema: string): object {
+  const types = ['application/apply-patch+yaml', 'application/json-patch+json', 'application/merge-patch+json'];
+  const patchTypes = builtIn ? [...types, 'application/strategic-merge-patch+json'] : types;
+  const content = Object.fromEntries(
+    (verb === 'patch' ? patchTypes : ['application/json']).map((type) => [type, { schema: { $ref: schema } }]),
+  );
+  const isWrite = verb === 'create' || verb === 'update' || verb === 'patch';
+  return {
+    'x-kubernetes-action': ['get', 'patch', 'delete', 'list', 'deletecollection'].includes(verb) ? verb : method,
+    'x-kubernetes-group-version-kind': { group, version, kind },
+    ...(isWrite && {
+      parameters: ['dryRun', 'fieldManager', 'fieldValidation', 'force'].map((name) => ({ name, in: 'query', schema: { type: 'string' } })),
+      requestBody: { content },
+    }),
+    responses: { '200': { description: 'OK' } },
+  };
+}
+
+/** The components that published schemas refer to, as far as they are known. */
+export interface Components {
+  /** Stands before the names of structs. */
+  readonly prefix: string;
+  /** The name of the schema of all metadata. */
+  readonly metadata: string;
+  readonly schemas: Map<string, object>;
+}
+
+/** A schema for publication; structs below it are put into the components. */
+export function publishedSchema({ go, ...schema }: Schema, components: Components): object {
+  const { properties, items, additionalProperties: values, ...rest } = schema;
+  if (go?.codec !== undefined) return { ...CODECS[go.codec], ...described(schema) };
+  return {
+    ...rest,
+    ...(properties !== undefined && publishedFields(properties, components)),
+    ...(items !== undefined && { items: referred(items, components) }),
+    ...(values !== undefined && { additionalProperties: typeof values === 'object' ? referred(values, components) : values }),
+  };
+}
+
+function publishedFields(properties: NonNullable<Schema['properties']>, components: Components): object {
+  const fields = Object.entries(properties).map(([key, property]) => [key, referred(property, components)] as const);
+  // Names that are written even when they are empty are not to be left out.
+  const required = Object.keys(properties).filter((key) => properties[key]?.go?.zero === '');
+  return { properties: Object.fromEntries(fields), ...(required.length > 0 && { required }) };
+}
+
+const CODECS: Readonly<Record<string, object>> = {
+  time: { type: 'string', format: 'date-time' },
+  microTime: { type: 'string', format: 'date-time' },
+  bytes: { type: 'string', format: 'byte' },
+  quantity: { oneOf: [{ type: 'string' }, { type: 'number' }] },
+  intOrString: { format: 'int-or-string', oneOf: [{ type: 'integer' }, { type: 'string' }] },
+  raw: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+  fieldsV1: { type: 'object' },
+};
+
+function described({ description }: { readonly description?: string | undefined }): object {
+  return description === undefined ? {} : { description };
+}
+
+/** A struct is referred to by its name; anything else is written out. */
+function referred(schema: Schema, components: Components): object {
+  const { struct } = schema.go ?? {};
+  if (struct === undefined) return publishedSchema(schema, components);
+  const name = struct === 'ObjectMeta' ? components.metadata : `${components.prefix}.${struct}`;
+  if (struct !== 'ObjectMeta' && !components.schemas.has(name)) {
+    components.schemas.set(name, {});
+    // The description of one field is not that of the struct.
+    const { description: _, ...own } = schema;
+    components.schemas.set(name, publishedSchema(own, components));
+  }
+  return { ...described(schema), allOf: [{ $ref: `#/components/schemas/${name}` }] };
 }

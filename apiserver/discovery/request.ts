@@ -1,4 +1,4 @@
-// What the answers of discovery depend on.
+// Input of the discovery documents.
 
 import type { Kind } from '../kinds/kind.ts';
 
@@ -13,7 +13,7 @@ export interface DiscoveryRequest {
 }
 
 export interface DiscoveryState {
-  /** All kinds that exist now; documents are made anew when this is another array. */
+  /** All served kinds; documents are regenerated when the array changes. */
   readonly kinds: readonly Kind[];
   /** Host and port under which clients reach the server. */
   readonly serverAddress: string;

@@ -1,38 +1,31 @@
-// Everything that clients ask about the server itself: which kinds there are, its version, its health, its schemas.
-// What go-restful routes in Kubernetes knows GET alone; the rest answers every method alike.
+// Requests about the server itself: discovery, version, health, schemas.
+// Paths that go-restful serves in kube-apiserver allow GET only; the others respond to every method.
 
 import { createHash } from 'node:crypto';
+import { arch, platform } from 'node:os';
 import { noMethod, noRoute } from '../../src/kubernetes/refusals.ts';
-import type { Reply } from '../../src/kubernetes/reply.ts';
+import { plainText, type Reply } from '../../src/kubernetes/reply.ts';
 import { formatBody } from '../../src/kubernetes/wire/encode.ts';
 import { checkRoutable, negotiateDocument, type Representation } from '../../src/kubernetes/wire/negotiate.ts';
-import { compareUtf8, goStructJson } from '../../src/std/go-text.ts';
+import { goStructJson } from '../../src/std/go-text.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { aggregatedRepresentation, groupDiscoveryList } from './aggregated.ts';
-import { type Group, groupsOf } from './groups.ts';
-import { HEALTH_PATHS, healthReply } from './health.ts';
-import { apiGroup, apiGroupList, apiResourceList, apiVersions } from './legacy.ts';
+import {
+  aggregatedRepresentation,
+  apiGroup,
+  apiGroupList,
+  apiResourceList,
+  apiVersions,
+  type Group,
+  groupDiscoveryList,
+  groupsOf,
+} from './groups.ts';
 import { openApiReply } from './openapi.ts';
 import type { DiscoveryRequest, DiscoveryState } from './request.ts';
-import { VERSION } from './version.ts';
 
-/** The answer, or undefined if the path is nothing of discovery. Throws a StatusError (404, 405, 406). */
+/** Returns the response; undefined for paths outside of discovery. Throws a StatusError (404, 405, 406). */
 export function discoveryRoute(request: DiscoveryRequest, state: DiscoveryState): Reply | undefined {
   const { path } = request;
-  if (path === '/' || path === '/index.html') return indexReply(state);
   return healthReply(path, request.query) ?? openApiReply(request, state) ?? versionReply(request) ?? groupsReply(request, state);
-}
-
-const OTHER_PATHS = ['/.well-known/openid-configuration', '/apis', '/apis/', '/openapi/v3', '/openapi/v3/', '/openid/v1/jwks', '/version'];
-
-/** `/`: where there is something to be found. */
-function indexReply({ kinds }: DiscoveryState): Reply {
-  const groups = groupsNow(kinds).flatMap(({ name, versions }) => {
-    const root = name === '' ? '/api' : `/apis/${name}`;
-    return [root, ...versions.map(({ version }) => `${root}/${version}`)];
-  });
-  const paths = [...OTHER_PATHS, ...groups, ...HEALTH_PATHS].sort(compareUtf8);
-  return { status: 200, headers: JSON_TYPE, body: JSON.stringify({ paths }, undefined, 2) };
 }
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -48,7 +41,7 @@ function versionReply({ path, method, accept }: DiscoveryRequest): Reply | undef
 
 const remembered = new WeakMap<readonly Kind[], readonly Group[]>();
 
-/** The groups of a state of the registry, computed once. */
+/** Returns the groups of a state of the registry, computed once. */
 function groupsNow(kinds: readonly Kind[]): readonly Group[] {
   const groups = remembered.get(kinds) ?? groupsOf(kinds);
   remembered.set(kinds, groups);
@@ -111,4 +104,31 @@ function aggregatedReply(request: DiscoveryRequest, document: object, representa
 
 function preferencesOf({ accept, userAgent, query }: DiscoveryRequest) {
   return { accept, userAgent, pretty: query.get('pretty') ?? undefined };
+}
+
+const GO_ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
+
+/** The release whose behaviour is served. */
+export const VERSION = {
+  major: '1',
+  minor: '36',
+  emulationMajor: '1',
+  emulationMinor: '36',
+  minCompatibilityMajor: '1',
+  minCompatibilityMinor: '35',
+  gitVersion: 'v1.36.4',
+  gitCommit: '',
+  gitTreeState: 'purser-embedded',
+  buildDate: '1970-01-01T00:00:00Z',
+  goVersion: 'none',
+  compiler: 'node',
+  platform: `${platform()}/${GO_ARCHITECTURES[arch()] ?? arch()}`,
+} as const;
+
+const HEALTH_PATHS: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz']);
+
+/** Returns the response of a health endpoint; undefined for other paths. */
+export function healthReply(path: string, query: URLSearchParams): Reply | undefined {
+  if (!HEALTH_PATHS.has(path)) return undefined;
+  return plainText(200, query.has('verbose') ? `[+]ping ok\n${path.slice(1)} check passed\n` : 'ok');
 }

@@ -3,7 +3,7 @@
 import { noMethod } from '../../src/kubernetes/refusals.ts';
 import { plainText, type Reply } from '../../src/kubernetes/reply.ts';
 import { checkRoutable } from '../../src/kubernetes/wire/negotiate.ts';
-import { keySet, type OidcDocument, openIdConfiguration } from '../access/oidc.ts';
+import { keySet, type OidcDocument, openIdConfiguration } from '../access/signing-key.ts';
 import { discoveryRoute } from '../discovery/route.ts';
 import type { ApiRequest } from '../request.ts';
 import type { AccessApi } from './review.ts';
@@ -35,7 +35,7 @@ function oidcReply({ method, preferences }: ApiRequest, { contentType, cacheCont
 
 function oidcDocument({ issuance }: AccessApi, path: string, address: string): OidcDocument | undefined {
   if (path === '/.well-known/openid-configuration') {
-    return openIdConfiguration(issuance.issuer, `https://${address}/openid/v1/jwks`, [issuance.key]);
+    return openIdConfiguration(issuance.issuer, `https://${address}/openid/v1/jwks`);
   }
-  return path === '/openid/v1/jwks' ? keySet([issuance.key]) : undefined;
+  return path === '/openid/v1/jwks' ? keySet(issuance.key) : undefined;
 }

@@ -42,14 +42,14 @@ export async function watchEndpoint(api: Api, request: KindRequest): Promise<Rep
   return { status: 200, headers: { 'content-type': representation.contentType }, body: lines(batches, view) };
 }
 
-/** Waits for the revision that a get asks for at least; 400, 500, 504. */
+/** Waits for the minimum revision of a get. Throws 400, 500, 504. */
 async function reachedRevision(api: Api, query: URLSearchParams): Promise<void> {
   if (flag(query, 'export')) throw badRequest('the export parameter, deprecated since v1.14, is no longer supported');
   const wanted = Number(requestedVersion(text(query, 'resourceVersion')));
   if (wanted > api.store.revision) await api.reached(wanted);
 }
 
-/** What the query selects; 400 and 422 in the order in which the API server looks. */
+/** Returns the selection of a query. Throws 400 and 422 in kube-apiserver's order. */
 export function selected({ kind, query, info }: KindRequest, namespace: string): { options: ListOptions; selection: Selection } {
   const parsed = listOptions(query);
   const selectors = parseSelectors(parsed.labelSelector, parsed.fieldSelector);
@@ -63,7 +63,7 @@ const PIECE_LENGTH = 64 * 1024;
 async function* lines(batches: AsyncIterable<readonly WatchEvent[]>, view: View): AsyncGenerator<string> {
   let isFirst = true;
   for await (const events of batches) {
-    // No event holds a list, so a watch that asks for lists ends where the first would stand.
+    // No event contains a list, so a watch for lists ends before its first event.
     if (view.as?.kind === 'PartialObjectMetadataList') return;
     let piece = '';
     for (const event of events) {

@@ -1,37 +1,33 @@
-// From a request for a resource to the endpoint that answers it, or to the right kind of 404 and 405.
-// Built-in kinds have routes that say what is there; custom resources decide step by step. Their refusals differ.
+// Routing of resource requests to their endpoints, or to the right 404 and 405.
+// kube-apiserver routes built-in kinds and custom resources differently, and so their errors differ.
 
 import { noMethod, noRoute } from '../../src/kubernetes/refusals.ts';
 import { plainText, type Reply } from '../../src/kubernetes/reply.ts';
 import { reviewKinds } from '../../src/kubernetes/reviews.ts';
 import { badRequest, notFound, qualifiedName, statusError } from '../../src/kubernetes/status.ts';
 import type { Kind } from '../kinds/kind.ts';
-import type { ApiRequest } from '../request.ts';
-import type { ResourceRequest } from '../request-info.ts';
+import type { ApiRequest, ResourceRequest } from '../request.ts';
 import { resourceName } from '../verbs/api.ts';
 import type { KindRequest } from './endpoint.ts';
-import { patchEndpoint } from './patch.ts';
 import { getEndpoint, listEndpoint, watchEndpoint } from './read.ts';
-import { type AccessApi, reviewEndpoint } from './review.ts';
-import { tokenEndpoint } from './token.ts';
-import { createEndpoint, deleteCollectionEndpoint, deleteEndpoint, updateEndpoint } from './write.ts';
+import { type AccessApi, reviewEndpoint, tokenEndpoint } from './review.ts';
+import { createEndpoint, deleteCollectionEndpoint, deleteEndpoint, patchEndpoint, updateEndpoint } from './write.ts';
 
 type Endpoint = (api: AccessApi, request: KindRequest) => Promise<Reply>;
 type Endpoints = Readonly<Record<string, Endpoint>>;
 
-/** What a path leads to, by verb: everything everywhere, a collection, an object, one of its subresources. */
+/** Endpoints by verb, for a list across namespaces, a collection, an object and its subresources. */
 const ACROSS_NAMESPACES: Endpoints = { list: listEndpoint, watch: watchEndpoint };
 const COLLECTION: Endpoints = { ...ACROSS_NAMESPACES, create: createEndpoint, deletecollection: deleteCollectionEndpoint };
 const OBJECT: Endpoints = { get: getEndpoint, update: updateEndpoint, patch: patchEndpoint, delete: deleteEndpoint };
 const SUBRESOURCES: Readonly<Record<string, Endpoints>> = {
   status: { get: getEndpoint, update: updateEndpoint, patch: patchEndpoint },
-  finalize: { update: updateEndpoint },
   token: { create: tokenEndpoint },
 };
 
 type ResourceApiRequest = ApiRequest & { readonly info: ResourceRequest };
 
-/** Answers a request for a resource. */
+/** Handles a request for a resource. */
 export async function resourceEndpoint(api: AccessApi, request: ResourceApiRequest): Promise<Reply> {
   const { group, version, resource } = request.info;
   if (!request.path.startsWith(group === '' ? '/api/' : `/apis/${group}/`)) return pageNotFound();
@@ -69,14 +65,13 @@ async function custom(api: AccessApi, request: KindRequest): Promise<Reply> {
   const { kind, info } = request;
   const { verb, name, subresource } = info;
   if (isElsewhere(kind, info)) return pageNotFound();
-  if (kind.deprecationWarning !== undefined) request.warn(kind.deprecationWarning);
   if (subresource !== '' && !kind.subresources.some((each) => each.name === subresource)) throw notFound(resourceName(kind), name);
   const endpoint = subresource === '' ? (COLLECTION[verb] ?? OBJECT[verb]) : SUBRESOURCES[subresource]?.[verb];
   if (endpoint === undefined) throw verbNotSupported(kind, verb);
   return endpoint(api, request);
 }
 
-/** Whether the objects of the kind are not where the path leads: in a namespace, or in none. */
+/** Reports if the scope of the path differs from the scope of the kind. */
 function isElsewhere({ namespaced }: Kind, { namespace, verb }: ResourceRequest): boolean {
   return namespaced ? namespace === '' && ACROSS_NAMESPACES[verb] === undefined : namespace !== '';
 }

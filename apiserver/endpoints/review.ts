@@ -1,20 +1,21 @@
-// Reviews: posted, answered and forgotten.
+// Endpoints of objects that are never stored: reviews, and the token subresource of service accounts.
 
 import type { Policy } from '../../src/kubernetes/rbac.ts';
 import { noMethod, noRoute } from '../../src/kubernetes/refusals.ts';
 import { type Reply, textReply } from '../../src/kubernetes/reply.ts';
 import { showAnswer } from '../../src/kubernetes/representation.ts';
 import type { ReviewKind } from '../../src/kubernetes/reviews.ts';
+import { TOKEN_REQUEST_KIND } from '../../src/kubernetes/token-request.ts';
 import { bodyMediaType } from '../../src/kubernetes/wire/content-type.ts';
 import { negotiate } from '../../src/kubernetes/wire/negotiate.ts';
 import { fieldManagerName, writeOptions } from '../../src/kubernetes/wire/options.ts';
 import type { Authenticators } from '../access/authenticate.ts';
-import type { ApiRequest } from '../request.ts';
-import type { ResourceRequest } from '../request-info.ts';
+import type { ApiRequest, ResourceRequest } from '../request.ts';
 import { answerReview } from '../reviews/review.ts';
-import type { TokenIssuance } from '../reviews/token.ts';
+import { createToken, type TokenIssuance } from '../reviews/token.ts';
 import type { Api } from '../verbs/api.ts';
-import { decodeBody } from './decode-body.ts';
+import { admitCreate } from '../verbs/create.ts';
+import { decodeBody, type KindRequest, targetOf } from './endpoint.ts';
 
 /** The world as endpoints see it: objects, and who may do what with them. */
 export interface AccessApi extends Api {
@@ -29,7 +30,7 @@ export async function reviewEndpoint(
   kind: ReviewKind,
 ): Promise<Reply> {
   const { namespace, parts, verb } = request.info;
-  if (parts.length > 1 || kind.namespaced !== (namespace !== '')) throw noRoute();
+  if (parts.length > 1 || namespace !== '') throw noRoute();
   if (verb !== 'create') throw noMethod();
   const representation = negotiate(request.preferences, { builtIn: true, tables: false });
   const mediaType = bodyMediaType(request.contentType);
@@ -38,6 +39,24 @@ export async function reviewEndpoint(
   const object = decodeBody(api, request, { body, mediaType, kind: { ...kind, builtIn: true }, fieldValidation: options.fieldValidation });
   const manager = fieldManagerName(options.fieldManager, request.userAgent);
   const context = { user: request.user, policy: api.policy, authenticators: api.authenticators, now: api.now() };
-  const answered = answerReview(kind, { object, namespace, manager }, context);
+  const answered = await answerReview(kind, { object, manager }, context);
   return textReply(201, showAnswer(answered, { ...kind, builtIn: true }, representation.as), representation);
+}
+
+export async function tokenEndpoint(api: AccessApi, request: KindRequest): Promise<Reply> {
+  const representation = negotiate(request.preferences, { builtIn: true, tables: false });
+  const mediaType = bodyMediaType(request.contentType);
+  const body = await request.body();
+  const { fieldManager, fieldValidation } = writeOptions(request.query, 'CreateOptions');
+  const object = decodeBody(api, request, { body, mediaType, kind: TOKEN_REQUEST_KIND, fieldValidation });
+  const { kind, namespace, name } = targetOf(request);
+  const posted = {
+    object,
+    namespace,
+    name,
+    manager: fieldManagerName(fieldManager, request.userAgent),
+    admit: () => admitCreate(api, kind, { apiVersion: 'v1', kind: kind.kind, metadata: { namespace, name } }),
+  };
+  const answered = await createToken(posted, api.issuance, api.now());
+  return textReply(201, showAnswer(answered, TOKEN_REQUEST_KIND, representation.as), representation);
 }

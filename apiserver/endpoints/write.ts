@@ -1,19 +1,33 @@
-// POST, PUT and DELETE.
+// POST, PUT, PATCH and DELETE.
 
+import { type FieldError, invalidValue, unsupportedValue } from '../../src/kubernetes/field-error.ts';
 import { type Reply, textReply } from '../../src/kubernetes/reply.ts';
 import { showList } from '../../src/kubernetes/representation.ts';
+import { DELETE_OPTIONS } from '../../src/kubernetes/reviews.ts';
 import { badRequest, hasReason } from '../../src/kubernetes/status.ts';
-import { bodyMediaType } from '../../src/kubernetes/wire/content-type.ts';
-import { type DeleteOptions, writeOptions } from '../../src/kubernetes/wire/options.ts';
+import { bodyMediaType, patchType } from '../../src/kubernetes/wire/content-type.ts';
+import { messageOf, missingField } from '../../src/kubernetes/wire/document.ts';
+import {
+  type DeleteOptions,
+  dryRunErrors,
+  type PropagationPolicy,
+  patchOptions,
+  refuse,
+  writeOptions,
+} from '../../src/kubernetes/wire/options.ts';
 import { orderedJson } from '../../src/kubernetes/wire/ordered-json.ts';
+import { flag, integer } from '../../src/kubernetes/wire/query.ts';
+import { apiVersionOf, withDefaultType } from '../../src/kubernetes/wire/type-meta.ts';
+import { readTypedBody } from '../../src/kubernetes/wire/typed-body.ts';
+import { goQuote } from '../../src/std/go-text.ts';
 import type { Api, Target } from '../verbs/api.ts';
+import { applyObject } from '../verbs/apply.ts';
 import { createObject } from '../verbs/create.ts';
 import { type Deletion, deleteObject } from '../verbs/delete.ts';
 import { listObjects } from '../verbs/list.ts';
+import { patchObject } from '../verbs/patch.ts';
 import { updateObject } from '../verbs/update.ts';
-import { decodeBody } from './decode-body.ts';
-import { deleteOptions } from './delete-options.ts';
-import { type KindRequest, objectReply, representationOf, targetOf, viewOf, writerOf } from './endpoint.ts';
+import { decodeBody, type KindRequest, objectReply, representationOf, targetOf, viewOf, writerOf } from './endpoint.ts';
 import { selected } from './read.ts';
 
 export async function createEndpoint(api: Api, request: KindRequest): Promise<Reply> {
@@ -33,8 +47,8 @@ export async function updateEndpoint(api: Api, request: KindRequest): Promise<Re
   const options = writeOptions(request.query, 'UpdateOptions');
   const mediaType = bodyMediaType(request.contentType);
   const decoded = decodeBody(api, request, { body, mediaType, kind: request.kind, fieldValidation: options.fieldValidation });
-  const { object, created } = updateObject(api, targetOf(request), request.kind.rules.defaulted(decoded), writerOf(request, options));
-  return objectReply(api, request, representation, { status: created ? 201 : 200, object });
+  const object = updateObject(api, targetOf(request), request.kind.rules.defaulted(decoded), writerOf(request, options));
+  return objectReply(api, request, representation, { status: 200, object });
 }
 
 export async function deleteEndpoint(api: Api, request: KindRequest): Promise<Reply> {
@@ -43,14 +57,12 @@ export async function deleteEndpoint(api: Api, request: KindRequest): Promise<Re
   const target = targetOf(request);
   const deletion = deleteObject(api, target, options);
   if (!deletion.gone || target.kind.rules.deleteReturnsObject) {
-    // Who asks for the dependents to go, too, in the old way is told that this takes time.
-    const status = !deletion.gone && options.orphanDependents === false ? 202 : 200;
-    return objectReply(api, request, representation, { status, object: deletion.object });
+    return objectReply(api, request, representation, { status: 200, object: deletion.object });
   }
   return textReply(200, orderedJson(success(target, deletion)), representation);
 }
 
-/** Deletes everything that is selected, one by one; the answer is the list of it, as it was. */
+/** Deletes the selected objects one by one, and returns the list of them before the deletion. */
 export async function deleteCollectionEndpoint(api: Api, request: KindRequest): Promise<Reply> {
   const representation = representationOf(request);
   const target = targetOf(request);
@@ -76,4 +88,81 @@ function success({ kind, name }: Target, { object }: Deletion): object {
   const { group, plural } = kind;
   const details = { name, ...(group !== '' && { group }), kind: plural, uid: object.metadata.uid };
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
+}
+
+/** DeleteOptions of a request, or throws a StatusError (400, 415, 422). Unknown fields of a body are ignored. */
+export function deleteOptions(query: URLSearchParams, body: Buffer, contentType: string | undefined): DeleteOptions {
+  const { dryRun = [], ...options } = body.length > 0 ? fromBody(body, contentType) : fromQuery(query);
+  refuse('DeleteOptions', errorsOf(options, dryRun));
+  return { ...(options as Omit<DeleteOptions, 'dryRun'>), dryRun: dryRun.length > 0 };
+}
+
+/** Options as requested, before validation. */
+interface AskedOptions extends Omit<DeleteOptions, 'dryRun' | 'propagationPolicy'> {
+  readonly dryRun?: readonly string[];
+  readonly propagationPolicy?: string;
+}
+
+function fromBody(body: Buffer, contentType: string | undefined): AskedOptions {
+  const mediaType = bodyMediaType(contentType);
+  try {
+    const { type, decode } = readTypedBody(body, mediaType);
+    const { kind, ...groupVersion } = withDefaultType(type, { group: '', version: 'v1', kind: 'DeleteOptions' });
+    if (groupVersion.version === '') throw new Error(missingField('apiVersion', body));
+    if (kind !== 'DeleteOptions') throw new Error(notRegistered(kind, apiVersionOf(groupVersion)));
+    const { kind: _, apiVersion: __, ignoreStoreReadErrorWithClusterBreakingPotential: ___, ...options } = decode(DELETE_OPTIONS).value;
+    return options;
+  } catch (error) {
+    throw badRequest(messageOf(error));
+  }
+}
+
+function notRegistered(kind: string, apiVersion: string): string {
+  return `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`;
+}
+
+function fromQuery(query: URLSearchParams): AskedOptions {
+  const gracePeriodSeconds = integer(query, 'gracePeriodSeconds');
+  const propagationPolicy = query.get('propagationPolicy');
+  const [uid, resourceVersion] = [query.get('uid') ?? '', query.get('resourceVersion') ?? ''];
+  const preconditions = { ...(uid !== '' && { uid }), ...(resourceVersion !== '' && { resourceVersion }) };
+  return {
+    ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
+    ...(query.has('orphanDependents') && { orphanDependents: flag(query, 'orphanDependents') }),
+    ...(propagationPolicy !== null && { propagationPolicy }),
+    ...(Object.keys(preconditions).length > 0 && { preconditions }),
+    dryRun: query.getAll('dryRun'),
+  };
+}
+
+const POLICIES: readonly PropagationPolicy[] = ['Foreground', 'Background', 'Orphan'];
+
+function errorsOf({ orphanDependents, propagationPolicy }: AskedOptions, dryRun: readonly string[]): FieldError[] {
+  const errors: FieldError[] = [];
+  if (propagationPolicy !== undefined) {
+    if (orphanDependents !== undefined) {
+      errors.push(invalidValue('propagationPolicy', propagationPolicy, 'orphanDependents and deletionPropagation cannot be both set'));
+    }
+    if (!POLICIES.some((policy) => policy === propagationPolicy)) {
+      errors.push(unsupportedValue('propagationPolicy', propagationPolicy, [...POLICIES, 'nil']));
+    }
+  }
+  return [...errors, ...dryRunErrors(dryRun)];
+}
+
+const APPLY = 'application/apply-patch+yaml';
+
+export async function patchEndpoint(api: Api, request: KindRequest): Promise<Reply> {
+  const type = patchType(request.contentType, request.kind.builtIn);
+  const target = targetOf(request);
+  if (target.name === '') throw badRequest('name must be provided');
+  const representation = representationOf(request);
+  const body = await request.body();
+  const options = patchOptions(request.query, type === APPLY);
+  const writer = writerOf(request, options);
+  const { object, created } =
+    type === APPLY
+      ? applyObject(api, target, { ...options, body }, writer)
+      : { object: patchObject(api, target, { ...options, body, type }, writer), created: false };
+  return objectReply(api, request, representation, { status: created ? 201 : 200, object });
 }

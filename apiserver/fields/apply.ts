@@ -1,21 +1,17 @@
-// Server-side apply: merging what a manager wants into an object, and refusing to take what others own.
+// Server-side apply: merges the fields of a manager into an object, and rejects conflicts with other managers.
 
 import { isFields, type KubeObject } from '../../src/kubernetes/object.ts';
-import { badRequest, unclassified } from '../../src/kubernetes/status.ts';
-import { sameValue } from '../same-value.ts';
-import { withoutAbandoned } from './abandoned-fields.ts';
-import { changeOwners, reconciledOwners, withoutUntracked } from './change-owners.ts';
-import { applyConflict } from './conflict.ts';
-import { difference, type FieldSet, NO_FIELDS, outside } from './field-set.ts';
-import { lastAppliedFields, withLastApplied } from './last-applied.ts';
-import { updatedOwnerships, withManagedFields } from './managed-fields.ts';
-import { objectType } from './merge-type.ts';
-import { mergeValues } from './merge-values.ts';
-import { ownedFields } from './owned-fields.ts';
+import { badRequest, type StatusError, statusError, unclassified } from '../../src/kubernetes/status.ts';
+import { goJson, goQuote } from '../../src/std/go-text.ts';
+import { fieldOf, type JsonObject, sameValue } from '../same-value.ts';
+import { compareObjects } from './comparison.ts';
+import { difference, type FieldSet, intersection, NO_FIELDS, outside, type PathElement, pathsOf, printPath, union } from './field-set.ts';
+import { changeOwners, ownersIn, updatedOwnerships, withManagedFields, withoutUntracked } from './managed-fields.ts';
+import { fieldType, type ListType, type MapType, type MergeType, objectType, partFor } from './merge-type.ts';
+import { entryElement, ownedFields, removeFields, withNamedFields } from './owned-fields.ts';
 import { decodeManagedFields, encodeManagedFields, type Owner, type Ownership, type Ownerships, ownerKey } from './ownership.ts';
 import { typeProblems } from './type-check.ts';
-import { kubeObject, resetFields, type TypedObject, type Typing, typedObject } from './typed-object.ts';
-import { withZeroValues } from './zero-values.ts';
+import { kubeObject, resetFields, type TypedObject, type Typing, typedObject, withZeroValues } from './typed-object.ts';
 
 export interface AppliedPatch extends Typing {
   /** The stored object; absent if apply creates it. */
@@ -23,7 +19,7 @@ export interface AppliedPatch extends Typing {
   /** The decoded body. */
   readonly applied: KubeObject;
   readonly manager: string;
-  /** Whether to take fields from others. */
+  /** True to take fields from other managers. */
   readonly force: boolean;
   /** The kind that the endpoint serves. */
   readonly kind: string;
@@ -38,7 +34,7 @@ export interface AppliedResult {
   /** The object to be stored, managedFields included. */
   readonly object: KubeObject;
   readonly created: boolean;
-  /** Whether it is the live object again, so that there is nothing to write. */
+  /** True if the result equals the live object, so that no write is needed. */
   readonly unchanged: boolean;
 }
 
@@ -46,7 +42,7 @@ export interface AppliedResult {
 export function applyPatch(patch: AppliedPatch): AppliedResult {
   checkRequest(patch);
   const live = typedObject(patch.live, patch);
-  const { object, ownerships } = merged(patch, live, typedPatch(patch));
+  const { object, ownerships } = mergedObject(patch, live, typedPatch(patch));
   const synced = patch.manager === 'kubectl' ? withLastApplied(object, patch.applied) : object;
   const result = withManagedFields(synced, encodeManagedFields(ownerships));
   return {
@@ -68,7 +64,7 @@ function typedPatch(patch: AppliedPatch): TypedObject {
   return applied;
 }
 
-function merged(
+function mergedObject(
   patch: AppliedPatch,
   live: TypedObject,
   applied: TypedObject,
@@ -80,12 +76,12 @@ function merged(
     subresource: patch.subresource ?? '',
   };
   const self = ownerKey(owner);
-  const before = reconciledOwners(live, recordedOwnerships(patch, live), patch);
+  const before = ownersIn(patch.apiVersion, recordedOwnerships(patch, live));
   const last = before.get(self);
   const mine: Ownership = { ...last, ...owner, fields: outside(ownedFields(applied.type, applied.value), resetFields(patch)) };
   const claimed = new Map(before).set(self, mine);
-  const union = { ...live, value: mergeValues(live.type, live.value, applied.value) };
-  const next = withoutAbandoned(union, { ownerships: claimed, last, typing: patch });
+  const all = { ...live, value: mergeValues(live.type, live.value, applied.value) };
+  const next = withoutAbandoned(all, claimed, last);
   const { ownerships, taken } = changeOwners(live, next, { ownerships: claimed, self, typing: patch });
   if (!patch.force) refuseConflicts(patch, taken, claimed);
   const isSame = patch.live !== undefined && sameValue(live.value, next.value);
@@ -97,7 +93,7 @@ function merged(
   return { object: isSame || patch.defaulted === undefined ? object : patch.defaulted(object), ownerships: tracked };
 }
 
-/** The owners on record. An object that nobody tracked so far belongs to one owner from before. */
+/** Returns the recorded owners. An object without records belongs to the owner `before-first-apply`. */
 function recordedOwnerships(patch: AppliedPatch, live: TypedObject): Ownerships {
   const problems = typeProblems(live.type, live.value, { duplicates: 'allowed' });
   if (problems !== undefined)
@@ -137,4 +133,137 @@ function printedType({ apiVersion, kind }: KubeObject): string {
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
+}
+
+/** Returns `merged` without the fields that the applier owned in `last` and that no owner has in `ownerships`. */
+export function withoutAbandoned(merged: TypedObject, ownerships: Ownerships, last: Ownership | undefined): TypedObject {
+  if (last === undefined || last.fields.size === 0) return merged;
+  const { type, value } = merged;
+  const lastFields = withNamedFields(type, last.fields);
+  const all = namedFields(merged);
+  const bare = namedFields({ ...merged, value: removeFields(type, value, lastFields) });
+  const owned = withNamedFields(type, [...ownerships.values()].map(({ fields }) => fields).reduce(union));
+  const missing = difference(all, union(bare, owned));
+  const kept = namedFields({ ...merged, value: removeFields(type, value, missing) });
+  const gone = intersection(difference(all, kept), lastFields);
+  return { ...merged, value: removeFields(type, value, gone) };
+}
+
+function namedFields({ type, value }: TypedObject): FieldSet {
+  return withNamedFields(type, ownedFields(type, value));
+}
+
+/** Returns the conflicts of an apply: what each owner would lose, by owner. */
+export function applyConflict(taken: ReadonlyMap<string, FieldSet>, ownerships: Ownerships): StatusError {
+  const conflicts = [...taken]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, fields]) => ({ owner: printOwner(key, ownerships), paths: [...pathsOf(fields)].map(printPath) }));
+  const causes = conflicts.flatMap(({ owner, paths }) =>
+    paths.map((field) => ({ reason: 'FieldManagerConflict', message: `conflict with ${owner}`, field })),
+  );
+  const [only, ...more] = causes;
+  if (only !== undefined && more.length === 0) {
+    return statusError('Conflict', `Apply failed with 1 conflict: ${only.message}: ${only.field}`, { causes });
+  }
+  const lines = conflicts.flatMap(({ owner, paths }) => [`conflicts with ${owner}:`, ...paths.map((path) => `- ${path}`)]);
+  return statusError('Conflict', `Apply failed with ${causes.length} conflicts: ${lines.join('\n')}`, { causes });
+}
+
+function printOwner(key: string, ownerships: Ownerships): string {
+  const owner = ownerships.get(key);
+  if (owner === undefined) return goQuote(key);
+  const subresource = owner.subresource === '' ? '' : ` with subresource ${goQuote(owner.subresource)}`;
+  const version = owner.operation === 'Update' ? ` using ${owner.apiVersion}` : '';
+  return `${goQuote(owner.manager)}${subresource}${version}`;
+}
+
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+const MAX_ANNOTATION_BYTES = 256 * 1024;
+
+/** Returns the fields that client-side apply set and that still have the values it gave them. */
+export function lastAppliedFields(live: KubeObject, typing: Typing): FieldSet {
+  const text = live.metadata.annotations?.[LAST_APPLIED];
+  const last = text === undefined ? undefined : parsed(text);
+  if (last?.['apiVersion'] !== typing.apiVersion) return NO_FIELDS;
+  const type = objectType(typing.schema);
+  const now = typedObject(live, typing).value;
+  if ([last, now].some((value) => typeProblems(type, value, { duplicates: 'refused' }) !== undefined)) return NO_FIELDS;
+  const { removed, modified, added } = compareObjects(type, last, now);
+  return difference(ownedFields(type, last), union(union(modified, added), removed));
+}
+
+/** `object` with the annotation brought up to date, if it has one. */
+export function withLastApplied(object: KubeObject, applied: KubeObject): KubeObject {
+  const annotations = object.metadata.annotations ?? {};
+  if (!annotations[LAST_APPLIED]) return object;
+  const updated = { ...annotations, [LAST_APPLIED]: `${goJson(withoutAnnotation(applied))}\n` };
+  const bytes = Object.entries(updated).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value), 0);
+  const fitting = bytes > MAX_ANNOTATION_BYTES ? without(updated, LAST_APPLIED) : updated;
+  return { ...object, metadata: { ...object.metadata, annotations: fitting } };
+}
+
+function withoutAnnotation(applied: KubeObject): KubeObject {
+  const annotations = applied.metadata?.annotations;
+  if (annotations === undefined) return applied;
+  return { ...applied, metadata: { ...applied.metadata, annotations: without(annotations, LAST_APPLIED) } };
+}
+
+function without(annotations: Readonly<Record<string, string>>, name: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(annotations).filter(([other]) => other !== name));
+}
+
+function parsed(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isFields(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** `live` with everything that `applied` mentions. */
+export function mergeValues(type: MergeType, live: unknown, applied: unknown): unknown {
+  if (applied === undefined) return live;
+  if (live === undefined) return applied;
+  const part = partFor(type, applied);
+  if (part === 'map' && type.map) return mergeMaps(type.map, live, applied);
+  if (part === 'list' && type.list) return mergeLists(type.list, live, applied);
+  return applied;
+}
+
+function mergeMaps(map: MapType, live: unknown, applied: unknown): unknown {
+  const mine = isFields(applied) ? applied : {};
+  const theirs = isFields(live) ? live : {};
+  const names = new Set([...Object.keys(theirs), ...Object.keys(mine)]);
+  if (map.atomic || names.size === 0) return applied;
+  return Object.fromEntries(
+    Array.from(names, (name) => [name, mergeValues(fieldType(map, name) ?? {}, fieldOf(theirs, name), fieldOf(mine, name))]),
+  );
+}
+
+/** Entries stand in the order of `applied`; those that only `live` has keep their place before the next shared one. */
+function mergeLists(list: ListType, live: unknown, applied: unknown): unknown {
+  const mine: readonly unknown[] = Array.isArray(applied) ? applied : [];
+  const theirs: readonly unknown[] = Array.isArray(live) ? live : [];
+  if (list.atomic || (mine.length === 0 && theirs.length === 0)) return applied;
+  const appliedElements = mine.map((entry) => entryElement(list, entry));
+  const liveElements = theirs.map((entry) => entryElement(list, entry));
+  const isApplied = new Set(appliedElements);
+  const isLive = new Set(liveElements);
+  const merged: unknown[] = [];
+  let next = 0;
+  const takeLiveUntil = (shared: PathElement | undefined): void => {
+    for (; next < theirs.length && liveElements[next] !== shared; next++) {
+      if (!isApplied.has(liveElements[next] ?? '')) merged.push(theirs[next]);
+    }
+  };
+  for (const [index, entry] of mine.entries()) {
+    takeLiveUntil(appliedElements.slice(index).find((element) => isLive.has(element)));
+    const element = appliedElements[index];
+    const same = liveElements.filter((other) => other === element).length === 1 ? theirs[liveElements.indexOf(element ?? '')] : undefined;
+    merged.push(mergeValues(list.items(), same, entry));
+    if (liveElements[next] === element) next++;
+  }
+  takeLiveUntil(undefined);
+  return merged;
 }

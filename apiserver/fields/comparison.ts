@@ -2,10 +2,9 @@
 
 import { isFields } from '../../src/kubernetes/object.ts';
 import { fieldOf, sameValue } from '../same-value.ts';
-import { type FieldNode, type FieldSet, fieldSet, LEAF, NO_NODE, union } from './field-set.ts';
-import { entriesByElement } from './list-entry.ts';
+import { type FieldNode, type FieldSet, fieldElement, fieldSet, LEAF, NO_NODE, type PathElement, union } from './field-set.ts';
 import { fieldType, type ListType, type MapType, type MergeType, partFor } from './merge-type.ts';
-import { fieldElement, type PathElement } from './path-element.ts';
+import { entriesByElement } from './owned-fields.ts';
 
 /** No field is in more than one of the sets. */
 export interface Comparison {
@@ -14,7 +13,7 @@ export interface Comparison {
   readonly added: FieldSet;
 }
 
-/** How `next` differs from `old`. */
+/** Returns the changes from `old` to `next`. */
 export function compareObjects(type: MergeType, old: unknown, next: unknown): Comparison {
   const { removed, modified, added } = compare(type, old, next);
   return { removed: removed.children, modified: modified.children, added: added.children };
@@ -55,7 +54,7 @@ function compareMaps(map: MapType, old: unknown, next: unknown): Difference {
   const oldFields = isFields(old) ? old : {};
   const nextFields = isFields(next) ? next : {};
   const names = new Set([...Object.keys(oldFields), ...Object.keys(nextFields)]);
-  // What is empty on both sides is a leaf, so that null and empty stay different.
+  // A value that is empty on both sides is a leaf, so that null and empty differ.
   if (map.atomic || names.size === 0) return compareLeaves(old, next);
   const differences = Array.from(names, (name) => {
     const difference = compare(fieldType(map, name) ?? {}, fieldOf(oldFields, name), fieldOf(nextFields, name));

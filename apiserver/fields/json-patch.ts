@@ -1,22 +1,19 @@
-// JSON patches (RFC 6902) as Kubernetes applies them: replacing a missing member adds it, indexes may count from the end.
+// JSON patches (RFC 6902) as kube-apiserver applies them. Written by hand because recorded responses depend on its deviations:
+// replacing a missing member adds it, indexes may count from the end, and errors quote members in a certain order.
 
 import { type Fields, isFields } from '../../src/kubernetes/object.ts';
 import { badRequest, statusError } from '../../src/kubernetes/status.ts';
-import { duplicateFields, type JsonEntry, type JsonNode } from '../../src/kubernetes/wire/json-node.ts';
-import { goQuote, goStructJson } from '../../src/std/go-text.ts';
-import { type JsonObject, sameValue } from '../same-value.ts';
-import { jsonTypeName } from './json-type.ts';
+import { goStructJson } from '../../src/std/go-text.ts';
+import { fieldOf, type JsonObject, sameValue } from '../same-value.ts';
+import { jsonTypeName } from './go-print.ts';
 
 const MAX_OPERATIONS = 10_000;
 /** The limit of kube-apiserver on the JSON of all values that one patch copies, in bytes. */
 const MAX_COPIED_BYTES = 3 * 1024 * 1024;
 
-/** What the server says of unknown fields: nothing, or it reads the patch strictly and reports them. */
-export type PatchReading = 'lax' | 'strict';
-
-/** The document after the patch. Throws the API error of a patch that is malformed or does not apply. */
-export function jsonPatch(document: unknown, patch: unknown, reading: PatchReading = 'strict'): unknown {
-  const operations = parseOperations(patch, reading);
+/** Returns the document after the patch. Throws the API error of a patch that is malformed or does not apply. */
+export function jsonPatch(document: unknown, patch: unknown): unknown {
+  const operations = parseOperations(patch);
   if (operations.length > MAX_OPERATIONS) {
     const message = `The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${operations.length}`;
     throw statusError('RequestEntityTooLarge', `Request entity too large: ${message}`);
@@ -26,36 +23,15 @@ export function jsonPatch(document: unknown, patch: unknown, reading: PatchReadi
   return draft.document;
 }
 
-/** What a strict reading objects to, in the order of the patch: `json patch unknown field "[0].extra"`. */
-export function jsonPatchProblems(patch: JsonNode): readonly string[] {
-  if (patch.type !== 'array') return [];
-  return patch.items.flatMap((operation, index) => {
-    if (operation.type !== 'object') return [];
-    return operationProblems(operation.entries).map(({ problem, path }) => `json patch ${problem} field ${goQuote(`[${index}].${path}`)}`);
-  });
-}
-
-const OPERATION_FIELDS = new Set(['op', 'path', 'from', 'value']);
-
-function operationProblems(entries: readonly JsonEntry[]): readonly { problem: string; path: string }[] {
-  return entries.flatMap(({ key, value }, index) => {
-    const isRepeated = entries.slice(0, index).some((earlier) => earlier.key === key);
-    if (!OPERATION_FIELDS.has(key)) return isRepeated ? [] : [{ problem: 'unknown', path: key }];
-    const within = key === 'value' ? duplicateFields(value).map((path) => `${key}${path.startsWith('[') ? '' : '.'}${path}`) : [];
-    return [...(isRepeated ? [key] : []), ...within].map((path) => ({ problem: 'duplicate', path }));
-  });
-}
-
-function parseOperations(patch: unknown, reading: PatchReading): readonly JsonObject[] {
-  const strict = reading === 'strict';
+function parseOperations(patch: unknown): readonly JsonObject[] {
   const wrongType = (value: unknown, goType: string): Error =>
-    badRequest(`${strict ? 'error decoding patch: ' : ''}json: cannot unmarshal ${jsonTypeName(value)} into Go ${goType}`);
+    badRequest(`error decoding patch: json: cannot unmarshal ${jsonTypeName(value)} into Go ${goType}`);
   if (patch === null) return [];
-  if (!Array.isArray(patch)) throw wrongType(patch, `value of type ${strict ? '[]handlers.jsonPatchOp' : 'jsonpatch.Patch'}`);
+  if (!Array.isArray(patch)) throw wrongType(patch, 'value of type []handlers.jsonPatchOp');
   return patch.map((operation: unknown) => {
     if (operation === null) return {};
-    if (!isFields(operation)) throw wrongType(operation, `value of type ${strict ? 'handlers.jsonPatchOp' : 'jsonpatch.Operation'}`);
-    const wrong = ['op', 'path', 'from'].find((name) => strict && typeof (operation[name] ?? '') !== 'string');
+    if (!isFields(operation)) throw wrongType(operation, 'value of type handlers.jsonPatchOp');
+    const wrong = ['op', 'path', 'from'].find((name) => typeof (operation[name] ?? '') !== 'string');
     if (wrong !== undefined) throw wrongType(operation[wrong], `struct field jsonPatchOp.${wrong} of type string`);
     return operation;
   });
@@ -131,7 +107,7 @@ class Draft {
     change(container, steps.at(-1) ?? '');
   }
 
-  /** The container itself if this patch made it, otherwise a copy that shares its members. */
+  /** Returns the container itself if this patch made it, otherwise a copy that shares its members. */
   #ownCopy(value: unknown): Container {
     if (!isContainer(value)) throw rejected();
     if (this.#own.has(value)) return value;
@@ -151,12 +127,12 @@ class Draft {
   }
 }
 
-/** One failure for everything that does not apply; Kubernetes does not say which. */
+/** Returns the one error for all operations that do not apply; kube-apiserver gives no reason. */
 function rejected(): Error {
   return statusError('Invalid', 'the server rejected our request due to an error in our request', {});
 }
 
-/** The steps of a JSON pointer. What stands before its first slash is not looked at. */
+/** Returns the steps of a JSON pointer. Text before its first slash is ignored. */
 function pointer(path: unknown): readonly string[] {
   const [, ...steps] = typeof path === 'string' ? path.split('/') : [];
   if (steps.length === 0) throw rejected();
@@ -218,4 +194,29 @@ function position(step: string, end: number, last: number): number {
 
 function isContainer(value: unknown): value is Container {
   return Array.isArray(value) || isFields(value);
+}
+
+/** Returns the document after the patch. Throws the API error of a patch that is not an object. */
+export function mergePatch(document: JsonObject, patch: unknown): unknown {
+  if (isFields(patch)) return merged(document, patch);
+  if (patch !== null) {
+    throw badRequest(`error decoding patch: json: cannot unmarshal ${jsonTypeName(patch)} into Go value of type map[string]interface {}`);
+  }
+  throw badRequest('Invalid JSON Patch');
+}
+
+function merged(target: unknown, patch: unknown): unknown {
+  if (!isFields(target)) return withoutNulls(patch);
+  if (!isFields(patch)) return patch;
+  const kept = Object.entries(target).filter(([name]) => fieldOf(patch, name) === undefined);
+  const changed = Object.entries(patch).filter(([, value]) => value !== null && value !== undefined);
+  return Object.fromEntries([...kept, ...changed.map(([name, value]) => [name, merged(fieldOf(target, name), value)] as const)]);
+}
+
+/** Returns a replacement value without nulls in its objects, also in lists. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isFields(value)) return value;
+  const present = Object.entries(value).filter(([, field]) => field !== null);
+  return Object.fromEntries(present.map(([name, field]) => [name, withoutNulls(field)]));
 }

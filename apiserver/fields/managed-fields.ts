@@ -1,13 +1,12 @@
-// What an ordinary create, update or patch does to metadata.managedFields.
+// Changes of metadata.managedFields by ordinary creates, updates and patches.
 
 import type { KubeObject, ManagedFieldsEntry } from '../../src/kubernetes/object.ts';
-import { compareUtf8 } from '../../src/std/go-text.ts';
 import { sameValue } from '../same-value.ts';
-import { changeOwners, reconciledOwners, withoutUntracked } from './change-owners.ts';
-import { union } from './field-set.ts';
+import type { Comparison } from './comparison.ts';
+import { difference, type FieldSet, fieldElement, fieldSetOfPaths, intersection, union } from './field-set.ts';
 import { decodeManagedFields, encodeManagedFields, isReset, type Owner, type Ownership, type Ownerships, ownerKey } from './ownership.ts';
 import { typeProblems } from './type-check.ts';
-import { type TypedObject, type Typing, typedObject, withoutManagedFields } from './typed-object.ts';
+import { compareTyped, type TypedObject, type Typing, typedObject, withoutManagedFields } from './typed-object.ts';
 
 export interface TrackedUpdate extends Typing {
   /** The stored object; absent on create. */
@@ -20,7 +19,7 @@ export interface TrackedUpdate extends Typing {
   readonly subresource?: string;
 }
 
-/** The managedFields of `next`. Empty if the object's owners are not tracked: then the field is to be left out. */
+/** Returns the managedFields of `next`. Empty if the object's owners are not tracked: then the field is to be left out. */
 export function trackUpdate(update: TrackedUpdate): readonly ManagedFieldsEntry[] {
   const ownerships = previousOwnerships(update);
   // An update does not begin to track an object that exists untracked; the first apply does.
@@ -52,7 +51,7 @@ export function withoutTimeChanges(next: KubeObject, live: KubeObject): KubeObje
   return isSame ? withManagedFields(next, managedFields) : next;
 }
 
-/** The owners after a change from `live` to `next` that is not an apply. */
+/** Returns the owners after a change from `live` to `next` that is not an apply. */
 export function updatedOwnerships(
   live: TypedObject,
   next: TypedObject,
@@ -64,13 +63,13 @@ export function updatedOwnerships(
     apiVersion: update.apiVersion,
     subresource: update.subresource ?? '',
   };
-  const before = reconciledOwners(live, update.ownerships, update);
+  const before = ownersIn(update.apiVersion, update.ownerships);
   const { ownerships, comparison } = changeOwners(live, next, { ownerships: before, self: '', typing: update });
   const changed = withoutUntracked(union(comparison.modified, comparison.added));
-  if (changed.size === 0) return capped(ownerships);
+  if (changed.size === 0) return ownerships;
   const previous = ownerships.get(ownerKey(owner));
   const mine: Ownership = { ...owner, fields: previous ? union(previous.fields, changed) : changed, time: update.now };
-  return capped(new Map(ownerships).set(ownerKey(owner), mine));
+  return new Map(ownerships).set(ownerKey(owner), mine);
 }
 
 function previousOwnerships({ live, next, subresource, schema }: TrackedUpdate): Ownerships {
@@ -92,30 +91,56 @@ function decodedOrNone(entries: unknown): Ownerships {
   }
 }
 
-const MAX_UPDATERS = 10;
-
-/** At most ten owners who update: the oldest of them are merged, by version, into one. */
-function capped(ownerships: Ownerships): Ownerships {
-  const updaters = [...ownerships].filter(([, { operation }]) => operation === 'Update');
-  if (updaters.length <= MAX_UPDATERS) return ownerships;
-  updaters.sort(([a, { time: aTime = '' }], [b, { time: bTime = '' }]) => compareUtf8(aTime, bTime) || compareUtf8(a, b));
-  const remaining = new Map(ownerships);
-  const oldest = new Map<string, readonly [string, Ownership]>();
-  let excess = updaters.length - MAX_UPDATERS;
-  for (const [key, ownership] of updaters) {
-    if (excess === 0) break;
-    const first = oldest.get(ownership.apiVersion);
-    if (first === undefined) {
-      oldest.set(ownership.apiVersion, [key, ownership]);
-      continue;
-    }
-    const ancient: Owner = { manager: 'ancient-changes', operation: 'Update', apiVersion: ownership.apiVersion, subresource: '' };
-    const bucket = remaining.get(ownerKey(ancient)) ?? first[1];
-    if (!remaining.has(ownerKey(ancient))) remaining.delete(first[0]);
-    const { time } = ownership;
-    remaining.set(ownerKey(ancient), { ...ancient, fields: union(ownership.fields, bucket.fields), ...(time !== undefined && { time }) });
-    remaining.delete(key);
-    excess--;
-  }
-  return remaining;
+export interface OwnersChange {
+  /** The owners after the change; those in versions that no longer exist are gone. */
+  readonly ownerships: Ownerships;
+  /** Fields that other owners lose, by owner. */
+  readonly taken: ReadonlyMap<string, FieldSet>;
+  readonly comparison: Comparison;
 }
+
+/** Takes the fields that changed from `old` to `next` from all owners but `self`. */
+export function changeOwners(
+  old: TypedObject,
+  next: TypedObject,
+  { ownerships, self, typing }: { readonly ownerships: Ownerships; readonly self: string; readonly typing: Typing },
+): OwnersChange {
+  const comparison = compareTyped(old, next, typing);
+  const remaining = new Map<string, Ownership>();
+  const taken = new Map<string, FieldSet>();
+  for (const [key, ownership] of ownerships) {
+    if (key === self) remaining.set(key, ownership);
+    if (key === self) continue;
+    const lost = intersection(ownership.fields, union(comparison.modified, comparison.added));
+    if (lost.size > 0) taken.set(key, lost);
+    const fields = difference(difference(ownership.fields, lost), comparison.removed);
+    if (fields.size > 0) remaining.set(key, { ...ownership, fields });
+  }
+  return { ownerships: remaining, taken, comparison };
+}
+
+/** Returns the owners of fields in the served version; a kind has one version at a time. */
+export function ownersIn(apiVersion: string, ownerships: Ownerships): Ownerships {
+  return new Map([...ownerships].filter(([, ownership]) => ownership.apiVersion === apiVersion));
+}
+
+/** Returns the fields without those that only the server writes, which have no owner. */
+export function withoutUntracked(fields: FieldSet): FieldSet {
+  return difference(fields, UNTRACKED);
+}
+
+const UNTRACKED_METADATA = [
+  'name',
+  'namespace',
+  'creationTimestamp',
+  'selfLink',
+  'uid',
+  'clusterName',
+  'generation',
+  'managedFields',
+  'resourceVersion',
+];
+
+const UNTRACKED = fieldSetOfPaths(
+  [['apiVersion'], ['kind'], ['metadata'], ...UNTRACKED_METADATA.map((name) => ['metadata', name])].map((path) => path.map(fieldElement)),
+);

@@ -1,9 +1,9 @@
-// How server-side apply sees a schema: which values are leaves, which are maps and lists whose parts have owners of their own.
+// Merge types of server-side apply: leaves, and maps and lists whose parts have separate owners.
 
 import { OBJECT_META, text } from '../../src/kubernetes/schema/go-struct.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 
-/** What a value may be. A schema without a type allows all three. */
+/** Forms that a value may have. A schema without a type allows all three. */
 export interface MergeType {
   readonly scalar?: 'numeric' | 'string' | 'boolean' | 'untyped';
   readonly list?: ListType;
@@ -13,7 +13,7 @@ export interface MergeType {
 export interface ListType {
   /** An atomic list has one owner; otherwise each entry has its own. */
   readonly atomic: boolean;
-  /** The fields that tell entries apart; none for a set. */
+  /** Key fields of the entries; none for a set. */
   readonly keys: readonly string[];
   readonly items: () => MergeType;
   readonly keyDefault: (key: string) => unknown;
@@ -25,16 +25,16 @@ export interface MapType {
   readonly field: (name: string) => MergeType | undefined;
   /** The type of any other field; absent if there may be none. */
   readonly values?: () => MergeType;
-  /** Whether nothing at all is known of the fields. */
+  /** True if the schema declares no fields. */
   readonly deduced: boolean;
 }
 
-/** The type of whole objects with this schema. Type and metadata are the same for every kind. */
+/** Returns the type of whole objects with this schema. Type and metadata are the same for every kind. */
 export function objectType(schema: Schema): MergeType {
   return remembered(OBJECTS, schema, () => (schema.go ? mergeType(schema, false) : mergeType(withObjectMeta(schema), false)));
 }
 
-/** Which part of a type a value is taken for. */
+/** Returns the part of a type that applies to a value. */
 export function partFor(type: MergeType, value: unknown): 'scalar' | 'list' | 'map' {
   if (Array.isArray(value)) {
     if (type.list) return 'list';
@@ -47,7 +47,7 @@ export function partFor(type: MergeType, value: unknown): 'scalar' | 'list' | 'm
   return type.scalar ? 'scalar' : 'list';
 }
 
-/** The type of the field `name`; undefined if the map must not have it. */
+/** Returns the type of the field `name`; undefined if the map must not have it. */
 export function fieldType(map: MapType, name: string): MergeType | undefined {
   return map.field(name) ?? map.values?.();
 }
@@ -55,7 +55,6 @@ export function fieldType(map: MapType, name: string): MergeType | undefined {
 const OBJECTS = new WeakMap<Schema, MergeType>();
 const STRICT = new WeakMap<Schema, MergeType>();
 const PRESERVING = new WeakMap<Schema, MergeType>();
-const EMBEDDED = new WeakMap<Schema, Schema>();
 
 const UNTYPED: MergeType = {
   scalar: 'untyped',
@@ -69,11 +68,10 @@ const DEDUCED: MergeType = {
   map: { atomic: false, field: () => undefined, values: () => DEDUCED, deduced: true },
 };
 
-function mergeType(declared: Schema, inherited: boolean): MergeType {
-  const preserving = inherited || declared['x-kubernetes-preserve-unknown-fields'] === true;
-  return remembered(preserving ? PRESERVING : STRICT, declared, () => {
-    if (declared.go?.codec === 'raw') return UNTYPED;
-    const schema = declared['x-kubernetes-embedded-resource'] ? remembered(EMBEDDED, declared, () => withObjectMeta(declared)) : declared;
+function mergeType(schema: Schema, inherited: boolean): MergeType {
+  const preserving = inherited || schema['x-kubernetes-preserve-unknown-fields'] === true;
+  return remembered(preserving ? PRESERVING : STRICT, schema, () => {
+    if (schema.go?.codec === 'raw') return UNTYPED;
     switch (schema.type) {
       case 'object':
         return { map: mapType(schema, preserving) };

@@ -1,10 +1,51 @@
-// The fields that someone owns who applies an object: everything it mentions.
+// Field sets of typed values: the fields that a value mentions, and a value without some of its fields.
 
 import { isFields } from '../../src/kubernetes/object.ts';
-import { type FieldNode, type FieldSet, fieldSet, LEAF, NO_NODE } from './field-set.ts';
-import { entriesByElement } from './list-entry.ts';
-import { fieldType, type MapType, type MergeType, partFor } from './merge-type.ts';
-import { fieldElement, type PathElement } from './path-element.ts';
+import { goQuote } from '../../src/std/go-text.ts';
+import { fieldOf, type JsonObject } from '../same-value.ts';
+import {
+  type FieldNode,
+  type FieldSet,
+  fieldElement,
+  fieldNameOf,
+  fieldSet,
+  keyElement,
+  LEAF,
+  NO_NODE,
+  type PathElement,
+  valueElement,
+} from './field-set.ts';
+import { fieldType, type ListType, type MapType, type MergeType, partFor } from './merge-type.ts';
+
+/** Returns the path element of an entry without problems. */
+export function entryElement(list: ListType, entry: unknown): PathElement {
+  return list.keys.length === 0 ? valueElement(entry) : keyElement(keyOf(list, entry));
+}
+
+/** Returns the entries by path element, in order of appearance; entries that look alike share an element. */
+export function entriesByElement(list: ListType, entries: readonly unknown[]): ReadonlyMap<PathElement, readonly unknown[]> {
+  return Map.groupBy(entries, (entry) => entryElement(list, entry));
+}
+
+/** Returns why an entry cannot be identified, in kube-apiserver's words. */
+export function entryProblem(list: ListType, entry: unknown): string | undefined {
+  if (list.keys.length === 0) {
+    if (Array.isArray(entry)) return 'not supported: associative list with lists as elements';
+    if (isFields(entry)) return "associative list without keys has an element that's a map type";
+    return entry === null ? "associative list without keys has an element that's an explicit null" : undefined;
+  }
+  if (entry === null) return 'associative list with keys may not have a null element';
+  if (!isFields(entry)) return 'associative list with keys may not have non-map elements';
+  if (Object.keys(keyOf(list, entry)).length > 0) return undefined;
+  const keys = list.keys.map(goQuote).join(' ');
+  return `associative list with keys has an element that omits all key fields [${keys}] (and doesn't have default values for any key fields)`;
+}
+
+function keyOf(list: ListType, entry: unknown): JsonObject {
+  const fields = isFields(entry) ? entry : {};
+  const key = list.keys.map((name) => [name, fieldOf(fields, name) === undefined ? list.keyDefault(name) : fieldOf(fields, name)] as const);
+  return Object.fromEntries(key.filter(([, value]) => value !== undefined));
+}
 
 /** Every leaf and every entry that `object` mentions; structs themselves are not owned unless they are empty. */
 export function ownedFields(type: MergeType, object: unknown): FieldSet {
@@ -33,4 +74,63 @@ function fieldsOf(map: MapType, value: unknown): FieldSet {
     return [[fieldElement(name), { ...node, member: node.member || isEmpty || map.field(name) === undefined }]];
   });
   return fieldSet(nodes);
+}
+
+/** Returns the set with every declared field that it has something below of. */
+export function withNamedFields(type: MergeType, set: FieldSet): FieldSet {
+  return mapChildren(type, set, (node, element, below) => {
+    const name = fieldNameOf(element);
+    const isNamed = name !== undefined && type.map?.field(name) !== undefined;
+    return { member: node.member || isNamed, children: withNamedFields(below ?? {}, node.children) };
+  });
+}
+
+function mapChildren(
+  type: MergeType,
+  set: FieldSet,
+  map: (node: FieldNode, element: PathElement, below: MergeType | undefined) => FieldNode,
+): FieldSet {
+  return fieldSet(
+    Array.from(set, ([element, node]) => {
+      return [element, node.children.size === 0 ? node : map(node, element, typeBelow(type, element))];
+    }),
+  );
+}
+
+function typeBelow(type: MergeType, element: PathElement): MergeType | undefined {
+  const name = fieldNameOf(element);
+  if (name !== undefined) return type.map && fieldType(type.map, name);
+  return type.list?.items();
+}
+
+/** `object` without these fields. What loses its last part below a field that stays becomes null. */
+export function removeFields(type: MergeType, object: unknown, fields: FieldSet): unknown {
+  return fields.size === 0 ? object : (remove(type, object, fields) ?? {});
+}
+
+function remove(type: MergeType, value: unknown, fields: FieldSet): unknown {
+  const part = partFor(type, value);
+  if (part === 'map' && type.map) return type.map.atomic ? null : removeFromMap(type, value, fields);
+  if (part === 'list' && type.list) return type.list.atomic ? null : removeFromList(type, value, fields);
+  return value;
+}
+
+function removeFromMap({ map }: MergeType, value: unknown, fields: FieldSet): unknown {
+  if (!map || !isFields(value)) return null;
+  const kept = Object.entries(value).flatMap(([name, field]): [string, unknown][] => {
+    const node = fields.get(fieldElement(name));
+    if (node === undefined || field === undefined) return [[name, field]];
+    return node.member ? [] : [[name, remove(fieldType(map, name) ?? {}, field, node.children)]];
+  });
+  return kept.length > 0 ? Object.fromEntries(kept) : null;
+}
+
+function removeFromList({ list }: MergeType, value: unknown, fields: FieldSet): unknown {
+  if (!list || !Array.isArray(value)) return null;
+  const kept = value.flatMap((entry: unknown): unknown[] => {
+    const node = fields.get(entryElement(list, entry));
+    if (node === undefined) return [entry];
+    return node.member ? [] : [remove(list.items(), entry, node.children)];
+  });
+  return kept.length > 0 ? kept : null;
 }

@@ -15,14 +15,14 @@ export interface Owner {
 
 export interface Ownership extends Owner {
   readonly fields: FieldSet;
-  /** RFC 3339 text; absent if nobody knows. */
+  /** RFC 3339 text; absent if unknown. */
   readonly time?: string;
 }
 
-/** Ownerships by what `ownerKey` says of their owner. */
+/** Ownerships by the key of their owner. */
 export type Ownerships = ReadonlyMap<string, Ownership>;
 
-/** What tells owners apart. Who applies is the same owner whatever version it applies. */
+/** Returns the identity of an owner. An applier is the same owner in every version. */
 export function ownerKey({ manager, operation, apiVersion, subresource }: Owner): string {
   const parts = { manager, operation, apiVersion: operation === 'Apply' ? '' : apiVersion, subresource };
   const present = Object.entries(parts).filter(([, text]) => text !== '');
@@ -39,7 +39,7 @@ export function decodeManagedFields(entries: unknown): Ownerships {
   return decoded;
 }
 
-/** Whether a client asks to forget all owners: with no entries, or with one that says nothing. */
+/** Reports if a client resets all owners: with no entries, or with one empty entry. */
 export function isReset(entries: unknown): boolean {
   if (!isEntries(entries)) return false;
   const [first, ...rest] = entries;

@@ -1,131 +1,132 @@
-// Strategic merge patches: lists of built-in kinds merge by key or as sets, and directives say what a merge cannot.
+// Strategic merge patches of built-in kinds, with the directives that kubectl sends. Lists merge by key or as sets.
 
 import { isFields } from '../../src/kubernetes/object.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
-import { badRequest, type StatusError, unclassified } from '../../src/kubernetes/status.ts';
+import { badRequest, type StatusError } from '../../src/kubernetes/status.ts';
 import { fieldOf, type JsonObject } from '../same-value.ts';
-import { goPrint, goTypeName } from './go-print.ts';
-import { jsonTypeName } from './json-type.ts';
-import { deletedFromList, inOrder, type ListMerge, mergedList } from './strategic-list.ts';
+import { jsonTypeName } from './go-print.ts';
 
-/** The document after the patch. Throws the API error of a patch that is malformed or does not fit. */
+/** Returns the document after the patch. Throws 400 for a malformed patch. */
 export function strategicMerge(document: JsonObject, patch: unknown, schema: Schema): JsonObject {
   if (patch === null) return document;
   if (!isFields(patch)) throw badRequest(`json: cannot unmarshal ${jsonTypeName(patch)} into Go value of type map[string]interface {}`);
   return mergedMap(document, patch, schema);
 }
 
-const ORDER = '$setElementOrder';
-const DELETE = '$deleteFromPrimitiveList';
+const ORDER = '$setElementOrder/';
+const DELETE = '$deleteFromPrimitiveList/';
 
 function mergedMap(original: JsonObject, patch: JsonObject, schema: Schema): JsonObject {
-  if (patch['$patch'] !== undefined) return directed(patch);
-  const { $retainKeys: retained, ...changes } = patch;
-  const target = retained === undefined ? original : retainedKeys(original, changes, retained);
-  const result = new Map(Object.entries(target));
-  const done = new Set<string>();
-  for (const key of Object.keys(changes).filter((name) => name.startsWith(ORDER))) {
-    const name = listName(key, ORDER, 'invalid patch format of setElementOrder list');
-    const list = orderedList(name, { original: result.get(name), patch: fieldOf(changes, name), order: changes[key], schema });
-    done.add(key);
-    if (list === undefined) continue;
-    result.set(name, list);
-    done.add(name);
-  }
-  for (const [key, value] of Object.entries(changes)) if (!done.has(key)) change(result, key, value, schema);
+  const { $patch: directive, ...changes } = patch;
+  if (directive === 'replace') return changes;
+  if (directive === 'delete') return {};
+  if (directive !== undefined) throw malformed(`unknown directive ${JSON.stringify(directive)}`);
+  const result = new Map(Object.entries(original));
+  for (const [key, value] of Object.entries(changes)) if (!key.startsWith('$')) change(result, key, value, { schema, patch });
+  for (const [key, value] of Object.entries(changes)) if (key.startsWith('$')) direct(result, key, value, schema);
   return Object.fromEntries(result);
 }
 
-function directed(patch: JsonObject): JsonObject {
-  const { $patch: directive, ...rest } = patch;
-  if (directive === 'replace') return rest;
-  if (directive === 'delete') return {};
-  throw unclassified(`unknown patch type: ${goPrint(directive)} in map: ${goPrint(patch)}`);
-}
-
-function retainedKeys(original: JsonObject, changes: JsonObject, retained: unknown): JsonObject {
-  const invalid = badRequest('invalid patch format of retainKeys');
-  if (!Array.isArray(retained)) throw invalid;
-  const keys = new Set<unknown>(retained);
-  for (const [key, value] of Object.entries(changes)) {
-    if (value !== null && !key.startsWith(DELETE) && !key.startsWith(ORDER) && !keys.has(key)) throw invalid;
-  }
-  return Object.fromEntries(Object.entries(original).filter(([key]) => keys.has(key)));
-}
-
-function change(result: Map<string, unknown>, key: string, value: unknown, schema: Schema): void {
-  const isDeletion = key.startsWith(DELETE);
-  const name = isDeletion ? listName(key, DELETE, 'invalid patch format of primitive list') : key;
-  const current = result.get(name);
-  if (value === null || (!isDeletion && isDirective(value) && !isFields(current))) result.delete(name);
-  else if (!isDeletion) result.set(name, changed(current, value, { schema, name }));
-  else if (Array.isArray(current) && Array.isArray(value)) result.set(name, deletedFromList(current, value));
-}
-
-function changed(current: unknown, value: unknown, { schema, name }: { readonly schema: Schema; readonly name: string }): unknown {
-  if (Array.isArray(current) && Array.isArray(value)) {
-    const merge = listMergeOf(schema, name);
-    return merge.strategy === 'merge' ? mergedList(current, value, merge) : value;
-  }
-  if (isFields(current) && isFields(value)) {
-    const field = fieldSchema(schema, name);
-    return strategyOf(field) === 'replace' ? value : mergedMap(current, value, field);
-  }
-  return withoutDirectives(withoutNulls(value));
-}
-
-interface OrderedList {
-  readonly original: unknown;
-  readonly patch: unknown;
-  readonly order: unknown;
+interface Context {
   readonly schema: Schema;
+  readonly patch: JsonObject;
 }
 
-function orderedList(name: string, { original, patch, order, schema }: OrderedList): readonly unknown[] | undefined {
-  const [theirs, mine, wanted] = [original, patch, order].map((list) => {
-    if (list !== undefined && !Array.isArray(list)) throw wrongType(list);
-    return list;
-  });
-  const merge = listMergeOf(schema, name);
-  return inOrder({ theirs, mine: mine && withoutDirectivesIn(mine, theirs), order: wanted ?? [] }, merge);
+function change(result: Map<string, unknown>, name: string, value: unknown, { schema, patch }: Context): void {
+  const current = result.get(name);
+  if (value === null || (isDirective(value) && !isFields(current))) result.delete(name);
+  else if (Array.isArray(current) && Array.isArray(value)) {
+    const merged = mergedList(current, value, fieldSchema(schema, name));
+    // With $setElementOrder, the order of the patch's own entries has no meaning.
+    result.set(name, patch[`${ORDER}${name}`] === undefined ? merged : withoutDirectives(merged));
+  } else if (isFields(current) && isFields(value)) result.set(name, mergedMap(current, value, fieldSchema(schema, name)));
+  else result.set(name, withoutDirectives(withoutNulls(value)));
 }
 
-function withoutDirectivesIn(mine: readonly unknown[], theirs: readonly unknown[] | undefined): readonly unknown[] {
-  return theirs === undefined ? mine.filter((entry) => !isDirective(entry)).map(withoutDirectives) : mine;
-}
-
-function wrongType(value: unknown): StatusError {
-  return unclassified(`expected a []interface {}, but received a ${value === null ? '%!s(<nil>)' : goTypeName(value)}`);
-}
-
-function listName(key: string, prefix: string, problem: string): string {
-  const [directive, ...rest] = key.split('/');
-  if (directive !== prefix || rest.length === 0) throw badRequest(problem);
-  return rest.join('/');
-}
-
-function listMergeOf(schema: Schema, name: string): ListMerge {
+/** Applies a directive about a list: the removal of texts from it, or the order of its entries. */
+function direct(result: Map<string, unknown>, key: string, value: unknown, schema: Schema): void {
+  const name = key.slice(key.indexOf('/') + 1);
+  const current = result.get(name);
+  if (!Array.isArray(value) || !(key.startsWith(ORDER) || key.startsWith(DELETE))) throw malformed(`bad directive ${key}`);
   const field = fieldSchema(schema, name);
-  const { items = {} } = field;
-  return {
-    strategy: strategyOf(field),
-    key: field['x-kubernetes-patch-merge-key'] ?? '',
-    merged: (original, patch) => mergedMap(original, patch, items),
-  };
+  if (!Array.isArray(current)) return;
+  if (key.startsWith(DELETE))
+    result.set(
+      name,
+      current.filter((entry) => !value.includes(entry)),
+    );
+  else result.set(name, arranged(current, { theirs: current, order: value }, keyOf(field)));
+}
+
+/** Returns `theirs` with the entries of `mine` merged in; lists without a merge strategy are replaced. */
+function mergedList(theirs: readonly unknown[], mine: readonly unknown[], field: Schema): readonly unknown[] {
+  if (!field['x-kubernetes-patch-strategy']?.split(',').includes('merge')) return mine;
+  const key = keyOf(field);
+  if (key === '') return arranged([...new Set([...theirs, ...mine])], { theirs, order: mine }, key);
+  const plain = mine.filter((entry) => !isDirective(entry));
+  const directives = mine.filter(isDirective);
+  if (directives.some((entry) => fieldOf(entry, '$patch') === 'replace')) return plain;
+  const deleted = new Set(directives.map((entry) => identityOf(entry, key)));
+  const remaining = theirs.filter((entry) => !deleted.has(identityOf(entry, key)));
+  return arranged(mergedEntries(remaining, plain, field), { theirs: remaining, order: plain }, key);
+}
+
+function mergedEntries(theirs: readonly unknown[], mine: readonly unknown[], field: Schema): readonly unknown[] {
+  const key = keyOf(field);
+  const entries = [...theirs];
+  for (const entry of mine) {
+    const identity = identityOf(entry, key);
+    const index = entries.findIndex((other) => identityOf(other, key) === identity);
+    const same = entries[index];
+    if (isFields(same) && isFields(entry)) entries[index] = mergedMap(same, entry, field.items ?? {});
+    else entries.push(entry);
+  }
+  return entries;
+}
+
+/** Returns entries of `order` in its order; others precede the first of those that they preceded in `theirs`. */
+function arranged(
+  entries: readonly unknown[],
+  { theirs, order }: { readonly theirs: readonly unknown[]; readonly order: readonly unknown[] },
+  key: string,
+): readonly unknown[] {
+  const wanted = order.map((entry) => identityOf(entry, key));
+  const before = theirs.map((entry) => identityOf(entry, key));
+  const byPlace = (places: readonly unknown[]) => (a: unknown, b: unknown) =>
+    places.indexOf(identityOf(a, key)) - places.indexOf(identityOf(b, key));
+  const named = entries.filter((entry) => wanted.includes(identityOf(entry, key))).sort(byPlace(wanted));
+  const others = entries.filter((entry) => !wanted.includes(identityOf(entry, key))).sort(byPlace(before));
+  const result: unknown[] = [];
+  while (named.length > 0 && others.length > 0) {
+    const [ours, theirPlace] = [before.indexOf(identityOf(named[0], key)), before.indexOf(identityOf(others[0], key))];
+    result.push(ours >= 0 && theirPlace >= 0 && theirPlace < ours ? others.shift() : named.shift());
+  }
+  return [...result, ...others, ...named];
+}
+
+function keyOf(field: Schema): string {
+  return field['x-kubernetes-patch-merge-key'] ?? '';
+}
+
+/** Returns the identity of an entry: the value of its key, or the entry itself in a set. */
+function identityOf(entry: unknown, key: string): unknown {
+  if (key === '') return entry;
+  const value = isFields(entry) ? entry[key] : undefined;
+  if (value === undefined) throw malformed(`a list entry does not contain its merge key ${key}`);
+  return value;
 }
 
 function fieldSchema(schema: Schema, name: string): Schema {
-  const { properties = {} } = schema;
-  if (Object.hasOwn(properties, name)) return properties[name] ?? {};
-  if (schema.go?.struct === undefined) throw unclassified('merging an object in json but data type is not struct, instead is: map');
-  throw unclassified(`unable to find api field in struct ${schema.go.struct} for the json field "${name}"`);
+  const field = fieldOf(schema.properties ?? {}, name) ?? schema.additionalProperties;
+  if (!isFields(field)) throw malformed(`unknown field ${name}`);
+  return field;
 }
 
-function strategyOf(schema: Schema): string {
-  return (schema['x-kubernetes-patch-strategy'] ?? '').split(',').find((strategy) => strategy !== 'retainKeys') ?? '';
+function malformed(why: string): StatusError {
+  return badRequest(`invalid strategic merge patch: ${why}`);
 }
 
-function isDirective(value: unknown): boolean {
+function isDirective(value: unknown): value is JsonObject {
   return isFields(value) && value['$patch'] !== undefined;
 }
 

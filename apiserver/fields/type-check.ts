@@ -1,11 +1,11 @@
-// Whether an object has the types that its schema declares, as far as server-side apply asks.
+// Type checks of applied objects.
 
 import { isFields } from '../../src/kubernetes/object.ts';
 import { compareUtf8 } from '../../src/std/go-text.ts';
+import { fieldElement, type PathElement, printPathElement } from './field-set.ts';
 import { goPrint, goSyntax, goTypeName } from './go-print.ts';
-import { entryElement, entryProblem } from './list-entry.ts';
 import { fieldType, type ListType, type MapType, type MergeType, partFor } from './merge-type.ts';
-import { fieldElement, type PathElement, printPathElement } from './path-element.ts';
+import { entryElement, entryProblem } from './owned-fields.ts';
 
 /** Every problem of `value` in the words of Kubernetes, as one text; undefined if there is none. */
 export function typeProblems(type: MergeType, value: unknown, options: { readonly duplicates: 'allowed' | 'refused' }): string | undefined {

@@ -1,21 +1,18 @@
-// An object together with the type that says which of its parts have owners of their own.
+// An object with its merge type.
 
 import { isFields, type KubeObject } from '../../src/kubernetes/object.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
+import type { JsonObject } from '../same-value.ts';
 import { type Comparison, compareObjects } from './comparison.ts';
-import { type FieldSet, fieldSetOfPaths, outside } from './field-set.ts';
+import { type FieldSet, fieldElement, fieldSetOfPaths, outside } from './field-set.ts';
 import { type MergeType, objectType } from './merge-type.ts';
-import { fieldElement } from './path-element.ts';
-import { withZeroValues } from './zero-values.ts';
 
-/** What the server knows of the objects at one endpoint. */
+/** Type information about the objects of one endpoint. */
 export interface Typing {
   readonly schema: Schema;
   readonly apiVersion: string;
-  /** Fields that the endpoint does not write, such as `['status']`: nobody comes to own them through it. */
+  /** Paths of fields that the endpoint does not write, such as `['status']`. */
   readonly resetPaths?: readonly (readonly string[])[];
-  /** An object of this kind in another version; undefined if there is no such version (any more). */
-  readonly inVersion?: (object: KubeObject, apiVersion: string) => { readonly object: KubeObject; readonly schema: Schema } | undefined;
 }
 
 export interface TypedObject {
@@ -38,17 +35,7 @@ export function kubeObject({ value }: TypedObject): KubeObject {
   return object;
 }
 
-/** What an object that does not exist yet lacks. */
-const EMPTY = { apiVersion: '', kind: '' };
-
-/** The same object in another version, or undefined if there is none. */
-export function converted(object: TypedObject, apiVersion: string, { inVersion }: Typing): TypedObject | undefined {
-  if (object.apiVersion === apiVersion) return object;
-  const other = inVersion?.(kubeObject({ ...object, value: isFields(object.value) ? { ...EMPTY, ...object.value } : EMPTY }), apiVersion);
-  return other && typedObject(other.object, { schema: other.schema, apiVersion });
-}
-
-/** How `next` differs from `old`, apart from fields that the endpoint does not write. */
+/** Returns the changes from `old` to `next`, without fields that the endpoint does not write. */
 export function compareTyped(old: TypedObject, next: TypedObject, typing: Typing): Comparison {
   const reset = resetFields(typing);
   const { removed, modified, added } = compareObjects(old.type, old.value, next.value);
@@ -67,4 +54,34 @@ export function withoutManagedFields(object: KubeObject): KubeObject {
 
 function isKubeObject(value: unknown): value is KubeObject {
   return isFields(value) && typeof value['apiVersion'] === 'string' && typeof value['kind'] === 'string' && isFields(value['metadata']);
+}
+
+/** `value` with what Go would write besides. Custom resources stay as they are. */
+export function withZeroValues(value: unknown, schema: Schema): unknown {
+  if (schema.go === undefined) return value;
+  if (Array.isArray(value)) {
+    const { items } = schema;
+    return items === undefined ? value : value.map((item: unknown) => withZeroValues(item, items));
+  }
+  if (!isFields(value)) return value;
+  if (schema.go.struct !== undefined) return withZeroFields(value, schema.properties ?? {});
+  const { additionalProperties } = schema;
+  if (typeof additionalProperties !== 'object') return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, field]) => [name, field === undefined ? field : withZeroValues(field, additionalProperties)]),
+  );
+}
+
+function withZeroFields(fields: JsonObject, properties: Readonly<Record<string, Schema>>): JsonObject {
+  const declared = Object.entries(properties).map(([name, schema]) => {
+    const value = fields[name] ?? zeroOf(schema);
+    return [name, value === undefined ? undefined : withZeroValues(value, schema)] as const;
+  });
+  const all = { ...fields, ...Object.fromEntries(declared) };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}
+
+function zeroOf({ go }: Schema): unknown {
+  if (go?.zero !== undefined) return go.zero;
+  return go?.struct !== undefined && go.pointer !== true ? {} : undefined;
 }

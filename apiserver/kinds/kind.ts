@@ -1,9 +1,10 @@
-// What the API server knows of one kind of object: names, schema, and the rules of its life.
-// Built-in kinds and kinds that come from CRDs are told apart here and nowhere else.
+// A kind of object: names, schema and lifecycle rules. Built-in kinds and kinds of CustomResourceDefinitions have the same form.
 
 import type { FieldError } from '../../src/kubernetes/field-error.ts';
 import type { SelectableKind, ShownKind } from '../../src/kubernetes/kind.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
+import { keepSystemMetadata } from './lifecycle.ts';
+import { validateAnyMetadata, validateAnyMetadataUpdate } from './metadata.ts';
 
 export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
 
@@ -15,60 +16,117 @@ export interface Kind extends ShownKind, SelectableKind {
   readonly verbs: readonly Verb[];
   readonly subresources: readonly Subresource[];
   readonly rules: Rules;
-  /** The version under which objects are stored, where that is another one. */
+  /** Storage version, if it differs from the served version. */
   readonly storageVersion?: string;
-  /** What every request to a deprecated version is told. */
-  readonly deprecationWarning?: string;
-  /** Why nothing is created any more: the definition of the kind is going. */
+  /** Reason for rejecting creates while the definition of the kind is deleted. */
   readonly creationRefusal?: string;
-  /** Other API versions of the same stored object (events): how to read and write it. Absent: stored as it is. */
-  readonly conversion?: Conversion;
+  /** Reads a stored object; absent for kinds whose schema never changes. */
+  readonly fromStored?: (stored: KubeObject) => KubeObject;
 }
 
 export interface Subresource {
   readonly name: string;
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
   readonly verbs: readonly string[];
-  /** Paths of the fields that it does not write, where they are not those that its like does not write. */
-  readonly resets?: readonly (readonly string[])[];
 }
 
-/** The rules of an object's life; every function is pure. The validations are complete, metadata included. */
+/** Lifecycle rules of a kind. Every function is pure; validations include metadata. */
 export interface Rules {
   /** Fills in defaults after decoding, on create and on every change. */
   defaulted(object: KubeObject): KubeObject;
-  /** Drops what a create may not set and adds what a create must have. */
+  /** Drops fields that a create must not set and adds required fields. */
   prepareForCreate(object: KubeObject): KubeObject;
-  /** Keeps what an update may not change, and counts the generation where the kind has one. */
+  /** Keeps fields that an update must not change, and increments the generation. */
   prepareForUpdate(next: KubeObject, old: KubeObject): KubeObject;
-  /** The same for the status subresource: everything but status (and some metadata) stays. */
+  /** Keeps everything but the status (and some metadata) for the status subresource. */
   prepareForStatusUpdate(next: KubeObject, old: KubeObject): KubeObject;
   validate(object: KubeObject): readonly FieldError[];
   validateUpdate(next: KubeObject, old: KubeObject): readonly FieldError[];
   validateStatusUpdate(next: KubeObject, old: KubeObject): readonly FieldError[];
-  /** For kinds whose deletion is a process of its own (namespaces, CRDs): the object once it has begun. */
+  /** For kinds with a two-step deletion (Namespaces, CustomResourceDefinitions): the object after the first step. */
   terminating?(object: KubeObject, deletedAt: string): KubeObject;
-  /** For kinds that are given time to end (pods): how many seconds; `asked` is what the client wants. */
-  gracePeriodSeconds?(object: KubeObject, asked?: number): number;
-  /** Finalizers that a kind keeps outside its metadata (namespaces). */
+  /** Returns finalizers outside of the metadata (Namespaces). */
   ownFinalizers?(object: KubeObject): readonly string[];
-  /** Warnings for the writer. */
-  warnings(next: KubeObject, old?: KubeObject): readonly string[];
-  /** Whether a PUT without resourceVersion is taken. */
+  /** True if the server accepts a PUT without resourceVersion. */
   readonly unconditionalUpdate: boolean;
-  /** Whether a PUT creates a missing object. */
-  readonly createOnUpdate: boolean;
-  /** Whether DELETE answers with the object instead of a Status. */
+  /** True if DELETE returns the object instead of a Status. */
   readonly deleteReturnsObject: boolean;
-  /** Whether objects of this kind count a generation. */
+  /** True if objects of this kind have a generation. */
   readonly hasGeneration: boolean;
-  /** Namespaces alone: updates of the finalize subresource, which may drop `spec.finalizers`. */
-  readonly finalize?: Pick<Rules, 'prepareForUpdate' | 'validateUpdate'>;
 }
 
-export interface Conversion {
-  /** The kind under which objects are stored. */
-  readonly storedAs: { readonly group: string; readonly plural: string };
-  fromStored(object: KubeObject): KubeObject;
-  toStored(object: KubeObject): KubeObject;
+/** Declaration of a built-in kind. */
+export interface Declaration
+  extends Pick<Kind, 'kind' | 'namespaced' | 'schema' | 'table'>,
+    Partial<
+      Pick<Kind, 'group' | 'plural' | 'shortNames' | 'categories' | 'verbs' | 'subresources' | 'selectableFields' | 'fieldLabelErrors'>
+    > {
+  readonly strategy: Strategy;
+}
+
+type Step = (object: KubeObject) => KubeObject;
+type Change = (next: KubeObject, old: KubeObject) => KubeObject;
+type UpdateCheck = (next: KubeObject, old: KubeObject) => readonly FieldError[];
+
+/** Rules of one kind that differ from the common rules. */
+export interface Strategy extends Partial<Pick<Rules, SelfContained>> {
+  readonly defaulted?: Step;
+  readonly prepareForCreate?: Step;
+  /** Receives `next` with the metadata that only the server writes. */
+  readonly prepareForUpdate?: Change;
+  readonly prepareForStatusUpdate?: Change;
+  /** Validates the object, metadata included. */
+  readonly validate: (object: KubeObject) => readonly FieldError[];
+  readonly validateUpdate: UpdateCheck;
+  readonly validateStatusUpdate?: UpdateCheck;
+}
+
+/** Rules that a strategy can set directly. */
+type SelfContained = 'unconditionalUpdate' | 'deleteReturnsObject' | 'hasGeneration' | 'terminating' | 'ownFinalizers';
+
+const ALL_VERBS: readonly Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+
+/** Returns the kind of a declaration, with defaults filled in. */
+export function builtInKind({ strategy, ...declared }: Declaration): Kind {
+  const singular = declared.kind.toLowerCase();
+  return {
+    group: '',
+    version: 'v1',
+    listKind: `${declared.kind}List`,
+    plural: `${singular}s`,
+    singular,
+    shortNames: [],
+    categories: [],
+    verbs: ALL_VERBS,
+    builtIn: true,
+    subresources: [],
+    selectableFields: {},
+    fieldLabelErrors: declared.selectableFields === undefined ? 'generic' : 'named',
+    ...declared,
+    rules: rulesOf(strategy, declared.namespaced),
+  };
+}
+
+function rulesOf(strategy: Strategy, namespaced: boolean): Rules {
+  const same = (object: KubeObject) => object;
+  const prepareForUpdate = strategy.prepareForUpdate ?? same;
+  const prepareForStatusUpdate = strategy.prepareForStatusUpdate ?? same;
+  const validateStatusUpdate = strategy.validateStatusUpdate ?? strategy.validateUpdate;
+  return {
+    unconditionalUpdate: true,
+    deleteReturnsObject: false,
+    hasGeneration: false,
+    ...strategy,
+    defaulted: strategy.defaulted ?? same,
+    prepareForCreate: strategy.prepareForCreate ?? same,
+    prepareForUpdate: (next, old) => prepareForUpdate(keepSystemMetadata(next, old), old),
+    prepareForStatusUpdate: (next, old) => prepareForStatusUpdate(keepSystemMetadata(next, old), old),
+    validate: (object) => firstFound(strategy.validate(object), () => validateAnyMetadata(object, namespaced)),
+    validateUpdate: (next, old) => [...validateAnyMetadataUpdate(next, old, namespaced), ...strategy.validateUpdate(next, old)],
+    validateStatusUpdate: (next, old) => [...validateAnyMetadataUpdate(next, old, namespaced), ...validateStatusUpdate(next, old)],
+  };
+}
+
+function firstFound(errors: readonly FieldError[], otherwise: () => readonly FieldError[]): readonly FieldError[] {
+  return errors.length > 0 ? errors : otherwise();
 }

@@ -4,10 +4,8 @@ import { type FieldError, invalidValue } from '../../src/kubernetes/field-error.
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { int32, microTime, named, objectStruct, pointer, struct, text } from '../../src/kubernetes/schema/go-struct.ts';
 import { AGE_COLUMN, age, column, NAME_COLUMN } from '../../src/kubernetes/table.ts';
-import { builtInKind } from './built-in-kind.ts';
-import type { Kind } from './kind.ts';
-import { validateMetadata, validateMetadataUpdate } from './metadata.ts';
-import { subdomainName } from './name-rules.ts';
+import { builtInKind, type Kind } from './kind.ts';
+import { subdomainName, validateMetadata, validateMetadataUpdate } from './metadata.ts';
 
 interface LeaseSpec {
   readonly holderIdentity?: string;
@@ -65,7 +63,6 @@ export const leaseKind: Kind = builtInKind({
   },
   strategy: {
     unconditionalUpdate: false,
-    createOnUpdate: true,
     prepareForCreate: withoutCoordination,
     prepareForUpdate: withoutCoordination,
     validate: (lease) => [...validateMetadata(lease, { namespaced: true, nameProblems: subdomainName }), ...specErrors(lease)],

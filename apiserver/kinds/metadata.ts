@@ -2,10 +2,37 @@
 // That an update names a resourceVersion is left to the verbs, which know when it may be missing.
 
 import { type FieldError, forbiddenValue, invalidStruct, invalidValue, requiredValue, tooLong } from '../../src/kubernetes/field-error.ts';
-import { labelValueProblems, qualifiedNameProblems } from '../../src/kubernetes/names.ts';
-import type { KubeObject, ManagedFieldsEntry, ObjectMeta, OwnerReference } from '../../src/kubernetes/object.ts';
-import { compareUtf8, goQuote, isGoPrintable } from '../../src/std/go-text.ts';
-import { labelName, type NameProblems, pathSegmentName } from './name-rules.ts';
+import {
+  dns1123LabelProblems,
+  dns1123SubdomainProblems,
+  labelValueProblems,
+  pathSegmentPrefixProblems,
+  pathSegmentProblems,
+  qualifiedNameProblems,
+} from '../../src/kubernetes/names.ts';
+import type { KubeObject, ObjectMeta, OwnerReference } from '../../src/kubernetes/object.ts';
+import { compareUtf8, goQuote } from '../../src/std/go-text.ts';
+import { isQualifiedFinalizer } from './lifecycle.ts';
+
+/** Returns why `name` is not valid, in kube-apiserver's words; `prefix` is true for a generateName. */
+export type NameProblems = (name: string, prefix: boolean) => readonly string[];
+
+/** Names of most kinds: DNS-1123 subdomains. */
+export const subdomainName: NameProblems = (name, prefix) => dns1123SubdomainProblems(prefix ? withMaskedDash(name) : name);
+
+/** Names of namespaces: DNS-1123 labels. */
+export const labelName: NameProblems = (name, prefix) => dns1123LabelProblems(prefix ? withMaskedDash(name) : name);
+
+/** Names of any kind: one segment of a path. */
+export const pathSegmentName: NameProblems = (name, prefix) => (prefix ? pathSegmentPrefixProblems(name) : pathSegmentProblems(name));
+
+/** Names of roles and bindings: one segment of a path, prefixes included. */
+export const rbacName: NameProblems = (name) => pathSegmentProblems(name);
+
+/** Masks the dash at the end of a prefix. kube-apiserver also masks the character before it, and so accepts some bad prefixes. */
+function withMaskedDash(name: string): string {
+  return name.replace(/[\p{ASCII}]-$/u, 'a');
+}
 
 export interface MetadataRules {
   readonly namespaced: boolean;
@@ -13,11 +40,9 @@ export interface MetadataRules {
 }
 
 const MAX_ANNOTATIONS_BYTES = 256 * 1024;
-const MAX_MANAGER_BYTES = 128;
-const MAX_SUBRESOURCE_BYTES = 256;
 const IMMUTABLE = 'field is immutable';
 
-/** What is wrong with the metadata of an object that is complete: its name has been generated. */
+/** Returns the errors of an object's metadata; its name must have been generated. */
 export function validateMetadata(object: KubeObject, rules: MetadataRules): readonly FieldError[] {
   const meta = object.metadata;
   return [
@@ -28,11 +53,10 @@ export function validateMetadata(object: KubeObject, rules: MetadataRules): read
     ...annotationErrors(meta.annotations),
     ...ownerErrors(meta.ownerReferences ?? []),
     ...finalizerErrors(meta.finalizers ?? []),
-    ...managedFieldsErrors(meta.managedFields ?? []),
   ];
 }
 
-/** What is wrong with a change of metadata. */
+/** Returns the errors of a change of metadata. */
 export function validateMetadataUpdate(next: KubeObject, old: KubeObject): readonly FieldError[] {
   const meta = next.metadata;
   return [
@@ -44,21 +68,40 @@ export function validateMetadataUpdate(next: KubeObject, old: KubeObject): reado
     ...labelErrors(meta.labels, 'metadata.labels'),
     ...annotationErrors(meta.annotations),
     ...ownerErrors(meta.ownerReferences ?? []),
-    ...managedFieldsErrors(meta.managedFields ?? []),
   ];
 }
 
-/** The checks of every create, made once those of the kind itself have found nothing. */
+/** Returns the checks of every create, made once those of the kind itself have found nothing. */
 export function validateAnyMetadata(object: KubeObject, namespaced: boolean): readonly FieldError[] {
   return validateMetadata(object, { namespaced, nameProblems: pathSegmentName });
 }
 
-/** The checks of every update, reported before those of the kind itself: an error that both find is told twice. */
+/** Returns the errors of every update, reported before those of the kind: an error of both is reported twice. */
 export function validateAnyMetadataUpdate(next: KubeObject, old: KubeObject, namespaced: boolean): readonly FieldError[] {
   return [...validateAnyMetadata(next, namespaced), ...validateMetadataUpdate(next, old)];
 }
 
-/** What is wrong with a set of labels, wherever it stands. */
+/** `validateMetadata`, and finalizers must be Kubernetes' own or name their owner's domain. */
+export function validateCoreMetadata(object: KubeObject, rules: MetadataRules): readonly FieldError[] {
+  return [...validateMetadata(object, rules), ...coreFinalizerErrors(object)];
+}
+
+/** `validateMetadataUpdate` with the same demand. */
+export function validateCoreMetadataUpdate(next: KubeObject, old: KubeObject): readonly FieldError[] {
+  return [...validateMetadataUpdate(next, old), ...coreFinalizerErrors(next)];
+}
+
+/** Returns the error of a finalizer that is not qualified. */
+export function unqualifiedFinalizer(name: string, field: string): readonly FieldError[] {
+  if (isQualifiedFinalizer(name)) return [];
+  return [invalidValue(field, name, 'name is neither a standard finalizer name nor is it fully qualified')];
+}
+
+function coreFinalizerErrors({ metadata }: KubeObject): readonly FieldError[] {
+  return (metadata.finalizers ?? []).flatMap((name, index) => unqualifiedFinalizer(name, `metadata.finalizers[${index}]`));
+}
+
+/** Returns the errors of a set of labels at `field`. */
 export function labelErrors(labels: Readonly<Record<string, string>> | undefined, field: string): readonly FieldError[] {
   return Object.entries(labels ?? {}).flatMap(([key, value]) => [
     ...qualifiedNameProblems(key).map((problem) => invalidValue(field, key, problem)),
@@ -166,33 +209,4 @@ function immutableErrors(next: ObjectMeta, old: ObjectMeta): readonly FieldError
     ...changed('deletionTimestamp', null),
     ...changed('deletionGracePeriodSeconds', null),
   ];
-}
-
-function managedFieldsErrors(entries: readonly ManagedFieldsEntry[]): readonly FieldError[] {
-  return entries.flatMap(({ operation = '', fieldsType = '', manager = '', subresource = '' }, index) => {
-    const field = `metadata.managedFields[${index}]`;
-    return [
-      ...(operation === 'Apply' || operation === 'Update'
-        ? []
-        : [invalidValue(`${field}.operation`, operation, 'must be `Apply` or `Update`')]),
-      ...(fieldsType === '' || fieldsType === 'FieldsV1' ? [] : [invalidValue(`${field}.fieldsType`, fieldsType, 'must be `FieldsV1`')]),
-      ...managerErrors(manager, `${field}.manager`),
-      ...(Buffer.byteLength(subresource) > MAX_SUBRESOURCE_BYTES ? [tooLong(`${field}.subresource`, MAX_SUBRESOURCE_BYTES)] : []),
-    ];
-  });
-}
-
-function managerErrors(manager: string, field: string): readonly FieldError[] {
-  const errors = Buffer.byteLength(manager) > MAX_MANAGER_BYTES ? [tooLong(field, MAX_MANAGER_BYTES)] : [];
-  let position = 0;
-  for (const char of manager) {
-    if (!isGoPrintable(char)) errors.push(invalidValue(field, manager, `invalid character ${codePoint(char)} (at position ${position})`));
-    position += Buffer.byteLength(char);
-  }
-  return errors;
-}
-
-/** Go's %#U of a character that does not print. */
-function codePoint(char: string): string {
-  return `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 }

@@ -1,25 +1,134 @@
-// Roles, cluster roles and their bindings.
+// Roles, ClusterRoles and their bindings.
 
-import type { FieldError } from '../../src/kubernetes/field-error.ts';
+import { type FieldError, invalidStruct, invalidValue, requiredValue, unsupportedValue } from '../../src/kubernetes/field-error.ts';
 import type { Table } from '../../src/kubernetes/kind.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { always, LABEL_SELECTOR, list, objectStruct, pointer, struct, text } from '../../src/kubernetes/schema/go-struct.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 import { AGE_COLUMN, age, column, DEFAULT_TABLE, NAME_COLUMN } from '../../src/kubernetes/table.ts';
-import { builtInKind, type Strategy } from './built-in-kind.ts';
-import { validateCoreMetadata, validateCoreMetadataUpdate } from './core/core-metadata.ts';
-import type { Kind } from './kind.ts';
-import { rbacName } from './name-rules.ts';
-import {
-  aggregationErrors,
-  type Binding,
-  bindingErrors,
-  RBAC_GROUP,
-  type Role,
-  roleRefChangeErrors,
-  ruleErrors,
-  type Subject,
-} from './rbac-rules.ts';
+import { RBAC_GROUP } from '../access/policy.ts';
+import { builtInKind, type Kind, type Strategy } from './kind.ts';
+import { labelErrors, rbacName, subdomainName, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
+
+interface PolicyRule {
+  readonly verbs?: readonly string[];
+  readonly apiGroups?: readonly string[];
+  readonly resources?: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly nonResourceURLs?: readonly string[];
+}
+
+interface LabelSelectorFields {
+  readonly matchLabels?: Readonly<Record<string, string>>;
+  readonly matchExpressions?: readonly { readonly key?: string; readonly operator?: string; readonly values?: readonly string[] }[];
+}
+
+/** Role and ClusterRole. */
+export interface Role extends KubeObject {
+  readonly rules?: readonly PolicyRule[] | null;
+  readonly aggregationRule?: { readonly clusterRoleSelectors?: readonly LabelSelectorFields[] };
+}
+
+export interface Subject {
+  readonly kind?: string;
+  readonly apiGroup?: string;
+  readonly name?: string;
+  readonly namespace?: string;
+}
+
+interface RoleRef {
+  readonly apiGroup?: string;
+  readonly kind?: string;
+  readonly name?: string;
+}
+
+/** RoleBinding and ClusterRoleBinding. */
+export interface Binding extends KubeObject {
+  readonly subjects?: readonly Subject[];
+  readonly roleRef?: RoleRef;
+}
+
+/** Returns the errors of a role's rules. */
+export function ruleErrors({ rules }: Role, namespaced: boolean): readonly FieldError[] {
+  return (rules ?? []).flatMap((rule, index) => oneRuleErrors(rule, namespaced, `rules[${index}]`));
+}
+
+function oneRuleErrors(rule: PolicyRule, namespaced: boolean, field: string): readonly FieldError[] {
+  const { verbs = [], apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
+  const errors = verbs.length === 0 ? [requiredValue(`${field}.verbs`, 'verbs must contain at least one value')] : [];
+  if (nonResourceURLs.length === 0) {
+    if (apiGroups.length === 0) errors.push(requiredValue(`${field}.apiGroups`, 'resource rules must supply at least one api group'));
+    if (resources.length === 0) errors.push(requiredValue(`${field}.resources`, 'resource rules must supply at least one resource'));
+    return errors;
+  }
+  const unfit = (why: string) => invalidValue(`${field}.nonResourceURLs`, nonResourceURLs, why);
+  if (namespaced) errors.push(unfit('namespaced rules cannot apply to non-resource URLs'));
+  if (apiGroups.length + resources.length + resourceNames.length > 0) {
+    errors.push(unfit('rules cannot apply to both regular resources and non-resource URLs'));
+  }
+  return errors;
+}
+
+/** Returns the errors of an aggregation rule. */
+function aggregationErrors({ aggregationRule }: Role): readonly FieldError[] {
+  if (aggregationRule === undefined) return [];
+  const field = 'aggregationRule.clusterRoleSelectors';
+  const selectors = aggregationRule.clusterRoleSelectors ?? [];
+  if (selectors.length === 0) return [requiredValue(field, 'at least one clusterRoleSelector required if aggregationRule is non-nil')];
+  return selectors.flatMap(({ matchLabels, matchExpressions = [] }, index) => [
+    ...labelErrors(matchLabels, `${field}[${index}].matchLabels`),
+    ...matchExpressions.flatMap(({ operator = '' }, position) =>
+      OPERATORS.has(operator)
+        ? []
+        : [invalidValue(`${field}[${index}].matchExpressions[${position}].operator`, operator, 'not a valid selector operator')],
+    ),
+  ]);
+}
+
+const OPERATORS: ReadonlySet<string> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist']);
+
+/** Returns the errors of a binding's role and subjects. */
+export function bindingErrors({ roleRef, subjects = [] }: Binding, namespaced: boolean): readonly FieldError[] {
+  const { apiGroup = '', kind = '', name = '' } = roleRef ?? {};
+  const kinds = namespaced ? ['Role', 'ClusterRole'] : ['ClusterRole'];
+  return [
+    ...(apiGroup === RBAC_GROUP ? [] : [unsupportedValue('roleRef.apiGroup', apiGroup, [RBAC_GROUP])]),
+    ...(kinds.includes(kind) ? [] : [unsupportedValue('roleRef.kind', kind, kinds)]),
+    ...(name === ''
+      ? [requiredValue('roleRef.name')]
+      : rbacName(name, false).map((problem) => invalidValue('roleRef.name', name, problem))),
+    ...subjects.flatMap((subject, index) => subjectErrors(subject, namespaced, `subjects[${index}]`)),
+  ];
+}
+
+function subjectErrors(subject: Subject, namespaced: boolean, field: string): readonly FieldError[] {
+  const { kind = '', apiGroup = '', name = '' } = subject;
+  const unnamed = name === '' ? [requiredValue(`${field}.name`)] : [];
+  switch (kind) {
+    case 'ServiceAccount':
+      return [...unnamed, ...accountErrors(subject, namespaced, field)];
+    case 'User':
+    case 'Group':
+      return [...unnamed, ...(apiGroup === RBAC_GROUP ? [] : [unsupportedValue(`${field}.apiGroup`, apiGroup, [RBAC_GROUP])])];
+    default:
+      return [...unnamed, unsupportedValue(`${field}.kind`, kind, ['ServiceAccount', 'User', 'Group'])];
+  }
+}
+
+function accountErrors({ apiGroup = '', name = '', namespace = '' }: Subject, namespaced: boolean, field: string): readonly FieldError[] {
+  return [
+    ...(name === '' ? [] : subdomainName(name, false)).map((problem) => invalidValue(`${field}.name`, name, problem)),
+    ...(apiGroup === '' ? [] : [unsupportedValue(`${field}.apiGroup`, apiGroup, [''])]),
+    ...(namespaced || namespace !== '' ? [] : [requiredValue(`${field}.namespace`)]),
+  ];
+}
+
+/** A binding is for one role, forever. */
+export function roleRefChangeErrors({ roleRef: next = {} }: Binding, { roleRef: old = {} }: Binding): readonly FieldError[] {
+  const { apiGroup = '', kind = '', name = '' } = next;
+  if (apiGroup === (old.apiGroup ?? '') && kind === (old.kind ?? '') && name === (old.name ?? '')) return [];
+  return [invalidStruct('roleRef', { APIGroup: apiGroup, Kind: kind, Name: name }, 'cannot change roleRef')];
+}
 
 const atomic = (items: Schema): Schema => list(items, { 'x-kubernetes-list-type': 'atomic' });
 
@@ -54,17 +163,16 @@ const BINDING_FIELDS = {
 };
 
 function roleStrategy(namespaced: boolean): Strategy {
-  const validate = (role: Role, old?: Role): readonly FieldError[] => [
+  const validate = (role: Role): readonly FieldError[] => [
     ...validateCoreMetadata(role, { namespaced, nameProblems: rbacName }),
     ...ruleErrors(role, namespaced),
-    ...(namespaced ? [] : aggregationErrors(role, old)),
+    ...(namespaced ? [] : aggregationErrors(role)),
   ];
   return {
-    createOnUpdate: true,
     prepareForCreate: withoutEmptyRules,
     prepareForUpdate: withoutEmptyRules,
-    validate: (role) => validate(role),
-    validateUpdate: (next, old) => [...validate(next, old), ...validateCoreMetadataUpdate(next, old)],
+    validate,
+    validateUpdate: (next, old) => [...validate(next), ...validateCoreMetadataUpdate(next, old)],
   };
 }
 
@@ -80,14 +188,13 @@ function bindingStrategy(namespaced: boolean): Strategy {
     ...bindingErrors(binding, namespaced),
   ];
   return {
-    createOnUpdate: true,
     defaulted: withGroups,
     validate,
     validateUpdate: (next, old) => [...validate(next), ...validateCoreMetadataUpdate(next, old), ...roleRefChangeErrors(next, old)],
   };
 }
 
-/** Users and groups belong to the RBAC group unless they say otherwise, and so does the role. */
+/** Fills in the RBAC group for users, groups and the role. */
 function withGroups({ subjects, roleRef, ...binding }: Binding): KubeObject {
   return {
     ...binding,

@@ -1,6 +1,15 @@
-// Which kinds exist now: the built-in ones, and those of CustomResourceDefinitions as they come and go.
+// The registry of served kinds: the built-in ones, and those of CustomResourceDefinitions.
 
+import type { KubeObject } from '../../src/kubernetes/object.ts';
+import { configMapKind } from './config-map.ts';
+import { coreEventKind } from './event.ts';
 import type { Kind } from './kind.ts';
+import { leaseKind } from './lease.ts';
+import { namespaceKind } from './namespace.ts';
+import { nodeKind, podKind } from './pod.ts';
+import { clusterRoleBindingKind, clusterRoleKind, roleBindingKind, roleKind } from './rbac.ts';
+import { secretKind } from './secret.ts';
+import { serviceAccountKind } from './service-account.ts';
 
 export class Registry {
   /** By group and plural; one entry per served version. */
@@ -29,23 +38,14 @@ export class Registry {
     return this.versionsOf(group, plural).find((kind) => kind.version === version);
   }
 
-  /** The versions in which a resource is served. */
+  /** Returns the versions in which a resource is served. */
   versionsOf(group: string, plural: string): readonly Kind[] {
     return this.#resources.get(resourceOf({ group, plural })) ?? [];
   }
 
-  /** The kind that objects with this type belong to. */
+  /** Returns the kind that objects with this type belong to. */
   findKind(group: string, version: string, kind: string): Kind | undefined {
     return this.#all.find((each) => each.group === group && each.version === version && each.kind === kind);
-  }
-
-  kindsOf(group: string, version: string): readonly Kind[] {
-    return this.#all.filter((kind) => kind.group === group && kind.version === version);
-  }
-
-  /** Groups with at least one kind, the core group (`''`) included. */
-  groups(): readonly string[] {
-    return [...new Set(this.#all.map((kind) => kind.group))];
   }
 
   isRegistered(group: string, version: string, kind: string): boolean {
@@ -56,3 +56,24 @@ export class Registry {
 function resourceOf({ group, plural }: Pick<Kind, 'group' | 'plural'>): string {
   return `${group}/${plural}`;
 }
+
+/** All built-in kinds but CustomResourceDefinition. */
+export const builtInKinds: readonly Kind[] = [
+  configMapKind,
+  coreEventKind,
+  namespaceKind,
+  nodeKind,
+  podKind,
+  secretKind,
+  serviceAccountKind,
+  leaseKind,
+  clusterRoleBindingKind,
+  clusterRoleKind,
+  roleBindingKind,
+  roleKind,
+];
+
+/** The namespaces of a fresh server, to be created as any client would create them. */
+export const bootstrapNamespaces: readonly KubeObject[] = ['kube-system', 'kube-public', 'kube-node-lease', 'default'].map((name) =>
+  namespaceKind.rules.defaulted({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }),
+);

@@ -1,11 +1,13 @@
-// The `token` subresource of service accounts: issues a token that lives as long as asked, the account, and the object it is bound to.
+// The `token` subresource of service accounts.
 
 import { randomUUID } from 'node:crypto';
+import { checkBoundKind, checkBoundObject, checkObjectName } from '../../src/kubernetes/bound-object.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { TOKEN_REQUEST } from '../../src/kubernetes/reviews.ts';
-import { internalError } from '../../src/kubernetes/status.ts';
+import { internalError, notFound } from '../../src/kubernetes/status.ts';
 import {
   answeredTokenRequest,
+  type BoundObjectReference,
   checkExpiration,
   checkName,
   checkNamespace,
@@ -14,23 +16,18 @@ import {
   type TokenRequest,
 } from '../../src/kubernetes/token-request.ts';
 import { formatTimestamp } from '../../src/std/timestamp.ts';
-import { signToken } from '../access/json-web-token.ts';
-import type { ObjectSource } from '../access/object-source.ts';
-import { claimsFor, type TokenGrant } from '../access/service-account-claims.ts';
-import type { SigningKey } from '../access/signing-key.ts';
+import type { ObjectSource } from '../access/policy.ts';
+import { type BoundClaims, type ClaimedObject, claimedObject, claimsFor, type TokenGrant } from '../access/service-account-tokens.ts';
+import { type SigningKey, signToken } from '../access/signing-key.ts';
 import { withTrackedUpdate } from '../fields/managed-fields.ts';
-import { boundObject } from './bound-object.ts';
-import { storedObject } from './stored-object.ts';
 
-/** How this server issues tokens. */
+/** Settings for issuing tokens. */
 export interface TokenIssuance {
   readonly issuer: string;
   readonly key: SigningKey;
   /** The audiences of this API server, which a token is for unless the request names others. */
   readonly audiences: readonly string[];
   readonly objects: ObjectSource;
-  /** Longer lifetimes are shortened to this. */
-  readonly maxExpirationSeconds?: number;
 }
 
 /** A decoded TokenRequest and where it was posted. */
@@ -39,15 +36,13 @@ export interface PostedTokenRequest {
   /** The service account of the URL. */
   readonly namespace: string;
   readonly name: string;
-  /** The name under which fields are owned. */
+  /** Field manager. */
   readonly manager: string;
   /** Refuses, by throwing, when nothing may be created in the namespace. */
   admit(): void;
-  /** Tells the caller something without refusing. */
-  warn(text: string): void;
 }
 
-/** Answers a TokenRequest with a token. Throws a StatusError for the first check that fails. */
+/** Issues a token for a TokenRequest. Throws a StatusError for the first check that fails. */
 export async function createToken(posted: PostedTokenRequest, issuance: TokenIssuance, now: number): Promise<KubeObject> {
   const request = withManagedFields(defaultedTokenRequest(posted.object), posted.manager, now);
   const serviceAccount = checkedAccount(request, posted, issuance.objects);
@@ -59,7 +54,7 @@ export async function createToken(posted: PostedTokenRequest, issuance: TokenIss
   return answeredTokenRequest(request, { account: accountOf(serviceAccount), audiences, expirationSeconds, status }, now);
 }
 
-/** What Kubernetes asks for on behalf of Pods; such a token outlives it, in case its user never reads a new one. */
+/** Lifetime that the kubelet requests for Pods. Such a token is valid for a year, because old clients never read a new one. */
 const LEGACY_SECONDS = 3607;
 const EXTENDED_SECONDS = 365 * 24 * 3600;
 
@@ -77,7 +72,7 @@ function withManagedFields(request: TokenRequest, manager: string, now: number):
   return { ...request, metadata };
 }
 
-/** The service account, once everything about the request but its bound object has been checked. */
+/** Returns the service account, once everything about the request but its bound object has been checked. */
 function checkedAccount(request: TokenRequest, posted: PostedTokenRequest, objects: ObjectSource): KubeObject {
   checkNamespace(request, posted);
   posted.admit();
@@ -95,7 +90,7 @@ function accountOf({ metadata: { name = '', namespace = '', uid = '' } }: KubeOb
 function grantFor({ spec }: TokenRequest, serviceAccount: KubeObject, posted: PostedTokenRequest, issuance: TokenIssuance): TokenGrant {
   const audiences = spec.audiences?.length ? spec.audiences : issuance.audiences;
   const bound = spec.boundObjectRef && boundObject(spec.boundObjectRef, posted, issuance.objects);
-  const seconds = cappedSeconds(Number(spec.expirationSeconds), posted, issuance);
+  const seconds = Number(spec.expirationSeconds);
   const isExtended = bound?.pod && seconds === LEGACY_SECONDS && audiences.every((audience) => issuance.audiences.includes(audience));
   return {
     issuer: issuance.issuer,
@@ -107,16 +102,47 @@ function grantFor({ spec }: TokenRequest, serviceAccount: KubeObject, posted: Po
   };
 }
 
-function cappedSeconds(seconds: number, posted: PostedTokenRequest, { maxExpirationSeconds: max }: TokenIssuance): number {
-  if (max === undefined || seconds <= max) return seconds;
-  posted.warn(`requested expiration of ${seconds} seconds shortened to ${max} seconds`);
-  return max;
-}
-
 async function signed(grant: TokenGrant, key: SigningKey, now: number): Promise<string> {
   try {
     return await signToken({ ...claimsFor(grant, now) }, key);
   } catch (error) {
     throw internalError(`failed to generate token: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }
+}
+
+/** Returns the claims of the object that a token of `account` is bound to. Throws a StatusError for an invalid reference. */
+export function boundObject(
+  reference: BoundObjectReference,
+  account: { readonly namespace: string; readonly name: string },
+  objects: ObjectSource,
+): BoundClaims {
+  checkBoundKind(reference, KINDS);
+  const { kind = '', name = '' } = reference;
+  const type = kind.toLowerCase() as keyof BoundClaims;
+  const object = storedObject(objects, `${type}s`, type === 'node' ? '' : account.namespace, name);
+  const { serviceAccountName = '', nodeName = '' } = (object as Pod).spec ?? {};
+  checkBoundObject(reference, { uid: object.metadata.uid ?? '', serviceAccountName }, account.name);
+  const node = type === 'pod' ? nodeOfPod(nodeName, objects) : undefined;
+  return { [type]: claimedObject(object), ...(node && { node }) };
+}
+
+const KINDS = ['Pod', 'Secret', 'Node'];
+
+interface Pod extends KubeObject {
+  readonly spec?: { readonly serviceAccountName?: string; readonly nodeName?: string };
+}
+
+/** Returns the node on which a Pod runs, if it runs; by name alone if the node is not registered. */
+function nodeOfPod(nodeName: string, objects: ObjectSource): ClaimedObject | undefined {
+  if (nodeName === '') return undefined;
+  const node = objects.get('', 'nodes', '', nodeName);
+  return node === undefined ? { name: nodeName } : claimedObject(node);
+}
+
+/** A stored object of the core group. Throws 404 if there is none, and 400 for a name that no object can have. */
+export function storedObject(objects: ObjectSource, plural: string, namespace: string, name: string): KubeObject {
+  checkObjectName(name);
+  const found = objects.get('', plural, namespace, name);
+  if (found === undefined) throw notFound({ group: '', name: plural }, name);
+  return found;
 }

@@ -5,9 +5,8 @@ import { type Fields, isFields, isList, type Value } from '../../src/kubernetes/
 import { fieldPath } from '../../src/kubernetes/schema/field-path.ts';
 import { type Schema, schemaOfField } from '../../src/kubernetes/schema/schema.ts';
 import { goJson } from '../../src/std/go-text.ts';
-import { fieldOf } from './correlation.ts';
 
-/** The items that stand a second time in a list of type set or map. */
+/** Returns the items that stand a second time in a list of type set or map. */
 export function validateListTypes(value: Value, schema: Schema | undefined, path = ''): readonly FieldError[] {
   if (schema === undefined) return [];
   if (isList(value)) {
@@ -31,11 +30,11 @@ function validateList(items: readonly Value[], schema: Schema, path: string): re
 }
 
 function keysOf(item: Value, names: readonly string[]): Fields {
-  const keys = names.map((name) => [name, fieldOf(item, name)] as const);
+  const keys = names.map((name) => [name, isFields(item) && Object.hasOwn(item, name) ? item[name] : undefined] as const);
   return Object.fromEntries(keys.filter(([, value]) => value !== undefined));
 }
 
-/** Where a value occurs for the second time; later repetitions are not told. */
+/** Returns the index of the second occurrence of each repeated value. */
 function repeated(values: readonly Value[]): readonly number[] {
   const times = new Map<string, number>();
   return values.flatMap((value, index) => {
@@ -44,4 +43,29 @@ function repeated(values: readonly Value[]): readonly number[] {
     times.set(text, seen + 1);
     return seen === 1 ? [index] : [];
   });
+}
+
+/** Returns the object with every default of its schema filled in; defaults inside an absent object do not conjure it up. */
+export function withDefaults<T extends object>(object: T, schema: Schema): T;
+export function withDefaults(object: Fields, schema: Schema): Fields {
+  const fields: [string, Value][] = [];
+  for (const [key, value] of Object.entries(object)) {
+    if (value !== undefined) fields.push([key, defaultedChild(value, schemaOfField(schema, key))]);
+  }
+  for (const [key, property] of Object.entries(schema.properties ?? {})) {
+    const missing = property.default ?? null;
+    if (missing !== null && !Object.hasOwn(object, key)) fields.push([key, defaultedValue(missing, property)]);
+  }
+  return Object.fromEntries(fields);
+}
+
+function defaultedChild(value: Value, schema: Schema | undefined): Value {
+  const isMissing = value === null && schema !== undefined && !schema.nullable;
+  return defaultedValue(isMissing ? (schema.default ?? null) : value, schema);
+}
+
+function defaultedValue(value: Value, schema: Schema | undefined): Value {
+  if (schema === undefined) return value;
+  if (isList(value)) return value.map((item) => defaultedChild(item, schema.items));
+  return isFields(value) ? withDefaults(value, schema) : value;
 }

@@ -2,20 +2,12 @@
 
 import { RE2JS } from 're2js';
 
-/** Whether the pattern matches anywhere in the text; an invalid pattern throws. */
+/** Reports if the pattern matches anywhere in the text. Throws for an invalid pattern. */
 export function matchesPattern(pattern: string, text: string): boolean {
   return compiled(pattern).matcher(text).find();
 }
 
-/** All matches in the text, from left to right. */
-export function patternMatches(pattern: string, text: string): readonly string[] {
-  const matcher = compiled(pattern).matcher(text);
-  const found: string[] = [];
-  while (matcher.find()) found.push(matcher.group() ?? '');
-  return found;
-}
-
-/** What is wrong with a pattern, in the words of its compiler. */
+/** Returns the compiler's error for a pattern; undefined for a valid one. */
 export function patternProblem(pattern: string): string | undefined {
   try {
     compiled(pattern);

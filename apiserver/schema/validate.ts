@@ -1,100 +1,176 @@
-// Validation by structural schema, in the words of Kubernetes. An update forgives errors in what it does not change.
+// Validation of custom resources by structural schema, in kube-apiserver's words.
 
-import { type FieldError, unsupportedValue } from '../../src/kubernetes/field-error.ts';
-import { isFields, isList, type Value } from '../../src/kubernetes/object.ts';
-import { type Schema, schemaOfField } from '../../src/kubernetes/schema/schema.ts';
-import { goJson } from '../../src/std/go-text.ts';
+import {
+  type FieldError,
+  fieldErrorText,
+  invalidValue,
+  requiredValue,
+  tooLong,
+  tooMany,
+  typeInvalid,
+  unsupportedValue,
+} from '../../src/kubernetes/field-error.ts';
+import { type Fields, isFields, isList, type Value } from '../../src/kubernetes/object.ts';
+import { type Schema, type SchemaType, schemaOfField } from '../../src/kubernetes/schema/schema.ts';
+import { goFloat, goJson, goQuote } from '../../src/std/go-text.ts';
 import { sameValue } from '../same-value.ts';
-import { checkAlternatives } from './check-alternatives.ts';
-import { checkListSize } from './check-list.ts';
-import { checkNumber } from './check-number.ts';
-import { checkFieldNames } from './check-object.ts';
-import { checkText } from './check-text.ts';
-import { continuedField, continuedItem, isUnchanged } from './correlation.ts';
-import { enforcedFormat } from './formats.ts';
-import type { Node } from './node.ts';
-import { failed, merged, PASSED, type Result } from './result.ts';
-import { allowedTypes, checkType, isInteger } from './types.ts';
+import { matchesPattern } from './pattern.ts';
 
-/** What is wrong with a value. Messages name fields relative to it; `field` is where it stands in its object. */
+/** Returns the errors of a value. Messages name fields relative to the value; `field` is its path in the object. */
 export function validateSchema(value: Value, schema: Schema, field = ''): readonly FieldError[] {
-  return located(checkNode({ value, schema, path: '' }), field);
+  return check({ value, schema, path: '' }).map((error) => ({ ...error, field: located(field, error.field) }));
 }
 
-/** The same for a value that replaces an old one. */
-export function validateSchemaUpdate(value: Value, old: Value | undefined, schema: Schema, field = ''): readonly FieldError[] {
-  const continued = old === undefined ? undefined : { value, old, schema };
-  return located(checkChild({ value, schema, path: '', continued }), field);
+/** Returns those errors of an updated object that its old state did not have: kube-apiserver accepts old faults that stay. */
+export function newErrors(next: readonly FieldError[], old: () => readonly FieldError[]): readonly FieldError[] {
+  if (next.length === 0) return next;
+  const known = new Set(old().map(fieldErrorText));
+  return next.filter((error) => !known.has(fieldErrorText(error)));
 }
 
-function located({ errors }: Result, prefix: string): readonly FieldError[] {
-  return errors.map((error) => {
-    const name = error.field.replace(/^\./, '');
-    const field = [prefix, name].filter((part) => part !== '').join('.');
-    return { ...error, field: field === '' ? '<nil>' : field };
+/** Formats that are enforced; a definition with another one is rejected. */
+export const FORMATS: ReadonlySet<string> = new Set(['date-time', 'int32', 'int64']);
+
+interface Node {
+  readonly value: Value;
+  readonly schema: Schema;
+  /** Path below the root of the check. */
+  readonly path: string;
+}
+
+function located(prefix: string, field: string): string {
+  const path = [prefix, field.replace(/^\./, '')].filter((part) => part !== '').join('.');
+  return path === '' ? '<nil>' : path;
+}
+
+function check(node: Node): readonly FieldError[] {
+  return [...typeErrors(node), ...valueErrors(node), ...enumErrors(node)];
+}
+
+function valueErrors({ value, schema, path }: Node): readonly FieldError[] {
+  if (typeof value === 'string') return textErrors(value, schema, path);
+  if (typeof value === 'number' || typeof value === 'bigint') return numberErrors(value, schema, path);
+  if (isList(value)) return listErrors(value, schema, path);
+  return isFields(value) ? objectErrors(value, schema, path) : [];
+}
+
+function typeErrors({ value, schema, path }: Node): readonly FieldError[] {
+  const types = allowedTypes(schema);
+  const wanted = types.join(',');
+  if (value === null) return types.length === 0 || schema.nullable ? [] : [wrongType(path, wanted, 'null')];
+  const type = typeOf(value);
+  if (types.length === 0 || fits(type, types)) return [];
+  // kube-apiserver names the format instead of the type for a number where a formatted text is wanted.
+  if (schema.format === undefined) return [wrongType(path, wanted, type)];
+  if (type !== 'string' && type !== 'array') return [wrongType(path, schema.format, GO_FORMATS[type] ?? '')];
+  return types.includes('string') ? [] : [wrongType(path, wanted, type)];
+}
+
+function fits(type: SchemaType, types: readonly SchemaType[]): boolean {
+  return types.includes(type) || (type === 'integer' && types.includes('number'));
+}
+
+/** Returns the types that a schema allows; none stands for any. */
+function allowedTypes(schema: Schema): readonly SchemaType[] {
+  if (schema['x-kubernetes-int-or-string']) return ['integer', 'string'];
+  return schema.type === undefined ? [] : [schema.type];
+}
+
+const GO_FORMATS: Partial<Record<SchemaType, string>> = { integer: 'int64', number: 'float64' };
+
+function wrongType(path: string, wanted: string, found: string): FieldError {
+  return typeInvalid(path, found, `${path} in body must be of type ${wanted}: ${goQuote(found)}`);
+}
+
+function typeOf(value: NonNullable<Value>): SchemaType {
+  if (typeof value === 'string') return 'string';
+  if (typeof value === 'boolean') return 'boolean';
+  if (isList(value)) return 'array';
+  if (isFields(value)) return 'object';
+  return isInt64(value) ? 'integer' : 'number';
+}
+
+function isInt64(value: number | bigint): boolean {
+  return typeof value === 'bigint' ? BigInt.asIntN(64, value) === value : Number.isSafeInteger(value);
+}
+
+/** Of length and pattern, only the first error is reported. */
+function textErrors(value: string, { minLength = 0, maxLength, pattern = '', type, format }: Schema, path: string): readonly FieldError[] {
+  const length = Array.from(value).length;
+  const errors: FieldError[] = [];
+  if (maxLength !== undefined && length > maxLength) errors.push(tooLong(path, maxLength));
+  else if (length < minLength) errors.push(invalidValue(path, value, `${path} in body should be at least ${minLength} chars long`));
+  else if (pattern !== '' && !matchesPattern(pattern, value))
+    errors.push(invalidValue(path, value, `${path} in body should match '${pattern}'`));
+  if (type === 'string' && format === 'date-time' && !isDateTime(value)) {
+    errors.push(typeInvalid(path, value, `${path} in body must be of type date-time: ${goQuote(value)}`));
+  }
+  return errors;
+}
+
+function isDateTime(text: string): boolean {
+  const parts = /^(\d{4}-\d{2}-\d{2})t([01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:.\d+)?(?:z|[+-]\d{2}:\d{2})$/i.exec(text);
+  const date = new Date(`${parts?.[1]}T00:00:00Z`);
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(parts?.[1] ?? 'none');
+}
+
+function numberErrors(value: number | bigint, { type, format, minimum, maximum }: Schema, path: string): readonly FieldError[] {
+  const errors: FieldError[] = [];
+  if (type === 'integer' && !isOfWidth(value, format === 'int32' ? 32 : 64)) {
+    const form = format === undefined ? '(default format)' : `with format ${format}`;
+    errors.push(invalidValue('', '', `Checked value must be of type integer ${form} in ${path}`));
+  }
+  const bound = (relation: string, limit: number) => {
+    const text = isInt64(value) && Number.isInteger(limit) ? String(limit) : goFloat(limit);
+    return invalidValue(path, isInt64(value) ? value : Number(value), `${path} in body should be ${relation} ${text}`);
+  };
+  if (minimum !== undefined && value < minimum) errors.push(bound('greater than or equal to', minimum));
+  if (maximum !== undefined && value > maximum) errors.push(bound('less than or equal to', maximum));
+  return errors;
+}
+
+function isOfWidth(value: number | bigint, bits: number): boolean {
+  if (typeof value === 'number' && !Number.isInteger(value)) return false;
+  return BigInt.asIntN(bits, BigInt(value)) === BigInt(value);
+}
+
+function listErrors(list: readonly Value[], { items, minItems = 0, maxItems }: Schema, path: string): readonly FieldError[] {
+  const errors = items === undefined ? [] : list.flatMap((value, index) => check({ value, schema: items, path: `${path}[${index}]` }));
+  const { length } = list;
+  if (length < minItems) return [...errors, invalidValue(path, length, `${path} in body should have at least ${minItems} items`)];
+  return maxItems !== undefined && length > maxItems ? [...errors, tooMany(path, length, maxItems)] : errors;
+}
+
+function objectErrors(object: Fields, schema: Schema, path: string): readonly FieldError[] {
+  const { minProperties = 0, maxProperties, required = [], properties = {}, additionalProperties } = schema;
+  const names = Object.keys(object);
+  const errors = names.flatMap((name) => {
+    const field = schemaOfField(schema, name);
+    const isNamed = Object.hasOwn(properties, name);
+    return field === undefined
+      ? []
+      : check({ value: object[name] ?? null, schema: field, path: isNamed && path === '' ? name : `${path}.${name}` });
   });
+  if (names.length < minProperties) {
+    errors.push(invalidValue(path, names.length, `${path} in body should have at least ${minProperties} properties`));
+  }
+  if (maxProperties !== undefined && names.length > maxProperties) errors.push(tooMany(path, names.length, maxProperties));
+  if (additionalProperties === false) {
+    const surplus = names.filter((name) => !Object.hasOwn(properties, name));
+    errors.push(...surplus.map((name) => invalidValue(path, name, `${path}.${name} in body is a forbidden property`)));
+  }
+  const missing = required.filter((name) => !Object.hasOwn(object, name));
+  return [...errors, ...missing.map((name) => requiredValue(`${path}.${name}`))];
 }
 
-function checkChild(node: Node): Result {
-  const result = checkNode(node);
-  return result.errors.length > 0 && isUnchanged(node.continued) ? { ...PASSED, checks: result.checks } : result;
-}
-
-function checkNode(node: Node): Result {
-  const { value, schema, path } = node;
-  if (value === null) return merged([checkType(value, schema, path), checkEnum(node)]);
-  const isTyped = allowedTypes(schema).length > 0 || enforcedFormat(schema) !== undefined;
-  const results = [
-    ...(isTyped ? [checkType(value, schema, path)] : []),
-    checkAlternatives(node, checkNode),
-    ...checkByType(node),
-    checkEnum(node),
-  ];
-  return merged(results, results.length + 1);
-}
-
-function checkByType(node: Node): readonly Result[] {
-  const { value, schema, path } = node;
-  if (typeof value === 'string') return checkText(value, schema, path);
-  if (typeof value === 'number' || typeof value === 'bigint') return [{ errors: checkNumber(asGo(value), schema, path), checks: 1 }];
-  if (isList(value)) return [merged([...value.map((_, index) => checkItem(node, index)), checkListSize(value, schema, path)], 1)];
-  return isFields(value) ? [merged([...Object.keys(value).map((key) => checkField(node, key)), checkFieldNames(value, schema, path)])] : [];
-}
-
-/** Go reads integers beyond 64 bits as floats. */
-function asGo(value: number | bigint): number | bigint {
-  return isInteger(value) ? value : Number(value);
-}
-
-function checkItem({ value, schema, path, continued }: Node, index: number): Result {
-  const item = isList(value) ? value[index] : undefined;
-  if (item === undefined || schema.items === undefined) return PASSED;
-  return checkChild({ value: item, schema: schema.items, path: `${path}[${index}]`, continued: continuedItem(continued, index) });
-}
-
-function checkField({ value, schema, path, continued }: Node, key: string): Result {
-  const field = isFields(value) ? value[key] : undefined;
-  const fieldSchema = schemaOfField(schema, key);
-  if (field === undefined || fieldSchema === undefined) return PASSED;
-  const isNamed = Object.hasOwn(schema.properties ?? {}, key);
-  const isTypeMeta = path === '' && (key === 'kind' || key === 'apiVersion');
-  return checkChild({
-    value: field,
-    schema: fieldSchema,
-    path: isNamed && path === '' ? key : `${path}.${key}`,
-    continued: isTypeMeta ? undefined : continuedField(continued, key),
-  });
-}
-
-function checkEnum({ value, schema, path }: Node): Result {
+function enumErrors({ value, schema, path }: Node): readonly FieldError[] {
   const allowed = schema.enum ?? [];
-  if (allowed.length === 0 || (value !== null && allowed.some((other) => isEnumValue(value, other)))) return PASSED;
-  const texts = allowed.map((other) => (typeof other === 'string' ? other : goJson(other)));
-  return failed(unsupportedValue(path, value, texts));
-}
-
-/** A float is compared with an integer of the enum after losing its fraction. */
-function isEnumValue(value: Value, allowed: Value): boolean {
-  const isCut = typeof value === 'number' && typeof allowed === 'number' && isInteger(allowed);
-  return sameValue(isCut ? Math.trunc(value) : value, allowed);
+  if (allowed.length === 0 || (value !== null && allowed.some((other) => sameValue(value, other)))) return [];
+  return [
+    unsupportedValue(
+      path,
+      value,
+      allowed.map((other) => (typeof other === 'string' ? other : goJson(other))),
+    ),
+  ];
 }

@@ -1,5 +1,5 @@
 // The durable side of the store: one SQLite file in a private folder that one process holds at a time.
-// Memory is what requests read; this file is what a restart reads.
+// Requests read from memory; a restart reads from this file.
 
 import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqli
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { goJson } from '../../src/std/go-text.ts';
 
-/** A data folder that cannot be used, with a message for the person who chose it. */
+/** An unusable data folder, with a message for the user who chose it. */
 export class DataFolderError extends Error {
   override readonly name = 'DataFolderError';
 }
@@ -22,25 +22,25 @@ export interface JournalEntry {
 export interface Journal {
   /** The revision of the last commit. */
   readonly revision: number;
-  /** Every object, once, at start-up. */
+  /** Returns every object, for the start of the server. */
   load(): Iterable<Required<JournalEntry>>;
-  /** Writes all entries and the revision, or nothing. Returns once they would survive a power failure: how long their text is. */
+  /** Writes all entries and the revision, or nothing. Returns the length of their text after it is durable. */
   commit(revision: number, entries: readonly JournalEntry[]): number;
-  /** A value that belongs to the folder, such as a signing key, if there is one. */
+  /** Returns a value of the folder, such as its signing key; undefined if there is none. */
   kept(name: string): string | undefined;
-  /** Keeps such a value, and returns it. */
+  /** Stores such a value and returns it. */
   keep(name: string, value: string): string;
   close(): void;
 }
 
 const FILE = 'state.db';
-/** Marks the file as ours ("PRSR"), where SQLite keeps the application id. */
+/** SQLite application id of Purser's files ("PRSR"). */
 const APPLICATION_ID = 0x50525352;
 const FORMAT = 1;
-/** Follows the name of a file that is not finished. */
+/** Suffix of an unfinished file. */
 const DRAFT = '.draft';
 
-/** Opens the folder's journal, making both if the folder is missing or empty. A folder of somebody else is left untouched. */
+/** Opens the journal of a folder; creates both if the folder is missing or empty. Leaves other folders untouched. */
 export function openJournal(folder: string): Journal {
   const file = join(folder, FILE);
   const isPresent = prepareFolder(folder);
@@ -53,7 +53,7 @@ export function openJournal(folder: string): Journal {
   }
 }
 
-/** Makes the file under another name first: whoever finds it finds it whole, mark and all. */
+/** Creates the file under another name first, so that it never exists incomplete. */
 function create(file: string): void {
   const draft = `${file}${DRAFT}`;
   rmSync(draft, { force: true });
@@ -109,7 +109,7 @@ function journalOver(database: DatabaseSync): Journal {
   };
 }
 
-/** Makes the folder if need be; whether it holds a journal already. */
+/** Creates a missing folder; returns true if the folder contains a journal. */
 function prepareFolder(folder: string): boolean {
   let entries: readonly string[];
   try {
@@ -125,7 +125,7 @@ function prepareFolder(folder: string): boolean {
   throw new DataFolderError(`${folder} is not a data folder of Purser (it holds ${foreign}); choose another one`);
 }
 
-/** Looks at an existing file without writing to it. */
+/** Checks an existing file without writing to it. */
 function inspect(file: string): void {
   const header = Buffer.alloc(100);
   const descriptor = openSync(file, 'r');
@@ -150,7 +150,7 @@ function inspect(file: string): void {
   }
 }
 
-/** SQLite's primary codes for a write that the disk refused: SQLITE_IOERR, SQLITE_FULL and SQLITE_CANTOPEN. */
+/** SQLite's primary codes for a write that the disk rejected: SQLITE_IOERR, SQLITE_FULL and SQLITE_CANTOPEN. */
 const LACK_OF_SPACE: ReadonlySet<number> = new Set([10, 13, 14]);
 
 function isLackOfSpace(error: unknown): boolean {
@@ -170,7 +170,7 @@ function open(file: string): Journal {
   }
 }
 
-/** SQLite's codes for a file that is malformed, or no database at all. */
+/** SQLite's codes for a malformed file and for a file that is not a database. */
 const DAMAGE: ReadonlySet<unknown> = new Set([11, 26]);
 
 function unusable(file: string, error: unknown): DataFolderError {
@@ -185,7 +185,7 @@ function damaged(file: string, why: string, cause?: unknown): DataFolderError {
   return new DataFolderError(`${file} is damaged and was left as it is (${why}); choose another data folder`, { cause });
 }
 
-/** Integers beyond what a double holds come back as the bigints they were. */
+/** Parses a stored object; integers beyond the range of doubles become bigints. */
 function parseStored(body: string): KubeObject {
   return JSON.parse(body, /\d{16}/.test(body) ? bigIntegers : undefined) as KubeObject;
 }

@@ -1,19 +1,18 @@
-// The object store as one kind sees it: keys from names, and stored objects in the version that was asked for.
+// The object store as one kind sees it: keys from names, and stored objects as the schema of today reads them.
 
 import { pathSegmentProblems } from '../../src/kubernetes/names.ts';
-import { apiVersionOf, type KubeObject } from '../../src/kubernetes/object.ts';
+import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { badRequest } from '../../src/kubernetes/status.ts';
 import { goQuote } from '../../src/std/go-text.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { Change, ObjectStore } from './object-store.ts';
 
-/** Where the objects of a kind are kept: `secrets`, or `coordination.k8s.io/leases`. */
-export function resourceOf(kind: Pick<Kind, 'group' | 'plural' | 'conversion'>): string {
-  const { group, plural } = kind.conversion?.storedAs ?? kind;
+/** Returns the name under which objects of a kind are stored: `secrets`, or `coordination.k8s.io/leases`. */
+export function resourceOf({ group, plural }: Pick<Kind, 'group' | 'plural'>): string {
   return group === '' ? plural : `${group}/${plural}`;
 }
 
-/** The key of an object; 400 for names that could not be a path segment. */
+/** Returns the key of an object. Throws 400 for a name that is not a path segment. */
 export function keyOf(kind: Kind, namespace: string, name: string): string {
   if (name === '') throw badRequest('Name parameter required.');
   const [problem] = pathSegmentProblems(name);
@@ -21,7 +20,7 @@ export function keyOf(kind: Kind, namespace: string, name: string): string {
   return kind.namespaced ? `${namespace}/${name}` : name;
 }
 
-/** The key of an object in hand. */
+/** Returns the key of an object. */
 export function keyOfObject(kind: Kind, { metadata }: KubeObject): string {
   return keyOf(kind, metadata.namespace ?? '', metadata.name ?? '');
 }
@@ -42,7 +41,7 @@ export class KindStore {
     return stored && this.#served(stored);
   }
 
-  /** Objects in the order of their keys, now or at an earlier revision; undefined when that is forgotten. */
+  /** Returns objects in the order of their keys, now or at an earlier revision; undefined for a dropped revision. */
   list(namespace: string, revision?: number): readonly KubeObject[] | undefined {
     const within = namespace === '' ? undefined : namespace;
     const objects =
@@ -51,12 +50,12 @@ export class KindStore {
   }
 
   put(object: KubeObject): KubeObject {
-    return this.#served(this.#store.put(this.#resource, keyOfObject(this.kind, object), this.#toStored(object)));
+    return this.#served(this.#store.put(this.#resource, keyOfObject(this.kind, object), object));
   }
 
-  /** The object as it would be read if it were put. */
+  /** Returns the object as a read after `put` would return it. */
   preview(object: KubeObject): KubeObject {
-    return this.#served(this.#toStored(object));
+    return this.#served(object);
   }
 
   remove(object: KubeObject): KubeObject | undefined {
@@ -64,7 +63,7 @@ export class KindStore {
     return removed && this.#served(removed);
   }
 
-  /** Changes after `revision`; undefined when they are forgotten. */
+  /** Returns the changes after `revision`; undefined if they were dropped. */
   since(revision: number): readonly Change[] | undefined {
     return this.#store.since(this.#resource, revision)?.map((change) => this.#servedChange(change));
   }
@@ -81,14 +80,7 @@ export class KindStore {
     };
   }
 
-  #toStored(object: KubeObject): KubeObject {
-    return this.kind.conversion?.toStored(object) ?? object;
-  }
-
-  /** Versions of a custom resource differ in nothing but their name: there is no conversion webhook here. */
   #served(stored: KubeObject): KubeObject {
-    if (this.kind.conversion !== undefined) return this.kind.conversion.fromStored(stored);
-    const apiVersion = apiVersionOf(this.kind);
-    return stored.apiVersion === apiVersion ? stored : { ...stored, apiVersion };
+    return this.kind.fromStored?.(stored) ?? stored;
   }
 }

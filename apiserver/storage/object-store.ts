@@ -1,8 +1,7 @@
 // All objects with one revision counter, their recent history, and the news of every change.
-// Reads and writes are synchronous; an answer that shows them must wait for `durable`.
+// Reads and writes are synchronous; a response that shows them must wait for `durable`.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
-import { Collection } from './collection.ts';
 import { EventLog } from './event-log.ts';
 import type { Journal, JournalEntry } from './journal.ts';
 
@@ -12,7 +11,7 @@ export interface Change {
   readonly resource: string;
   readonly key: string;
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
-  /** The new state; of a deletion the last one, at the revision of the deletion. */
+  /** New state; for a deletion the last state, at the revision of the deletion. */
   readonly object: KubeObject;
   /** The state before the change. */
   readonly previous?: KubeObject;
@@ -21,12 +20,12 @@ export interface Change {
 type Listener = (change: Change) => void;
 type Report = (error: unknown) => void;
 
-/** Stands for all resources at once. */
+/** Subscription to all resources. */
 export const EVERY = '*';
 
-/** How many changes old lists and resumed watches can look back. */
+/** Number of changes that old lists and resumed watches can go back. */
 const HISTORY = 20_000;
-/** How much text, at most, those changes hold: large objects are not remembered as long. */
+/** Maximum length of those changes as text; large objects shorten the history. */
 const HISTORY_LENGTH = 64 * 1024 * 1024;
 
 export class ObjectStore {
@@ -39,15 +38,15 @@ export class ObjectStore {
   #durableRevision: number;
   /** Writes of this turn that are not on disk yet. */
   #batch: Change[] = [];
-  /** How much text has been written since the revision of the mark. */
+  /** Length of the text written since the revision of the mark. */
   #written = 0;
   #mark: number;
   #commit: Promise<void> | undefined;
-  /** Whether the last commit failed. */
+  /** True if the last commit failed. */
   #isFailing = false;
   readonly #undoListeners = new Set<() => void>();
 
-  /** `report` gets the first error of failing commits in a row, and what listeners throw. */
+  /** `report` receives the first error of a series of failed commits, and errors of listeners. */
   constructor(journal: Journal, report: Report) {
     this.#journal = journal;
     this.#report = report;
@@ -58,17 +57,17 @@ export class ObjectStore {
     for (const { resource, key, object } of journal.load()) this.#collection(resource).set(key, object);
   }
 
-  /** The revision of the last write. */
+  /** Returns the revision of the last write. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** The revision of the last write that is on disk and that listeners have been told of. */
+  /** Revision of the last write that is on disk and that listeners have received. */
   get durableRevision(): number {
     return this.#durableRevision;
   }
 
-  /** The oldest revision that `listAt` and `since` can go back to. */
+  /** Returns the oldest revision that `listAt` and `since` can go back to. */
   get oldest(): number {
     return this.#history.start;
   }
@@ -77,13 +76,13 @@ export class ObjectStore {
     return this.#collection(resource).get(key);
   }
 
-  /** Objects in the order of their keys. */
+  /** Returns objects in the order of their keys. */
   list(resource: string, namespace?: string): readonly KubeObject[] {
     const collection = this.#collection(resource);
     return collection.keys(namespace).map((key) => collection.get(key) as KubeObject);
   }
 
-  /** The list as it was at `revision`; undefined when history does not reach back that far. */
+  /** Returns the list at `revision`; undefined if history does not go back so far. */
   listAt(resource: string, revision: number, namespace?: string): readonly KubeObject[] | undefined {
     const changes = this.since(resource, revision);
     if (changes === undefined) return undefined;
@@ -97,12 +96,12 @@ export class ObjectStore {
     return past.keys(namespace).map((key) => past.get(key) as KubeObject);
   }
 
-  /** The resources that hold, or have held, objects. */
+  /** Returns the resources that have or had objects. */
   resources(): readonly string[] {
     return [...this.#collections.keys()];
   }
 
-  /** Changes of a resource after `revision`; undefined when history does not reach back that far. */
+  /** Returns the changes of a resource after `revision`; undefined if history does not go back so far. */
   since(resource: string, revision: number): readonly Change[] | undefined {
     const changes = this.#history.since(revision);
     return changes === 'expired' ? undefined : changes.filter((change) => change.resource === resource);
@@ -134,12 +133,12 @@ export class ObjectStore {
     return last;
   }
 
-  /** Whether everything that can be read is on disk. */
+  /** True if all readable state is on disk. */
   get isDurable(): boolean {
     return this.#commit === undefined;
   }
 
-  /** Resolves when everything written so far is on disk. Rejects when that failed: the writes of this turn are then undone. */
+  /** Resolves when all writes are on disk. Rejects after a failed commit, which undoes the writes of this turn. */
   async durable(): Promise<void> {
     await this.#commit;
   }
@@ -157,7 +156,7 @@ export class ObjectStore {
     return () => void listeners.delete(listener);
   }
 
-  /** Closes the journal once everything is on disk, also what listeners write when they hear of it. */
+  /** Closes the journal after the commit of all writes, also those of listeners. */
   async close(): Promise<void> {
     while (this.#commit !== undefined) await this.#commit.catch(() => {});
     this.#journal.close();
@@ -188,11 +187,11 @@ export class ObjectStore {
         }
       });
     });
-    // Whoever needs to know awaits `durable`; a failed commit must not count as unhandled besides.
+    // Callers await `durable`; a failed commit must not be an unhandled rejection as well.
     this.#commit.catch(() => {});
   }
 
-  /** One transaction for all writes of a turn, then the news of them. */
+  /** Commits all writes of a turn in one transaction, then notifies listeners. */
   #flush(): void {
     const batch = this.#batch;
     this.#batch = [];
@@ -207,13 +206,13 @@ export class ObjectStore {
     this.#isFailing = false;
     for (const change of batch) {
       this.#durableRevision = change.revision;
-      this.#tell(change.resource, change);
-      this.#tell(EVERY, change);
+      this.#notify(change.resource, change);
+      this.#notify(EVERY, change);
     }
     if (this.#written > HISTORY_LENGTH / 2) this.#forget();
   }
 
-  /** Takes back what is not on disk. No answer and no event has shown it. */
+  /** Undoes writes that are not on disk. No response and no event has shown them. */
   #undo(batch: readonly Change[]): void {
     for (const { resource, key, previous } of batch.toReversed()) {
       if (previous === undefined) this.#collection(resource).delete(key);
@@ -224,15 +223,15 @@ export class ObjectStore {
     this.#undoListeners.forEach((listener) => listener());
   }
 
-  /** Keeps what was written since the last time: no less than half of what may be kept. */
+  /** Drops the older half of the history. */
   #forget(): void {
     this.#history.forget(this.#mark);
     this.#mark = this.#durableRevision;
     this.#written = 0;
   }
 
-  /** One listener's mistake must keep the news neither from the others nor from whoever waits for the commit. */
-  #tell(resource: string, change: Change): void {
+  /** An error of one listener must not affect other listeners or the commit. */
+  #notify(resource: string, change: Change): void {
     for (const listener of this.#listeners.get(resource) ?? []) {
       try {
         listener(change);
@@ -245,4 +244,60 @@ export class ObjectStore {
 
 function journalEntry({ resource, key, type, object }: Change): JournalEntry {
   return type === 'DELETED' ? { resource, key } : { resource, key, object };
+}
+
+/** Keys are `namespace/name`, or `name` for cluster-scoped kinds; their byte order is the order of lists, as in etcd. */
+export class Collection {
+  readonly #objects = new Map<string, KubeObject>();
+  /** The keys of #objects in order; undefined while they must be sorted again. */
+  #sorted: string[] | undefined = [];
+
+  get(key: string): KubeObject | undefined {
+    return this.#objects.get(key);
+  }
+
+  set(key: string, object: KubeObject): void {
+    if (!this.#objects.has(key)) this.#insert(key);
+    this.#objects.set(key, object);
+  }
+
+  delete(key: string): void {
+    if (this.#objects.delete(key)) this.#sorted = undefined;
+  }
+
+  entries(): IterableIterator<[string, KubeObject]> {
+    return this.#objects.entries();
+  }
+
+  /** Returns keys in order, all of them or those of one namespace. */
+  keys(namespace?: string): readonly string[] {
+    this.#sorted ??= [...this.#objects.keys()].sort(byteOrder);
+    if (namespace === undefined) return this.#sorted;
+    const prefix = `${namespace}/`;
+    const from = lowerBound(this.#sorted, prefix);
+    // '0' is the character after '/': the first key that is no longer below the prefix.
+    return this.#sorted.slice(from, lowerBound(this.#sorted, `${namespace}0`));
+  }
+
+  #insert(key: string): void {
+    if (this.#sorted === undefined) return;
+    this.#sorted.splice(lowerBound(this.#sorted, key), 0, key);
+  }
+}
+
+/** Returns the index of the first element that is not below `key`. */
+function lowerBound(sorted: readonly string[], key: string): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (byteOrder(sorted[middle] as string, key) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Names are ASCII, so comparing code units compares bytes. */
+function byteOrder(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }

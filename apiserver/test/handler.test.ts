@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { internalError, notFound } from '../../src/kubernetes/status.ts';
 import { ApiWorld } from '../../test/support/api-world.ts';
-import { createImpersonation } from '../access/impersonate.ts';
 import { type HandlerDeps, handle } from '../handler.ts';
 import type { Incoming } from '../request.ts';
 
@@ -17,7 +16,6 @@ describe('handle', () => {
     order = [];
     deps = {
       ...api,
-      impersonate: createImpersonation(api.policy),
       durable: async () => void order.push('durable'),
       endpoint: async () => OK,
       report: (error) => void faults.push(error),
@@ -41,7 +39,7 @@ describe('handle', () => {
     throw error;
   };
 
-  it('lets an answer out only when what it shows is on disk', async () => {
+  it('responds only after the commit of what the response shows', async () => {
     const endpoint = async () => {
       order.push('endpoint');
       return OK;
@@ -50,7 +48,7 @@ describe('handle', () => {
     expect(order).toEqual(['endpoint', 'durable']);
   });
 
-  it('reads again when writes that it saw were undone, and does not repeat anything else', async () => {
+  it('repeats a read whose writes were undone, and no other request', async () => {
     let failures = 2;
     const durable = async () => {
       order.push('durable');
@@ -72,20 +70,20 @@ describe('handle', () => {
     expect(order.slice(6)).toEqual(['endpoint', 'durable', 'endpoint', 'durable']);
   });
 
-  it('lets a refusal out only when what it tells is on disk', async () => {
+  it('rejects only after the commit of what the rejection shows', async () => {
     const endpoint = throwing(notFound({ group: '', name: 'pods' }, 'one'));
     expect(await handle({ ...deps, endpoint }, incoming('/api/v1/namespaces/lab/pods/one'))).toMatchObject({ status: 404 });
     expect(order).toEqual(['endpoint', 'durable']);
   });
 
-  it('answers 500 and reports what nobody expected', async () => {
+  it('responds with 500 and reports an unexpected error', async () => {
     const broken = new Error('a secret');
     const { status, body } = await handle({ ...deps, endpoint: throwing(broken) }, incoming('/api/v1/pods'));
     expect([status, faults]).toEqual([500, [broken]]);
     expect(body).not.toContain('a secret');
   });
 
-  it('reports nothing that broke because the caller left', async () => {
+  it('does not report errors after the caller disconnects', async () => {
     const request = incoming('/api/v1/pods', undefined, { signal: AbortSignal.abort() });
     expect(await handle({ ...deps, endpoint: throwing(new Error('aborted')) }, request)).toMatchObject({ status: 500 });
     expect(faults).toEqual([]);

@@ -1,9 +1,8 @@
 // CustomResourceDefinitions come to life: their kinds are served, their names accepted; and when they go, their objects go first.
 
 import { formatTimestamp } from '../../src/std/timestamp.ts';
-import { customKinds, servedKinds } from '../kinds/custom/custom.ts';
-import { established } from '../kinds/definition/definition.ts';
-import type { CustomResourceDefinition } from '../kinds/definition/types.ts';
+import { customKinds, servedKinds } from '../kinds/custom.ts';
+import { CLEANUP, type CustomResourceDefinition, established } from '../kinds/definition.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { EVERY } from '../storage/object-store.ts';
 import { type Api, storeOf } from '../verbs/api.ts';
@@ -12,7 +11,6 @@ import { updateObject } from '../verbs/update.ts';
 import { type Stop, systemWriter, targetOf } from './upkeep.ts';
 
 const RESOURCE = 'apiextensions.k8s.io/customresourcedefinitions';
-const CLEANUP = 'customresourcecleanup.apiextensions.k8s.io';
 const WRITER = systemWriter('kube-apiserver');
 
 export function serveDefinitions(api: Api): Stop {
@@ -30,11 +28,6 @@ export function serveDefinitions(api: Api): Stop {
     const live = api.store.get(RESOURCE, definition.metadata.name ?? '');
     if (live !== undefined) return follow(api, live as CustomResourceDefinition);
     api.serve(definition.spec.group, definition.spec.names.plural, []);
-    // Its names are free: another definition may have waited for them.
-    forEach(
-      definitions().filter(({ spec }) => spec.group === definition.spec.group),
-      follow,
-    );
   });
 }
 
@@ -42,7 +35,7 @@ function follow(api: Api, definition: CustomResourceDefinition): void {
   const { group, names } = definition.spec;
   api.serve(group, names.plural, servedKinds(definition));
   if (isTerminating(definition)) return cleanUp(api, definition);
-  const next = established(definition, api.store.list(RESOURCE) as readonly CustomResourceDefinition[], formatTimestamp(api.now()));
+  const next = established(definition, formatTimestamp(api.now()));
   if (next !== definition) updateObject(api, targetOf(definitionKind(api), definition, 'status'), next, WRITER);
 }
 

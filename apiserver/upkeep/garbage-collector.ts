@@ -1,15 +1,90 @@
-// Objects go when all their owners are gone; owners that are deleted in the foreground wait for them.
+// Garbage collection: objects are deleted with their last owner; owners deleted in the foreground wait for their dependents.
 
 import type { KubeObject, OwnerReference } from '../../src/kubernetes/object.ts';
+import { parseGroupVersion } from '../../src/kubernetes/wire/type-meta.ts';
+import type { Registry } from '../kinds/registry.ts';
+import { resourceOf } from '../storage/kind-store.ts';
 import { type Change, EVERY } from '../storage/object-store.ts';
 import type { Api } from '../verbs/api.ts';
 import { deleteObject, FOREGROUND, ORPHAN } from '../verbs/delete.ts';
 import { updateObject } from '../verbs/update.ts';
-import { OwnerGraph, type Place } from './owner-graph.ts';
 import { kindOfResource, type Stop, systemWriter, targetOf } from './upkeep.ts';
 
+/** Storage location of an object. */
+export interface Place {
+  readonly resource: string;
+  readonly key: string;
+}
+
+interface Node extends Place {
+  readonly owners: readonly OwnerReference[];
+}
+
+export class OwnerGraph {
+  /** Every stored object by uid. */
+  readonly #nodes = new Map<string, Node>();
+  /** Uids of dependents by the uid of their owner, which need not exist. */
+  readonly #dependents = new Map<string, Set<string>>();
+  readonly #registry: Registry;
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+  }
+
+  set(place: Place, { metadata }: KubeObject): void {
+    const { uid = '', ownerReferences: owners = [] } = metadata;
+    this.#unlink(uid);
+    this.#nodes.set(uid, { ...place, owners });
+    for (const owner of owners) {
+      const dependents = this.#dependents.get(owner.uid) ?? new Set();
+      this.#dependents.set(owner.uid, dependents.add(uid));
+    }
+  }
+
+  delete({ metadata: { uid = '' } }: KubeObject): void {
+    this.#unlink(uid);
+    this.#nodes.delete(uid);
+  }
+
+  place(uid: string): Place | undefined {
+    return this.#nodes.get(uid);
+  }
+
+  dependentsOf(uid: string): readonly Place[] {
+    return [...(this.#dependents.get(uid) ?? [])].flatMap((dependent) => this.#nodes.get(dependent) ?? []);
+  }
+
+  /** Returns the owners of an object that do not exist; none if that is unknown for one of them. */
+  lostOwners({ metadata: { namespace = '', ownerReferences = [] } }: KubeObject): readonly OwnerReference[] {
+    const lost: OwnerReference[] = [];
+    for (const owner of ownerReferences) {
+      const expected = this.#placeOf(owner, namespace);
+      if (expected === undefined) return [];
+      const found = this.#nodes.get(owner.uid);
+      if (found?.resource !== expected.resource || found.key !== expected.key) lost.push(owner);
+    }
+    return lost;
+  }
+
+  /** Returns the location of an owner: the namespace of its dependent, or the cluster scope. Undefined if its kind is unknown. */
+  #placeOf({ apiVersion, kind: named, name }: OwnerReference, namespace: string): Place | undefined {
+    const { group, version } = parseGroupVersion(apiVersion);
+    const kind = this.#registry.findKind(group, version, named);
+    if (kind === undefined || (kind.namespaced && namespace === '')) return undefined;
+    return { resource: resourceOf(kind), key: kind.namespaced ? `${namespace}/${name}` : name };
+  }
+
+  #unlink(uid: string): void {
+    for (const owner of this.#nodes.get(uid)?.owners ?? []) {
+      const dependents = this.#dependents.get(owner.uid);
+      dependents?.delete(uid);
+      if (dependents?.size === 0) this.#dependents.delete(owner.uid);
+    }
+  }
+}
+
 const WRITER = systemWriter('kube-controller-manager');
-/** An owner that was never seen may still be on its way, as when a backup is restored in any order. */
+/** Grace period for an unknown owner, which may be created later, as when a backup is restored. */
 const UNKNOWN_OWNER_GRACE_MS = 30_000;
 
 export function collectGarbage(api: Api): Stop {
@@ -27,8 +102,8 @@ export function collectGarbage(api: Api): Stop {
 class GarbageCollector {
   readonly #api: Api;
   readonly #graph: OwnerGraph;
-  /** By uid: how to call off the second look at an object whose owner is not there. */
-  readonly #suspects = new Map<string, Stop>();
+  /** Cancels the second check of an object without its owner, by uid. */
+  readonly #rechecks = new Map<string, Stop>();
 
   constructor(api: Api) {
     this.#api = api;
@@ -37,67 +112,67 @@ class GarbageCollector {
 
   react({ type, resource, key, object }: Change): void {
     if (type !== 'DELETED') return this.observe({ resource, key }, object);
-    this.#acquit(object);
+    this.#cancelRecheck(object);
     this.#graph.delete(object);
-    for (const dependent of this.#graph.dependentsOf(object.metadata.uid ?? '')) this.#api.attempt(() => this.#judge(dependent));
-    for (const { uid } of object.metadata.ownerReferences ?? []) this.#api.attempt(() => this.#release(uid));
+    for (const dependent of this.#graph.dependentsOf(object.metadata.uid ?? '')) this.#api.attempt(() => this.#collect(dependent));
+    for (const { uid } of object.metadata.ownerReferences ?? []) this.#api.attempt(() => this.#completeDeletion(uid));
   }
 
   observe(place: Place, object: KubeObject): void {
     this.#graph.set(place, object);
     const { uid = '', deletionTimestamp } = object.metadata;
-    if (deletionTimestamp !== undefined) this.#api.attempt(() => this.#release(uid));
+    if (deletionTimestamp !== undefined) this.#api.attempt(() => this.#completeDeletion(uid));
     const lost = this.#graph.lostOwners(object);
-    if (lost.length === 0) return this.#acquit(object);
-    // Who is there under another name will not appear under this one.
-    if (lost.every((owner) => this.#graph.place(owner.uid) !== undefined)) return this.#api.attempt(() => this.#judge(place));
-    if (this.#suspects.has(uid)) return;
-    this.#suspects.set(
+    if (lost.length === 0) return this.#cancelRecheck(object);
+    // An owner that exists under another name will not appear under this one.
+    if (lost.every((owner) => this.#graph.place(owner.uid) !== undefined)) return this.#api.attempt(() => this.#collect(place));
+    if (this.#rechecks.has(uid)) return;
+    this.#rechecks.set(
       uid,
-      this.#api.wakeAt(this.#api.now() + UNKNOWN_OWNER_GRACE_MS, () => this.#judge(place)),
+      this.#api.wakeAt(this.#api.now() + UNKNOWN_OWNER_GRACE_MS, () => this.#collect(place)),
     );
   }
 
   stop(): void {
-    for (const cancel of this.#suspects.values()) cancel();
+    for (const cancel of this.#rechecks.values()) cancel();
   }
 
-  #acquit({ metadata: { uid = '' } }: KubeObject): void {
-    this.#suspects.get(uid)?.();
-    this.#suspects.delete(uid);
+  #cancelRecheck({ metadata: { uid = '' } }: KubeObject): void {
+    this.#rechecks.get(uid)?.();
+    this.#rechecks.delete(uid);
   }
 
-  /** Deletes an object without owners; takes references to owners that are gone off an object that has others. */
-  #judge(place: Place): void {
+  /** Deletes an object without owners; removes references to deleted owners from an object with other owners. */
+  #collect(place: Place): void {
     const object = this.#api.store.get(place.resource, place.key);
     if (object === undefined) return;
-    this.#acquit(object);
+    this.#cancelRecheck(object);
     const { ownerReferences = [], deletionTimestamp } = object.metadata;
     const lost = this.#graph.lostOwners(object);
     if (lost.length === 0 || deletionTimestamp !== undefined) return;
     const present = ownerReferences.filter((owner) => !lost.includes(owner));
     if (present.length === 0) this.#delete(place, object);
-    else this.#disown(place, object, present);
+    else this.#setOwners(place, object, present);
   }
 
-  /** An owner that waits for its dependents: sends them away and lets it go when none is left to wait for. */
-  #release(uid: string): void {
+  /** Completes the deletion of an owner: deletes its dependents, and removes its finalizer when none blocks it. */
+  #completeDeletion(uid: string): void {
     const place = this.#graph.place(uid);
     const owner = place && this.#api.store.get(place.resource, place.key);
     if (place === undefined || owner?.metadata.deletionTimestamp === undefined) return;
     const { finalizers = [] } = owner.metadata;
     const dependents = this.#graph.dependentsOf(uid);
     if (finalizers.includes(ORPHAN)) {
-      for (const dependent of dependents) this.#orphan(dependent, uid);
+      for (const dependent of dependents) this.#removeOwner(dependent, uid);
       this.#removeFinalizer(place, owner, ORPHAN);
     } else if (finalizers.includes(FOREGROUND)) {
-      const blocking = dependents.filter((dependent) => this.#dismiss(dependent, uid));
+      const blocking = dependents.filter((dependent) => this.#deleteDependent(dependent, uid));
       if (blocking.length === 0) this.#removeFinalizer(place, owner, FOREGROUND);
     }
   }
 
-  /** Deletes a dependent of an owner that goes; whether the owner has to wait for it. */
-  #dismiss(place: Place, owner: string): boolean {
+  /** Deletes a dependent of a deleted owner; returns true if the owner must wait for it. */
+  #deleteDependent(place: Place, owner: string): boolean {
     const object = this.#api.store.get(place.resource, place.key);
     if (object === undefined) return false;
     if (object.metadata.deletionTimestamp === undefined) this.#delete(place, object);
@@ -105,10 +180,10 @@ class GarbageCollector {
     return isStored && (object.metadata.ownerReferences ?? []).some((ref) => ref.uid === owner && ref.blockOwnerDeletion === true);
   }
 
-  #orphan(place: Place, owner: string): void {
+  #removeOwner(place: Place, owner: string): void {
     const object = this.#api.store.get(place.resource, place.key);
     if (object !== undefined)
-      this.#disown(
+      this.#setOwners(
         place,
         object,
         (object.metadata.ownerReferences ?? []).filter(({ uid }) => uid !== owner),
@@ -120,7 +195,7 @@ class GarbageCollector {
     if (kind !== undefined) deleteObject(this.#api, targetOf(kind, object), { dryRun: false });
   }
 
-  #disown(place: Place, object: KubeObject, owners: readonly OwnerReference[]): void {
+  #setOwners(place: Place, object: KubeObject, owners: readonly OwnerReference[]): void {
     const { ownerReferences: _, ...metadata } = object.metadata;
     this.#update(place, { ...object, metadata: owners.length === 0 ? metadata : { ...metadata, ownerReferences: owners } });
   }

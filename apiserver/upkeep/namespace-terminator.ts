@@ -1,24 +1,20 @@
 // A namespace that is being deleted takes everything in it along, and goes when it is empty.
 
-import { sameValue } from '../same-value.ts';
+import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { EVERY } from '../storage/object-store.ts';
 import type { Api } from '../verbs/api.ts';
 import { deleteObject } from '../verbs/delete.ts';
-import { updateObject } from '../verbs/update.ts';
-import { type Content, withDeletionConditions } from './namespace-conditions.ts';
-import { kindOfResource, type Stop, systemWriter, targetOf } from './upkeep.ts';
-
-const WRITER = systemWriter('kube-controller-manager');
+import { kindOfResource, type Stop, targetOf } from './upkeep.ts';
 
 export function terminateNamespaces(api: Api): Stop {
   const step = (name = '') => {
     if (api.store.get('namespaces', name)?.metadata.deletionTimestamp !== undefined) terminate(api, name);
   };
   for (const { metadata } of api.store.list('namespaces')) api.attempt(() => step(metadata.name));
-  return api.store.subscribe(EVERY, ({ resource, type, object: { metadata }, previous }) => {
+  return api.store.subscribe(EVERY, ({ resource, type, object: { metadata } }) => {
     if (resource === 'namespaces') step(metadata.name);
-    // The last object that leaves lets its namespace go; meanwhile it says who holds what is left.
-    else if (type === 'DELETED' || !sameValue(metadata.finalizers, previous?.metadata.finalizers)) step(metadata.namespace);
+    // The deletion of the last object completes the deletion of its namespace.
+    else if (type === 'DELETED') step(metadata.namespace);
   });
 }
 
@@ -28,18 +24,20 @@ function terminate(api: Api, namespace: string): void {
     if (kind === undefined || object.metadata.deletionTimestamp !== undefined) continue;
     deleteObject(api, targetOf(kind, object), { dryRun: false, propagationPolicy: 'Background' });
   }
-  const kind = api.registry.find('', 'v1', 'namespaces');
-  const going = api.store.get('namespaces', namespace);
-  if (kind === undefined || going === undefined) return;
-  const left = contentOf(api, namespace);
-  const told = withDeletionConditions(going, left, api.now());
-  const { object: stored } = updateObject(api, targetOf(kind, going, 'status'), told, WRITER);
-  if (left.length > 0) return;
-  const { finalizers = [] } = (stored['spec'] ?? {}) as { finalizers?: readonly string[] };
-  // Others may have finalizers of their own there; the namespace waits for them.
+  const terminating = api.store.get('namespaces', namespace);
+  if (terminating === undefined) return;
+  if (contentOf(api, namespace).length > 0) return;
+  const { finalizers = [] } = (terminating['spec'] ?? {}) as { finalizers?: readonly string[] };
+  // The namespace waits for finalizers of other owners.
   const others = finalizers.filter((name) => name !== 'kubernetes');
   if (others.length === finalizers.length) return;
-  updateObject(api, targetOf(kind, stored, 'finalize'), { ...stored, spec: { finalizers: others } }, WRITER);
+  if (others.length === 0) api.store.remove('namespaces', namespace);
+  else api.store.put('namespaces', namespace, { ...terminating, spec: { finalizers: others } });
+}
+
+interface Content {
+  readonly resource: string;
+  readonly object: KubeObject;
 }
 
 function contentOf(api: Api, namespace: string): readonly Content[] {

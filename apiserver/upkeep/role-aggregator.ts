@@ -30,7 +30,7 @@ function aggregate(api: Api, kind: Kind, role: ClusterRole): void {
   const rules = aggregatedRules(role, rolesOf(api));
   if (sameValue(rules, role.rules ?? [])) return;
   const { apiVersion, kind: type, metadata } = role;
-  // Where nothing is selected nothing is claimed, and rules that others have written stay.
+  // Without selected roles, the controller claims no rules, and rules of other writers stay.
   const applied = { apiVersion, kind: type, metadata: { name: metadata.name }, ...(rules.length > 0 && { rules }) };
   const body = Buffer.from(JSON.stringify(applied));
   applyObject(api, targetOf(kind, role), { body, fieldValidation: 'Ignore', force: true }, WRITER);
@@ -40,7 +40,7 @@ function rolesOf({ store }: Api): readonly ClusterRole[] {
   return store.list(RESOURCE);
 }
 
-/** The rules of all selected roles in the order of their names, each rule once. */
+/** Returns the rules of all selected roles in the order of their names, each rule once. */
 function aggregatedRules(role: ClusterRole, roles: readonly ClusterRole[]): readonly unknown[] {
   const selectors = (role.aggregationRule?.clusterRoleSelectors ?? []).map(labelSelectorOf);
   const selected = roles.filter((other) => other !== role && selectors.some((selector) => matchesLabels(selector, other.metadata.labels)));

@@ -1,17 +1,17 @@
 // Everything that runs beside the requests, started in the order in which one needs the other.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
+import { hasReason } from '../../src/kubernetes/status.ts';
+import type { Kind } from '../kinds/kind.ts';
 import type { Api } from '../verbs/api.ts';
-import { bootstrap } from './bootstrap.ts';
-import { keepDefaultAccounts } from './default-account.ts';
+import { createObject } from '../verbs/create.ts';
 import { serveDefinitions } from './definitions.ts';
-import { expireEvents } from './event-expiry.ts';
 import { collectGarbage } from './garbage-collector.ts';
 import { terminateNamespaces } from './namespace-terminator.ts';
 import { aggregateRoles } from './role-aggregator.ts';
-import type { Stop, Upkeep } from './upkeep.ts';
+import { type Stop, systemWriter, targetOf, type Upkeep } from './upkeep.ts';
 
-/** Definitions first: the others look at custom resources, too. */
+/** Definitions first: other controllers also handle custom resources. */
 const UPKEEP: readonly Upkeep[] = [
   serveDefinitions,
   keepDefaultAccounts,
@@ -44,4 +44,55 @@ export function startUpkeep(api: Api, initial: readonly KubeObject[]): Stop {
     cancelRetry?.();
     stopAll();
   };
+}
+
+/** Creates missing objects; changes of users stay. */
+export function bootstrap(api: Api, objects: readonly KubeObject[]): void {
+  for (const object of objects) {
+    const [group, version] = object.apiVersion.includes('/') ? object.apiVersion.split('/') : ['', object.apiVersion];
+    const kind = api.registry.findKind(group as string, version as string, object.kind);
+    if (kind === undefined) throw new Error(`${object.apiVersion} ${object.kind} is not served here`);
+    const { namespace = '', name = '' } = object.metadata;
+    try {
+      createObject(api, { kind, namespace, name, subresource: '' }, kind.rules.defaulted(object), systemWriter('kube-apiserver'));
+    } catch (error) {
+      if (!hasReason(error, 'AlreadyExists')) throw error;
+    }
+  }
+}
+
+const WRITER = systemWriter('kube-controller-manager');
+
+export function keepDefaultAccounts(api: Api): Stop {
+  for (const { metadata } of api.store.list('namespaces')) api.attempt(() => provideAccount(api, metadata.name));
+  const stops = [
+    api.store.subscribe('namespaces', ({ object }) => provideAccount(api, object.metadata.name)),
+    api.store.subscribe('serviceaccounts', ({ object }) => provideAccount(api, object.metadata.namespace)),
+  ];
+  return () => stops.forEach((stop) => stop());
+}
+
+function provideAccount(api: Api, namespace = ''): void {
+  const exists = api.store.get('serviceaccounts', `${namespace}/default`) !== undefined;
+  const place = api.store.get('namespaces', namespace);
+  if (exists || place === undefined || place.metadata.deletionTimestamp !== undefined) return;
+  const kind = api.registry.find('', 'v1', 'serviceaccounts') as Kind;
+  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace } };
+  createObject(api, targetOf(kind, account), account, WRITER);
+}
+
+const LIFETIME_MS = 3_600_000;
+const INTERVAL_MS = 60_000;
+
+export function expireEvents(api: Api): Stop {
+  let cancel: Stop;
+  const sweep = () => {
+    const oldest = api.now() - LIFETIME_MS;
+    for (const { metadata } of api.store.list('events')) {
+      if (Date.parse(metadata.creationTimestamp ?? '') < oldest) api.store.remove('events', `${metadata.namespace}/${metadata.name}`);
+    }
+    cancel = api.wakeAt(api.now() + INTERVAL_MS, sweep);
+  };
+  sweep();
+  return () => cancel();
 }

@@ -1,5 +1,5 @@
-// What a control plane does by itself: it reacts to changes that are on disk, through the verbs that requests use.
-// By the time of the news other writes may have followed, so it looks at what is stored now, not at what the news was about.
+// Controllers of the embedded server: they react to durable changes, through the verbs that requests use.
+// Later writes may have followed a change, so controllers read the stored state, not the change.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import type { Kind } from '../kinds/kind.ts';
@@ -9,10 +9,9 @@ import type { Api, Target, Writer } from '../verbs/api.ts';
 export type Upkeep = (api: Api) => Stop;
 export type Stop = () => void;
 
-/** The server's own writes, under the name that Kubernetes' component would use. */
+/** Returns the server's own writes, under the name that Kubernetes' component would use. */
 export function systemWriter(manager: string): Writer {
   return {
-    user: { name: `system:${manager}`, groups: ['system:masters'] },
     manager,
     dryRun: false,
     warn: () => {},
@@ -20,12 +19,12 @@ export function systemWriter(manager: string): Writer {
   };
 }
 
-/** The target of an object in hand. */
+/** Returns the target of an object in hand. */
 export function targetOf(kind: Kind, { metadata: { namespace = '', name = '' } }: KubeObject, subresource = ''): Target {
   return { kind, namespace, name, subresource };
 }
 
-/** The kind that a stored resource is served as, in any of its versions. */
+/** Returns the kind that a stored resource is served as, in any of its versions. */
 export function kindOfResource({ registry }: Api, resource: string): Kind | undefined {
   const slash = resource.lastIndexOf('/');
   return registry.versionsOf(resource.slice(0, Math.max(slash, 0)), resource.slice(slash + 1))[0];

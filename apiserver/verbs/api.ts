@@ -1,35 +1,32 @@
-// What the verbs work with: the world, the target of a request, and who writes.
+// The context of all verbs: the API, the target of a request, and the writer.
 
 import type { FieldError } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { invalid } from '../../src/kubernetes/status.ts';
 import type { Clock } from '../../src/std/clock.ts';
-import type { User } from '../access/user.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { Registry } from '../kinds/registry.ts';
 import { KindStore } from '../storage/kind-store.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 
 export interface Api extends Pick<Clock, 'now' | 'wakeAt'> {
-  /** Does what no caller waits for; what it throws is reported, and goes no further. */
+  /** Runs background work; reports its errors. */
   attempt(act: () => void): void;
   readonly store: ObjectStore;
   readonly registry: Registry;
-  /** Between 0 and 1. */
+  /** Returns a random number between 0 and 1. */
   random(): number;
-  /** Five random characters for generated names. */
+  /** Returns five random characters for generated names. */
   nameSuffix(): string;
-  /** Resolves once the store has reached a revision; rejects with 504 when that takes too long. */
+  /** Resolves when the store has reached a revision; rejects with 504 after a timeout. */
   reached(revision: number): Promise<void>;
-  /** Makes `kinds`, one per version, all that is served of a resource that comes from a definition. */
+  /** Replaces the served kinds of a definition's resource. */
   serve(group: string, plural: string, kinds: readonly Kind[]): void;
-  /** The revision since when changes of a kind are remembered: watches cannot go back further. */
+  /** Returns the oldest revision from which watches of a kind can resume. */
   watchableSince(kind: Kind): number;
-  /** Refuses, by throwing, what the caller may not grant to others. */
-  checkEscalation(user: User, kind: Kind, next: KubeObject, old?: KubeObject): void;
 }
 
-/** The object, or the place for one, that a request names. */
+/** Target of a request: an existing or a new object. */
 export interface Target {
   readonly kind: Kind;
   readonly namespace: string;
@@ -38,15 +35,14 @@ export interface Target {
   readonly subresource: string;
 }
 
-/** Who writes, and how. */
+/** The writer of a request and its options. */
 export interface Writer {
-  readonly user: User;
-  /** The name under which fields are owned. */
+  /** Field manager. */
   readonly manager: string;
   readonly dryRun: boolean;
-  /** Refuses, by throwing, writers who may change what exists but not create what does not. */
+  /** Throws 403 for a writer without permission to create. */
   readonly checkMayCreate: () => void;
-  /** Tells the caller something without refusing. */
+  /** Adds a warning to the response. */
   readonly warn: (text: string) => void;
 }
 
@@ -54,24 +50,24 @@ export function storeOf(api: Api, kind: Kind): KindStore {
   return new KindStore(api.store, kind);
 }
 
-/** A kind in errors about one of its objects or its collection: `secrets`. */
+/** Returns the name of a kind in errors about an object or a collection: `secrets`. */
 export function resourceName(kind: Kind): { group: string; name: string } {
   return { group: kind.group, name: kind.plural };
 }
 
-/** A kind in errors about what an object holds: `Secret`. */
+/** Returns the name of a kind in errors about content: `Secret`. */
 export function kindName(kind: Kind): { group: string; name: string } {
   return { group: kind.group, name: kind.kind };
 }
 
-/** Refuses an object that breaks its kind's rules. Events are called by their core name, whichever API they come through. */
+/** Rejects an object that breaks its kind's rules. */
 export function checkValid(kind: Kind, object: KubeObject, errors: readonly FieldError[]): void {
   if (errors.length === 0) return;
-  const group = kind.builtIn ? (kind.conversion?.storedAs.group ?? kind.group) : groupOf(object);
+  const group = kind.builtIn ? kind.group : groupOf(object);
   throw invalid({ group, name: object.kind }, object.metadata.name ?? '', errors);
 }
 
-/** The group that an object names, which need not be that of its kind. */
+/** Returns the group of an object's apiVersion, which may differ from that of its kind. */
 function groupOf({ apiVersion }: KubeObject): string {
   return apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
 }

@@ -1,16 +1,17 @@
 // Server-side apply: creates or changes an object so that the caller's fields are as it wants them.
 
-import type { KubeObject } from '../../src/kubernetes/object.ts';
-import { conflict, notFound } from '../../src/kubernetes/status.ts';
+import { isFields, type KubeObject, type Value } from '../../src/kubernetes/object.ts';
+import { badRequest, conflict, notFound } from '../../src/kubernetes/status.ts';
+import { toValue } from '../../src/kubernetes/wire/json-node.ts';
 import type { FieldValidation } from '../../src/kubernetes/wire/options.ts';
+import { parseYaml, type YamlDocument } from '../../src/kubernetes/wire/yaml/parse.ts';
 import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { applyPatch } from '../fields/apply.ts';
 import { type Api, resourceName, storeOf, type Target, type Writer } from './api.ts';
-import { readApplied } from './apply-body.ts';
 import { inNamespace, storeNew, withoutVersion } from './create.ts';
 import { decodeApplied } from './patched-object.ts';
 import { typingOf } from './tracked.ts';
-import { checkName, replaceObject, type Written } from './update.ts';
+import { checkName, replaceObject } from './update.ts';
 
 export interface Application {
   readonly body: Buffer;
@@ -18,13 +19,18 @@ export interface Application {
   readonly force: boolean;
 }
 
-export function applyObject(api: Api, target: Target, { body, fieldValidation, force }: Application, writer: Writer): Written {
+export interface Applied {
+  readonly object: KubeObject;
+  readonly created: boolean;
+}
+
+export function applyObject(api: Api, target: Target, { body, fieldValidation, force }: Application, writer: Writer): Applied {
   const { kind, namespace, name, subresource } = target;
   const live = storeOf(api, kind).get(namespace, name);
   if (live === undefined && subresource !== '') throw notFound(resourceName(kind), name);
   const { applied, checkRepeated } = readApplied(body);
   const { object } = applyPatch({
-    ...typingOf(api, target),
+    ...typingOf(target),
     live,
     applied,
     manager: writer.manager,
@@ -42,7 +48,7 @@ export function applyObject(api: Api, target: Target, { body, fieldValidation, f
   return { object: storeNew(api, kind, withoutVersion(next), writer), created: true };
 }
 
-/** Who names a uid means an object that exists. */
+/** Throws 409 for an object with a uid: its writer means an existing object. */
 function checkNew({ kind, name }: Target, { metadata }: KubeObject): void {
   if (metadata?.uid === undefined) return;
   throw conflict(
@@ -50,4 +56,41 @@ function checkNew({ kind, name }: Target, { metadata }: KubeObject): void {
     name,
     `uid mismatch: the provided object specified uid ${metadata.uid}, and no existing object was found`,
   );
+}
+
+const REPEATED = 'yaml: unmarshal errors:';
+
+export interface AppliedBody {
+  readonly applied: KubeObject;
+  /** Rejects, reports or ignores repeated keys, after the apply itself has succeeded. Throws 400. */
+  readonly checkRepeated: (validation: FieldValidation, warn: (text: string) => void) => void;
+}
+
+/** Reads the body. Throws 400. */
+export function readApplied(body: Buffer): AppliedBody {
+  const { node, duplicates } = parse(body);
+  return {
+    applied: asObject(toValue(node)),
+    checkRepeated: (validation, warn) => {
+      if (duplicates === undefined || validation === 'Ignore') return;
+      if (validation === 'Strict') throw badRequest(`error strict decoding YAML: error converting YAML to JSON: ${duplicates}`);
+      const lines = duplicates.slice(REPEATED.length).trim().split('\n');
+      for (const line of lines) warn(line.trim());
+    },
+  };
+}
+
+function parse(body: Buffer): YamlDocument {
+  try {
+    return parseYaml(body);
+  } catch (error) {
+    throw badRequest(`error decoding YAML: error converting YAML to JSON: ${(error as Error).message}`);
+  }
+}
+
+function asObject(value: Value): KubeObject {
+  if (isFields(value) || value === null) return Object.assign({ apiVersion: '', kind: '', metadata: {} }, value);
+  const found = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value === 'string' ? 'string' : 'number';
+  const why = `json: cannot unmarshal ${found} into Go value of type map[string]interface {}`;
+  throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${why}`);
 }

@@ -2,48 +2,43 @@
 
 import { randomUUID } from 'node:crypto';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
-import { alreadyExists, badRequest, unclassified } from '../../src/kubernetes/status.ts';
+import { alreadyExists, badRequest, forbidden, notFound, unclassified } from '../../src/kubernetes/status.ts';
 import { formatTimestamp } from '../../src/std/timestamp.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { deduplicateOwners } from '../kinds/lifecycle.ts';
 import type { KindStore } from '../storage/kind-store.ts';
-import { admitCreate } from './admission.ts';
 import { type Api, checkValid, resourceName, storeOf, type Target, type Writer } from './api.ts';
 import { tracked } from './tracked.ts';
 
-/** Names that Kubernetes generates have room for this many characters before the random ones. */
+/** Maximum length of the prefix in generated names. */
 const MAX_GENERATED_PREFIX = 58;
 const NAME_TRIES = 8;
 
-/** Creates what an ordinary POST describes; field ownership is recorded for the writer. */
+/** Creates the object of a POST and records the writer as owner of its fields. */
 export function createObject(api: Api, target: Target, decoded: KubeObject, writer: Writer): KubeObject {
   const { kind, namespace } = target;
-  const { object, warnings } = deduplicateOwners(withoutDeletion(inNamespace(decoded, kind, namespace)), 'create');
-  warnings.forEach(writer.warn);
-  return storeNew(api, kind, tracked(api, target, { next: object, writer }), writer);
+  const next = withoutDeletion(inNamespace(decoded, kind, namespace));
+  return storeNew(api, kind, tracked(api, target, { next, writer }), writer);
 }
 
-/** Stores a new object whose managed fields are settled. */
+/** Stores a new object with its managedFields. */
 export function storeNew(api: Api, kind: Kind, object: KubeObject, writer: Writer): KubeObject {
   admitCreate(api, kind, object);
-  api.checkEscalation(writer.user, kind, object);
   const store = storeOf(api, kind);
   const fresh = kind.rules.prepareForCreate(withSystemMetadata(named(object, store, api), api.now()));
   checkValid(kind, fresh, kind.rules.validate(fresh));
-  kind.rules.warnings(fresh).forEach(writer.warn);
   if (!writer.dryRun && namesVersion(fresh)) throw unclassified('resourceVersion should not be set on objects to be created');
   const existing = store.get(fresh.metadata.namespace ?? '', fresh.metadata.name ?? '');
   if (existing !== undefined) throw exists(kind, existing);
   return writer.dryRun ? store.preview(fresh) : store.put(fresh);
 }
 
-/** The object without the version that it is based on: a create that an update or an apply turns into has none. */
+/** Returns the object without resourceVersion, for an apply that creates it. */
 export function withoutVersion(object: KubeObject): KubeObject {
   const { resourceVersion: _, ...metadata } = object.metadata;
   return { ...object, metadata };
 }
 
-/** The object in the namespace of the URL, or in none; 400 if it says that it is in another. */
+/** Returns the object in the namespace of the URL, or in none. Throws 400 for an object of another namespace. */
 export function inNamespace(object: KubeObject, kind: Kind, namespace: string): KubeObject {
   const { namespace: own = '', ...metadata } = object.metadata;
   if (!kind.namespaced) return { ...object, metadata };
@@ -52,7 +47,7 @@ export function inNamespace(object: KubeObject, kind: Kind, namespace: string): 
   return { ...object, metadata: { ...metadata, namespace } };
 }
 
-/** What only a deletion sets. */
+/** Returns the object without the fields that only a deletion sets. */
 function withoutDeletion(object: KubeObject): KubeObject {
   const { deletionTimestamp: _, deletionGracePeriodSeconds: __, ...metadata } = object.metadata;
   return { ...object, metadata };
@@ -73,7 +68,7 @@ function withSystemMetadata(object: KubeObject, now: number): KubeObject {
   return { ...object, metadata: { ...metadata, uid: randomUUID(), creationTimestamp: formatTimestamp(now) } };
 }
 
-/** A version that is no number, or zero, is as good as none. */
+/** Reports if an object names a version. Zero and texts that are not numbers are ignored. */
 function namesVersion({ metadata: { resourceVersion = '' } }: KubeObject): boolean {
   return /^\d+$/.test(resourceVersion) && Number(resourceVersion) !== 0;
 }
@@ -81,4 +76,29 @@ function namesVersion({ metadata: { resourceVersion = '' } }: KubeObject): boole
 function exists(kind: Kind, { metadata }: KubeObject): Error {
   const prefix = metadata.deletionTimestamp === undefined ? '' : 'object is being deleted: ';
   return alreadyExists(resourceName(kind), metadata.name ?? '', prefix);
+}
+
+const NAMESPACES = { group: '', name: 'namespaces' };
+const IMMORTAL: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);
+
+/** Throws for a create in a missing or terminating namespace, or of a terminating kind. */
+export function admitCreate(api: Api, kind: Kind, { metadata }: KubeObject): void {
+  if (kind.creationRefusal !== undefined) throw forbidden(resourceName(kind), metadata.name ?? '', kind.creationRefusal);
+  if (!kind.namespaced) return;
+  const namespace = metadata.namespace ?? '';
+  const found = api.store.get('namespaces', namespace);
+  if (found === undefined) throw notFound(NAMESPACES, namespace);
+  if (found.metadata.deletionTimestamp !== undefined) throw terminating(kind, namespace, metadata.name || metadata.generateName || '');
+}
+
+/** Throws for the deletion of a namespace that the server needs. */
+export function admitDelete(kind: Kind, name: string): void {
+  if (kind.group !== '' || kind.plural !== 'namespaces' || !IMMORTAL.has(name)) return;
+  throw forbidden(NAMESPACES, name, 'this namespace may not be deleted');
+}
+
+function terminating(kind: Kind, namespace: string, name: string): Error {
+  return forbidden(resourceName(kind), name, `unable to create new content in namespace ${namespace} because it is being terminated`, [
+    { reason: 'NamespaceTerminating', message: `namespace ${namespace} is being terminated`, field: 'metadata.namespace' },
+  ]);
 }

@@ -5,8 +5,8 @@ import { conflict, notFound } from '../../src/kubernetes/status.ts';
 import type { DeleteOptions } from '../../src/kubernetes/wire/options.ts';
 import { formatTimestamp } from '../../src/std/timestamp.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { admitDelete } from './admission.ts';
 import { type Api, kindName, resourceName, storeOf, type Target } from './api.ts';
+import { admitDelete } from './create.ts';
 import { isFinished } from './update.ts';
 
 export interface Deletion {
@@ -26,60 +26,33 @@ export function deleteObject(api: Api, target: Target, options: DeleteOptions): 
   const live = store.get(namespace, name);
   if (live === undefined) throw notFound(resourceName(kind), name);
   checkPreconditions(target, live, options);
-  if (isGivenTime(kind, live, options)) return { object: live, gone: false };
   const next = markForDeletion(api, target, live, options);
   if (!isFinished(kind, next)) {
     return { object: next === live || options.dryRun ? next : store.put(next), gone: false };
   }
-  const isSeenToGo = kind.rules.gracePeriodSeconds !== undefined;
-  if (options.dryRun) return { object: isSeenToGo ? next : live, gone: true };
-  const last = isSeenToGo ? store.put(next) : live;
-  return { object: store.remove(last) ?? last, gone: true };
+  return { object: options.dryRun ? live : (store.remove(live) ?? live), gone: true };
 }
 
-/** Whether the object has been given time to end, and is not told to hurry. */
-function isGivenTime({ rules }: Kind, { metadata }: KubeObject, { gracePeriodSeconds: asked }: DeleteOptions): boolean {
-  const { deletionTimestamp, deletionGracePeriodSeconds: given } = metadata;
-  if (rules.gracePeriodSeconds === undefined || deletionTimestamp === undefined || given === undefined) return false;
-  return asked === undefined || asked >= given;
-}
-
-/** The object with its deletion time and the finalizers of the asked-for propagation; itself if it has both already. */
+/** Returns the object with its deletion time and the finalizers of the requested propagation; the same object if it has both. */
 function markForDeletion(api: Api, { kind }: Target, live: KubeObject, options: DeleteOptions): KubeObject {
   const { deletionTimestamp, finalizers: present = [] } = live.metadata;
   const finalizers = propagationFinalizers(present, options);
   const next = { ...live, metadata: withFinalizersOf(live, finalizers) };
-  if (deletionTimestamp === undefined) return marked(next, kind, api.now(), options);
-  if (kind.rules.gracePeriodSeconds !== undefined) return hurried(next, options.gracePeriodSeconds ?? 0);
+  if (deletionTimestamp === undefined) return marked(next, kind, api.now());
   return finalizers === present ? live : next;
 }
 
-function marked(object: KubeObject, { rules }: Kind, now: number, options: DeleteOptions): KubeObject {
+function marked(object: KubeObject, { rules }: Kind, now: number): KubeObject {
   if (rules.terminating !== undefined) return rules.terminating(object, formatTimestamp(now));
-  const graceSeconds = rules.gracePeriodSeconds?.(object, options.gracePeriodSeconds) ?? 0;
   const { generation = 0 } = object.metadata;
   return {
     ...object,
     metadata: {
       ...object.metadata,
-      deletionTimestamp: formatTimestamp(now + graceSeconds * 1000),
-      deletionGracePeriodSeconds: graceSeconds,
-      // Controllers that look at the generation notice the deletion, too.
+      deletionTimestamp: formatTimestamp(now),
+      deletionGracePeriodSeconds: 0,
+      // Controllers that compare generations notice the deletion, too.
       ...(generation > 0 && { generation: generation + 1 }),
-    },
-  };
-}
-
-/** The object with less time than it was given. */
-function hurried(object: KubeObject, graceSeconds: number): KubeObject {
-  const { deletionTimestamp = '', deletionGracePeriodSeconds = 0 } = object.metadata;
-  const sinceAt = Date.parse(deletionTimestamp) - deletionGracePeriodSeconds * 1000;
-  return {
-    ...object,
-    metadata: {
-      ...object.metadata,
-      deletionTimestamp: formatTimestamp(sinceAt + graceSeconds * 1000),
-      deletionGracePeriodSeconds: graceSeconds,
     },
   };
 }
@@ -89,7 +62,7 @@ function withFinalizersOf({ metadata }: KubeObject, finalizers: readonly string[
   return finalizers.length === 0 ? rest : { ...rest, finalizers };
 }
 
-/** The same array when nothing changes. */
+/** Returns the same array when nothing changes. */
 function propagationFinalizers(finalizers: readonly string[], options: DeleteOptions): readonly string[] {
   const wanted = wantedFinalizer(options);
   if (wanted === undefined) return finalizers;
@@ -98,7 +71,7 @@ function propagationFinalizers(finalizers: readonly string[], options: DeleteOpt
   return next.length === finalizers.length && next.every((name, index) => name === finalizers[index]) ? finalizers : next;
 }
 
-/** The finalizer that the options ask for; empty for none; undefined to leave things as they are. */
+/** Returns the finalizer that the options request; empty for none, undefined for no change. */
 function wantedFinalizer({ propagationPolicy, orphanDependents }: DeleteOptions): string | undefined {
   if (orphanDependents !== undefined) return orphanDependents ? ORPHAN : '';
   if (propagationPolicy === undefined) return undefined;

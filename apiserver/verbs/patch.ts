@@ -1,24 +1,22 @@
 // JSON patch, merge patch and strategic merge patch: the live object, changed, and then an update like any other.
 
 import { invalidValue } from '../../src/kubernetes/field-error.ts';
-import type { Fields, KubeObject } from '../../src/kubernetes/object.ts';
+import { type Fields, isFields, isList, type KubeObject } from '../../src/kubernetes/object.ts';
 import { badRequest, invalid, notFound, StatusError } from '../../src/kubernetes/status.ts';
 import type { PatchType } from '../../src/kubernetes/wire/content-type.ts';
 import { objectText } from '../../src/kubernetes/wire/encode.ts';
 import { duplicateFields, type JsonNode, toValue } from '../../src/kubernetes/wire/json-node.ts';
 import { parseJson } from '../../src/kubernetes/wire/json-parse.ts';
 import type { FieldValidation } from '../../src/kubernetes/wire/options.ts';
-import { goQuote } from '../../src/std/go-text.ts';
+import { orderedJson } from '../../src/kubernetes/wire/ordered-json.ts';
+import { compareUtf8, goQuote } from '../../src/std/go-text.ts';
 import { goPrint } from '../fields/go-print.ts';
-import { jsonPatch, jsonPatchProblems, type PatchReading } from '../fields/json-patch.ts';
-import { mergePatch } from '../fields/merge-patch.ts';
+import { jsonPatch, mergePatch } from '../fields/json-patch.ts';
 import { strategicMerge } from '../fields/strategic-merge.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { deduplicateOwners } from '../kinds/lifecycle.ts';
 import { type Api, resourceName, storeOf, type Target, type Writer } from './api.ts';
 import { inNamespace } from './create.ts';
 import { type DecodedDocument, decodePatchedText, decodeStrategic, type IsRegistered } from './patched-object.ts';
-import { patchedText } from './patched-text.ts';
 import { tracked } from './tracked.ts';
 import { checkName, replaceObject } from './update.ts';
 
@@ -33,26 +31,23 @@ export function patchObject(api: Api, target: Target, patch: Patch, writer: Writ
   const live = storeOf(api, kind).get(namespace, name);
   if (live === undefined) throw notFound(resourceName(kind), name);
   const decoded = decodePatched(patched(api, kind, live, patch), patch.fieldValidation, writer);
-  const named = inNamespace(checkName(kind.rules.defaulted(decoded), name), kind, namespace);
-  const { object: next, warnings } = deduplicateOwners(named, 'patch');
-  warnings.forEach(writer.warn);
+  const next = inNamespace(checkName(kind.rules.defaulted(decoded), name), kind, namespace);
   return replaceObject(api, target, { live, next: tracked(api, target, { live, next, writer }) }, writer);
 }
 
 interface Patched {
-  /** What a strict reader objects to in the patch itself. */
+  /** Problems of the patch itself under strict validation. */
   readonly problems: readonly string[];
-  /** What the server shows when the outcome is no object of the kind. */
+  /** Text that errors quote if the result is not an object of the kind. */
   readonly shown: string;
   readonly decode: () => DecodedDocument;
 }
 
-function patched(api: Api, kind: Kind, live: KubeObject, { type, body, fieldValidation }: Patch): Patched {
-  const reading = fieldValidation === 'Ignore' ? 'lax' : 'strict';
+function patched(api: Api, kind: Kind, live: KubeObject, { type, body }: Patch): Patched {
   const document = toValue(
     parseJson(Buffer.from(objectText(live, kind.builtIn ? kind.schema : undefined)), Number.POSITIVE_INFINITY),
   ) as Fields;
-  const node = parsePatch(body, type, reading);
+  const node = parsePatch(body, type);
   const change = toValue(node);
   if (type === 'application/strategic-merge-patch+json') {
     const merged = strategicMerge(document, change, kind.schema) as Fields;
@@ -60,11 +55,11 @@ function patched(api: Api, kind: Kind, live: KubeObject, { type, body, fieldVali
   }
   const isJsonPatch = type === 'application/json-patch+json';
   const shown = isJsonPatch
-    ? patchedText(jsonPatch(document, change, reading), [document, change])
-    : patchedText(mergePatch(document, change, reading), [document]);
+    ? patchedText(jsonPatch(document, change), [document, change])
+    : patchedText(mergePatch(document, change), [document]);
   const isRegistered: IsRegistered = (group, version, name) => api.registry.isRegistered(group, version, name);
   return {
-    problems: isJsonPatch ? jsonPatchProblems(node) : repeatedFields(node),
+    problems: isJsonPatch ? [] : repeatedFields(node),
     shown,
     decode: () => decodePatchedText(shown, kind, isRegistered),
   };
@@ -74,17 +69,16 @@ function repeatedFields(patch: JsonNode): readonly string[] {
   return duplicateFields(patch).map((path) => `duplicate field ${goQuote(path)}`);
 }
 
-function parsePatch(body: Buffer, type: Patch['type'], reading: PatchReading): JsonNode {
+function parsePatch(body: Buffer, type: Patch['type']): JsonNode {
   try {
     return parseJson(body);
   } catch (error) {
-    if (type === 'application/merge-patch+json' && reading === 'lax') throw badRequest('Invalid JSON Patch');
-    const isQuoted = reading === 'lax' || type === 'application/strategic-merge-patch+json';
+    const isQuoted = type === 'application/strategic-merge-patch+json';
     throw badRequest(`${isQuoted ? '' : 'error decoding patch: '}${(error as Error).message}`);
   }
 }
 
-/** The patched document as an object of the kind; 422 about the whole patch when it is none. */
+/** Returns the patched document as an object of the kind; 422 about the whole patch when it is none. */
 function decodePatched({ problems, shown, decode }: Patched, validation: FieldValidation, writer: Writer): KubeObject {
   const { object, strictErrors } = decodedOr422(decode, shown);
   const found = [...new Set([...problems, ...strictErrors])];
@@ -104,4 +98,25 @@ function decodedOr422(decode: () => DecodedDocument, shown: string): DecodedDocu
 
 function invalidPatch(shown: string, why: string): Error {
   return invalid({ group: '', name: '' }, '', [invalidValue('patch', shown, why)]);
+}
+
+/**
+ * Returns the compact JSON of a patched document as kube-apiserver quotes it: with sorted keys in changed containers,
+ * and in the order of `sources` elsewhere.
+ */
+function patchedText(result: unknown, sources: readonly unknown[]): string {
+  return orderedJson(withSortedKeys(result, new Set(sources.flatMap(containersOf))));
+}
+
+function containersOf(value: unknown): readonly unknown[] {
+  if (isList(value)) return [value, ...value.flatMap(containersOf)];
+  return isFields(value) ? [value, ...Object.values(value).flatMap(containersOf)] : [];
+}
+
+function withSortedKeys(value: unknown, kept: ReadonlySet<unknown>): unknown {
+  if (kept.has(value)) return value;
+  if (isList(value)) return value.map((item) => withSortedKeys(item, kept));
+  if (!isFields(value)) return value;
+  const keys = Object.keys(value).sort(compareUtf8);
+  return Object.fromEntries(keys.map((key) => [key, withSortedKeys(value[key], kept)]));
 }

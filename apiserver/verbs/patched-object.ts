@@ -3,7 +3,6 @@
 import { apiVersionOf, type Fields, type KubeObject, type ObjectMeta } from '../../src/kubernetes/object.ts';
 import { OBJECT_META } from '../../src/kubernetes/schema/go-struct.ts';
 import { prune, pruneUnknown } from '../../src/kubernetes/schema/prune.ts';
-import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 import { internalError, unclassified } from '../../src/kubernetes/status.ts';
 import { decodeEmbedded } from '../../src/kubernetes/wire/decode-embedded.ts';
 import { typeProblem } from '../../src/kubernetes/wire/decode-error.ts';
@@ -11,7 +10,6 @@ import { decodeTyped } from '../../src/kubernetes/wire/decode-typed.ts';
 import { missingField, readDocument } from '../../src/kubernetes/wire/document.ts';
 import { type JsonNode, toNode, toValue } from '../../src/kubernetes/wire/json-node.ts';
 import { type TypeMeta, withDefaultType } from '../../src/kubernetes/wire/type-meta.ts';
-import { conversionProblem } from '../fields/unstructured.ts';
 import type { Kind } from '../kinds/kind.ts';
 
 export interface DecodedDocument {
@@ -32,26 +30,34 @@ export function decodePatchedText(text: string, kind: Kind, isRegistered: IsRegi
   return decodeCustom(toValue(node) as Fields, kind, prune);
 }
 
-/** Decodes what a strategic merge has produced, whatever type it says it is. */
+/** Decodes the result of a strategic merge, whatever type it names. */
 export function decodeStrategic(document: Fields, kind: Kind): DecodedDocument {
-  const problem = conversionProblem(document, kind.schema);
-  if (problem !== undefined) throw new Error(problem);
-  const { object, strictErrors } = decodeBuiltIn(toNode(document), kind);
-  return { object, strictErrors: strictErrors.toSorted() };
+  try {
+    const { object, strictErrors } = decodeBuiltIn(toNode(document), kind);
+    return { object, strictErrors: strictErrors.toSorted() };
+  } catch (error) {
+    throw new Error(conversionProblem(error), { cause: error });
+  }
 }
 
-/** Decodes what an apply has produced. Nulls in custom resources are left for validation to refuse: others may own what was there. */
+/** Decodes the result of an apply. Validation rejects nulls in custom resources: another manager may own the old value. */
 export function decodeApplied(document: KubeObject, kind: Kind): KubeObject {
   const fields = document as unknown as Fields;
   if (!kind.builtIn) return decodeCustom(fields, kind, pruneUnknown).object;
-  const problem = conversionProblem(fields, kind.schema);
-  if (problem !== undefined) {
+  try {
+    return decodeBuiltIn(toNode(fields), kind).object;
+  } catch (error) {
     const { namespace = '', name = '' } = document.metadata;
     const type = `${kind.group}/${kind.version}, Kind=${kind.kind}`;
-    const conversion = `unable to convert unstructured object to ${type}: ${problem}`;
+    const conversion = `unable to convert unstructured object to ${type}: ${conversionProblem(error)}`;
     throw unclassified(`failed to convert new object (${namespace}/${name}; ${type}) to proper version: ${conversion}`);
   }
-  return decodeBuiltIn(toNode(fields), kind).object;
+}
+
+/** kube-apiserver converts these objects field by field, and reports bad base64 with a prefix. */
+function conversionProblem(error: unknown): string {
+  const { message } = error as Error;
+  return message.startsWith('illegal base64') ? `error decoding from json: ${message}` : message;
 }
 
 function decodePatchedBuiltIn(
@@ -72,15 +78,7 @@ function decodeBuiltIn(node: JsonNode, kind: Kind): DecodedDocument {
 
 function decodeCustom(fields: Fields, kind: Kind, pruned: typeof pruneUnknown): DecodedDocument {
   const metadata = decodeTyped(toNode(fields['metadata']), OBJECT_META).value;
-  const { value, unknown } = pruned(fields, isOtherVersion(fields, kind) ? NOTHING : kind.schema);
+  const { value, unknown } = pruned(fields, kind.schema);
   const object = { ...decodeEmbedded(value, kind.schema), metadata } as unknown as KubeObject;
   return { object, strictErrors: unknown.map((path) => `unknown field "${path}"`) };
-}
-
-/** Of a version that is not served, the server knows no field. */
-const NOTHING: Schema = { type: 'object', properties: { apiVersion: {}, kind: {}, metadata: {} } };
-
-function isOtherVersion({ apiVersion, kind: name }: Fields, kind: Kind): boolean {
-  if (name !== kind.kind || typeof apiVersion !== 'string') return false;
-  return apiVersion !== apiVersionOf(kind) && apiVersion.startsWith(`${kind.group}/`);
 }

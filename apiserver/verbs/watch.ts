@@ -9,8 +9,6 @@ import type { Kind } from '../kinds/kind.ts';
 import type { Change } from '../storage/object-store.ts';
 import { type Api, storeOf } from './api.ts';
 
-import { WatchQueue } from './watch-queue.ts';
-
 export type WatchEvent =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; readonly object: KubeObject }
   | { readonly type: 'ERROR'; readonly status: Status };
@@ -53,7 +51,7 @@ export async function watchObjects(api: Api, request: WatchRequest): Promise<Asy
   };
   const bookmark = () => {
     const { durableRevision } = api.store;
-    // A bookmark where the watch began would tell nothing.
+    // A bookmark at the start of the watch contains no news.
     if (durableRevision > start.after) queue.push(bookmarkAt(kind, durableRevision));
   };
   stops.push(
@@ -150,4 +148,47 @@ function bookmarkAt(kind: Kind, revision: number, isInitialEnd = false): WatchEv
 function tooOld(api: Api, kind: Kind, from: number): Status {
   const oldest = Math.max(api.watchableSince(kind), api.store.oldest);
   return expired(`too old resource version: ${from} (${oldest})`).status;
+}
+
+/** Closed when the reader falls behind by more than `capacity`: it has to list again. */
+export class WatchQueue<T> {
+  readonly #capacity: number;
+  #waiting: T[];
+  #wake: (() => void) | undefined;
+  #closed = false;
+
+  /** `first` is handed out before everything else and may exceed the capacity. */
+  constructor(capacity: number, first: readonly T[]) {
+    this.#capacity = Math.max(capacity, first.length);
+    this.#waiting = [...first];
+  }
+
+  push(item: T): void {
+    if (this.#closed) return;
+    this.#waiting.push(item);
+    if (this.#waiting.length > this.#capacity) {
+      this.#waiting = [];
+      this.#closed = true;
+    }
+    this.#wake?.();
+  }
+
+  /** No more items will come; those that wait are still handed out. */
+  close(): void {
+    this.#closed = true;
+    this.#wake?.();
+  }
+
+  /** Everything that has come since the last call, at least one item; undefined at the end. */
+  async take(): Promise<readonly T[] | undefined> {
+    while (this.#waiting.length === 0) {
+      if (this.#closed) return undefined;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    const items = this.#waiting;
+    this.#waiting = [];
+    return items;
+  }
 }

@@ -107,11 +107,6 @@ export const SUBJECT_ACCESS_REVIEW: Schema = objectStruct('v1.SubjectAccessRevie
   status: SUBJECT_ACCESS_REVIEW_STATUS,
 });
 
-export const LOCAL_SUBJECT_ACCESS_REVIEW: Schema = objectStruct('v1.LocalSubjectAccessReview', {
-  spec: SUBJECT_ACCESS_REVIEW_SPEC,
-  status: SUBJECT_ACCESS_REVIEW_STATUS,
-});
-
 const SELF_SUBJECT_ACCESS_REVIEW: Schema = objectStruct('v1.SelfSubjectAccessReview', {
   spec: struct('v1.SelfSubjectAccessReviewSpec', ATTRIBUTES),
   status: SUBJECT_ACCESS_REVIEW_STATUS,
@@ -173,7 +168,6 @@ function review(group: string, kind: string, namespaced: boolean, schema: Schema
 export const reviewKinds: readonly ReviewKind[] = [
   review('authentication.k8s.io', 'SelfSubjectReview', false, SELF_SUBJECT_REVIEW),
   review('authentication.k8s.io', 'TokenReview', false, TOKEN_REVIEW),
-  review('authorization.k8s.io', 'LocalSubjectAccessReview', true, LOCAL_SUBJECT_ACCESS_REVIEW),
   review('authorization.k8s.io', 'SelfSubjectAccessReview', false, SELF_SUBJECT_ACCESS_REVIEW),
   review('authorization.k8s.io', 'SelfSubjectRulesReview', false, SELF_SUBJECT_RULES_REVIEW),
   review('authorization.k8s.io', 'SubjectAccessReview', false, SUBJECT_ACCESS_REVIEW),

@@ -12,8 +12,6 @@ const WORDS = '/apis/words.test/v1/words';
 
 const text = { type: 'string' };
 const struct = (properties: object, rest: object = {}) => ({ type: 'object', properties, ...rest });
-const format = (name: string) => ({ type: 'string', format: name });
-const either = { x: text, y: text };
 const SPEC = {
   text,
   integer: { type: 'integer' },
@@ -26,11 +24,9 @@ const SPEC = {
   enum: { type: 'string', enum: ['a', 'b'] },
   numbers: { type: 'integer', enum: [1, 2] },
   range: { type: 'integer', minimum: 5, maximum: 6 },
-  open: { type: 'number', minimum: 5, exclusiveMinimum: true, maximum: 7.5, exclusiveMaximum: true },
-  threes: { type: 'integer', multipleOf: 3 },
   two: { type: 'array', items: text, minItems: 2, maxItems: 2 },
   one: { type: 'object', additionalProperties: text, minProperties: 1, maxProperties: 1 },
-  required: struct(either, { required: ['x', 'y'] }),
+  required: struct({ x: text, y: text }, { required: ['x', 'y'] }),
   nullable: { type: 'string', nullable: true },
   portion: { 'x-kubernetes-int-or-string': true },
   set: { type: 'array', items: text, 'x-kubernetes-list-type': 'set' },
@@ -40,10 +36,6 @@ const SPEC = {
     'x-kubernetes-list-type': 'map',
     'x-kubernetes-list-map-keys': ['k', 'p'],
   },
-  any: struct(either, { anyOf: [{ required: ['x'] }, { required: ['y'] }] }),
-  oneOf: struct(either, { oneOf: [{ required: ['x'] }, { required: ['y'] }] }),
-  all: struct(either, { allOf: [{ required: ['x'] }, { required: ['y'] }] }),
-  not: { type: 'string', not: { pattern: '^z' } },
   small: { type: 'integer', format: 'int32' },
   deep: struct({
     list: {
@@ -62,15 +54,7 @@ const SPEC = {
     h: { type: 'string', nullable: true, default: 'H' },
   }),
   free: struct({ known: struct({ x: text }) }, { 'x-kubernetes-preserve-unknown-fields': true }),
-  embedded: { type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true },
-  time: format('date-time'),
-  duration: format('duration'),
-  bytes: format('byte'),
-  uuid: format('uuid'),
-  ipv4: format('ipv4'),
-  cidr: format('cidr'),
-  email: format('email'),
-  uri: format('uri'),
+  time: { type: 'string', format: 'date-time' },
 };
 
 beforeAll(async () => {
@@ -115,9 +99,6 @@ describe('a custom resource is refused for', () => {
     [{ numbers: 3 }, 'spec.numbers: Unsupported value: 3: supported values: "1", "2"'],
     [{ range: 4 }, value('range', '4', 'should be greater than or equal to 5')],
     [{ range: 7 }, value('range', '7', 'should be less than or equal to 6')],
-    [{ open: 5 }, value('open', '5', 'should be greater than 5')],
-    [{ open: 7.5 }, value('open', '7.5', 'should be less than 7.5')],
-    [{ threes: 4 }, value('threes', '4', 'should be a multiple of 3')],
     [{ two: ['a'] }, value('two', '1', 'should have at least 2 items')],
     [{ two: ['a', 'b', 'c'] }, 'spec.two: Too many: 3: must have at most 2 items'],
     [{ one: {} }, value('one', '0', 'should have at least 1 properties')],
@@ -130,29 +111,10 @@ describe('a custom resource is refused for', () => {
     [{ set: ['a', 'b', 'a'] }, 'spec.set[2]: Duplicate value: "a"'],
     [{ map: [{ k: 'a' }, { k: 'a', p: 1 }] }, 'spec.map[1]: Duplicate value: {"k":"a","p":1}'],
     [{ map: [{ p: 1 }] }, 'spec.map[0].k: Required value'],
-    [{ any: {} }, '[<nil>: Invalid value: "": "spec.any" must validate at least one schema (anyOf), spec.any.x: Required value]'],
-    [
-      { oneOf: { x: 'a', y: 'b' } },
-      '<nil>: Invalid value: "": "spec.oneOf" must validate one and only one schema (oneOf). Found 2 valid alternatives',
-    ],
-    [{ all: { x: 'a' } }, '[spec.all.y: Required value, <nil>: Invalid value: "": "spec.all" must validate all the schemas (allOf)]'],
-    [{ not: 'z' }, '<nil>: Invalid value: "": "spec.not" must not validate the schema (not)'],
     [{ small: 2_147_483_648 }, '<nil>: Invalid value: "": Checked value must be of type integer with format int32 in spec.small'],
     [{ time: 'x' }, value('time', '"x"', 'must be of type date-time: "x"')],
-    [{ duration: 'x' }, value('duration', '"x"', 'must be of type duration: "x"')],
-    [{ bytes: '!' }, value('bytes', '"!"', 'must be of type byte: "!"')],
-    [{ uuid: 'x' }, value('uuid', '"x"', 'must be of type uuid: "x"')],
-    [{ ipv4: '::1' }, value('ipv4', '"::1"', 'must be of type ipv4: "::1"')],
-    [{ cidr: '10.0.0.0' }, value('cidr', '"10.0.0.0"', 'must be of type cidr: "10.0.0.0"')],
-    [{ email: 'x' }, value('email', '"x"', 'must be of type email: "x"')],
-    [{ uri: 'x' }, value('uri', '"x"', 'must be of type uri: "x"')],
     [{ deep: { list: [{ name: '' }] } }, value('deep.list[0].name', '""', 'should be at least 1 chars long')],
     [{ deep: { list: [{ counts: { 'a/b': -1 } }] } }, value('deep.list[0].counts.a/b', '-1', 'should be greater than or equal to 0')],
-    [{ embedded: {} }, '[spec.embedded.apiVersion: Required value, spec.embedded.kind: Required value]'],
-    [
-      { embedded: { apiVersion: 'v1', kind: 'Pod', metadata: { labels: { 'a b': '' } } } },
-      'spec.embedded.metadata.labels: Invalid value: "a b": ',
-    ],
   ])('%j', async (spec, problem) => {
     const { name, body } = word({ spec });
     const { status, body: answer } = await ask(WORDS, { body });
@@ -186,16 +148,6 @@ describe('a custom resource is refused for', () => {
       { metadata: { name: 'x', labels: { a: 1 } } },
       /^400 BadRequest: Word in version "v1" cannot be handled as a Word: json: cannot unmarshal number into Go struct field ObjectMeta\.labels of type string$/,
     ],
-    [
-      'embedded metadata of another type',
-      { spec: { embedded: { apiVersion: 'v1', kind: 'Pod', metadata: { name: 7 } } } },
-      /^400 BadRequest: Word in version "v1" cannot be handled as a Word: spec\.embedded\.metadata: Invalid value: \{"name":7\}: json: cannot unmarshal number into Go struct field ObjectMeta\.name of type string$/,
-    ],
-    [
-      'an embedded kind that is no text',
-      { spec: { embedded: { apiVersion: 'v1', kind: 1 } } },
-      /^400 BadRequest: .*spec\.embedded\.kind: Invalid value: 1: must be a string$/,
-    ],
   ])('%s', async (_, content, expected) => {
     expect(outcome(await ask(WORDS, { body: { ...word({}).body, ...content } }))).toMatch(expected);
   });
@@ -228,23 +180,8 @@ describe('a custom resource that is taken', () => {
     ['has no defaults where there is nothing', {}, {}],
     ['loses what the schema does not know', { text: 'x', unknown: 1, object: { x: 'x', y: 'y' } }, { text: 'x', object: { x: 'x' } }],
     ['loses null where null means nothing', { text: null, nullable: null }, { nullable: null }],
-    [
-      'keeps what the schema lets be',
-      { free: { any: { thing: [1, null] }, known: { x: 'x', y: 'y' } } },
-      { free: { any: { thing: [1, null] }, known: { x: 'x' } } },
-    ],
     ['keeps integers that are written as fractions', { integer: 3, number: 3.25 }, { integer: 3, number: 3.25 }],
     ['keeps either type', { portion: '50%' }, { portion: '50%' }],
-    [
-      'loses unknown metadata of what is embedded',
-      { embedded: { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', zz: 1 }, zz: 1 } },
-      { embedded: { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, zz: 1 } },
-    ],
-    [
-      'has an object for embedded metadata',
-      { embedded: { apiVersion: 'v1', kind: 'Pod', metadata: null } },
-      { embedded: { apiVersion: 'v1', kind: 'Pod', metadata: {} } },
-    ],
   ])('%s', async (_, spec, expected) => {
     const { status, body } = await ask(`${WORDS}?fieldValidation=Ignore`, { body: word({ spec }).body });
     expect([status, body['spec']]).toEqual([201, expected]);

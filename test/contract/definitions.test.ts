@@ -72,116 +72,7 @@ const ACCEPTED = [
   'Established=True InitialNamesAccepted: the initial names have been accepted',
 ];
 
-describe('a definition is refused for', () => {
-  const at = 'spec.validation.openAPIV3Schema';
-  it.each([
-    ['no type', struct({ a: {} }), `${at}.properties[a].type: Required value: must not be empty for specified object fields`],
-    ['another root', text, `${at}.type: Invalid value: "string": must be object at the root`],
-    [
-      'an unknown type',
-      struct({ a: { type: 'foo' } }),
-      `${at}.properties[a].type: Unsupported value: "foo": supported values: "array", "boolean", "integer", "number", "object", "string"`,
-    ],
-    ['a list of nothing', struct({ a: { type: 'array' } }), `${at}.properties[a].items: Required value: must be specified`],
-    [
-      'rules on metadata',
-      struct({ metadata: struct({ labels: { type: 'object' } }) }),
-      `${at}.properties[metadata]: Forbidden: must not specify anything other than name and generateName, but metadata is implicitly specified`,
-    ],
-    [
-      'both names and any name',
-      struct({ a: struct({ b: text }, { additionalProperties: text }) }),
-      `${at}.properties[a].additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive`,
-    ],
-    [
-      'a bad pattern',
-      struct({ a: { type: 'string', pattern: '(' } }),
-      `${at}.properties[a].pattern: Invalid value: "(": must be a valid regular expression, but isn't: error parsing regexp: missing closing ): \`(\``,
-    ],
-    ['a reference', struct({ a: { type: 'string', $ref: '#/x' } }), `${at}.properties[a].$ref: Forbidden: $ref is not supported`],
-    [
-      'unique items',
-      struct({ a: { type: 'array', items: text, uniqueItems: true } }),
-      `${at}.properties[a].uniqueItems: Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes quadratic`,
-    ],
-    [
-      'a default of another type',
-      struct({ a: { type: 'string', default: 1 } }),
-      `${at}.properties[a].default: Invalid value: "integer":  in body must be of type string: "integer"`,
-    ],
-    [
-      'a default that is not allowed',
-      struct({ a: { type: 'string', enum: ['a'], default: 'b' } }),
-      `${at}.properties[a].default: Unsupported value: "b": supported values: "a"`,
-    ],
-    [
-      'a map list without keys',
-      struct({ a: { type: 'array', items: struct({ k: text }), 'x-kubernetes-list-type': 'map' } }),
-      `${at}.properties[a].x-kubernetes-list-map-keys: Required value: must not be empty if x-kubernetes-list-type is map`,
-    ],
-    [
-      'a set of structs',
-      struct({ a: { type: 'array', items: struct({ k: text }), 'x-kubernetes-list-type': 'set' } }),
-      `${at}.properties[a].items.x-kubernetes-map-type: Invalid value: null: must be atomic as item of a list with x-kubernetes-list-type=set`,
-    ],
-    [
-      'an empty embedded resource',
-      struct({ a: { type: 'object', 'x-kubernetes-embedded-resource': true } }),
-      `${at}.properties[a].properties: Required value: must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields`,
-    ],
-    [
-      'types inside of anyOf',
-      struct({ a: { type: 'object', anyOf: [{ type: 'object' }] } }),
-      `${at}.properties[a].anyOf[0].type: Forbidden: must be empty to be structural`,
-    ],
-  ])('a schema with %s', async (_, schema, problem) => {
-    const { status, body } = await define({ plural: 'bads', kind: 'Bad', schema });
-    expect([status, body.message]).toEqual([422, expect.stringContaining(problem)]);
-  });
-
-  const rule = (expression: string, rest: object = {}) =>
-    struct({
-      spec: {
-        ...struct({ a: { type: 'string', maxLength: 9 }, n: { type: 'integer' } }),
-        'x-kubernetes-validations': [{ rule: expression, ...rest }],
-      },
-    });
-  const drawn = (problem: string, expression: string, column: number) =>
-    `compilation failed: ERROR: <input>:1:${column}: ${problem}\n | ${expression}\n | ${'.'.repeat(column - 1)}^`;
-  it.each([
-    ['self.b == "x"', {}, drawn("undefined field 'b'", 'self.b == "x"', 5)],
-    ['other == "x"', {}, drawn("undeclared reference to 'other' (in container '')", 'other == "x"', 1)],
-    ['self.a == 1', {}, drawn("found no matching overload for '_==_' applied to '(string, int)'", 'self.a == 1', 8)],
-    ['!self.a', {}, drawn("found no matching overload for '!_' applied to '(string)'", '!self.a', 1)],
-    ['self.a && true', {}, drawn("expected type 'bool' but found 'string'", 'self.a && true', 5)],
-    [
-      'self.a.startsWith(1)',
-      {},
-      drawn("found no matching overload for 'startsWith' applied to 'string.(int)'", 'self.a.startsWith(1)', 18),
-    ],
-    ['zap(self.a)', {}, drawn("undeclared reference to 'zap' (in container '')", 'zap(self.a)', 4)],
-    ['has(self.b)', {}, drawn("undefined field 'b'", 'has(self.b)', 4)],
-    ['has([self][0].b)', {}, drawn("undefined field 'b'", 'has([self][0].b)', 4)],
-    ['has(self)', {}, drawn('invalid argument to has() macro', 'has(self)', 5)],
-    ['self.a', {}, 'cel expression must evaluate to a bool'],
-    ['self.a', { message: 'x' }, 'cel expression must evaluate to a bool'],
-    ['', {}, 'rule: Required value: rule is not specified'],
-    ['true', { message: 'a\nb' }, 'message: Invalid value: "a\\nb": must not contain line breaks'],
-    ['true', { messageExpression: 'self.n' }, 'messageExpression: Invalid value: '],
-    ['true', { fieldPath: '.zz' }, 'fieldPath: Invalid value: ".zz": must be a valid path'],
-    ['true', { fieldPath: 'a' }, 'fieldPath: Invalid value: "a": must be a valid path'],
-    [
-      'true',
-      { reason: 'Because' },
-      'reason: Unsupported value: "Because": supported values: "FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"',
-    ],
-    ['true', { optionalOldSelf: true }, 'optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule'],
-  ])('the rule %j with %j', async (expression, rest, problem) => {
-    const { status, body } = await define({ plural: 'bads', kind: 'Bad', schema: rule(expression, rest) });
-    expect([status, body.message]).toEqual([422, expect.stringContaining(problem)]);
-  });
-
-  const fine = struct({ spec: struct({ color: text, parts: { type: 'array', items: text } }) });
+describe('a definition is rejected for', () => {
   it.each([
     ['a group without a dot', { group: 'nodots' }, 'spec.group: Invalid value: "nodots": should be a domain with at least one dot'],
     ['an unknown scope', { scope: 'World' }, 'spec.scope: Unsupported value: "World": supported values: "Cluster", "Namespaced"'],
@@ -191,31 +82,10 @@ describe('a definition is refused for', () => {
       'spec.names.kind: Invalid value: "Bad Kind": may have mixed case, but should otherwise match: ',
     ],
     ['bad short names', { names: { shortNames: ['OK'] } }, 'spec.names.shortNames[0]: Invalid value: "OK": '],
-    ['no version', { versions: [] }, 'spec.versions: Invalid value: []: must have exactly one version marked as storage version'],
-    [
-      'no stored version',
-      { versions: [version('v1', fine, { storage: false })] },
-      'must have exactly one version marked as storage version',
-    ],
     [
       'a version without schema',
       { versions: [{ name: 'v1', served: true, storage: true }] },
       'spec.versions[0].schema.openAPIV3Schema: Required value',
-    ],
-    [
-      'a column without a path',
-      { versions: [version('v1', fine, { additionalPrinterColumns: [{ name: 'A', type: 'text' }] })] },
-      'spec.additionalPrinterColumns[0].type: Invalid value: "text": must be one of boolean,date,integer,number,string',
-    ],
-    [
-      'selection by a list',
-      { versions: [version('v1', fine, { selectableFields: [{ jsonPath: '.spec.parts' }] })] },
-      'spec.selectableFields[0].jsonPath: Invalid value: ".spec.parts": must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.',
-    ],
-    [
-      'a warning without deprecation',
-      { versions: [version('v1', fine, { deprecationWarning: 'x' })] },
-      'deprecationWarning: Invalid value: "x": can only be set for deprecated versions',
     ],
   ])('%s', async (_, parts, problem) => {
     const { status, body } = await define({ plural: 'bads', kind: 'Bad', ...parts });
@@ -234,22 +104,6 @@ describe('a definition is refused for', () => {
 });
 
 describe('a definition', () => {
-  it.each(['namespace', 'package', 'for', 'as'])('may have rules about a field called %s', async (name) => {
-    const rule = `self.${name} == "x" && self.__${name}__ == "x"`;
-    const schema = struct({ spec: { ...struct({ [name]: { type: 'string', maxLength: 9 } }), 'x-kubernetes-validations': [{ rule }] } });
-    const plural = `${name}words`;
-    await define({ plural, kind: `Word${name}`, group: 'reserved.test', schema });
-    const path = `/apis/reserved.test/v1/${plural}`;
-    await eventually(async () => expect((await ask(path)).status).toBe(200));
-    const word = (value: string) => ({
-      apiVersion: 'reserved.test/v1',
-      kind: `Word${name}`,
-      metadata: { name: value },
-      spec: { [name]: value },
-    });
-    expect([(await ask(path, { body: word('x') })).status, (await ask(path, { body: word('y') })).status]).toEqual([201, 422]);
-  });
-
   it('is accepted, established, served and discovered', async () => {
     const group = 'born.test';
     await define({ plural: 'births', kind: 'Birth', group, names: { shortNames: ['bi'], categories: ['all'] } });
@@ -273,23 +127,7 @@ describe('a definition', () => {
     });
   });
 
-  it('waits for names that others have, serves nothing meanwhile, and gets them when they are free', async () => {
-    const group = 'names.test';
-    await define({ plural: 'firsts', kind: 'Thing', group, names: { shortNames: ['th'] } });
-    await eventually(async () => expect(await conditionsOf('firsts', group)).toEqual(ACCEPTED));
-    await define({ plural: 'seconds', kind: 'Thing', group, names: { singular: 'second' } });
-    const refused = [
-      'NamesAccepted=False ListKindConflict: "ThingList" is already in use',
-      'Established=False NotAccepted: not all names are accepted',
-    ];
-    await eventually(async () => expect(await conditionsOf('seconds', group)).toEqual(refused));
-    expect(outcome(await ask(`/apis/${group}/v1/seconds`))).toBe('404: 404 page not found');
-    await ask(`${DEFINITIONS}/firsts.${group}`, { method: 'DELETE' });
-    await eventually(async () => expect(await conditionsOf('seconds', group)).toEqual(ACCEPTED));
-    await eventually(async () => expect((await ask(`/apis/${group}/v1/seconds`)).status).toBe(200));
-  });
-
-  describe('that is there', () => {
+  describe('when established', () => {
     const path = `${DEFINITIONS}/changes.change.test`;
     beforeAll(async () => {
       await define({ plural: 'changes', kind: 'Change', group: 'change.test' });
@@ -301,17 +139,12 @@ describe('a definition', () => {
       ['its plural', { spec: { names: { plural: 'others' } } }, 'spec.names.plural: Invalid value: "others": field is immutable'],
       ['its scope', { spec: { scope: 'Namespaced' } }, 'spec.scope: Invalid value: "Namespaced": field is immutable'],
       ['its kind', { spec: { names: { kind: 'Other' } } }, 'spec.names.kind: Invalid value: "Other": field is immutable'],
-      [
-        'the version that is stored',
-        { spec: { versions: [version('v2', struct({}))] } },
-        'status.storedVersions[0]: Invalid value: "v1": missing from spec.versions; v1 was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in v1 and removes v1 from status.storedVersions',
-      ],
     ])('cannot change %s', async (_, patch, problem) => {
       const { status, body } = await change(path, patch);
       expect([status, body.message]).toEqual([422, expect.stringContaining(problem)]);
     });
 
-    it('fills new defaults into what is stored, and forgives old faults that stay as they are', async () => {
+    it('fills new defaults into stored objects, and accepts unchanged old errors', async () => {
       const objects = '/apis/change.test/v1/changes';
       await ask(objects, { body: { apiVersion: 'change.test/v1', kind: 'Change', metadata: { name: 'old' }, spec: { x: 'a' } } });
       const stricter = struct({ spec: struct({ x: { type: 'string', minLength: 3 }, z: { type: 'string', default: 'Z' } }) });
@@ -322,58 +155,7 @@ describe('a definition', () => {
     });
   });
 
-  it('shows each version what its schema knows', async () => {
-    const old = version('v1', struct({ spec: struct({ x: text }) }), { storage: false, deprecated: true });
-    const current = version('v2', struct({ spec: struct({ x: text, w: { type: 'string', default: 'W' } }) }));
-    const hidden = version('v3', struct({}), { storage: false, served: false });
-    await define({ plural: 'views', kind: 'View', group: 'views.test', versions: [old, current, hidden] });
-    const path = (name: string) => `/apis/views.test/${name}/views`;
-    await eventually(async () => expect((await ask(path('v2'))).status).toBe(200));
-    const made = await ask(path('v2'), {
-      body: { apiVersion: 'views.test/v2', kind: 'View', metadata: { name: 'a' }, spec: { x: 'x', w: 'w' } },
-    });
-    expect(made.body['spec']).toEqual({ x: 'x', w: 'w' });
-    const seen = await ask(`${path('v1')}/a`);
-    expect([seen.body.apiVersion, seen.body['spec'], seen.warnings]).toEqual([
-      'views.test/v1',
-      { x: 'x' },
-      ['views.test/v1 View is deprecated; use views.test/v2 View'],
-    ]);
-    expect((await ask(path('v3'))).status).toBe(404);
-    const { body } = await ask('/apis/views.test');
-    expect(body['versions']).toEqual([
-      { groupVersion: 'views.test/v2', version: 'v2' },
-      { groupVersion: 'views.test/v1', version: 'v1' },
-    ]);
-  });
-
-  it('shows its rules in one order, wherever they are', async () => {
-    const ruled = struct({}, { 'x-kubernetes-validations': [{ messageExpression: "'a'", message: 'm', rule: 'true' }] });
-    const documented = { type: 'string', externalDocs: { url: 'u', description: '' } };
-    const schema = struct({ spec: struct({ list: { type: 'array', items: ruled }, texts: { type: 'array', items: documented } }) });
-    const { body } = await ask(`${DEFINITIONS}?dryRun=All`, { body: definition({ plural: 'orders', kind: 'Order', schema }) });
-    const shown = JSON.stringify(body['spec']);
-    expect(shown).toContain(`{"type":"object","x-kubernetes-validations":[{"rule":"true","message":"m","messageExpression":"'a'"}]}`);
-    expect(shown).toContain('{"type":"string","externalDocs":{"url":"u"}}');
-  });
-
-  it('shows a dry run as what is stored would be read', async () => {
-    const status = struct({ phase: { type: 'string', default: 'New' } }, { default: {} });
-    const parts = { subresources: { status: {} } };
-    const served = version('v1', struct({ spec: struct({ x: text, lost: text }), status }), { ...parts, storage: false });
-    const stored = version('v2', struct({ spec: struct({ x: text }), status }), parts);
-    await define({ plural: 'drafts', kind: 'Draft', group: 'drafts.test', versions: [served, stored] });
-    const path = '/apis/drafts.test/v1/drafts';
-    await eventually(async () => expect((await ask(path)).status).toBe(200));
-    const shown = ({ body }: Answer) => [body.apiVersion, body['spec'], body['status']];
-    const expected = (x: string) => ['drafts.test/v1', { x }, { phase: 'New' }];
-    const body = { apiVersion: 'drafts.test/v1', kind: 'Draft', metadata: { name: 'a' }, spec: { x: 'x', lost: 'l' } };
-    expect(shown(await ask(`${path}?dryRun=All`, { body }))).toEqual(expected('x'));
-    expect(shown(await ask(path, { body }))).toEqual(expected('x'));
-    expect(shown(await change(`${path}/a?dryRun=All`, { spec: { x: 'y', lost: 'm' } }))).toEqual(expected('y'));
-  });
-
-  it('lets fields be selected, and columns be shown', async () => {
+  it('serves selectable fields and printer columns', async () => {
     const schema = struct({ spec: struct({ color: text, size: { type: 'integer' }, list: { type: 'array', items: text } }) });
     const additionalPrinterColumns = [
       { name: 'Color', type: 'string', jsonPath: '.spec.color', description: 'Its color.' },
@@ -425,7 +207,7 @@ describe('a definition', () => {
     ]);
   });
 
-  it('takes its objects along when it goes, and waits for those that are held', async () => {
+  it('deletes its objects first, and waits for their finalizers', async () => {
     const path = '/apis/gone.test/v1/goners';
     await define({ plural: 'goners', kind: 'Goner', group: 'gone.test' });
     await eventually(async () => expect((await ask(path)).status).toBe(200));

@@ -61,14 +61,14 @@ describe('KubeClient', () => {
     await expect(client.get(ConfigMaps, { namespace, name: 'crud' })).rejects.toMatchObject({ reason: 'NotFound' });
   });
 
-  it('applies, and takes fields of others only by force', async () => {
+  it('applies, and takes fields of other managers only by force', async () => {
     await make('applied');
     const wanted = { metadata: { namespace, name: 'applied' }, data: { value: '9' } };
     await expect(client.apply(ConfigMaps, wanted)).rejects.toMatchObject({ reason: 'Conflict' });
     expect((await client.apply(ConfigMaps, wanted, { force: true })).data).toEqual({ value: '9' });
   });
 
-  it('writes a status apart from the rest', async () => {
+  it('writes a status separately', async () => {
     const status = { conditions: [{ type: 'Seen', status: 'True', lastTransitionTime: '2026-03-01T12:00:00Z', reason: 'X', message: '' }] };
     const patched = await client.patchStatus(Namespaces, { name: namespace }, { status, metadata: { labels: { ignored: 'x' } } });
     expect(patched.status?.conditions?.[0]?.type).toBe('Seen');
@@ -85,7 +85,7 @@ describe('KubeClient', () => {
     expect(odd.items.map(({ metadata }) => metadata.name)).toEqual(['page-3']);
   });
 
-  it('gets tokens, and asks about tokens and rights', async () => {
+  it('creates tokens, TokenReviews and access reviews', async () => {
     await client.create(ServiceAccounts, { metadata: { namespace, name: 'robot' } });
     const { status } = await client.createToken({ namespace, name: 'robot' }, { audiences: ['there'], expirationSeconds: 600 });
     const token = status?.token ?? '';
@@ -98,12 +98,12 @@ describe('KubeClient', () => {
     expect((await client.createReview(SelfSubjectReviews, {})).status?.userInfo?.username).toBe('admin');
   });
 
-  it('is told what it may not do', async () => {
+  it('throws the Status of a Forbidden response', async () => {
     await expect(connect('wrong-token').get(ConfigMaps, { namespace, name: 'x' })).rejects.toMatchObject({ reason: 'Unauthorized' });
     await expect(connect(server.tokens.bob).get(ConfigMaps, { namespace, name: 'x' })).rejects.toMatchObject({ reason: 'Forbidden' });
   });
 
-  it('reads what is not a resource', async () => {
+  it('reads paths outside of resources', async () => {
     expect(await client.getText('/readyz')).toBe('ok');
     expect(JSON.parse(await client.getText('/version'))).toMatchObject({ major: '1' });
     await expect(client.getText('/nowhere')).rejects.toMatchObject({ reason: 'NotFound' });
@@ -167,7 +167,7 @@ describe('Recorder', () => {
   it.each([
     ['a namespaced object', () => client.get(ConfigMaps, { namespace, name: 'applied' }), namespace],
     ['a cluster-scoped object', () => client.get(Namespaces, { name: namespace }), 'default'],
-  ])('leaves one Event, counted, for %s', async (_, read, where) => {
+  ])('records one counted Event for %s', async (_, read, where) => {
     const problems: unknown[] = [];
     const recorder = new Recorder({
       client,

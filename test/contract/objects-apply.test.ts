@@ -12,20 +12,20 @@ function apply(name: string, manager: string, object: unknown, query = ''): Prom
   return objects.apply(`${path}?fieldManager=${manager}${query}`, object);
 }
 
-describe('an apply', () => {
-  it('creates what is missing', async () => {
+describe('server-side apply', () => {
+  it('creates a missing object', async () => {
     const { status, body } = await apply('created', 'one', configMap('created', { data: { a: '1' } }));
     expect([status, body['data'], owners(body)]).toEqual([201, { a: '1' }, ['one Apply {"f:data":{"f:a":{}}}']]);
   });
 
-  it('again changes nothing, not even a time', async () => {
+  it('changes nothing when repeated, not even a time', async () => {
     const object = widget('again', { spec: { size: 1, tags: ['a'] } });
     const { body: first } = await apply(`${WIDGETS}/again`, 'one', object);
     const { status, body } = await apply(`${WIDGETS}/again`, 'one', object);
     expect([status, body]).toEqual([200, first]);
   });
 
-  it('removes what its manager leaves out and nobody else owns', async () => {
+  it('removes omitted fields without another owner', async () => {
     await apply('less', 'one', configMap('less', { data: { mine: '1', shared: '1' } }));
     await apply('less', 'two', configMap('less', { data: { shared: '1', other: '1' } }));
     const { body } = await apply('less', 'one', configMap('less', { data: {} }));
@@ -35,19 +35,19 @@ describe('an apply', () => {
     ]);
   });
 
-  it('brings defaults back', async () => {
+  it('restores defaults', async () => {
     await apply(`${WIDGETS}/default`, 'one', widget('default', { spec: { color: 'blue', size: 1 } }));
     const { body } = await apply(`${WIDGETS}/default`, 'one', widget('default', { spec: { size: 1 } }));
     expect(body['spec']).toEqual({ color: 'red', size: 1 });
   });
 
-  it('shares fields that it wants as they are', async () => {
+  it('shares ownership of unchanged fields', async () => {
     await apply('shared', 'one', configMap('shared', { data: { a: '1' } }));
     const { status, body } = await apply('shared', 'two', configMap('shared', { data: { a: '1' } }));
     expect([status, owners(body).toSorted()]).toEqual([200, ['one Apply {"f:data":{"f:a":{}}}', 'two Apply {"f:data":{"f:a":{}}}']]);
   });
 
-  it('merges lists by what their schema says', async () => {
+  it('merges lists by their schema', async () => {
     const spec = { tags: ['x'], parts: [{ name: 'p', count: 1 }], plain: ['a'], atom: { a: '1' } };
     await apply(`${WIDGETS}/lists`, 'one', widget('lists', { spec }));
     const other = { tags: ['y'], parts: [{ name: 'q', count: 2 }] };
@@ -60,7 +60,7 @@ describe('an apply', () => {
     expect(outcome(whole)).toBe('409 Conflict: Apply failed with 2 conflicts: conflicts with "one":\n- .spec.atom\n- .spec.plain');
   });
 
-  it('adds finalizers and owners to those of others', async () => {
+  it('adds finalizers and owners to existing ones', async () => {
     const owner = { apiVersion: 'v1', kind: 'X', name: 'x', uid: 'x' };
     await apply('meta', 'one', configMap('meta', {}, { finalizers: ['a.b/c'], ownerReferences: [owner] }));
     await apply('meta', 'two', configMap('meta', {}, { finalizers: ['d.e/f'], ownerReferences: [{ ...owner, uid: 'y' }] }));
@@ -69,7 +69,7 @@ describe('an apply', () => {
     await objects.merge(`${CONFIG_MAPS}/meta`, { metadata: { finalizers: null } });
   });
 
-  it('begins to track what nobody tracked', async () => {
+  it('starts to track an untracked object', async () => {
     await objects.make(CONFIG_MAPS, configMap('untracked', { data: { a: '1', b: '1' } }));
     await objects.merge(`${CONFIG_MAPS}/untracked`, { metadata: { managedFields: [{}] } });
     expect(outcome(await apply('untracked', 'one', configMap('untracked', { data: { a: '2' } })))).toBe(
@@ -79,12 +79,12 @@ describe('an apply', () => {
     expect(owners(body).toSorted()).toEqual(['before-first-apply Update {"f:data":{".":{},"f:b":{}}}', 'one Apply {"f:data":{"f:a":{}}}']);
   });
 
-  it('as a dry run stores nothing', async () => {
+  it('stores nothing on a dry run', async () => {
     expect((await apply('dry', 'one', configMap('dry'), '&dryRun=All')).status).toBe(201);
     expect((await objects.get(`${CONFIG_MAPS}/dry`)).status).toBe(404);
   });
 
-  it('takes YAML', async () => {
+  it('accepts YAML', async () => {
     const { status, body } = await apply(
       'yaml',
       'one',
@@ -94,8 +94,8 @@ describe('an apply', () => {
   });
 });
 
-describe('a conflict', () => {
-  it('names the owner and the field, and force settles it', async () => {
+describe('an apply conflict', () => {
+  it('names owner and field, and is resolved by force', async () => {
     await apply('conflict', 'one', configMap('conflict', { data: { a: '1' } }));
     const refused = await apply('conflict', 'two', configMap('conflict', { data: { a: '2' } }));
     expect(refused.body).toEqual({
@@ -112,7 +112,7 @@ describe('a conflict', () => {
     expect([body['data'], owners(body)]).toEqual([{ a: '2' }, ['two Apply {"f:data":{"f:a":{}}}']]);
   });
 
-  it('with an update tells its version and its subresource', async () => {
+  it('names version and subresource of an updater', async () => {
     await apply(`${WIDGETS}/updated`, 'one', widget('updated', { spec: { size: 1 } }));
     await objects.merge(`${WIDGETS}/updated?fieldManager=edit`, { spec: { size: 2 } });
     await objects.merge(`${WIDGETS}/updated/status?fieldManager=ctl`, { status: { count: 1 } });
@@ -124,7 +124,7 @@ describe('a conflict', () => {
     );
   });
 
-  it('is none for kubectl with what it applied in the old way', async () => {
+  it('does not occur for fields of client-side kubectl apply', async () => {
     const last = JSON.stringify(configMap('kubectl', { data: { a: '1' } }));
     const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': last };
     await objects.make(
@@ -136,8 +136,8 @@ describe('a conflict', () => {
   });
 });
 
-describe('an apply to the status', () => {
-  it('is an owner of its own, and of the status alone', async () => {
+describe('server-side apply of the status', () => {
+  it('records a separate owner of the status only', async () => {
     await apply(`${WIDGETS}/status`, 'one', widget('status', { spec: { size: 1 }, status: { ready: true } }));
     const { body } = await apply(
       `${WIDGETS}/status/status`,
@@ -152,14 +152,14 @@ describe('an apply to the status', () => {
     expect([emptied['status'], owners(emptied)]).toEqual([undefined, ['one Apply {"f:spec":{"f:size":{}}}']]);
   });
 
-  it('does not create', async () => {
+  it('does not create an object', async () => {
     expect(outcome(await apply(`${WIDGETS}/absent/status`, 'one', widget('absent')))).toBe(
       `404 NotFound: widgets.${GROUP} "absent" not found`,
     );
   });
 });
 
-describe('what an apply says', () => {
+describe('the body of an apply', () => {
   const UID = '00000000-0000-4000-8000-000000000000';
 
   it.each([
@@ -204,12 +204,12 @@ describe('what an apply says', () => {
       '- a\n- b',
       '400 BadRequest: error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go value of type map[string]interface {}',
     ],
-  ])('is refused: %s', async (_, manager, object, expected) => {
+  ])('is rejected: %s', async (_, manager, object, expected) => {
     await objects.post(CONFIG_MAPS, configMap('said', { data: { a: '1' } }));
     expect(outcome(await apply('said', manager, object))).toBe(expected);
   });
 
-  it('may leave out the name of what exists, but not of what does not', async () => {
+  it('may omit the name of an existing object only', async () => {
     await objects.make(CONFIG_MAPS, configMap('nameless'));
     const nameless = { apiVersion: 'v1', kind: 'ConfigMap', metadata: {} };
     expect((await apply('nameless', 'm', nameless)).status).toBe(200);
@@ -218,14 +218,14 @@ describe('what an apply says', () => {
     );
   });
 
-  it('means an object that exists, if it names its uid', async () => {
+  it('requires an existing object for a uid', async () => {
     expect(outcome(await apply('meant', 'm', configMap('meant', {}, { uid: UID })))).toBe(
       `409 Conflict: Operation cannot be fulfilled on configmaps "meant": uid mismatch: the provided object specified uid ${UID}, and no existing object was found`,
     );
     expect((await apply('meant', 'm', configMap('meant', {}, { resourceVersion: '1' }))).status).toBe(201);
   });
 
-  it('may not say null where the schema does not', async () => {
+  it('rejects null where the schema does not allow it', async () => {
     const saying = (spec: object) => apply(`${WIDGETS}/nulls`, 'm', widget('nulls', { spec }));
     expect(outcome(await saying({ size: 1, tags: null }))).toBe(
       `422 Invalid: Widget.${GROUP} "nulls" is invalid: spec.tags: Invalid value: "null": spec.tags in body must be of type array: "null"`,
@@ -233,7 +233,7 @@ describe('what an apply says', () => {
     expect((await saying({ color: null })).body['spec']).toEqual({ color: 'red' });
   });
 
-  it('that leaves null of what another manager owns is refused', async () => {
+  it('rejects a removal that leaves null of a field of another manager', async () => {
     const applying = (manager: string, spec: object) => apply(`${WIDGETS}/left`, manager, widget('left', { spec }));
     await applying('one', { slots: { a: {} } });
     await applying('two', { slots: { a: { part: 'x' } } });
@@ -242,7 +242,7 @@ describe('what an apply says', () => {
     );
   });
 
-  it('must make a valid object', async () => {
+  it('rejects an invalid result', async () => {
     expect(outcome(await apply(`${WIDGETS}/invalid`, 'm', widget('invalid', { spec: { size: 101 } })))).toBe(
       `422 Invalid: Widget.${GROUP} "invalid" is invalid: spec.size: Invalid value: 101: spec.size in body should be less than or equal to 100`,
     );
@@ -253,18 +253,5 @@ describe('what an apply says', () => {
     expect(outcome(await apply('/api/v1/namespaces/absent/configmaps/x', 'm', configMap('x')))).toBe(
       '404 NotFound: namespaces "absent" not found',
     );
-  });
-});
-
-describe('owners', () => {
-  it('that only update are no more than ten: the oldest become one', async () => {
-    await objects.make(`${CONFIG_MAPS}?fieldManager=m00`, configMap('many', { data: { k0: 'x' } }));
-    for (let n = 1; n <= 12; n += 1) {
-      await objects.merge(`${CONFIG_MAPS}/many?fieldManager=m${String(n).padStart(2, '0')}`, { data: { [`k${n}`]: 'x' } });
-    }
-    const { body } = await objects.get(`${CONFIG_MAPS}/many`);
-    expect(owners(body)).toHaveLength(10);
-    expect(Object.keys(body['data'] as object)).toHaveLength(13);
-    expect(owners(body).some((owner) => owner.startsWith('ancient-changes Update '))).toBe(true);
   });
 });

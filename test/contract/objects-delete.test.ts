@@ -7,7 +7,6 @@ import { watch } from './watching.ts';
 
 const server = contractServer();
 const objects = prepareWorld(server);
-const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
 const HELD = { finalizers: ['a.b/c'] };
 
 /** The events that an object brings about. */
@@ -156,8 +155,6 @@ describe('an object with finalizers', () => {
     ['propagationPolicy=Foreground', ['keep.me/x', 'foregroundDeletion'], 200],
     ['propagationPolicy=Orphan', ['keep.me/x', 'orphan'], 200],
     ['propagationPolicy=Background', ['keep.me/x'], 200],
-    ['orphanDependents=true', ['keep.me/x', 'orphan'], 200],
-    ['orphanDependents=false', ['keep.me/x'], 202],
   ])('gets the finalizer of its propagation: %s', async (query, finalizers, expected) => {
     const name = query.replace(/^.*=/, 'propagated-').toLowerCase();
     await objects.make(CONFIG_MAPS, configMap(name, {}, { finalizers: ['keep.me/x'] }));
@@ -207,35 +204,6 @@ describe('a collection', () => {
     ['/api/v1/namespaces', /^405 MethodNotAllowed: the server does not allow this method on the requested resource$/],
   ])('is not deleted: %s', async (path, expected) => {
     expect(outcome(await objects.delete(path))).toMatch(expected);
-  });
-});
-
-describe('a Pod', () => {
-  const pod = (name: string, spec: object = {}) => ({ metadata: { name }, spec: { containers: [{ name: 'a', image: 'x' }], ...spec } });
-
-  it('that runs nowhere goes at once, and is seen to go', async () => {
-    await objects.make(PODS, pod('nowhere'));
-    const events = await eventsOf(PODS, 'nowhere', () => objects.delete(`${PODS}/nowhere`), 2);
-    expect(events).toEqual(['MODIFIED deleting', 'DELETED deleting']);
-  });
-
-  it('that runs somewhere is given time, which may only become less', async () => {
-    await objects.make(PODS, pod('somewhere', { nodeName: 'node', terminationGracePeriodSeconds: 7 }));
-    const grace = async (body?: object) => (await objects.delete(`${PODS}/somewhere`, body)).body.metadata['deletionGracePeriodSeconds'];
-    expect(await grace()).toBe(7);
-    expect(await grace({ gracePeriodSeconds: 50 })).toBe(7);
-    expect(await grace({ gracePeriodSeconds: 3 })).toBe(3);
-    expect((await objects.merge(`${PODS}/somewhere`, { metadata: { labels: { a: 'b' } } })).status).toBe(200);
-    expect((await objects.get(`${PODS}/somewhere`)).status).toBe(200);
-    expect(await grace({ gracePeriodSeconds: 0 })).toBe(0);
-    expect((await objects.get(`${PODS}/somewhere`)).status).toBe(404);
-  });
-
-  it('that is over needs no time', async () => {
-    await objects.make(PODS, pod('over', { nodeName: 'node' }));
-    await objects.merge(`${PODS}/over/status`, { status: { phase: 'Succeeded' } });
-    expect((await objects.delete(`${PODS}/over`)).body.metadata['deletionGracePeriodSeconds']).toBe(0);
-    expect((await objects.get(`${PODS}/over`)).status).toBe(404);
   });
 });
 

@@ -7,7 +7,6 @@ import { contractServer } from './server.ts';
 const objects = prepareWorld(contractServer());
 const FOREIGN_UID = '00000000-0000-4000-8000-000000000000';
 const leases = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases`;
-const roles = `/apis/rbac.authorization.k8s.io/v1/namespaces/${NAMESPACE}/roles`;
 
 function withMetadata(object: Body, metadata: object): object {
   return { ...object, metadata: { ...object.metadata, ...metadata } };
@@ -25,7 +24,7 @@ describe('an update', () => {
     expect((await objects.get(`${CONFIG_MAPS}/whole`)).body).toEqual(body);
   });
 
-  it('of a version that is no longer the last is refused', async () => {
+  it('rejects an old resourceVersion', async () => {
     const made = await objects.make(WIDGETS, widget('stale', { spec: { size: 1 } }));
     expect((await objects.put(`${WIDGETS}/stale`, { ...made, spec: { size: 2 } })).status).toBe(200);
     const late = await objects.put(`${WIDGETS}/stale`, { ...made, spec: { size: 3 } });
@@ -34,7 +33,7 @@ describe('an update', () => {
     expect((await objects.get(`${WIDGETS}/stale`)).body['spec']).toEqual({ size: 2, color: 'red' });
   });
 
-  it('needs no version for kinds that allow that', async () => {
+  it('accepts no resourceVersion for some kinds', async () => {
     await objects.make(CONFIG_MAPS, configMap('blind'));
     for (const resourceVersion of [undefined, '', '0']) {
       const next = configMap('blind', { data: { a: `${resourceVersion}` } }, { resourceVersion });
@@ -56,7 +55,7 @@ describe('an update', () => {
       { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'unversioned' } },
       'leases.coordination.k8s.io',
     ],
-  ])('needs a version for %s', async (_, path, object, resource) => {
+  ])('requires a resourceVersion for %s', async (_, path, object, resource) => {
     await objects.make(path, object);
     const answer = await objects.put(`${path}/unversioned`, object);
     expect(outcome(answer)).toBe(
@@ -64,7 +63,7 @@ describe('an update', () => {
     );
   });
 
-  it('that changes nothing leaves the version as it is', async () => {
+  it('keeps the resourceVersion without a change', async () => {
     const made = await objects.make(CONFIG_MAPS, configMap('same', { data: { a: '1' } }));
     const again = await objects.put(`${CONFIG_MAPS}/same?fieldManager=another`, configMap('same', { data: { a: '1' } }));
     expect(again.body).toEqual(made);
@@ -72,7 +71,7 @@ describe('an update', () => {
     expect((await objects.put(`${WIDGETS}/same`, gadget)).body).toEqual(gadget);
   });
 
-  it('counts the generation up when anything but metadata and status changes', async () => {
+  it('increments the generation for changes outside of metadata and status', async () => {
     const made = await objects.make(WIDGETS, widget('counted', { spec: { size: 1 } }));
     const { body: labelled } = await objects.put(`${WIDGETS}/counted`, withMetadata(made, { labels: { a: 'b' }, generation: 9 }));
     const { body: resized } = await objects.put(`${WIDGETS}/counted`, { ...labelled, spec: { size: 2 } });
@@ -80,26 +79,26 @@ describe('an update', () => {
     expect([made, labelled, resized, done].map(({ metadata }) => metadata.generation)).toEqual([1, 1, 2, 2]);
   });
 
-  it('counts changes of status as well where that is no subresource', async () => {
+  it('increments the generation for the status without a subresource', async () => {
     const made = await objects.make(GADGETS, { ...widget('counted', { status: { ready: true } }), kind: 'Gadget' });
     const { body } = await objects.put(`${GADGETS}/counted`, { ...made, status: { ready: false } });
     expect([body.metadata.generation, body['status']]).toEqual([2, { ready: false }]);
     expect(outcome(await objects.get(`${GADGETS}/counted/status`))).toBe(`404 NotFound: gadgets.${GROUP} "counted" not found`);
   });
 
-  it('takes over the fields that it changes', async () => {
+  it('takes ownership of changed fields', async () => {
     await objects.make(`${CONFIG_MAPS}?fieldManager=one`, configMap('owners', { data: { a: '1', b: '1' } }));
     const { body } = await objects.put(`${CONFIG_MAPS}/owners?fieldManager=two`, configMap('owners', { data: { a: '2', b: '1' } }));
     expect(owners(body).toSorted()).toEqual(['one Update {"f:data":{".":{},"f:b":{}}}', 'two Update {"f:data":{"f:a":{}}}']);
   });
 
-  it('may forget all owners', async () => {
+  it('resets all owners on request', async () => {
     await objects.make(CONFIG_MAPS, configMap('ownerless', { data: { a: '1' } }));
     const { body } = await objects.put(`${CONFIG_MAPS}/ownerless`, configMap('ownerless', { data: { b: '1' } }, { managedFields: [{}] }));
     expect(owners(body)).toEqual([]);
   });
 
-  it('as a dry run shows what would be', async () => {
+  it('returns the result of a dry run', async () => {
     const made = await objects.make(CONFIG_MAPS, configMap('dry'));
     const { status, body } = await objects.put(`${CONFIG_MAPS}/dry?dryRun=All`, configMap('dry', { data: { a: '1' } }));
     expect([status, body['data'], body.metadata.resourceVersion]).toEqual([200, { a: '1' }, made.metadata.resourceVersion]);
@@ -107,7 +106,7 @@ describe('an update', () => {
   });
 });
 
-describe('an update of what is not there', () => {
+describe('an update of a missing object', () => {
   it.each([
     ['ConfigMap', CONFIG_MAPS, 'v1', 'configmaps "absent" not found'],
     ['Widget', WIDGETS, `${GROUP}/v1`, `widgets.${GROUP} "absent" not found`],
@@ -118,27 +117,9 @@ describe('an update of what is not there', () => {
     const object = { apiVersion, kind, metadata: { name: 'absent', resourceVersion: '5' } };
     expect(outcome(await objects.put(`${path}/absent`, object))).toBe(`404 NotFound: ${message}`);
   });
-
-  it.each([
-    ['Lease', leases, 'coordination.k8s.io/v1', {}],
-    ['Role', roles, 'rbac.authorization.k8s.io/v1', { rules: [] }],
-    ['Event', `/api/v1/namespaces/${NAMESPACE}/events`, 'v1', { involvedObject: { namespace: NAMESPACE } }],
-  ])('creates a %s', async (kind, path, apiVersion, rest) => {
-    const object = { apiVersion, kind, metadata: { name: 'by-put', resourceVersion: '5' }, ...rest };
-    expect((await objects.put(`${path}/by-put?dryRun=All`, object)).status).toBe(201);
-    expect((await objects.get(`${path}/by-put`)).status).toBe(404);
-    expect((await objects.put(`${path}/by-put`, object)).status).toBe(201);
-  });
-
-  it('does not create what is meant by its uid', async () => {
-    const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'meant', uid: FOREIGN_UID } };
-    expect(outcome(await objects.put(`${leases}/meant`, lease))).toBe(
-      `409 Conflict: Operation cannot be fulfilled on leases.coordination.k8s.io "meant": StorageError: invalid object, Code: 4, Key: /registry/leases/${NAMESPACE}/meant, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${FOREIGN_UID}, UID in object meta: `,
-    );
-  });
 });
 
-describe('an update that contradicts its place', () => {
+describe('an update that contradicts its URL', () => {
   it.each([
     ['name', configMap('other'), '400 BadRequest: the name of the object (other) does not match the name on the URL (placed)'],
     [
@@ -161,22 +142,22 @@ describe('an update that contradicts its place', () => {
     expect(outcome(await objects.put(`${CONFIG_MAPS}/placed`, object))).toBe(expected);
   });
 
-  it('is refused: collection', async () => {
+  it('is rejected: collection', async () => {
     expect(outcome(await objects.put(CONFIG_MAPS, configMap('x')))).toBe(
       '405 MethodNotAllowed: the server does not allow this method on the requested resource',
     );
     expect(outcome(await objects.put(WIDGETS, widget('x')))).toBe('400 BadRequest: name must be provided');
   });
 
-  it('is refused: uid', async () => {
+  it('is rejected: uid', async () => {
     const { metadata } = await objects.make(WIDGETS, widget('identity'));
     const next = widget('identity', {}, { uid: FOREIGN_UID, resourceVersion: metadata.resourceVersion });
-    expect(outcome(await objects.put(`${WIDGETS}/identity`, next))).toBe(
-      `409 Conflict: Operation cannot be fulfilled on widgets.${GROUP} "identity": StorageError: invalid object, Code: 4, Key: /registry/${GROUP}/widgets/${NAMESPACE}/identity, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${FOREIGN_UID}, UID in object meta: ${metadata.uid}`,
+    expect(outcome(await objects.put(`${WIDGETS}/identity`, next))).toMatch(
+      new RegExp(`^409 Conflict: .*Precondition failed: UID in precondition: ${FOREIGN_UID}, UID in object meta: ${metadata.uid}$`),
     );
   });
 
-  it('keeps what only the server writes', async () => {
+  it('keeps metadata that only the server writes', async () => {
     const made = await objects.make(CONFIG_MAPS, configMap('kept'));
     const forged = { creationTimestamp: '2001-01-01T00:00:00Z', selfLink: '/x', uid: '' };
     const { status, body } = await objects.put(`${CONFIG_MAPS}/kept`, configMap('kept', {}, forged));
@@ -185,7 +166,7 @@ describe('an update that contradicts its place', () => {
 });
 
 describe('the status subresource', () => {
-  it('writes the status and nothing else', async () => {
+  it('writes only the status', async () => {
     const made = await objects.make(WIDGETS, widget('apart', { spec: { size: 1 } }));
     const metadata = { ...made.metadata, labels: { a: 'b' }, annotations: { a: 'b' }, finalizers: ['a.b/c'] };
     const { status, body } = await objects.put(`${WIDGETS}/apart/status?fieldManager=ctl`, {
@@ -205,14 +186,14 @@ describe('the status subresource', () => {
     expect((await objects.get(`${WIDGETS}/apart/status`)).body).toEqual(body);
   });
 
-  it('is left alone by updates of the object', async () => {
+  it('ignores the status in updates of the object', async () => {
     const made = await objects.make(WIDGETS, widget('alone', { spec: { size: 1 } }));
     const { body: ready } = await objects.put(`${WIDGETS}/alone/status`, { ...made, status: { ready: true } });
     const { body } = await objects.put(`${WIDGETS}/alone`, { ...ready, spec: { size: 2 }, status: { ready: false } });
     expect([body['spec'], body['status']]).toEqual([{ size: 2, color: 'red' }, { ready: true }]);
   });
 
-  it('is checked, and based on a version, like the object', async () => {
+  it('validates the status and its resourceVersion', async () => {
     const made = await objects.make(WIDGETS, widget('checked'));
     expect(outcome(await objects.put(`${WIDGETS}/checked/status`, { ...made, status: { ready: 'x' } }))).toBe(
       `422 Invalid: Widget.${GROUP} "checked" is invalid: status.ready: Invalid value: "string": ready in body must be of type boolean: "string"`,

@@ -55,7 +55,7 @@ describe.each([
     expect(said).toEqual([expect.objectContaining({ field: fieldOf(rejected.field), message: expect.stringContaining(rejected.message) })]);
   });
 
-  it('is rejected with fields that are unknown', async () => {
+  it('rejects unknown fields', async () => {
     const [{ object } = { object: { spec: {} } }] = cases;
     const body = { ...object, spec: { ...(object.spec as object), unknown: 1 } };
     expect(outcome(await ask(`${path}?fieldValidation=Strict`, { body }))).toBe(
@@ -66,7 +66,7 @@ describe.each([
 
 describe('the samples', () => {
   it.each(samples.map(([file, sample]) => [`${file}: ${sample.kind} ${sample.metadata.name}`, sample] as const))(
-    '%s can be applied',
+    'contain the applicable object %s',
     async (_, sample) => {
       const path = `${pathOf(sample)}/${sample.metadata.name}?fieldManager=samples&fieldValidation=Strict&force=true`;
       const headers = { 'content-type': 'application/apply-patch+yaml' };
@@ -78,7 +78,7 @@ describe('the samples', () => {
 });
 
 describe('the status of a ManagedToken', () => {
-  it('is written by a client that knows a part of the object, which leaves the rest as it is', async () => {
+  it('is written by a partial client without other changes', async () => {
     const name = 'reduced';
     const manifest = {
       apiVersion: 'tokens.purser.dev/v1alpha1',
@@ -126,11 +126,11 @@ describe('a table', () => {
     );
   };
 
-  it('of ManagedTokens has the columns that their definition declares', async () => {
+  it('of ManagedTokens contains the declared columns', async () => {
     expect(await table(TOKENS)).toEqual(await declaredColumns('managedtokens.tokens.purser.dev'));
   });
 
-  it('of Clusters has the columns that their definition declares', async () => {
+  it('of Clusters contains the declared columns', async () => {
     expect(await table(CLUSTERS)).toEqual(await declaredColumns('clusters.registry.purser.dev'));
   });
 });

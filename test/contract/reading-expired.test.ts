@@ -64,7 +64,7 @@ describe.each(COLLECTIONS)('after history is forgotten, for %s', (_, path) => {
     },
   );
 
-  it('the offered token leads through the rest, at one new revision', async () => {
+  it('accepts the offered continue token for the rest at one new revision', async () => {
     const { body } = await admin.get(`${path}?continue=${firstPage(path).continue}`);
     const offered = (JSON.parse(body) as Listed).metadata.continue;
     const second = await admin.list(`${path}?limit=1&continue=${offered}`);
@@ -87,7 +87,7 @@ describe.each(COLLECTIONS)('after history is forgotten, for %s', (_, path) => {
     },
   );
 
-  it('a watch from then is answered, told that it is too old, and ended', async () => {
+  it('ends a watch from an expired revision with an ERROR event', async () => {
     const old = firstPage(path).resourceVersion;
     const watching = await watch(server, `${path}?watch=1&resourceVersion=${old}`);
     expect(watching.status).toBe(200);
@@ -107,7 +107,7 @@ describe.each(COLLECTIONS)('after history is forgotten, for %s', (_, path) => {
     ]);
   });
 
-  it('a watch from then that wants the state first gets it', async () => {
+  it('sends the initial state to a watch from an expired revision', async () => {
     const query = `watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=1`;
     const watching = await watch(server, `${path}?${query}&resourceVersion=${firstPage(path).resourceVersion}`);
     const events = await watching.events(5);
@@ -121,7 +121,7 @@ describe.each(COLLECTIONS)('after history is forgotten, for %s', (_, path) => {
     ]);
   });
 
-  it('a watch from a new list goes on', async () => {
+  it('continues a watch from a new list', async () => {
     const { metadata } = await admin.list(path);
     const watching = await watch(server, `${path}?watch=1&resourceVersion=${metadata.resourceVersion}`);
     await admin.patch(`${path}/a`, { metadata: { labels: { seen: 'yes' } } });

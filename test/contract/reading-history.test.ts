@@ -94,7 +94,7 @@ describe.each([
   ['configmaps', MAPS],
   ['widgets', WIDGETS],
 ])('the history of %s', (_, path) => {
-  it('is the same from wherever one begins to read it', async () => {
+  it('returns the same history from any start', async () => {
     const told = fc.asyncProperty(steps, selectors, async (history, selector) => {
       const revisions = [(await stateAt(path, '')).revision];
       for (const step of history) {

@@ -4,7 +4,7 @@ import { bootstrapPolicy } from '../../apiserver/access/bootstrap-policy.ts';
 import { generateSigningKey, parseSigningKey } from '../../apiserver/access/signing-key.ts';
 import { createApi } from '../../apiserver/api.ts';
 import type { AccessApi } from '../../apiserver/endpoints/review.ts';
-import { bootstrapNamespaces } from '../../apiserver/kinds/built-in.ts';
+import { bootstrapNamespaces } from '../../apiserver/kinds/registry.ts';
 import type { Journal, JournalEntry } from '../../apiserver/storage/journal.ts';
 import { ObjectStore } from '../../apiserver/storage/object-store.ts';
 import { startUpkeep } from '../../apiserver/upkeep/start.ts';
@@ -36,7 +36,7 @@ export class ApiWorld {
 
   /** A world that has been here before if something is `stored` in it. */
   static async start(stored: readonly Required<JournalEntry>[] = []): Promise<ApiWorld> {
-    const world = new ApiWorld(parseSigningKey(await generateSigningKey('ES256')), stored);
+    const world = new ApiWorld(parseSigningKey(await generateSigningKey()), stored);
     await world.settled();
     return world;
   }

@@ -40,7 +40,7 @@ interface RulesReview {
 const ALWAYS = new Set(
   [
     'configmaps events namespaces namespaces/status nodes pods secrets serviceaccounts serviceaccounts/token',
-    'apiextensions.k8s.io authentication.k8s.io authorization.k8s.io coordination.k8s.io events.k8s.io rbac.authorization.k8s.io example.dev',
+    'apiextensions.k8s.io authentication.k8s.io authorization.k8s.io coordination.k8s.io rbac.authorization.k8s.io example.dev',
     'api/v1 apis/rbac.authorization.k8s.io/v1 apis/example.dev/v1alpha1',
   ].flatMap((names) => names.split(' ')),
 );

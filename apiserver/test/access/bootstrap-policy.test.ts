@@ -16,7 +16,7 @@ const create = (group: string, resource: string): AccessAttributes => ({
   namespace: '',
 });
 
-describe('the bootstrap policy', () => {
+describe('bootstrapPolicy', () => {
   it.each([
     ['system:unauthenticated', path('/version'), true],
     ['system:unauthenticated', path('/readyz'), true],
@@ -34,11 +34,11 @@ describe('the bootstrap policy', () => {
     expect(decide({ name: 'x', groups: [group] }, attributes, policy).allowed).toBe(allowed);
   });
 
-  it('marks everything as its own', () => {
+  it('labels all objects as bootstrapped', () => {
     for (const { metadata } of bootstrapPolicy()) expect(metadata.labels).toMatchObject({ 'kubernetes.io/bootstrapping': 'rbac-defaults' });
   });
 
-  it('chains view into edit, and edit into admin', () => {
+  it('aggregates view into edit, and edit into admin', () => {
     const labelled = (name: string) => bootstrapPolicy().find(({ metadata }) => metadata.name === name)?.metadata.labels;
     expect(labelled('view')).toMatchObject({ 'rbac.authorization.k8s.io/aggregate-to-edit': 'true' });
     expect(labelled('edit')).toMatchObject({ 'rbac.authorization.k8s.io/aggregate-to-admin': 'true' });

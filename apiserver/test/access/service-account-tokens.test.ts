@@ -1,9 +1,13 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { signToken } from '../../access/json-web-token.ts';
-import { type BoundClaims, claimsFor, type TokenGrant } from '../../access/service-account-claims.ts';
-import { type ServiceAccountTrust, verifyServiceAccountToken } from '../../access/service-account-tokens.ts';
-import { generateSigningKey, parseSigningKey, type SigningKey } from '../../access/signing-key.ts';
+import {
+  type BoundClaims,
+  claimsFor,
+  type ServiceAccountTrust,
+  type TokenGrant,
+  verifyServiceAccountToken,
+} from '../../access/service-account-tokens.ts';
+import { generateSigningKey, parseSigningKey, type SigningKey, signToken } from '../../access/signing-key.ts';
 import { core, storedObjects } from './stored-objects.ts';
 
 const now = Date.UTC(2026, 10, 15, 12);
@@ -24,16 +28,14 @@ const bound = {
 const CRYPTO_FAILURE = 'go-jose/go-jose: error in cryptographic primitive';
 
 let key: SigningKey;
-let ellipticKey: SigningKey;
 let trust: ServiceAccountTrust;
 
 beforeAll(async () => {
   key = parseSigningKey(await generateSigningKey());
-  ellipticKey = parseSigningKey(await generateSigningKey('ES256'));
-  trust = { issuers: ['https://hub.test'], keys: [key, ellipticKey], audiences: ['https://hub.test'], objects: storedObjects(...objects) };
+  trust = { issuer: 'https://hub.test', key, audiences: ['https://hub.test'], objects: storedObjects(...objects) };
 });
 
-function token(grant: Partial<TokenGrant> = {}, signer = key): Promise<string> {
+function token(grant: Partial<TokenGrant> = {}): Promise<string> {
   const defaults = {
     issuer: 'https://hub.test',
     id: 'j-1',
@@ -41,15 +43,15 @@ function token(grant: Partial<TokenGrant> = {}, signer = key): Promise<string> {
     audiences: ['https://hub.test'],
     lifetimeSeconds: 3600,
   };
-  return signToken({ ...claimsFor({ ...defaults, ...grant }, now) }, signer);
+  return signToken({ ...claimsFor({ ...defaults, ...grant }, now) }, key);
 }
 
 function decoded(part: string | undefined): unknown {
   return JSON.parse(Buffer.from(part ?? '', 'base64url').toString());
 }
 
-describe('a service-account token', () => {
-  it('has the claims of Kubernetes, with sorted keys', async () => {
+describe('verifyServiceAccountToken', () => {
+  it('verifies tokens with the claims of Kubernetes in sorted order', async () => {
     const [header, claims] = (await token({ bound: bound.pod, lifetimeSeconds: 31_536_000, warnAfterSeconds: 3607 })).split('.');
     expect(decoded(header)).toEqual({ alg: 'RS256', kid: key.id });
     expect(Buffer.from(claims ?? '', 'base64url').toString()).toBe(
@@ -69,33 +71,35 @@ describe('a service-account token', () => {
       { pod: bound.pod.pod, node: { name: 'x' } },
       { 'node-name': ['x'], 'pod-name': ['web'], 'pod-uid': ['pod-1'] },
     ],
-  ])('bound to %s speaks for its account', async (_, claims, told) => {
+  ])('returns the service account of a token bound to %s', async (_, claims, told) => {
     const extra = Object.fromEntries(
       Object.entries({ 'credential-id': ['JTI=j-1'], ...told }).map(([name, value]) => [`authentication.kubernetes.io/${name}`, value]),
     );
     const groups = ['system:serviceaccounts', 'system:serviceaccounts:lab'];
     const user = { name: 'system:serviceaccount:lab:robot', uid: 'sa-1', groups, extra };
-    const verdict = verifyServiceAccountToken(await token({ bound: claims }), ['x', 'https://hub.test'], trust, now);
+    const verdict = await verifyServiceAccountToken(await token({ bound: claims }), ['x', 'https://hub.test'], trust, now);
     expect(verdict).toEqual({ type: 'accepted', user, audiences: ['https://hub.test'] });
   });
 
   it.each([
     ['has expired', 3600 + 61, 'service account token has expired'],
     ['is from the future', -61, 'service account token is not valid yet'],
-  ])('is refused when it %s', async (_, ageSeconds, reason) => {
-    expect(verifyServiceAccountToken(await token(), ['https://hub.test'], trust, now + ageSeconds * 1000)).toEqual({
-      type: 'refused',
+  ])('rejects a token that %s', async (_, ageSeconds, reason) => {
+    expect(await verifyServiceAccountToken(await token(), ['https://hub.test'], trust, now + ageSeconds * 1000)).toEqual({
+      type: 'rejected',
       reason,
     });
   });
 
-  it.each([3600 + 60, -60])('is accepted within the leeway, at %d seconds', async (ageSeconds) => {
-    expect(verifyServiceAccountToken(await token(), ['https://hub.test'], trust, now + ageSeconds * 1000).type).toBe('accepted');
+  it.each([3600 + 60, -60])('accepts a token within the leeway, at %d seconds', async (ageSeconds) => {
+    expect(await verifyServiceAccountToken(await token(), ['https://hub.test'], trust, now + ageSeconds * 1000)).toMatchObject({
+      type: 'accepted',
+    });
   });
 
-  it('is refused for other audiences', async () => {
-    expect(verifyServiceAccountToken(await token({ audiences: ['a', 'b'] }), ['c', 'd'], trust, now)).toEqual({
-      type: 'refused',
+  it('rejects a token for other audiences', async () => {
+    expect(await verifyServiceAccountToken(await token({ audiences: ['a', 'b'] }), ['c', 'd'], trust, now)).toEqual({
+      type: 'rejected',
       reason: 'token audiences ["a" "b"] is invalid for the target audiences ["c" "d"]',
     });
   });
@@ -125,19 +129,19 @@ describe('a service-account token', () => {
     ['its node is another one', bound.node, { n: { uid: 'x' } }, 'node UID (x) does not match service account node ref claim (node-1)'],
     ['the node of its pod is gone', bound.pod, { n: undefined }, undefined],
     ['its pod is being deleted', bound.pod, { web: { deletionTimestamp: justDeleted } }, undefined],
-  ])('is judged when %s', async (_, claims, changes: Readonly<Record<string, object | undefined>>, reason) => {
+  ])('decides about a token when %s', async (_, claims, changes: Readonly<Record<string, object | undefined>>, reason) => {
     const changed = objects.flatMap((object) => {
       const name = object.metadata.name ?? '';
       if (!(name in changes)) return [object];
       return changes[name] === undefined ? [] : [{ ...object, metadata: { ...object.metadata, ...changes[name] } }];
     });
-    const verdict = verifyServiceAccountToken(
+    const verdict = await verifyServiceAccountToken(
       await token({ bound: claims }),
       ['https://hub.test'],
       { ...trust, objects: storedObjects(...changed) },
       now,
     );
-    expect(verdict).toMatchObject(reason === undefined ? { type: 'accepted' } : { type: 'refused', reason });
+    expect(verdict).toMatchObject(reason === undefined ? { type: 'accepted' } : { type: 'rejected', reason });
   });
 
   it.each([
@@ -156,42 +160,24 @@ describe('a service-account token', () => {
       async () => `${base64({ alg: 'HS256' })}.${(await token()).split('.').slice(1).join('.')}`,
       CRYPTO_FAILURE,
     ],
-    ['without a header', async () => `.${(await token()).split('.').slice(1).join('.')}`, CRYPTO_FAILURE],
     ['without a signature', async () => `${(await token()).split('.').slice(0, 2).join('.')}.`, CRYPTO_FAILURE],
-  ])('%s does not verify', async (_, make, outcome) => {
-    const verdict = verifyServiceAccountToken(await make(), ['https://hub.test'], trust, now);
-    expect(verdict).toEqual(outcome === 'unknown' ? { type: 'unknown' } : { type: 'refused', reason: outcome });
+  ])('does not accept a token %s', async (_, make, outcome) => {
+    const verdict = await verifyServiceAccountToken(await make(), ['https://hub.test'], trust, now);
+    expect(verdict).toEqual(outcome === 'unknown' ? { type: 'unknown' } : { type: 'rejected', reason: outcome });
   });
 
-  it('verifies if it was signed with any of the keys, with or without a key id', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.boolean(), fc.array(fc.string(), { minLength: 1 }), fc.uuid(), async (isElliptic, audiences, id) => {
-        const signer = isElliptic ? ellipticKey : key;
-        const verdict = verifyServiceAccountToken(await token({ audiences, id }, signer), audiences, trust, now);
-        expect(verdict).toMatchObject({ type: 'accepted', audiences });
-      }),
-      { numRuns: 40 },
-    );
-  });
-
-  it('never verifies after a change, and is never quoted', async () => {
-    const [rsa, elliptic] = await Promise.all([token(), token({}, ellipticKey)]);
+  it('rejects a changed token without quoting it', async () => {
+    const whole = await token();
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.= \n';
-    fc.assert(
-      fc.property(
-        fc.constantFrom(rsa, elliptic),
-        fc.nat(),
-        fc.constantFrom(...alphabet.split('')),
-        fc.integer({ min: 0, max: 1 }),
-        (whole, place, char, removed) => {
-          const at = place % whole.length;
-          const changed = whole.slice(0, at) + char + whole.slice(at + removed);
-          fc.pre(!isSameToken(changed, whole));
-          const verdict = verifyServiceAccountToken(changed, ['https://hub.test'], trust, now);
-          expect(verdict.type).not.toBe('accepted');
-          for (const part of changed.split('.').filter(({ length }) => length > 8)) expect(JSON.stringify(verdict)).not.toContain(part);
-        },
-      ),
+    await fc.assert(
+      fc.asyncProperty(fc.nat(), fc.constantFrom(...alphabet.split('')), fc.integer({ min: 0, max: 1 }), async (place, char, removed) => {
+        const at = place % whole.length;
+        const changed = whole.slice(0, at) + char + whole.slice(at + removed);
+        fc.pre(!isSameToken(changed, whole));
+        const verdict = await verifyServiceAccountToken(changed, ['https://hub.test'], trust, now);
+        expect(verdict.type).not.toBe('accepted');
+        for (const part of changed.split('.').filter(({ length }) => length > 8)) expect(JSON.stringify(verdict)).not.toContain(part);
+      }),
       { numRuns: 400 },
     );
   });

@@ -1,7 +1,7 @@
 // Stored objects for tests: a list instead of a store.
 
 import type { KubeObject, ObjectMeta } from '../../../src/kubernetes/object.ts';
-import type { ObjectSource } from '../../access/object-source.ts';
+import type { ObjectSource } from '../../access/policy.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
 

@@ -18,7 +18,7 @@ const hub: Omit<LocalServer, 'issueServing'> = {
 const target: Omit<LocalServer, 'issueServing'> = { ...hub, name: 'target-1', url: 'https://127.0.0.1:9', tokens: { admin: 'opaque-c' } };
 
 describe('kubeconfigOf', () => {
-  it('has a context for each user of the hub, and starts as the administrator', () => {
+  it('returns a context for each user of the hub, first that of the administrator', () => {
     const config = kubeconfigOf(hub);
 
     expect(config.contexts).toEqual([
@@ -28,7 +28,7 @@ describe('kubeconfigOf', () => {
     expect(config['current-context']).toBe('admin');
   });
 
-  it("shares no name with the hub's in that of a target", () => {
+  it('uses other names for a target than for the hub', () => {
     const names = ({ clusters, users, contexts }: ReturnType<typeof kubeconfigOf>) =>
       [...clusters, ...users, ...contexts].map(({ name }) => name);
 
@@ -36,7 +36,7 @@ describe('kubeconfigOf', () => {
     expect(names(kubeconfigOf(hub)).filter((name) => names(kubeconfigOf(target)).includes(name))).toEqual([]);
   });
 
-  it('can be read by our own client', () => {
+  it('returns a kubeconfig that the client of Purser reads', () => {
     const config = parseKubeConfig(JSON.stringify(kubeconfigOf(hub)), '/');
 
     expect(config.getCurrentCluster()).toMatchObject({
@@ -49,7 +49,7 @@ describe('kubeconfigOf', () => {
 });
 
 describe('writeAccessFiles', () => {
-  it('writes private files and tells where they are', async () => {
+  it('writes private files and returns their paths', async () => {
     const folder = await openDataFolder(await newFolder());
     const place = await writeAccessFiles(folder, target);
 
@@ -63,7 +63,7 @@ describe('writeAccessFiles', () => {
     expect((await stat(place.kubeconfig)).mode & 0o777).toBe(0o600);
   });
 
-  it('keeps the choices of a person while the server stays the same', async () => {
+  it('keeps changes of the user while the server stays the same', async () => {
     const folder = await openDataFolder(await newFolder());
     const { kubeconfig } = await writeAccessFiles(folder, hub);
     const changed = (await readFile(kubeconfig, 'utf8')).replace('current-context: admin', 'current-context: alice');
@@ -77,7 +77,7 @@ describe('writeAccessFiles', () => {
     ['at another address', { url: 'https://127.0.0.1:1' }],
     ['with another authority', { ca: 'other\n' }],
     ['with other tokens', { tokens: { admin: 'opaque-x', alice: 'opaque-b' } }],
-  ])('follows a server %s', async (_name, change) => {
+  ])('rewrites the file for a server %s', async (_name, change) => {
     const folder = await openDataFolder(await newFolder());
     const { kubeconfig, ca } = await writeAccessFiles(folder, hub);
     await writeAccessFiles(folder, { ...hub, ...change });

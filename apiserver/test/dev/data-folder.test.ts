@@ -5,19 +5,19 @@ import { StartError } from '../../../src/config/start-error.ts';
 import { newFolder } from '../../../test/support/folders.ts';
 import { openDataFolder } from '../../dev/data-folder.ts';
 
-const memory = { tokens: { hub: { admin: 'opaque' } }, ports: { 'target-1': 1234 }, sampled: ['hub'] };
+const state = { tokens: { hub: { admin: 'opaque' } }, ports: { 'target-1': 1234 }, sampled: ['hub'] };
 
-describe('A data folder', () => {
-  it('is made with its parents, private', async () => {
+describe('openDataFolder', () => {
+  it('creates a private folder with its parents', async () => {
     const path = join(await newFolder(), 'some', 'where');
     const folder = await openDataFolder(path);
 
-    expect(folder).toMatchObject({ path, isNew: true, memory: { tokens: {}, ports: {}, sampled: [] } });
+    expect(folder).toMatchObject({ path, isNew: true, state: { tokens: {}, ports: {}, sampled: [] } });
     expect((await stat(path)).mode & 0o777).toBe(0o700);
     expect(await readdir(path)).toEqual([]);
   });
 
-  it('becomes private where it was there and empty', async () => {
+  it('makes an existing empty folder private', async () => {
     const path = await newFolder();
     await mkdir(join(path, 'open'), { mode: 0o755 });
     await openDataFolder(join(path, 'open'));
@@ -25,35 +25,35 @@ describe('A data folder', () => {
     expect((await stat(join(path, 'open'))).mode & 0o777).toBe(0o700);
   });
 
-  it('remembers from run to run', async () => {
+  it('keeps state from run to run', async () => {
     const path = await newFolder();
     const first = await openDataFolder(path);
-    await first.remember(memory);
-    await first.remember({ ports: { 'target-1': 5678 } });
+    await first.saveState(state);
+    await first.saveState({ ports: { 'target-1': 5678 } });
     const second = await openDataFolder(path);
 
     expect(second.isNew).toBe(false);
-    expect(second.memory).toEqual({ ...memory, ports: { 'target-1': 5678 } });
+    expect(second.state).toEqual({ ...state, ports: { 'target-1': 5678 } });
     expect((await stat(join(path, 'purser.json'))).mode & 0o777).toBe(0o600);
   });
 
-  it('writes nothing that it knows already', async () => {
+  it('does not write unchanged state', async () => {
     const path = await newFolder();
-    await (await openDataFolder(path)).remember(memory);
+    await (await openDataFolder(path)).saveState(state);
     const before = await stat(join(path, 'purser.json'));
-    await (await openDataFolder(path)).remember({ ports: { ...memory.ports } });
+    await (await openDataFolder(path)).saveState({ ports: { ...state.ports } });
 
     expect((await stat(join(path, 'purser.json'))).ino).toBe(before.ino);
   });
 
-  it('is ours although a write was cut short before', async () => {
+  it('opens a folder after an interrupted write', async () => {
     const path = await newFolder();
     await writeFile(join(path, 'purser.json.0a1b2c.draft'), '{');
 
     await expect(openDataFolder(path)).resolves.toMatchObject({ isNew: true });
   });
 
-  it('of somebody else is refused and stays untouched', async () => {
+  it('rejects a foreign folder and leaves it untouched', async () => {
     const path = await newFolder();
     await writeFile(join(path, 'thesis.txt'), 'years of work');
     const before = await stat(path);
@@ -72,7 +72,7 @@ describe('A data folder', () => {
     ['with a token that is none', '{"format":1,"tokens":{"hub":{"admin":7}},"ports":{},"sampled":[]}'],
     ['with a port that is none', '{"format":1,"tokens":{},"ports":{"target-1":"x"},"sampled":[]}'],
     ['of a later version', '{"format":2,"everything":"different"}'],
-  ])('that is damaged (%s) is refused and stays untouched', async (_name, text) => {
+  ])('rejects a damaged folder (%s) and leaves it untouched', async (_name, text) => {
     const path = await newFolder();
     await writeFile(join(path, 'purser.json'), text);
 
@@ -83,7 +83,7 @@ describe('A data folder', () => {
   it.each([
     ['is a file', async () => join(await newFolder(), 'file')],
     ['lies in a file', async () => join(await newFolder(), 'file', 'below', 'it')],
-  ])('that %s is refused', async (_name, place) => {
+  ])('rejects a folder that %s', async (_name, place) => {
     const path = await place();
     await writeFile(path.replace(/file.*/, 'file'), '');
 

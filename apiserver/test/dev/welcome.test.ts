@@ -18,13 +18,13 @@ const run: WelcomeOptions = {
 const commands = (options: WelcomeOptions) => welcomeText(options).match(/^ {2}kubectl .+$/gm) ?? [];
 
 describe('welcomeText', () => {
-  it('tells what runs where', () => {
+  it('lists servers, addresses and kubeconfig files', () => {
     expect(welcomeText(run)).toContain(
       '\n  hub       https://127.0.0.1:7443   .purser/kubeconfig\n  target-1  https://127.0.0.1:40001  .purser/target-1.kubeconfig\n',
     );
   });
 
-  it('names commands', () => {
+  it('prints commands to try', () => {
     expect(commands(run)).toEqual([
       '  kubectl --kubeconfig .purser/kubeconfig get clusters,managedtokens -A',
       '  kubectl --kubeconfig .purser/kubeconfig explain managedtoken.spec',
@@ -36,11 +36,11 @@ describe('welcomeText', () => {
   it.each([
     ['without samples', { samples: false }, '.purser/target-1.kubeconfig create token default --duration 1h'],
     ['without targets', { targets: [] }, '.purser/kubeconfig create token default --duration 1h'],
-  ])('uses an account that exists %s', (_name, change, command) => {
+  ])('uses an existing service account %s', (_name, change, command) => {
     expect(commands({ ...run, ...change })[2]).toBe(`  kubectl --kubeconfig ${command}`);
   });
 
-  it('asks the façade with curl, too', () => {
+  it('prints a curl command for the façade', () => {
     expect(welcomeText(run)).toContain(String.raw`
   curl --cacert .purser/ca.crt -H "Authorization: Bearer $(kubectl --kubeconfig .purser/kubeconfig config view --raw -o 'jsonpath={.users[0].user.token}')" -H 'Content-Type: application/json' -d '{"spec":{"audiences":["https://kubernetes.default.svc"]}}' \
     https://127.0.0.1:7444/orchestrator/target-1/api/v1/namespaces/deploy/serviceaccounts/deployer/token
@@ -50,11 +50,11 @@ describe('welcomeText', () => {
   it.each([
     ['/elsewhere', '/home/me/purser/.purser/kubeconfig'],
     ['/home/me', 'purser/.purser/kubeconfig'],
-  ])('shows paths as they are reached from %s', (cwd, path) => {
+  ])('prints paths relative to %s', (cwd, path) => {
     expect(commands({ ...run, cwd })[0]).toContain(` --kubeconfig ${path} `);
   });
 
-  it('quotes paths that a shell would take apart', () => {
+  it('quotes paths with special characters', () => {
     const hub = { ...run.hub, kubeconfig: "/home/me/purser/it's here/kubeconfig" };
     expect(commands({ ...run, hub })[0]).toContain(String.raw` --kubeconfig 'it'\''s here/kubeconfig' `);
   });

@@ -2,9 +2,9 @@
 
 import type { Reply } from '../../../src/kubernetes/reply.ts';
 import { discoveryRoute } from '../../discovery/route.ts';
-import { builtInKinds } from '../../kinds/built-in.ts';
-import { secretKind } from '../../kinds/core/secret.ts';
 import type { Kind } from '../../kinds/kind.ts';
+import { builtInKinds } from '../../kinds/registry.ts';
+import { secretKind } from '../../kinds/secret.ts';
 
 const NOW = Date.parse('2026-11-15T02:01:26Z');
 

@@ -3,7 +3,7 @@ import { bodyText, discover, document } from './discover.ts';
 
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
-describe('discovery, one document at a time', () => {
+describe('discoveryRoute for single documents', () => {
   it.each([
     [
       '/api',
@@ -21,7 +21,7 @@ describe('discovery, one document at a time', () => {
       '/apis/authentication.k8s.io/v1',
       '{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"authentication.k8s.io/v1","resources":[{"name":"selfsubjectreviews","singularName":"selfsubjectreview","namespaced":false,"kind":"SelfSubjectReview","verbs":["create"]},{"name":"tokenreviews","singularName":"tokenreview","namespaced":false,"kind":"TokenReview","verbs":["create"]}]}\n',
     ],
-  ])('answers %s', (path, body) => {
+  ])('returns %s', (path, body) => {
     expect(discover(path)).toEqual({ status: 200, headers: { 'content-type': 'application/json' }, body });
     expect(discover(`${path}/`)?.body).toBe(body);
   });
@@ -41,10 +41,10 @@ describe('discovery, one document at a time', () => {
   });
 
   it('lists named groups only', () => {
-    expect(document('/apis')['groups']).toHaveLength(6);
+    expect(document('/apis')['groups']).toHaveLength(5);
   });
 
-  it('is indented for browsers and command lines, and YAML on request', () => {
+  it('indents JSON for browsers and command lines, and returns YAML on request', () => {
     expect(discover('/api', { userAgent: 'curl/8' })?.body).toMatch(/^{\n {2}"kind": "APIVersions",\n/);
     expect(discover('/api?pretty=true')?.body).toMatch(/^{\n {2}"kind"/);
     expect(discover('/api', { accept: 'application/yaml' })).toMatchObject({
@@ -65,8 +65,8 @@ describe('discovery, one document at a time', () => {
   });
 });
 
-describe('aggregated discovery', () => {
-  it('answers with all groups at once, and may be cached', () => {
+describe('discoveryRoute for aggregated discovery', () => {
+  it('returns all groups at once with an ETag', () => {
     const reply = discover('/apis', { accept: `${AGGREGATED},application/json` });
     expect(reply?.headers).toEqual({
       'content-type': AGGREGATED,
@@ -103,7 +103,7 @@ describe('aggregated discovery', () => {
     });
   });
 
-  it('leaves out of built-in kinds what follows from their place', () => {
+  it('omits group and version of built-in kinds', () => {
     const body = bodyText('/api', { accept: AGGREGATED });
     expect(body).toMatch(
       /^{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io\/v2","metadata":{},"items":\[{"metadata":{},"versions":/,
@@ -112,7 +112,7 @@ describe('aggregated discovery', () => {
     expect(body).toContain('"responseKind":{"group":"authentication.k8s.io","version":"v1","kind":"TokenRequest"}');
   });
 
-  it('is not sent again to who has it', () => {
+  it('returns 304 for a known ETag', () => {
     const first = discover('/apis', { accept: AGGREGATED });
     const ifNoneMatch = String(first?.headers['etag']);
     expect(discover('/apis', { accept: AGGREGATED, ifNoneMatch })).toMatchObject({ status: 304, body: '' });
@@ -125,13 +125,13 @@ describe('aggregated discovery', () => {
     ['*/*;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList', true],
     [`${AGGREGATED};profile=nopeer,application/json`, true],
     ['application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json', false],
-  ])('is served for Accept %s: %s', (accept, isAggregated) => {
+  ])('negotiates Accept %s: %s', (accept, isAggregated) => {
     expect(discover('/api', { accept })?.headers['content-type'] === AGGREGATED).toBe(isAggregated);
   });
 });
 
-describe('the version', () => {
-  it('is that of the release whose behaviour is served, and says what really runs', () => {
+describe('VERSION', () => {
+  it('contains the emulated release and the real platform', () => {
     expect(document('/version')).toMatchObject({ major: '1', minor: '36', gitVersion: 'v1.36.4', gitTreeState: 'purser-embedded' });
     expect(discover('/version/')?.body).toBe(discover('/version')?.body);
   });

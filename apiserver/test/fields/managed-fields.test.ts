@@ -30,7 +30,7 @@ function fieldsOf({ metadata }: KubeObject): Readonly<Record<string, unknown>> {
   );
 }
 
-describe('the owner of a new object', () => {
+describe('trackUpdate of a new object', () => {
   it.each([
     ['a map with itself', ledger({ data: { b: '1', a: '2' } }), { 'f:data': { '.': {}, 'f:a': {}, 'f:b': {} } }],
     [
@@ -63,13 +63,13 @@ describe('the owner of a new object', () => {
       ledger({}, { ownerReferences: [{ apiVersion: 'v1', kind: 'K', name: 'n', uid: '1' }] }),
       { 'f:metadata': { 'f:ownerReferences': { '.': {}, 'k:{"uid":"1"}': {} } } },
     ],
-  ])('owns %s', (_, object, fields) => {
+  ])('records ownership of %s', (_, object, fields) => {
     expect(trackUpdate({ ...BUILT_IN, live: undefined, next: object, manager: 'a' })).toEqual([
       { manager: 'a', operation: 'Update', apiVersion: 'v1', time: NOW, fieldsType: 'FieldsV1', fieldsV1: fields },
     ]);
   });
 
-  it('owns the objects of a custom resource with themselves', () => {
+  it('records ownership of objects in a custom resource', () => {
     const object = gadget({
       spec: { size: 1, deep: { m: { g: {} } }, atomic: { x: '1' }, free: { l: [1], o: { p: 1 } }, ports: [{ port: 80 }] },
       status: { phase: 'A' },
@@ -89,7 +89,7 @@ describe('the owner of a new object', () => {
     });
   });
 
-  it('does not own what the endpoint resets', () => {
+  it('does not record fields that the endpoint resets', () => {
     const object = gadget({ spec: { size: 1 }, status: { phase: 'A' } }, { labels: { a: '1' } });
     const track = (resetPaths: TrackedUpdate['resetPaths'], subresource = '') =>
       fieldsOf(withTrackedUpdate({ ...CUSTOM, live: undefined, next: object, manager: 'a', resetPaths: resetPaths ?? [], subresource }));
@@ -99,15 +99,15 @@ describe('the owner of a new object', () => {
     expect(track([['metadata'], ['spec']], 'status')).toEqual({ 'a/status': { 'f:status': { '.': {}, 'f:phase': {} } } });
   });
 
-  it('is called unknown without a name', () => {
+  it('records the manager unknown without a name', () => {
     expect(fieldsOf(created(ledger({ frozen: false }), ''))).toEqual({ unknown: { 'f:frozen': {} } });
   });
 
-  it('is not tracked when the object does not fit its schema', () => {
+  it('records nothing for an object that violates its schema', () => {
     expect(trackUpdate({ ...CUSTOM, live: undefined, next: gadget({ spec: { size: 'x' } }), manager: 'a' })).toEqual([]);
   });
 
-  it('owns exactly the leaves of the object', () => {
+  it('records exactly the leaves of the object', () => {
     const spec = fc.record(
       {
         size: fc.integer(),
@@ -131,8 +131,8 @@ describe('the owner of a new object', () => {
   });
 });
 
-describe('an update', () => {
-  it('takes what it changes and adds, and nobody owns what is gone', () => {
+describe('trackUpdate of an existing object', () => {
+  it('moves changed and added fields to the writer and drops removed fields', () => {
     const live = created(ledger({ data: { a: '1', b: '1', c: '1' } }));
     expect(fieldsOf(updated(live, { data: { a: '1', b: '2', d: '1' } }))).toEqual({
       a: { 'f:data': { '.': {}, 'f:a': {} } },
@@ -140,7 +140,7 @@ describe('an update', () => {
     });
   });
 
-  it('adds to what its manager owns, and moves the time', () => {
+  it('adds fields to the entry of the manager and updates its time', () => {
     const live = created(ledger({ data: { a: '1' } }));
     const next = updated(live, { data: { a: '1', b: '1' } }, { manager: 'a' });
     expect(next.metadata.managedFields).toEqual([
@@ -155,17 +155,17 @@ describe('an update', () => {
     ]);
   });
 
-  it('leaves the times when it changes nothing', () => {
+  it('keeps times without a change', () => {
     const live = created(ledger({ data: { a: '1' } }));
     expect(updated(live, {}).metadata.managedFields).toEqual(live.metadata.managedFields);
   });
 
-  it('leaves the times of those who only lose fields', () => {
+  it('keeps the times of managers that lose fields', () => {
     const live = created(ledger({ data: { a: '1', b: '1' } }));
     expect(updated(live, { data: { a: '1' } }).metadata.managedFields).toEqual([expect.objectContaining({ manager: 'a', time: NOW })]);
   });
 
-  it('keeps a subresource apart', () => {
+  it('records a subresource separately', () => {
     const live = created(gadget({ spec: { size: 1 } }), 'a', CUSTOM);
     const next = updated(
       live,
@@ -191,22 +191,7 @@ describe('an update', () => {
     expect(updated(live, {}).metadata.managedFields?.map(({ manager }) => manager)).toEqual(['z', 'w', 'y', 'x']);
   });
 
-  it('merges the oldest managers when there are more than ten', () => {
-    const managers = Array.from({ length: 13 }, (_, index) => `u${String(index).padStart(2, '0')}`);
-    const [first = '', ...others] = managers;
-    const data: Record<string, string> = { [first]: '1' };
-    const last = others.reduce(
-      (live, manager) => {
-        data[manager] = '1';
-        return updated(live, { data: { ...data } }, { manager, now: NOW });
-      },
-      created(ledger({ data: { ...data } }), first),
-    );
-    expect(last.metadata.managedFields?.map(({ manager }) => manager)).toEqual(['ancient-changes', ...managers.slice(4)]);
-    expect(fieldsOf(last)['ancient-changes']).toEqual({ 'f:data': { '.': {}, 'f:u00': {}, 'f:u01': {}, 'f:u02': {}, 'f:u03': {} } });
-  });
-
-  it('does not begin to track an object that exists', () => {
+  it('does not start to track an existing object', () => {
     expect(updated(ledger({}, { uid: 'u' }), { data: { a: '1' } }).metadata).not.toHaveProperty('managedFields');
   });
 
@@ -217,36 +202,15 @@ describe('an update', () => {
     const live = ledger({ data: { a: '1' } }, { uid: 'u', managedFields });
     expect(fieldsOf(updated(live, { data: { a: '2' } }))).toEqual({ b: { 'f:data': { 'f:a': {} } } });
   });
-
-  it('compares in the version of the owner', () => {
-    const managedFields: ManagedFieldsEntry[] = [
-      { manager: 'x', operation: 'Update', apiVersion: 'v2', fieldsType: 'FieldsV1', fieldsV1: { 'f:data': { 'f:a': {}, 'f:b': {} } } },
-    ];
-    const live = ledger({ data: { a: '1', b: '1' } }, { uid: 'u', managedFields });
-    const next = updated(
-      live,
-      { data: { a: '2', b: '1' } },
-      { inVersion: (object, apiVersion) => ({ object: { ...object, apiVersion }, schema: LEDGER }) },
-    );
-    expect(fieldsOf(next)).toEqual({ x: { 'f:data': { 'f:b': {} } }, b: { 'f:data': { 'f:a': {} } } });
-  });
-
-  it('collapses what a new schema has made atomic', () => {
-    const managedFields: ManagedFieldsEntry[] = [
-      { manager: 'x', operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: { 'f:rules': { '.': {}, 'v:"x"': {} } } },
-    ];
-    const live = ledger({ rules: ['x'] }, { uid: 'u', managedFields });
-    expect(fieldsOf(updated(live, {}))).toEqual({ x: { 'f:rules': {} } });
-  });
 });
 
-describe('managedFields that a client sends', () => {
+describe('trackUpdate with managedFields of the client', () => {
   const live = created(ledger({ data: { a: '1', b: '1' } }));
   const send = (managedFields: unknown, changes: Readonly<Record<string, unknown>> = {}): KubeObject => {
     return updated(live, { metadata: { ...live.metadata, managedFields }, ...changes });
   };
 
-  it('are taken over, with times in whole seconds of UTC', () => {
+  it('accepts entries, with times in whole seconds of UTC', () => {
     const entry = {
       manager: 'me',
       operation: 'Update',
@@ -258,7 +222,7 @@ describe('managedFields that a client sends', () => {
     expect(send([entry]).metadata.managedFields).toEqual([{ ...entry, time: '2019-12-31T23:00:00Z' }]);
   });
 
-  it.each([[[]], [[{}]], [[{ manager: '', fieldsV1: null }]]])('reset the owners when they are %j', (managedFields) => {
+  it.each([[[]], [[{}]], [[{ manager: '', fieldsV1: null }]]])('resets the owners for %j', (managedFields) => {
     expect(send(managedFields, { data: { a: '2' } }).metadata).not.toHaveProperty('managedFields');
   });
 
@@ -271,16 +235,16 @@ describe('managedFields that a client sends', () => {
     [[{ manager: 'm', operation: 'Update', apiVersion: 'v1' }]],
     [[{ manager: 'm', operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV2' }]],
     [[{ manager: 'm', operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: { data: {} } }]],
-  ])('are passed over when they are %j', (managedFields) => {
+  ])('ignores %j', (managedFields) => {
     expect(send(managedFields).metadata.managedFields).toEqual(live.metadata.managedFields);
   });
 
-  it('are passed over on a subresource', () => {
+  it('ignores entries on a subresource', () => {
     const next = updated(live, { metadata: { ...live.metadata, managedFields: [{}] } }, { subresource: 'status' });
     expect(next.metadata.managedFields).toEqual(live.metadata.managedFields);
   });
 
-  it('do not reset a custom resource when they are empty', () => {
+  it('does not reset a custom resource for an empty list', () => {
     const custom = created(gadget({ spec: { size: 1 } }), 'a', CUSTOM);
     expect(updated(custom, { metadata: { ...custom.metadata, managedFields: [] } }, CUSTOM).metadata.managedFields).toEqual(
       custom.metadata.managedFields,
@@ -293,11 +257,11 @@ describe('withoutTimeChanges', () => {
   const [entry = {}] = live.metadata.managedFields ?? [];
   const later = { ...live, metadata: { ...live.metadata, managedFields: [{ ...entry, time: LATER }] } };
 
-  it('keeps the old times when nothing else has changed', () => {
+  it('keeps the old times if nothing else changed', () => {
     expect(withoutTimeChanges(later, live)).toEqual(live);
   });
 
-  it('keeps the new times otherwise', () => {
+  it('keeps the new times after a change', () => {
     const changed = { ...later, data: { a: '2' } };
     expect(withoutTimeChanges(changed, live)).toBe(changed);
   });

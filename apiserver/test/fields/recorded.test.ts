@@ -6,9 +6,9 @@ import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import type { Schema } from '../../../src/kubernetes/schema/schema.ts';
 import { applyPatch } from '../../fields/apply.ts';
 import { trackUpdate } from '../../fields/managed-fields.ts';
-import { coreEventKind } from '../../kinds/core/event.ts';
-import { secretKind } from '../../kinds/core/secret.ts';
+import { coreEventKind } from '../../kinds/event.ts';
 import { leaseKind } from '../../kinds/lease.ts';
+import { secretKind } from '../../kinds/secret.ts';
 
 interface Exchange {
   readonly name: string;
@@ -32,7 +32,7 @@ function timeOf({ metadata }: KubeObject): string {
   return metadata.managedFields?.at(-1)?.time ?? '';
 }
 
-describe('recorded writes', () => {
+describe('trackUpdate', () => {
   it.each([
     ['secret-create', undefined, secretKind.schema],
     ['secret-patch-merge', 'secret-create', secretKind.schema],
@@ -41,7 +41,7 @@ describe('recorded writes', () => {
     ['lease-create', undefined, leaseKind.schema],
     ['lease-put', 'lease-create', leaseKind.schema],
     ['event-create', undefined, coreEventKind.schema],
-  ] as const)('%s leaves the owners that were recorded', (name, before, schema: Schema) => {
+  ] as const)('records the owners of %s as recorded', (name, before, schema: Schema) => {
     const next = answer(name);
     const live = before === undefined ? undefined : answer(before);
     const sent = { ...next, metadata: { ...next.metadata, managedFields: live?.metadata.managedFields ?? [] } };
@@ -50,7 +50,7 @@ describe('recorded writes', () => {
   });
 });
 
-describe('recorded applies', () => {
+describe('applyPatch', () => {
   const schema =
     (
       JSON.parse(exchange('crd-create').request.body ?? '') as {
@@ -66,7 +66,7 @@ describe('recorded applies', () => {
     ['cr-apply-force', 'cr-apply-other-manager'],
     ['cr-apply-removes-owned', 'cr-apply-force'],
     ['cr-apply-status', 'cr-apply-removes-owned'],
-  ])('%s comes to what was recorded', (name, before) => {
+  ])('applies %s as recorded', (name, before) => {
     const { request } = exchange(name);
     const url = new URL(request.path, 'https://x');
     const recorded = answer(name);

@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { leaseKind } from '../../kinds/lease.ts';
 import { created, createdText, createErrors, updateErrors } from './write.ts';
 
-describe('a lease', () => {
-  it('keeps zero values that were given, and drops the fields of coordinated election', () => {
+describe('leaseKind', () => {
+  it('keeps explicit zero values and drops fields of coordinated election', () => {
     const spec = {
       leaseTransitions: 0,
       holderIdentity: '',
@@ -16,7 +16,7 @@ describe('a lease', () => {
     );
   });
 
-  it('lasts for some time and counts upwards', () => {
+  it('rejects a zero duration and negative transitions', () => {
     const spec = { leaseDurationSeconds: 0, leaseTransitions: -1 };
     const expected = [
       'spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0',
@@ -26,15 +26,15 @@ describe('a lease', () => {
     expect(updateErrors(leaseKind, { spec }, {})).toEqual(expected);
   });
 
-  it('does not care how finalizers are named', () => {
+  it('accepts unqualified finalizers', () => {
     expect(createErrors(leaseKind, { metadata: { finalizers: ['zz'] } })).toEqual([]);
   });
 
-  it('is replaced only by who has seen it, and may be created by a PUT', () => {
-    expect(leaseKind.rules).toMatchObject({ unconditionalUpdate: false, createOnUpdate: true });
+  it('rejects a PUT without resourceVersion', () => {
+    expect(leaseKind.rules).toMatchObject({ unconditionalUpdate: false });
   });
 
-  it('shows its holder', () => {
+  it('prints the holder in tables', () => {
     expect(leaseKind.table.cells(created(leaseKind, { spec: { holderIdentity: 'me' } }), 0)).toEqual(['x', 'me', '<unknown>']);
   });
 });

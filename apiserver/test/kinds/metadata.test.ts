@@ -1,8 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { fieldErrorText } from '../../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
-import { validateAnyMetadata, validateAnyMetadataUpdate, validateMetadata, validateMetadataUpdate } from '../../kinds/metadata.ts';
-import { labelName, rbacName, subdomainName } from '../../kinds/name-rules.ts';
+import {
+  labelName,
+  rbacName,
+  subdomainName,
+  validateAnyMetadata,
+  validateAnyMetadataUpdate,
+  validateMetadata,
+  validateMetadataUpdate,
+} from '../../kinds/metadata.ts';
 
 const SUBDOMAIN =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
@@ -19,7 +26,7 @@ function errors(metadata: object, namespaced = true): readonly string[] {
   );
 }
 
-describe('metadata of a new object', () => {
+describe('validateMetadata', () => {
   it.each<[string, object, readonly string[]]>([
     ['is fine with a name and a namespace', {}, []],
     ['needs a name', { name: undefined }, ['metadata.name: Required value: name or generateName is required']],
@@ -49,24 +56,15 @@ describe('metadata of a new object', () => {
       { finalizers: ['orphan', 'foregroundDeletion'] },
       ['metadata.finalizers: Invalid value: ["orphan","foregroundDeletion"]: finalizer orphan and foregroundDeletion cannot be both set'],
     ],
-    [
-      'checks managed fields',
-      { managedFields: [{ operation: 'Foo', fieldsType: 'X', manager: 'a\u0007' }] },
-      [
-        'metadata.managedFields[0].operation: Invalid value: "Foo": must be `Apply` or `Update`',
-        'metadata.managedFields[0].fieldsType: Invalid value: "X": must be `FieldsV1`',
-        'metadata.managedFields[0].manager: Invalid value: "a\\a": invalid character U+0007 (at position 1)',
-      ],
-    ],
   ])('%s', (_, metadata, expected) => {
     expect(errors(metadata)).toEqual(expected);
   });
 
-  it('may not have a namespace when its kind has none', () => {
+  it('rejects a namespace for a cluster-scoped kind', () => {
     expect(errors({}, false)).toEqual(['metadata.namespace: Forbidden: not allowed on this type']);
   });
 
-  it('is checked for a path segment at least, whatever its kind', () => {
+  it('rejects names that are not path segments for every kind', () => {
     expect(validateAnyMetadata(widget({ name: '..', generateName: 'a/' }), false).map(fieldErrorText)).toEqual([
       'metadata.generateName: Invalid value: "a/": may not contain \'/\'',
       'metadata.name: Invalid value: "..": may not be \'..\'',
@@ -74,10 +72,10 @@ describe('metadata of a new object', () => {
   });
 });
 
-describe('owner references', () => {
+describe('validateMetadata of ownerReferences', () => {
   const owner = { apiVersion: 'v1', kind: 'K', name: 'n', uid: 'u' };
 
-  it('name every missing field, without an index', () => {
+  it('reports every missing field without an index', () => {
     expect(errors({ ownerReferences: [{}] })).toEqual([
       'metadata.ownerReferences.apiVersion: Invalid value: "": version must not be empty',
       'metadata.ownerReferences.kind: Invalid value: "": must not be empty',
@@ -92,13 +90,13 @@ describe('owner references', () => {
     ]);
   });
 
-  it('may not point to an event', () => {
+  it('rejects an Event as owner', () => {
     expect(errors({ ownerReferences: [{ ...owner, kind: 'Event', controller: true }] })).toEqual([
       'metadata.ownerReferences: Invalid value: {"apiVersion":"v1","kind":"Event","name":"n","uid":"u","controller":true}: /v1, Kind=Event is disallowed from being an owner',
     ]);
   });
 
-  it('have one controller at most', () => {
+  it('rejects a second controller', () => {
     const ownerReferences = [
       { ...owner, controller: true },
       { ...owner, name: 'm', uid: 'v', controller: true, blockOwnerDeletion: false },
@@ -109,7 +107,7 @@ describe('owner references', () => {
   });
 });
 
-describe('a change of metadata', () => {
+describe('validateMetadataUpdate', () => {
   const old = { name: 'x', namespace: 'team-a', uid: 'u', generation: 2, creationTimestamp: '2026-01-01T00:00:00Z' };
 
   function changeErrors(next: object, before: object = old): readonly string[] {
@@ -135,7 +133,7 @@ describe('a change of metadata', () => {
     expect(changeErrors(next)).toEqual(expected);
   });
 
-  it('may not add finalizers to an object that is being deleted, and is told so twice', () => {
+  it('rejects new finalizers on a deleted object, and reports them twice', () => {
     const deleting = { ...old, deletionTimestamp: '2026-01-02T00:00:00Z', finalizers: ['example.dev/hold'] };
     const next = widget({ ...deleting, finalizers: ['example.dev/hold', 'example.dev/more'] });
     const text =
@@ -146,12 +144,12 @@ describe('a change of metadata', () => {
   });
 });
 
-describe('names', () => {
-  it('of namespaces have no dots', () => {
+describe('name rules', () => {
+  it('rejects dots in names of Namespaces', () => {
     expect(labelName('a.b', false)).toEqual(['must not contain dots']);
   });
 
-  it('of roles may be anything that fits into a path', () => {
+  it('accepts any path segment as a name of a role', () => {
     expect(rbacName('System:Role with spaces', false)).toEqual([]);
     expect(rbacName('a%b', false)).toEqual(["may not contain '%'"]);
   });

@@ -1,11 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import {
-  LOCAL_SUBJECT_ACCESS_REVIEW,
-  SELF_SUBJECT_RULES_REVIEW,
-  SUBJECT_ACCESS_REVIEW,
-  TOKEN_REQUEST,
-  TOKEN_REVIEW,
-} from '../../../src/kubernetes/reviews.ts';
+import { SELF_SUBJECT_RULES_REVIEW, SUBJECT_ACCESS_REVIEW, TOKEN_REQUEST, TOKEN_REVIEW } from '../../../src/kubernetes/reviews.ts';
 import { structText } from '../../../src/kubernetes/wire/struct-text.ts';
 
 describe('reviews', () => {
@@ -30,7 +24,7 @@ describe('reviews', () => {
     ],
     [
       'extra values are lists',
-      LOCAL_SUBJECT_ACCESS_REVIEW,
+      SUBJECT_ACCESS_REVIEW,
       { spec: { extra: { k: ['v'] } }, status: { allowed: true, reason: 'r' } },
       '{"metadata":{},"spec":{"extra":{"k":["v"]}},"status":{"allowed":true,"reason":"r"}}',
     ],

@@ -41,13 +41,3 @@ export function updated(kind: Kind, next: Fields, old: Fields): KubeObject {
 export function updateErrors(kind: Kind, next: Fields, old: Fields): readonly string[] {
   return kind.rules.validateUpdate(updated(kind, next, old), created(kind, old)).map(fieldErrorText);
 }
-
-/** What a status update stores. */
-export function statusUpdated(kind: Kind, next: Fields, old: Fields): KubeObject {
-  return kind.rules.prepareForStatusUpdate(kind.rules.defaulted(objectOf(kind, next)), created(kind, old));
-}
-
-/** Why a status update is refused. */
-export function statusUpdateErrors(kind: Kind, next: Fields, old: Fields): readonly string[] {
-  return kind.rules.validateStatusUpdate(statusUpdated(kind, next, old), created(kind, old)).map(fieldErrorText);
-}

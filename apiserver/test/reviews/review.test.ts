@@ -2,10 +2,9 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { reviewKinds } from '../../../src/kubernetes/reviews.ts';
 import { StatusError } from '../../../src/kubernetes/status.ts';
 import { bootstrapPolicy } from '../../access/bootstrap-policy.ts';
-import { signToken } from '../../access/json-web-token.ts';
 import { storedPolicy } from '../../access/policy.ts';
-import { claimsFor } from '../../access/service-account-claims.ts';
-import { generateSigningKey, parseSigningKey } from '../../access/signing-key.ts';
+import { claimsFor } from '../../access/service-account-tokens.ts';
+import { generateSigningKey, parseSigningKey, signToken } from '../../access/signing-key.ts';
 import { answerReview, type ReviewContext } from '../../reviews/review.ts';
 import { exchange } from '../access/golden.ts';
 import { binding, core, role, storedObjects } from '../access/stored-objects.ts';
@@ -21,24 +20,24 @@ let context: ReviewContext;
 let token: string;
 
 beforeAll(async () => {
-  const key = parseSigningKey(await generateSigningKey('ES256'));
-  const serviceAccounts = { issuers: audiences, keys: [key], audiences, objects };
+  const key = parseSigningKey(await generateSigningKey());
+  const serviceAccounts = { issuer: 'https://gold.test', key, audiences, objects };
   context = {
     user: { ...alice, groups: ['team-a', 'system:authenticated'] },
     policy: storedPolicy(objects),
-    authenticators: { staticTokens: new Map([['alicetoken', alice]]), serviceAccounts, audiences, anonymous: true },
+    authenticators: { staticTokens: new Map([['alicetoken', alice]]), serviceAccounts, audiences },
     now,
   };
   const grant = { issuer: 'https://gold.test', id: 'j', serviceAccount: robot, audiences: ['aud-1'], lifetimeSeconds: 600 };
   token = await signToken({ ...claimsFor(grant, now) }, key);
 });
 
-function ask(kindName: string, body: object, namespace = ''): unknown {
+async function ask(kindName: string, body: object): Promise<unknown> {
   const kind = reviewKinds.find((each) => each.kind === kindName);
   if (kind === undefined) throw new Error(`${kindName} is no review`);
   const object = { apiVersion: `${kind.group}/v1`, kind: kindName, metadata: {}, ...body };
   try {
-    return answerReview(kind, { object, namespace, manager: 'unknown' }, context);
+    return await answerReview(kind, { object, manager: 'unknown' }, context);
   } catch (error) {
     if (error instanceof StatusError) return error.status;
     throw error;
@@ -62,14 +61,14 @@ describe('answerReview', () => {
     'sar-allowed-by-name',
     'ssar',
     'ssrr',
-  ])('answers as recorded: %s', (name) => {
+  ])('responds as recorded: %s', async (name) => {
     const { request, response } = exchange('resources', name);
     const body = JSON.parse((request.body ?? '').replace('<jwt>', token));
-    expect(normal(ask(body.kind, body))).toEqual(normal(JSON.parse(response.body)));
+    expect(normal(await ask(body.kind, body))).toEqual(normal(JSON.parse(response.body)));
   });
 
-  it('never quotes a token in an error', () => {
-    const { status } = ask('TokenReview', { spec: { token: `${token}x` } }) as { status: { error: string } };
+  it('does not quote a token in an error', async () => {
+    const { status } = (await ask('TokenReview', { spec: { token: `${token}x` } })) as { status: { error: string } };
     expect(status.error).not.toContain(token.slice(0, 10));
   });
 
@@ -80,11 +79,11 @@ describe('answerReview', () => {
       { authenticated: true, user: { username: 'system:anonymous', groups: ['system:unauthenticated'] } },
     ],
     ['a token and more', 'alicetoken x', { authenticated: true, user: { username: 'alice' } }],
-  ])('takes %s as a header would carry it', (_, spec, status) => {
-    expect(ask('TokenReview', { spec: { token: spec } })).toMatchObject({ status });
+  ])('reads %s as in an Authorization header', async (_, spec, status) => {
+    expect(await ask('TokenReview', { spec: { token: spec } })).toMatchObject({ status });
   });
 
-  it('drops metadata that only the server sets, and keeps the rest', () => {
+  it('drops metadata that only the server sets, and keeps the rest', async () => {
     const metadata = {
       name: 'x',
       uid: 'u',
@@ -93,46 +92,19 @@ describe('answerReview', () => {
       generation: 3,
       labels: { a: 'b' },
     };
-    expect(ask('TokenReview', { metadata, spec: { token: 'garbage' } })).toMatchObject({
+    expect(await ask('TokenReview', { metadata, spec: { token: 'garbage' } })).toMatchObject({
       metadata: { name: 'x', generation: 3, labels: { a: 'b' }, managedFields: [expect.objectContaining({ manager: 'unknown' })] },
     });
-    expect(ask('TokenReview', { metadata, spec: { token: 'garbage' } })).not.toHaveProperty('metadata.uid');
+    expect(await ask('TokenReview', { metadata, spec: { token: 'garbage' } })).not.toHaveProperty('metadata.uid');
   });
 });
 
 describe('access reviews', () => {
   const podsIn = (namespace: string, more: object = {}) => ({ resourceAttributes: { verb: 'get', resource: 'pods', namespace, ...more } });
 
-  it.each([
-    [
-      'another namespace',
-      { spec: { user: 'a', ...podsIn('other') } },
-      'spec.resourceAttributes.namespace: Invalid value: "other": must match metadata.namespace',
-    ],
-    [
-      'a path',
-      { spec: { user: 'a', nonResourceAttributes: { path: '/x', verb: 'get' } } },
-      'spec.nonResourceAttributes: Invalid value: {"Path":"/x","Verb":"get"}: disallowed on this kind of request',
-    ],
-    [
-      'another object namespace',
-      { metadata: { namespace: 'other' }, spec: {} },
-      'the namespace of the provided object does not match the namespace sent on the request',
-    ],
-  ])('in one namespace refuse %s', (_, body, message) => {
-    expect(ask('LocalSubjectAccessReview', body, 'lab')).toMatchObject({ message: expect.stringContaining(message) });
-  });
-
-  it('in one namespace answer with it', () => {
-    expect(ask('LocalSubjectAccessReview', { spec: { user: 'a', ...podsIn('lab') } }, 'lab')).toMatchObject({
-      metadata: { namespace: 'lab' },
-      status: { allowed: false },
-    });
-  });
-
-  it('refuse metadata, printed as a Go struct', () => {
+  it('rejects metadata and prints it as a Go struct', async () => {
     const metadata = { labels: { b: '1', a: '<' }, name: 'q' };
-    expect(ask('SubjectAccessReview', { metadata, spec: { user: 'a', ...podsIn('lab') } })).toMatchObject({
+    expect(await ask('SubjectAccessReview', { metadata, spec: { user: 'a', ...podsIn('lab') } })).toMatchObject({
       message: expect.stringMatching(
         /^\.authorization\.k8s\.io "" is invalid: metadata: Invalid value: \{"name":"q","labels":\{"a":"\\u003c","b":"1"\},"managedFields":\[\{"manager":"unknown","operation":"Update",.*\}\]\}: must be empty$/,
       ),
@@ -140,84 +112,24 @@ describe('access reviews', () => {
     });
   });
 
-  it.each([
-    ['fieldSelector', { rawSelector: 'a=b' }, undefined],
-    ['fieldSelector', { rawSelector: 'a' }, 'spec.resourceAttributes.fieldSelector ignored due to parse error'],
-    [
-      'fieldSelector',
-      { requirements: [{ key: 'a', operator: 'Exists' }] },
-      'spec.resourceAttributes.fieldSelector ignored due to parse error',
-    ],
-    [
-      'fieldSelector',
-      {
-        requirements: [
-          { key: 'a', operator: 'Foo' },
-          { key: 'b', operator: 'In', values: ['c'] },
-        ],
-      },
-      'spec.resourceAttributes.fieldSelector partially ignored due to parse error',
-    ],
-    ['labelSelector', { rawSelector: 'a in (b)' }, undefined],
-    ['labelSelector', { rawSelector: 'a in (' }, 'spec.resourceAttributes.labelSelector ignored due to parse error'],
-    [
-      'labelSelector',
-      {
-        requirements: [
-          { key: 'a', operator: 'Foo' },
-          { key: 'b', operator: 'Exists' },
-        ],
-      },
-      'spec.resourceAttributes.labelSelector partially ignored due to parse error',
-    ],
-  ])('tell that they ignore a %s: %j', (field, selector, evaluationError) => {
-    const { status } = ask('SelfSubjectAccessReview', { spec: podsIn('lab', { [field]: selector }) }) as { status: object };
-    expect(status).toEqual({ allowed: false, ...(evaluationError !== undefined && { evaluationError }) });
-  });
-
-  it.each([
-    [
-      'fieldSelector',
-      {},
-      'requirements: Required value: when spec.resourceAttributes.fieldSelector is specified, requirements or rawSelector is required',
-    ],
-    [
-      'fieldSelector',
-      { rawSelector: 'a=b', requirements: [{ key: 'x', operator: 'In', values: ['y'] }] },
-      'rawSelector: Invalid value: "a=b": may not specified at the same time as requirements',
-    ],
-    ['fieldSelector', { requirements: [{ operator: 'Foo' }] }, 'requirements[0].key: Required value: must be specified'],
-    [
-      'labelSelector',
-      { requirements: [{ key: 'a', operator: 'In' }] },
-      "requirements[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
-    ],
-    [
-      'labelSelector',
-      { requirements: [{ key: 'a', operator: 'Exists', values: ['x'] }] },
-      "requirements[0].values: Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
-    ],
-    [
-      'labelSelector',
-      { requirements: [{ key: 'a', operator: 'In', values: ['-'] }] },
-      'requirements[0].values[0]: Invalid value: "-": a valid label must be',
-    ],
-  ])('refuse a %s: %j', (field, selector, text) => {
-    expect(ask('SelfSubjectAccessReview', { spec: podsIn('lab', { [field]: selector }) })).toMatchObject({
+  it.each(['fieldSelector', 'labelSelector'])('rejects a %s, which the local server does not support', async (field) => {
+    expect(await ask('SelfSubjectAccessReview', { spec: podsIn('lab', { [field]: { rawSelector: 'a=b' } }) })).toMatchObject({
       code: 422,
-      message: expect.stringContaining(`spec.resourceAttributes.${field}.${text}`),
+      message: expect.stringContaining(
+        `spec.resourceAttributes.${field}: Forbidden: the local API server does not support selectors in access reviews; use a real cluster`,
+      ),
     });
   });
 });
 
 describe('SelfSubjectRulesReview', () => {
-  it('needs a namespace', () => {
-    expect(ask('SelfSubjectRulesReview', {})).toMatchObject({ code: 400, message: 'no namespace on request' });
+  it('rejects a review without a namespace', async () => {
+    expect(await ask('SelfSubjectRulesReview', {})).toMatchObject({ code: 400, message: 'no namespace on request' });
   });
 
-  it('names roles that are bound but missing', () => {
+  it('reports bound roles that do not exist', async () => {
     context = { ...context, policy: storedPolicy(storedObjects(binding('x', 'alice'), binding('y', 'alice'))) };
-    expect(ask('SelfSubjectRulesReview', { spec: { namespace: 'lab' } })).toMatchObject({
+    expect(await ask('SelfSubjectRulesReview', { spec: { namespace: 'lab' } })).toMatchObject({
       status: {
         resourceRules: [],
         evaluationError: '[clusterrole.rbac.authorization.k8s.io "x" not found, clusterrole.rbac.authorization.k8s.io "y" not found]',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Fields } from '../../../src/kubernetes/object.ts';
 import type { Schema } from '../../../src/kubernetes/schema/schema.ts';
-import { withDefaults } from '../../schema/default.ts';
+import { withDefaults } from '../../schema/list-types.ts';
 
 const schema: Schema = {
   type: 'object',

@@ -9,36 +9,36 @@ function logOf(capacity: number, ...revisions: readonly number[]): EventLog<stri
 }
 
 describe('EventLog', () => {
-  it('has no news since the start', () => {
+  it('returns no events since the start', () => {
     expect(logOf(3).since(10)).toEqual([]);
   });
 
-  it('gives what came after a revision, oldest first', () => {
+  it('returns the events after a revision, oldest first', () => {
     expect(logOf(3, 11, 12, 13).since(11)).toEqual(['event 12', 'event 13']);
   });
 
-  it('takes revisions that nothing happened at', () => {
+  it('accepts gaps between revisions', () => {
     const log = logOf(3, 15, 20);
     expect(log.since(12)).toEqual(['event 15', 'event 20']);
     expect(log.since(17)).toEqual(['event 20']);
   });
 
-  it('takes back the events after a revision, also when the log is full', () => {
+  it('undoes the events after a revision, also of a full log', () => {
     const log = logOf(3, 11, 12, 13, 14);
     log.undo(13);
     log.append(14, 'another event 14');
     expect([log.start, log.revision, log.since(12), log.since(10)]).toEqual([11, 14, ['event 13', 'another event 14'], 'expired']);
   });
 
-  it('has no news since a revision of the future', () => {
+  it('returns no events since a future revision', () => {
     expect(logOf(3, 11).since(99)).toEqual([]);
   });
 
-  it('knows nothing from before its start', () => {
+  it('returns expired for revisions before its start', () => {
     expect(logOf(3, 11).since(9)).toBe('expired');
   });
 
-  it('drops the oldest event when it is full, and says so', () => {
+  it('drops the oldest event of a full log and returns expired for it', () => {
     const log = logOf(3, 11, 12, 13, 14);
     expect(log.start).toBe(11);
     expect(log.since(10)).toBe('expired');
@@ -56,7 +56,7 @@ describe('EventLog', () => {
     expect([log.start, log.since(16)]).toEqual([16, []]);
   });
 
-  it('tells its newest revision', () => {
+  it('returns its newest revision', () => {
     expect(logOf(3).revision).toBe(10);
     expect(logOf(3, 11, 12, 13, 14).revision).toBe(14);
   });
@@ -69,7 +69,7 @@ describe('EventLog', () => {
     expect(() => new EventLog({ start: 0, capacity })).toThrow(RangeError);
   });
 
-  it('answers like the whole history, or says that it cannot', () => {
+  it('returns the same events as the whole history, or expired', () => {
     const steps = fc.array(fc.integer({ min: 1, max: 4 }), { maxLength: 40 });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 12 }), steps, fc.nat(120), (capacity, increments, asked) => {

@@ -6,14 +6,14 @@ import { DataFolderError, openJournal } from '../../storage/journal.ts';
 
 const secret = (name: string) => ({ apiVersion: 'v1', kind: 'Secret', metadata: { name } });
 
-describe('the journal of a data folder', () => {
+describe('openJournal', () => {
   let folder: string;
   beforeEach(() => {
     folder = join(mkdtempSync(join(tmpdir(), 'purser-journal-')), 'hub');
   });
   afterEach(() => rmSync(join(folder, '..'), { recursive: true }));
 
-  it('gives back after a restart what was committed', () => {
+  it('restores committed objects after a restart', () => {
     const journal = openJournal(folder);
     journal.commit(7, [
       { resource: 'secrets', key: 'a/x', object: secret('x') },
@@ -30,7 +30,7 @@ describe('the journal of a data folder', () => {
     reopened.close();
   });
 
-  it('keeps integers that a double cannot hold', () => {
+  it('keeps integers beyond the range of doubles', () => {
     const journal = openJournal(folder);
     const object = { ...secret('x'), spec: { limit: 9223372036854775807n, ratio: 0.1, count: 3 } };
     journal.commit(2, [{ resource: 'secrets', key: 'a/x', object }]);
@@ -40,20 +40,20 @@ describe('the journal of a data folder', () => {
     reopened.close();
   });
 
-  it('is readable for its owner alone', () => {
+  it('makes files readable for their owner only', () => {
     openJournal(folder).close();
     expect(statSync(folder).mode & 0o777).toBe(0o700);
     expect(statSync(join(folder, 'state.db')).mode & 0o777).toBe(0o600);
   });
 
-  it('belongs to one server at a time', () => {
+  it('locks the folder for one server', () => {
     const journal = openJournal(folder);
     expect(() => openJournal(folder)).toThrow(/state\.db is in use by another process/);
     journal.close();
     openJournal(folder).close();
   });
 
-  it('leaves a folder of somebody else untouched', () => {
+  it('rejects a foreign folder and leaves it untouched', () => {
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'thesis.txt'), 'years of work');
     expect(() => openJournal(folder)).toThrow(/is not a data folder of Purser \(it holds thesis\.txt\)/);
@@ -63,14 +63,14 @@ describe('the journal of a data folder', () => {
   it.each([
     ['text', Buffer.from('not a database, but long enough to have a header of one hundred bytes: '.repeat(2))],
     ['nothing', Buffer.alloc(0)],
-  ])('leaves a state file that holds %s untouched', (_, content) => {
+  ])('rejects a state file that contains %s and leaves it untouched', (_, content) => {
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'state.db'), content);
     expect(() => openJournal(folder)).toThrow(DataFolderError);
     expect(readFileSync(join(folder, 'state.db'))).toEqual(content);
   });
 
-  it('leaves a damaged file as it is and says so', () => {
+  it('rejects a damaged file and leaves it untouched', () => {
     const journal = openJournal(folder);
     for (let revision = 2; revision < 200; revision++) {
       journal.commit(revision, [{ resource: 'secrets', key: `a/${revision}`, object: secret('x'.repeat(500)) }]);
@@ -91,7 +91,7 @@ describe('the journal of a data folder', () => {
     expect(use).toThrow(/cannot use .*state\.db: .*directory/);
   });
 
-  it('says why a folder cannot be made', () => {
+  it('reports why a folder cannot be created', () => {
     writeFileSync(join(folder, '..', 'file'), '');
     expect(() => openJournal(join(folder, '..', 'file', 'hub'))).toThrow(/cannot use .* as a data folder: ENOTDIR/);
   });

@@ -30,7 +30,7 @@ const object = (name: string, value = ''): KubeObject => ({ apiVersion: 'v1', ki
 const names = (objects: readonly KubeObject[] | undefined) => objects?.map(({ metadata }) => metadata.name);
 
 describe('ObjectStore', () => {
-  it('counts one revision for every write of any resource', () => {
+  it('increments the revision for every write of any resource', () => {
     const store = storeOver(memoryJournal());
     expect(store.put('configmaps', 'a/x', object('x')).metadata.resourceVersion).toBe('2');
     expect(store.put('secrets', 'a/x', object('x')).metadata.resourceVersion).toBe('3');
@@ -45,7 +45,7 @@ describe('ObjectStore', () => {
     expect(names(store.list('configmaps', 'a'))).toEqual(['a/x', 'a/y']);
   });
 
-  it('tells listeners of a change only after it is on disk, in order', async () => {
+  it('notifies listeners in order after the commit', async () => {
     const journal = memoryJournal();
     const store = storeOver(journal);
     const seen: string[] = [];
@@ -58,7 +58,7 @@ describe('ObjectStore', () => {
     expect(store.isDurable).toBe(true);
   });
 
-  it('closes when everything is on disk, what listeners write in answer to it, too', async () => {
+  it('closes after the commit of all writes, also those of listeners', async () => {
     const journal = memoryJournal();
     let atClose = 0;
     const store = storeOver({
@@ -74,7 +74,7 @@ describe('ObjectStore', () => {
     expect(store.isDurable).toBe(true);
   });
 
-  it('tells everybody the news, although one listener throws', async () => {
+  it('notifies all listeners even if one throws', async () => {
     const faults: unknown[] = [];
     const store = storeOver(memoryJournal(), faults);
     const seen: string[] = [];
@@ -91,7 +91,7 @@ describe('ObjectStore', () => {
     expect(faults).toEqual([broken, broken]);
   });
 
-  it('undoes the writes of a failed commit, goes on to read, and writes again once the disk accepts it', async () => {
+  it('undoes the writes of a failed commit, serves reads, and writes again when the disk accepts it', async () => {
     const journal = memoryJournal();
     const faults: unknown[] = [];
     const store = storeOver(journal, faults);
@@ -119,7 +119,7 @@ describe('ObjectStore', () => {
     expect(faults).toEqual([new Error('disk full')]);
   });
 
-  it('remembers large objects less long than small ones', async () => {
+  it('keeps a shorter history of large objects', async () => {
     const store = storeOver(memoryJournal());
     const large = 'x'.repeat(8 * 1024 * 1024);
     const revisions: number[] = [];
@@ -134,7 +134,7 @@ describe('ObjectStore', () => {
     expect(store.oldest).toBe(remembered[0]);
   });
 
-  it('shows the list as it was at any remembered revision', () => {
+  it('lists objects at any revision of the history', () => {
     const write = record({ key: constantFrom('a/x', 'a/y', 'b/x'), remove: boolean(), value: string() });
     assert(
       property(array(write, { maxLength: 30 }), (writes) => {
@@ -150,7 +150,7 @@ describe('ObjectStore', () => {
     );
   });
 
-  it('replays changes so that they lead from any revision to the present', () => {
+  it('replays changes from any revision to the present', () => {
     const write = record({ key: constantFrom('x', 'y', 'z'), remove: boolean() });
     assert(
       property(array(write, { maxLength: 30 }), nat(30), (writes, from) => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { WatchQueue } from '../../verbs/watch-queue.ts';
+import { WatchQueue } from '../../verbs/watch.ts';
 
 describe('WatchQueue', () => {
-  it('hands out everything that has come, first things first', async () => {
+  it('returns all items in order', async () => {
     const queue = new WatchQueue<number>(10, [1, 2]);
     queue.push(3);
     expect(await queue.take()).toEqual([1, 2, 3]);
@@ -11,13 +11,13 @@ describe('WatchQueue', () => {
     expect(await next).toEqual([4]);
   });
 
-  it('cuts off a reader that falls behind by more than its capacity', async () => {
+  it('closes when more items wait than its capacity', async () => {
     const queue = new WatchQueue<number>(2, []);
     for (const item of [1, 2, 3, 4]) queue.push(item);
     expect(await queue.take()).toBeUndefined();
   });
 
-  it('lets the first items exceed the capacity, but nothing come on top of them', async () => {
+  it('accepts initial items beyond the capacity', async () => {
     const patient = new WatchQueue<number>(2, [1, 2, 3]);
     expect(await patient.take()).toEqual([1, 2, 3]);
     const behind = new WatchQueue<number>(2, [1, 2, 3]);
@@ -25,7 +25,7 @@ describe('WatchQueue', () => {
     expect(await behind.take()).toBeUndefined();
   });
 
-  it('hands out what waits when it is closed, and takes no more', async () => {
+  it('returns waiting items after close and accepts no more', async () => {
     const queue = new WatchQueue<number>(2, [1]);
     queue.close();
     queue.push(2);
@@ -33,7 +33,7 @@ describe('WatchQueue', () => {
     expect(await queue.take()).toBeUndefined();
   });
 
-  it('ends a reader that waits', async () => {
+  it('resolves a waiting reader on close', async () => {
     const queue = new WatchQueue<number>(2, []);
     const taken = queue.take();
     queue.close();

@@ -45,7 +45,7 @@ describe('watchObjects', () => {
     await world.settled();
   };
 
-  it('tells of what the selection comes to see, sees changed, and sees no more', async () => {
+  it('sends ADDED, MODIFIED and DELETED as objects enter, change in and leave the selection', async () => {
     const watching = await watch('labelSelector=team%3Da');
     await world.create(configMap('other'));
     const created = await world.create(configMap('one', { team: 'a' }));
@@ -54,7 +54,7 @@ describe('watchObjects', () => {
     expect(await next(watching)).toEqual(['ADDED one', 'MODIFIED one', 'DELETED one']);
   });
 
-  it('shows nothing that is not on disk, and nothing twice', async () => {
+  it('sends durable changes only, each once', async () => {
     void world.create(configMap('one'));
     const starting = watch('sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true');
     void world.create(configMap('two'));
@@ -67,21 +67,21 @@ describe('watchObjects', () => {
     expect(await next(watching)).toEqual(['ADDED three']);
   });
 
-  it('resumes where another watch ended', async () => {
+  it('resumes from the revision of another watch', async () => {
     const { revision } = world.api.store;
     await world.create(configMap('one'));
     await world.delete(configMap('one'));
     expect(await next(await watch(`resourceVersion=${revision}`))).toEqual(['ADDED one', 'DELETED one']);
   });
 
-  it('says that a version is too old, and ends', async () => {
+  it('sends an ERROR event for an old revision and ends', async () => {
     await rewrite(20_001);
     const watching = await watch('resourceVersion=2');
     expect(await next(watching)).toEqual(['Expired']);
     expect(await next(watching)).toBe('the end');
   });
 
-  it('sends a bookmark each minute once there is something to tell, and one before the end', async () => {
+  it('sends a bookmark each minute after a change, and one before the end', async () => {
     const watching = await watch('allowWatchBookmarks=true&timeoutSeconds=150');
     await world.advance(60_000);
     await world.create({ ...configMap('secret'), kind: 'Secret' });
@@ -95,13 +95,13 @@ describe('watchObjects', () => {
     expect(await next(watching)).toBe('the end');
   });
 
-  it('cuts off a reader that falls behind', async () => {
+  it('closes the watch of a slow reader', async () => {
     const watching = await watch('');
     await rewrite(10_001);
     expect(await next(watching)).toBe('the end');
   });
 
-  it('leaves nothing behind when the caller goes before it reads', async () => {
+  it('unsubscribes if the caller leaves before reading', async () => {
     const watching = await watch('allowWatchBookmarks=true');
     expect(world.clock.pending).toBeGreaterThan(idle);
     leave.abort();
@@ -110,7 +110,7 @@ describe('watchObjects', () => {
     expect(await next(watching)).toBe('the end');
   });
 
-  it('is over at once for a caller that has gone already', async () => {
+  it('ends at once for an aborted request', async () => {
     leave.abort();
     expect(await next(await watch('allowWatchBookmarks=true'))).toBe('the end');
   });

@@ -12,11 +12,6 @@ export function struct(goType: string, properties: Readonly<Record<string, Schem
   return { type: 'object', properties, ...extra, go: { type: goType, struct: goType.slice(goType.indexOf('.') + 1), numbers } };
 }
 
-/** Declares a struct that embeds another one; `schema` holds the fields of both. */
-export function embedding({ go, ...schema }: Schema, embedded: Schema): Schema {
-  return { ...schema, go: { ...(go ?? { type: '' }), embedded } };
-}
-
 export function text(extra: Extra = {}): Schema {
   return { type: 'string', ...extra, go: { type: 'string' } };
 }
@@ -51,11 +46,6 @@ export function microTime(): Schema {
 /** Declares a []byte: base64 on the wire. */
 export function bytes(): Schema {
   return { type: 'string', format: 'byte', go: { type: '[]uint8', codec: 'bytes' } };
-}
-
-/** Declares a resource.Quantity: a number with a unit, such as `100m`. */
-export function quantity(): Schema {
-  return { 'x-kubernetes-int-or-string': true, go: { type: 'resource.Quantity', codec: 'quantity' } };
 }
 
 /** Declares a field that is kept unchanged, with any content. */

@@ -27,12 +27,6 @@ export function pruneUnknown(object: Fields, schema: Schema): Pruned<Fields> {
   return { value, unknown: [...found.metadata, ...found.fields.sort(compareUtf8), ...found.embedded.sort(compareUtf8)] };
 }
 
-/** Drops unknown fields of a value inside a resource, such as a default; keeps nulls. */
-export function pruneValueAt(value: Value, schema: Schema): Value {
-  const found: Found = { fields: [], metadata: [], embedded: [] };
-  return pruneValue(value, schema, { path: '', found, metadata: found.embedded });
-}
-
 interface Found {
   readonly fields: string[];
   readonly metadata: string[];

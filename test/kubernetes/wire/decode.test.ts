@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { secretKind } from '../../../apiserver/kinds/core/secret.ts';
+import { secretKind } from '../../../apiserver/kinds/secret.ts';
 import { TOKEN_REQUEST } from '../../../src/kubernetes/reviews.ts';
 import { objectStruct } from '../../../src/kubernetes/schema/go-struct.ts';
 import type { Schema } from '../../../src/kubernetes/schema/schema.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { builtInKinds } from '../../../apiserver/kinds/built-in.ts';
+import { builtInKinds } from '../../../apiserver/kinds/registry.ts';
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import { reviewKinds, TOKEN_REQUEST } from '../../../src/kubernetes/reviews.ts';
 import { bool, bytes, int64, list, map, objectStruct, pointer, raw, struct, text, time } from '../../../src/kubernetes/schema/go-struct.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { deleteOptions } from '../../../apiserver/endpoints/delete-options.ts';
+import { deleteOptions } from '../../../apiserver/endpoints/write.ts';
 import type { StatusError } from '../../../src/kubernetes/status.ts';
 import { formatBody } from '../../../src/kubernetes/wire/encode.ts';
 import { listOptions, validateListOptions } from '../../../src/kubernetes/wire/list-options.ts';

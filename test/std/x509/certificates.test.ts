@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { type AddressInfo, connect as connectSocket } from 'node:net';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import { describe, expect, it } from '@jest/globals';
-import { type ClientCertificate, clientCertificateOf } from '../../../apiserver/access/client-certificate.ts';
 import {
   type Certificate,
   createAuthority,
@@ -44,7 +43,7 @@ describe('certificates', () => {
   });
 });
 
-describe('clientCertificateOf', () => {
+describe('issueClientCertificate', () => {
   it('returns the subject of a certificate of the authority', async () => {
     const { groups } = { groups: ['system:masters', 'team-a'] };
     const fingerprint = new X509Certificate(client.certificate).fingerprint256.replaceAll(':', '').toLowerCase();
@@ -91,4 +90,24 @@ async function presented(certificate: Certificate | undefined): Promise<ClientCe
   peer.destroy();
   tls.close();
   return seen;
+}
+
+interface ClientCertificate {
+  readonly trusted: boolean;
+  readonly commonName: string;
+  readonly organizations: readonly string[];
+  /** SHA-256 of the certificate, in lower-case hexadecimal. */
+  readonly fingerprint: string;
+}
+
+/** Returns the certificate that a client presented; undefined if it presented none. */
+function clientCertificateOf(socket: TLSSocket): ClientCertificate | undefined {
+  const { subject, fingerprint256 } = socket.getPeerCertificate();
+  if ((subject as unknown) === undefined) return undefined;
+  return {
+    trusted: socket.authorized,
+    commonName: [subject.CN].flat().at(-1) ?? '',
+    organizations: [subject.O ?? []].flat(),
+    fingerprint: fingerprint256.replaceAll(':', '').toLowerCase(),
+  };
 }

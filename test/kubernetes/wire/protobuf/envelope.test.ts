@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { deleteOptions } from '../../../../apiserver/endpoints/delete-options.ts';
-import { configMapKind } from '../../../../apiserver/kinds/core/config-map.ts';
-import { podKind } from '../../../../apiserver/kinds/core/pod.ts';
+import { deleteOptions } from '../../../../apiserver/endpoints/write.ts';
+import { configMapKind } from '../../../../apiserver/kinds/config-map.ts';
+import { podKind } from '../../../../apiserver/kinds/pod.ts';
 import { bool, bytes, int32, int64, list, map, pointer, struct, text } from '../../../../src/kubernetes/schema/go-struct.ts';
 import type { Schema } from '../../../../src/kubernetes/schema/schema.ts';
 import { StatusError } from '../../../../src/kubernetes/status.ts';

@@ -1,8 +1,8 @@
 // Objects that the encoders of Kubernetes encoded as protobuf and as JSON, with their kinds.
 
 import { readFileSync } from 'node:fs';
-import { builtInKinds } from '../../../../apiserver/kinds/built-in.ts';
-import { DEFINITION_SCHEMA } from '../../../../apiserver/kinds/definition/schema.ts';
+import { DEFINITION_SCHEMA } from '../../../../apiserver/kinds/definition-schema.ts';
+import { builtInKinds } from '../../../../apiserver/kinds/registry.ts';
 import { DELETE_OPTIONS, reviewKinds, TOKEN_REQUEST } from '../../../../src/kubernetes/reviews.ts';
 import type { Schema } from '../../../../src/kubernetes/schema/schema.ts';
 import type { ExpectedKind } from '../../../../src/kubernetes/wire/decode-request.ts';

@@ -1,0 +1,100 @@
+// ConfigMaps.
+
+import { type FieldError, forbiddenValue, invalidValue, tooLong } from '../../src/kubernetes/field-error.ts';
+import type { KubeObject } from '../../src/kubernetes/object.ts';
+import { bool, bytes, map, objectStruct, pointer, text } from '../../src/kubernetes/schema/go-struct.ts';
+import { AGE_COLUMN, age, column, NAME_COLUMN } from '../../src/kubernetes/table.ts';
+import { sameValue } from '../same-value.ts';
+import { builtInKind, type Kind } from './kind.ts';
+import { subdomainName, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
+
+interface ConfigMap extends KubeObject {
+  readonly immutable?: boolean;
+  readonly data?: Readonly<Record<string, string>>;
+  readonly binaryData?: Readonly<Record<string, string>>;
+}
+
+const SCHEMA = objectStruct(
+  'v1.ConfigMap',
+  { immutable: pointer(bool()), data: map(text()), binaryData: map(bytes()) },
+  { numbers: { immutable: 4 } },
+);
+
+function validate(object: KubeObject): readonly FieldError[] {
+  const { data = {}, binaryData = {} }: ConfigMap = object;
+  const textBytes = Object.values(data).reduce((sum, value) => sum + Buffer.byteLength(value), 0);
+  const totalBytes = Object.values(binaryData).reduce((sum, value) => sum + Buffer.byteLength(value, 'base64'), textBytes);
+  return [
+    ...validateCoreMetadata(object, { namespaced: true, nameProblems: subdomainName }),
+    ...Object.keys(data).flatMap((key) => [
+      ...keyErrors(key, 'data'),
+      ...(Object.hasOwn(binaryData, key) ? [invalidValue(`data[${key}]`, key, 'duplicate of key present in binaryData')] : []),
+    ]),
+    ...Object.keys(binaryData).flatMap((key) => keyErrors(key, 'binaryData')),
+    ...(totalBytes > MAX_CONTENT_BYTES ? [tooLong('[]', MAX_CONTENT_BYTES)] : []),
+  ];
+}
+
+function frozenErrors(next: ConfigMap, old: ConfigMap): readonly FieldError[] {
+  if (old.immutable !== true) return [];
+  return [
+    ...(next.immutable === true ? [] : [frozenError('immutable')]),
+    ...(sameValue(next.data, old.data) ? [] : [frozenError('data')]),
+    ...(sameValue(next.binaryData, old.binaryData) ? [] : [frozenError('binaryData')]),
+  ];
+}
+
+export const configMapKind: Kind = builtInKind({
+  kind: 'ConfigMap',
+  namespaced: true,
+  shortNames: ['cm'],
+  schema: SCHEMA,
+  table: {
+    columns: [
+      NAME_COLUMN,
+      column(
+        'Data',
+        "Data contains the configuration data. Each key must consist of alphanumeric characters, '-', '_' or '.'. Values with non-UTF-8 byte sequences must use the BinaryData field. The keys stored in Data must not overlap with the keys in the BinaryData field, this is enforced during validation process.",
+      ),
+      AGE_COLUMN,
+    ],
+    cells: (object: ConfigMap, now) => [
+      object.metadata.name,
+      Object.keys(object.data ?? {}).length + Object.keys(object.binaryData ?? {}).length,
+      age(object, now),
+    ],
+  },
+  strategy: {
+    validate,
+    validateUpdate: (next, old) => [...validateCoreMetadataUpdate(next, old), ...frozenErrors(next, old), ...validate(next)],
+  },
+});
+
+/** Secrets and ConfigMaps hold at most one mebibyte. */
+export const MAX_CONTENT_BYTES = 1024 * 1024;
+
+const MAX_KEY_BYTES = 253;
+const KEY = '[-._a-zA-Z0-9]+';
+const KEY_PATTERN = new RegExp(`^${KEY}$`);
+
+/** Returns the errors of a key of `field`. */
+export function keyErrors(key: string, field: string): readonly FieldError[] {
+  return configKeyProblems(key).map((problem) => invalidValue(`${field}[${key}]`, key, problem));
+}
+
+/** Returns the error of a change to an immutable object. */
+export function frozenError(field: string): FieldError {
+  return forbiddenValue(field, 'field is immutable when `immutable` is set');
+}
+
+function configKeyProblems(key: string): readonly string[] {
+  return [
+    ...(Buffer.byteLength(key) > MAX_KEY_BYTES ? [`must be no more than ${MAX_KEY_BYTES} characters`] : []),
+    ...(KEY_PATTERN.test(key)
+      ? []
+      : [
+          `a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '${KEY}')`,
+        ]),
+    ...(key === '.' || key === '..' ? [`must not be '${key}'`] : key.startsWith('..') ? ["must not start with '..'"] : []),
+  ];
+}

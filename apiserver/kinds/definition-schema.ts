@@ -1,0 +1,142 @@
+// apiextensions.k8s.io/v1 CustomResourceDefinition as its Go structs declare it. Declared schemas are raw JSON in canonical order.
+
+import { type Fields, isFields, isList, type Value } from '../../src/kubernetes/object.ts';
+import {
+  always,
+  bool,
+  int32,
+  int64,
+  list,
+  listByKey,
+  named,
+  objectStruct,
+  pointer,
+  raw,
+  struct,
+  text,
+  time,
+} from '../../src/kubernetes/schema/go-struct.ts';
+import type { Schema } from '../../src/kubernetes/schema/schema.ts';
+import { compareUtf8 } from '../../src/std/go-text.ts';
+
+const ATOMIC = { 'x-kubernetes-list-type': 'atomic' } as const;
+
+const NAMES = struct('v1.CustomResourceDefinitionNames', {
+  plural: always(text(), ''),
+  singular: text(),
+  shortNames: list(text(), ATOMIC),
+  kind: always(text(), ''),
+  listKind: text(),
+  categories: list(text(), ATOMIC),
+});
+
+const COLUMN = struct('v1.CustomResourceColumnDefinition', {
+  name: always(text(), ''),
+  type: always(text(), ''),
+  format: text(),
+  description: text(),
+  priority: int32(),
+  jsonPath: always(text(), ''),
+});
+
+const VERSION = struct(
+  'v1.CustomResourceDefinitionVersion',
+  {
+    name: always(text(), ''),
+    served: always(bool(), false),
+    storage: always(bool(), false),
+    deprecated: bool(),
+    deprecationWarning: pointer(text()),
+    schema: pointer(struct('v1.CustomResourceValidation', { openAPIV3Schema: pointer(raw()) })),
+    subresources: pointer(
+      struct('v1.CustomResourceSubresources', {
+        status: pointer(struct('v1.CustomResourceSubresourceStatus', {})),
+        scale: pointer(raw()),
+      }),
+    ),
+    additionalPrinterColumns: list(COLUMN, ATOMIC),
+    selectableFields: list(struct('v1.SelectableField', { jsonPath: always(text(), '') }), ATOMIC),
+  },
+  { numbers: { deprecated: 7, deprecationWarning: 8 } },
+);
+
+const CONDITION = struct('v1.CustomResourceDefinitionCondition', {
+  type: always(named('v1.CustomResourceDefinitionConditionType'), ''),
+  status: always(named('v1.ConditionStatus'), ''),
+  lastTransitionTime: time(),
+  reason: text(),
+  message: text(),
+  observedGeneration: int64(),
+});
+
+export const DEFINITION_SCHEMA: Schema = objectStruct('v1.CustomResourceDefinition', {
+  spec: struct(
+    'v1.CustomResourceDefinitionSpec',
+    {
+      group: always(text(), ''),
+      names: NAMES,
+      scope: always(named('v1.ResourceScope'), ''),
+      versions: always(list(VERSION, ATOMIC), null),
+      conversion: pointer(
+        struct('v1.CustomResourceConversion', { strategy: always(named('v1.ConversionStrategyType'), ''), webhook: pointer(raw()) }),
+      ),
+      preserveUnknownFields: bool(),
+    },
+    { numbers: { names: 3, scope: 4, versions: 7, conversion: 9, preserveUnknownFields: 10 } },
+  ),
+  status: struct('v1.CustomResourceDefinitionStatus', {
+    conditions: always(listByKey(CONDITION, 'type'), null),
+    acceptedNames: NAMES,
+    storedVersions: always(list(text(), ATOMIC), null),
+    observedGeneration: int64(),
+  }),
+});
+
+/** Keywords of schemas that the server enforces or publishes, in the order in which Go writes them. */
+export const KEYWORDS: readonly string[] = [
+  'description type format title default maximum minimum maxLength minLength pattern maxItems minItems enum maxProperties minProperties',
+  'required items properties additionalProperties nullable x-kubernetes-preserve-unknown-fields x-kubernetes-int-or-string',
+  'x-kubernetes-list-map-keys x-kubernetes-list-type x-kubernetes-map-type x-kubernetes-validations',
+].flatMap((line) => line.split(' '));
+
+const RULE_KEYWORDS = ['rule', 'message', 'messageExpression', 'reason', 'fieldPath', 'optionalOldSelf'];
+
+/** Returns a declared schema as Go writes it: keywords in declared order, values with sorted keys. Unknown keywords stay at the end. */
+export function canonicalSchema<T extends object>(schema: T): T;
+export function canonicalSchema(schema: Fields): Fields {
+  const entries = inOrder(schema, KEYWORDS).filter(([name, value]) => !isOmitted(name, value));
+  return Object.fromEntries(entries.map(([name, value]) => [name, canonicalValue(name, value)]));
+}
+
+/** Go omits empty values, except behind pointers such as `default`. */
+function isOmitted(name: string, value: Value): boolean {
+  if (name === 'default' || name === 'additionalProperties') return value === null;
+  if (isList(value)) return value.length === 0;
+  if (name === 'properties' && isFields(value)) return Object.keys(value).length === 0;
+  return value === null || value === false || value === '';
+}
+
+function canonicalValue(name: string, value: Value): Value {
+  if (name === 'properties' && isFields(value)) {
+    const sorted = Object.entries(value).sort(([a], [b]) => compareUtf8(a, b));
+    return Object.fromEntries(sorted.map(([key, property = null]) => [key, isFields(property) ? canonicalSchema(property) : property]));
+  }
+  if ((name === 'items' || name === 'additionalProperties') && isFields(value)) return canonicalSchema(value);
+  if (name === 'x-kubernetes-validations' && isList(value)) {
+    return value.map((rule) => (isFields(rule) ? Object.fromEntries(inOrder(rule, RULE_KEYWORDS)) : rule));
+  }
+  return name === 'default' || name === 'enum' ? sortedValue(value) : value;
+}
+
+function inOrder(fields: Fields, order: readonly string[]): readonly (readonly [string, Value])[] {
+  const rank = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
+  const entries = Object.entries(fields).map(([name, value = null]) => [name, value] as const);
+  return entries.sort(([a], [b]) => rank(a) - rank(b));
+}
+
+function sortedValue(value: Value): Value {
+  if (isList(value)) return value.map(sortedValue);
+  if (!isFields(value)) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => compareUtf8(a, b));
+  return Object.fromEntries(entries.map(([key, field = null]) => [key, sortedValue(field)]));
+}

@@ -1,0 +1,321 @@
+// CustomResourceDefinitions: their validation, establishment, change and deletion.
+// The server accepts the schemas and rules that Purser's own definitions use, and rejects all others.
+
+import type { PrinterColumn } from '../../src/kubernetes/custom-table.ts';
+import { type FieldError, forbiddenValue, invalidValue, requiredValue, unsupportedValue } from '../../src/kubernetes/field-error.ts';
+import { dns1035LabelProblems, dns1123SubdomainProblems } from '../../src/kubernetes/names.ts';
+import type { KubeObject } from '../../src/kubernetes/object.ts';
+import type { Schema } from '../../src/kubernetes/schema/schema.ts';
+import { DEFAULT_TABLE } from '../../src/kubernetes/table.ts';
+import { notServed } from '../refusal.ts';
+import { sameValue } from '../same-value.ts';
+import { patternProblem } from '../schema/pattern.ts';
+import { ruleProblem } from '../schema/rules.ts';
+import { FORMATS } from '../schema/validate.ts';
+import { canonicalSchema, DEFINITION_SCHEMA, KEYWORDS } from './definition-schema.ts';
+import { builtInKind, type Kind, type Strategy } from './kind.ts';
+import { subdomainName, validateMetadata, validateMetadataUpdate } from './metadata.ts';
+
+export interface CustomResourceDefinition extends KubeObject {
+  readonly spec: DefinitionSpec;
+  readonly status?: DefinitionStatus;
+}
+
+export interface DefinitionSpec {
+  readonly group: string;
+  readonly names: DefinitionNames;
+  readonly scope: string;
+  readonly versions: readonly DefinitionVersion[];
+  readonly conversion?: { readonly strategy?: string };
+  readonly preserveUnknownFields?: boolean;
+}
+
+export interface DefinitionNames {
+  readonly plural: string;
+  readonly singular?: string;
+  readonly shortNames?: readonly string[];
+  readonly kind: string;
+  readonly listKind?: string;
+  readonly categories?: readonly string[];
+}
+
+export interface DefinitionVersion {
+  readonly name: string;
+  readonly served?: boolean;
+  readonly storage?: boolean;
+  readonly schema?: { readonly openAPIV3Schema?: Schema };
+  readonly subresources?: { readonly status?: object; readonly scale?: object };
+  readonly additionalPrinterColumns?: readonly PrinterColumn[];
+  readonly selectableFields?: readonly { readonly jsonPath: string }[];
+}
+
+interface DefinitionStatus {
+  readonly conditions?: readonly DefinitionCondition[] | null;
+  readonly acceptedNames?: DefinitionNames;
+  readonly storedVersions?: readonly string[] | null;
+}
+
+interface DefinitionCondition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly lastTransitionTime?: string;
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+/** A definition as a client sends it; empty fields are absent. */
+export interface DraftDefinition extends KubeObject {
+  readonly spec?: Partial<DefinitionSpec>;
+  readonly status?: DefinitionStatus;
+}
+
+/** Returns the definition with its empty fields in place. */
+export function asDefinition(draft: DraftDefinition): CustomResourceDefinition {
+  const { group = '', scope = '', names, versions, ...rest } = draft.spec ?? {};
+  return {
+    ...draft,
+    spec: {
+      group,
+      names: { ...names, plural: names?.plural ?? '', kind: names?.kind ?? '' },
+      scope,
+      versions: (versions ?? []).map((version) => ({ ...version, name: version.name ?? '' })),
+      ...rest,
+    },
+  };
+}
+
+/** Reports if a condition of the definition is True. */
+export function hasCondition({ status }: CustomResourceDefinition, type: string): boolean {
+  return (status?.conditions ?? []).some((condition) => condition.type === type && condition.status === 'True');
+}
+
+/** Returns the definition with its names accepted and established; the same object if it is so already. */
+export function established(definition: CustomResourceDefinition, now: string): CustomResourceDefinition {
+  const accepted = withCondition(definition.status?.conditions ?? [], ACCEPTED, now);
+  const status = { ...definition.status, conditions: withCondition(accepted, ESTABLISHED, now), acceptedNames: definition.spec.names };
+  return sameValue(status, definition.status) ? definition : { ...definition, status };
+}
+
+type Judgement = Omit<DefinitionCondition, 'lastTransitionTime'>;
+
+const ACCEPTED: Judgement = { type: 'NamesAccepted', status: 'True', reason: 'NoConflicts', message: 'no conflicts found' };
+const ESTABLISHED: Judgement = {
+  type: 'Established',
+  status: 'True',
+  reason: 'InitialNamesAccepted',
+  message: 'the initial names have been accepted',
+};
+const TERMINATING: Judgement = {
+  type: 'Terminating',
+  status: 'True',
+  reason: 'InstanceDeletionPending',
+  message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
+};
+
+/** Returns the conditions with one of them set. Its transition time changes only with its status. */
+function withCondition(conditions: readonly DefinitionCondition[], next: Judgement, now: string): readonly DefinitionCondition[] {
+  const index = conditions.findIndex(({ type }) => type === next.type);
+  const old = conditions[index];
+  const { type, status, ...why } = next;
+  const lastTransitionTime = old?.status === status ? (old.lastTransitionTime ?? now) : now;
+  const condition = { type, status, lastTransitionTime, ...why };
+  return old === undefined ? [...conditions, condition] : conditions.with(index, condition);
+}
+
+/** Finalizer of a definition whose objects still exist. */
+export const CLEANUP = 'customresourcecleanup.apiextensions.k8s.io';
+
+/** Returns the first step of a deletion: the objects of the definition are deleted before the definition itself. */
+function terminating(draft: DraftDefinition, deletedAt: string): KubeObject {
+  const { finalizers = [] } = draft.metadata;
+  return {
+    ...draft,
+    metadata: {
+      ...draft.metadata,
+      deletionTimestamp: deletedAt,
+      finalizers: finalizers.includes(CLEANUP) ? finalizers : [...finalizers, CLEANUP],
+    },
+    status: { ...draft.status, conditions: withCondition(draft.status?.conditions ?? [], TERMINATING, deletedAt) },
+  };
+}
+
+function defaulted(definition: CustomResourceDefinition): CustomResourceDefinition {
+  const { spec, status } = definition;
+  const { kind, singular = '', listKind = '' } = spec.names;
+  const stored = status?.storedVersions ?? [];
+  return {
+    ...definition,
+    spec: {
+      ...spec,
+      names: {
+        ...spec.names,
+        ...(singular === '' && kind !== '' && { singular: kind.toLowerCase() }),
+        ...(listKind === '' && kind !== '' && { listKind: `${kind}List` }),
+      },
+      versions: spec.versions.map(withCanonicalSchema),
+      conversion: spec.conversion ?? { strategy: 'None' },
+    },
+    status: { ...status, storedVersions: stored.length > 0 ? stored : storageVersions(spec) },
+  };
+}
+
+function withCanonicalSchema(version: DefinitionVersion): DefinitionVersion {
+  const declared = version.schema?.openAPIV3Schema;
+  return declared === undefined ? version : { ...version, schema: { openAPIV3Schema: canonicalSchema(declared) } };
+}
+
+function storageVersions({ versions }: DefinitionSpec): readonly string[] {
+  return versions.filter(({ storage }) => storage).map(({ name }) => name);
+}
+
+function changed(next: CustomResourceDefinition, old: CustomResourceDefinition): CustomResourceDefinition {
+  const { generation = 0 } = old.metadata;
+  return {
+    ...next,
+    metadata: { ...next.metadata, generation: sameValue(next.spec, old.spec) ? generation : generation + 1 },
+    status: old.status ?? {},
+  };
+}
+
+function validate(definition: CustomResourceDefinition): readonly FieldError[] {
+  const { group, names } = definition.spec;
+  const wanted = `${names.plural}.${group}`;
+  const nameProblems = (name: string, prefix: boolean) => [
+    ...subdomainName(name, prefix),
+    ...(name === wanted ? [] : ['must be spec.names.plural+"."+spec.group']),
+  ];
+  return [...validateMetadata(definition, { namespaced: false, nameProblems }), ...specErrors(definition.spec)];
+}
+
+function validateUpdate(next: CustomResourceDefinition, old: CustomResourceDefinition): readonly FieldError[] {
+  const { spec } = next;
+  const immutable = (field: string, value: string, before: string) =>
+    value === before ? [] : [invalidValue(field, value, 'field is immutable')];
+  return [
+    ...validateMetadataUpdate(next, old),
+    ...specErrors(spec),
+    ...(hasCondition(old, 'Established')
+      ? [...immutable('spec.scope', spec.scope, old.spec.scope), ...immutable('spec.names.kind', spec.names.kind, old.spec.names.kind)]
+      : []),
+    ...immutable('spec.group', spec.group, old.spec.group),
+    ...immutable('spec.names.plural', spec.names.plural, old.spec.names.plural),
+    ...(spec.versions[0]?.name === old.spec.versions[0]?.name
+      ? []
+      : [forbiddenValue('spec.versions[0].name', notServed('a change of the stored version'))]),
+  ];
+}
+
+const SCOPES: readonly string[] = ['Cluster', 'Namespaced'];
+
+function specErrors({ group, scope, names, versions, conversion, preserveUnknownFields }: DefinitionSpec): readonly FieldError[] {
+  const required = (['plural', 'singular', 'kind', 'listKind'] as const).filter((name) => (names[name] ?? '') === '');
+  const isGroup = dns1123SubdomainProblems(group).length === 0 && group.includes('.');
+  return [
+    ...(isGroup ? [] : [invalidValue('spec.group', group, 'should be a domain with at least one dot')]),
+    ...(SCOPES.includes(scope) ? [] : [unsupportedValue('spec.scope', scope, SCOPES)]),
+    ...required.map((name) => requiredValue(`spec.names.${name}`)),
+    ...nameErrors(names),
+    ...(versions.length === 1 && versions[0]?.storage ? [] : [forbiddenValue('spec.versions', notServed('other than one stored version'))]),
+    ...versions.flatMap((version, index) => versionErrors(version, `spec.versions[${index}]`)),
+    ...(conversion === undefined || conversion.strategy === 'None'
+      ? []
+      : [forbiddenValue('spec.conversion.strategy', notServed('conversion webhooks'))]),
+    ...(preserveUnknownFields ? [forbiddenValue('spec.preserveUnknownFields', notServed('preserveUnknownFields'))] : []),
+  ];
+}
+
+function nameErrors({
+  plural,
+  singular = '',
+  kind,
+  listKind = '',
+  shortNames = [],
+  categories = [],
+}: DefinitionNames): readonly FieldError[] {
+  const label = (field: string, text: string, checked = text, prefix = '') => {
+    const problems = text === '' ? [] : dns1035LabelProblems(checked);
+    return problems.length === 0 ? [] : [invalidValue(`spec.names.${field}`, text, `${prefix}${problems.join(',')}`)];
+  };
+  const mixed = (field: string, text: string) =>
+    label(field, text, text.toLowerCase(), 'may have mixed case, but should otherwise match: ');
+  return [
+    ...label('plural', plural),
+    ...label('singular', singular),
+    ...mixed('kind', kind),
+    ...mixed('listKind', listKind),
+    ...shortNames.flatMap((name, index) => label(`shortNames[${index}]`, name)),
+    ...categories.flatMap((name, index) => label(`categories[${index}]`, name)),
+  ];
+}
+
+function versionErrors({ name, schema, subresources, ...rest }: DefinitionVersion, path: string): readonly FieldError[] {
+  const declared = schema?.openAPIV3Schema;
+  const problems = dns1035LabelProblems(name);
+  const paths = [...(rest.additionalPrinterColumns ?? []), ...(rest.selectableFields ?? [])].map(({ jsonPath }) => jsonPath);
+  return [
+    ...(problems.length === 0 ? [] : [invalidValue(`${path}.name`, name, problems.join(','))]),
+    ...(declared === undefined
+      ? [requiredValue(`${path}.schema.openAPIV3Schema`)]
+      : schemaErrors(declared, `${path}.schema.openAPIV3Schema`)),
+    ...(subresources?.scale === undefined ? [] : [forbiddenValue(`${path}.subresources.scale`, notServed('the scale subresource'))]),
+    ...paths.flatMap((each) => (each?.startsWith('.') ? [] : [invalidValue(path, each, 'must be a simple json path starting with .')])),
+  ];
+}
+
+function schemaErrors(schema: Schema, path: string): readonly FieldError[] {
+  const { format, pattern = '', items, properties = {}, additionalProperties: values, 'x-kubernetes-validations': rules = [] } = schema;
+  const problem = pattern === '' ? undefined : patternProblem(pattern);
+  return [
+    ...Object.keys(schema).flatMap((name) =>
+      KEYWORDS.includes(name) ? [] : [forbiddenValue(`${path}.${name}`, notServed(`${name} in schemas`))],
+    ),
+    ...(format === undefined || FORMATS.has(format) ? [] : [forbiddenValue(`${path}.format`, notServed(`the format ${format}`))]),
+    ...(problem === undefined
+      ? []
+      : [invalidValue(`${path}.pattern`, pattern, `must be a valid regular expression, but isn't: ${problem}`)]),
+    ...rules.flatMap((rule, index) => {
+      const unfit = ruleProblem(rule);
+      return unfit === undefined ? [] : [forbiddenValue(`${path}.x-kubernetes-validations[${index}]`, unfit)];
+    }),
+    ...(items === undefined ? [] : schemaErrors(items, `${path}.items`)),
+    ...Object.entries(properties).flatMap(([key, property]) => schemaErrors(property, `${path}.properties[${key}]`)),
+    ...(typeof values === 'object' ? schemaErrors(values, `${path}.additionalProperties`) : []),
+  ];
+}
+
+const strategy: Strategy = {
+  unconditionalUpdate: false,
+  hasGeneration: true,
+  terminating,
+  defaulted: (draft: DraftDefinition) => defaulted(asDefinition(draft)),
+  prepareForCreate: (draft: DraftDefinition) => {
+    const definition = asDefinition(draft);
+    return {
+      ...definition,
+      metadata: { ...definition.metadata, generation: 1 },
+      status: { storedVersions: storageVersions(definition.spec) },
+    };
+  },
+  prepareForUpdate: (next: DraftDefinition, old: DraftDefinition) => changed(asDefinition(next), asDefinition(old)),
+  prepareForStatusUpdate: (next, old: DraftDefinition) => ({ ...next, spec: asDefinition(old).spec }),
+  validate: (draft: DraftDefinition) => validate(asDefinition(draft)),
+  validateUpdate: (next: DraftDefinition, old: DraftDefinition) => validateUpdate(asDefinition(next), asDefinition(old)),
+  validateStatusUpdate: validateMetadataUpdate,
+};
+
+const self = { group: 'apiextensions.k8s.io', version: 'v1', kind: 'CustomResourceDefinition' };
+
+/** kube-apiserver still stores definitions in their first version, which its discovery shows as a hash. */
+export const customResourceDefinitionKind: Kind = {
+  ...builtInKind({
+    ...self,
+    namespaced: false,
+    shortNames: ['crd', 'crds'],
+    categories: ['api-extensions'],
+    schema: DEFINITION_SCHEMA,
+    subresources: [{ name: 'status', kind: self, verbs: ['get', 'patch', 'update'] }],
+    table: DEFAULT_TABLE,
+    strategy,
+  }),
+  storageVersion: 'v1beta1',
+};

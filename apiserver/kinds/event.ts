@@ -1,0 +1,197 @@
+// Events of the core API.
+
+import { type FieldError, invalidValue, requiredValue } from '../../src/kubernetes/field-error.ts';
+import type { Table } from '../../src/kubernetes/kind.ts';
+import { dns1123SubdomainProblems, qualifiedNameProblems } from '../../src/kubernetes/names.ts';
+import type { KubeObject } from '../../src/kubernetes/object.ts';
+import { always, int32, microTime, objectStruct, pointer, struct, text, time, UID } from '../../src/kubernetes/schema/go-struct.ts';
+import type { Schema } from '../../src/kubernetes/schema/schema.ts';
+import { column, NAME_COLUMN, since } from '../../src/kubernetes/table.ts';
+import { builtInKind, type Kind } from './kind.ts';
+
+export interface ObjectReference {
+  readonly kind?: string;
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly uid?: string;
+  readonly apiVersion?: string;
+  readonly resourceVersion?: string;
+  readonly fieldPath?: string;
+}
+
+export const OBJECT_REFERENCE: Schema = struct(
+  'v1.ObjectReference',
+  { kind: text(), namespace: text(), name: text(), uid: UID, apiVersion: text(), resourceVersion: text(), fieldPath: text() },
+  { 'x-kubernetes-map-type': 'atomic' },
+);
+
+export const LOCAL_OBJECT_REFERENCE: Schema = struct('v1.LocalObjectReference', { name: text() }, { 'x-kubernetes-map-type': 'atomic' });
+
+interface Event extends KubeObject {
+  readonly involvedObject?: ObjectReference;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly source?: { readonly component?: string; readonly host?: string };
+  readonly firstTimestamp?: string | null;
+  readonly lastTimestamp?: string | null;
+  readonly count?: number;
+  readonly type?: string;
+  readonly eventTime?: string | null;
+  readonly series?: { readonly count?: number; readonly lastObservedTime?: string | null };
+  readonly action?: string;
+  readonly related?: ObjectReference;
+  readonly reportingComponent?: string;
+  readonly reportingInstance?: string;
+}
+
+const SCHEMA = objectStruct('v1.Event', {
+  involvedObject: OBJECT_REFERENCE,
+  reason: text(),
+  message: text(),
+  source: struct('v1.EventSource', { component: text(), host: text() }),
+  firstTimestamp: time(),
+  lastTimestamp: time(),
+  count: int32(),
+  type: text(),
+  eventTime: microTime(),
+  series: pointer(struct('v1.EventSeries', { count: int32(), lastObservedTime: microTime() })),
+  action: text(),
+  related: pointer(OBJECT_REFERENCE),
+  reportingComponent: always(text(), ''),
+  reportingInstance: always(text(), ''),
+});
+
+const EVENT_TABLE: Table = {
+  columns: [
+    column('Last Seen', 'The time at which the most recent occurrence of this event was recorded.'),
+    column('Type', 'Type of this event (Normal, Warning), new types could be added in the future'),
+    column(
+      'Reason',
+      "This should be a short, machine understandable string that gives the reason for the transition into the object's current status.",
+    ),
+    column('Object', 'The object that this event is about.'),
+    column(
+      'Subobject',
+      'If referring to a piece of an object instead of an entire object, this string should contain a valid JSON/Go field access statement, such as desiredState.manifest.containers[2]. For example, if the object reference is to a container within a pod, this would take on a value like: "spec.containers{name}" (where "name" refers to the name of the container that triggered the event) or if no container name is specified "spec.containers[2]" (container with index 2 in this pod). This syntax is chosen only to have some well-defined way of referencing a part of an object.',
+      'wide',
+    ),
+    column('Source', 'The component reporting this event. Should be a short machine understandable string.', 'wide'),
+    column('Message', 'A human-readable description of the status of this operation.'),
+    column('First Seen', 'The time at which the event was first recorded. (Time of server receipt is in TypeMeta.)', 'wide'),
+    column('Count', 'The number of times this event has occurred.', 'wide'),
+    { ...NAME_COLUMN, priority: 1 },
+  ],
+  cells: (event: Event, now) => {
+    const { type = '', reason = '', message = '', involvedObject = {} } = event;
+    const { firstSeen, lastSeen, count } = occurrences(event, now);
+    return [
+      lastSeen,
+      type,
+      reason,
+      targetOf(involvedObject),
+      involvedObject.fieldPath ?? '',
+      sourceOf(event),
+      message.trim(),
+      firstSeen,
+      count,
+      event.metadata.name,
+    ];
+  },
+};
+
+function occurrences({ firstTimestamp, lastTimestamp, eventTime, series, count }: Event, now: number) {
+  const firstSeen = since(firstTimestamp ?? eventTime, now);
+  if (series) return { firstSeen, lastSeen: since(series.lastObservedTime, now), count: series.count ?? 0 };
+  return { firstSeen, lastSeen: lastTimestamp ? since(lastTimestamp, now) : firstSeen, count: count || 1 };
+}
+
+function targetOf({ kind = '', name = '' }: ObjectReference): string {
+  return name === '' ? kind.toLowerCase() : `${kind.toLowerCase()}/${name}`;
+}
+
+function sourceOf({ source, reportingComponent = '', reportingInstance = '' }: Event): string {
+  const component = source?.component || reportingComponent;
+  const instance = source?.host || reportingInstance;
+  return instance === '' ? component : `${component}, ${instance}`;
+}
+
+const involvedField = (field: 'kind' | 'namespace' | 'name' | 'uid' | 'apiVersion' | 'resourceVersion' | 'fieldPath') => (event: Event) =>
+  event.involvedObject?.[field] ?? '';
+
+const EVENT_FIELDS = {
+  'involvedObject.kind': involvedField('kind'),
+  'involvedObject.namespace': involvedField('namespace'),
+  'involvedObject.name': involvedField('name'),
+  'involvedObject.uid': involvedField('uid'),
+  'involvedObject.apiVersion': involvedField('apiVersion'),
+  'involvedObject.resourceVersion': involvedField('resourceVersion'),
+  'involvedObject.fieldPath': involvedField('fieldPath'),
+  reason: ({ reason }: Event) => reason ?? '',
+  reportingComponent: ({ reportingComponent }: Event) => reportingComponent ?? '',
+  source: ({ source, reportingComponent }: Event) => source?.component || (reportingComponent ?? ''),
+  type: ({ type }: Event) => type ?? '',
+};
+
+const MAX_TEXT_BYTES = 128;
+const MAX_MESSAGE_BYTES = 1024;
+const REPORTING = 'reportingComponent';
+
+/** Events with an eventTime are checked strictly, others only for their namespace. */
+function validate(event: Event): readonly FieldError[] {
+  const { namespace = '' } = event.metadata;
+  return [
+    ...(isUnset(event.eventTime) ? namespaceErrors(event) : newStyleErrors(event)),
+    ...dns1123SubdomainProblems(namespace).map((problem) => invalidValue('namespace', namespace, problem)),
+  ];
+}
+
+function namespaceErrors({ metadata, involvedObject }: Event): readonly FieldError[] {
+  const { namespace: own = '' } = metadata;
+  const { namespace: involved = '' } = involvedObject ?? {};
+  const agrees = involved === '' ? own === '' || own === 'default' : own === involved;
+  return agrees ? [] : [namespaceMismatch(involved)];
+}
+
+function newStyleErrors(event: Event): readonly FieldError[] {
+  const { reportingComponent = '', reportingInstance = '', action = '', reason = '', message = '' } = event;
+  const involved = event.involvedObject?.namespace ?? '';
+  const clusterScoped = involved === '' && event.metadata.namespace !== 'default' && event.metadata.namespace !== 'kube-system';
+  return [
+    ...(clusterScoped ? [namespaceMismatch(involved)] : []),
+    ...(reportingComponent === '' ? [requiredValue(REPORTING)] : []),
+    ...qualifiedNameProblems(reportingComponent).map((problem) => invalidValue(REPORTING, reportingComponent, problem)),
+    ...requiredText('reportingInstance', reportingInstance),
+    ...requiredText('action', action),
+    ...requiredText('reason', reason),
+    ...longerThan(MAX_MESSAGE_BYTES, 'message', message),
+  ];
+}
+
+function requiredText(field: string, value: string): readonly FieldError[] {
+  return value === '' ? [requiredValue(field)] : longerThan(MAX_TEXT_BYTES, field, value);
+}
+
+function longerThan(max: number, field: string, value: string): readonly FieldError[] {
+  return Buffer.byteLength(value) > max ? [invalidValue(field, '', `can have at most ${max} characters`)] : [];
+}
+
+function namespaceMismatch(namespace: string): FieldError {
+  return invalidValue('involvedObject.namespace', namespace, 'does not match event.namespace');
+}
+
+function isUnset(value: string | null | undefined): boolean {
+  return value === undefined || value === null;
+}
+
+export const coreEventKind: Kind = builtInKind({
+  kind: 'Event',
+  namespaced: true,
+  shortNames: ['ev'],
+  schema: SCHEMA,
+  selectableFields: EVENT_FIELDS,
+  table: EVENT_TABLE,
+  strategy: {
+    validate,
+    validateUpdate: validate,
+  },
+});

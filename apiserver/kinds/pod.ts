@@ -1,0 +1,24 @@
+// Pods and Nodes: stored as they are written, so that tokens can be bound to them. Nothing runs them.
+
+import { objectStruct, pointer, raw } from '../../src/kubernetes/schema/go-struct.ts';
+import { DEFAULT_TABLE } from '../../src/kubernetes/table.ts';
+import { builtInKind, type Kind } from './kind.ts';
+import { subdomainName, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
+
+export const podKind: Kind = inertKind('Pod', true, { shortNames: ['po'], categories: ['all'] });
+export const nodeKind: Kind = inertKind('Node', false, { shortNames: ['no'], categories: [] });
+
+function inertKind(kind: string, namespaced: boolean, names: Pick<Kind, 'shortNames' | 'categories'>): Kind {
+  return builtInKind({
+    kind,
+    namespaced,
+    ...names,
+    schema: objectStruct(`v1.${kind}`, { spec: pointer(raw()), status: pointer(raw()) }),
+    table: DEFAULT_TABLE,
+    strategy: {
+      deleteReturnsObject: namespaced,
+      validate: (object) => validateCoreMetadata(object, { namespaced, nameProblems: subdomainName }),
+      validateUpdate: validateCoreMetadataUpdate,
+    },
+  });
+}

@@ -1,0 +1,179 @@
+// x-kubernetes-validations: the CEL rules of a schema, evaluated on a custom resource and on its old state.
+
+import { Environment } from '@marcbachmann/cel-js';
+import {
+  duplicateValue,
+  type FieldError,
+  forbiddenValue,
+  invalidOmitted,
+  invalidValue,
+  requiredValue,
+} from '../../src/kubernetes/field-error.ts';
+import { isFields, isList, type Value } from '../../src/kubernetes/object.ts';
+import { fieldPath } from '../../src/kubernetes/schema/field-path.ts';
+import { type Schema, schemaOfField, type ValidationRule } from '../../src/kubernetes/schema/schema.ts';
+import { notServed } from '../refusal.ts';
+import { matchesPattern } from './pattern.ts';
+
+/** Returns the errors of all rules of a schema for a resource, and for its change from `old`. */
+export function validateRules(object: Value, schema: Schema, old?: Value): readonly FieldError[] {
+  return checkNode({ value: object, old, schema: withTypeAndName(schema), path: '' });
+}
+
+/** Reports if the schema, or a schema in it, has rules. */
+export function hasRules(schema: Schema | undefined): boolean {
+  if (schema === undefined) return false;
+  const { items, additionalProperties: values, properties = {} } = schema;
+  const children = [items, typeof values === 'object' ? values : undefined, ...Object.values(properties)];
+  return (schema['x-kubernetes-validations'] ?? []).length > 0 || children.some(hasRules);
+}
+
+/** Returns why the server cannot evaluate a rule; undefined if it can. */
+export function ruleProblem({
+  rule = '',
+  messageExpression,
+  optionalOldSelf,
+  fieldPath: path = '',
+}: Partial<ValidationRule>): string | undefined {
+  if (messageExpression !== undefined) return notServed('messageExpression');
+  if (optionalOldSelf !== undefined) return notServed('optionalOldSelf');
+  if (/__\w+__/.test(rule)) return notServed('escaped field names in rules');
+  if (!/^(\.\w+)*$/.test(path)) return notServed('a fieldPath other than .name');
+  const { valid, error } = CEL.check(rule);
+  return valid ? undefined : notServed(`this rule (${String((error as Error | undefined)?.message).split('\n')[0]})`);
+}
+
+interface Node {
+  readonly value: Value;
+  /** Old value at the same path; undefined on create and in lists. */
+  readonly old: Value | undefined;
+  readonly schema: Schema;
+  readonly path: string;
+}
+
+function checkNode(node: Node): readonly FieldError[] {
+  const { value, old, schema, path } = node;
+  if (value === null) return [];
+  if (isList(value)) {
+    const { items } = schema;
+    const below =
+      items === undefined
+        ? []
+        : value.flatMap((item, index) => checkNode({ value: item, old: undefined, schema: items, path: `${path}[${index}]` }));
+    return [...checkHere(node), ...below];
+  }
+  if (!isFields(value)) return checkHere(node);
+  const below = Object.entries(value).flatMap(([key, field]) => {
+    const fieldSchema = schemaOfField(schema, key);
+    if (field === undefined || fieldSchema === undefined) return [];
+    const before = isFields(old) && Object.hasOwn(old, key) ? old[key] : undefined;
+    return checkNode({ value: field, old: before, schema: fieldSchema, path: fieldPath(path, key, schema) });
+  });
+  return [...checkHere(node), ...below];
+}
+
+function checkHere({ value, old, schema, path }: Node): readonly FieldError[] {
+  const rules = compiledRules(schema);
+  if (rules.length === 0) return [];
+  const self = toCel(value, schema);
+  const hasOld = old !== undefined && old !== null;
+  const oldSelf = hasOld ? toCel(old, schema) : undefined;
+  return rules.flatMap(({ rule, usesOldSelf, evaluate }) => {
+    if (usesOldSelf && !hasOld) return [];
+    try {
+      return evaluate({ self, oldSelf }) === true ? [] : [violation(rule, value, schema, path)];
+    } catch (error) {
+      return [invalidValue(located(path), schema.type ?? '', failure(error, ruleName(rule)))];
+    }
+  });
+}
+
+const CEL: Environment = new Environment({ homogeneousAggregateLiterals: false })
+  .registerVariable('self', 'dyn')
+  .registerVariable('oldSelf', 'dyn')
+  .registerFunction('string.matchesPattern(string): bool', (text: string, pattern: string) => matchesPattern(pattern, text), {
+    async: false,
+  });
+
+interface CompiledRule {
+  readonly rule: ValidationRule;
+  readonly usesOldSelf: boolean;
+  readonly evaluate: (variables: { readonly self: unknown; readonly oldSelf: unknown }) => unknown;
+}
+
+const compiled = new WeakMap<readonly ValidationRule[], readonly CompiledRule[]>();
+
+function compiledRules(schema: Schema): readonly CompiledRule[] {
+  const rules = schema['x-kubernetes-validations'];
+  if (rules === undefined) return [];
+  const known = compiled.get(rules) ?? rules.map(compile);
+  compiled.set(rules, known);
+  return known;
+}
+
+function compile(rule: ValidationRule): CompiledRule {
+  const program = CEL.parse(rule.rule);
+  const usesOldSelf = prepare(program.ast);
+  return { rule, usesOldSelf, evaluate: (variables) => program({ ...variables }) as unknown };
+}
+
+/** Replaces the library's `matches` by the one in linear time, and reports if the expression mentions oldSelf. */
+function prepare(node: unknown): boolean {
+  if (typeof node !== 'object' || node === null) return false;
+  if ('op' in node && 'args' in node) {
+    if (node.op === 'id') return node.args === 'oldSelf';
+    if (node.op === 'rcall' && Array.isArray(node.args) && node.args[0] === 'matches') node.args[0] = 'matchesPattern';
+    return prepare(node.args);
+  }
+  return Object.values(node).reduce<boolean>((found, child) => prepare(child) || found, false);
+}
+
+/** Returns a value as rules see it: integers as bigints, times as dates, without fields that are null or unknown to the schema. */
+function toCel(value: Value, schema: Schema | undefined): unknown {
+  if (isList(value)) return value.map((item) => toCel(item, schema?.items));
+  if (isFields(value)) {
+    const isStruct = schema?.properties !== undefined;
+    const isVisible = ([key, field]: readonly [string, Value | undefined]) =>
+      field !== undefined && !(isStruct && (field === null || schemaOfField(schema, key) === undefined));
+    const entries = Object.entries(value).filter(isVisible);
+    return new Map(entries.map(([key, field = null]) => [key, toCel(field, schemaOfField(schema, key))]));
+  }
+  if (typeof value === 'number') return schema?.type === 'number' || !Number.isInteger(value) ? value : BigInt(value);
+  return typeof value === 'string' && schema?.type === 'string' && schema.format === 'date-time' ? new Date(value) : value;
+}
+
+/** Rules at the root see type and name of the resource. */
+function withTypeAndName(schema: Schema): Schema {
+  const text: Schema = { type: 'string' };
+  const metadata: Schema = { type: 'object', properties: { name: text, generateName: text } };
+  return { ...schema, properties: { ...schema.properties, apiVersion: text, kind: text, metadata } };
+}
+
+function violation(rule: ValidationRule, value: Value, schema: Schema, path: string): FieldError {
+  const field = located([path, (rule.fieldPath ?? '').replace(/^\./, '')].filter((part) => part !== '').join('.'));
+  const { message = '' } = rule;
+  const detail = message === '' ? `failed rule: ${ruleName(rule)}` : message.trim();
+  const isCompound = schema.type === 'object' || schema.type === 'array';
+  if (rule.reason === 'FieldValueForbidden') return forbiddenValue(field, detail);
+  if (rule.reason === 'FieldValueRequired') return requiredValue(field, detail);
+  if (rule.reason === 'FieldValueDuplicate')
+    return isCompound ? { type: rule.reason, field, body: 'Duplicate value' } : duplicateValue(field, value);
+  return isCompound ? invalidOmitted(field, detail) : invalidValue(field, value, detail);
+}
+
+function ruleName({ rule, message = '' }: ValidationRule): string {
+  return (message === '' ? rule : message).trim();
+}
+
+/** Returns the detail of a rule that failed to evaluate, with kube-apiserver's words for the common causes. */
+function failure(error: unknown, rule: string): string {
+  const { code = '', summary = String(error) } = error as { readonly code?: string; readonly summary?: string };
+  if (code === 'no_such_overload' || code === 'no_matching_overload') {
+    return `'no such overload': call arguments did not match a supported operator, function or macro signature for rule: ${rule}`;
+  }
+  return `${summary.replace(/^No such key/, 'no such key')} evaluating rule: ${rule}`;
+}
+
+function located(path: string): string {
+  return path === '' ? '<nil>' : path;
+}

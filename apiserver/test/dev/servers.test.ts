@@ -1,0 +1,31 @@
+import { describe, expect, it } from '@jest/globals';
+import { tokensFor, usersByToken } from '../../dev/servers.ts';
+
+function counter(): () => string {
+  let count = 0;
+  return () => `opaque-${++count}`;
+}
+
+describe('tokensFor', () => {
+  it('creates a token for each user of each server', () => {
+    expect(tokensFor(['hub', 'target-1'], {}, counter())).toEqual({
+      hub: { admin: 'opaque-1', alice: 'opaque-2', bob: 'opaque-3' },
+      'target-1': { admin: 'opaque-4' },
+    });
+  });
+
+  it('keeps known tokens, also of servers that are not started', () => {
+    const known = { hub: { admin: 'a', alice: 'b', bob: 'c' }, 'target-2': { admin: 'd' } };
+    expect(tokensFor(['hub', 'target-1'], known, counter())).toEqual({ ...known, 'target-1': { admin: 'opaque-1' } });
+  });
+});
+
+describe('usersByToken', () => {
+  it('grants permissions to the administrator only', () => {
+    expect([...usersByToken({ admin: 'a', alice: 'b', bob: 'c' })]).toEqual([
+      ['a', { name: 'admin', groups: ['system:masters'] }],
+      ['b', { name: 'alice', groups: [] }],
+      ['c', { name: 'bob', groups: [] }],
+    ]);
+  });
+});

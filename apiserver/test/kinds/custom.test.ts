@@ -1,0 +1,172 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { fieldErrorText } from '../../../src/kubernetes/field-error.ts';
+import type { KubeObject } from '../../../src/kubernetes/object.ts';
+import { prune } from '../../../src/kubernetes/schema/prune.ts';
+import { recordings } from '../../../test/support/golden.ts';
+import { customKinds } from '../../kinds/custom.ts';
+import { asDefinition, customResourceDefinitionKind, type DraftDefinition } from '../../kinds/definition.ts';
+import type { Kind } from '../../kinds/kind.ts';
+
+const golden = recordings('resources');
+
+function jsonOf(text: unknown): KubeObject {
+  return JSON.parse(String(text)) as KubeObject;
+}
+
+function kindsOf(draft: DraftDefinition): readonly Kind[] {
+  return customKinds(asDefinition(customResourceDefinitionKind.rules.defaulted(draft)));
+}
+
+function only(kinds: readonly Kind[]): Kind {
+  const [kind] = kinds;
+  if (kind === undefined) throw new Error('the definition serves no version');
+  return kind;
+}
+
+const widgets = only(kindsOf(jsonOf(golden.find(({ name }) => name === 'crd-create')?.request.body)));
+
+function decoded(kind: Kind, object: KubeObject): KubeObject {
+  const { namespace = 'lab' } = object.metadata;
+  const placed = { ...object, metadata: { ...object.metadata, ...(kind.namespaced && { namespace }) } };
+  return kind.rules.defaulted(prune(placed, kind.schema).value);
+}
+
+function created(kind: Kind, object: KubeObject): KubeObject {
+  return kind.rules.prepareForCreate(decoded(kind, object));
+}
+
+function widget(spec: object, rest: object = {}, metadata: object = {}): KubeObject {
+  return { apiVersion: 'example.dev/v1alpha1', kind: 'Widget', metadata: { name: 'one', ...metadata }, spec, ...rest };
+}
+
+interface Refused {
+  readonly details: { readonly causes: readonly { readonly reason: string; readonly message: string; readonly field: string }[] };
+}
+
+describe('rules of a custom kind', () => {
+  const refused = golden.filter(({ name, response }) => name.startsWith('cr-create') && response.status === 422);
+
+  it.each(refused.map(({ name, request, response }) => [name, request, response] as const))(
+    'rejects %s as recorded',
+    (_, request, response) => {
+      const errors = widgets.rules.validate(created(widgets, jsonOf(request.body)));
+      const { causes } = (JSON.parse(response.body ?? '') as Refused).details;
+      const expected = causes.map(({ reason, message, field }) => `${reason} ${field}: ${message}`);
+      expect(errors.map((error) => `${error.type} ${fieldErrorText(error)}`).sort()).toEqual(expected.sort());
+    },
+  );
+
+  const taken = golden.filter(({ name, response }) => /^cr-create(?!-again|-missing)/.test(name) && response.status === 201);
+
+  it.each(taken.map(({ name, request, response }) => [name, request, response] as const))(
+    'accepts %s as recorded',
+    (_, request, response) => {
+      const object = created(widgets, jsonOf(request.body));
+      const { status, spec } = jsonOf(response.body);
+      expect(widgets.rules.validate({ ...object, metadata: { name: 'x', ...object.metadata } })).toEqual([]);
+      expect([object['spec'], object['status']]).toEqual([spec, status]);
+    },
+  );
+
+  it('drops the status on create and update', () => {
+    const live = { ...created(widgets, widget({ size: 1, tags: ['a'] })), status: { phase: 'Up' } };
+    const next = widgets.rules.prepareForUpdate({ ...live, status: { phase: 'Down' } }, live);
+    expect(created(widgets, widget({ size: 1 }, { status: { phase: 'mine' } }))['status']).toBeUndefined();
+    expect(next).toEqual(live);
+  });
+
+  it('writes only the status through the status subresource', () => {
+    const live = created(widgets, widget({ size: 1, tags: ['a'] }));
+    const next = { ...widget({ size: 9 }, { status: { phase: 'Up' } }, { labels: { a: 'b' }, managedFields: [{ manager: 'x' }] }) };
+    expect(widgets.rules.prepareForStatusUpdate(next, live)).toEqual({
+      ...live,
+      metadata: { ...live.metadata, managedFields: [{ manager: 'x' }] },
+      status: { phase: 'Up' },
+    });
+  });
+
+  it('increments the generation for changes outside of metadata and status', () => {
+    const live = created(widgets, widget({ size: 1, tags: ['a'] }));
+    const spec = widgets.rules.prepareForUpdate({ ...live, spec: { size: 2, tags: ['a'] } }, live);
+    const labels = widgets.rules.prepareForUpdate({ ...live, metadata: { ...live.metadata, labels: { a: 'b' } } }, live);
+    expect([live, spec, labels].map(({ metadata }) => metadata.generation)).toEqual([1, 2, 1]);
+  });
+
+  it('evaluates transition rules on update', () => {
+    const live = created(widgets, widget({ size: 1, tags: ['a'], name: 'abc' }));
+    const next = { ...live, spec: { size: 1, tags: ['a'], name: 'xyz' } };
+    expect(widgets.rules.validateUpdate(next, live).map(fieldErrorText)).toEqual(['spec: Invalid value: name is immutable']);
+  });
+
+  it('validates the status by its part of the schema', () => {
+    const live = created(widgets, widget({ size: 1, tags: ['a'] }));
+    expect(widgets.rules.validateStatusUpdate({ ...live, status: { phase: 5 } }, live).map(fieldErrorText)).toEqual([
+      'status.phase: Invalid value: "integer": phase in body must be of type string: "integer"',
+      '<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+    ]);
+  });
+});
+
+describe('customKinds', () => {
+  const schema = (properties: object) => ({ openAPIV3Schema: { type: 'object', properties } });
+  const text = { type: 'string' };
+  const definition: DraftDefinition = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'gears.example.dev' },
+    spec: JSON.parse(
+      JSON.stringify({
+        group: 'example.dev',
+        scope: 'Cluster',
+        names: { plural: 'gears', kind: 'Gear' },
+        versions: [
+          {
+            name: 'v1',
+            served: true,
+            storage: true,
+            schema: schema({ spec: { type: 'object', properties: { color: { ...text, default: 'red' }, n: { type: 'integer' } } } }),
+            selectableFields: [{ jsonPath: '.spec.color' }, { jsonPath: '.spec.n' }],
+          },
+        ],
+      }),
+    ) as NonNullable<DraftDefinition['spec']>,
+  };
+  const [stable] = kindsOf(definition);
+
+  it('returns a kind for the served version', () => {
+    expect(kindsOf(definition).map(({ version }) => version)).toEqual(['v1']);
+    expect(stable).toMatchObject({ kind: 'Gear', listKind: 'GearList', singular: 'gear', namespaced: false, builtIn: false });
+  });
+
+  it('reads the values of selectable fields', () => {
+    const gear = { apiVersion: 'example.dev/v1', kind: 'Gear', metadata: { name: 'one' }, spec: { color: 'red', n: 5 } };
+    const bare = { ...gear, spec: undefined };
+    expect(stable?.selectableFields['spec.color']?.(gear)).toBe('red');
+    expect(stable?.selectableFields['spec.n']?.(gear)).toBe('5');
+    expect(stable?.selectableFields['spec.n']?.(bare)).toBe('');
+  });
+
+  it('reads stored objects without unknown fields and with defaults', () => {
+    const stored = { apiVersion: 'example.dev/v1', kind: 'Gear', metadata: { name: 'one' }, spec: { gone: 1 } };
+    expect(stable?.fromStored?.(stored)).toEqual({ ...stored, spec: { color: 'red' } });
+  });
+
+  it('returns the stored object itself if nothing differs', () => {
+    const stored = { apiVersion: 'example.dev/v1', kind: 'Gear', metadata: { name: 'one' }, spec: { color: 'blue' } };
+    expect(stable?.fromStored?.(stored)).toBe(stored);
+  });
+});
+
+describe('crds/', () => {
+  const files = readdirSync('crds').filter((file) => file.endsWith('.yaml'));
+  const drafts = files.map((file) => [file, parse(readFileSync(`crds/${file}`, 'utf8')) as DraftDefinition] as const);
+
+  it.each(drafts)('contains a valid definition in %s', (_, draft) => {
+    const { rules } = customResourceDefinitionKind;
+    const definition = rules.prepareForCreate(rules.defaulted(draft));
+    expect(rules.validate(definition).map(fieldErrorText)).toEqual([]);
+    expect(kindsOf(draft)).not.toHaveLength(0);
+  });
+});

@@ -1,0 +1,216 @@
+import { describe, expect, it } from '@jest/globals';
+import { fieldErrorText } from '../../../src/kubernetes/field-error.ts';
+import type { KubeObject } from '../../../src/kubernetes/object.ts';
+import { objectText } from '../../../src/kubernetes/wire/encode.ts';
+import {
+  asDefinition,
+  type DefinitionVersion,
+  type DraftDefinition,
+  established,
+  customResourceDefinitionKind as kind,
+} from '../../kinds/definition.ts';
+
+const now = '2026-01-01T00:00:00Z';
+const later = '2026-01-02T00:00:00Z';
+const schema = { openAPIV3Schema: { type: 'object' as const } };
+const v1: DefinitionVersion = { name: 'v1', served: true, storage: true, schema };
+
+function draft(spec: object = {}, name = 'widgets.example.dev'): DraftDefinition {
+  const names = { plural: 'widgets', kind: 'Widget' };
+  const whole = { group: 'example.dev', scope: 'Namespaced', names, versions: [v1], ...spec };
+  return { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: { name }, spec: whole };
+}
+
+function created(spec: object = {}, name?: string): KubeObject {
+  return kind.rules.prepareForCreate(kind.rules.defaulted(draft(spec, name)));
+}
+
+function createErrors(spec: object, name?: string): readonly string[] {
+  return kind.rules.validate(created(spec, name)).map(fieldErrorText);
+}
+
+function accepted(object: KubeObject) {
+  return established(asDefinition(object), now);
+}
+
+describe('validation of a new CustomResourceDefinition', () => {
+  it('writes fields in the order of Go with default names and the storage version', () => {
+    const items = {
+      properties: { b: { type: 'boolean', nullable: false, default: false }, a: { minLength: 0, type: 'string' } },
+      type: 'object',
+    };
+    const openAPIV3Schema = { properties: { list: { items, type: 'array' } }, type: 'object' };
+    const text = objectText(created({ versions: [{ ...v1, schema: { openAPIV3Schema } }] }), kind.schema);
+    expect(text).toBe(
+      '{"kind":"CustomResourceDefinition","apiVersion":"apiextensions.k8s.io/v1","metadata":{"name":"widgets.example.dev","generation":1},' +
+        '"spec":{"group":"example.dev","names":{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"},"scope":"Namespaced",' +
+        '"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"list":{"type":"array",' +
+        '"items":{"type":"object","properties":{"a":{"type":"string","minLength":0},"b":{"type":"boolean","default":false}}}}}}}}],"conversion":{"strategy":"None"}},' +
+        '"status":{"conditions":null,"acceptedNames":{"plural":"","kind":""},"storedVersions":["v1"]}}',
+    );
+  });
+
+  const DNS_1035 =
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
+  it.each<readonly [string, object, readonly string[]]>([
+    ['is well-formed', {}, []],
+    [
+      'has a group with a dot',
+      { group: 'dev' },
+      [
+        'metadata.name: Invalid value: "widgets.example.dev": must be spec.names.plural+"."+spec.group',
+        'spec.group: Invalid value: "dev": should be a domain with at least one dot',
+      ],
+    ],
+    ['has a scope', { scope: 'Foo' }, ['spec.scope: Unsupported value: "Foo": supported values: "Cluster", "Namespaced"']],
+    [
+      'has names',
+      { names: { plural: 'widgets', kind: '' } },
+      ['spec.names.singular: Required value', 'spec.names.kind: Required value', 'spec.names.listKind: Required value'],
+    ],
+    [
+      'has names that fit',
+      { names: { plural: 'widgets', kind: '1x', shortNames: ['_'] } },
+      [
+        `spec.names.singular: Invalid value: "1x": ${DNS_1035}`,
+        `spec.names.kind: Invalid value: "1x": may have mixed case, but should otherwise match: ${DNS_1035}`,
+        `spec.names.listKind: Invalid value: "1xList": may have mixed case, but should otherwise match: ${DNS_1035}`,
+        `spec.names.shortNames[0]: Invalid value: "_": ${DNS_1035}`,
+      ],
+    ],
+    ['has a schema', { versions: [{ ...v1, schema: undefined }] }, ['spec.versions[0].schema.openAPIV3Schema: Required value']],
+    [
+      'has more versions',
+      { versions: [v1, { ...v1, name: 'v2', storage: false }] },
+      ['spec.versions: Forbidden: the local API server does not support other than one stored version; use a real cluster'],
+    ],
+    [
+      'has no stored version',
+      { versions: [{ ...v1, storage: false }] },
+      ['spec.versions: Forbidden: the local API server does not support other than one stored version; use a real cluster'],
+    ],
+    [
+      'preserves unknown fields',
+      { preserveUnknownFields: true },
+      ['spec.preserveUnknownFields: Forbidden: the local API server does not support preserveUnknownFields; use a real cluster'],
+    ],
+    [
+      'has a conversion webhook',
+      { conversion: { strategy: 'Webhook' } },
+      ['spec.conversion.strategy: Forbidden: the local API server does not support conversion webhooks; use a real cluster'],
+    ],
+    [
+      'has a scale subresource',
+      { versions: [{ ...v1, subresources: { scale: {} } }] },
+      ['spec.versions[0].subresources.scale: Forbidden: the local API server does not support the scale subresource; use a real cluster'],
+    ],
+    [
+      'has a column without a path',
+      { versions: [{ ...v1, additionalPrinterColumns: [{ name: 'a', type: 'string', jsonPath: 'z' }] }] },
+      ['spec.versions[0]: Invalid value: "z": must be a simple json path starting with .'],
+    ],
+    [
+      'has alternatives in its schema',
+      { versions: [{ ...v1, schema: { openAPIV3Schema: { type: 'object', properties: { a: { type: 'string', anyOf: [{}] } } } } }] },
+      [
+        'spec.versions[0].schema.openAPIV3Schema.properties[a].anyOf: Forbidden: the local API server does not support anyOf in schemas; use a real cluster',
+      ],
+    ],
+    [
+      'has an unknown format',
+      { versions: [{ ...v1, schema: { openAPIV3Schema: { type: 'object', properties: { a: { type: 'string', format: 'uuid' } } } } }] },
+      [
+        'spec.versions[0].schema.openAPIV3Schema.properties[a].format: Forbidden: the local API server does not support the format uuid; use a real cluster',
+      ],
+    ],
+    [
+      'has a rule that cannot be parsed',
+      {
+        versions: [
+          {
+            ...v1,
+            schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-validations': [{ rule: 'self.', messageExpression: '"x"' }] } },
+          },
+        ],
+      },
+      [
+        'spec.versions[0].schema.openAPIV3Schema.x-kubernetes-validations[0]: Forbidden: the local API server does not support messageExpression; use a real cluster',
+      ],
+    ],
+  ])('%s', (_, spec, expected) => {
+    expect(createErrors(spec)).toEqual(expected);
+  });
+});
+
+describe('established', () => {
+  it('accepts the names of a definition and establishes it', () => {
+    const definition = accepted(created());
+    expect(definition.status).toEqual({
+      storedVersions: ['v1'],
+      conditions: [
+        { type: 'NamesAccepted', status: 'True', lastTransitionTime: now, reason: 'NoConflicts', message: 'no conflicts found' },
+        {
+          type: 'Established',
+          status: 'True',
+          lastTransitionTime: now,
+          reason: 'InitialNamesAccepted',
+          message: 'the initial names have been accepted',
+        },
+      ],
+      acceptedNames: { plural: 'widgets', singular: 'widget', kind: 'Widget', listKind: 'WidgetList' },
+    });
+  });
+
+  it('returns the same object for an established definition', () => {
+    const definition = accepted(created());
+    expect(established(definition, later)).toBe(definition);
+  });
+});
+
+describe('update of a CustomResourceDefinition', () => {
+  const old = accepted(created());
+
+  function updated(spec: object): KubeObject {
+    return kind.rules.prepareForUpdate(kind.rules.defaulted({ ...draft(spec), metadata: old.metadata }), old);
+  }
+
+  it('increments the generation and keeps the status', () => {
+    const next = asDefinition(updated({ versions: [{ ...v1, subresources: { status: {} } }] }));
+    expect(next.metadata.generation).toBe(2);
+    expect(next.status?.acceptedNames).toEqual(old.status?.acceptedNames);
+    expect(updated({}).metadata.generation).toBe(1);
+  });
+
+  it('rejects changes of scope, kind, group and plural', () => {
+    const next = updated({ scope: 'Cluster', group: 'other.dev', names: { plural: 'others', kind: 'Other' } });
+    expect(kind.rules.validateUpdate(next, old).map(fieldErrorText)).toEqual([
+      'spec.scope: Invalid value: "Cluster": field is immutable',
+      'spec.names.kind: Invalid value: "Other": field is immutable',
+      'spec.group: Invalid value: "other.dev": field is immutable',
+      'spec.names.plural: Invalid value: "others": field is immutable',
+    ]);
+  });
+
+  it('rejects another name of the version', () => {
+    const next = updated({ versions: [{ ...v1, name: 'v2' }] });
+    expect(kind.rules.validateUpdate(next, old).map(fieldErrorText)).toEqual([
+      'spec.versions[0].name: Forbidden: the local API server does not support a change of the stored version; use a real cluster',
+    ]);
+  });
+
+  it('adds a finalizer on delete until all objects are deleted', () => {
+    const going = kind.rules.terminating?.(old, later);
+    expect(going?.metadata).toEqual({
+      ...old.metadata,
+      deletionTimestamp: later,
+      finalizers: ['customresourcecleanup.apiextensions.k8s.io'],
+    });
+    expect(asDefinition(going ?? old).status?.conditions?.at(-1)).toEqual({
+      type: 'Terminating',
+      status: 'True',
+      lastTransitionTime: later,
+      reason: 'InstanceDeletionPending',
+      message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
+    });
+  });
+});

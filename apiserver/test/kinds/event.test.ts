@@ -1,0 +1,81 @@
+import { describe, expect, it } from '@jest/globals';
+import { coreEventKind } from '../../kinds/event.ts';
+import { created, createdText, createErrors, type Fields, objectOf, updateErrors } from './write.ts';
+
+describe('coreEventKind', () => {
+  it('writes empty times and reporters', () => {
+    expect(createdText(coreEventKind, { involvedObject: { namespace: 'team-a', name: 'w' }, reason: 'Issued' })).toBe(
+      '{"kind":"Event","apiVersion":"v1","metadata":{"name":"x","namespace":"team-a"},"involvedObject":{"namespace":"team-a","name":"w"},"reason":"Issued","source":{},"firstTimestamp":null,"lastTimestamp":null,"eventTime":null,"reportingComponent":"","reportingInstance":""}',
+    );
+  });
+
+  it.each<[string, Fields, readonly string[]]>([
+    ['lives in the namespace of its object', { involvedObject: { namespace: 'team-a' } }, []],
+    [
+      'lives nowhere else',
+      { involvedObject: { namespace: 'other' } },
+      ['involvedObject.namespace: Invalid value: "other": does not match event.namespace'],
+    ],
+    [
+      'about a cluster-scoped object lives in default',
+      { involvedObject: { kind: 'Node' } },
+      ['involvedObject.namespace: Invalid value: "": does not match event.namespace'],
+    ],
+    ['about a cluster-scoped object is fine there', { metadata: { namespace: 'default' }, involvedObject: { kind: 'Node' } }, []],
+    ['may have any name that fits into a path', { metadata: { name: 'E4' }, involvedObject: { namespace: 'team-a' } }, []],
+    [
+      'in the new style says who reports',
+      { involvedObject: { namespace: 'team-a' }, eventTime: '2026-01-01T00:00:00.000000Z', message: 'm'.repeat(1025) },
+      [
+        'reportingComponent: Required value',
+        'reportingComponent: Invalid value: "": name part must be non-empty',
+        "reportingComponent: Invalid value: \"\": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
+        'reportingInstance: Required value',
+        'action: Required value',
+        'reason: Required value',
+        'message: Invalid value: "": can have at most 1024 characters',
+      ],
+    ],
+  ])('%s', (_, fields, expected) => {
+    expect(createErrors(coreEventKind, fields)).toEqual(expected);
+  });
+
+  it('accepts changes of all fields', () => {
+    const old = { involvedObject: { namespace: 'team-a', name: 'w' } };
+    expect(updateErrors(coreEventKind, { involvedObject: { namespace: 'team-a', name: 'v' }, count: 5 }, old)).toEqual([]);
+  });
+
+  it('prints last seen, object and count in tables', () => {
+    const now = Date.parse('2026-01-01T01:00:00Z');
+    const event = {
+      involvedObject: { kind: 'Pod', namespace: 'team-a', name: 'p', fieldPath: 'spec' },
+      firstTimestamp: '2026-01-01T00:00:00Z',
+      lastTimestamp: '2026-01-01T00:59:30Z',
+      count: 3,
+      type: 'Warning',
+      reason: 'Failed',
+      message: ' no luck \n',
+      source: { component: 'kubelet', host: 'n1' },
+    };
+    expect(coreEventKind.table.cells(created(coreEventKind, event), now)).toEqual([
+      '30s',
+      'Warning',
+      'Failed',
+      'pod/p',
+      'spec',
+      'kubelet, n1',
+      'no luck',
+      '60m',
+      3,
+      'x',
+    ]);
+    const series = { ...event, series: { count: 7, lastObservedTime: '2026-01-01T00:59:50.000000Z' } };
+    expect(coreEventKind.table.cells(created(coreEventKind, series), now)).toMatchObject({ 0: '10s', 8: 7 });
+  });
+
+  it('selects Events by source, or by reporter without a source', () => {
+    const source = coreEventKind.selectableFields['source'];
+    expect(source?.(objectOf(coreEventKind, { source: { component: 'a' }, reportingComponent: 'b' }))).toBe('a');
+    expect(source?.(objectOf(coreEventKind, { reportingComponent: 'b' }))).toBe('b');
+  });
+});

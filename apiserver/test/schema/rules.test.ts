@@ -1,0 +1,140 @@
+import { describe, expect, it } from '@jest/globals';
+import { fieldErrorText } from '../../../src/kubernetes/field-error.ts';
+import type { Value } from '../../../src/kubernetes/object.ts';
+import type { Schema, ValidationRule } from '../../../src/kubernetes/schema/schema.ts';
+import { hasRules, ruleProblem, validateRules } from '../../schema/rules.ts';
+
+const text: Schema = { type: 'string' };
+const int: Schema = { type: 'integer' };
+
+function ruled(schema: Schema, rule: string, more: Partial<ValidationRule> = {}): Schema {
+  return { ...schema, 'x-kubernetes-validations': [{ rule, ...more }] };
+}
+
+function errors(schema: Schema, value: Value, old?: Value): readonly string[] {
+  const root: Schema = { type: 'object', properties: { v: schema } };
+  return validateRules({ v: value }, root, old === undefined ? undefined : { v: old }).map(fieldErrorText);
+}
+
+const pair: Schema = { type: 'object', properties: { a: int, b: int } };
+const list: Schema = { type: 'array', items: text };
+
+describe('validateRules', () => {
+  it('treats fields with inherited names as new', () => {
+    const values: Schema = { type: 'object', additionalProperties: ruled(text, 'self == oldSelf') };
+    expect(errors(values, { a: '1', constructor: 'n', ['__proto__']: 'o' }, { a: '1' })).toEqual([]);
+    expect(errors(values, { constructor: 'n' }, { constructor: 'o' })).toEqual([
+      'v[constructor]: Invalid value: "n": failed rule: self == oldSelf',
+    ]);
+  });
+
+  it.each<readonly [string, Schema, Value, readonly string[]]>([
+    ['passes what holds', ruled(int, 'self < 3'), 2, []],
+    ['shows scalars and the rule', ruled(int, 'self < 3'), 5, ['v: Invalid value: 5: failed rule: self < 3']],
+    ['leaves out objects', ruled(pair, 'self.a <= self.b', { message: 'a first ' }), { a: 2, b: 1 }, ['v: Invalid value: a first']],
+    ['leaves out lists', ruled(list, 'self.size() < 2'), ['a', 'b'], ['v: Invalid value: failed rule: self.size() < 2']],
+    ['forbids', ruled(text, 'self != "x"', { reason: 'FieldValueForbidden', message: 'no' }), 'x', ['v: Forbidden: no']],
+    ['requires', ruled(text, 'self != "x"', { reason: 'FieldValueRequired', message: 'no' }), 'x', ['v: Required value: no']],
+    ['tells duplicates', ruled(text, 'self != "x"', { reason: 'FieldValueDuplicate', message: 'no' }), 'x', ['v: Duplicate value: "x"']],
+    ['points at a field', ruled(pair, 'self.a <= self.b', { message: 'm', fieldPath: '.a' }), { a: 2, b: 1 }, ['v.a: Invalid value: m']],
+    [
+      'reports missing keys',
+      ruled(pair, 'self.a <= self.b', { message: 'm' }),
+      { a: 2 },
+      ['v: Invalid value: "object": no such key: b evaluating rule: m'],
+    ],
+    [
+      'reports divisions by zero',
+      ruled(pair, '1 / self.a > 0'),
+      { a: 0 },
+      ['v: Invalid value: "object": division by zero evaluating rule: 1 / self.a > 0'],
+    ],
+    [
+      'reports operands of the wrong type',
+      ruled({ 'x-kubernetes-int-or-string': true }, 'self < 10'),
+      'x',
+      [
+        `v: Invalid value: "": 'no such overload': call arguments did not match a supported operator, function or macro signature for rule: self < 10`,
+      ],
+    ],
+    [
+      'checks list items',
+      { type: 'array', items: ruled(text, 'self.startsWith("a")') },
+      ['a', 'b'],
+      ['v[1]: Invalid value: "b": failed rule: self.startsWith("a")'],
+    ],
+    [
+      'checks map values',
+      { type: 'object', additionalProperties: ruled(int, 'self > 1') },
+      { 'x.y': 1 },
+      ['v[x.y]: Invalid value: 1: failed rule: self > 1'],
+    ],
+    [
+      'takes null fields for absent',
+      ruled({ type: 'object', properties: { b: { ...text, nullable: true } } }, 'has(self.b)'),
+      { b: null },
+      ['v: Invalid value: failed rule: has(self.b)'],
+    ],
+    ['skips null values', ruled({ ...pair, nullable: true }, 'has(self.a)'), null, []],
+    ['compares numbers of both kinds', ruled({ type: 'number' }, 'self > 1.5'), 2, []],
+    ['compares times', ruled({ ...text, format: 'date-time' }, 'self > timestamp("2026-01-01T00:00:00Z")'), '2027-01-01T00:00:00Z', []],
+    [
+      'matches patterns in linear time',
+      ruled(text, 'self.matches("^(a+)+$")', { message: 'm' }),
+      `${'a'.repeat(60)}b`,
+      [`v: Invalid value: "${'a'.repeat(60)}b": m`],
+    ],
+    [
+      'is not confused by names of Object.prototype',
+      ruled({ type: 'object', additionalProperties: int }, 'has(self.constructor)', { message: 'm' }),
+      {},
+      ['v: Invalid value: m'],
+    ],
+    ['sees integers that doubles cannot hold', ruled(int, 'self == 9007199254740993'), 9007199254740993n, []],
+  ])('%s', (_, schema, value, expected) => {
+    expect(errors(schema, value)).toEqual(expected);
+  });
+
+  it.each<readonly [string, Schema, readonly [Value, Value?], readonly string[]]>([
+    ['leaves transition rules alone on create', ruled(text, 'self == oldSelf'), ['a'], []],
+    [
+      'holds changes against transition rules',
+      ruled(text, 'self == oldSelf', { message: 'immutable' }),
+      ['a', 'b'],
+      ['v: Invalid value: "a": immutable'],
+    ],
+  ])('%s', (_, schema, [next, old], expected) => {
+    expect(errors(schema, next, old)).toEqual(expected);
+  });
+
+  it('passes type and name of the resource to rules at the root', () => {
+    const root = ruled({ type: 'object' }, 'self.metadata.name != "bad" && self.kind == "Widget"', { message: 'm' });
+    expect(validateRules({ kind: 'Widget', metadata: { name: 'bad' } }, root).map(fieldErrorText)).toEqual(['<nil>: Invalid value: m']);
+  });
+});
+
+describe('hasRules', () => {
+  it.each<readonly [string, Schema, boolean]>([
+    ['no rules', { type: 'object', properties: { a: text } }, false],
+    ['rules at the root', ruled({ type: 'object' }, 'true'), true],
+    ['rules of items', { type: 'array', items: ruled(text, 'true') }, true],
+    ['rules of map values', { type: 'object', additionalProperties: ruled(text, 'true') }, true],
+  ])('finds %s', (_, schema, expected) => {
+    expect(hasRules(schema)).toBe(expected);
+  });
+});
+
+describe('ruleProblem', () => {
+  it.each([
+    ['a rule that Purser could have', { rule: 'self.all(key, size(key) <= 3 && key.matches("^a"))', fieldPath: '.a.b' }, undefined],
+    ['a rule with a syntax error', { rule: 'self.' }, /^the local API server does not support this rule \(.*\); use a real cluster$/],
+    ['an unknown function', { rule: 'isURL(self)' }, /does not support this rule/],
+    ['messageExpression', { rule: 'true', messageExpression: '"a"' }, /does not support messageExpression;/],
+    ['optionalOldSelf', { rule: 'true', optionalOldSelf: true }, /does not support optionalOldSelf;/],
+    ['escaped names', { rule: 'self.a__dash__b' }, /does not support escaped field names in rules;/],
+    ['a path with brackets', { rule: 'true', fieldPath: ".a['b']" }, /does not support a fieldPath other than \.name;/],
+  ])('checks %s', (_, rule, problem) => {
+    if (problem === undefined) expect(ruleProblem(rule)).toBeUndefined();
+    else expect(ruleProblem(rule)).toMatch(problem);
+  });
+});
