@@ -8,7 +8,7 @@ import { defined } from '../std/defined.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { User } from './user.ts';
 
-/** The action that a SubjectAccessReview is about. */
+/** Action in a SubjectAccessReview. */
 export type AccessAttributes = Pick<SubjectAccessReview['spec'], 'resourceAttributes' | 'nonResourceAttributes'>;
 
 export interface AccessDecision {

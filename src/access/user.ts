@@ -10,7 +10,7 @@ export interface User {
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Returns the user that a service account of the hub is. */
+/** Returns the User of a service account on the hub. */
 export function serviceAccountUser(namespace: string, name: string): User {
   return {
     username: `system:serviceaccount:${namespace}:${name}`,
