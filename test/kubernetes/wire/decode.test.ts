@@ -139,7 +139,7 @@ describe('decodeObject for built-in kinds', () => {
     expect(rejection(body, { kind: secret })).toBe(message);
   });
 
-  it('names the version of a kind of another API version', () => {
+  it('names both versions in the error for another API version', () => {
     const event = { group: '', version: 'v1', kind: 'Event', builtIn: true, schema: objectStruct('v1.Event', {}) };
     expect(rejection('{"apiVersion":"events.k8s.io/v1","kind":"Event","foo":1}', { kind: event })).toBe(
       'the API version in the data (events.k8s.io/v1) does not match the expected API version (v1)',
