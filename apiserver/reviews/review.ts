@@ -6,7 +6,7 @@ import { type AccessAttributes, decide, type Policy, rulesFor } from '../../src/
 import { type ReviewKind, SUBJECT_ACCESS_REVIEW } from '../../src/kubernetes/reviews.ts';
 import { aggregated, badRequest, invalid } from '../../src/kubernetes/status.ts';
 import { structText } from '../../src/kubernetes/wire/struct-text.ts';
-import { rfc3339 } from '../../src/std/timestamp.ts';
+import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { type Authenticators, authenticate } from '../access/authenticate.ts';
 import type { User } from '../access/user.ts';
 import { withTrackedUpdate } from '../fields/managed-fields.ts';
@@ -48,7 +48,7 @@ const ANSWERS: Readonly<Record<string, Answer | undefined>> = {
 /** Returns the review as any create receives an object: fields owned, without what only the server sets, in the namespace of the URL. */
 function received(kind: ReviewKind, { object, manager }: PostedReview, now: number): KubeObject {
   const apiVersion = `${kind.group}/${kind.version}`;
-  const next = withTrackedUpdate({ live: undefined, next: object, manager, apiVersion, now: rfc3339(now), schema: kind.schema });
+  const next = withTrackedUpdate({ live: undefined, next: object, manager, apiVersion, now: formatTimestamp(now), schema: kind.schema });
   const kept = Object.entries(next.metadata).filter(([field]) => !SERVER_FIELDS.has(field));
   return { ...next, metadata: Object.fromEntries(kept) };
 }
@@ -163,7 +163,7 @@ export function reviewSelfSubject(
   { apiVersion, kind }: KubeObject,
   { user, now }: { readonly user: User; readonly now: number },
 ): KubeObject {
-  return { apiVersion, kind, metadata: { creationTimestamp: rfc3339(now) }, status: { userInfo: userInfo(user) } };
+  return { apiVersion, kind, metadata: { creationTimestamp: formatTimestamp(now) }, status: { userInfo: userInfo(user) } };
 }
 
 /** Returns every rule that applies to the caller. Throws BadRequest without a namespace. */

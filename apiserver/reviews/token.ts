@@ -15,7 +15,7 @@ import {
   defaultedTokenRequest,
   type TokenRequest,
 } from '../../src/kubernetes/token-request.ts';
-import { rfc3339 } from '../../src/std/timestamp.ts';
+import { formatTimestamp } from '../../src/std/timestamp.ts';
 import type { ObjectSource } from '../access/policy.ts';
 import { type BoundClaims, type ClaimedObject, claimedObject, claimsFor, type TokenGrant } from '../access/service-account-tokens.ts';
 import { type SigningKey, signToken } from '../access/signing-key.ts';
@@ -50,7 +50,7 @@ export async function createToken(posted: PostedTokenRequest, issuance: TokenIss
   const { audiences } = grant;
   const expirationSeconds = grant.warnAfterSeconds ?? grant.lifetimeSeconds;
   const token = await signed(grant, issuance.key, now);
-  const status = { token, expirationTimestamp: rfc3339(now + expirationSeconds * 1000) };
+  const status = { token, expirationTimestamp: formatTimestamp(now + expirationSeconds * 1000) };
   return answeredTokenRequest(request, { account: accountOf(serviceAccount), audiences, expirationSeconds, status }, now);
 }
 
@@ -65,7 +65,7 @@ function withManagedFields(request: TokenRequest, manager: string, now: number):
     next: request,
     manager,
     apiVersion: 'authentication.k8s.io/v1',
-    now: rfc3339(now),
+    now: formatTimestamp(now),
     subresource: 'token',
     schema: TOKEN_REQUEST,
   });

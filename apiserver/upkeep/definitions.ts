@@ -1,6 +1,6 @@
 // CustomResourceDefinitions come to life: their kinds are served, their names accepted; and when they go, their objects go first.
 
-import { rfc3339 } from '../../src/std/timestamp.ts';
+import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { customKinds, servedKinds } from '../kinds/custom.ts';
 import { CLEANUP, type CustomResourceDefinition, established } from '../kinds/definition.ts';
 import type { Kind } from '../kinds/kind.ts';
@@ -35,7 +35,7 @@ function follow(api: Api, definition: CustomResourceDefinition): void {
   const { group, names } = definition.spec;
   api.serve(group, names.plural, servedKinds(definition));
   if (isTerminating(definition)) return cleanUp(api, definition);
-  const next = established(definition, rfc3339(api.now()));
+  const next = established(definition, formatTimestamp(api.now()));
   if (next !== definition) updateObject(api, targetOf(definitionKind(api), definition, 'status'), next, WRITER);
 }
 

@@ -5,7 +5,7 @@ import { badRequest, conflict, notFound } from '../../src/kubernetes/status.ts';
 import { toValue } from '../../src/kubernetes/wire/json-node.ts';
 import type { FieldValidation } from '../../src/kubernetes/wire/options.ts';
 import { parseYaml, type YamlDocument } from '../../src/kubernetes/wire/yaml/parse.ts';
-import { rfc3339 } from '../../src/std/timestamp.ts';
+import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { applyPatch } from '../fields/apply.ts';
 import { type Api, resourceName, storeOf, type Target, type Writer } from './api.ts';
 import { inNamespace, storeNew, withoutVersion } from './create.ts';
@@ -36,7 +36,7 @@ export function applyObject(api: Api, target: Target, { body, fieldValidation, f
     manager: writer.manager,
     force,
     kind: kind.kind,
-    now: rfc3339(api.now()),
+    now: formatTimestamp(api.now()),
     subresource,
     defaulted: (merged) => kind.rules.defaulted(decodeApplied(merged, kind)),
   });

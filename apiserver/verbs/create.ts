@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { alreadyExists, badRequest, forbidden, notFound, unclassified } from '../../src/kubernetes/status.ts';
-import { rfc3339 } from '../../src/std/timestamp.ts';
+import { formatTimestamp } from '../../src/std/timestamp.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { KindStore } from '../storage/kind-store.ts';
 import { type Api, checkValid, resourceName, storeOf, type Target, type Writer } from './api.ts';
@@ -65,7 +65,7 @@ function named(object: KubeObject, store: KindStore, api: Api): KubeObject {
 
 function withSystemMetadata(object: KubeObject, now: number): KubeObject {
   const { selfLink: _, ...metadata } = object.metadata;
-  return { ...object, metadata: { ...metadata, uid: randomUUID(), creationTimestamp: rfc3339(now) } };
+  return { ...object, metadata: { ...metadata, uid: randomUUID(), creationTimestamp: formatTimestamp(now) } };
 }
 
 /** Reports if an object names a version. Zero and texts that are not numbers are ignored. */

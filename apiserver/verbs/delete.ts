@@ -3,7 +3,7 @@
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { conflict, notFound } from '../../src/kubernetes/status.ts';
 import type { DeleteOptions } from '../../src/kubernetes/wire/options.ts';
-import { rfc3339 } from '../../src/std/timestamp.ts';
+import { formatTimestamp } from '../../src/std/timestamp.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { type Api, kindName, resourceName, storeOf, type Target } from './api.ts';
 import { admitDelete } from './create.ts';
@@ -43,13 +43,13 @@ function markForDeletion(api: Api, { kind }: Target, live: KubeObject, options: 
 }
 
 function marked(object: KubeObject, { rules }: Kind, now: number): KubeObject {
-  if (rules.terminating !== undefined) return rules.terminating(object, rfc3339(now));
+  if (rules.terminating !== undefined) return rules.terminating(object, formatTimestamp(now));
   const { generation = 0 } = object.metadata;
   return {
     ...object,
     metadata: {
       ...object.metadata,
-      deletionTimestamp: rfc3339(now),
+      deletionTimestamp: formatTimestamp(now),
       deletionGracePeriodSeconds: 0,
       // Controllers that compare generations notice the deletion, too.
       ...(generation > 0 && { generation: generation + 1 }),

@@ -1,7 +1,7 @@
 // Field ownership after an ordinary write: create, PUT, and JSON, merge and strategic patches.
 
 import { apiVersionOf, type KubeObject } from '../../src/kubernetes/object.ts';
-import { rfc3339 } from '../../src/std/timestamp.ts';
+import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { withTrackedUpdate } from '../fields/managed-fields.ts';
 import type { Typing } from '../fields/typed-object.ts';
 import type { Kind } from '../kinds/kind.ts';
@@ -16,7 +16,7 @@ export interface Write {
 /** Returns the written object with its metadata.managedFields. */
 export function tracked(api: Api, target: Target, { live, next, writer }: Write): KubeObject {
   const { subresource } = target;
-  return withTrackedUpdate({ ...typingOf(target), live, next, manager: writer.manager, now: rfc3339(api.now()), subresource });
+  return withTrackedUpdate({ ...typingOf(target), live, next, manager: writer.manager, now: formatTimestamp(api.now()), subresource });
 }
 
 /** Returns how fields of a kind are owned at one of its endpoints. */

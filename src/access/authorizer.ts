@@ -60,7 +60,7 @@ const TTL_MS = 10_000;
 const MAX_DECISIONS = 50_000;
 const MAX_NAMES = 10_000;
 
-/** The error of the target cluster, followed by the permission that is missing on the hub. */
+/** Returns the error of the target cluster, followed by the permission that is missing on the hub. */
 function forbidden({ username }: User, target: IssueTarget): Error {
   const attributes = {
     type: 'resource',

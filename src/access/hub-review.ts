@@ -4,10 +4,11 @@ import type { CallOptions, KubeClient } from '../kube/client.ts';
 import { type SubjectAccessReview, SubjectAccessReviews } from '../kube/reviews.ts';
 import { StatusError, serviceUnavailable } from '../kubernetes/status.ts';
 import { type Fields, isFields } from '../kubernetes/untrusted.ts';
+import { defined } from '../std/defined.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { User } from './user.ts';
 
-/** The action that a SubjectAccessReview is about. */
+/** Action in a SubjectAccessReview. */
 export type AccessAttributes = Pick<SubjectAccessReview['spec'], 'resourceAttributes' | 'nonResourceAttributes'>;
 
 export interface AccessDecision {
@@ -39,13 +40,13 @@ export async function reviewAccess(
   options: CallOptions = { timeoutMs: REVIEW_MS },
 ): Promise<AccessDecision> {
   const extras = Object.entries(extra).map(([key, values]) => [key, [...values]] as const);
-  const spec = {
+  const spec = defined({
     user: username,
-    ...(uid !== '' && { uid }),
+    uid: uid || undefined,
     groups: [...groups],
-    ...(extras.length > 0 && { extra: Object.fromEntries(extras) }),
+    extra: extras.length > 0 ? Object.fromEntries(extras) : undefined,
     ...attributes,
-  };
+  });
   const decision = parseAccessDecision(await hub.createReview(SubjectAccessReviews, { spec }, options));
   if (decision === undefined) throw new UnreadableReview('SubjectAccessReview');
   return decision;

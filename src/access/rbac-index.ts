@@ -62,8 +62,8 @@ export class RbacIndex {
   follow({ roles, bindings }: RbacInformers): Observable<ReadonlySet<string>> {
     return new Observable((subscriber) => {
       this.#clear();
-      for (const role of roles.store.list()) this.setRole(role.metadata.name ?? '', role);
-      for (const binding of bindings.store.list()) this.setBinding(binding.metadata.name ?? '', binding);
+      for (const role of roles.store.list()) this.setRole(role.metadata.name, role);
+      for (const binding of bindings.store.list()) this.setBinding(binding.metadata.name, binding);
       return merge(
         roles.batches$.pipe(affectedBy((name, role: ClusterRole | undefined) => this.setRole(name, role))),
         bindings.batches$.pipe(affectedBy((name, binding: ClusterRoleBinding | undefined) => this.setBinding(name, binding))),
@@ -103,7 +103,7 @@ export class RbacIndex {
     return this.#rolesOf(user).some((role) => names.some((name) => this.#roles.get(role)?.includes(name)));
   }
 
-  /** The roles of a user that grant anything. */
+  /** Returns the roles of a user that grant the permission for any name. */
   #rolesOf(user: User): string[] {
     const bindings = subjectsOf(user).flatMap((subject) => [...(this.#bySubject.get(subject) ?? [])]);
     const roles = new Set(bindings.map((binding) => this.#bindings.get(binding)?.role ?? ''));
@@ -154,7 +154,7 @@ const SEPARATOR = '\n';
 /** Maximum number of combinations of roles that are kept. */
 const MAX_UNIONS = 10_000;
 
-/** The key of a subject of a binding, in the form of `subjectsOf`; none for a subject that no user can be. */
+/** Returns the key of a binding's subject in the format of `subjectsOf`; none for a subject that matches no user. */
 function subjectKeys({ kind, name, namespace }: RbacSubject): readonly string[] {
   if (kind === 'User' || kind === 'Group') return [`${kind}/${name}`];
   return kind === 'ServiceAccount' && namespace ? [`User/system:serviceaccount:${namespace}:${name}`] : [];

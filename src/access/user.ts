@@ -10,7 +10,7 @@ export interface User {
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Returns the user that a service account of the hub is. */
+/** Returns the User of a service account on the hub. */
 export function serviceAccountUser(namespace: string, name: string): User {
   return {
     username: `system:serviceaccount:${namespace}:${name}`,
@@ -32,7 +32,7 @@ export function userKey(user: User): string {
 /** Digests by user: each TokenReview makes one user, which many requests share. */
 const KEYS = new WeakMap<User, string>();
 
-/** The order of groups and of extra keys does not matter to authorizers. */
+/** Encodes a user with sorted groups and extra keys, because authorizers ignore their order. */
 function encodeUser({ username, uid, groups, extra }: User): string {
   return JSON.stringify([username, uid, groups.toSorted(), Object.entries(extra).sort(([a], [b]) => (a < b ? -1 : 1))]);
 }

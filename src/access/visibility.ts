@@ -18,7 +18,7 @@ export class Visibility {
   #fingerprint: number | undefined;
   #sorted: readonly string[] | undefined;
 
-  /** `names` is undefined for all names. */
+  /** Creates the visibility of these names; undefined for all names. */
   constructor(names?: ReadonlySet<string>) {
     this.#names = names;
   }
@@ -65,7 +65,7 @@ export function fingerprintOf(names: Iterable<string>): number {
   return FIRST_FREE + (mixed(sum) % (2 ** FINGERPRINT_BITS - FIRST_FREE));
 }
 
-/** FNV-1a. */
+/** Returns the FNV-1a hash of a text. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);

@@ -23,8 +23,8 @@ export const IssueReason = {
   RotationDue: 'the token is due for renewal',
   RotationRequested: 'the rotate annotation has a new value',
   RevocationRequested: 'the revoke annotation has a new value',
-  AccountRecreated: 'the service account was re-created under the same name',
-  TokenRefused: 'the target cluster rejects the token',
+  ServiceAccountRecreated: 'the service account was re-created under the same name',
+  TokenRejected: 'the target cluster rejects the token',
 } as const;
 
 /** Reasons for which a token could not be issued, verified or written. */
@@ -39,17 +39,17 @@ export const FailureReason = {
   EndpointNotPinned: "Purser's credential does not name every address of the cluster",
   CANotPinned: "Purser's credential does not contain every certificate authority of the cluster",
   NamespaceNotAllowed: "Purser's credential for the cluster does not allow service accounts of this namespace",
-  AddressRefused: 'Purser is not allowed to connect to this address',
+  AddressNotAllowed: 'Purser is not allowed to connect to this address',
   IdentityUnknown: 'Purser could not determine its own user on the cluster',
-  OwnAccount: "the service account is in the namespace of Purser's own service account on the cluster",
+  OwnNamespace: "the service account is in the namespace of Purser's own service account on the cluster",
   TargetForbidden: "Purser's credential is not permitted to issue tokens for this service account",
   ServiceAccountNotFound: 'the service account was not found',
   BoundObjectNotFound: 'the object to bind the token to was not found, or has another UID',
-  TargetRefused: 'the cluster rejected the request',
+  RequestRejected: 'the cluster rejected the request',
   TargetThrottled: 'the cluster throttles requests',
   TargetFailed: 'the cluster responded with a server error',
-  AnswerUntrusted: 'the response of the cluster is not the requested token',
-  AnchorUnconfirmed:
+  ResponseUntrusted: 'the response of the cluster is not the requested token',
+  AnchorDeletionUnconfirmed:
     'the Cluster was re-created or refers to another credential, and the anchor was not found there: its deletion cannot be confirmed',
   TooManyAnchors: 'the status lists 16 other anchors that could not be deleted',
   AuthorizationFailed: "the requester's permission could not be reviewed",
@@ -61,8 +61,8 @@ export const FailureReason = {
 /** Reasons of a Cluster's conditions. */
 export const ClusterReason = {
   ClusterReady: 'tokens can be issued for the cluster',
-  Answering: 'the API server of the cluster responds',
-  RightsGranted: "the cluster accepts Purser's credential, which is permitted to issue tokens",
+  Responding: 'the API server of the cluster responds',
+  PermissionsGranted: "the cluster accepts Purser's credential, which is permitted to issue tokens",
   CredentialValid: "Purser's credential is valid and does not expire soon",
   CredentialExpiring: "Purser's credential expires soon",
   CredentialExpired: "Purser's credential has expired",
@@ -71,8 +71,8 @@ export const ClusterReason = {
   ConnectionRefused: "the cluster's address refuses connections",
   Timeout: 'the cluster does not respond in time',
   TLSVerifyFailed: FailureReason.TLSVerifyFailed,
-  AddressRefused: FailureReason.AddressRefused,
-  AnswerUntrusted: 'the endpoint is not a Kubernetes API server',
+  AddressNotAllowed: FailureReason.AddressNotAllowed,
+  ResponseUntrusted: 'the endpoint is not a Kubernetes API server',
   Unreachable: 'connections to the cluster fail',
   CredentialMissing: FailureReason.CredentialMissing,
   CredentialRejected: FailureReason.CredentialRejected,
@@ -80,10 +80,10 @@ export const ClusterReason = {
   EndpointNotPinned: FailureReason.EndpointNotPinned,
   CANotPinned: FailureReason.CANotPinned,
   Forbidden: "Purser's credential is not permitted to issue tokens on the cluster",
-  RightsUnknown: "the permissions of Purser's credential could not be reviewed",
+  PermissionsUnknown: "the permissions of Purser's credential could not be reviewed",
   NotReady: 'the API server of the cluster reports that it is not ready',
   Throttled: FailureReason.TargetThrottled,
-  NoAnswer: 'the cluster does not respond, so permissions could not be reviewed',
+  NoResponse: 'the cluster does not respond, so permissions could not be reviewed',
   NotProbed: 'the cluster is not probed because its registration is not usable',
   ProbeFailed: 'Purser itself is unable to probe the cluster',
 } as const;

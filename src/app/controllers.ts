@@ -64,7 +64,7 @@ function recorderOf({ clock, random, log }: AppOptions, client: KubeClient, inst
 export interface Leadership extends Component {
   /** Current and later leadership; the election runs while it has subscribers. */
   readonly leads$: Observable<boolean>;
-  /** Reports whether this process holds the Lease now. */
+  /** Returns whether this process holds the Lease now. */
   leads(): boolean;
 }
 

@@ -31,7 +31,7 @@ export function customResources({ clock, random, log, settings }: AppOptions, cl
   return { name: 'custom resources', check: 'custom-resources', start, stop: async () => {} };
 }
 
-/** Reports whether this process installs them: a façade without controller has no write permissions. */
+/** Returns whether this process installs them: a façade without controller has no write permissions. */
 function mayInstall({ installCrds, components }: AppSettings): boolean {
   return installCrds && components.includes('controller');
 }

@@ -54,7 +54,7 @@ function term(
   });
 }
 
-/** Hanging clusters have their own lane, so that responding clusters never wait for them. */
+/** Returns the lane of a cluster. Hanging clusters have their own, so that responding clusters never wait for them. */
 function laneOf(tracked: TrackedClusters, key: string): (typeof LANES)[number] {
   const cluster = tracked.get(key);
   if (cluster === undefined || !cluster.isProbed) return 'new';

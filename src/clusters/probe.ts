@@ -74,15 +74,15 @@ const CODES: Readonly<Record<string, FaultReason>> = {
 const REASONS: Readonly<Partial<Record<IssueFailure, FaultReason>>> = {
   ClusterTimeout: 'Timeout',
   TLSVerifyFailed: 'TLSVerifyFailed',
-  AddressRefused: 'AddressRefused',
-  AnswerUntrusted: 'AnswerUntrusted',
+  AddressNotAllowed: 'AddressNotAllowed',
+  ResponseUntrusted: 'ResponseUntrusted',
   CredentialMissing: 'CredentialMissing',
   CredentialRejected: 'CredentialRejected',
   CredentialNotForCluster: 'CredentialNotForCluster',
   EndpointNotPinned: 'EndpointNotPinned',
   CANotPinned: 'CANotPinned',
   TargetThrottled: 'Throttled',
-  IdentityUnknown: 'RightsUnknown',
+  IdentityUnknown: 'PermissionsUnknown',
 };
 
 function toStatusFault(error: StatusError): Fault {
@@ -90,14 +90,14 @@ function toStatusFault(error: StatusError): Fault {
   const { reason } = statusFailure(error);
   if (reason === 'CredentialRejected') return { reason, detail };
   if (reason === 'TargetThrottled') return { reason: 'Throttled', detail };
-  if (error.code < 400 || error.code === 404) return { reason: 'AnswerUntrusted', detail };
+  if (error.code < 400 || error.code === 404) return { reason: 'ResponseUntrusted', detail };
   return { reason: isOutage(error) ? 'Unreachable' : 'NotReady', detail };
 }
 
 /** Converts an error of a review: permissions are unknown, unless the credential is rejected. */
 function toAccessFault(error: unknown): Fault {
   const { reason, detail } = toFault(error);
-  return { reason: reason === 'CredentialRejected' ? reason : 'RightsUnknown', detail };
+  return { reason: reason === 'CredentialRejected' ? reason : 'PermissionsUnknown', detail };
 }
 
 async function checkReadiness(prober: TargetCaller, signal: AbortSignal): Promise<Fault | undefined> {
@@ -113,10 +113,10 @@ async function requestReadiness({ transport }: KubeClient, options: CallOptions)
   const reply = await transport.request({ method: 'GET', path: '/readyz', headers: { accept: '*/*' }, ...options });
   if (reply.status >= 200 && reply.status < 300) return undefined;
   if (reply.status === 500) return { reason: 'NotReady', detail: failedChecks(reply.body) };
-  const refusal = toStatusError(reply);
+  const error = toStatusError(reply);
   // A user without permission for /readyz is authenticated nevertheless.
-  if (refusal.code === 403 && !refusal.message.includes('system:anonymous')) return undefined;
-  throw refusal;
+  if (error.code === 403 && !error.message.includes('system:anonymous')) return undefined;
+  throw error;
 }
 
 /** Returns the names of the failed checks in the body of a /readyz response. */
@@ -125,7 +125,7 @@ function failedChecks(body: string): string {
   return names.length === 0 ? '' : `failed checks: ${names.slice(0, 5).join(', ')}`;
 }
 
-/** An unknown version is no fault. */
+/** Returns the version; undefined if it is unknown, which is no fault. */
 async function fetchVersion(prober: TargetCaller, signal: AbortSignal): Promise<string | undefined> {
   try {
     const text = await prober.call((client, options) => client.getText('/version', options), signal);

@@ -2,6 +2,7 @@
 
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { Result } from '../runtime/controller.ts';
+import { exponentialMs } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
 import { nextTurnAt } from '../std/hash.ts';
 import { toIssueError } from '../targets/issue-error.ts';
@@ -66,7 +67,7 @@ async function probeCluster(
   const includesAccess = access === undefined || access.fault !== undefined || accessAt <= clock.monotonic();
   // A cluster that is not ready, or in doubt, is probed again soon in any case.
   const isRetried = health === undefined || isReadyConfirmed(health);
-  const namespaces = () => namespacesToReview(view.tokensForCluster(registered.cluster.metadata.name ?? ''));
+  const namespaces = () => namespacesToReview(view.tokensForCluster(registered.cluster.metadata.name));
   try {
     return await clients.use(registered, async (target) => {
       const result = await probe(target, { isRetried, includesAccess, namespaces }, signal);
@@ -106,16 +107,16 @@ function recordProbe(
     probeAt: isInDoubt(health)
       ? startedAt + settings.probeIntervalMs / 2
       : nextTurnAt('probe', tracked.uid, now, backoffMs(rejections, settings)),
-    ...(result.access && { accessAt: nextTurnAt('access', tracked.uid, now, settings.accessIntervalMs) }),
+    accessAt: result.access === undefined ? tracked.accessAt : nextTurnAt('access', tracked.uid, now, settings.accessIntervalMs),
   } satisfies Partial<TrackedCluster>);
 }
 
-/** The interval of probes grows while the credential is rejected; a new credential wakes the Cluster in any case. */
+/** Returns the interval of probes, which grows while the credential is rejected; a new credential wakes the Cluster. */
 function backoffMs(rejections: number, { probeIntervalMs, accessIntervalMs }: ProbeSettings): number {
-  return Math.max(probeIntervalMs, Math.min(probeIntervalMs * 2 ** Math.max(rejections - 1, 0), accessIntervalMs));
+  return exponentialMs(Math.max(rejections - 1, 0), { initialMs: probeIntervalMs, maxMs: Math.max(probeIntervalMs, accessIntervalMs) });
 }
 
-const PERMISSIONS_UNKNOWN: Fault = { reason: 'RightsUnknown', detail: '' };
+const PERMISSIONS_UNKNOWN: Fault = { reason: 'PermissionsUnknown', detail: '' };
 
 /** Returns the address in the spelling of the Cluster. */
 function registeredAddress({ spec }: Cluster, server: string | undefined): string | undefined {

@@ -29,7 +29,7 @@ export class RegistryView {
     this.#credentials = credentials.map(({ store }) => store);
     this.#tokens = tokens.store;
     const byCredential = this.clusters.index(credentialKeys);
-    this.clustersOfCredential = (key) => byCredential(key).map(({ metadata }) => metadata.name ?? '');
+    this.clustersOfCredential = (key) => byCredential(key).map(({ metadata }) => metadata.name);
   }
 
   /** Returns a Cluster with Purser's credential for it; undefined if the Cluster does not exist. */

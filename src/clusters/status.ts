@@ -4,7 +4,7 @@ import type { ClusterStatus } from '../api/cluster.gen.ts';
 import { Clusters } from '../api/resources.ts';
 import { defined } from '../std/defined.ts';
 import { nextTurnAt } from '../std/hash.ts';
-import { instantOf, instantText } from '../std/instant.ts';
+import { formatTimestamp, parseTimestamp } from '../std/timestamp.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
 import { credentialEvidence } from './credential-freshness.ts';
 import type { ClusterDeps } from './deps.ts';
@@ -34,7 +34,7 @@ export async function writeStatus(
   const isChanged = tracked.mustWrite || isDifferentStatus(status, previous);
   const isHeartbeat = !isChanged && reserveHeartbeat(deps, tracked, previous) <= clock.monotonic() && !isReadyInDoubt(health);
   if (!isChanged && !isHeartbeat) return;
-  const conditions = tracked.conditions.map((condition) => ({ ...condition, lastHeartbeatTime: instantText(now) }));
+  const conditions = tracked.conditions.map((condition) => ({ ...condition, lastHeartbeatTime: formatTimestamp(now) }));
   await hub.updateStatus(Clusters, { ...cluster, status: { ...status, conditions } }, { signal });
   tracked.mustWrite = false;
   tracked.isRegular = isHeartbeat;
@@ -72,7 +72,7 @@ function reserveHeartbeat(deps: ClusterDeps, cluster: TrackedCluster, previous: 
 
 function heartbeatDueAt({ view, clock }: ClusterDeps, { uid, isRegular }: TrackedCluster, { conditions = [] }: ClusterStatus): number {
   const periodMs = heartbeatMs(view.clusters.size);
-  const writtenAt = instantOf(conditions[0]?.lastHeartbeatTime) ?? 0;
+  const writtenAt = parseTimestamp(conditions[0]?.lastHeartbeatTime) ?? 0;
   // A heartbeat far in the future was written before the clock was set back, or by another writer.
   const lastAt = writtenAt - clock.now() > periodMs ? 0 : writtenAt;
   // Slots spread clusters that were written together; after that, a slot would make each heartbeat that follows a late one early.

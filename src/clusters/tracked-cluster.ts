@@ -47,7 +47,7 @@ export class TrackedClusters {
 
   /** Returns the state of a cluster. A changed registration resets most of it. */
   track(registered: RegisteredCluster): TrackedCluster {
-    const { name = '', uid = '' } = registered.cluster.metadata;
+    const { name, uid } = registered.cluster.metadata;
     const registration = registrationOf(registered);
     const known = this.#clusters.get(name);
     if (known !== undefined && isSameRegistration(known.registration, registration)) return known;

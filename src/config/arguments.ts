@@ -30,7 +30,7 @@ export function readArguments(args: readonly string[], env: Env): Arguments {
   return { command, options: new Map([...readVariables(env), ...options]), problems };
 }
 
-/** Reports whether the arguments start a local run: the command is `dev`, or there is no command and no KUBECONFIG. */
+/** Returns whether the arguments start a local run: the command is `dev`, or there is no command and no KUBECONFIG. */
 export function isLocalRun(args: readonly string[], env: Env): boolean {
   const command = commandOf(args);
   return command === 'dev' || (command === undefined && args[0] !== 'print' && !env['KUBECONFIG']);
@@ -49,7 +49,7 @@ function readVariables(env: Env): readonly (readonly [OptionName, OptionText])[]
 }
 
 /**
- * Reports whether Kubernetes set a variable as a service link: for a Service `purser-metrics`, pods have PURSER_METRICS_PORT and
+ * Returns whether Kubernetes set a variable as a service link: for a Service `purser-metrics`, pods have PURSER_METRICS_PORT and
  * PURSER_METRICS_SERVICE_HOST, among others.
  */
 function isServiceLink(name: string, text: string): boolean {

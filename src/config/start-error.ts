@@ -28,12 +28,12 @@ export function toListenError(error: unknown, { apiPort, facadePort, metricsPort
   return new StartError(`port ${port} ${cause}; choose another ${options.get(port) ?? 'port'}, or 0 for a free port`, { cause: error });
 }
 
-/** Reports whether an error is a failed `listen`. */
+/** Returns whether an error is a failed `listen`. */
 export function isListenError(error: unknown): error is NodeJS.ErrnoException & { readonly port?: number } {
   return typeof error === 'object' && error !== null && 'syscall' in error && error.syscall === 'listen';
 }
 
-/** Reports whether the address is the cause: this machine does not have it, or the name does not resolve. */
+/** Returns whether the address is the cause: this machine does not have it, or the name does not resolve. */
 function isAddressError(error: unknown, bindAddress: string): error is Error {
   if (isListenError(error)) return error.code === 'EADDRNOTAVAIL';
   return typeof error === 'object' && error !== null && 'hostname' in error && error.hostname === bindAddress;

@@ -194,7 +194,8 @@ export class KubeClient {
       allowWatchBookmarks: 'true',
       timeoutSeconds: String(timeoutSeconds),
       resourceVersion,
-      ...(sendInitialEvents === true && { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' }),
+      sendInitialEvents: sendInitialEvents === true ? 'true' : undefined,
+      resourceVersionMatch: sendInitialEvents === true ? 'NotOlderThan' : undefined,
     };
     const path = collectionPath(resource, options.namespace);
     const { signal, timeoutMs, idleMs } = options;
@@ -240,7 +241,7 @@ export class KubeClient {
   }
 }
 
-/** Reports whether an error is 410: the server no longer has a resource version or a page. */
+/** Returns whether an error is 410: the server no longer has a resource version or a page. */
 export function isExpired(error: unknown): boolean {
   return error instanceof StatusError && error.code === 410;
 }

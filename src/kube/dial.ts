@@ -13,7 +13,7 @@ import { TransportError } from './transport-error.ts';
 export interface DialOptions {
   /** Maximum number of connections for requests; each watch has its own connection. */
   readonly connections: number;
-  /** Reports whether an IP address is allowed; checked after name resolution, so that DNS cannot bypass it. */
+  /** Returns whether an IP address is allowed; checked after name resolution, so that DNS cannot bypass it. */
   readonly mayDial?: (address: string) => boolean;
   /** Name lookup at every connect; undefined for the lookup of this machine. */
   readonly findAddresses?: NameLookup;
@@ -105,10 +105,10 @@ function guardedLookup({ mayDial = () => true, findAddresses = createNameLookup(
   return (hostname, options, callback) => {
     find(hostname, (error, addresses) => {
       const [first] = addresses ?? [];
-      const refused = addresses?.find(({ address }) => !mayDial(address));
-      const message = `${hostname} resolves to ${refused?.address}; connections to that address are not allowed`;
+      const forbidden = addresses?.find(({ address }) => !mayDial(address));
+      const message = `${hostname} resolves to ${forbidden?.address}; connections to that address are not allowed`;
       if (error !== null || first === undefined) callback(error ?? new Error(`${hostname} has no address`), []);
-      else if (refused !== undefined) callback(new TransportError('ERR_ADDRESS_REFUSED', message), []);
+      else if (forbidden !== undefined) callback(new TransportError('ERR_ADDRESS_REFUSED', message), []);
       else if (options.all === true) callback(null, [...addresses]);
       else callback(null, first.address, first.family);
     });

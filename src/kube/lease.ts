@@ -6,7 +6,7 @@ import { type Lease, Leases } from '../api/resources.ts';
 import { hasReason } from '../kubernetes/status.ts';
 import { type Clock, sleep } from '../std/clock.ts';
 import { fromAbortable } from '../std/from-abortable.ts';
-import { rfc3339Micro } from '../std/timestamp.ts';
+import { formatMicroTimestamp } from '../std/timestamp.ts';
 import type { KubeClient } from './client.ts';
 import { startDeadline } from './deadline.ts';
 
@@ -201,7 +201,7 @@ class LeaseRecord {
   async #clearHolder(timeoutMs: number): Promise<void> {
     const lease = await this.#read({ timeoutMs });
     if (lease?.spec?.holderIdentity !== this.#options.identity) return;
-    const now = rfc3339Micro(this.#options.clock.now());
+    const now = formatMicroTimestamp(this.#options.clock.now());
     const spec = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, acquireTime: now, renewTime: now };
     await this.#options.client.update(Leases, { ...lease, spec }, { timeoutMs });
   }
@@ -244,18 +244,18 @@ class LeaseRecord {
     if (this.#seen?.spec !== text) this.#seen = { spec: text, at: this.#options.clock.monotonic(), holder: spec.holderIdentity ?? '' };
   }
 
-  /** Reports whether the Lease has expired: its duration has passed since its last change. */
+  /** Returns whether the Lease has expired: its duration has passed since its last change. */
   #hasExpired(spec: Spec): boolean {
     const durationMs = spec.leaseDurationSeconds === undefined ? this.#leaseMs : spec.leaseDurationSeconds * 1_000;
     return this.#seen !== undefined && this.#options.clock.monotonic() >= this.#seen.at + durationMs;
   }
 
   #renewal(spec: Spec): Spec {
-    return { ...spec, leaseDurationSeconds: this.#seconds(), renewTime: rfc3339Micro(this.#options.clock.now()) };
+    return { ...spec, leaseDurationSeconds: this.#seconds(), renewTime: formatMicroTimestamp(this.#options.clock.now()) };
   }
 
   #acquisition(spec: Spec): Spec {
-    const now = rfc3339Micro(this.#options.clock.now());
+    const now = formatMicroTimestamp(this.#options.clock.now());
     const leaseTransitions = (spec.leaseTransitions ?? 0) + 1;
     return {
       holderIdentity: this.#options.identity,

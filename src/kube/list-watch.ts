@@ -183,12 +183,12 @@ async function* follow<T extends ApiObject, S extends ApiObject>(
   }
 }
 
-/** Reports whether the server rejected WatchList, as old servers do. */
+/** Returns whether the server rejected WatchList, as old servers do. */
 function isRejected(error: unknown): boolean {
   return error instanceof StatusError && (error.code === 400 || error.code === 422);
 }
 
-/** Reports whether the initial events did not end: some servers ignore the option, and some connections fall silent. */
+/** Returns whether the initial events did not end: some servers ignore the option, and some connections fall silent. */
 function isStuck(error: unknown): boolean {
   return error instanceof BrokenWatchError || (error instanceof TransportError && error.code === 'ETIMEDOUT');
 }

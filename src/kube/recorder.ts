@@ -7,7 +7,7 @@ import type { Clock } from '../std/clock.ts';
 import { defined } from '../std/defined.ts';
 import { FairQueue } from '../std/fair-queue.ts';
 import { Recent } from '../std/recent.ts';
-import { rfc3339 } from '../std/timestamp.ts';
+import { formatTimestamp } from '../std/timestamp.ts';
 import { TokenBucket } from '../std/token-bucket.ts';
 import type { KubeClient } from './client.ts';
 import { nameOf } from './paths.ts';
@@ -103,7 +103,7 @@ export class Recorder {
   }
 
   async #count(series: Series, name: string): Promise<string> {
-    const patch = { count: series.count, lastTimestamp: rfc3339(series.lastAt) };
+    const patch = { count: series.count, lastTimestamp: formatTimestamp(series.lastAt) };
     try {
       await this.#options.client.patch(Events, { namespace: namespaceOf(series.subject), name }, patch, { timeoutMs: TIMEOUT_MS });
       return name;
@@ -166,8 +166,8 @@ function eventOf(series: Series, { component, instance }: Speaker, random: numbe
     type: note.type,
     reason: note.reason,
     message: note.message.slice(0, MAX_MESSAGE_CHARS),
-    firstTimestamp: rfc3339(firstAt),
-    lastTimestamp: rfc3339(lastAt),
+    firstTimestamp: formatTimestamp(firstAt),
+    lastTimestamp: formatTimestamp(lastAt),
     count,
     source: { component },
     reportingComponent: component,

@@ -145,22 +145,23 @@ function isFailure(value: unknown): value is SentStatus {
 }
 
 function toStatus({ message, reason, details }: SentStatus, code: number): Status {
-  return {
+  return defined<Status>({
     ...FAILURE,
     message: typeof message === 'string' ? sanitize(message) : defaultStatus(code).message,
-    ...(typeof reason === 'string' && isStatusReason(reason) && { reason }),
-    ...(isRecord(details) && { details: toDetails(details) }),
+    reason: typeof reason === 'string' && isStatusReason(reason) ? reason : undefined,
+    details: isRecord(details) ? toDetails(details) : undefined,
     code,
-  };
+  });
 }
 
 function toDetails(sent: Readonly<Record<string, unknown>>): StatusDetails {
   const { causes, retryAfterSeconds } = sent;
-  return {
+  const toCause = (cause: unknown) => pickTexts(cause, ['reason', 'message', 'field']);
+  return defined({
     ...pickTexts(sent, ['name', 'group', 'kind', 'uid']),
-    ...(Array.isArray(causes) && { causes: causes.slice(0, MAX_CAUSES).map((cause) => pickTexts(cause, ['reason', 'message', 'field'])) }),
-    ...(isSeconds(retryAfterSeconds) && { retryAfterSeconds }),
-  };
+    causes: Array.isArray(causes) ? causes.slice(0, MAX_CAUSES).map(toCause) : undefined,
+    retryAfterSeconds: isSeconds(retryAfterSeconds) ? retryAfterSeconds : undefined,
+  });
 }
 
 function pickTexts<Field extends string>(sent: unknown, fields: readonly Field[]): { readonly [F in Field]?: string } {

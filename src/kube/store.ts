@@ -129,7 +129,7 @@ export function reflectBatches<T extends ApiObject>(
   });
 }
 
-/** Like `reflectBatches`, but emits change by change; the store already contains each emitted change. */
+/** Emits the changes of `reflectBatches` one by one; the store already contains each emitted change. */
 export function reflect<T extends ApiObject>(store: ObjectStore<T>, applied: () => void): OperatorFunction<ListWatchEvent<T>, Change<T>> {
   return (events$) =>
     events$.pipe(

@@ -5,7 +5,7 @@ import type { ApiObject, Resource, Stored } from '../api/resources.ts';
 /** Required metadata, for error messages. */
 export const STORED_FIELDS = 'name, uid and resourceVersion';
 
-/** Reports whether an object has the metadata that `Stored` promises; a namespaced object also needs its namespace. */
+/** Returns whether an object has the metadata that `Stored` promises; a namespaced object also needs its namespace. */
 export function isStored<T extends ApiObject>(resource: Resource<T>, object: T | null | undefined): object is Stored<T> {
   const metadata: unknown = object?.metadata;
   if (typeof metadata !== 'object' || metadata === null) return false;

@@ -93,7 +93,7 @@ export class Transport {
     }
   }
 
-  /** Like `request`, but returns the chunks of a successful response as they arrive. Ending the iteration closes the connection. */
+  /** Sends a request and returns the chunks of a successful response as they arrive. Ending the iteration closes the connection. */
   async stream(request: StreamRequest): Promise<StreamResult> {
     const deadline = startDeadline(this.#clock, request.timeoutMs ?? this.#timeoutMs, request.signal);
     try {
@@ -148,7 +148,7 @@ export class Transport {
     }
   }
 
-  /** Reports whether the server may be unreachable; a caller that aborts early has not waited for a response. */
+  /** Returns whether the server may be unreachable; a caller that aborts early has not waited for a response. */
   #isWithoutResponse(error: unknown, { signal }: TransportRequest, sentAt: number): boolean {
     if (signal?.aborted) return this.#clock.monotonic() - sentAt >= PATIENCE_MS;
     return codeOf(error) !== 'EMSGSIZE';

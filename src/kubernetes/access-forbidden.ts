@@ -1,4 +1,4 @@
-// The refusal of a request that its user has no right to, in Kubernetes' words.
+// The 403 of a request that its user is not permitted to send, with the message of Kubernetes.
 
 import { goQuote } from '../std/go-text.ts';
 import type { AccessAttributes } from './rbac.ts';
@@ -8,7 +8,7 @@ interface NamedUser {
   readonly name: string;
 }
 
-/** The refusal of what `attributes` say, with a reason if there is more to tell. */
+/** Returns the 403 for a request with these attributes. `reason` is appended to the message; empty for none. */
 export function accessForbidden(user: NamedUser, attributes: AccessAttributes, reason: string): StatusError {
   const why = `${withoutHtml(refusalText(user, attributes))}${reason === '' ? '' : `: ${reason}`}`;
   if (attributes.type === 'path') return statusError('Forbidden', `forbidden: ${why}`, {});
@@ -30,7 +30,7 @@ function refusalText(user: NamedUser, attributes: AccessAttributes): string {
   return `${who} ${what} ${namespace === '' ? 'at the cluster scope' : `in the namespace ${goQuote(namespace)}`}`;
 }
 
-/** A browser that takes the error for a page shall find no markup in it. */
+/** Escapes HTML, so that a browser that shows the error renders no markup. */
 function withoutHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

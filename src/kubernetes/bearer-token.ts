@@ -1,6 +1,6 @@
 // Syntax of bearer tokens.
 
-/** Reports whether the text is a valid bearer token (RFC 6750), which also needs no escaping in JSON or YAML. */
+/** Returns whether the text is a valid bearer token (RFC 6750), which also needs no escaping in JSON or YAML. */
 export function isBearerToken(text: string): boolean {
   return BEARER.test(text);
 }

@@ -1,4 +1,4 @@
-// The object that a token is to be bound to, as a TokenRequest refers to it.
+// The object that a TokenRequest binds its token to.
 
 import { goQuote } from '../std/go-text.ts';
 import { pathSegmentProblems } from './names.ts';
@@ -21,11 +21,11 @@ export function checkObjectName(name: string): void {
 /** Identity of an object to which a token can be bound. */
 export interface BoundTo {
   readonly uid: string;
-  /** The account that a Pod runs with. */
+  /** Service account of a Pod. */
   readonly serviceAccountName: string;
 }
 
-/** Throws 400 for a Pod of another account, and 409 for another object than the one that is meant. */
+/** Throws 400 for a Pod of another service account, and 409 for an object with another UID than the reference. */
 export function checkBoundObject({ kind = '', name = '', uid = '' }: BoundObjectReference, object: BoundTo, account: string): void {
   if (kind === 'Pod' && object.serviceAccountName !== account) {
     throw badRequest(`cannot bind token for serviceaccount ${goQuote(account)} to pod running with different serviceaccount name.`);

@@ -1,6 +1,6 @@
-// The conditions of a status: one for each type, each with the time at which its status last changed.
+// Conditions of a status: one for each type, with the time of its last transition.
 
-import { rfc3339 } from '../std/timestamp.ts';
+import { formatTimestamp } from '../std/timestamp.ts';
 
 /** Common fields of conditions; kinds add fields such as observedGeneration or lastHeartbeatTime. */
 export interface Condition {
@@ -11,23 +11,23 @@ export interface Condition {
   readonly lastTransitionTime?: string;
 }
 
-/** A condition to be set. Other fields that it does not mention stay as they are. */
+/** A condition to set. Fields that it omits keep their values. */
 export type NextCondition<C extends Condition> = Omit<C, 'lastTransitionTime'> & Required<Pick<C, 'reason' | 'message'>>;
 
 /**
- * The list with one condition set. The transition time moves only when the status does.
- * Returns the same list when nothing changes, so that callers can tell by reference whether to write.
+ * Returns the list with one condition set. The transition time changes only with the status.
+ * Returns the same list if nothing changes, so that callers can compare references before a write.
  */
 export function withCondition<C extends Condition>(conditions: readonly C[], next: NextCondition<C>, now: number): readonly C[] {
   const index = conditions.findIndex(({ type }) => type === next.type);
   const old = conditions[index];
-  const lastTransitionTime = old?.status === next.status && old.lastTransitionTime ? old.lastTransitionTime : rfc3339(now);
+  const lastTransitionTime = old?.status === next.status && old.lastTransitionTime ? old.lastTransitionTime : formatTimestamp(now);
   const set = Object.assign({}, old, next, { lastTransitionTime });
   if (old === undefined) return [...conditions, set];
   return isSame(old, set) ? conditions : conditions.with(index, set);
 }
 
-/** Both have their fields in the same order, since one was made from the other. */
+/** Compares as JSON: both have their fields in the same order, because one was copied from the other. */
 function isSame(old: unknown, set: unknown): boolean {
   return JSON.stringify(old) === JSON.stringify(set);
 }

@@ -1,4 +1,4 @@
-// Tables of custom resources: the name, then the columns that the CRD declares, else the age.
+// Tables of custom resources: the name, then the columns that the CRD declares, or the age if it declares none.
 
 import { goJson, goNumber } from '../std/go-text.ts';
 import type { Table } from './kind.ts';
@@ -6,7 +6,7 @@ import { isFields, isList, type KubeObject, type Value } from './object.ts';
 import { type JsonPath, parseJsonPath } from './schema/json-path.ts';
 import { AGE_COLUMN, NAME_COLUMN, since } from './table.ts';
 
-/** A column as CRDs declare it. */
+/** A printer column of a CRD. */
 export interface PrinterColumn {
   readonly name: string;
   readonly type: string;
@@ -16,7 +16,7 @@ export interface PrinterColumn {
   readonly jsonPath: string;
 }
 
-/** The table of a version. A column whose path cannot be read ends it. */
+/** Returns the table of a version. It ends before the first column with an invalid path. */
 export function customTable(declared: readonly PrinterColumn[] = []): Table {
   if (declared.length === 0) {
     return tableOf([{ definition: { ...AGE_COLUMN, type: 'date' }, path: parseJsonPath('.metadata.creationTimestamp') }]);

@@ -1,4 +1,4 @@
-// One invalid field of an object, in the words of Kubernetes.
+// One invalid field of an object, with the messages of Kubernetes.
 
 import { goJson, goNumber, goQuote, goStructJson } from '../std/go-text.ts';
 
@@ -9,7 +9,7 @@ export interface FieldError {
   readonly type: FieldErrorType;
   /** Path of the field, such as `spec.audiences[0]`. */
   readonly field: string;
-  /** The message without the field: `Invalid value: 5: must be larger`. */
+  /** Message without the field: `Invalid value: 5: must be larger`. */
   readonly body: string;
 }
 
@@ -28,17 +28,17 @@ const TITLES = {
   InternalError: 'Internal error',
 } as const;
 
-/** `value` is shown as Go shows it: strings quoted, the rest as JSON. */
+/** Formats `value` like Go: strings quoted, other values as JSON. */
 export function invalidValue(field: string, value: unknown, detail: string): FieldError {
   return fieldError('FieldValueInvalid', field, [shown(value), detail]);
 }
 
-/** An invalid struct, or list of structs: shown with its keys in the order given. */
+/** Returns the error of an invalid struct or list of structs, with its keys in the given order. */
 export function invalidStruct(field: string, value: unknown, detail: string): FieldError {
   return fieldError('FieldValueInvalid', field, [goStructJson(value), detail]);
 }
 
-/** An invalid value that is not repeated in the message (too large, or secret). */
+/** Returns the error of an invalid value that is too large or too sensitive for the message. */
 export function invalidOmitted(field: string, detail: string): FieldError {
   return fieldError('FieldValueInvalid', field, [detail]);
 }
@@ -76,7 +76,7 @@ export function tooMany(field: string, actual: number, max: number): FieldError 
   return fieldError('FieldValueTooMany', field, [String(actual), `must have at most ${counted(max, 'item')}`]);
 }
 
-/** The whole error as Kubernetes prints it: `spec.size: Invalid value: 5: must be larger`. */
+/** Returns the error as Kubernetes prints it: `spec.size: Invalid value: 5: must be larger`. */
 export function fieldErrorText(error: FieldError): string {
   return `${error.field}: ${error.body}`;
 }

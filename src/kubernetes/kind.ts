@@ -9,25 +9,25 @@ export interface ShownKind {
   readonly version: string;
   readonly kind: string;
   readonly listKind: string;
-  /** Built-in kinds are Go structs on the wire (declared key order); others are maps (sorted keys). */
+  /** True for a built-in kind: a Go struct on the wire (declared key order). Others are maps (sorted keys). */
   readonly builtIn: boolean;
   /** Schema of the whole object, metadata included. */
   readonly schema: Schema;
   readonly table: Table;
 }
 
-/** By what objects of a kind are selected. */
+/** Selectable fields of a kind. */
 export interface SelectableKind {
   readonly namespaced: boolean;
-  /** Fields that a field selector may name, besides metadata.name and, where the kind knows it, metadata.namespace. */
+  /** Fields for field selectors besides metadata.name and, for namespaced kinds, metadata.namespace. */
   readonly selectableFields: Readonly<Record<string, (object: KubeObject) => string>>;
-  /** The names under which this kind's errors list the fields that can be selected; Kubernetes words them by kind. */
+  /** Style of the error for a field that is not selectable; Kubernetes has another message for some kinds. */
   readonly fieldLabelErrors: 'generic' | 'named';
 }
 
 export interface Table {
   readonly columns: readonly TableColumn[];
-  /** The cells of one object; `now` makes ages. */
+  /** Returns the cells of one object; `now` is the time for ages. */
   cells(object: KubeObject, now: number): readonly unknown[];
 }
 

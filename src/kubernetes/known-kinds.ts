@@ -1,7 +1,7 @@
 // Built-in kinds of Kubernetes 1.36, also those that are not served here: kube-apiserver has different error messages for built-in and
 // unknown kinds.
 
-/** Reports whether Kubernetes has such a built-in kind. */
+/** Returns whether Kubernetes has such a built-in kind. */
 export function isKnownKind(group: string, version: string, kind: string): boolean {
   return KNOWN.has(`${group === '' ? version : `${group}/${version}`} ${kind}`);
 }

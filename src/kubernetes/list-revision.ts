@@ -1,16 +1,16 @@
-// The resource version that a list, a get or a watch asks for, and what is said when it cannot be had.
+// Resource versions in list, get and watch requests, and the errors for versions that are not available.
 
 import { goQuote } from '../std/go-text.ts';
 import { badRequest, expired, StatusError, statusError, unclassified } from './status.ts';
 import { atLatest, type ContinueToken, decodeContinue } from './wire/continue-token.ts';
 import type { ListOptions } from './wire/options.ts';
 
-/** The version of a list; 0 for any. Throws 400. */
+/** Returns the requested version of a list; 0 for any. Throws 400. */
 export function listedVersion(options: ListOptions): bigint {
   return parseVersion(options.resourceVersion, 'invalid resource version: ');
 }
 
-/** The version of a get or a watch; 0 for any. They answer bad ones with 500, unlike a list. */
+/** Returns the requested version of a get or a watch; 0 for any. An invalid version is a 500, unlike for a list. */
 export function requestedVersion(text: string): bigint {
   try {
     return parseVersion(text, '');
@@ -38,7 +38,7 @@ export function continuation(options: ListOptions): ContinueToken | undefined {
   return token;
 }
 
-/** Reports whether the list must have exactly the requested version. A list of one named object is a get, without pages. */
+/** Returns whether the list must have exactly the requested version. A list of one named object is a get, without pages. */
 export function isExact({ resourceVersionMatch, limit }: ListOptions, { isOneObject }: { readonly isOneObject: boolean }): boolean {
   return resourceVersionMatch === 'Exact' || (resourceVersionMatch === '' && limit > 0 && !isOneObject);
 }
@@ -48,7 +48,7 @@ export function pageLimit({ resourceVersion, limit }: ListOptions): number {
   return resourceVersion === '0' || limit < 0 ? 0 : limit;
 }
 
-/** The answer to a version that lies in the future. */
+/** Returns the error for a version in the future. */
 export function versionTooLarge(wanted: number | bigint, current: number | string): StatusError {
   return statusError('Timeout', `Timeout: Too large resource version: ${wanted}, current: ${current}`, {
     causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
@@ -56,12 +56,12 @@ export function versionTooLarge(wanted: number | bigint, current: number | strin
   });
 }
 
-/** The answer to a list of a version that is gone. */
+/** Returns the error for a list at an expired version. */
 export function tooOldToList(): StatusError {
   return expired('The resourceVersion for the provided list is too old.');
 }
 
-/** The answer to a page of a version that is gone: it offers the rest at the latest one. */
+/** Returns the error for a page at an expired version; it offers the rest at the latest version. */
 export function tooOldToContinue(token: ContinueToken): StatusError {
   return new StatusError({ ...expired(TOO_OLD_TO_CONTINUE).status, metadata: { continue: atLatest(token) } });
 }

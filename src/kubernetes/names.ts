@@ -1,23 +1,23 @@
 // Validation of names. Each check returns problems with Kubernetes' messages; an empty list means valid.
 
-/** Names of most objects, and prefixes of label keys. */
+/** Validates names of most objects, and prefixes of label keys. */
 export function dns1123SubdomainProblems(value: string): readonly string[] {
   return [...longerThan(253, value, 'characters'), ...unlike(SUBDOMAIN, value)];
 }
 
-/** Names of namespaces. */
+/** Validates names of namespaces. */
 export function dns1123LabelProblems(value: string): readonly string[] {
   const tooLong = longerThan(63, value, 'characters');
   if (SUBDOMAIN.pattern.test(value) && !LABEL.pattern.test(value)) return [...tooLong, 'must not contain dots'];
   return [...tooLong, ...unlike(LABEL, value)];
 }
 
-/** Names of resources and their versions. */
+/** Validates names of resources and their versions. */
 export function dns1035LabelProblems(value: string): readonly string[] {
   return [...longerThan(63, value, 'characters'), ...unlike(DNS_1035_LABEL, value)];
 }
 
-/** Keys of labels and annotations, and finalizers: `name` or `prefix/name`. */
+/** Validates keys of labels and annotations, and finalizers: `name` or `prefix/name`. */
 export function qualifiedNameProblems(value: string): readonly string[] {
   const parts = value.split('/');
   if (parts.length > 2) {
@@ -35,17 +35,17 @@ function prefixProblems(value: string): readonly string[] {
   return [...longerThan(253, value, 'bytes'), ...unlike(SUBDOMAIN, value)];
 }
 
-/** Values of labels. */
+/** Validates values of labels. */
 export function labelValueProblems(value: string): readonly string[] {
   return [...longerThan(63, value, 'bytes'), ...unlike(LABEL_VALUE, value)];
 }
 
-/** Names that only have to fit into a URL, such as those of roles. */
+/** Validates names that must be one segment of a URL path, such as those of roles. */
 export function pathSegmentProblems(value: string): readonly string[] {
   return value === '.' || value === '..' ? [`may not be '${value}'`] : pathSegmentPrefixProblems(value);
 }
 
-/** The beginning of such a name, to which something is appended. */
+/** Validates prefixes of such names. */
 export function pathSegmentPrefixProblems(value: string): readonly string[] {
   return ['/', '%'].filter((char) => value.includes(char)).map((char) => `may not contain '${char}'`);
 }
@@ -100,7 +100,7 @@ function mismatch({ rule, examples, source }: Form): string {
   return `${rule} (e.g. ${quoted}regex used for validation is '${source}')`;
 }
 
-/** Bytes are counted, though Kubernetes calls them characters where names are concerned. */
+/** Counts bytes, which the messages of Kubernetes call characters for names. */
 function longerThan(max: number, value: string, unit: 'bytes' | 'characters'): readonly string[] {
   return Buffer.byteLength(value) > max ? [`must be no more than ${max} ${unit}`] : [];
 }

@@ -1,18 +1,18 @@
-// Shape of all objects of an API server. Stored objects are shared and must not be modified.
+// Structure of all objects of an API server. Stored objects are shared and must not be modified.
 
-/** A JSON value. Integers that a double cannot hold are bigints. */
+/** A JSON value. Integers beyond the precision of a double are bigints. */
 export type Value = null | boolean | number | bigint | string | readonly Value[] | Fields;
 
 export interface Fields {
   readonly [name: string]: Value | undefined;
 }
 
-/** Reports whether a value is a JSON object. */
+/** Returns whether a value is a JSON object. */
 export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Reports whether a value is a JSON list. */
+/** Returns whether a value is a JSON list. */
 export function isList(value: unknown): value is readonly Value[] {
   return Array.isArray(value);
 }
@@ -26,7 +26,7 @@ export interface OwnerReference {
   readonly blockOwnerDeletion?: boolean;
 }
 
-/** One manager's share of an object: the entries of metadata.managedFields. */
+/** An entry of metadata.managedFields: the fields of one manager. */
 export interface ManagedFieldsEntry {
   readonly manager?: string;
   readonly operation?: 'Apply' | 'Update';
@@ -55,7 +55,7 @@ export interface ObjectMeta {
   readonly managedFields?: readonly ManagedFieldsEntry[];
 }
 
-/** Any Kubernetes object; what lies beside the metadata depends on its kind. */
+/** Any Kubernetes object; fields besides the metadata depend on its kind. */
 export interface KubeObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -63,7 +63,7 @@ export interface KubeObject {
   readonly [field: string]: unknown;
 }
 
-/** `apps/v1`, or `v1` in the core group. */
+/** Returns `apps/v1`, or `v1` for the core group. */
 export function apiVersionOf({ group, version }: { readonly group: string; readonly version: string }): string {
   return group === '' ? version : `${group}/${version}`;
 }

@@ -1,5 +1,5 @@
-// Role-based access control: which rules apply to a user, and whether one of them allows a request.
-// Rules only ever allow. What a user may grant to others is decided in rbac-escalation.ts.
+// Role-based access control: the rules of a user, and the decision about a request.
+// Rules only allow. rbac-escalation.ts decides which permissions a user may grant to others.
 
 import { goQuote } from '../std/go-text.ts';
 import { aggregated } from './status.ts';
@@ -19,14 +19,14 @@ export interface RoleRef {
   readonly name: string;
 }
 
-/** Whom a binding grants it to. */
+/** User, group or service account that a binding grants its role to. */
 export interface RbacSubject {
   readonly kind: string;
   readonly name: string;
   readonly namespace?: string;
 }
 
-/** A RoleBinding, or without a namespace a ClusterRoleBinding. */
+/** A RoleBinding; a ClusterRoleBinding if it has no namespace. */
 export interface Binding {
   readonly name: string;
   readonly namespace?: string;
@@ -34,11 +34,11 @@ export interface Binding {
   readonly roleRef: RoleRef;
 }
 
-/** The roles and bindings that are in force. */
+/** Current roles and bindings. */
 export interface Policy {
   clusterRoleBindings(): Iterable<Binding>;
   roleBindings(namespace: string): Iterable<Binding>;
-  /** The rules of a role; `namespace` is that of the binding. Undefined if there is no such role. */
+  /** Returns the rules of a role; `namespace` is that of the binding. Undefined if the role does not exist. */
   rules(ref: RoleRef, namespace: string | undefined): readonly PolicyRule[] | undefined;
 }
 
@@ -68,19 +68,19 @@ export interface Decision {
   readonly reason: string;
 }
 
-/** The rules that apply to a user, as far as they could be found. */
+/** Rules that apply to a user, without those of missing roles. */
 export interface HeldRules {
   readonly rules: readonly PolicyRule[];
-  /** Roles that bindings refer to and that do not exist. */
+  /** Roles that bindings refer to but that do not exist. */
   readonly missing: readonly RoleRef[];
-  /** The same as error texts. */
+  /** Error texts for the missing roles. */
   readonly errors: readonly string[];
 }
 
-/** The group that may do everything, whatever the policy says. */
+/** Group that is allowed everything. */
 export const SUPERUSERS = 'system:masters';
 
-/** Decides whether `user` may do what `attributes` say. */
+/** Decides whether `user` is permitted to send a request with these attributes. */
 export function decide(user: RbacUser, attributes: AccessAttributes, policy: Policy): Decision {
   if (user.groups.includes(SUPERUSERS)) return { allowed: true, reason: '' };
   const missing: string[] = [];
@@ -92,14 +92,14 @@ export function decide(user: RbacUser, attributes: AccessAttributes, policy: Pol
   return { allowed: false, reason: missing.length === 0 ? '' : `RBAC: ${aggregated(missing)}` };
 }
 
-/** Every rule that applies to `user` in a namespace (none: cluster-wide only). */
+/** Returns the rules that apply to `user` in a namespace; with an empty namespace, the cluster-wide ones. */
 export function rulesFor(user: RbacUser, namespace: string, policy: Policy): HeldRules {
   const found = [...grants(user, namespace, policy)];
   const missing = found.filter(({ rules }) => rules === undefined).map(({ binding }) => binding.roleRef);
   return { rules: found.flatMap(({ rules }) => rules ?? []), missing, errors: missing.map(notFoundText) };
 }
 
-/** Reports whether a rule allows the request with these attributes. */
+/** Returns whether a rule allows the request with these attributes. */
 export function ruleAllows(rule: PolicyRule, attributes: AccessAttributes): boolean {
   if (!verbMatches(rule, attributes.verb)) return false;
   if (attributes.type === 'path') return pathMatches(rule, attributes.path);
@@ -111,17 +111,17 @@ export function ruleAllows(rule: PolicyRule, attributes: AccessAttributes): bool
   );
 }
 
-/** Reports whether the rule covers this verb. */
+/** Returns whether the rule covers this verb. */
 export function verbMatches({ verbs }: PolicyRule, verb: string): boolean {
   return verbs.includes('*') || verbs.includes(verb);
 }
 
-/** Reports whether the rule covers this API group. */
+/** Returns whether the rule covers this API group. */
 export function groupMatches({ apiGroups = [] }: PolicyRule, group: string): boolean {
   return apiGroups.includes('*') || apiGroups.includes(group);
 }
 
-/** Reports whether the rule covers this resource: `pods`, or `pods/log` with the subresource `log`. */
+/** Returns whether the rule covers this resource: `pods`, or `pods/log` with the subresource `log`. */
 export function resourceMatches({ resources = [] }: PolicyRule, resource: string, subresource?: string): boolean {
   return resources.includes('*') || resources.includes(resource) || (subresource !== undefined && resources.includes(`*/${subresource}`));
 }
@@ -130,14 +130,14 @@ function nameMatches({ resourceNames = [] }: PolicyRule, name: string): boolean 
   return resourceNames.length === 0 || resourceNames.includes(name);
 }
 
-/** Reports whether the rule covers this path. */
+/** Returns whether the rule covers this path. */
 export function pathMatches({ nonResourceURLs = [] }: PolicyRule, path: string): boolean {
   return nonResourceURLs.some((allowed) => allowed === path || (allowed.endsWith('*') && path.startsWith(allowed.replace(/\*+$/, ''))));
 }
 
 interface Grant {
   readonly binding: Binding;
-  /** The first subject of the binding that the user is. */
+  /** First subject of the binding that matches the user. */
   readonly subject: RbacSubject;
   readonly rules: readonly PolicyRule[] | undefined;
 }

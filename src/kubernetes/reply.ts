@@ -11,17 +11,17 @@ export interface Reply {
   readonly body: string | Buffer | AsyncIterable<string>;
 }
 
-/** Reports whether the body comes piece by piece, for as long as the caller listens. */
+/** Returns whether the body is streamed until the caller disconnects. */
 export function isStream(body: Reply['body']): body is AsyncIterable<string> {
   return typeof body === 'object' && Symbol.asyncIterator in body;
 }
 
-/** An answer whose compact JSON is at hand. */
+/** Returns a response from its compact JSON. */
 export function textReply(status: number, text: string, representation: Representation): Reply {
   return { status, headers: { 'content-type': representation.contentType }, body: formatBody(text, representation) };
 }
 
-/** An error as the caller wants to read it. */
+/** Returns an error response in the representation that the caller prefers. */
 export function errorReply(error: StatusError, preferences: Preferences): Reply {
   const { mediaType, contentType, pretty } = negotiateError(preferences);
   return {
@@ -35,7 +35,7 @@ export function errorReply(error: StatusError, preferences: Preferences): Reply 
   };
 }
 
-/** Go's http.NotFound and its kin. */
+/** Returns a plain-text response, like Go's http.NotFound. */
 export function plainText(status: number, text: string): Reply {
   return { status, headers: { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' }, body: text };
 }

@@ -1,4 +1,4 @@
-// Objects, lists and watch events in the form that the caller asked for: as they are, as a Table, or metadata only.
+// Objects, lists and watch events in the requested form: complete, as a Table, or metadata only.
 
 import { goQuote } from '../std/go-text.ts';
 import type { ShownKind } from './kind.ts';
@@ -26,7 +26,7 @@ export interface View {
   readonly as: Representation['as'];
   /** The `includeObject` parameter of tables. */
   readonly includeObject: string;
-  /** Ages are counted from here. */
+  /** Current time, from which ages are computed. */
   readonly now: number;
 }
 
@@ -34,14 +34,14 @@ const PARTIAL_OBJECT_METADATA = objectStruct('v1.PartialObjectMetadata', {});
 
 const INCLUDED: ReadonlySet<string> = new Set(['', 'Metadata', 'Object', 'None']);
 
-/** Refuses, with 400, views that no object can be shown in. */
+/** Throws 400 for a view in which no object can be shown. */
 export function checkView({ as, includeObject }: View): void {
   if (as?.kind !== 'Table' || INCLUDED.has(includeObject)) return;
   const why = `includeObject: Invalid value: ${goQuote(includeObject)}: must be 'Metadata', 'Object', 'None', or empty`;
   throw badRequest(`Unable to convert to Table as requested: ${why}`);
 }
 
-/** The compact JSON of one object. */
+/** Returns the compact JSON of one object. */
 export function showObject(object: KubeObject, view: View): string {
   switch (view.as?.kind) {
     case undefined:
@@ -55,12 +55,12 @@ export function showObject(object: KubeObject, view: View): string {
   }
 }
 
-/** Refuses, with 406, a form that the answer of a kind that is never stored cannot have. */
+/** Throws 406 for a form that is not available for a kind that is never stored. */
 export function checkAnswerForm(kind: AnsweredKind, as: Representation['as']): void {
   if (as?.kind === 'PartialObjectMetadataList') throw notAList(kind);
 }
 
-/** The compact JSON of an object that is answered and never stored: all of it, or its metadata. */
+/** Returns the compact JSON of an object that is never stored: complete, or its metadata. */
 export function showAnswer(object: KubeObject, kind: AnsweredKind, as: Representation['as']): string {
   checkAnswerForm(kind, as);
   return as === undefined ? objectText(object, kind.schema) : metadataText(object, { as });
@@ -69,12 +69,12 @@ export function showAnswer(object: KubeObject, kind: AnsweredKind, as: Represent
 /** Description of a kind that is never stored. */
 export type AnsweredKind = Pick<ShownKind, 'group' | 'kind' | 'builtIn' | 'schema'>;
 
-/** The compact JSON of one page of a list. */
+/** Returns the compact JSON of one page of a list. */
 export function showList(page: ListPage, view: View): string {
   return listText(listParts(page, view));
 }
 
-/** The same in parts. */
+/** Returns one page of a list in parts. */
 export function listParts(page: ListPage, view: View): ListParts {
   const { kind } = view;
   const shown = (show: (item: KubeObject) => string) => Iterator.from(page.items).map(show);
@@ -100,7 +100,7 @@ export function listParts(page: ListPage, view: View): ListParts {
   }
 }
 
-/** The compact JSON of the object of a watch event. Only the first event of a table repeats the columns. */
+/** Returns the compact JSON of the object of a watch event. Only the first event of a table contains the columns. */
 export function showEvent(object: KubeObject, view: View, isFirst: boolean): string {
   if (view.as?.kind !== 'Table') return showObject(object, view);
   return tableOf(object, view, isFirst);
@@ -138,7 +138,7 @@ function row(object: KubeObject, view: View): string {
   return `{"cells":${cells},"object":${rowObject(object, view)}}`;
 }
 
-/** Bookmarks have no name, which is an empty one to the cells of a table. */
+/** Bookmarks have no name; tables show an empty one. */
 function named(object: KubeObject): KubeObject {
   return object.metadata.name === undefined ? { ...object, metadata: { ...object.metadata, name: '' } } : object;
 }
@@ -162,7 +162,7 @@ function metaVersion({ as }: Pick<View, 'as'>): string {
   return `meta.k8s.io/${as?.version ?? 'v1'}`;
 }
 
-/** Stored objects never change, so the text of each is made once for all who get, list or watch it. */
+/** Texts of stored objects. Stored objects never change, so one text serves every get, list and watch. */
 const texts = new WeakMap<KubeObject, string>();
 const itemTexts = new WeakMap<KubeObject, string>();
 
@@ -182,7 +182,7 @@ function remembered(memory: WeakMap<KubeObject, string>, object: KubeObject, mak
   return text;
 }
 
-/** Custom resources report to be lists until their items are read. */
+/** Returns the error for a form of a list. Kubernetes reports custom resources as lists until their items are read. */
 function notAList(kind: AnsweredKind): Error {
   if (!kind.builtIn) return unclassified('content is not a list');
   return notAcceptable(`you requested PartialObjectMetadataList, but the requested object is not a list (${goType(kind, '')})`);
@@ -192,7 +192,7 @@ function notAcceptable(message: string): Error {
   return statusError('NotAcceptable', message);
 }
 
-/** The type of an object or of its list, as Go names it in messages. */
+/** Returns the Go type of an object or of its list for messages. */
 function goType(kind: AnsweredKind, suffix: '' | 'List'): string {
   return kind.builtIn ? `*${kind.group.split('.')[0] || 'core'}.${kind.kind}${suffix}` : `*unstructured.Unstructured${suffix}`;
 }

@@ -1,12 +1,12 @@
-// The path and the query of a request, read as Go's net/url reads them.
+// Path and query of a request, decoded as Go's net/url does.
 
 export interface RequestUrl {
-  /** Percent-decoded before anybody splits it. */
+  /** Percent-decoded path, not yet split into segments. */
   readonly path: string;
   readonly query: URLSearchParams;
 }
 
-/** The parts of a request's target; undefined where the path cannot be decoded. */
+/** Returns the path and the query of a request; undefined if the path cannot be decoded. */
 export function parseUrl(url: string): RequestUrl | undefined {
   const [path = '', ...rest] = url.split('?');
   return BAD_ESCAPE.test(path) ? undefined : { path: decoded(path), query: parseQuery(rest.join('?')) };
@@ -14,7 +14,7 @@ export function parseUrl(url: string): RequestUrl | undefined {
 
 const BAD_ESCAPE = /%(?![0-9a-f]{2})/i;
 
-/** Byte by byte, so that what is not UTF-8 does no harm to the rest. */
+/** Decodes byte by byte, so that invalid UTF-8 does not affect the rest. */
 function decoded(text: string): string {
   if (PLAIN.test(text)) return text;
   const bytes = text.replace(/%([0-9a-f]{2})|[^\0-\x7f]/gi, (char, hex: string | undefined) =>
@@ -25,7 +25,7 @@ function decoded(text: string): string {
 
 const PLAIN = /^[^%\x80-\uffff]*$/;
 
-/** Parameters that Go cannot read are left out, without a word. */
+/** Omits parameters that Go cannot decode. */
 function parseQuery(text: string): URLSearchParams {
   if (text === '') return new URLSearchParams();
   const readable = text.split('&').filter((pair) => !pair.includes(';') && !BAD_ESCAPE.test(pair));

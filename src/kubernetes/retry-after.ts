@@ -2,7 +2,7 @@
 
 import { StatusError } from './status.ts';
 
-/** In milliseconds, within bounds; undefined where nothing was asked for. What a server wrote is not trusted to be a number. */
+/** Returns the requested delay in milliseconds, within bounds; undefined if none was requested. The value comes from the server and may have any type. */
 export function retryAfterMs(error: unknown): number | undefined {
   const askedMs = asked(error);
   if (typeof askedMs === 'number' && askedMs > 0) return Math.min(Math.max(askedMs, LEAST_MS), MOST_MS);
@@ -12,7 +12,7 @@ export function retryAfterMs(error: unknown): number | undefined {
 const LEAST_MS = 1_000;
 const MOST_MS = 300_000;
 
-/** API errors count in seconds, those of issuers in milliseconds. */
+/** Returns the requested delay in milliseconds. API errors have seconds, IssueErrors have milliseconds. */
 function asked(error: unknown): unknown {
   if (!(error instanceof StatusError)) return error instanceof Error && 'retryAfterMs' in error ? error.retryAfterMs : undefined;
   const seconds: unknown = error.retryAfterSeconds;

@@ -1,4 +1,4 @@
-// Kinds that are asked and answered but never stored, and the options of a delete.
+// Kinds that are created but never stored, and DeleteOptions.
 
 import {
   always,
@@ -148,7 +148,7 @@ export const DELETE_OPTIONS: Schema = struct(
   { numbers: TYPE_META_NUMBERS },
 );
 
-/** A kind that is only ever created, answered and forgotten. */
+/** A kind whose objects are only returned in the response to their creation. */
 export interface ReviewKind {
   readonly group: string;
   readonly version: string;

@@ -13,7 +13,7 @@ export interface Selectors {
   readonly fields: FieldSelector;
 }
 
-/** Parses both selectors; 400 with the parser's words. */
+/** Parses both selectors; throws 400 with the message of Kubernetes. */
 export function parseSelectors(labelSelector: string, fieldSelector: string): Selectors {
   try {
     return { labels: parseLabelSelector(labelSelector), fields: parseFieldSelector(fieldSelector) };
@@ -31,7 +31,7 @@ export class Selection {
   readonly #selectors: Selectors;
   readonly #namespace: string;
 
-  /** `namespace` is empty for all namespaces. 400 for fields that the kind cannot be selected by. */
+  /** Creates a selection; `namespace` is empty for all namespaces. Throws 400 for fields that the kind cannot be selected by. */
   constructor(kind: SelectableKind, selectors: Selectors, namespace: string) {
     for (const { field } of selectors.fields) if (!isSelectable(kind, field)) throw unsupportedField(kind, field);
     this.#kind = kind;
@@ -53,7 +53,7 @@ export class Selection {
 
 function isSelectable(kind: SelectableKind, field: string): boolean {
   if (field === 'metadata.name') return true;
-  // Kinds without fields of their own may be asked for a namespace even if they never have one.
+  // Kubernetes accepts metadata.namespace for kinds without selectable fields, also for cluster-scoped ones.
   if (field === 'metadata.namespace') return kind.namespaced || kind.fieldLabelErrors === 'generic';
   return Object.hasOwn(kind.selectableFields, field);
 }

@@ -1,4 +1,4 @@
-// metav1.Status and StatusError: the one API error, on both sides of the wire.
+// metav1.Status and StatusError: the API error of client and server.
 
 import { goQuote } from '../std/go-text.ts';
 import { type FieldError, fieldErrorText } from './field-error.ts';
@@ -53,30 +53,30 @@ const CODES = {
 
 export type StatusReason = keyof typeof CODES;
 
-/** Reports whether a text is one of the reasons that we know; servers may send others. */
+/** Returns whether a text is a known reason; servers may send others. */
 export function isStatusReason(text: string): text is StatusReason {
   return Object.hasOwn(CODES, text);
 }
 
-/** The reason that a bare HTTP status stands for; undefined if it says nothing. */
+/** Returns the reason for an HTTP status code; undefined if there is none. */
 export function reasonOfCode(code: number): StatusReason | undefined {
   return REASON_OF_CODE.get(code);
 }
 
-/** Of several reasons with one code, the one that says the least. */
+/** The least specific reason of each code. */
 const REASON_OF_CODE: ReadonlyMap<number, StatusReason> = new Map([
   ...Object.entries(CODES).map(([reason, code]): [number, StatusReason] => [code, reason as StatusReason]),
   [CODES.Gone, 'Gone'],
   [CODES.InternalError, 'InternalError'],
 ]);
 
-/** A group and a plural resource name, or a kind: what an error is about. */
+/** Subject of an error: a group with a plural resource name or a kind. */
 export interface Qualified {
   readonly group: string;
   readonly name: string;
 }
 
-/** An error that a Kubernetes API answers with, or has answered with. */
+/** An error response of a Kubernetes API, sent or received. */
 export class StatusError extends Error {
   override readonly name = 'StatusError';
   readonly status: Status;
@@ -99,12 +99,12 @@ export class StatusError extends Error {
   }
 }
 
-/** Reports whether `error` is an API error with one of these reasons. */
+/** Returns whether `error` is an API error with one of these reasons. */
 export function hasReason(error: unknown, ...reasons: readonly StatusReason[]): error is StatusError {
   return error instanceof StatusError && error.reason !== undefined && reasons.includes(error.reason);
 }
 
-/** Builds any API error; the makers below cover the usual ones. */
+/** Creates any API error; the functions below create the common ones. */
 export function statusError(reason: StatusReason, message: string, details?: StatusDetails, options?: ErrorOptions): StatusError {
   return new StatusError(
     {
@@ -121,7 +121,7 @@ export function statusError(reason: StatusReason, message: string, details?: Sta
   );
 }
 
-/** A failure without a reason, which Kubernetes answers with for errors that it does not classify. */
+/** Creates a failure without a reason, which Kubernetes sends for unclassified errors. */
 export function unclassified(message: string, code = 500): StatusError {
   return new StatusError({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code });
 }
@@ -134,7 +134,7 @@ export function unauthorized(): StatusError {
   return statusError('Unauthorized', 'Unauthorized');
 }
 
-/** An admission-style refusal: `secrets "x" is forbidden: why`. */
+/** Creates the error of an admission plugin: `secrets "x" is forbidden: why`. */
 export function forbidden(resource: Qualified, name: string, why: string, causes?: readonly StatusCause[]): StatusError {
   const subject = name === '' ? qualifiedName(resource) : `${qualifiedName(resource)} ${goQuote(name)}`;
   return statusError('Forbidden', `${subject} is forbidden: ${why}`, { ...about(resource, name), ...(causes && { causes }) });
@@ -156,7 +156,7 @@ export function conflict(resource: Qualified, name: string, why: string): Status
   );
 }
 
-/** The conflict of a write that was based on an old version. */
+/** Creates the conflict of a write that was based on an old version. */
 export function modified(resource: Qualified, name: string): StatusError {
   return conflict(resource, name, 'the object has been modified; please apply your changes to the latest version and try again');
 }
@@ -165,7 +165,7 @@ export function expired(message: string): StatusError {
   return statusError('Expired', message);
 }
 
-/** `kind` names what is invalid: a Kind for validation, a plural for the store's own checks. */
+/** Creates a validation error. `kind` is a Kind for validation, a plural for checks of the store. */
 export function invalid(kind: Qualified, name: string, errors: readonly FieldError[]): StatusError {
   const message = `${qualifiedName(kind)} ${goQuote(name)} is invalid: ${aggregated(errors.map(fieldErrorText))}`;
   const causes = errors.map(({ type, body, field }) => ({ reason: type, message: body, field }));
@@ -184,12 +184,12 @@ export function tooManyRequests(message: string, retryAfterSeconds: number): Sta
   return statusError('TooManyRequests', message, { retryAfterSeconds });
 }
 
-/** `secrets`, or `clusters.registry.purser.dev`. */
+/** Returns `secrets`, or `clusters.registry.purser.dev`. */
 export function qualifiedName({ group, name }: Qualified): string {
   return group === '' ? name : `${name}.${group}`;
 }
 
-/** Several error texts as one, each once: a single one bare, more of them in brackets. */
+/** Joins error texts without duplicates: a single one as it is, several in brackets. */
 export function aggregated(texts: readonly string[]): string {
   const distinct = [...new Set(texts)];
   return distinct.length === 1 ? String(distinct[0]) : `[${distinct.join(', ')}]`;

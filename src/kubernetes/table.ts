@@ -4,7 +4,7 @@ import type { Table, TableColumn } from './kind.ts';
 import type { KubeObject } from './object.ts';
 import { humanDuration } from './wire/go-duration.ts';
 
-/** A text column; `wide` ones are shown on request only. */
+/** Returns a text column; `wide` columns are shown on request only. */
 export function column(name: string, description: string, wide: 'wide' | 'always' = 'always'): TableColumn {
   return { name, type: 'string', format: '', description, priority: wide === 'wide' ? 1 : 0 };
 }
@@ -26,7 +26,7 @@ export const AGE_COLUMN: TableColumn = column('Age', CREATION_TIMESTAMP);
 /** Go's zero time, which bookmarks show. */
 const ZERO_TIME = '0001-01-01T00:00:00Z';
 
-/** The table of kinds without one of their own. */
+/** Table of kinds that do not define one. */
 export const DEFAULT_TABLE: Table = {
   columns: [NAME_COLUMN, { name: 'Created At', type: 'date', format: '', description: CREATION_TIMESTAMP, priority: 0 }],
   cells: ({ metadata }) => [metadata.name ?? '', metadata.creationTimestamp ?? ZERO_TIME],

@@ -1,6 +1,6 @@
-// A TokenRequest as every API server treats it: its defaults, its checks, and its response.
+// TokenRequest as API servers process it: defaults, validation and response.
 
-import { rfc3339 } from '../std/timestamp.ts';
+import { formatTimestamp } from '../std/timestamp.ts';
 import { invalidValue } from './field-error.ts';
 import type { KubeObject } from './object.ts';
 import { TOKEN_REQUEST } from './reviews.ts';
@@ -31,7 +31,7 @@ export const TOKEN_REQUEST_KIND = {
   schema: TOKEN_REQUEST,
 } as const;
 
-/** The request with the defaults of its type. */
+/** Returns the request with the defaults of its type. */
 export function defaultedTokenRequest(object: KubeObject): TokenRequest {
   const { spec }: IncompleteTokenRequest = object;
   const { audiences, expirationSeconds, boundObjectRef, ...rest } = spec ?? {};
@@ -39,7 +39,7 @@ export function defaultedTokenRequest(object: KubeObject): TokenRequest {
     ...object,
     spec: {
       ...rest,
-      // The decoder may have kept an explicit null, which is the same as absent.
+      // The decoder may keep an explicit null, which is the same as absent.
       ...(audiences && { audiences }),
       expirationSeconds: expirationSeconds ?? DEFAULT_SECONDS,
       ...(boundObjectRef && { boundObjectRef }),
@@ -53,19 +53,19 @@ export interface PostedAccount {
   readonly name: string;
 }
 
-/** Throws 400 if the request is for another namespace than that of its path. */
+/** Throws 400 if the namespace of the request differs from that of its path. */
 export function checkNamespace({ metadata }: TokenRequest, { namespace }: PostedAccount): void {
   if (!metadata.namespace || metadata.namespace === namespace) return;
   throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
 }
 
-/** Throws 422 if the request is for another account than that of its path. */
+/** Throws 422 if the service account of the request differs from that of its path. */
 export function checkName({ metadata }: TokenRequest, { name }: PostedAccount): void {
   if (!metadata.name || metadata.name === name) return;
   throw invalid(KIND, name, [invalidValue('metadata.name', metadata.name, 'must match the service account name if specified')]);
 }
 
-/** Throws 409 if the request is for another account of the same name. */
+/** Throws 409 if the request has another UID than the service account. */
 export function checkUid({ metadata: { uid } }: TokenRequest, account: PostedAccount & { readonly uid: string }): void {
   if (!uid || uid === account.uid) return;
   const why = `the UID in the token request (${uid}) does not match the UID of the service account (${account.uid})`;
@@ -87,13 +87,13 @@ export interface TokenAnswer {
   readonly status: { readonly token: string; readonly expirationTimestamp?: string };
 }
 
-/** The request as it is answered. */
+/** Returns the response to a request. */
 export function answeredTokenRequest(request: TokenRequest, answer: TokenAnswer, now: number): KubeObject {
   const { account, audiences, expirationSeconds, status } = answer;
   const { name, namespace, uid } = account;
   return {
     ...request,
-    metadata: { ...request.metadata, name, namespace, ...(uid && { uid }), creationTimestamp: rfc3339(now) },
+    metadata: { ...request.metadata, name, namespace, ...(uid && { uid }), creationTimestamp: formatTimestamp(now) },
     spec: { ...request.spec, audiences, expirationSeconds },
     status,
   };
@@ -107,5 +107,5 @@ interface IncompleteTokenRequest extends KubeObject {
 export const KIND = { group: 'authentication.k8s.io', name: 'TokenRequest' } as const;
 const DEFAULT_SECONDS = 3600;
 const MIN_SECONDS = 600;
-/** Longest lifetime that a server takes in a request, in seconds. */
+/** Maximum lifetime in a request, in seconds. */
 export const MAX_SECONDS = 2 ** 32;

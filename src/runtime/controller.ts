@@ -169,7 +169,7 @@ class Pump<K> {
     this.#startDue();
   }
 
-  /** Never rejects: any thrown value fails this run only. */
+  /** Runs the reconcile of a key. Never rejects: any thrown value fails this run only. */
   async #reconcile(key: K): Promise<Ending> {
     try {
       const result = await this.#options.reconcile(key, this.#aborting.signal);

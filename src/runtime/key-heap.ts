@@ -14,7 +14,7 @@ export class KeyHeap<K, P> {
   /** Index of each key in the entries. */
   readonly #indexes = new Map<K, number>();
 
-  /** `compare` returns a negative number if `a` precedes `b`. */
+  /** Creates an empty heap. `compare` returns a negative number if `a` precedes `b`. */
   constructor(compare: (a: P, b: P) => number) {
     this.#compare = compare;
   }

@@ -61,7 +61,7 @@ export function report({ controller, log, metrics, clock }: ReportOptions): Mono
 /** Returns the reason of a failed run, a word of a closed set. */
 export function failureReason(error: unknown): string {
   if (error instanceof StatusError) return error.reason ?? 'Unclassified';
-  if (error instanceof TransportError) return 'NoAnswer';
+  if (error instanceof TransportError) return 'NoResponse';
   return ownReason(error) ?? 'Defect';
 }
 
@@ -77,7 +77,7 @@ const LINES = {
   reconciled: { level: 'debug', message: 'reconciled' },
   gone: { level: 'debug', message: 'object not found' },
   conflict: { level: 'debug', message: 'object changed during reconcile' },
-  throttled: { level: 'info', message: 'server asked to wait' },
+  throttled: { level: 'info', message: 'server throttled the request' },
   transient: { level: 'error', message: 'reconcile failed' },
 } as const;
 

@@ -4,6 +4,7 @@ import type { Resource } from '../api/resources.ts';
 import { retryAfterMs } from '../kubernetes/retry-after.ts';
 import { hasReason } from '../kubernetes/status.ts';
 import { exponentialMs } from '../std/backoff.ts';
+import { defined } from '../std/defined.ts';
 
 /**
  * - `gone`: the object was deleted during the run.
@@ -52,7 +53,7 @@ export function planRetry(failure: Failure<string>, terms: RetryTerms): Retry {
   const isFree = failureClass === 'conflict' || isPutOff(failure.error);
   const laterMs = isFree ? 0 : (terms.spend?.() ?? 0);
   const retryAt = Math.min(failure.now + Math.ceil(delayMs) + laterMs, terms.latestAt ?? Infinity);
-  return { class: failureClass, retryAt, ...(isPutOff(failure.error) && { isPutOff: true }) };
+  return defined<Retry>({ class: failureClass, retryAt, isPutOff: isPutOff(failure.error) || undefined });
 }
 
 const BACKOFF = { initialMs: 500, maxMs: 300_000 };
@@ -65,7 +66,7 @@ function classOf({ key, error }: Failure<string>, resource: Resource<unknown> | 
   return retryAfterMs(error) === undefined ? 'transient' : 'throttled';
 }
 
-/** Reports whether NotFound is about the object of the key, not about a service account, a namespace or a kind. */
+/** Returns whether NotFound is about the object of the key, not about a service account, a namespace or a kind. */
 function isAbsent(error: unknown, resource: Resource<unknown>, key: string): boolean {
   if (!hasReason(error, 'NotFound')) return false;
   const { group = '', kind, name } = error.status.details ?? {};
@@ -92,7 +93,7 @@ function withJitter(ms: number, random: number): number {
   return ms * (1 - random / 2);
 }
 
-/** Reports whether the circuit breaker of the target prevented the run. */
+/** Returns whether the circuit breaker of the target prevented the run. */
 function isPutOff(error: unknown): boolean {
   return error instanceof Error && 'reason' in error && error.reason === 'CircuitOpen';
 }

@@ -74,7 +74,7 @@ export class WorkQueue<K> {
       running.againAt = Math.min(running.againAt ?? dueAt, dueAt);
       return;
     }
-    // The place of a ready key is determined again: the cause of the request may have changed it.
+    // The cause of the request may have changed the lane and deadline of a ready key.
     const before = this.#waiting.get(key) ?? this.#ready.remove(key) ?? { dueAt, order: this.#requests++ };
     this.#waiting.set(key, { dueAt: Math.min(before.dueAt, dueAt), order: before.order });
   }

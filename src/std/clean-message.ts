@@ -19,7 +19,7 @@ const MAX_LENGTH = 256;
 const INVISIBLE = /(?![\t\n\r])[\p{C}\u2028\u2029]/gu;
 const LONG_RUN = /[\w-]{32,}/g;
 
-/** Reports whether a run has mixed case, like base64 and unlike names and UIDs. */
+/** Returns whether a run has mixed case, like base64 and unlike names and UIDs. */
 function isRandom(run: string): boolean {
   return /[a-z]/.test(run) && /[A-Z]/.test(run);
 }

@@ -1,4 +1,4 @@
-// Digests of texts that differ for any two texts, secrets included.
+// SHA-256 digests of texts, also of secrets.
 
 import { hash } from 'node:crypto';
 

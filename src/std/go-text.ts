@@ -1,18 +1,18 @@
 // Go's way of writing strings and JSON, which Kubernetes messages and bodies are made of.
 
-/** strconv.Quote: printable Unicode stays, everything else is escaped. */
+/** Quotes a text like strconv.Quote: keeps printable Unicode and escapes all other characters. */
 export function goQuote(text: string): string {
   let quoted = '"';
   for (const char of text) quoted += escapeChar(char);
   return `${quoted}"`;
 }
 
-/** encoding/json's compact form: maps with sorted keys, and the characters that could end an HTML script escaped. */
+/** Encodes a value like encoding/json: compact, maps with sorted keys, HTML characters escaped. */
 export function goJson(value: unknown): string {
   return compactJson(value, compareUtf8);
 }
 
-/** The same for structs, whose keys keep their order. */
+/** Encodes a value like `goJson`, but keeps the order of keys, as for structs. */
 export function goStructJson(value: unknown): string {
   return compactJson(value);
 }
@@ -36,24 +36,24 @@ function compactFields(fields: Readonly<Record<string, unknown>>, order?: (a: st
   return text;
 }
 
-/** A JSON string as Go writes it. Lone surrogates stand for bytes that are not UTF-8. */
+/** Encodes a JSON string like Go. Lone surrogates represent bytes that are not UTF-8. */
 export function goJsonString(text: string): string {
   const json = text.isWellFormed() ? JSON.stringify(text) : JSON.stringify(text).replace(LONE_SURROGATES, '$1\\ufffd');
   return JSON_ESCAPED.test(json) ? json.replace(JSON_ESCAPES, (char) => JSON_ESCAPE_OF[char] ?? char) : json;
 }
 
-/** A JSON number as Go writes it: exponents below 1e-6 and from 1e21 on, with at least one digit. */
+/** Encodes a JSON number like Go: with an exponent of at least one digit below 1e-6 and from 1e21. */
 export function goJsonNumber(value: number): string {
   if (Object.is(value, -0)) return '-0';
   return String(value).replace(/e([+-])(\d)$/, (_, sign: string, digit: string) => `e${sign}${sign === '-' ? '' : '0'}${digit}`);
 }
 
-/** A number as fmt's %v writes it: integers plain, the rest as floats. */
+/** Formats a number like %v of fmt: integers plain, others as floats. */
 export function goNumber(value: number | bigint): string {
   return typeof value === 'bigint' || Number.isSafeInteger(value) ? String(value) : goFloat(value);
 }
 
-/** A float as fmt's %v writes it: with an exponent below 1e-4 and from 1e6 on. */
+/** Formats a float like %v of fmt: with an exponent below 1e-4 and from 1e6. */
 export function goFloat(value: number): string {
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : String(value).replace('Infinity', 'Inf');
   const [digits = '', exponent = '0'] = value.toExponential().split('e');
@@ -94,7 +94,7 @@ const NAMED_ESCAPES: Readonly<Record<string, string>> = {
   '\v': '\\v',
 };
 
-/** unicode.IsPrint: letters, marks, numbers, punctuation, symbols and the ASCII space. */
+/** Returns the result of unicode.IsPrint, which is true for letters, marks, numbers, punctuation, symbols and the ASCII space. */
 export function isGoPrintable(char: string): boolean {
   return char === ' ' || /^[\p{L}\p{M}\p{N}\p{P}\p{S}]$/u.test(char);
 }

@@ -18,7 +18,7 @@ export function fnv1a(text: string): number {
   return hash >>> 0;
 }
 
-/** Finalizer of MurmurHash3: without it, texts that differ in their last character have similar hashes. */
+/** Applies the finalizer of MurmurHash3: without it, texts that differ in their last character have similar hashes. */
 function mix(hash: number): number {
   let bits = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);

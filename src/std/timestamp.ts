@@ -1,13 +1,25 @@
 // Timestamps in the formats of Kubernetes.
 
-/** Formats a metav1.Time: RFC 3339 in UTC, whole seconds. */
-export function rfc3339(at: number): string {
-  const second = Math.floor(at / 1000);
-  const known = TEXTS.get(second);
+/** Latest time that RFC 3339 can express. */
+export const LATEST_AT = Date.parse('9999-12-31T23:59:59Z');
+
+/** Parses an RFC 3339 text to milliseconds; returns undefined for other texts and for times outside 1970 to 9999. */
+export function parseTimestamp(text: unknown): number | undefined {
+  if (typeof text !== 'string' || !RFC_3339.test(text)) return undefined;
+  const at = Date.parse(text);
+  return at >= 0 && at <= LATEST_AT ? at : undefined;
+}
+
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[-+]\d\d:\d\d)$/i;
+
+/** Formats a metav1.Time: RFC 3339 in UTC, whole seconds, clamped to 1970 to 9999. */
+export function formatTimestamp(at: number): string {
+  const secondAt = toWholeSecond(at);
+  const known = TEXTS.get(secondAt);
   if (known !== undefined) return known;
-  const text = `${new Date(at).toISOString().slice(0, 19)}Z`;
+  const text = `${new Date(secondAt).toISOString().slice(0, 19)}Z`;
   if (TEXTS.size >= MAX_TEXTS) TEXTS.clear();
-  TEXTS.set(second, text);
+  TEXTS.set(secondAt, text);
   return text;
 }
 
@@ -16,6 +28,11 @@ const TEXTS = new Map<number, string>();
 const MAX_TEXTS = 64;
 
 /** Formats a metav1.MicroTime: RFC 3339 in UTC, six fractional digits. */
-export function rfc3339Micro(at: number): string {
+export function formatMicroTimestamp(at: number): string {
   return new Date(at).toISOString().replace('Z', '000Z');
+}
+
+/** Truncates a time to whole seconds, clamped to 1970 to 9999. */
+export function toWholeSecond(at: number): number {
+  return Number.isNaN(at) ? 0 : Math.floor(Math.min(Math.max(at, 0), LATEST_AT) / 1000) * 1000;
 }

@@ -69,7 +69,7 @@ async function findAnchor(target: Target, anchor: AnchorName, signal: AbortSigna
   const found = await readAnchor(target, anchor, signal);
   const labels = fieldsOf(fieldsOf(fieldsOf(found)['metadata'])['labels']);
   if (found === undefined || labels[Label.managedBy] === LabelValue.managedBy) return found;
-  throw new IssueError('TargetRefused', `the Secret ${anchor.namespace}/${anchor.name} exists and was not created by Purser`);
+  throw new IssueError('RequestRejected', `the Secret ${anchor.namespace}/${anchor.name} exists and was not created by Purser`);
 }
 
 function isOwnedBy(anchor: unknown, accountUID: string): boolean {
@@ -101,6 +101,6 @@ async function callUnless<T>(target: Target, request: TargetCall<T>, signal: Abo
 
 function checkedUID(object: unknown): string {
   const uid = uidOf(object);
-  if (uid === undefined) throw new IssueError('AnswerUntrusted', 'it has no UID');
+  if (uid === undefined) throw new IssueError('ResponseUntrusted', 'it has no UID');
   return uid;
 }

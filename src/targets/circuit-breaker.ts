@@ -45,12 +45,12 @@ const FIRST_PAUSE_MS = 5_000;
 const MAX_PAUSE_MS = 60_000;
 const MIN_WAIT_MS = 1_000;
 
-/** A test that succeeds is fast; the longer it takes, the longer it is likely to take. */
+/** Returns the waiting time for a test request: as long as the test has lasted, because successful tests are fast. */
 function probeWaitMs(sinceMs: number): number {
   return Math.min(Math.max(sinceMs, MIN_WAIT_MS), MAX_PAUSE_MS);
 }
 
-/** After an abandoned test, the next request tests the cluster. */
+/** Returns the breaker after a failed test. After an abandoned test, the next request tests the cluster. */
 function reopened(pauseMs: number, outcome: Exclude<Outcome, 'success'>, now: number): Breaker {
   return outcome === 'abandoned' ? { type: 'open', until: now, pauseMs } : opened(Math.min(pauseMs * 2, MAX_PAUSE_MS), now);
 }

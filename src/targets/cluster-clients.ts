@@ -2,6 +2,7 @@
 // connections, certificate authorities and credential are never used again.
 
 import type { Cluster } from '../api/cluster.gen.ts';
+import type { Stored } from '../api/resources.ts';
 import { Recent } from '../std/recent.ts';
 import { createTarget, isNamedHub, type TargetSettings } from './create-target.ts';
 import type { PinnedEndpoints } from './endpoints.ts';
@@ -49,7 +50,7 @@ export class ClusterClients {
   }
 
   /** Closes all connections to a cluster that is no longer registered. */
-  async forget({ metadata: { name = '', uid = '' } }: Cluster): Promise<void> {
+  async forget({ metadata: { name, uid } }: Stored<Cluster>): Promise<void> {
     this.#deleted.set(uid, true);
     const slot = this.#current.get(name);
     this.#current.delete(name);
@@ -57,7 +58,7 @@ export class ClusterClients {
   }
 
   /** Allows a Cluster that is registered again, as after a list that lacked it by mistake. */
-  recall({ metadata: { uid = '' } }: Cluster): void {
+  recall({ metadata: { uid } }: Stored<Cluster>): void {
     this.#deleted.delete(uid);
   }
 
@@ -70,7 +71,7 @@ export class ClusterClients {
 
   #slotOf(registered: RegisteredCluster): Slot {
     if (this.#isClosed) throw new IssueError('ClusterUnreachable', 'Purser is stopping');
-    const { name = '', uid = '' } = registered.cluster.metadata;
+    const { name, uid } = registered.cluster.metadata;
     if (this.#deleted.get(uid)) throw new IssueError('ClusterNotFound');
     const former = this.#current.get(name);
     const registration = registrationOf(registered);
@@ -92,7 +93,7 @@ export class ClusterClients {
     }
   }
 
-  /** Work in progress may finish with the old credential, but not at an old address. */
+  /** Replaces a target. Requests in progress may finish with the old credential, but not at an old address. */
   #replace(former: Slot, next: Slot): void {
     former.isRetired = true;
     if (former.users === 0 || former.cluster !== next.cluster) void this.#end(former);

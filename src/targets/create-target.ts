@@ -7,6 +7,7 @@ import { KubeClient } from '../kube/client.ts';
 import { fixed, type KubeConfigSource } from '../kube/kube-config.ts';
 import { createTransport } from '../kube/transport.ts';
 import type { Clock } from '../std/clock.ts';
+import { defined } from '../std/defined.ts';
 import { type Credential, readCredential, readPins } from './credential.ts';
 import { dialPolicy, type ProxyPolicy } from './dial-policy.ts';
 import { pinnedEndpoints } from './endpoints.ts';
@@ -43,16 +44,19 @@ export function createTarget({ cluster, credential: secret }: RegisteredCluster,
   const { servers, caBundle } = endpoints;
   const connect: TargetOptions['connect'] = (server, purpose) =>
     connectTo(configOf(clusterOf(server, caBundle, settings), credential), CONNECTIONS[purpose], settings);
-  return new Target({
-    clock,
-    servers,
-    connect,
-    credential,
-    endpoints: () => endpoints,
-    namespaces: pins.namespaces,
-    usesSystemRoots: caBundle === undefined,
-    ...(settings.hub && { hub: new HubIdentity(settings.hub, isNamedHub(cluster, settings) || isHubAddress(settings.hub, servers)) }),
-  });
+  const { hub } = settings;
+  return new Target(
+    defined({
+      clock,
+      servers,
+      connect,
+      credential,
+      endpoints: () => endpoints,
+      namespaces: pins.namespaces,
+      usesSystemRoots: caBundle === undefined,
+      hub: hub && new HubIdentity(hub, isNamedHub(cluster, settings) || isHubAddress(hub, servers)),
+    }),
+  );
 }
 
 /** Returns whether --hub-cluster names this Cluster. */
@@ -100,7 +104,7 @@ function referredSecret({ namespace, name }: Reference, secret: Secret | undefin
 
 function clusterOf(server: string, caData: string | undefined, { proxyFor }: TargetSettings): NamedCluster {
   const proxyUrl = proxyFor?.(server);
-  return { name: server, server, skipTLSVerify: false, ...(caData !== undefined && { caData }), ...(proxyUrl && { proxyUrl }) };
+  return defined({ name: server, server, skipTLSVerify: false, caData, proxyUrl: proxyUrl || undefined });
 }
 
 function configOf(cluster: NamedCluster, credential: Credential): KubeConfigSource {
@@ -115,6 +119,6 @@ function connectTo(config: KubeConfigSource, connections: number, { clock, allow
     return new KubeClient(createTransport(config, { clock, ...limits }), FieldManager);
   } catch (error) {
     // Literal IP addresses are checked before the first connection.
-    throw new IssueError('AddressRefused', error instanceof Error ? error.message : '');
+    throw new IssueError('AddressNotAllowed', error instanceof Error ? error.message : '');
   }
 }

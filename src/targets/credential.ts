@@ -5,6 +5,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { CredentialSecretKey, SystemAuthorities } from '../api/names.ts';
 import type { Secret } from '../api/resources.ts';
 import { isBearerToken } from '../kubernetes/bearer-token.ts';
+import { defined } from '../std/defined.ts';
 import { Sensitive } from '../std/sensitive.ts';
 import { IssueError } from './issue-error.ts';
 import { serverUrl } from './policy/registration.ts';
@@ -62,7 +63,7 @@ export function credentialLifetime(credential: Credential): CredentialLifetime |
   const claims = tokenClaims(credential.token.reveal());
   if (claims === undefined) return undefined;
   const { issuedAt, notBefore = issuedAt, expiresAt } = claims;
-  return { ...(notBefore !== undefined && { startsAt: notBefore }), ...(expiresAt !== undefined && { expiresAt }) };
+  return defined({ startsAt: notBefore, expiresAt });
 }
 
 /** Parses PEM. Returns undefined if the text contains anything but certificates. */

@@ -122,7 +122,7 @@ function exceptionFor(entry: string): Exception {
   return (host) => isNamed(host) && (wantedPort === undefined || wantedPort === host.port);
 }
 
-/** An invalid block matches no host. */
+/** Returns the exception for a CIDR block; an invalid block matches no host. */
 function blockException(network: string, bits: string): Exception {
   const prefix = Number(bits);
   if (isIP(network) === 0 || !/^\d{1,3}$/.test(bits) || prefix > (isIP(network) === 4 ? 32 : 128)) return () => false;

@@ -4,6 +4,7 @@
 import { BlockList, isIP } from 'node:net';
 import type { Cluster, ClusterServerEndpoint } from '../api/cluster.gen.ts';
 import { SystemAuthorities } from '../api/names.ts';
+import type { Stored } from '../api/resources.ts';
 import { type Pins, parseBundle } from './credential.ts';
 import { IssueError } from './issue-error.ts';
 import { serverUrl } from './policy/registration.ts';
@@ -20,8 +21,8 @@ export interface PinnedEndpoints {
  * Returns the endpoints of a Cluster for a client at `ownAddress`. Throws an IssueError unless the pins cover the Cluster's name,
  * every address and every certificate: one that is not covered makes the whole registration suspect.
  */
-export function pinnedEndpoints(cluster: Cluster, pins: Pins, ownAddress: string | undefined): PinnedEndpoints {
-  const { name = '' } = cluster.metadata;
+export function pinnedEndpoints(cluster: Stored<Cluster>, pins: Pins, ownAddress: string | undefined): PinnedEndpoints {
+  const { name } = cluster.metadata;
   const { serverEndpoints, caBundle = '' } = cluster.spec.orchestratorApiEndpoints;
   if (!pins.clusters.includes(name)) throw new IssueError('CredentialNotForCluster', `the key cluster of the Secret does not name ${name}`);
   rejectUnpinned(
@@ -51,7 +52,7 @@ export class EndpointChoice {
   /** Time of the last failure of the preferred address. */
   #failedAt = 0;
 
-  /** `servers` are in order of preference. */
+  /** Creates a choice between servers in order of preference. */
   constructor(servers: readonly string[]) {
     this.#servers = servers;
   }
@@ -89,7 +90,7 @@ const MAPPED = /^::ffff:(?=\d+\.)/i;
 function rejectUnpinned(addresses: readonly string[], pinned: readonly string[]): void {
   const servers = addresses.map(serverUrl);
   if (servers.length === 0 || servers.includes(undefined)) {
-    throw new IssueError('AddressRefused', 'every serverAddress must be an https URL without user, query and fragment', LASTING);
+    throw new IssueError('AddressNotAllowed', 'every serverAddress must be an https URL without user, query and fragment', LASTING);
   }
   const others = servers.filter((server) => server !== undefined && !pinned.includes(server));
   if (others.length > 0) throw new IssueError('EndpointNotPinned', `the key server of the Secret does not name ${others.join(', ')}`);

@@ -3,6 +3,7 @@
 import { TransportError } from '../kube/transport-error.ts';
 import { retryAfterMs } from '../kubernetes/retry-after.ts';
 import { StatusError } from '../kubernetes/status.ts';
+import { defined } from '../std/defined.ts';
 import { withoutSecret } from '../std/sensitive.ts';
 import type { Outcome } from './circuit-breaker.ts';
 import { IssueError, type IssueFailure } from './issue-error.ts';
@@ -18,8 +19,8 @@ export function statusFailure(error: StatusError): IssueError {
   const { code, message, status } = error;
   const reason = statusReason(code, message);
   const waitMs = retryAfterMs(error);
-  const isOfRequest = reason === 'TargetRefused' || reason === 'TargetThrottled';
-  return new IssueError(reason, message, { ...(waitMs !== undefined && { retryAfterMs: waitMs }), ...(isOfRequest && { status }) });
+  const isOfRequest = reason === 'RequestRejected' || reason === 'TargetThrottled';
+  return new IssueError(reason, message, defined({ retryAfterMs: waitMs, status: isOfRequest ? status : undefined }));
 }
 
 /** Returns the error without a secret that Purser sent, which the target may have copied into any field. */
@@ -50,7 +51,7 @@ export function isResponse(error: unknown): boolean {
 
 /** Returns whether the request may be sent to another address: only if it was never sent. */
 export function mayTryElsewhere(error: unknown): boolean {
-  if (error instanceof IssueError) return error.reason === 'AddressRefused';
+  if (error instanceof IssueError) return error.reason === 'AddressNotAllowed';
   return error instanceof TransportError && (NEVER_SENT.has(error.code) || isUnverified(error.code));
 }
 
@@ -77,9 +78,9 @@ const NO_BUNDLE =
 const CERTIFICATE_ALERT = /_ALERT_(\w*CERTIFICATE\w*|UNKNOWN_CA)$/;
 
 function transportReason(code: string): IssueFailure {
-  if (code === 'ERR_ADDRESS_REFUSED') return 'AddressRefused';
+  if (code === 'ERR_ADDRESS_REFUSED') return 'AddressNotAllowed';
   if (TIMEOUTS.has(code)) return 'ClusterTimeout';
-  if (UNREADABLE.test(code)) return 'AnswerUntrusted';
+  if (UNREADABLE.test(code)) return 'ResponseUntrusted';
   if (CERTIFICATE_ALERT.test(code)) return 'CredentialRejected';
   return isUnverified(code) ? 'TLSVerifyFailed' : 'ClusterUnreachable';
 }
@@ -89,16 +90,16 @@ function isUnverified(code: string): boolean {
 }
 
 function statusReason(code: number, message: string): IssueFailure {
-  if (code < 400) return 'AnswerUntrusted';
+  if (code < 400) return 'ResponseUntrusted';
   if (code === 401) return 'CredentialRejected';
   if (code === 403) return forbiddenReason(message);
   if (code === 429) return 'TargetThrottled';
   if (code === 504) return 'ClusterTimeout';
-  return code < 500 ? 'TargetRefused' : 'TargetFailed';
+  return code < 500 ? 'RequestRejected' : 'TargetFailed';
 }
 
 /** Authorizers name the user and the verb in their message; admission plugins, which reject the request itself, do not. */
 function forbiddenReason(message: string): IssueFailure {
   if (message.includes('User "system:anonymous"')) return 'CredentialRejected';
-  return / cannot \S+ (resource|path) /.test(message) ? 'TargetForbidden' : 'TargetRefused';
+  return / cannot \S+ (resource|path) /.test(message) ? 'TargetForbidden' : 'RequestRejected';
 }

@@ -6,6 +6,7 @@ import type { CallOptions, KubeClient } from '../kube/client.ts';
 import { untilAborted } from '../kube/deadline.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { fieldsOf, textOf, uidOf } from '../kubernetes/untrusted.ts';
+import { defined } from '../std/defined.ts';
 import { Once } from '../std/single-flight.ts';
 import type { Credential } from './credential.ts';
 import type { PinnedEndpoints } from './endpoints.ts';
@@ -33,7 +34,7 @@ export interface Candidate {
 /** Returns the hub's address and certificate authority as Purser itself uses them: no Cluster can change these. */
 export function hubEndpoints({ client }: HubSettings): PinnedEndpoints {
   const { server, ca } = client.transport;
-  return { servers: [serverUrl(server) ?? server], ...(ca !== undefined && { caBundle: Buffer.from(ca).toString('base64') }) };
+  return defined({ servers: [serverUrl(server) ?? server], caBundle: ca === undefined ? undefined : Buffer.from(ca).toString('base64') });
 }
 
 /** Returns whether one of these addresses is the hub's own: the one that Purser uses, or a name that pods of the hub use. */
@@ -48,7 +49,7 @@ export class HubIdentity {
   readonly #isHub: boolean;
   readonly #found = new Once<boolean>();
 
-  /** `isHub` is true if the registration alone identifies the target as the hub. */
+  /** Creates the identity of a target; `isHub` is true if the registration alone identifies the target as the hub. */
   constructor(hub: HubSettings, isHub: boolean) {
     this.#hub = hub;
     this.#isHub = isHub;
@@ -98,7 +99,7 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
   ES512: 'sha512',
 };
 
-/** Returns the response; undefined for a refusal. Throws an IssueError without a response. */
+/** Returns the response; undefined for an error response. Throws an IssueError without a response. */
 async function readable<T>(response: Promise<T>): Promise<T | undefined> {
   try {
     return await response;

@@ -4,9 +4,10 @@ import { FailureReason, IssueReason, ReadyReason } from '../api/reasons.ts';
 import { retryAfterMs } from '../kubernetes/retry-after.ts';
 import { type Status, StatusError } from '../kubernetes/status.ts';
 import { cleanedMessage } from '../std/clean-message.ts';
+import { defined } from '../std/defined.ts';
 
 /** Reasons of errors. */
-export type IssueFailure = FailureReason | 'AccountRecreated' | 'InvalidSpec';
+export type IssueFailure = FailureReason | 'ServiceAccountRecreated' | 'InvalidSpec';
 
 export interface IssueErrorOptions {
   /** Time until the next request, in milliseconds, as the server requested it. */
@@ -60,7 +61,7 @@ export async function orIssueError<T>(response: Promise<T>, reason: IssueFailure
     if (error instanceof IssueError) throw error;
     const waitMs = retryAfterMs(error);
     const status = error instanceof StatusError ? error.status : undefined;
-    const options = { ...(waitMs !== undefined && { retryAfterMs: waitMs }), ...(status && { status }) };
+    const options = defined({ retryAfterMs: waitMs, status });
     throw new IssueError(reason, error instanceof Error ? error.message : '', options);
   }
 }
@@ -88,6 +89,6 @@ const LASTING: ReadonlySet<string> = new Set<IssueFailure>([
 
 const MEANINGS: Readonly<Record<IssueFailure, string>> = {
   ...FailureReason,
-  AccountRecreated: IssueReason.AccountRecreated,
+  ServiceAccountRecreated: IssueReason.ServiceAccountRecreated,
   InvalidSpec: ReadyReason.InvalidSpec,
 };

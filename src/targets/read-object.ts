@@ -45,6 +45,6 @@ function parsed(body: string): Fields {
   try {
     return fieldsOf(JSON.parse(body));
   } catch {
-    throw new IssueError('AnswerUntrusted', 'it is not JSON');
+    throw new IssueError('ResponseUntrusted', 'it is not JSON');
   }
 }

@@ -2,15 +2,15 @@
 
 import type { Cluster } from '../api/cluster.gen.ts';
 import { Label } from '../api/names.ts';
-import { ManagedTokens, type Secret } from '../api/resources.ts';
+import { ManagedTokens, type Secret, type Stored } from '../api/resources.ts';
 import type { Store } from '../kube/store.ts';
 import { credentialKey } from './policy/registration.ts';
 
 /** A Cluster with Purser's credential for it. */
 export interface RegisteredCluster {
-  readonly cluster: Cluster;
+  readonly cluster: Stored<Cluster>;
   /** The Secret that `spec.authInfo.controller` refers to; undefined if it does not exist. */
-  readonly credential?: Secret | undefined;
+  readonly credential?: Stored<Secret> | undefined;
 }
 
 /** Returns a Cluster with Purser's credential from the stores; undefined if the Cluster does not exist. */
@@ -23,7 +23,7 @@ export function registeredCluster(
   if (cluster === undefined) return undefined;
   const [key] = credentialKeys(cluster);
   const credential = key === undefined ? undefined : credentials.map((store) => store.get(key)).find(Boolean);
-  return { cluster, ...(credential && { credential }) };
+  return { cluster, credential };
 }
 
 /** Returns whether Purser manages a Secret for a ManagedToken. Such a Secret is never a credential. */

@@ -25,8 +25,8 @@ export async function findUsername(target: TargetCaller, signal?: AbortSignal): 
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
     const failure = statusFailure(error);
-    const isRefused = failure.reason === 'TargetRefused' || failure.reason === 'TargetForbidden';
-    throw isRefused ? new IssueError('IdentityUnknown', error.message) : failure;
+    const isRejected = failure.reason === 'RequestRejected' || failure.reason === 'TargetForbidden';
+    throw isRejected ? new IssueError('IdentityUnknown', error.message) : failure;
   }
 }
 
@@ -45,7 +45,7 @@ export async function reviewToken(target: Target, { token, subject, audiences }:
     const review: unknown = await target.call((client, options) => client.createReview(TokenReviews, { spec }, options), signal);
     const { status } = fieldsOf(review);
     if (!isKind(review, 'authentication.k8s.io/v1', TokenReviews.kind) || status === undefined) {
-      throw new IssueError('AnswerUntrusted', 'it is not a TokenReview with a status');
+      throw new IssueError('ResponseUntrusted', 'it is not a TokenReview with a status');
     }
     return isAccepted(fieldsOf(status), subject, audiences);
   } catch (error) {

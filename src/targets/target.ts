@@ -187,9 +187,9 @@ export class Target {
     if (signal?.aborted) return error;
     const secret = this.credential?.type === 'token' ? this.credential.token.reveal() : undefined;
     if (error instanceof StatusError) {
-      const refusal = redacted(error, secret);
-      this.#lastFailure = statusFailure(refusal).message;
-      return refusal;
+      const response = redacted(error, secret);
+      this.#lastFailure = statusFailure(response).message;
+      return response;
     }
     if (!(error instanceof TransportError)) return error;
     const failure = transportFailure(new TransportError(error.code, withoutSecret(error.message, secret)), this.#usesSystemRoots);

@@ -7,8 +7,9 @@ import { toStatusError, warningTexts } from '../kube/response.ts';
 import { dns1123LabelProblems, dns1123SubdomainProblems } from '../kubernetes/names.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isKind, textOf, uidOf } from '../kubernetes/untrusted.ts';
-import { instantOf } from '../std/instant.ts';
+import { defined } from '../std/defined.ts';
 import { Sensitive, withoutSecret, withoutTokens } from '../std/sensitive.ts';
+import { parseTimestamp } from '../std/timestamp.ts';
 import { statusFailure } from './errors.ts';
 import { IssueError, type IssueErrorOptions } from './issue-error.ts';
 import { checkGrant, type Grant, grantedLifetimeMs, maxTokenLength } from './policy/grant.ts';
@@ -31,7 +32,7 @@ export interface IssuedToken extends Grant {
 export async function issueToken(target: Target, request: TokenRequest, signal: AbortSignal): Promise<Grant> {
   checkNames(request);
   const { token, issuedAt, expiresAt, claims } = await exchangeToken(target, request, JSON.stringify(bodyOf(request)), signal);
-  return { token, issuedAt, expiresAt, ...(claims && { claims }) };
+  return defined({ token, issuedAt, expiresAt, claims });
 }
 
 /**
@@ -44,7 +45,7 @@ export async function exchangeToken(target: TokenSource, request: TokenRequest, 
   const reply = await send(target, request, body, signal);
   const issued = issuedToken(request, { fields: parsed(reply), sentAt, serverAt: serverTime(reply, target.clock.now()) });
   const secret = secretOf(target);
-  if (secret !== undefined && issued.token.reveal() === secret) throw new IssueError('AnswerUntrusted', "the token is Purser's own");
+  if (secret !== undefined && issued.token.reveal() === secret) throw new IssueError('ResponseUntrusted', "the token is Purser's own");
   return { ...issued, warnings: warningTexts(reply.headers).map((text) => withoutTokens(withoutSecret(text, secret))) };
 }
 
@@ -59,9 +60,9 @@ export async function rejectAccount(
 ): Promise<void> {
   if (target.namespaces?.includes(namespace) === false) throw new IssueError('NamespaceNotAllowed');
   const username = await ownUsername(target, signal);
-  if (serviceAccountNamespace(username) === namespace) throw new IssueError('OwnAccount');
+  if (serviceAccountNamespace(username) === namespace) throw new IssueError('OwnNamespace');
   const candidate = { credential: target.credential, username, call: target.call.bind(target) };
-  if (await target.hub?.isPurserNamespace(namespace, candidate, signal)) throw new IssueError('OwnAccount');
+  if (await target.hub?.isPurserNamespace(namespace, candidate, signal)) throw new IssueError('OwnNamespace');
 }
 
 /** Makes the error for a service account that the target does not have, with a remedy. */
@@ -128,12 +129,12 @@ async function send(target: TokenSource, request: TokenRequest, body: string, si
       return reply;
     }, signal);
   } catch (error) {
-    throw error instanceof StatusError ? refusal(error, request) : error;
+    throw error instanceof StatusError ? toRejection(error, request) : error;
   }
 }
 
 /** Converts an error response; names the object that is missing or has another UID. */
-function refusal(error: StatusError, request: TokenRequest): IssueError {
+function toRejection(error: StatusError, request: TokenRequest): IssueError {
   const { namespace, boundObject, accountUID } = request;
   const { details } = error.status;
   const kind = (details?.kind ?? '').toLowerCase().replace(/s$/, '');
@@ -141,7 +142,7 @@ function refusal(error: StatusError, request: TokenRequest): IssueError {
   const more = { status: error.status };
   if ((error.code === 404 || error.code === 409) && isBound) return boundObjectMissing(namespace, boundObject, error);
   if (error.code === 404 && (kind === 'serviceaccount' || kind === 'namespace')) return accountMissing(request, more);
-  if (error.code === 409 && accountUID !== undefined) return new IssueError('AccountRecreated', error.message, more);
+  if (error.code === 409 && accountUID !== undefined) return new IssueError('ServiceAccountRecreated', error.message, more);
   return statusFailure(error);
 }
 
@@ -151,9 +152,9 @@ function parsed({ body }: HttpResponse): Fields {
     response = JSON.parse(body);
   } catch {
     // The parser's message would quote the body, which may contain a token.
-    throw new IssueError('AnswerUntrusted', 'it is not JSON');
+    throw new IssueError('ResponseUntrusted', 'it is not JSON');
   }
-  if (!isKind(response, 'authentication.k8s.io/v1', 'TokenRequest')) throw new IssueError('AnswerUntrusted', 'it is not a TokenRequest');
+  if (!isKind(response, 'authentication.k8s.io/v1', 'TokenRequest')) throw new IssueError('ResponseUntrusted', 'it is not a TokenRequest');
   return fieldsOf(response);
 }
 
@@ -169,24 +170,24 @@ function issuedToken(request: TokenRequest, { fields, sentAt, serverAt }: Respon
   const { expirationSeconds } = fieldsOf(fields['spec']);
   const token = textOf(sent);
   const claims = tokenClaims(token, maxTokenLength(request));
-  const granted = { token, expirationTimestamp, ...(claims && { claims }) };
+  const granted = defined({ token, expirationTimestamp, claims });
   const problems = checkGrant(request, granted, serverAt);
-  if (problems.length > 0) throw new IssueError('AnswerUntrusted', problems.join('; '));
+  if (problems.length > 0) throw new IssueError('ResponseUntrusted', problems.join('; '));
   rejectOtherAccount(request, claims);
   const accountUID = claims?.accountUID ?? uidOf(fields);
-  return {
+  return defined({
     token: new Sensitive(token),
     issuedAt: sentAt,
     expiresAt: sentAt + grantedLifetimeMs(granted, serverAt),
-    statedExpiryAt: instantOf(expirationTimestamp) ?? 0,
-    ...(claims && { claims }),
-    ...(Number.isSafeInteger(expirationSeconds) && { expirationSeconds: expirationSeconds as number }),
-    ...(accountUID !== undefined && { accountUID }),
-  };
+    statedExpiryAt: parseTimestamp(expirationTimestamp) ?? 0,
+    claims,
+    expirationSeconds: Number.isSafeInteger(expirationSeconds) ? (expirationSeconds as number) : undefined,
+    accountUID,
+  });
 }
 
 /** Servers before 1.34 ignore the UID in the request and may repeat it in the response, so the claims of the token decide. */
 function rejectOtherAccount(request: TokenRequest, claims: TokenClaims | undefined): void {
   if (request.accountUID === undefined || claims?.accountUID === request.accountUID) return;
-  throw new IssueError('AccountRecreated', '', { accountUID: claims?.accountUID });
+  throw new IssueError('ServiceAccountRecreated', '', { accountUID: claims?.accountUID });
 }

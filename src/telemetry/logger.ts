@@ -1,6 +1,7 @@
 // Log lines: JSON, or one readable line at a terminal.
 
 import { type LevelWithSilent, type Logger, pino, stdTimeFunctions } from 'pino';
+import { defined } from '../std/defined.ts';
 import { withoutTokens } from '../std/sensitive.ts';
 
 export type { Logger };
@@ -30,8 +31,8 @@ const SECRET_PATHS = ['token', '*.token', 'authorization', '*.authorization', '*
 function serializeError(error: unknown): unknown {
   if (!(error instanceof Error)) return { message: withoutTokens(String(error)) };
   const { name, message, stack = '' } = error;
-  const code = 'code' in error ? { code: error.code } : {};
-  return { name, message: withoutTokens(message), ...code, ...(DEFECTS.has(name) && { stack: withoutTokens(stack) }) };
+  const code = 'code' in error ? error.code : undefined;
+  return defined({ name, message: withoutTokens(message), code, stack: DEFECTS.has(name) ? withoutTokens(stack) : undefined });
 }
 
 const DEFECTS = new Set(['Error', 'TypeError', 'RangeError', 'ReferenceError', 'AssertionError']);

@@ -5,7 +5,7 @@ import type { Cluster, ClusterCondition } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { ClusterConditionType, TokenConditionType } from '../api/names.ts';
 import type { ApiObject, Stored } from '../api/resources.ts';
-import { instantOf } from '../std/instant.ts';
+import { parseTimestamp } from '../std/timestamp.ts';
 import { type Family, type Labels, sample, UNREGISTERED } from './exposition.ts';
 
 /** A store of immutable objects. */
@@ -113,6 +113,6 @@ function isOurs({ type }: ClusterCondition): boolean {
 }
 
 function instant(labels: Labels, text: string | undefined): readonly (readonly [Labels, number])[] {
-  const at = instantOf(text);
+  const at = parseTimestamp(text);
   return at === undefined ? [] : [[labels, at / 1_000]];
 }

@@ -67,7 +67,7 @@ export async function recordAnchor(
 async function deleteOtherAccountAnchor(run: TokenRun, token: ManagedToken): Promise<void> {
   const place = otherAccountAnchor(token);
   const [failure] = place === undefined ? [] : await deleteAnchors(run, token, [place]);
-  if (failure !== undefined && failure.error.reason !== 'AnchorUnconfirmed') throw failure.error;
+  if (failure !== undefined && failure.error.reason !== 'AnchorDeletionUnconfirmed') throw failure.error;
 }
 
 /**
@@ -134,7 +134,7 @@ export async function leave(run: TokenRun, observation: TokenObservation, places
   const events = failures.flatMap(({ place }) => orphanEvents(run, token, place));
   const isFull = token.spec.revocation === 'BoundSecret' && !hasRoom(token);
   const isKept = ({ place, error }: FailedDeletion) =>
-    error.reason !== 'AnchorUnconfirmed' && !(isFull && run.view.registered(place.cluster) === undefined);
+    error.reason !== 'AnchorDeletionUnconfirmed' && !(isFull && run.view.registered(place.cluster) === undefined);
   const left = failures.filter(isKept).map(({ place }) => place);
   const anchorsAt = run.clock.now() + RETRY_MS;
   if (left.length > 0) run.tracked.anchorsAt = anchorsAt;
@@ -191,7 +191,7 @@ async function deleteAt(run: TokenRun, token: ManagedToken, place: AnchorPlace):
   if (isIssuedWith(place, registered.cluster)) return;
   const { deletedAnchors } = run.tracked;
   if (wasFound) deletedAnchors.add(locationText(place));
-  else if (!deletedAnchors.has(locationText(place))) throw new IssueError('AnchorUnconfirmed');
+  else if (!deletedAnchors.has(locationText(place))) throw new IssueError('AnchorDeletionUnconfirmed');
 }
 
 /** Returns whether the anchor is on the cluster that its Cluster leads to now, or was deleted there. */

@@ -5,8 +5,8 @@ import { Annotation, TokenConditionType } from '../api/names.ts';
 import { AlertReason, IssueReason, ReadyReason } from '../api/reasons.ts';
 import type { Note } from '../kube/recorder.ts';
 import { cleanedMessage } from '../std/clean-message.ts';
-import { instantText } from '../std/instant.ts';
 import { sentence } from '../std/sentence.ts';
+import { formatTimestamp } from '../std/timestamp.ts';
 import { isLastingReason } from '../targets/issue-error.ts';
 import { requestedSeconds, type TokenLimits } from '../targets/policy/token-request.ts';
 import { recordedAnchor } from './policy/anchors.ts';
@@ -157,7 +157,7 @@ function audit(
 function recordFields({ issuedFor, credentialId, expiresAt }: TokenRecord) {
   const [, , namespace, name] = issuedFor.subject.split(':');
   const { cluster, audiences } = issuedFor;
-  return { cluster, serviceAccount: `${namespace}/${name}`, audiences, credentialID: credentialId, expiresAt: instantText(expiresAt) };
+  return { cluster, serviceAccount: `${namespace}/${name}`, audiences, credentialID: credentialId, expiresAt: formatTimestamp(expiresAt) };
 }
 
 function statusFields({ spec, status }: ManagedToken) {

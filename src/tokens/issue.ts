@@ -3,7 +3,7 @@
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { Annotation } from '../api/names.ts';
-import type { Secret } from '../api/resources.ts';
+import type { Secret, Stored } from '../api/resources.ts';
 import { digestOf } from '../std/digest.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import { deleteAnchor, ensureAnchor } from '../targets/anchors.ts';
@@ -62,7 +62,7 @@ async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state
   if (!isWritten) return { observation: written, isDone: false };
   run.tracked.issuedDigest = record.tokenDigest;
   if (isReverted) recordRepair(run, token);
-  const issued = isAccountNew ? 'AccountRecreated' : plan.reason;
+  const issued = isAccountNew ? 'ServiceAccountRecreated' : plan.reason;
   const events = [...orphaned, ...unrevokedEvents(plan, token), ...unlistedEvents(run, token, plan.previous)];
   // A token that follows a revocation is not the one to revoke.
   const revoked = plan.freshAnchor ? requestOf(token, Annotation.revoke) : undefined;
@@ -86,7 +86,7 @@ interface Requested {
   readonly grant: Grant;
   /** True if the service account was re-created since the last token. */
   readonly isAccountNew: boolean;
-  readonly cluster: Cluster;
+  readonly cluster: Stored<Cluster>;
   /** Outputs that the credential of the token covers. */
   readonly outputs: OutputTarget;
 }
@@ -108,8 +108,8 @@ async function requestToken(run: TokenRun, plan: IssuePlan, token: ManagedToken,
       return { grant: await request(plan.accountUID, knownAnchor), isAccountNew: false, ...issuedWith };
     } catch (error) {
       const { reason } = toIssueError(error, run.signal);
-      if (reason !== 'AccountRecreated' && !(reason === 'BoundObjectNotFound' && isRevocable)) throw error;
-      return { grant: await request(undefined, undefined), isAccountNew: reason === 'AccountRecreated', ...issuedWith };
+      if (reason !== 'ServiceAccountRecreated' && !(reason === 'BoundObjectNotFound' && isRevocable)) throw error;
+      return { grant: await request(undefined, undefined), isAccountNew: reason === 'ServiceAccountRecreated', ...issuedWith };
     }
   });
 }

@@ -3,7 +3,7 @@
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { Annotation } from '../api/names.ts';
 import type { Place } from '../runtime/work-queue.ts';
-import { instantOf } from '../std/instant.ts';
+import { parseTimestamp } from '../std/timestamp.ts';
 import { dialedCluster } from '../targets/registered-cluster.ts';
 import { type HubView, secretKeyOf } from './informers.ts';
 import { formerAnchors } from './policy/anchors.ts';
@@ -81,5 +81,5 @@ interface Holding {
 function held(token: ManagedToken, { secrets }: HubView): Holding | undefined {
   const secret = secrets.get(secretKeyOf(token));
   const record = secret?.tokenDigest === undefined ? undefined : parseRecord(secret.metadata.annotations);
-  return record && { record, renewAt: instantOf(secret?.metadata.annotations?.[Annotation.renewAt]) ?? record.issuedAt };
+  return record && { record, renewAt: parseTimestamp(secret?.metadata.annotations?.[Annotation.renewAt]) ?? record.issuedAt };
 }

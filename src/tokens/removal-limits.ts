@@ -9,8 +9,8 @@ import { type ConfigMap, ConfigMaps } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { objectKey } from '../kube/paths.ts';
 import type { Clock } from '../std/clock.ts';
-import { instantText } from '../std/instant.ts';
 import { SingleFlight } from '../std/single-flight.ts';
+import { formatTimestamp } from '../std/timestamp.ts';
 import { orIssueError } from '../targets/issue-error.ts';
 import { LineLimit } from '../telemetry/line-limit.ts';
 import type { Logger } from '../telemetry/logger.ts';
@@ -205,7 +205,7 @@ class RemovalPause {
       `Removal of Secrets is paused: ${tokens} tokens in ${lost.size} namespaces lost permission within a minute. Check RBAC, then run: ` +
       `kubectl annotate -n ${namespace} configmap/${RemovalLimit.configMap} ${RemovalLimit.release}=<new value> --overwrite`;
     const listed = namespaces.slice(0, MAX_NAMES).join(' ');
-    this.#setHeld({ since: instantText(clock.now()), tokens: String(tokens), namespaces: listed, message });
+    this.#setHeld({ since: formatTimestamp(clock.now()), tokens: String(tokens), namespaces: listed, message });
     log.error({ tokens, namespaces: namespaces.slice(0, MAX_NAMES), reason: 'MassWithdrawal' }, AlertReason.MassWithdrawal);
     try {
       const stored = await this.#read();
@@ -222,7 +222,7 @@ class RemovalPause {
 
   async #release(stored: ConfigMap, released: string): Promise<void> {
     const { clock, log, hub, metrics } = this.#options;
-    const data = { released, releasedAt: instantText(clock.now()) };
+    const data = { released, releasedAt: formatTimestamp(clock.now()) };
     await orIssueError(hub.update(ConfigMaps, { ...stored, data }), 'AuthorizationFailed', NEVER);
     this.#held = undefined;
     this.#releasedAt = clock.now();

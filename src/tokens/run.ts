@@ -93,5 +93,5 @@ export function failedStep({ clock }: TokenRun, { observation, state }: Situatio
 /** Returns the failure of a ManagedToken that an error stands for. */
 export function toFailure({ reason, status, detail }: IssueError, token: ManagedToken): TokenFailure {
   if (reason === 'InvalidSpec') return invalidSpecFailure(detail === '' ? [] : [detail]);
-  return tokenFailure(reason === 'AccountRecreated' ? 'TargetRefused' : reason, token, status?.message);
+  return tokenFailure(reason === 'ServiceAccountRecreated' ? 'RequestRejected' : reason, token, status?.message);
 }

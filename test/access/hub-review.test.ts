@@ -3,12 +3,12 @@ import { parseAccessDecision } from '../../src/access/hub-review.ts';
 
 describe('parseAccessDecision', () => {
   it.each([
-    ['yes', { allowed: true }, { allowed: true, evaluationError: '' }],
-    ['yes with an error', { allowed: true, evaluationError: 'gone' }, { allowed: true, evaluationError: 'gone' }],
-    ['no', { allowed: false }, { allowed: false, evaluationError: '' }],
-    ['no with an error', { allowed: false, evaluationError: 'gone' }, { allowed: false, evaluationError: 'gone' }],
-    ['no without a decision', {}, { allowed: false, evaluationError: '' }],
-    ['no for allowed and denied', { allowed: true, denied: true }, { allowed: false, evaluationError: '' }],
+    ['an allowed review', { allowed: true }, { allowed: true, evaluationError: '' }],
+    ['an allowed review with an error', { allowed: true, evaluationError: 'gone' }, { allowed: true, evaluationError: 'gone' }],
+    ['a denied review', { allowed: false }, { allowed: false, evaluationError: '' }],
+    ['a denied review with an error', { allowed: false, evaluationError: 'gone' }, { allowed: false, evaluationError: 'gone' }],
+    ['a review without a decision as denied', {}, { allowed: false, evaluationError: '' }],
+    ['a review that is allowed and denied as denied', { allowed: true, denied: true }, { allowed: false, evaluationError: '' }],
   ])('reads %s', (_name, status, expected) => {
     expect(parseAccessDecision({ kind: 'SubjectAccessReview', status })).toEqual(expected);
   });

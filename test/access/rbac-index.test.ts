@@ -59,7 +59,7 @@ describe('RbacIndex', () => {
   it.each([
     ['see Clusters', SeeClusters],
     ['issue tokens', IssueTokens],
-  ])('agrees with RBAC on the permission to %s after any change, and returns all affected subjects', (_, permission) => {
+  ])('matches RBAC for the permission to %s after any change, and returns all affected subjects', (_, permission) => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 30 }), (changes) => {
         const index = new RbacIndex(permission);
@@ -134,7 +134,7 @@ describe('RbacIndex', () => {
 });
 
 describe('Visibility', () => {
-  it('has the fingerprint 0 for everything, and one above 1 for nothing', () => {
+  it('returns the fingerprint 0 for everything, and one above 1 for nothing', () => {
     expect(Visibility.everything.fingerprint).toBe(0);
     expect(Visibility.nothing.fingerprint).toBeGreaterThan(1);
   });

@@ -10,9 +10,9 @@ describe.each([
   it.each(cases.map((each) => [each.name, each] as const))('%s', (_name, each) => {
     const errors = check(each);
 
-    if (each.refused === undefined) expect(errors).toEqual([]);
-    else expect(errors).toEqual([expect.stringContaining(each.refused.message)]);
-    if (each.refused !== undefined) expect(errors[0]?.split(': ')[0]).toBe(each.refused.field);
+    if (each.rejected === undefined) expect(errors).toEqual([]);
+    else expect(errors).toEqual([expect.stringContaining(each.rejected.message)]);
+    if (each.rejected !== undefined) expect(errors[0]?.split(': ')[0]).toBe(each.rejected.field);
   });
 
   it('has a case for every rule', () => {

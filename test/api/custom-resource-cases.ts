@@ -1,4 +1,4 @@
-// Custom resources that every API server with our CRDs takes or refuses. The message is what a person reads.
+// Custom resources that every API server with our CRDs accepts or rejects, with the messages for users.
 
 import type { CustomResource, Value } from './custom-resource.ts';
 
@@ -7,8 +7,8 @@ type Spec = Readonly<Record<string, Value>>;
 export interface Case {
   readonly name: string;
   readonly object: CustomResource;
-  /** The field that is refused, and what the refusal says. Absent: accepted. */
-  readonly refused?: { readonly field: string; readonly message: string };
+  /** Rejected field and its message; absent if the object is accepted. */
+  readonly rejected?: { readonly field: string; readonly message: string };
 }
 
 export function managedToken(spec: Spec = {}): CustomResource {
@@ -49,7 +49,7 @@ const many = (count: number) => Array.from({ length: count }, (_, index) => `aud
 
 const numbered = (count: number, value: string) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`n-${index}`, value]));
 
-/** What ManagedTokens may say. */
+/** Valid and invalid ManagedTokens. */
 export const managedTokens: readonly Case[] = [
   takes('the least that is needed', {}),
   takes('everything at once', {
@@ -78,53 +78,58 @@ export const managedTokens: readonly Case[] = [
     takes(`renewBefore ${renewBefore}`, { rotation: { renewBefore } }),
   ),
 
-  refuses('a cluster name in capitals', { clusterName: 'Target' }, 'spec.clusterName', 'must be the name of a Cluster'),
-  refuses('a cluster name with a slash', { clusterName: 'a/b' }, 'spec.clusterName', 'must be the name of a Cluster'),
-  refuses('a namespace with a dot', { serviceAccount: { namespace: 'a.b', name: 'x' } }, 'spec.serviceAccount.namespace', NAMESPACE),
-  refuses('an account with a colon', { serviceAccount: { namespace: 'a', name: 'x:y' } }, 'spec.serviceAccount.name', OBJECT_NAME),
-  refuses('a requester with an underscore', { requesterServiceAccountName: 'a_b' }, 'spec.requesterServiceAccountName', OBJECT_NAME),
-  refuses('no audience', { audiences: [] }, 'spec.audiences', ''),
-  refuses('seventeen audiences', { audiences: many(17) }, 'spec.audiences', ''),
-  refuses('an audience twice', { audiences: ['a', 'a'] }, 'spec.audiences', ''),
-  refuses('an empty audience', { audiences: [''] }, 'spec.audiences[0]', ''),
-  refuses('an audience of 257 characters', { audiences: ['a'.repeat(257)] }, 'spec.audiences[0]', ''),
-  refuses('two audiences in one', { audiences: ['a, b'] }, 'spec.audiences[0]', 'must not contain white space'),
-  refuses('less than ten minutes', { expirationSeconds: 599 }, 'spec.expirationSeconds', ''),
-  refuses('more than 2^32 seconds', { expirationSeconds: 4_294_967_297 }, 'spec.expirationSeconds', ''),
-  refuses(
+  rejects('a cluster name in capitals', { clusterName: 'Target' }, 'spec.clusterName', 'must be the name of a Cluster'),
+  rejects('a cluster name with a slash', { clusterName: 'a/b' }, 'spec.clusterName', 'must be the name of a Cluster'),
+  rejects('a namespace with a dot', { serviceAccount: { namespace: 'a.b', name: 'x' } }, 'spec.serviceAccount.namespace', NAMESPACE),
+  rejects(
+    'a service account name with a colon',
+    { serviceAccount: { namespace: 'a', name: 'x:y' } },
+    'spec.serviceAccount.name',
+    OBJECT_NAME,
+  ),
+  rejects('a requester with an underscore', { requesterServiceAccountName: 'a_b' }, 'spec.requesterServiceAccountName', OBJECT_NAME),
+  rejects('no audience', { audiences: [] }, 'spec.audiences', ''),
+  rejects('seventeen audiences', { audiences: many(17) }, 'spec.audiences', ''),
+  rejects('a repeated audience', { audiences: ['a', 'a'] }, 'spec.audiences', ''),
+  rejects('an empty audience', { audiences: [''] }, 'spec.audiences[0]', ''),
+  rejects('an audience of 257 characters', { audiences: ['a'.repeat(257)] }, 'spec.audiences[0]', ''),
+  rejects('an audience with white space', { audiences: ['a, b'] }, 'spec.audiences[0]', 'must not contain white space'),
+  rejects('a lifetime below ten minutes', { expirationSeconds: 599 }, 'spec.expirationSeconds', ''),
+  rejects('a lifetime above 2^32 seconds', { expirationSeconds: 4_294_967_297 }, 'spec.expirationSeconds', ''),
+  rejects(
     '3607 seconds for a token that is bound to a Pod',
     { expirationSeconds: 3607, boundObjectRef: { kind: 'Pod', name: 'web' } },
     'spec.expirationSeconds',
     'must not be 3607 for a token bound to a Pod',
   ),
-  refuses('binding to a Node', { boundObjectRef: { kind: 'Node', name: 'n1' } }, 'spec.boundObjectRef.kind', ''),
-  refuses(
+  rejects('binding to a Node', { boundObjectRef: { kind: 'Node', name: 'n1' } }, 'spec.boundObjectRef.kind', ''),
+  rejects(
     'binding in another API version',
     { boundObjectRef: { apiVersion: 'v2', kind: 'Pod', name: 'a' } },
     'spec.boundObjectRef.apiVersion',
     '',
   ),
-  refuses('binding to a bad name', { boundObjectRef: { kind: 'Pod', name: 'Web' } }, 'spec.boundObjectRef.name', OBJECT_NAME),
-  refuses(
+  rejects('binding to an invalid name', { boundObjectRef: { kind: 'Pod', name: 'Web' } }, 'spec.boundObjectRef.name', OBJECT_NAME),
+  rejects(
     'a bound object together with BoundSecret',
     { boundObjectRef: { kind: 'Secret', name: 'anchor' }, revocation: 'BoundSecret' },
     'spec.boundObjectRef',
     'cannot be combined with revocation BoundSecret',
   ),
-  refuses('an unknown revocation', { revocation: 'Always' }, 'spec.revocation', ''),
+  rejects('an unknown revocation', { revocation: 'Always' }, 'spec.revocation', ''),
   ...['0%', '91%', '100%', '20 %', '1.5h', '0m', '5d', '30', '-5m', '5m1h'].map((renewBefore) =>
-    refuses(`renewBefore ${renewBefore}`, { rotation: { renewBefore } }, 'spec.rotation.renewBefore', RENEW_BEFORE),
+    rejects(`renewBefore ${renewBefore}`, { rotation: { renewBefore } }, 'spec.rotation.renewBefore', RENEW_BEFORE),
   ),
-  refuses('a bad Secret name', { secret: { name: '-token' } }, 'spec.secret.name', OBJECT_NAME),
-  refuses('an unknown output', { secret: { outputs: ['Vault'] } }, 'spec.secret.outputs[0]', ''),
-  refuses('no output', { secret: { outputs: [] } }, 'spec.secret.outputs', ''),
-  refuses('a bad server', { secret: { server: 'http://a' } }, 'spec.secret.server', "must be one of the Cluster's addresses"),
-  refuses('a bad label value', { secret: { labels: { team: 'a b' } } }, 'spec.secret.labels.team', 'must be a valid label value'),
-  refuses('a bad label name', { secret: { labels: { 'a b': '' } } }, 'spec.secret.labels', 'label names must have'),
-  refuses('17 annotations', { secret: { annotations: numbered(17, '') } }, 'spec.secret.annotations', ''),
-  refuses('33 labels', { secret: { labels: numbered(33, '') } }, 'spec.secret.labels', ''),
-  refuses('a long annotation', { secret: { annotations: { a: 'x'.repeat(1_025) } } }, 'spec.secret.annotations.a', ''),
-  refuses('a bad annotation name', { secret: { annotations: { '/a': '' } } }, 'spec.secret.annotations', 'annotation names must have'),
+  rejects('an invalid Secret name', { secret: { name: '-token' } }, 'spec.secret.name', OBJECT_NAME),
+  rejects('an unknown output', { secret: { outputs: ['Vault'] } }, 'spec.secret.outputs[0]', ''),
+  rejects('no output', { secret: { outputs: [] } }, 'spec.secret.outputs', ''),
+  rejects('an invalid server', { secret: { server: 'http://a' } }, 'spec.secret.server', "must be one of the Cluster's addresses"),
+  rejects('an invalid label value', { secret: { labels: { team: 'a b' } } }, 'spec.secret.labels.team', 'must be a valid label value'),
+  rejects('an invalid label name', { secret: { labels: { 'a b': '' } } }, 'spec.secret.labels', 'label names must have'),
+  rejects('17 annotations', { secret: { annotations: numbered(17, '') } }, 'spec.secret.annotations', ''),
+  rejects('33 labels', { secret: { labels: numbered(33, '') } }, 'spec.secret.labels', ''),
+  rejects('a long annotation', { secret: { annotations: { a: 'x'.repeat(1_025) } } }, 'spec.secret.annotations.a', ''),
+  rejects('an invalid annotation name', { secret: { annotations: { '/a': '' } } }, 'spec.secret.annotations', 'annotation names must have'),
   ...[
     'kubernetes.io/a',
     'app.kubernetes.io/name',
@@ -133,12 +138,12 @@ export const managedTokens: readonly Case[] = [
     'argocd.argoproj.io/secret-type',
     'tokens.purser.dev/a',
   ].flatMap((key) => [
-    refuses(`the label ${key}`, { secret: { labels: { [key]: 'x' } } }, 'spec.secret.labels', `labels ${RESERVED}`),
-    refuses(`the annotation ${key}`, { secret: { annotations: { [key]: 'x' } } }, 'spec.secret.annotations', `annotations ${RESERVED}`),
+    rejects(`the label ${key}`, { secret: { labels: { [key]: 'x' } } }, 'spec.secret.labels', `labels ${RESERVED}`),
+    rejects(`the annotation ${key}`, { secret: { annotations: { [key]: 'x' } } }, 'spec.secret.annotations', `annotations ${RESERVED}`),
   ]),
 ];
 
-/** What Clusters may say. */
+/** Valid and invalid Clusters. */
 export const clusters: readonly Case[] = [
   { name: 'takes the least that is needed', object: cluster() },
   {
@@ -168,9 +173,9 @@ export const clusters: readonly Case[] = [
     }),
   },
 
-  refusesEndpoints('no address', { serverEndpoints: [] }, 'serverEndpoints', ''),
-  refusesEndpoints(
-    'an address twice',
+  rejectsEndpoints('no address', { serverEndpoints: [] }, 'serverEndpoints', ''),
+  rejectsEndpoints(
+    'a repeated address',
     {
       serverEndpoints: [
         { clientCIDR: '::/0', serverAddress: 'a' },
@@ -181,7 +186,7 @@ export const clusters: readonly Case[] = [
     '',
   ),
   ...['10.0.0.0', '10.0.0.0/33', '10.0.0/8', '256.0.0.0/8', '010.0.0.0/8', '::/129', 'everywhere/0', '10.0.0.0/8/8'].map((clientCIDR) =>
-    refusesEndpoints(
+    rejectsEndpoints(
       `the clients ${clientCIDR}`,
       { serverEndpoints: [{ clientCIDR, serverAddress: 'a' }] },
       'serverEndpoints[0].clientCIDR',
@@ -201,32 +206,36 @@ export const clusters: readonly Case[] = [
     'ftp://a',
     '2001:db8::1',
   ].map((serverAddress) =>
-    refusesEndpoints(
+    rejectsEndpoints(
       `the address ${serverAddress}`,
       { serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress }] },
       'serverEndpoints[0].serverAddress',
       ADDRESS,
     ),
   ),
-  refusesEndpoints('plain PEM', { caBundle: '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n' }, 'caBundle', PEM),
-  refusesController('a kind of credential that Purser does not read', { kind: 'ConfigMap' }, 'kind', ''),
-  refusesController('a credential with a bad name', { name: 'Target' }, 'name', OBJECT_NAME),
-  refusesController('a credential in a bad namespace', { namespace: 'purser.system' }, 'namespace', NAMESPACE),
+  rejectsEndpoints('plain PEM', { caBundle: '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n' }, 'caBundle', PEM),
+  rejectsController('a kind of credential that Purser does not read', { kind: 'ConfigMap' }, 'kind', ''),
+  rejectsController('a credential with an invalid name', { name: 'Target' }, 'name', OBJECT_NAME),
+  rejectsController('a credential in an invalid namespace', { namespace: 'purser.system' }, 'namespace', NAMESPACE),
 ];
 
 function takes(name: string, spec: Spec): Case {
   return { name: `takes ${name}`, object: managedToken(spec) };
 }
 
-function refuses(name: string, spec: Spec, field: string, message: string): Case {
-  return { name: `refuses ${name}`, object: managedToken(spec), refused: { field, message } };
+function rejects(name: string, spec: Spec, field: string, message: string): Case {
+  return { name: `rejects ${name}`, object: managedToken(spec), rejected: { field, message } };
 }
 
-function refusesEndpoints(name: string, endpoints: Spec, field: string, message: string): Case {
-  return { name: `refuses ${name}`, object: cluster(endpoints), refused: { field: `spec.orchestratorApiEndpoints.${field}`, message } };
+function rejectsEndpoints(name: string, endpoints: Spec, field: string, message: string): Case {
+  return { name: `rejects ${name}`, object: cluster(endpoints), rejected: { field: `spec.orchestratorApiEndpoints.${field}`, message } };
 }
 
-function refusesController(name: string, part: Spec, field: string, message: string): Case {
+function rejectsController(name: string, part: Spec, field: string, message: string): Case {
   const controller = { kind: 'Secret', name: 'target-1', namespace: 'purser-system', ...part };
-  return { name: `refuses ${name}`, object: cluster({}, { controller }), refused: { field: `spec.authInfo.controller.${field}`, message } };
+  return {
+    name: `rejects ${name}`,
+    object: cluster({}, { controller }),
+    rejected: { field: `spec.authInfo.controller.${field}`, message },
+  };
 }

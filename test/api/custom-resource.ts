@@ -1,4 +1,4 @@
-// Checks custom resources against crds/ without a server: the schema by walking it, its rules through CEL.
+// Validates custom resources against crds/ without a server: schemas here, rules through CEL.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { Environment } from '@marcbachmann/cel-js';
@@ -26,34 +26,34 @@ export interface CustomResource {
 const ROOT = new URL('../../', import.meta.url);
 const CEL = new Environment({ unlistedVariablesAreDyn: true });
 
-/** Every definition in crds/. */
+/** All CustomResourceDefinitions in crds/. */
 export const definitions: readonly Definition[] = yamlFiles('crds/').map(([, text]): Definition => parse(text));
 
-/** Every YAML file in a folder of the repository. */
+/** Returns the names and texts of the YAML files in a folder of the repository. */
 export function yamlFiles(folder: string): readonly (readonly [file: string, text: string])[] {
   const files = readdirSync(new URL(folder, ROOT)).filter((name) => name.endsWith('.yaml'));
   return files.sort().map((name) => [name, readFileSync(new URL(`${folder}${name}`, ROOT), 'utf8')]);
 }
 
-/** The schema of the object's kind, or undefined for a kind that is not ours. */
+/** Returns the schema of the object's kind; undefined for other kinds. */
 export function schemaOf({ apiVersion, kind }: CustomResource): Schema | undefined {
   const { spec } = definitions.find((definition) => definition.spec.names.kind === kind) ?? {};
   return spec?.versions.find((version) => `${spec.group}/${version.name}` === apiVersion)?.schema.openAPIV3Schema;
 }
 
-/** What the API server would refuse, each as `path: message`. */
+/** Returns the validation errors of an API server, each as `path: message`. */
 export function violations(schema: Schema, object: Value): readonly string[] {
   const defaulted = withDefaults(schema, object);
   const errors = structuralErrors(schema, defaulted, '');
   return errors.length > 0 ? errors : ruleErrors(schema, defaulted, '');
 }
 
-/** Every rule of a schema and of what is in it. */
+/** Returns every rule of a schema and of its nested schemas. */
 export function rulesOf(schema: Schema): readonly ValidationRule[] {
   return [...(schema['x-kubernetes-validations'] ?? []), ...partsOf(schema).flatMap(rulesOf)];
 }
 
-/** Every schema directly in a schema. */
+/** Returns the schemas directly inside a schema. */
 export function partsOf({ properties, items, additionalProperties }: Schema): readonly Schema[] {
   return [
     ...Object.values(properties ?? {}),

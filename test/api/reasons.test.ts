@@ -4,12 +4,12 @@ import { AlertReason, FailureReason, IssueReason, ReadyReason } from '../../src/
 const REASONS = [ReadyReason, IssueReason, FailureReason, AlertReason].flatMap((group) => Object.entries<string>(group));
 
 describe('reasons', () => {
-  it('are each in one group only', () => {
+  it('contains each reason in one group only', () => {
     const names = REASONS.map(([name]) => name);
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it.each(REASONS)('%s is a reason that Kubernetes accepts, with a sentence: %s', (name, sentence) => {
+  it.each(REASONS)('has for %s a name that Kubernetes accepts and a sentence: %s', (name, sentence) => {
     expect(name).toMatch(/^[A-Z][A-Za-z]+$/);
     expect(sentence).toMatch(/^[a-zP][^.]+[^.]$/);
   });

@@ -11,7 +11,7 @@ interface Reference {
   readonly namespace: string;
 }
 
-/** The fields of all kinds of samples. */
+/** Fields of all sample kinds. */
 interface Sample extends CustomResource {
   readonly spec?: Partial<ClusterSpec & ManagedTokenSpec>;
   readonly stringData?: Readonly<Record<string, string>>;
@@ -27,7 +27,7 @@ const all = samples.map(([, document]) => document);
 
 describe('samples', () => {
   it.each(samples.map(([file, document]) => [`${file}: ${document.kind} ${document.metadata.name}`, document] as const))(
-    'hold valid objects (%s)',
+    'contains a valid object: %s',
     (_name, document) => {
       const schema = schemaOf(document);
       const ours = /[.]purser[.]dev[/]/.test(document.apiVersion);
@@ -54,13 +54,13 @@ describe('samples', () => {
     expect(['default', ...names('ServiceAccount')]).toContain(requesterServiceAccountName);
   });
 
-  it('contain every object once', () => {
+  it('contains every object once', () => {
     const keys = all.map(({ kind: of, metadata }) => `${of} ${metadata.namespace}/${metadata.name}`);
     expect(keys).toEqual([...new Set(keys)]);
   });
 
   it.each(kind('Cluster').map((cluster) => [cluster.metadata.name, cluster] as const))(
-    'pin the credential of %s to its name, addresses and CA',
+    'pins the credential of %s to its name, addresses and CA',
     (name, { spec }) => {
       const reference = spec?.authInfo?.controller;
       const credential = kind('Secret').find(({ metadata }) => metadata.name === reference?.name);

@@ -23,7 +23,7 @@ function world(missing: number) {
   return { clock, log, lines, certificate, looks: () => looks };
 }
 
-/** Lets everything that is due happen, a second at a time. */
+/** Runs due timers, a second at a time. */
 async function seconds(clock: FakeClock, count: number): Promise<void> {
   for (let second = 0; second < count; second++) {
     await new Promise(setImmediate);
@@ -66,7 +66,7 @@ describe('untilFound', () => {
     await expect(waiting).rejects.toThrow('stopped');
   });
 
-  it('withFallback returns a self-signed certificate first and never again', async () => {
+  it('returns a self-signed certificate at first and never again with a fallback', async () => {
     const { clock, certificate } = world(1);
     const source = withFallback(certificate, clock.now());
 

@@ -11,8 +11,8 @@ it('logs unsynced informers every ten seconds', async () => {
   const clock = new FakeClock();
   const informer = () => Object.assign(new HandInformer<ApiObject>(), { problems$: [] });
   const [clusters, roles, bindings, credentials] = [informer(), informer(), informer(), informer()];
-  const told: string[] = [];
-  const log = createLogger({ level: 'warn', readable: false, write: (line) => told.push(line) });
+  const lines: string[] = [];
+  const log = createLogger({ level: 'warn', readable: false, write: (line) => lines.push(line) });
   const informers = { clusters, roles, bindings, credentials: [credentials] } as unknown as TokenInformers;
   const part = caches(informers, { transport: {} } as KubeClient, { log, clock });
   const started = part.start(new AbortController().signal);
@@ -24,7 +24,7 @@ it('logs unsynced informers every ten seconds', async () => {
   credentials.list();
   await started;
   clock.advance(60_000);
-  const waiting = told.map((line) => (JSON.parse(line) as { readonly unsynced: readonly string[] }).unsynced);
+  const waiting = lines.map((line) => (JSON.parse(line) as { readonly unsynced: readonly string[] }).unsynced);
   expect(waiting).toEqual([['bindings', 'credentials'], ['credentials']]);
   expect(clock.pending).toBe(0);
 });

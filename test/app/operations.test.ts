@@ -1,4 +1,4 @@
-// What /readyz says of a process that waits: for what it waits.
+// /readyz of a process that is starting.
 
 import { expect, it } from '@jest/globals';
 import { CustomResourceDefinitions, Namespaces, Secrets } from '../../src/api/resources.ts';

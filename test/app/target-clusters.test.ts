@@ -1,4 +1,4 @@
-// A process with the façade alone, which follows what is registered by itself.
+// A process without controllers, whose façade watches Clusters itself.
 
 import { Agent } from 'node:https';
 import { afterEach, expect, it } from '@jest/globals';
@@ -47,11 +47,11 @@ it('drops connections and credential of a deleted Cluster, also without a contro
       headers: { authorization: 'Bearer admintoken', 'content-type': 'application/json' },
       body: JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { audiences: ['api'] } }),
     });
-  const answer = post();
+  const response = post();
   await eventually(() => expect(held).toHaveLength(1));
   await world.hub.admin.delete(Clusters, { name: 'prod-eu' });
   await eventually(() => expect(held[0]?.isOpen).toBe(false));
-  expect((await answer).status).toBe(503);
+  expect((await response).status).toBe(503);
   expect((await post()).status).toBe(404);
 }, 60_000);
 

@@ -37,7 +37,7 @@ describe('purser print', () => {
   });
 
   it.each([[['--namespaces', 'deploy,argocd']], [['--namespaces=deploy,argocd,deploy']]])(
-    'grants in the namespaces of %j what it grants everywhere without them',
+    'grants for %j in those namespaces the permissions that it otherwise grants in all',
     async (options) => {
       const isWide = ({ kind, metadata }: Printed) => kind === 'ClusterRoleBinding' && metadata.name === 'purser';
       const everywhere = await printed('target-rbac');

@@ -6,7 +6,7 @@ import { run as runToEnd } from '../support/run.ts';
 
 type HostEvent = Parameters<Host['on']>[0];
 
-/** A process that notes how it ends. */
+/** A process that records its exits. */
 class FakeHost implements Host {
   readonly exits: number[] = [];
   readonly #listeners = new Map<HostEvent, (error: unknown) => void>();
@@ -89,9 +89,9 @@ describe('runProgram', () => {
   });
 
   it.each([
-    ['is rejected without anybody listening', `Promise.reject(new TypeError('oops ${TOKEN}'))`],
-    ['is thrown in a callback', `setImmediate(() => { throw new TypeError('oops ${TOKEN}'); })`],
-  ])('exits when something %s', async (_, defect) => {
+    ['rejects a promise without a handler', `Promise.reject(new TypeError('oops ${TOKEN}'))`],
+    ['throws in a callback', `setImmediate(() => { throw new TypeError('oops ${TOKEN}'); })`],
+  ])('exits with 1 when the program %s', async (_, defect) => {
     const imports = ['cli/program', 'std/clock'].map((name) => `await import(${JSON.stringify(sourceUrl(name))})`);
     const script = `const [{ runProgram }, { systemClock: clock }] = [${imports.join(', ')}];
       setInterval(() => {}, 1_000);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Clusters } from '../../src/api/resources.ts';
 import { freePorts } from '../support/ports.ts';
 import type { WireHandler, WireReply } from '../support/wire-server.ts';
-import { authority, refusal } from '../targets/wire-target.ts';
+import { authority, errorStatus } from '../targets/wire-target.ts';
 import { base64 } from '../tokens/token-world.ts';
 import { ClusterWorld, healthy } from './cluster-world.ts';
 
@@ -16,9 +16,9 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const readyz =
-  (answer: WireHandler): WireHandler =>
+  (respond: WireHandler): WireHandler =>
   (request, reply) =>
-    request.path === '/readyz' ? answer(request, reply) : healthy()(request, reply);
+    request.path === '/readyz' ? respond(request, reply) : healthy()(request, reply);
 
 const here = (serverAddress: string, clientCIDR = '127.0.0.0/24') => ({ clientCIDR, serverAddress });
 
@@ -29,23 +29,23 @@ describe('status of a Cluster', () => {
     await world.shows('well', 'Ready=True ClusterReady');
     expect(await world.conditions('well')).toEqual([
       'Ready=True ClusterReady',
-      'Reachable=True Answering',
-      'Authorized=True RightsGranted',
+      'Reachable=True Responding',
+      'Authorized=True PermissionsGranted',
       'CredentialFresh=Unknown ExpiryUnknown',
     ]);
     expect((await world.get('well')).status).toMatchObject({ version: 'v1.28.2+k3s1', type: 'K3s', activeEndpoint: url });
   });
 
   it.each<readonly [string, string, WireHandler]>([
-    ['rejects the credential', 'CredentialRejected', readyz((_, reply) => reply.json(401, refusal(401, 'Unauthorized')))],
+    ['rejects the credential', 'CredentialRejected', readyz((_, reply) => reply.json(401, errorStatus(401, 'Unauthorized')))],
     ['denies the permission to issue tokens', 'Forbidden', healthy('v1.36.4', false)],
     [
       'fails a readiness check',
       'NotReady',
       readyz((_, reply) => reply.text(500, '[+]ping ok\n[-]etcd failed: reason withheld\nreadyz check failed')),
     ],
-    ['throttles requests', 'Throttled', readyz((_, reply) => reply.json(429, refusal(429, 'slow down')))],
-    ['redirects requests', 'AnswerUntrusted', readyz((_, reply) => reply.text(302, '', { location: 'https://127.0.0.1/' }))],
+    ['throttles requests', 'Throttled', readyz((_, reply) => reply.json(429, errorStatus(429, 'slow down')))],
+    ['redirects requests', 'ResponseUntrusted', readyz((_, reply) => reply.text(302, '', { location: 'https://127.0.0.1/' }))],
     ['does not respond', 'Timeout', readyz(() => {})],
     ['is behind a proxy without backend', 'Unreachable', readyz((_, reply) => reply.text(503, ''))],
   ])('shows Ready=False for a cluster that %s: %s', async (_, reason, handler) => {
@@ -58,11 +58,11 @@ describe('status of a Cluster', () => {
   it.each([
     ['refused', 'ConnectionRefused', async () => `https://127.0.0.1:${(await freePorts(1))[0]}`],
     ['dns', 'DNSFailed', async () => 'https://no-such-host.invalid:6443'],
-    ['linklocal', 'AddressRefused', async () => 'https://169.254.169.254'],
+    ['linklocal', 'AddressNotAllowed', async () => 'https://169.254.169.254'],
   ])('shows the cluster %s with Ready=False and reason %s', async (name, reason, address) => {
     await world.register(name, [await address()]);
     await world.shows(name, `Ready=False ${reason}`);
-    expect(await world.conditions(name)).toContain('Authorized=Unknown NoAnswer');
+    expect(await world.conditions(name)).toContain('Authorized=Unknown NoResponse');
   });
 
   it('sends no credential to a server with an untrusted certificate until caBundle is corrected', async () => {
@@ -101,9 +101,9 @@ describe('status of a Cluster', () => {
     await world.shows(name, 'Ready=True ClusterReady');
     await world.hub.admin.patch(Clusters, { name }, { spec: { orchestratorApiEndpoints: change(server.url) } });
     await world.shows(name, `Authorized=False ${reason}`);
-    const asked = server.requests.length;
+    const requestsBefore = server.requests.length;
     await world.pass(20_000);
-    expect(server.requests.length).toBe(asked);
+    expect(server.requests.length).toBe(requestsBefore);
     expect(await world.conditions(name)).toContain('Reachable=Unknown NotProbed');
   });
 
@@ -117,10 +117,10 @@ describe('status of a Cluster', () => {
 });
 
 describe('version of a Cluster', () => {
-  const telling =
-    (answer: (reply: WireReply) => void): WireHandler =>
+  const versionFrom =
+    (respond: (reply: WireReply) => void): WireHandler =>
     (request, reply) =>
-      request.path === '/version' ? answer(reply) : healthy()(request, reply);
+      request.path === '/version' ? respond(reply) : healthy()(request, reply);
 
   it.each<readonly [string, string, (reply: WireReply) => void, string | undefined]>([
     ['of 10 MB', 'long', (reply) => reply.json(200, { gitVersion: 'v1.36.4', padding: 'x'.repeat(10 << 20) }), undefined],
@@ -129,8 +129,8 @@ describe('version of a Cluster', () => {
     ['in HTML', 'html', (reply) => reply.json(200, { gitVersion: '<script>v1</script>' }), 'scriptv1script'],
     ['that is not JSON', 'text', (reply) => reply.text(200, 'v1.36.4'), undefined],
     ['that never ends', 'endless', (reply) => void reply.open().bytes('{"gitVersion":"v1'), undefined],
-  ])('is sanitized, and the cluster is Ready, for a version %s', async (_, name, answer, expected) => {
-    const { url } = await world.serve(telling(answer));
+  ])('shows a sanitized version and Ready=True for a version %s', async (_, name, respond, expected) => {
+    const { url } = await world.serve(versionFrom(respond));
     await world.register(name, [url]);
     await world.shows(name, 'Ready=True ClusterReady');
     expect((await world.get(name)).status?.version).toBe(expected);

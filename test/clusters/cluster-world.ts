@@ -24,7 +24,7 @@ const PATIENCE_MS = 15_000;
 const POLL_MS = 10;
 const STEP_MS = 100;
 
-/** A target of this version that is ready and allows Purser to issue tokens. */
+/** Responds like a ready target of this version that allows Purser to issue tokens. */
 export function healthy(version = 'v1.36.4', allowed = true): WireHandler {
   return withIdentity((request, reply) => {
     if (request.path === '/readyz') reply.text(200, 'ok');
@@ -93,7 +93,7 @@ export class ClusterWorld {
     await this.hub.admin.create(Clusters, cluster);
   }
 
-  /** Creates a ManagedToken for an account in this namespace of a Cluster. */
+  /** Creates a ManagedToken for a service account in this namespace of a Cluster. */
   async wantToken(clusterName: string, namespace: string): Promise<void> {
     const metadata = { namespace: CREDENTIALS, name: `${clusterName}-${namespace}` };
     const given = { clusterName, serviceAccount: { namespace, name: 'deployer' }, audiences: ['https://target.test'] };
@@ -108,7 +108,7 @@ export class ClusterWorld {
     await this.hub.admin.apply(Secrets, { metadata: { namespace: CREDENTIALS, name }, type: 'Opaque', data }, { force: true });
   }
 
-  /** Runs the controller until the world ends. */
+  /** Runs the controller until the world is closed. */
   run(clock: Clock = this.clock): void {
     const real = { client: this.hub.admin, clock: systemClock, random: Math.random };
     const informers: ClusterInformers = {
@@ -138,29 +138,29 @@ export class ClusterWorld {
     await this.hub.stop();
   }
 
-  /** The conditions Ready so far, one for each that differs from the last. */
+  /** Returns the Ready conditions so far, one for each change. */
   history(name: string): readonly string[] {
     return this.#histories.get(name) ?? [];
   }
 
   #remember({ metadata, status }: Cluster): void {
     const ready = status?.conditions?.find(({ type }) => type === 'Ready');
-    const said = this.#histories.get(metadata.name ?? '') ?? [];
+    const known = this.#histories.get(metadata.name ?? '') ?? [];
     const text = `${ready?.status} ${ready?.reason}`;
-    if (ready !== undefined && said.at(-1) !== text) this.#histories.set(metadata.name ?? '', [...said, text]);
+    if (ready !== undefined && known.at(-1) !== text) this.#histories.set(metadata.name ?? '', [...known, text]);
   }
 
   get(name: string): Promise<Cluster> {
     return this.hub.admin.get(Clusters, { name });
   }
 
-  /** The conditions, such as `Ready=True ClusterReady`. */
+  /** Returns the conditions, such as `Ready=True ClusterReady`. */
   async conditions(name: string): Promise<readonly string[]> {
     const { status } = await this.get(name);
     return (status?.conditions ?? []).map((condition) => `${condition.type}=${condition.status} ${condition.reason}`);
   }
 
-  /** Waits until a Cluster has this condition; advances the test's clock meanwhile. */
+  /** Waits until a Cluster has this condition; advances the simulated clock. */
   async shows(name: string, condition: string, patienceMs = PATIENCE_MS): Promise<void> {
     const end = performance.now() + patienceMs;
     while (!(await this.conditions(name)).includes(condition)) {
@@ -170,12 +170,12 @@ export class ClusterWorld {
     }
   }
 
-  /** Lets the test's time pass, faster than any other. */
+  /** Advances the simulated clock. */
   async pass(ms: number): Promise<void> {
     for (const end = this.clock.now() + ms; this.clock.now() < end; this.clock.advance(STEP_MS)) await delay(POLL_MS);
   }
 
-  /** Reasons of the events about a Cluster. */
+  /** Returns the reasons of the events about a Cluster. */
   async events(name: string): Promise<readonly string[]> {
     const { items } = await this.hub.admin.listAll(Events);
     return items.filter(({ involvedObject }) => involvedObject.name === name).map(({ type, reason }) => `${type} ${reason}`);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Clusters } from '../../src/api/resources.ts';
 import { issueClientCertificate, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import { startWireServer, type WireServer } from '../support/wire-server.ts';
-import { authority, jwt, refusal } from '../targets/wire-target.ts';
+import { authority, errorStatus, jwt } from '../targets/wire-target.ts';
 import { CREDENTIALS } from '../tokens/token-world.ts';
 import { ClusterWorld, HUB, healthy } from './cluster-world.ts';
 
@@ -40,7 +40,7 @@ describe('condition CredentialFresh', () => {
   it.each([
     ['for a year on its first day', 'certificate-new', 0, 'CredentialValid'],
     ['for a year, 25 days before expiry', 'certificate-old', 340, 'CredentialExpiring'],
-  ])('contains the expiry of a client certificate %s', async (_, name, daysAgo, reason) => {
+  ])('shows the expiry of a client certificate %s', async (_, name, daysAgo, reason) => {
     const { certificate, key, expiresAt } = issueClientCertificate(
       authority,
       { name: 'purser', groups: [] },
@@ -72,7 +72,7 @@ describe('condition CredentialFresh', () => {
     const server = await world.serve(healthy());
     await world.register('rejected', [server.url]);
     await world.shows('rejected', 'Ready=True ClusterReady');
-    server.handle((_, reply) => reply.json(401, refusal(401, 'Unauthorized')));
+    server.handle((_, reply) => reply.json(401, errorStatus(401, 'Unauthorized')));
     await world.shows('rejected', 'Authorized=False CredentialRejected');
     const probes = async (ms: number) => {
       const before = server.requests.length;
@@ -90,13 +90,13 @@ describe('condition CredentialFresh', () => {
 });
 
 describe('status of the hub', () => {
-  it("comes from probes by Purser's own client, which never dials the Cluster's addresses", async () => {
+  it("probes with Purser's own client, which never dials the Cluster's addresses", async () => {
     await world.add(HUB, ['https://no-such-host.invalid'], { controller: OWN });
     await world.shows(HUB, 'Ready=True ClusterReady');
     expect(await world.conditions(HUB)).toEqual([
       'Ready=True ClusterReady',
-      'Reachable=True Answering',
-      'Authorized=True RightsGranted',
+      'Reachable=True Responding',
+      'Authorized=True PermissionsGranted',
       'CredentialFresh=True CredentialValid',
     ]);
     const { status } = await world.get(HUB);

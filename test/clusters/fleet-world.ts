@@ -14,7 +14,7 @@ export const STEP_MS = 100;
 interface Write {
   readonly name: string;
   readonly at: number;
-  /** The status of its condition Ready. */
+  /** Status of the condition Ready. */
   readonly ready: string | undefined;
 }
 
@@ -26,7 +26,7 @@ interface FleetOptions {
   readonly hasCredentials?: boolean;
 }
 
-/** Responds to every request of a probe as a healthy cluster does. */
+/** Responds to every request of a probe like a healthy cluster. */
 const HEALTHY = {
   transport: { request: async () => ({ status: 200, headers: {}, body: 'ok' }) },
   getText: async () => '{"gitVersion":"v1.36.4"}',
@@ -35,7 +35,7 @@ const HEALTHY = {
 
 export class Fleet {
   readonly clock = new FakeClock();
-  /** The statuses that were written, in this order. */
+  /** Written statuses, in order. */
   readonly writes: Write[] = [];
   /** Times of /readyz probes, by cluster. */
   readonly probes = new Map<string, number[]>();
@@ -52,7 +52,7 @@ export class Fleet {
     this.grow(size);
   }
 
-  /** Registers clusters; the controller learns of them at its next start. */
+  /** Registers clusters; the controller lists them at its next start. */
   grow(size: number): void {
     for (let index = this.clusters.size; index < size; index++) {
       const { cluster } = registered({ name: `c${index}`, uid: `uid-${index}`, servers: ['https://192.0.2.1'] });
@@ -118,9 +118,9 @@ export class Fleet {
   }
 
   #target(name: string): object {
-    const call = async (ask: (client: typeof HEALTHY, options: object) => unknown) => {
+    const call = async (request: (client: typeof HEALTHY, options: object) => unknown) => {
       this.probes.set(name, [...(this.probes.get(name) ?? []), this.clock.now()]);
-      if (!this.#isDead(name)) return await ask(HEALTHY, {});
+      if (!this.#isDead(name)) return await request(HEALTHY, {});
       await sleep(this.clock, 5_000);
       throw new IssueError('ClusterTimeout', 'silence', { code: 'ETIMEDOUT' });
     };

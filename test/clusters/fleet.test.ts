@@ -19,7 +19,7 @@ it('writes at most 3.4 heartbeats a second, and one for each cluster in every pe
   expect(writes.length).toBeGreaterThan(1.8 * SIZE);
   expect(writes.length).toBeLessThanOrEqual(600 * 3.4);
   const gaps = writes.slice(4).map((at, index) => at - (writes[index] ?? 0));
-  // Four gaps of 1/3.4 s, less a step of the test's clock on either side.
+  // Four gaps of 1/3.4 s, less one step of the simulated clock on either side.
   expect(Math.min(...gaps)).toBeGreaterThan(4_000 / 3.4 - 2 * STEP_MS);
   const within = writes.map((from) => writes.filter((at) => at >= from && at < from + 300_000).length);
   expect(Math.max(...within)).toBeLessThanOrEqual(SIZE);
@@ -31,23 +31,23 @@ it('probes a healthy cluster in its slot while others hang', async () => {
   await fleet.pass(120_000);
   const ready = fleet.clusters.get('c500')?.status?.conditions?.[0];
   expect(ready).toMatchObject({ type: 'Ready', status: 'True' });
-  const asked = [...new Set(fleet.probes.get('c500'))];
-  const pauses = asked.slice(1).map((at, index) => at - (asked[index] ?? 0));
+  const probedAt = [...new Set(fleet.probes.get('c500'))];
+  const pauses = probedAt.slice(1).map((at, index) => at - (probedAt[index] ?? 0));
   expect(Math.max(...pauses)).toBeLessThanOrEqual(10_000 + STEP_MS);
   const dead = [...fleet.clusters.values()].filter(({ status }) => status?.conditions?.[0]?.reason === 'Timeout');
   expect(dead).toHaveLength(SIZE - 1);
 }, 120_000);
 
-it('reconciles no cluster more often for a heartbeat that is no longer due after the fleet grew', async () => {
+it('does not reconcile a cluster early for a heartbeat that a larger fleet has postponed', async () => {
   fleet = new Fleet({ size: 200 });
   fleet.restart();
   await fleet.pass(10_000);
   fleet.clock.advance(600_000);
-  // By now all of them are waiting for their turn to be written.
+  // All clusters wait for their heartbeat slot.
   await fleet.pass(15_000);
   fleet.grow(6_000);
   fleet.looks = 0;
   await fleet.pass(60_000);
-  // One for each probe, and one for the turn.
+  // One reconcile for each probe, and one for the heartbeat slot.
   expect(fleet.looks).toBeLessThanOrEqual(200 * (6 + 1));
 });

@@ -11,21 +11,21 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-/** A target that allows Purser to issue tokens in these namespaces alone. */
+/** Responds like a target that allows Purser to issue tokens in these namespaces only. */
 const allowingIn =
   (...namespaces: readonly string[]): WireHandler =>
   (request, reply) =>
-    healthy('v1.36.4', namespaces.includes(askedAbout(request)[0] ?? ''))(request, reply);
+    healthy('v1.36.4', namespaces.includes(namespacesIn(request)[0] ?? ''))(request, reply);
 
 /** Returns the namespaces of access reviews; '' for all namespaces. */
-function askedAbout({ path, body }: { readonly path: string; readonly body: string }): readonly string[] {
+function namespacesIn({ path, body }: { readonly path: string; readonly body: string }): readonly string[] {
   if (!path.endsWith('/selfsubjectaccessreviews')) return [];
   const { spec } = JSON.parse(body) as { spec: { resourceAttributes: { namespace?: string } } };
   return [spec.resourceAttributes.namespace ?? ''];
 }
 
-function asked({ requests }: WireServer): readonly string[] {
-  return [...new Set(requests.flatMap(askedAbout))].sort();
+function reviewedNamespaces({ requests }: WireServer): readonly string[] {
+  return [...new Set(requests.flatMap(namespacesIn))].sort();
 }
 
 async function messageOf(name: string): Promise<string | undefined> {
@@ -39,19 +39,19 @@ it('shows Authorized=True with permissions in the namespaces of ManagedTokens al
   await world.register('narrow', [server.url]);
   await world.shows('narrow', 'Ready=True ClusterReady');
 
-  expect(await world.conditions('narrow')).toContain('Authorized=True RightsGranted');
+  expect(await world.conditions('narrow')).toContain('Authorized=True PermissionsGranted');
   expect(await messageOf('narrow')).toMatch(/: in 2 of 3 reviewed namespaces\.$/);
-  expect(asked(server)).toEqual(['', 'argocd', 'deploy', 'elsewhere']);
+  expect(reviewedNamespaces(server)).toEqual(['', 'argocd', 'deploy', 'elsewhere']);
 });
 
 it('shows Authorized=True as soon as a ManagedToken names a permitted namespace', async () => {
   const server = await world.serve(allowingIn('deploy'));
   await world.register('later', [server.url]);
   await world.shows('later', 'Authorized=False Forbidden');
-  expect(asked(server)).toEqual(['']);
+  expect(reviewedNamespaces(server)).toEqual(['']);
 
   await world.wantToken('later', 'deploy');
-  await world.shows('later', 'Authorized=True RightsGranted');
+  await world.shows('later', 'Authorized=True PermissionsGranted');
   expect(await messageOf('later')).toMatch(/: in 1 namespace\.$/);
 });
 
@@ -62,6 +62,6 @@ it('reviews no single namespace with permission for all namespaces', async () =>
   await world.shows('wide', 'Ready=True ClusterReady');
   await world.pass(130_000);
 
-  expect(asked(server)).toEqual(['']);
+  expect(reviewedNamespaces(server)).toEqual(['']);
   expect(await messageOf('wide')).not.toContain('namespace');
 }, 30_000);

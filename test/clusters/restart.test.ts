@@ -6,7 +6,7 @@ let fleet: Fleet;
 
 afterEach(() => fleet.stop());
 
-/** Begins a new term this much later, with nothing counted yet. */
+/** Starts a new term this much later, with reset counters. */
 function restartAfter(ms: number): void {
   fleet.stop();
   fleet.clock.advance(ms);

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/gl
 import { Clusters } from '../../src/api/resources.ts';
 import { type RunningController, TokenWorld } from '../tokens/token-world.ts';
 
-/** Longer than it takes to find out that a cluster is back. */
+/** Time within which the controller detects that a cluster has recovered, in milliseconds. */
 const LONG_MS = 60_000;
 let world: TokenWorld;
 
@@ -17,17 +17,17 @@ afterEach(() => world.end());
 
 afterAll(() => world.close());
 
-/** Lets the test's time pass, ten times as fast as any other, until something is so. */
-async function pass(isSo: () => boolean | Promise<boolean>): Promise<void> {
+/** Advances the simulated clock until `isDone` returns true. */
+async function pass(isDone: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + 60_000;
-  while (!(await isSo())) {
-    if (performance.now() > end) throw new Error(`it did not happen; ${await world.conditions()}`);
+  while (!(await isDone())) {
+    if (performance.now() > end) throw new Error(`timed out;  ${await world.conditions()}`);
     await delay(10);
     world.clock.advance(100);
   }
 }
 
-/** When the ManagedToken is tried again, as it stands. */
+/** Returns the time of the ManagedToken's next retry. */
 function retryAt({ outcomes }: RunningController): number {
   const last = outcomes.at(-1);
   return last?.type === 'failed' ? (last.retry.retryAt ?? 0) : 0;

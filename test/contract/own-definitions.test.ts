@@ -41,10 +41,10 @@ describe.each([
   ['Cluster', CLUSTERS, clusters],
   ['ManagedToken', TEAM, managedTokens],
 ])('%s', (kind, path, cases) => {
-  it.each(cases.map((each) => [each.name, each] as const))('%s', async (_, { object, refused }) => {
+  it.each(cases.map((each) => [each.name, each] as const))('%s', async (_, { object, rejected }) => {
     const { status, body, warnings } = await ask(`${path}?dryRun=All&fieldValidation=Strict`, { body: object });
     expect(warnings).toEqual([]);
-    if (refused === undefined) return expect([status, body.message]).toEqual([201, undefined]);
+    if (rejected === undefined) return expect([status, body.message]).toEqual([201, undefined]);
     const { causes } = body['details'] as { readonly causes: readonly { readonly field: string; readonly message: string }[] };
     // Rules are not asked about what has the wrong shape; that much is said besides.
     const said = causes.filter(({ field }) => field !== '<nil>');
@@ -52,7 +52,7 @@ describe.each([
       422,
       expect.stringContaining(`${kind}.${object.apiVersion.split('/')[0]} "${object.metadata.name}" is invalid: `),
     ]);
-    expect(said).toEqual([expect.objectContaining({ field: fieldOf(refused.field), message: expect.stringContaining(refused.message) })]);
+    expect(said).toEqual([expect.objectContaining({ field: fieldOf(rejected.field), message: expect.stringContaining(rejected.message) })]);
   });
 
   it('rejects unknown fields', async () => {
@@ -148,7 +148,7 @@ async function declaredColumns(name: string): Promise<readonly string[]> {
   ];
 }
 
-/** A list that repeats itself is refused at the repetition, and rules name the values of a map in brackets. */
+/** A list that repeats itself is rejected at the repetition, and rules name the values of a map in brackets. */
 function fieldOf(path: string): unknown {
   const [parent, last] = [path.slice(0, path.lastIndexOf('.')), path.slice(path.lastIndexOf('.') + 1)];
   return expect.stringMatching(new RegExp(`^(${RegExp.escape(path)}(\\[1\\])?|${RegExp.escape(`${parent}[${last}]`)})$`));

@@ -15,7 +15,7 @@ import type { ApiRequest, ApiResponse } from '../support/api-request.ts';
 import { type Metric, parseExposition } from '../support/exposition.ts';
 import { startWireServer, type WireHandler, type WireServer } from '../support/wire-server.ts';
 import { registered, settings as targetSettings } from '../targets/registration.ts';
-import { ACCOUNT_UID, authority, grant, refusal, startTarget } from '../targets/wire-target.ts';
+import { ACCOUNT_UID, authority, errorStatus, grant, startTarget } from '../targets/wire-target.ts';
 import { isWhole, RawConnection, type RawResponse, responseOf } from './raw-connection.ts';
 
 export interface FacadeWorldOptions extends Pick<FacadeOptions, 'connections' | 'keepAliveMs'> {
@@ -176,7 +176,7 @@ export function issuingTarget(): WireHandler {
     if (request.method !== 'GET') {
       const { expirationSeconds } = (JSON.parse(request.body) as { spec: { expirationSeconds: number } }).spec;
       const isGranted = expirationSeconds >= 600 && expirationSeconds <= 2 ** 32;
-      return isGranted ? grant(request, reply) : reply.json(422, refusal(422, 'no such lifetime', { reason: 'Invalid' }));
+      return isGranted ? grant(request, reply) : reply.json(422, errorStatus(422, 'no such lifetime', { reason: 'Invalid' }));
     }
     const spec = { serviceAccountName: 'deployer' };
     reply.json(200, { apiVersion: 'v1', kind: 'Object', metadata: { name: request.path.split('/').at(-1), uid: ACCOUNT_UID }, spec });

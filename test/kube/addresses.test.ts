@@ -32,9 +32,9 @@ describe('createNameLookup', () => {
   });
 
   it('queries name servers at every connect', async () => {
-    const answers = [['192.0.2.1'], ['192.0.2.9']];
+    const responses = [['192.0.2.1'], ['192.0.2.9']];
     let round = 0;
-    const lookup = await lookupIn(() => answers[round]);
+    const lookup = await lookupIn(() => responses[round]);
     expect(await lookup('api.test')).toEqual([four('192.0.2.1')]);
     round = 1;
     expect(await lookup('api.test')).toEqual([four('192.0.2.9')]);

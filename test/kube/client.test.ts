@@ -123,8 +123,8 @@ describe('KubeClient', () => {
     expect(await client.get(Namespaces, { name: 'a' })).toEqual({ metadata });
   });
 
-  describe('errors', () => {
-    it('equal the Status of the response', async () => {
+  describe('KubeClient errors', () => {
+    it('throws a StatusError with the Status of the response', async () => {
       const details = { name: 'a', kind: 'configmaps' };
       const status = {
         kind: 'Status',
@@ -154,17 +154,17 @@ describe('KubeClient', () => {
       ['an unknown reason', 500, '{"status":"Failure","message":"m","reason":"Made Up","code":500}', { reason: undefined, message: 'm' }],
       ['a code that differs from the status code', 500, '{"status":"Failure","message":"m","code":200}', { code: 500 }],
       ['a body that is not a Status', 500, '{"status":{"token":"x"}}', { reason: 'InternalError' }],
-    ])('are derived from %s', async (_, code, body, expected) => {
+    ])('derives the Status from %s', async (_, code, body, expected) => {
       const error = await failure((_request, reply) => reply.text(code, body));
       expect(error).toMatchObject({ name: 'StatusError', code, ...expected });
     });
 
-    it('include Retry-After', async () => {
+    it('includes Retry-After in the error', async () => {
       const error = await failure((_, reply) => reply.text(429, 'slow down', { 'retry-after': '9' }));
       expect(error).toMatchObject({ reason: 'TooManyRequests', retryAfterSeconds: 9 });
     });
 
-    it("contain no token of the server's message", async () => {
+    it("removes tokens from the server's message", async () => {
       const error = await failure((_, reply) => reply.json(400, { status: 'Failure', message: `bad ${JWT} and opaque-secret`, code: 400 }));
       expect(error).toMatchObject({ message: 'bad [redacted] and [redacted]' });
     });
@@ -176,23 +176,23 @@ describe('KubeClient', () => {
         { causes: [{ reason: 'r', message: `bad ${JWT}`, field: 'f', more: 'm' }] },
         { causes: [{ reason: 'r', message: 'bad [redacted]', field: 'f' }] },
       ],
-      ['of another type', { name: 5, causes: [null, 'x'], retryAfterSeconds: 'soon' }, { causes: [{}, {}] }],
+      ['of the wrong type', { name: 5, causes: [null, 'x'], retryAfterSeconds: 'soon' }, { causes: [{}, {}] }],
       ['a negative pause', { retryAfterSeconds: -1 }, {}],
       ['a list', [], {}],
-    ])('ignore details that are %s', async (_, sent, details) => {
+    ])('ignores details that are %s', async (_, sent, details) => {
       const error = await failure((_request, reply) => reply.json(500, { status: 'Failure', message: 'm', details: sent, code: 500 }));
       expect(error).toMatchObject({ status: { message: 'm' } });
       expect((error as StatusError).status.details).toEqual(details);
     });
 
-    it('do not quote an unreadable response', async () => {
+    it('does not quote an unreadable response', async () => {
       const error = await failure((_, reply) => reply.text(200, `{"status":{"token":"${JWT}`));
       expect(error).toMatchObject({ code: 'EBADMSG' });
       expect(inspect(error)).not.toContain('eyJ');
     });
   });
 
-  describe('list', () => {
+  describe('KubeClient.list', () => {
     it.each([
       ['null', null],
       ['an object that is not a list', { status: 'Success' }],
@@ -214,7 +214,7 @@ describe('KubeClient', () => {
     });
   });
 
-  describe('listAll', () => {
+  describe('KubeClient.listAll', () => {
     it('joins the pages and adds the type of the items', async () => {
       const collection = new ScriptedCollection();
       for (let n = 0; n < 7; n += 1) collection.put(`c-${n}`, 'x');

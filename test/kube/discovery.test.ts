@@ -5,29 +5,29 @@ import { notFound, serviceUnavailable } from '../../src/kubernetes/status.ts';
 import { FakeClock } from '../support/clock.ts';
 import { turn } from './eventually.ts';
 
-type Answers = Readonly<Record<string, () => string>>;
+type Responses = Readonly<Record<string, () => string>>;
 
-function world(answers: Answers) {
+function world(responses: Responses) {
   const clock = new FakeClock();
-  const told: unknown[] = [];
+  const reports: unknown[] = [];
   const stopping = new AbortController();
-  const state = { answers };
-  const client = { getText: async (path: string) => (state.answers[path] ?? missing)() };
+  const state = { responses };
+  const client = { getText: async (path: string) => (state.responses[path] ?? missing)() };
   const served = untilServed(client, [Secrets, Clusters, ManagedTokens], {
     clock,
     random: () => 0,
     signal: stopping.signal,
-    onMissing: (kinds) => told.push(kinds.map(({ kind }) => kind)),
-    onProblem: (error) => told.push((error as Error).message),
+    onMissing: (kinds) => reports.push(kinds.map(({ kind }) => kind)),
+    onProblem: (error) => reports.push((error as Error).message),
   });
-  return { clock, told, served, state, stopping };
+  return { clock, reports, served, state, stopping };
 }
 
 const listing = (name: string) => () => JSON.stringify({ kind: 'APIResourceList', resources: [{ name }, { name: `${name}/status` }] });
 const missing = (): string => {
   throw notFound({ group: '', name: 'paths' }, 'x');
 };
-const all: Answers = {
+const all: Responses = {
   '/api/v1': listing('secrets'),
   '/apis/registry.purser.dev/v1alpha1': listing('clusters'),
   '/apis/tokens.purser.dev/v1alpha1': listing('managedtokens'),
@@ -35,19 +35,22 @@ const all: Answers = {
 
 describe('untilServed', () => {
   it('resolves immediately if all kinds are served', async () => {
-    const { served, told, clock } = world(all);
+    const { served, reports, clock } = world(all);
     await served;
 
-    expect(told).toEqual([]);
+    expect(reports).toEqual([]);
     expect(clock.pending).toBe(0);
   });
 
   it('waits for missing kinds and groups and reports them', async () => {
-    const { served, told, clock, state } = world({ '/api/v1': listing('secrets'), '/apis/tokens.purser.dev/v1alpha1': listing('others') });
+    const { served, reports, clock, state } = world({
+      '/api/v1': listing('secrets'),
+      '/apis/tokens.purser.dev/v1alpha1': listing('others'),
+    });
     await turn();
-    expect(told).toEqual([['Cluster', 'ManagedToken']]);
+    expect(reports).toEqual([['Cluster', 'ManagedToken']]);
 
-    state.answers = all;
+    state.responses = all;
     clock.advance(50);
     await served;
   });
@@ -56,11 +59,11 @@ describe('untilServed', () => {
     const broken = () => {
       throw serviceUnavailable('starting', 1);
     };
-    const { served, told, clock, state } = world({ ...all, '/api/v1': broken });
+    const { served, reports, clock, state } = world({ ...all, '/api/v1': broken });
     await turn();
-    expect(told).toEqual(['starting']);
+    expect(reports).toEqual(['starting']);
 
-    state.answers = all;
+    state.responses = all;
     clock.advance(50);
     await served;
   });

@@ -6,8 +6,8 @@ import { type Informer, type Problem, unionOf } from '../../src/kube/informer.ts
 import type { ListWatchEvent } from '../../src/kube/list-watch.ts';
 import { type Batch, type Change, ObjectStore } from '../../src/kube/store.ts';
 
-/** An informer that is told what happens. */
-class Told implements Informer<ConfigMap> {
+/** An informer that applies the events of a test. */
+class ManualInformer implements Informer<ConfigMap> {
   readonly store = new ObjectStore<ConfigMap>();
   readonly changes$ = new Subject<Change<ConfigMap>>();
   readonly batches$ = new Subject<Batch<ConfigMap>>();
@@ -18,7 +18,7 @@ class Told implements Informer<ConfigMap> {
     return this.synced$.value;
   }
 
-  tell(event: ListWatchEvent<ConfigMap>): void {
+  apply(event: ListWatchEvent<ConfigMap>): void {
     for (const change of this.store.apply(event)) this.changes$.next(change);
     this.synced$.next(true);
   }
@@ -31,29 +31,29 @@ function object(namespace: string, name: string, colour = 'red'): Stored<ConfigM
 const colours = ({ data }: ConfigMap) => Object.values(data ?? {});
 
 describe('unionOf', () => {
-  it('is synced when all informers are, and emits the changes of each', () => {
-    const [a, b] = [new Told(), new Told()];
+  it('becomes synced with the last informer, and emits the changes of all informers', () => {
+    const [a, b] = [new ManualInformer(), new ManualInformer()];
     const union = unionOf([a, b]);
     const synced: boolean[] = [];
     const seen: string[] = [];
     union.synced$.subscribe((is) => synced.push(is));
     union.changes$.subscribe(({ type, key }) => seen.push(`${type} ${key}`));
-    a.tell({ type: 'listed', objects: [object('a', 'x')], resourceVersion: '1' });
+    a.apply({ type: 'listed', objects: [object('a', 'x')], resourceVersion: '1' });
     expect([union.synced, synced]).toEqual([false, [false]]);
-    b.tell({ type: 'listed', objects: [], resourceVersion: '1' });
-    b.tell({ type: 'applied', object: object('b', 'x'), resourceVersion: '2' });
+    b.apply({ type: 'listed', objects: [], resourceVersion: '1' });
+    b.apply({ type: 'applied', object: object('b', 'x'), resourceVersion: '2' });
 
     expect([union.synced, synced]).toEqual([true, [false, true]]);
     expect(seen).toEqual(['added a/x', 'added b/x']);
   });
 
   it('returns a single informer itself', () => {
-    const only = new Told();
+    const only = new ManualInformer();
 
     expect(unionOf([only])).toBe(only);
   });
 
-  it('reads like one store with all objects', () => {
+  it('has a store that equals one store with all objects', () => {
     const event = fc.record({
       place: fc.constantFrom('a', 'b', 'c'),
       name: fc.constantFrom('x', 'y'),
@@ -62,14 +62,14 @@ describe('unionOf', () => {
     });
     fc.assert(
       fc.property(fc.array(event), (events) => {
-        const told = new Map(['a', 'b', 'c'].map((place) => [place, new Told()]));
-        const { store } = unionOf([...told.values()]);
+        const informers = new Map(['a', 'b', 'c'].map((place) => [place, new ManualInformer()]));
+        const { store } = unionOf([...informers.values()]);
         const whole = new ObjectStore<ConfigMap>();
         const lookups = [store.index(colours), whole.index(colours)] as const;
         for (const [index, { place, name, colour, isDeleted }] of events.entries()) {
           const changed = object(place, name, `${colour}-${index}`);
           const happens = { type: isDeleted ? 'deleted' : 'applied', object: changed, resourceVersion: String(index) } as const;
-          told.get(place)?.tell(happens);
+          informers.get(place)?.apply(happens);
           whole.apply(happens);
         }
 

@@ -7,7 +7,7 @@ import type { Change } from '../../src/kube/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import type { WireReply } from '../support/wire-server.ts';
 import { eventually, turn } from './eventually.ts';
-import { answer, reset, ScriptedCollection } from './scripted-collection.ts';
+import { reset, respondWith, ScriptedCollection } from './scripted-collection.ts';
 import { startWireWorld, type WireWorld } from './wire-world.ts';
 
 let clock: FakeClock;
@@ -118,12 +118,12 @@ describe('createInformer', () => {
   });
 
   it('reports problems, backs off and never ends', async () => {
-    collection.faults.push(reset, reset, reset, reset, answer(500, {}), answer(503, {}));
+    collection.faults.push(reset, reset, reset, reset, respondWith(500, {}), respondWith(503, {}));
     const informer = inform();
     const waits: number[] = [];
     informer.problems$.subscribe(({ retryMs }) => waits.push(retryMs));
     follow(informer);
-    // A read that is cut is tried once more, so two resets are one problem.
+    // A reset read is repeated once, so two resets are one failure.
     for (const [problems, waitMs] of [
       [1, 800],
       [2, 1_600],
@@ -146,7 +146,7 @@ describe('createInformer', () => {
     const waits: number[] = [];
     informer.problems$.subscribe(({ retryMs }) => waits.push(retryMs));
     follow(informer);
-    // Only a change that arrived shows that the watch is open on both sides.
+    // Only a received change shows that the watch is open on both sides.
     const showOpen = async (value: string) => {
       collection.put('a', value);
       await eventually(() => expect(informer.store.get('ns/a')?.data).toEqual({ value }));
@@ -171,7 +171,7 @@ describe('createInformer', () => {
     [20, 20_000],
     [900_000, 300_000],
   ])('for a Retry-After of %d s waits %d ms', async (seconds, waitMs) => {
-    collection.faults.push(answer(429, 'later', { 'retry-after': String(seconds) }));
+    collection.faults.push(respondWith(429, 'later', { 'retry-after': String(seconds) }));
     const informer = inform(0.5);
     const waits: number[] = [];
     informer.problems$.subscribe(({ retryMs }) => waits.push(retryMs));
@@ -180,7 +180,7 @@ describe('createInformer', () => {
   });
 
   it.each(['soon', null, -1, { seconds: 1 }])('keeps its backoff for a Retry-After of %j', async (retryAfterSeconds) => {
-    collection.faults.push(answer(503, { status: 'Failure', message: 'busy', details: { retryAfterSeconds }, code: 503 }));
+    collection.faults.push(respondWith(503, { status: 'Failure', message: 'busy', details: { retryAfterSeconds }, code: 503 }));
     const informer = inform();
     const waits: number[] = [];
     informer.problems$.subscribe(({ retryMs }) => waits.push(retryMs));
@@ -193,7 +193,7 @@ describe('createInformer', () => {
     const informer = inform();
     const seen = follow(informer);
     await eventually(() => expect(informer.synced).toBe(true));
-    collection.faults.push(answer(503, {}), answer(503, {}));
+    collection.faults.push(respondWith(503, {}), respondWith(503, {}));
     collection.cut((watcher) => watcher.reset());
     await eventually(() => expect(collection.faults).toEqual([]), clock);
     expect([informer.synced, informer.store.keys()]).toEqual([true, ['ns/a']]);
@@ -238,7 +238,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ type: fc.constantFrom('compact' as const, 'bookmark', 'fail', 'watchList') }) },
 );
 
-/** Nothing happens in between, an answer comes in between, or a whole round of failure and recovery. */
+/** Events between two steps: none, a response, or a failure with its recovery. */
 const pause = fc.oneof(fc.constant(0), fc.nat(5), fc.integer({ min: 10, max: 60 }));
 
 const CUTS: readonly ((watcher: WireReply) => void)[] = [
@@ -255,11 +255,11 @@ function perform(action: Step): void {
   else if (action.type === 'outage') loseHistory(action.how, action.names);
   else if (action.type === 'compact') collection.compact();
   else if (action.type === 'bookmark') collection.bookmark();
-  else if (action.type === 'fail') collection.faults.push(answer(500, {}));
+  else if (action.type === 'fail') collection.faults.push(respondWith(500, {}));
   else if (action.type === 'watchList') collection.offersWatchList = !collection.offersWatchList;
 }
 
-/** Objects vanish while nobody watches, and nobody can ever learn of it but by a list. Some come back as others. */
+/** Deletes objects without a watch, so that only a list reveals it, and re-creates some of them. */
 function loseHistory(how: number, names: readonly string[]): void {
   collection.cut(CUTS[how] ?? (() => undefined));
   for (const gone of names) collection.remove(gone);
@@ -267,7 +267,7 @@ function loseHistory(how: number, names: readonly string[]): void {
   collection.compact();
 }
 
-/** Does to a map what the changes say, and fails where they cannot be true. */
+/** Applies changes to a map, and fails if they contradict it. */
 function replay(changes: readonly Change<ConfigMap>[]): Map<string, ConfigMap> {
   const state = new Map<string, ConfigMap>();
   for (const change of changes) {

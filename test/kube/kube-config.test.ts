@@ -51,9 +51,9 @@ describe('parseKubeConfig', () => {
 
   it.each([
     ['no current context', 'clusters: []', 'no current-context'],
-    ['a context that is not there', 'current-context: other', 'no context "other"'],
-    ['a user that is not there', config('{}').replace('user: me }', 'user: you }'), 'no user "you"'],
-    ['impersonated groups, which would be forgotten', config('{ as: x, as-groups: [y] }'), 'as-groups not supported'],
+    ['a missing context', 'current-context: other', 'no context "other"'],
+    ['a missing user', config('{}').replace('user: me }', 'user: you }'), 'no user "you"'],
+    ['impersonation of groups, which is not supported', config('{ as: x, as-groups: [y] }'), 'as-groups not supported'],
   ])('rejects %s', (_, text, message) => {
     expect(() => parseKubeConfig(text, '/')).toThrow(message);
   });

@@ -9,14 +9,14 @@ import { FakeClock } from '../support/clock.ts';
 import { startWireServer, type WireReply, type WireRequest, type WireServer } from '../support/wire-server.ts';
 import { eventually, turn } from './eventually.ts';
 
-/** One Lease with optimistic locking, and partitions. */
+/** A server for one Lease, with optimistic locking and partitions. */
 class LeaseServer {
   lease: Lease | undefined;
-  /** Whose requests get no answer. */
+  /** Candidates whose requests get no response. */
   readonly silent = new Set<string>();
-  /** Whose writes arrive, but without an answer. */
+  /** Candidates whose writes are applied without a response. */
   readonly mute = new Set<string>();
-  /** Answers that wait to be let go; none does without. */
+  /** Responses that are held back; undefined to send all immediately. */
   held: (() => void)[] | undefined;
   writes = 0;
   #version = 0;
@@ -24,13 +24,13 @@ class LeaseServer {
   readonly handler = (request: WireRequest, reply: WireReply): void => {
     const who = request.headers.authorization?.replace('Bearer ', '') ?? '';
     if (this.silent.has(who)) return;
-    const [status, body] = this.#answer(request);
+    const [status, body] = this.#respond(request);
     if (request.method !== 'GET' && this.mute.has(who)) return;
     if (this.held === undefined) reply.json(status, body);
     else this.held.push(() => reply.json(status, body));
   };
 
-  #answer(request: WireRequest): [number, unknown] {
+  #respond(request: WireRequest): [number, unknown] {
     if (request.method === 'GET') return this.lease === undefined ? [404, failure(404, 'NotFound')] : [200, this.lease];
     const sent: Lease = JSON.parse(request.body);
     if (request.method === 'POST' && this.lease !== undefined) return [409, failure(409, 'AlreadyExists')];
@@ -53,7 +53,7 @@ interface Candidate {
   readonly seen: boolean[];
   readonly problems: unknown[];
   readonly subscription: Subscription;
-  /** Moves this candidate's clock in steps that let its requests be answered. */
+  /** Advances the candidate's clock in steps, so that its requests get responses in between. */
   live(ms: number): Promise<void>;
 }
 
@@ -139,16 +139,16 @@ describe('createElection', () => {
   });
 
   it('reports a new holder of the Lease, not its absence', async () => {
-    const told: string[] = [];
+    const holders: string[] = [];
     const a = campaign('a');
     await leading(a);
-    const b = campaign('b', { onHolder: (identity) => told.push(identity) });
-    await eventually(() => expect(told).toEqual(['a']));
+    const b = campaign('b', { onHolder: (identity) => holders.push(identity) });
+    await eventually(() => expect(holders).toEqual(['a']));
     await b.live(3_000);
     await a.election.release();
     await b.live(3_000);
     await leading(b);
-    expect(told).toEqual(['a', 'b']);
+    expect(holders).toEqual(['a', 'b']);
   });
 
   it('renews every second without reading, and keeps the time of acquisition', async () => {
@@ -221,14 +221,14 @@ describe('createElection', () => {
   it('measures its tenure from the start of a slow renewal', async () => {
     const a = campaign('a');
     await leading(a);
-    let answer: (() => void) | undefined;
+    let respond: (() => void) | undefined;
     server.handle((request, reply) => {
-      answer = () => state.handler(request, reply);
+      respond = () => state.handler(request, reply);
     });
     a.clock.advance(1_000);
-    await eventually(() => expect(answer).toBeDefined());
+    await eventually(() => expect(respond).toBeDefined());
     a.clock.advance(3_000);
-    answer?.();
+    respond?.();
     server.handle(() => undefined);
     await settled();
     a.clock.advance(3_900);

@@ -3,7 +3,7 @@ import { type ConfigMap, ConfigMaps, type Stored } from '../../src/api/resources
 import { type Cursor, type ListWatchEvent, listWatch, startCursor } from '../../src/kube/list-watch.ts';
 import { FakeClock } from '../support/clock.ts';
 import { eventually } from './eventually.ts';
-import { answer, freeze, ScriptedCollection } from './scripted-collection.ts';
+import { freeze, respondWith, ScriptedCollection } from './scripted-collection.ts';
 import { startWireWorld, type WireWorld } from './wire-world.ts';
 
 let clock: FakeClock;
@@ -23,7 +23,7 @@ afterEach(async () => {
   await world.close();
 });
 
-/** A round of list-watch: what it yielded so far, and how it ended. */
+/** One run of listWatch: events so far, and its end. */
 interface Round {
   readonly events: string[];
   readonly ended: Promise<unknown>;
@@ -110,7 +110,7 @@ describe('listWatch', () => {
     await watching();
     collection.put('a', '2');
     collection.compact();
-    collection.faults.push(answer(410, 'gone'));
+    collection.faults.push(respondWith(410, 'gone'));
     collection.cut((watcher) => watcher.reset());
     await next.ended;
     await follow(cursor).ended;
@@ -206,8 +206,8 @@ describe('listWatch', () => {
 
   it.each([
     ['in the stream', undefined],
-    ['as the answer', answer(410, { kind: 'Status', status: 'Failure', reason: 'Expired', message: 'too old', code: 410 })],
-    ['without a Status', answer(410, 'gone')],
+    ['as the response', respondWith(410, { kind: 'Status', status: 'Failure', reason: 'Expired', message: 'too old', code: 410 })],
+    ['without a Status', respondWith(410, 'gone')],
   ])('lists again after a 410 %s', async (_, fault) => {
     const cursor = startCursor();
     const round = follow(cursor);

@@ -12,7 +12,7 @@ let clock: FakeClock;
 let world: WireWorld;
 let recorder: Recorder;
 let problems: unknown[];
-/** The status of the next answers; 200 when empty. */
+/** Status codes of the next responses; 200 when empty. */
 let statuses: number[];
 
 const STORED = { metadata: { name: 'event', namespace: 'team-a', uid: 'u', resourceVersion: '1' } };
@@ -94,7 +94,7 @@ describe('Recorder', () => {
     ['another message', TOKEN, { ...ISSUED, message: 'other' }],
     ['another reason', TOKEN, { ...ISSUED, reason: 'Other' }],
     ['another object', CLUSTER, ISSUED],
-    ['a namesake with another uid', { ...TOKEN, metadata: { ...TOKEN.metadata, uid: 'u-9' } }, ISSUED],
+    ['an object of the same name with another UID', { ...TOKEN, metadata: { ...TOKEN.metadata, uid: 'u-9' } }, ISSUED],
   ])('writes a separate Event for %s', async (_, object, note) => {
     recorder.record(TOKEN, ISSUED);
     recorder.record(object, note);
@@ -133,13 +133,13 @@ describe('Recorder', () => {
     expect(sent()).toHaveLength(2);
   });
 
-  it('drops what is said while too much is waiting', async () => {
+  it('drops Events while too many are pending', async () => {
     for (let n = 0; n < 505; n += 1) recorder.record(named(n), ISSUED);
     await recorder.flush();
     expect(sent()).toHaveLength(500);
   });
 
-  it('writes the events of another namespace although one namespace has 10,000, and soon', async () => {
+  it('writes Events of another namespace before 10,000 pending Events of one namespace', async () => {
     for (let n = 0; n < 10_000; n += 1) recorder.record(named(n), ISSUED);
     const other = (n: number) => ({ ...TOKEN, metadata: { namespace: 'team-b', name: `t-${n}`, uid: `u-${n}` } });
     for (let n = 0; n < 10; n += 1) recorder.record(other(n), ISSUED);

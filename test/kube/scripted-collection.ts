@@ -1,4 +1,4 @@
-// A collection behind the wire: lists in pages, watches, WatchList, bookmarks, compaction, and any fault on demand.
+// A scripted collection on the wire: pages, watches, WatchList, bookmarks, compaction, and injected faults.
 
 import type { ConfigMap } from '../../src/api/resources.ts';
 import type { ObjectMeta } from '../../src/api/wire.ts';
@@ -10,10 +10,10 @@ interface Entry {
   readonly object: ConfigMap;
 }
 
-/** What happens to the next request instead of an answer. */
+/** Handler of the next request in place of the normal response. */
 export type Fault = (request: WireRequest, reply: WireReply) => void;
 
-/** ConfigMaps of one namespace, as kube-apiserver would serve them. */
+/** ConfigMaps of one namespace, served like kube-apiserver does. */
 export class ScriptedCollection {
   readonly objects = new Map<string, ConfigMap>();
   /** Faults of the next requests, one each. */
@@ -56,7 +56,7 @@ export class ScriptedCollection {
     this.#emit({ revision: this.#revision, type: 'DELETED', object });
   }
 
-  /** Forgets history: older versions and pages are Expired from now on. */
+  /** Compacts the history: older versions and pages are Expired afterwards. */
   compact(): void {
     this.#compactedTo = this.#revision;
     this.#log = [];
@@ -67,7 +67,7 @@ export class ScriptedCollection {
     this.#each((watcher) => watcher.lines(bookmark(this.#revision)));
   }
 
-  /** Does something to every watch that is open, and forgets them. */
+  /** Applies `how` to every open watch, and removes the watches. */
   cut(how: (watcher: WireReply) => void): void {
     this.#each(how);
     this.#watchers.clear();
@@ -93,7 +93,7 @@ export class ScriptedCollection {
     const isLast = end >= all.length;
     if (!isLast) this.#snapshots.set(revision, all);
     const metadata = { resourceVersion: String(revision), ...(!isLast && { continue: JSON.stringify([revision, end]) }) };
-    // Items of built-in lists do not name their type.
+    // Items of built-in lists have no type.
     const items = all.slice(start, end).map(({ metadata: meta, data }) => ({ metadata: meta, data }));
     return reply.json(200, { kind: 'ConfigMapList', apiVersion: 'v1', metadata, items });
   }
@@ -117,14 +117,14 @@ export class ScriptedCollection {
   }
 }
 
-/** A Status as a fault. */
-export function answer(status: number, body: unknown, headers?: Readonly<Record<string, string>>): Fault {
+/** Returns a fault with this response. */
+export function respondWith(status: number, body: unknown, headers?: Readonly<Record<string, string>>): Fault {
   return (_, reply) => reply.json(status, body, headers);
 }
 
 export const reset: Fault = (_, reply) => reply.reset();
 
-/** Accepts the request and says nothing, ever. */
+/** Accepts the request and never responds. */
 export const freeze: Fault = () => undefined;
 
 function configMap(name: string, metadata: ObjectMeta, value: string): ConfigMap {

@@ -76,7 +76,7 @@ describe('ObjectStore', () => {
     store.apply({ type: 'applied', object: object('b', '2', { value: 'red' }), resourceVersion: '2' });
     store.apply({ type: 'applied', object: object('a', '3', { value: 'blue' }), resourceVersion: '3' });
     expect([names('red'), names('blue')]).toEqual([['b'], ['a']]);
-    store.apply(listed(object('a', '4', { uid: 'anew', value: 'green' })));
+    store.apply(listed(object('a', '4', { uid: 're-created', value: 'green' })));
     expect([names('red'), names('blue'), names('green')]).toEqual([[], [], ['a']]);
     store.apply({ type: 'deleted', object: object('a', '5'), resourceVersion: '5' });
     expect(names('green')).toEqual([]);

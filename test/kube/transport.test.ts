@@ -86,7 +86,7 @@ describe('transport', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('times out independent of the wall clock', async () => {
+  it('times out independently of the wall clock', async () => {
     const server = await serve(() => undefined);
     const reply = connect(server).request({ ...GET, timeoutMs: 3_000 });
     await eventually(() => expect(server.requests).toHaveLength(1));
@@ -184,16 +184,16 @@ describe('transport', () => {
 
   it('resolves a name at every connect and connects only to the checked address', async () => {
     const server = await serve((_, reply) => reply.reset());
-    const answers = [['127.0.0.1'], ['169.254.169.254'], ['127.0.0.1', '169.254.169.254']];
-    const findAddresses = async () => (answers.shift() ?? []).map((address) => ({ address, family: 4 }));
+    const resolved = [['127.0.0.1'], ['169.254.169.254'], ['127.0.0.1', '169.254.169.254']];
+    const findAddresses = async () => (resolved.shift() ?? []).map((address) => ({ address, family: 4 }));
     const mayDial = (address: string) => address.startsWith('127.');
     const cluster = { server: server.url.replace('127.0.0.1', 'rebound.test') };
     const transport = connect(server, {}, { cluster: { ...cluster, skipTLSVerify: true }, findAddresses, mayDial });
-    const ask = () => transport.request({ method: 'POST', path: '/x' });
-    await expect(ask()).rejects.toMatchObject({ code: expect.stringMatching(/UND_ERR_SOCKET|ECONNRESET/) });
-    await expect(ask()).rejects.toMatchObject({ code: 'ERR_ADDRESS_REFUSED' });
-    await expect(ask()).rejects.toMatchObject({ code: 'ERR_ADDRESS_REFUSED' });
-    expect(answers).toEqual([]);
+    const send = () => transport.request({ method: 'POST', path: '/x' });
+    await expect(send()).rejects.toMatchObject({ code: expect.stringMatching(/UND_ERR_SOCKET|ECONNRESET/) });
+    await expect(send()).rejects.toMatchObject({ code: 'ERR_ADDRESS_REFUSED' });
+    await expect(send()).rejects.toMatchObject({ code: 'ERR_ADDRESS_REFUSED' });
+    expect(resolved).toEqual([]);
     expect(server.requests).toHaveLength(1);
   });
 
@@ -224,8 +224,8 @@ describe('transport', () => {
     expect(targets).toEqual([new URL(server.url).host]);
   });
 
-  describe('streams', () => {
-    it('fails a stream without a byte', async () => {
+  describe('transport streams', () => {
+    it('fails a stream that receives no byte', async () => {
       const server = await serve((_, reply) => void reply.open().bytes('a'));
       const stream = await connect(server).stream({ ...GET, idleMs: 100_000 });
       if (stream.type !== 'stream') throw new Error('rejected');
@@ -270,8 +270,8 @@ describe('transport', () => {
       expect(clock.pending).toBe(0);
     });
 
-    describe('after requests without a response', () => {
-      /** A stream that has begun with a byte, on a server that leaves requests alone until `isBack`. */
+    describe('transport streams after requests without a response', () => {
+      /** Returns a stream that has received a byte, on a server that leaves requests pending until `isBack`. */
       async function silence() {
         const state = { isBack: false, say: (_text: string): void => undefined };
         const server = await serve((request, reply) => {
@@ -287,49 +287,49 @@ describe('transport', () => {
         await chunks.next();
         clock.advance(1);
         const beside = connect(server, {}, { streams: transport.streams });
-        const ask = async (abort?: AbortController, way = transport) => {
-          const asked = server.requests.length;
+        const send = async (abort?: AbortController, way = transport) => {
+          const requestsBefore = server.requests.length;
           const reply = way.request({ ...GET, timeoutMs: 10_000, signal: abort?.signal }).catch((error: unknown) => error);
-          await eventually(() => expect(server.requests.length).toBeGreaterThan(asked));
+          await eventually(() => expect(server.requests.length).toBeGreaterThan(requestsBefore));
           return { reply };
         };
-        return { state, chunks, ask, beside };
+        return { state, chunks, send, beside };
       }
 
       it('ends silent streams when the server responds again', async () => {
-        const { state, chunks, ask } = await silence();
+        const { state, chunks, send } = await silence();
         const next = chunks.next().catch((error: unknown) => error);
-        const unanswered = await ask();
+        const pending = await send();
         clock.advance(10_000);
-        expect(await unanswered.reply).toMatchObject({ code: 'ETIMEDOUT' });
+        expect(await pending.reply).toMatchObject({ code: 'ETIMEDOUT' });
         state.isBack = true;
-        await (await ask()).reply;
+        await (await send()).reply;
         clock.advance(0);
         expect(await next).toMatchObject({ code: 'ETIMEDOUT' });
         expect(clock.pending).toBe(0);
       });
 
       it('ends silent streams after a response on another transport', async () => {
-        const { state, chunks, ask, beside } = await silence();
+        const { state, chunks, send, beside } = await silence();
         const next = chunks.next().catch((error: unknown) => error);
-        const unanswered = await ask(undefined, beside);
+        const pending = await send(undefined, beside);
         clock.advance(10_000);
-        await unanswered.reply;
+        await pending.reply;
         state.isBack = true;
-        await (await ask(undefined, beside)).reply;
+        await (await send(undefined, beside)).reply;
         clock.advance(0);
         expect(await next).toMatchObject({ code: 'ETIMEDOUT' });
       });
 
       it('keeps streams while other requests get responses', async () => {
-        const { state, chunks, ask } = await silence();
-        const unanswered = await ask();
+        const { state, chunks, send } = await silence();
+        const pending = await send();
         clock.advance(6_000);
         state.isBack = true;
-        await (await ask()).reply;
+        await (await send()).reply;
         clock.advance(4_000);
-        await unanswered.reply;
-        await (await ask()).reply;
+        await pending.reply;
+        await (await send()).reply;
         clock.advance(0);
         state.say('b');
         expect(Buffer.from((await chunks.next()).value ?? []).toString()).toBe('b');
@@ -337,14 +337,14 @@ describe('transport', () => {
       });
 
       it('keeps streams with bytes during the outage', async () => {
-        const { state, chunks, ask } = await silence();
-        const unanswered = await ask();
+        const { state, chunks, send } = await silence();
+        const pending = await send();
         state.say('b');
         await chunks.next();
         clock.advance(10_000);
-        await unanswered.reply;
+        await pending.reply;
         state.isBack = true;
-        await (await ask()).reply;
+        await (await send()).reply;
         clock.advance(0);
         state.say('c');
         expect(Buffer.from((await chunks.next()).value ?? []).toString()).toBe('c');
@@ -352,20 +352,20 @@ describe('transport', () => {
       });
 
       it.each([
-        ['end after a caller who waited in vain', 2_000, 3_000, { code: 'ETIMEDOUT' }],
-        ['go on after a caller who left at once', 1_999, 9_000, { value: expect.anything() }],
-        ['go on after a short silence', 2_000, 2_999, { value: expect.anything() }],
+        ['ends silent streams after a caller that waited two seconds without a response', 2_000, 3_000, { code: 'ETIMEDOUT' }],
+        ['keeps streams after a caller that aborted within two seconds', 1_999, 9_000, { value: expect.anything() }],
+        ['keeps streams that are silent for less than five seconds', 2_000, 2_999, { value: expect.anything() }],
       ])('%s', async (_what, waitedMs, moreMs, outcome) => {
-        const { state, chunks, ask } = await silence();
+        const { state, chunks, send } = await silence();
         const next = chunks.next().catch((error: unknown) => error);
         const caller = new AbortController();
-        const unanswered = await ask(caller);
+        const pending = await send(caller);
         clock.advance(waitedMs);
         caller.abort();
-        await unanswered.reply;
+        await pending.reply;
         clock.advance(moreMs);
         state.isBack = true;
-        await (await ask()).reply;
+        await (await send()).reply;
         clock.advance(0);
         state.say('b');
         expect(await next).toMatchObject(outcome);
@@ -390,7 +390,7 @@ describe('transport', () => {
     });
   });
 
-  describe('credentials', () => {
+  describe('transport credentials', () => {
     const tokenFile = (path: string) => ({ authProvider: { name: 'tokenFile', config: { tokenFile: path } } });
 
     it('reads a rotated token file again', async () => {

@@ -1,4 +1,4 @@
-// A client and the scripted server it talks to.
+// A client with a scripted server.
 
 import { KubeClient } from '../../src/kube/client.ts';
 import { fixed } from '../../src/kube/kube-config.ts';
@@ -12,7 +12,7 @@ export interface WireWorld {
   close(): Promise<void>;
 }
 
-/** Starts a server with `handler` and a client for it that lives by `clock`. */
+/** Starts a server with `handler` and a client that uses `clock`. */
 export async function startWireWorld(
   handler: WireHandler,
   clock: FakeClock,

@@ -26,51 +26,51 @@ const ready: TokenCondition = {
 const { lastTransitionTime: _, ...unchanged } = ready;
 
 describe('withCondition', () => {
-  it('adds a condition of a new type with the time of now, in whole seconds', () => {
+  it('adds a condition of a new type with the current time in whole seconds', () => {
     const list = withCondition<TokenCondition>([], unchanged, NOON);
     expect(list).toEqual([{ ...unchanged, lastTransitionTime: '2026-03-01T12:00:00Z' }]);
   });
 
-  it('returns the same list when nothing changes', () => {
+  it('returns the same list if no condition changes', () => {
     const list = [ready];
     expect(withCondition(list, unchanged, NOON)).toBe(list);
   });
 
-  it('keeps the transition time when only reason or message change', () => {
+  it('keeps the transition time if only reason or message change', () => {
     const list = withCondition([ready], { ...unchanged, reason: 'Renewed' }, NOON);
     expect(list).toEqual([{ ...ready, reason: 'Renewed' }]);
   });
 
-  it('moves the transition time when the status flips', () => {
+  it('updates the transition time when the status changes', () => {
     const list = withCondition([ready], { ...unchanged, status: 'False' }, NOON);
     expect(list).toEqual([{ ...ready, status: 'False', lastTransitionTime: '2026-03-01T12:00:00Z' }]);
   });
 
-  it('gives a transition time to a condition that has none', () => {
+  it('adds a missing transition time to a condition', () => {
     const list = withCondition<ClusterCondition>([{ type: 'Ready', status: 'True' }], { ...unchanged }, NOON);
     expect(list[0]?.lastTransitionTime).toBe('2026-03-01T12:00:00Z');
   });
 
-  it('keeps the place of a condition and leaves the others alone', () => {
+  it('keeps the position of a condition and all other conditions', () => {
     const other = { ...ready, type: 'RotationFailing' };
     const list = withCondition([ready, other], { ...unchanged, status: 'Unknown' }, NOON);
     expect(list.map(({ type }) => type)).toEqual(['Ready', 'RotationFailing']);
     expect(list[1]).toBe(other);
   });
 
-  it('takes over an observed generation', () => {
+  it('sets the observed generation', () => {
     const list = withCondition<TokenCondition>([ready], { ...unchanged, observedGeneration: 4 }, NOON);
     expect(list).toEqual([{ ...ready, observedGeneration: 4 }]);
   });
 
-  it('keeps the heartbeat when none is given, and sets it when one is', () => {
+  it('updates the heartbeat only if one is given', () => {
     const beating: readonly ClusterCondition[] = [{ ...ready, lastHeartbeatTime: '2026-03-01T11:00:00Z' }];
     expect(withCondition(beating, unchanged, NOON)).toBe(beating);
     const list = withCondition(beating, { ...unchanged, lastHeartbeatTime: '2026-03-01T12:00:00Z' }, NOON);
     expect(list).toEqual([{ ...ready, lastHeartbeatTime: '2026-03-01T12:00:00Z' }]);
   });
 
-  it('is idempotent, keeps types unique and does not touch its input', () => {
+  it('returns one condition per type for any input, without modifying the input', () => {
     const next = fc.record({
       type: fc.constantFrom('Ready', 'Reachable', 'Authorized'),
       status: fc.constantFrom('True' as const, 'False' as const, 'Unknown' as const),

@@ -27,7 +27,7 @@ describe('customTable', () => {
     expect(table.cells(widget, now)).toEqual(['one', '16s']);
   });
 
-  it('describes columns by their path unless they describe themselves', () => {
+  it('describes columns without a description by their path', () => {
     const columns = [
       { name: 'A', type: 'string', jsonPath: '.a' },
       { name: 'B', type: 'integer', jsonPath: '.b', description: 'mine', format: 'int32', priority: 1 },
@@ -38,7 +38,7 @@ describe('customTable', () => {
     ]);
   });
 
-  it('ends at a column that it cannot read', () => {
+  it('ends before a column with an invalid path', () => {
     const columns = ['.a', '..b', '.c'].map((jsonPath) => ({ name: jsonPath, type: 'string', jsonPath }));
     expect(customTable(columns).columns.map(({ name }) => name)).toEqual(['Name', '.a']);
   });

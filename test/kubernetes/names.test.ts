@@ -91,7 +91,7 @@ describe('pathSegmentProblems', () => {
     expect(pathSegmentProblems(name)).toEqual(problems);
   });
 
-  it('accepts dots as a prefix', () => {
+  it('accepts a name of dots as a prefix', () => {
     expect(pathSegmentPrefixProblems('..')).toEqual([]);
     expect(pathSegmentPrefixProblems('%')).toEqual(["may not contain '%'"]);
   });

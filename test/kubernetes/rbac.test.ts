@@ -21,28 +21,28 @@ function path(url: string, verb = 'get'): AccessAttributes {
 
 describe('ruleAllows', () => {
   it.each<[string, PolicyRule, AccessAttributes, boolean]>([
-    ['a verb that is listed', readPods, resource(), true],
-    ['no verb that is not', readPods, resource({ verb: 'watch' }), false],
+    ['a listed verb', readPods, resource(), true],
+    ['no unlisted verb', readPods, resource({ verb: 'watch' }), false],
     ['any verb by *', { ...readPods, verbs: ['*'] }, resource({ verb: 'impersonate' }), true],
     ['no other API group', readPods, resource({ group: 'apps' }), false],
     ['any API group by *', { ...readPods, apiGroups: ['*'] }, resource({ group: 'apps' }), true],
     ['nothing without API groups', { verbs: ['*'], resources: ['*'] }, resource(), false],
     ['no other resource', readPods, resource({ resource: 'secrets' }), false],
     ['no subresource by its resource', readPods, resource({ subresource: 'log' }), false],
-    ['a subresource that is listed', { ...readPods, resources: ['pods/log'] }, resource({ subresource: 'log' }), true],
+    ['a listed subresource', { ...readPods, resources: ['pods/log'] }, resource({ subresource: 'log' }), true],
     ['no resource by its subresource', { ...readPods, resources: ['pods/log'] }, resource(), false],
     ['everything by resource *', { ...readPods, resources: ['*'] }, resource({ subresource: 'log' }), true],
-    ['a subresource of anything by */sub', { ...readPods, resources: ['*/scale'] }, resource({ subresource: 'scale' }), true],
-    ['no longer subresource by */sub', { ...readPods, resources: ['*/scale'] }, resource({ subresource: 'upscale' }), false],
+    ['a subresource of any resource by */sub', { ...readPods, resources: ['*/scale'] }, resource({ subresource: 'scale' }), true],
+    ['no other subresource by */sub', { ...readPods, resources: ['*/scale'] }, resource({ subresource: 'upscale' }), false],
     ['no subresource by pods/*', { ...readPods, resources: ['pods/*'] }, resource({ subresource: 'log' }), false],
-    ['no slash in a resource to be split', { ...readPods, resources: ['*/log'] }, resource({ resource: 'pods/log' }), false],
-    ['a name that is listed', { ...readPods, resourceNames: ['a'] }, resource({ name: 'a' }), true],
+    ['no subresource by a slash in the resource', { ...readPods, resources: ['*/log'] }, resource({ resource: 'pods/log' }), false],
+    ['a listed name', { ...readPods, resourceNames: ['a'] }, resource({ name: 'a' }), true],
     ['no other name', { ...readPods, resourceNames: ['a'] }, resource({ name: 'b' }), false],
-    ['no request without name, when names are listed', { ...readPods, resourceNames: ['a'] }, resource({ verb: 'list' }), false],
-    ['a path', { verbs: ['get'], nonResourceURLs: ['/healthz'] }, path('/healthz'), true],
-    ['no longer path', { verbs: ['get'], nonResourceURLs: ['/healthz'] }, path('/healthz/etcd'), false],
+    ['no request without a name by a rule with names', { ...readPods, resourceNames: ['a'] }, resource({ verb: 'list' }), false],
+    ['a listed path', { verbs: ['get'], nonResourceURLs: ['/healthz'] }, path('/healthz'), true],
+    ['no path below a listed path', { verbs: ['get'], nonResourceURLs: ['/healthz'] }, path('/healthz/etcd'), false],
     ['paths by prefix', { verbs: ['get'], nonResourceURLs: ['/healthz/*'] }, path('/healthz/etcd'), true],
-    ['the prefix without its end not', { verbs: ['get'], nonResourceURLs: ['/healthz/*'] }, path('/healthz'), false],
+    ['no path that is shorter than the prefix', { verbs: ['get'], nonResourceURLs: ['/healthz/*'] }, path('/healthz'), false],
     ['every path by *', { verbs: ['get'], nonResourceURLs: ['*'] }, path('/x'), true],
     ['no path with another verb', { verbs: ['get'], nonResourceURLs: ['*'] }, path('/x', 'post'), false],
     ['no path by resources', { verbs: ['*'], apiGroups: ['*'], resources: ['*'] }, path('/x'), false],
@@ -68,37 +68,37 @@ const roles = { reader: [readPods], 'prod/local': [{ ...readPods, verbs: ['delet
 describe('decide', () => {
   it.each<[string, readonly Binding[], AccessAttributes, string]>([
     [
-      'a user, everywhere by a cluster role binding',
+      'a user in every namespace by a ClusterRoleBinding',
       [{ name: 'b', subjects: toAlice, roleRef: reader }],
       resource({ namespace: 'prod' }),
       'RBAC: allowed by ClusterRoleBinding "b" of ClusterRole "reader" to User "alice"',
     ],
     [
-      'a group',
+      'a user by a group',
       [{ name: 'b', subjects: [{ kind: 'Group', name: 'team-a' }], roleRef: reader }],
       resource(),
       'RBAC: allowed by ClusterRoleBinding "b" of ClusterRole "reader" to Group "team-a"',
     ],
     [
-      'by the first subject that matches',
+      'a user by the first matching subject',
       [{ name: 'b', subjects: [{ kind: 'User', name: 'bob' }, { kind: 'Group', name: 'team-a' }, ...toAlice], roleRef: reader }],
       resource(),
       'RBAC: allowed by ClusterRoleBinding "b" of ClusterRole "reader" to Group "team-a"',
     ],
     [
-      'in the namespace of a role binding',
+      'a user in the namespace of a RoleBinding',
       [{ name: 'b', namespace: 'prod', subjects: toAlice, roleRef: { kind: 'Role', name: 'local' } }],
       resource({ verb: 'delete', namespace: 'prod' }),
       'RBAC: allowed by RoleBinding "b/prod" of Role "local" to User "alice"',
     ],
     [
-      'by a cluster role in a role binding',
+      'a user by a RoleBinding to a ClusterRole',
       [{ name: 'b', namespace: 'prod', subjects: toAlice, roleRef: reader }],
       resource({ namespace: 'prod' }),
       'RBAC: allowed by RoleBinding "b/prod" of ClusterRole "reader" to User "alice"',
     ],
     [
-      'although another role is missing',
+      'a user with another binding to a missing role',
       [
         { name: 'a', subjects: toAlice, roleRef: { kind: 'ClusterRole', name: 'gone' } },
         { name: 'b', subjects: toAlice, roleRef: reader },
@@ -111,19 +111,34 @@ describe('decide', () => {
   });
 
   it.each<[string, readonly Binding[], AccessAttributes, string]>([
-    ['without bindings', [], resource(), ''],
-    ['by a binding to others', [{ name: 'b', subjects: [{ kind: 'User', name: 'bob' }], roleRef: reader }], resource(), ''],
-    ['by a subject of unknown kind', [{ name: 'b', subjects: [{ kind: 'Robot', name: 'alice' }], roleRef: reader }], resource(), ''],
-    ['outside the namespace', [{ name: 'b', namespace: 'prod', subjects: toAlice, roleRef: reader }], resource({ namespace: 'test' }), ''],
-    ['at the cluster scope by a role binding', [{ name: 'b', namespace: 'prod', subjects: toAlice, roleRef: reader }], resource(), ''],
+    ['a request without bindings', [], resource(), ''],
     [
-      'and names a missing role',
+      'a request with a binding to another user',
+      [{ name: 'b', subjects: [{ kind: 'User', name: 'bob' }], roleRef: reader }],
+      resource(),
+      '',
+    ],
+    [
+      'a request with a binding to a subject of unknown kind',
+      [{ name: 'b', subjects: [{ kind: 'Robot', name: 'alice' }], roleRef: reader }],
+      resource(),
+      '',
+    ],
+    [
+      'a request outside the namespace of a RoleBinding',
+      [{ name: 'b', namespace: 'prod', subjects: toAlice, roleRef: reader }],
+      resource({ namespace: 'test' }),
+      '',
+    ],
+    ['a cluster-scoped request with a RoleBinding', [{ name: 'b', namespace: 'prod', subjects: toAlice, roleRef: reader }], resource(), ''],
+    [
+      'a request and names a missing role',
       [{ name: 'b', subjects: toAlice, roleRef: { kind: 'ClusterRole', name: 'gone' } }],
       path('/x'),
       'RBAC: clusterrole.rbac.authorization.k8s.io "gone" not found',
     ],
     [
-      'and names each missing role once',
+      'a request and names each missing role once',
       [
         { name: 'a', subjects: toAlice, roleRef: { kind: 'ClusterRole', name: 'gone' } },
         { name: 'b', namespace: 'prod', subjects: toAlice, roleRef: { kind: 'ClusterRole', name: 'gone' } },
@@ -141,23 +156,23 @@ describe('decide', () => {
     expect(decide(admin, resource({ verb: 'delete' }), policy([], {}))).toEqual({ allowed: true, reason: '' });
   });
 
-  describe('for service accounts', () => {
+  describe('decide for service accounts', () => {
     const account = { name: 'system:serviceaccount:prod:deployer', groups: [] };
     const inProd = resource({ namespace: 'prod' });
 
-    it('takes the namespace of the role binding when the subject has none', () => {
+    it('uses the namespace of the RoleBinding for a subject without a namespace', () => {
       const bindings = [{ name: 'b', namespace: 'prod', subjects: [{ kind: 'ServiceAccount', name: 'deployer' }], roleRef: reader }];
       const reason = 'RBAC: allowed by RoleBinding "b/prod" of ClusterRole "reader" to ServiceAccount "deployer/prod"';
       expect(decide(account, inProd, policy(bindings, roles))).toEqual({ allowed: true, reason });
     });
 
-    it('takes the namespace of the subject', () => {
+    it('uses the namespace of the subject', () => {
       const bindings = [{ name: 'b', subjects: [{ kind: 'ServiceAccount', name: 'deployer', namespace: 'prod' }], roleRef: reader }];
       const reason = 'RBAC: allowed by ClusterRoleBinding "b" of ClusterRole "reader" to ServiceAccount "deployer/prod"';
       expect(decide(account, inProd, policy(bindings, roles))).toEqual({ allowed: true, reason });
     });
 
-    it('never matches a subject without namespace in a cluster role binding', () => {
+    it('never matches a subject without namespace in a ClusterRoleBinding', () => {
       const bindings = [{ name: 'b', subjects: [{ kind: 'ServiceAccount', name: 'deployer' }], roleRef: reader }];
       expect(decide(account, inProd, policy(bindings, roles)).allowed).toBe(false);
     });

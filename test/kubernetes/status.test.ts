@@ -78,12 +78,12 @@ describe('API errors', () => {
     ],
     [tooManyRequests('slow down', 2), { reason: 'TooManyRequests', code: 429, message: 'slow down', details: { retryAfterSeconds: 2 } }],
     [unclassified('boom'), { code: 500, message: 'boom' }],
-  ])('have the message %s', (error, expected) => {
+  ])('creates an error with the message %s', (error, expected) => {
     expect(error.status).toEqual({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', ...expected });
     expect(error.message).toBe(expected.message);
   });
 
-  it('write their fields in the order of Kubernetes', () => {
+  it('encodes fields in the order of Kubernetes', () => {
     expect(Object.keys(notFound(secrets, 'a').status)).toEqual([
       'kind',
       'apiVersion',
@@ -96,7 +96,7 @@ describe('API errors', () => {
     ]);
   });
 
-  it('list every invalid field', () => {
+  it('lists every invalid field', () => {
     const errors = [requiredValue('spec.a'), invalidValue('spec.b', 5, 'must be larger')];
     const { status } = invalid({ group: 'registry.purser.dev', name: 'Cluster' }, 'c', errors);
     expect(status.code).toBe(422);
@@ -114,7 +114,7 @@ describe('API errors', () => {
     });
   });
 
-  it('keep their cause', () => {
+  it('keeps the cause of an error', () => {
     const cause = new Error('disk full');
     expect(internalError('disk', { cause }).cause).toBe(cause);
     expect(statusError('Timeout', 'late', undefined, { cause }).cause).toBe(cause);

@@ -36,7 +36,7 @@ it('reports a crashed cluster as not ready within 30 s, and as ready within 30 s
   await turns(async () => {
     await target.kill();
     await shows('Ready=False ConnectionRefused');
-    expect(await world.conditions('real')).toContain('Authorized=Unknown NoAnswer');
+    expect(await world.conditions('real')).toContain('Authorized=Unknown NoResponse');
     const { lastTransitionTime } = await ready();
     await target.restart('kill');
     await shows('Ready=True ClusterReady');
@@ -84,7 +84,7 @@ it('stays ready when the server certificate is rotated under the same CA', async
   await target.rotateCertificate('same authority');
   await shows('Ready=True ClusterReady');
   await probes('real', 2);
-  expect(await world.conditions('real')).toContain('Reachable=True Answering');
+  expect(await world.conditions('real')).toContain('Reachable=True Responding');
 }, 120_000);
 
 it('rejects a server certificate of a new CA, and reports Ready within 10 s after caBundle is updated', async () => {

@@ -27,7 +27,7 @@ beforeEach(() => {
 
 afterEach(() => subscription.unsubscribe());
 
-/** 100 ms, 200 ms, 400 ms… */
+/** Returns retries after 100 ms, 200 ms, 400 ms and so on. */
 function doubling({ failures, now }: Failure<string>): Retry {
   return { class: 'transient', retryAt: now + 100 * 2 ** (failures - 1) };
 }
@@ -256,10 +256,10 @@ describe('runController', () => {
       },
       new Error('no'),
     ],
-    ['a rejection with something that is no error', () => Promise.reject('no'), 'no'],
-    ['a rejection with nothing', () => Promise.reject(undefined), undefined],
-    ['a result that is none', () => Promise.resolve(undefined as never), expect.any(TypeError)],
-    ['a requeue at no instant', () => Promise.resolve({ requeueAt: Number.NaN }), expect.any(RangeError)],
+    ['a rejection with a string', () => Promise.reject('no'), 'no'],
+    ['a rejection with undefined', () => Promise.reject(undefined), undefined],
+    ['a result of undefined', () => Promise.resolve(undefined as never), expect.any(TypeError)],
+    ['a requeue time of NaN', () => Promise.resolve({ requeueAt: Number.NaN }), expect.any(RangeError)],
   ])('emits %s as an outcome, not as an error of the stream', async (_case, reconcile, error) => {
     start({ reconcile });
     await request('a');
@@ -333,7 +333,7 @@ describe('runController', () => {
   });
 
   it.each([
-    ['the place of a key', { placeOf: () => broken() }],
+    ['placeOf', { placeOf: () => broken() }],
     ['the retry policy', { retryPolicy: () => broken() }],
   ])('fails with a defect of %s and leaves no timer', async (_case, options) => {
     start(options);
@@ -424,15 +424,15 @@ describe('runController in the long run', () => {
   it('runs no key concurrently, stays within its limits and handles every request in 4,000 steps', async () => {
     const laneOf = (key: string) => String(Number(key) % 3);
     start({ concurrency: 4, concurrencyPerLane: 2, placeOf: (key) => ({ lane: laneOf(key), deadlineAt: Number(key) % 5 }) });
-    /** Keys that were asked for and not started since. */
-    const asked = new Set<string>();
+    /** Requested keys that have not started since. */
+    const requested = new Set<string>();
     const steps = fc.sample(step, { numRuns: 4_000, seed: 20260301 });
     for (const move of steps) {
       const { running } = runs;
       const startedBefore = runs.started.length;
       if (move.type === 'request') {
         requests$.next({ key: String(move.key), dueAt: clock.now() + move.delayMs });
-        asked.add(String(move.key));
+        requested.add(String(move.key));
       } else if (move.type === 'wait') clock.advance(move.ms);
       else if (running.length > 0) {
         const key = running[move.which % running.length] ?? '';
@@ -440,26 +440,26 @@ describe('runController in the long run', () => {
         else runs.succeed(key, move.requeueMs === null ? {} : { requeueAt: clock.now() + move.requeueMs });
       }
       await turn();
-      for (const key of runs.started.slice(startedBefore)) asked.delete(key);
+      for (const key of runs.started.slice(startedBefore)) requested.delete(key);
       expect(new Set(runs.running).size).toBe(runs.running.length);
       expect(runs.running.length).toBeLessThanOrEqual(4);
       for (const lane of ['0', '1', '2']) expect(runs.running.filter((key) => laneOf(key) === lane).length).toBeLessThanOrEqual(2);
       expect(clock.pending).toBeLessThanOrEqual(1);
     }
     expect(runs.started.length).toBeGreaterThan(500);
-    await settle(asked);
-    expect([...asked]).toEqual([]);
+    await settle(requested);
+    expect([...requested]).toEqual([]);
     expect([runs.running, clock.pending, endings]).toEqual([[], 0, []]);
   }, 30_000);
 
-  /** Lets everything succeed until nothing is left to do. */
-  async function settle(asked: Set<string>): Promise<void> {
+  /** Completes all runs until no work is left. */
+  async function settle(requested: Set<string>): Promise<void> {
     for (let round = 0; round < 200 && (runs.running.length > 0 || clock.pending > 0); round++) {
       for (const key of runs.running) runs.succeed(key);
       const startedBefore = runs.started.length;
       await turn();
       await advance(10_000);
-      for (const key of runs.started.slice(startedBefore)) asked.delete(key);
+      for (const key of runs.started.slice(startedBefore)) requested.delete(key);
     }
   }
 });

@@ -1,4 +1,4 @@
-// An informer that a test feeds by hand; its store and its changes are the real ones.
+// An informer with the events of a test; its store and its changes are the real ones.
 
 import { BehaviorSubject, finalize, mergeMap, type Observable, Subject, share } from 'rxjs';
 import type { ApiObject } from '../../src/api/resources.ts';
@@ -17,7 +17,7 @@ export class HandInformer<T extends ApiObject> {
   );
   readonly changes$: Observable<Change<T>> = this.batches$.pipe(mergeMap(({ changes }) => changes));
 
-  /** Whether a list-watch would run. */
+  /** True while a list-watch would run. */
   get runs(): boolean {
     return this.#events$.observed;
   }

@@ -12,7 +12,7 @@ function drained<K>(heap: KeyHeap<K, number>): number[] {
 }
 
 describe('KeyHeap', () => {
-  it('holds each key once, at its last priority', () => {
+  it('keeps each key once, with its last priority', () => {
     const heap = new KeyHeap<string, number>((a, b) => a - b);
     heap.set('a', 3);
     heap.set('b', 2);
@@ -21,7 +21,7 @@ describe('KeyHeap', () => {
     expect([heap.remove('a'), heap.remove('a'), heap.first]).toEqual([1, undefined, { key: 'b', priority: 2 }]);
   });
 
-  it('equals a sorted list after any sequence of changes', () => {
+  it('returns keys in sorted order after any sequence of changes', () => {
     const step = fc.record({ key: fc.nat(30), priority: fc.option(fc.nat(20), { nil: undefined }) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
@@ -43,7 +43,7 @@ describe('KeyHeap', () => {
     );
   });
 
-  it('compares a logarithmic number of times', () => {
+  it('needs a logarithmic number of comparisons', () => {
     let comparisons = 0;
     const heap = new KeyHeap<number, number>((a, b) => {
       comparisons += 1;

@@ -8,7 +8,7 @@ let story: string[];
 let term: { readonly work: (item: string) => void; readonly drain: () => void } | undefined;
 let subscription: Subscription;
 
-/** Work that says when it begins and how it ends, and drains only when the test lets it. */
+/** Work that records its start and its end, and drains when the test allows it. */
 const work$ = new Observable<string>((subscriber) => {
   story.push('begins');
   term = {

@@ -56,21 +56,21 @@ describe('Lifecycle', () => {
   });
 
   it('aborts a component that does not start in time', async () => {
-    let told: AbortSignal | undefined;
+    let startSignal: AbortSignal | undefined;
     const slow = component('cache', {
       startMs: 5_000,
       start: (signal) => {
-        told = signal;
+        startSignal = signal;
         return noSooner();
       },
     });
     const problem = lifecycleOf(component('probes'), slow).start().catch(String);
     await turn();
     clock.advance(4_999);
-    expect(told?.aborted).toBe(false);
+    expect(startSignal?.aborted).toBe(false);
     clock.advance(1);
     expect(await problem).toBe('DeadlineError: cache did not start in time');
-    expect([told?.aborted, story]).toEqual([true, ['probes starts', 'probes stops']]);
+    expect([startSignal?.aborted, story]).toEqual([true, ['probes starts', 'probes stops']]);
   });
 
   it('aborts the start on stop and starts no further component', async () => {
@@ -176,8 +176,8 @@ describe('streamComponent', () => {
   });
 
   it.each([
-    ['has ended', () => of(1)],
-    ['ends when told to', (stopping: AbortSignal) => NEVER.pipe(takeUntil(whenAborted(stopping)))],
+    ['has completed', () => of(1)],
+    ['completes on stop', (stopping: AbortSignal) => NEVER.pipe(takeUntil(whenAborted(stopping)))],
   ])('stops immediately if its stream %s', async (_case, run) => {
     const lifecycle = lifecycleOf(streamComponent({ ...options, run }));
     await lifecycle.start();

@@ -1,4 +1,4 @@
-// What a WorkQueue must do, said as plainly as possible and at any cost.
+// A simple, slow model of WorkQueue.
 
 import type { QueueOptions, Request } from '../../src/runtime/work-queue.ts';
 

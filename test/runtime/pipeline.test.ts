@@ -1,4 +1,4 @@
-// The parts of the runtime together, wired as controllers wire them.
+// Informers, triggers, queue and report, wired as in controllers.
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { BehaviorSubject, filter, merge, mergeMap, takeUntil } from 'rxjs';
@@ -24,7 +24,7 @@ let runs: Runs;
 let tokens: HandInformer<ApiObject>;
 let secrets: HandInformer<ApiObject>;
 let leads$: BehaviorSubject<boolean>;
-let told: string[];
+let reports: string[];
 let lifecycle: Lifecycle;
 let version = 0;
 
@@ -51,7 +51,7 @@ function outcomes(stopping: AbortSignal) {
   const log = createLogger({ level: 'silent', readable: false, write: () => {} });
   const metrics = {
     recordRun: ({ outcome, reason = '' }: { readonly outcome: string; readonly reason: string | undefined }) =>
-      told.push(`${outcome} ${reason}`),
+      reports.push(`${outcome} ${reason}`),
   };
   return whileLeading({ leads$, stopping, work$: work$.pipe(report({ controller: 'managed-token', log, metrics, clock })) });
 }
@@ -62,8 +62,8 @@ beforeEach(async () => {
   tokens = new HandInformer();
   secrets = new HandInformer();
   leads$ = new BehaviorSubject(true);
-  told = [];
-  const onDefect = (error: unknown) => told.push(`defect ${String(error)}`);
+  reports = [];
+  const onDefect = (error: unknown) => reports.push(`defect ${String(error)}`);
   lifecycle = new Lifecycle([streamComponent({ name: 'controllers', stopMs: 20_000, run: outcomes, onDefect })], clock);
   await lifecycle.start();
   tokens.list(object('ci'), object('cd'));
@@ -82,7 +82,7 @@ describe('runtime pipeline', () => {
   it('reconciles every object once after the sync and again at its requeue time', async () => {
     expect(runs.running).toEqual(['team-a/ci', 'team-a/cd']);
     await succeed('team-a/ci', 'team-a/cd');
-    expect([told, clock.pending]).toEqual([['reconciled ', 'reconciled '], 1]);
+    expect([reports, clock.pending]).toEqual([['reconciled ', 'reconciled '], 1]);
     clock.advance(480_000);
     expect(runs.running).toEqual(['team-a/ci', 'team-a/cd']);
   });
@@ -108,7 +108,7 @@ describe('runtime pipeline', () => {
       clock.advance(Math.floor((expiresAt - clock.now()) / 5));
       expect(runs.running).toContain('team-a/ci');
     }
-    expect(told.slice(1)).toEqual(Array.from({ length: 12 }, () => 'transient Defect'));
+    expect(reports.slice(1)).toEqual(Array.from({ length: 12 }, () => 'transient Defect'));
   });
 
   it('drains on stop and leaves no timer or informer', async () => {

@@ -54,11 +54,11 @@ describe('annotationsChanged', () => {
   const rotate = 'tokens.purser.dev/rotate';
 
   it.each([
-    ['one of ours is set', undefined, { [rotate]: '1' }, true],
-    ['one of ours changes', { [rotate]: '1', note: 'x' }, { [rotate]: '2', note: 'x' }, true],
-    ['one of ours is removed', { [rotate]: '1' }, undefined, true],
-    ['only another changes', { [rotate]: '1', note: 'x' }, { note: 'y', [rotate]: '1' }, false],
-    ['only another that contains the prefix changes', {}, { 'x.tokens.purser.dev/rotate': '1' }, false],
+    ['an annotation with the prefix is added', undefined, { [rotate]: '1' }, true],
+    ['an annotation with the prefix changes', { [rotate]: '1', note: 'x' }, { [rotate]: '2', note: 'x' }, true],
+    ['an annotation with the prefix is removed', { [rotate]: '1' }, undefined, true],
+    ['only an annotation without the prefix changes', { [rotate]: '1', note: 'x' }, { note: 'y', [rotate]: '1' }, false],
+    ['only an annotation that contains the prefix elsewhere is added', {}, { 'x.tokens.purser.dev/rotate': '1' }, false],
   ])('evaluates an update in which %s', (_case, before, after, holds) => {
     const [previous, object] = [before, after].map((annotations) => thing(annotations ? { annotations } : {}));
     expect(annotationsChanged('tokens.purser.dev/')(update(previous ?? thing({}), object ?? thing({})))).toBe(holds);

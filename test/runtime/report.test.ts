@@ -20,7 +20,7 @@ function failed(failureClass: FailureClass, error: unknown, retryAt?: number): O
   return { ...run, failures: 3, type: 'failed', error, retry: { class: failureClass, retryAt } };
 }
 
-function told(...outcomes: readonly Outcome<string>[]) {
+function runReport(...outcomes: readonly Outcome<string>[]) {
   const lines: string[] = [];
   const runs: RunReport[] = [];
   const passed: Outcome<string>[] = [];
@@ -35,7 +35,7 @@ function told(...outcomes: readonly Outcome<string>[]) {
 
 describe('report', () => {
   it('logs one line for a successful run', () => {
-    const { lines } = told(reconciled(START + 3_600_000));
+    const { lines } = runReport(reconciled(START + 3_600_000));
     expect(lines).toEqual([
       {
         level: 'debug',
@@ -53,14 +53,14 @@ describe('report', () => {
   });
 
   it('logs one line for a failed run with reason, count and next time', () => {
-    const { lines } = told(failed('transient', new TransportError('ECONNREFUSED', 'refused'), START + 2_000));
+    const { lines } = runReport(failed('transient', new TransportError('ECONNREFUSED', 'refused'), START + 2_000));
     expect(lines).toEqual([
       {
         level: 'error',
         time: expect.any(String),
         controller: 'managed-token',
         outcome: 'transient',
-        reason: 'NoAnswer',
+        reason: 'NoResponse',
         key: 'team-a/ci',
         failures: 3,
         durationMs: 40,
@@ -80,21 +80,21 @@ describe('report', () => {
     ['transient', 'error', failed('transient', new Error('x'))],
     ['transient', 'warn', failed('transient', new IssueError('EndpointNotPinned'))],
   ] as const)('logs %s at level %s and passes it on', (outcome, level, given) => {
-    const { lines, runs, passed } = told(given);
+    const { lines, runs, passed } = runReport(given);
     expect(lines.map((line) => line['level'])).toEqual([level]);
     expect(runs.map((each) => each.outcome)).toEqual([outcome]);
     expect(passed).toEqual([given]);
   });
 
   it('rounds durations', () => {
-    const { lines } = told({ ...reconciled(), durationMs: 12.3456, latenessMs: 0.789 });
+    const { lines } = runReport({ ...reconciled(), durationMs: 12.3456, latenessMs: 0.789 });
     expect(lines).toMatchObject([{ durationMs: 12, latenessMs: 1 }]);
   });
 
   it('logs the failure of an object once per change of its reason, and again after it was reconciled', () => {
     const unpinned = failed('transient', new IssueError('EndpointNotPinned'));
     const late = failed('transient', new IssueError('ClusterTimeout'));
-    const { lines, runs } = told(unpinned, unpinned, late, late, reconciled(), late);
+    const { lines, runs } = runReport(unpinned, unpinned, late, late, reconciled(), late);
     expect(lines.map(({ level, reason }) => `${String(level)} ${String(reason)}`)).toEqual([
       'warn EndpointNotPinned',
       'debug EndpointNotPinned',
@@ -127,7 +127,7 @@ describe('report', () => {
   });
 
   it('counts each run once, with a reason if it failed', () => {
-    const { runs } = told(reconciled(), failed('transient', statusError('Timeout', 'late'), START + 1));
+    const { runs } = runReport(reconciled(), failed('transient', statusError('Timeout', 'late'), START + 1));
     expect(runs).toEqual([
       { controller: 'managed-token', outcome: 'reconciled', reason: undefined, durationMs: 40, latenessMs: 7 },
       { controller: 'managed-token', outcome: 'transient', reason: 'Timeout', durationMs: 40, latenessMs: 7 },
@@ -135,21 +135,21 @@ describe('report', () => {
   });
 
   it('omits a missing or invalid next time', () => {
-    const { lines } = told(reconciled(), reconciled(Infinity), failed('gone', statusError('NotFound', '')));
+    const { lines } = runReport(reconciled(), reconciled(Infinity), failed('gone', statusError('NotFound', '')));
     expect(lines.map((line) => line['nextAt'])).toEqual([undefined, undefined, undefined]);
   });
 
   const jwt = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJkZXBsb3llciJ9.c2lnbmF0dXJl';
 
   it.each([
-    ['thrown as it is', jwt],
+    ['thrown as a string', jwt],
     ['in an object that was thrown', { token: jwt, toString: (): string => jwt }],
     ['in the message of an error', new Error(`cannot use ${jwt}`)],
-    ['in the message of a refusal', statusError('Forbidden', jwt)],
+    ['in the message of a Status', statusError('Forbidden', jwt)],
     ['in the cause of an error', new Error('no', { cause: new Error(jwt) })],
     ['in a field of an error', Object.assign(new Error('no'), { request: { headers: { authorization: `Bearer ${jwt}` } } })],
   ])('never prints a token: %s', (_case, error) => {
-    const { text, lines, runs } = told(failed('transient', error));
+    const { text, lines, runs } = runReport(failed('transient', error));
     expect(lines).toHaveLength(1);
     expect(text).not.toContain('eyJ');
     expect(JSON.stringify(runs)).not.toContain('eyJ');
@@ -159,11 +159,11 @@ describe('report', () => {
 describe('failureReason', () => {
   it.each([
     ['an API error by its reason', statusError('Forbidden', 'no'), 'Forbidden'],
-    ['an API error without one', unclassified('odd'), 'Unclassified'],
-    ['a failure of an issuer by its reason', new IssueError('CircuitOpen'), 'CircuitOpen'],
-    ['a missing answer', new TransportError('ETIMEDOUT', 'late'), 'NoAnswer'],
-    ['anything else', new TypeError('oops'), 'Defect'],
-    ['what is no error', 'oops', 'Defect'],
+    ['an API error without a reason', unclassified('odd'), 'Unclassified'],
+    ['an IssueError by its reason', new IssueError('CircuitOpen'), 'CircuitOpen'],
+    ['a request without a response', new TransportError('ETIMEDOUT', 'late'), 'NoResponse'],
+    ['a TypeError', new TypeError('oops'), 'Defect'],
+    ['a thrown string', 'oops', 'Defect'],
   ])('returns the reason of %s', (_case, error, reason) => {
     expect(failureReason(error)).toBe(reason);
   });

@@ -21,36 +21,36 @@ function plan(
   return { class: failureClass, waitMs: retryAt === undefined ? undefined : retryAt - NOW };
 }
 
-function asking(retryAfterSeconds: unknown): StatusError {
+function throttledFor(retryAfterSeconds: unknown): StatusError {
   return statusError('TooManyRequests', 'busy', { retryAfterSeconds: retryAfterSeconds as number });
 }
 
 describe('planRetry', () => {
   it.each([
-    ['the object is gone', notFound(tokens, 'ci'), { class: 'gone', waitMs: undefined }],
-    ['a write was stale', modified(tokens, 'ci'), { class: 'conflict', waitMs: 200 }],
-    ['the server says how long to wait', tooManyRequests('busy', 7), { class: 'throttled', waitMs: 7_000 }],
-    ['the server says so with a 503', serviceUnavailable('soon', 30), { class: 'throttled', waitMs: 30_000 }],
-    ['the server is busy and does not say how long', asking(undefined), { class: 'throttled', waitMs: 1_000 }],
-    ['a target says how long to wait', new IssueError('CircuitOpen', '', { retryAfterMs: 9_000 }), { class: 'throttled', waitMs: 9_000 }],
-    ['a target does not say', new IssueError('ClusterUnreachable'), { class: 'transient', waitMs: 500 }],
-    ['there is no answer', new TransportError('ECONNREFUSED', 'refused'), { class: 'transient', waitMs: 500 }],
-    ['the server fails', statusError('InternalError', 'oops'), { class: 'transient', waitMs: 500 }],
-    ['we are not allowed to', statusError('Forbidden', 'no'), { class: 'transient', waitMs: 500 }],
-    ['something is there already', statusError('AlreadyExists', 'yes'), { class: 'transient', waitMs: 500 }],
-    ['an abort that is not ours', new DOMException('aborted', 'AbortError'), { class: 'transient', waitMs: 500 }],
-    ['a defect', new TypeError('undefined is not a function'), { class: 'transient', waitMs: 500 }],
-    ['something that is no error', 'oops', { class: 'transient', waitMs: 500 }],
-    ['nothing at all', undefined, { class: 'transient', waitMs: 500 }],
+    ['the object does not exist', notFound(tokens, 'ci'), { class: 'gone', waitMs: undefined }],
+    ['a write conflicts with another write', modified(tokens, 'ci'), { class: 'conflict', waitMs: 200 }],
+    ['the server sends a 429 with Retry-After', tooManyRequests('busy', 7), { class: 'throttled', waitMs: 7_000 }],
+    ['the server sends a 503 with Retry-After', serviceUnavailable('soon', 30), { class: 'throttled', waitMs: 30_000 }],
+    ['the server sends a 429 without Retry-After', throttledFor(undefined), { class: 'throttled', waitMs: 1_000 }],
+    ['the circuit of a target is open', new IssueError('CircuitOpen', '', { retryAfterMs: 9_000 }), { class: 'throttled', waitMs: 9_000 }],
+    ['a target is unreachable', new IssueError('ClusterUnreachable'), { class: 'transient', waitMs: 500 }],
+    ['the server does not respond', new TransportError('ECONNREFUSED', 'refused'), { class: 'transient', waitMs: 500 }],
+    ['the server responds with an internal error', statusError('InternalError', 'oops'), { class: 'transient', waitMs: 500 }],
+    ['the server denies permission', statusError('Forbidden', 'no'), { class: 'transient', waitMs: 500 }],
+    ['the object exists already', statusError('AlreadyExists', 'yes'), { class: 'transient', waitMs: 500 }],
+    ['another component aborts', new DOMException('aborted', 'AbortError'), { class: 'transient', waitMs: 500 }],
+    ['the reconcile throws a TypeError', new TypeError('undefined is not a function'), { class: 'transient', waitMs: 500 }],
+    ['the reconcile throws a string', 'oops', { class: 'transient', waitMs: 500 }],
+    ['the reconcile throws undefined', undefined, { class: 'transient', waitMs: 500 }],
   ])('classifies the failure when %s', (_case, error, expected) => {
     expect(plan(error)).toEqual(expected);
   });
 
   it.each([
-    ['another object', notFound(tokens, 'cd')],
-    ['another kind', notFound({ group: '', name: 'serviceaccounts' }, 'ci')],
-    ['a kind that was uninstalled', statusError('NotFound', 'the server could not find the requested resource', {})],
-    ['nobody knows what', statusError('NotFound', 'not found')],
+    ['a missing object of another name', notFound(tokens, 'cd')],
+    ['a missing object of another kind', notFound({ group: '', name: 'serviceaccounts' }, 'ci')],
+    ['a kind that is not served', statusError('NotFound', 'the server could not find the requested resource', {})],
+    ['a 404 without details', statusError('NotFound', 'not found')],
   ])('does not classify a key as gone because of %s', (_case, error) => {
     expect(plan(error).class).toBe('transient');
   });
@@ -67,10 +67,10 @@ describe('planRetry', () => {
   });
 
   it.each([
-    ['comes later by what the budget says', new Error('x'), {}, 2_500],
-    ['never comes later than it must', new Error('x'), { latestAt: NOW + 1_000 }, 1_000],
-    ['costs nothing where nobody failed', modified(tokens, 'ci'), {}, 200],
-    ['costs nothing where nothing was sent', new IssueError('CircuitOpen', '', { retryAfterMs: 1_500 }), {}, 1_500],
+    ['is delayed by the budget', new Error('x'), {}, 2_500],
+    ['is not delayed beyond its latest time', new Error('x'), { latestAt: NOW + 1_000 }, 1_000],
+    ['spends no budget after a conflict', modified(tokens, 'ci'), {}, 200],
+    ['spends no budget while the circuit is open', new IssueError('CircuitOpen', '', { retryAfterMs: 1_500 }), {}, 1_500],
   ])('plans a retry that %s', (_case, error, terms, waitMs) => {
     expect(plan(error, { ...terms, spend: () => 2_000 }).waitMs).toBe(waitMs);
   });
@@ -91,16 +91,16 @@ describe('planRetry', () => {
   });
 
   it.each([
-    ['garbage', 'soon', 1_000],
-    ['nothing', 0, 1_000],
-    ['the past', -5, 1_000],
-    ['not a number', Number.NaN, 1_000],
-    ['less than a second', 0.01, 1_000],
-    ['a second', 1, 1_000],
-    ['a day', 86_400, 300_000],
-    ['for ever', Infinity, 300_000],
+    ['an invalid delay', 'soon', 1_000],
+    ['a delay of 0', 0, 1_000],
+    ['a negative delay', -5, 1_000],
+    ['a delay of NaN', Number.NaN, 1_000],
+    ['a delay below a second', 0.01, 1_000],
+    ['a delay of a second', 1, 1_000],
+    ['a delay of a day', 86_400, 300_000],
+    ['an infinite delay', Infinity, 300_000],
   ])('waits between a second and five minutes for a server that requests %s', (_case, seconds, waitMs) => {
-    expect(plan(asking(seconds)).waitMs).toBe(waitMs);
+    expect(plan(throttledFor(seconds)).waitMs).toBe(waitMs);
   });
 
   it('waits at least as long as requested, and longer with every rejection', () => {
@@ -109,8 +109,8 @@ describe('planRetry', () => {
   });
 
   it.each([
-    ['a backoff', new Error('x')],
-    ['what a server asks for', tooManyRequests('busy', 300)],
+    ['an exponential backoff', new Error('x')],
+    ['a Retry-After of the server', tooManyRequests('busy', 300)],
   ])('retries before the latest time for %s', (_case, error) => {
     expect(plan(error, { failures: 20, latestAt: NOW + 12_000 }).waitMs).toBe(12_000);
     expect(plan(error, { failures: 20, latestAt: Infinity }).waitMs).toBe(300_000);
@@ -119,7 +119,7 @@ describe('planRetry', () => {
   it('returns a whole number within five and a half minutes', () => {
     const error = fc.oneof(
       fc.anything(),
-      fc.anything().map(asking),
+      fc.anything().map(throttledFor),
       fc.integer({ min: 400, max: 599 }).map((code) => new StatusError({ ...statusError('Timeout', '').status, code })),
     );
     fc.assert(
@@ -146,14 +146,14 @@ function spent(budget: RetryBudget, lane: string, times: number, now = 0): numbe
 
 describe('RetryBudget', () => {
   it.each([
-    ['a few at once', 500, 0],
-    ['more, one after the other', 600, 2_000],
-    ['very many, within a minute', 100_000, 60_000],
+    ['the burst without delay', 500, 0],
+    ['more keys than the burst with a delay', 600, 2_000],
+    ['100,000 keys with a delay of a minute at most', 100_000, 60_000],
   ])('allows retries of %s', (_, times, waitMs) => {
     expect(spent(new RetryBudget(), 'a', times)).toBe(waitMs);
   });
 
-  it('refills after a while', () => {
+  it('allows a full burst again after a pause', () => {
     const budget = new RetryBudget();
     spent(budget, 'a', 600);
     expect([budget.spend('a', 2_000), budget.spend('a', 60_000)]).toEqual([20, 0]);

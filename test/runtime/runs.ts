@@ -1,4 +1,4 @@
-// Reconciles whose end is in the hands of the test.
+// Reconciles that end when the test decides.
 
 import type { Result } from '../../src/runtime/controller.ts';
 
@@ -9,7 +9,7 @@ interface Started {
   readonly reject: (error: unknown) => void;
 }
 
-/** Remembers every run that was started, in order; each goes on until it is told how to end. */
+/** Records started runs in order; each runs until the test ends it. */
 export class Runs {
   readonly started: string[] = [];
   readonly #running: Started[] = [];
@@ -21,7 +21,7 @@ export class Runs {
     });
   };
 
-  /** The keys that run, twice if they run twice. */
+  /** Running keys, with duplicates for concurrent runs. */
   get running(): readonly string[] {
     return this.#running.map(({ key }) => key);
   }

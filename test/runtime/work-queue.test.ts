@@ -5,7 +5,7 @@ import { NaiveQueue } from './naive-queue.ts';
 
 const WHENEVER = Infinity;
 
-/** A queue for keys such as `eu/ci`, whose lane is `eu`. */
+/** Returns a queue for keys such as `eu/ci`, whose lane is `eu`. */
 function queueOf(options: Partial<QueueOptions<string>> = {}): WorkQueue<string> {
   const placeOf = (key: string) => ({ lane: laneOf(key), deadlineAt: WHENEVER });
   return new WorkQueue({ concurrency: 100, concurrencyPerLane: 100, placeOf, ...options });
@@ -21,7 +21,7 @@ function takeAll(queue: WorkQueue<string>, now: number): string[] {
   return keys;
 }
 
-/** Runs one after the other whatever is due. */
+/** Runs all due keys one after the other. */
 function runAll(queue: WorkQueue<string>, now: number): string[] {
   const keys: string[] = [];
   for (let request = queue.take(now); request !== undefined; request = queue.take(now)) {
@@ -179,7 +179,7 @@ describe('WorkQueue with lanes', () => {
     expect(runAll(queue, 0)).toEqual(['1', '2', '3', 'unreadable', 'garbage']);
   });
 
-  it('determines the place of a key when it becomes ready, and again for a request while it is ready', () => {
+  it('determines lane and deadline of a key when it becomes ready, and again for a request while it is ready', () => {
     let place: Place = { lane: 'eu', deadlineAt: 1 };
     const queue = queueOf({ concurrencyPerLane: 1, placeOf: (key) => (key === 'moving' ? place : { lane: 'eu', deadlineAt: 0 }) });
     queue.add('hangs', 0);
@@ -231,7 +231,7 @@ describe('WorkQueue with lanes', () => {
 });
 
 describe('WorkQueue with tenants', () => {
-  /** A queue for keys such as `eu/team-a/1`: lane, tenant, and a deadline that the tenant chooses. */
+  /** Returns a queue for keys such as `eu/team-a/1`: lane, tenant, and a deadline that the tenant chooses. */
   const tenantQueue = (options: Partial<QueueOptions<string>> = {}) =>
     queueOf({
       placeOf: (key) => ({ lane: laneOf(key), tenant: key.split('/')[1] ?? '', deadlineAt: Number(key.split('/')[2]) }),
@@ -239,7 +239,7 @@ describe('WorkQueue with tenants', () => {
     });
   const tenantsOf = (keys: readonly string[]) => keys.map((key) => key.split('/')[1]);
 
-  it('serves tenants in turn, independent of the urgency of their keys', () => {
+  it('serves tenants in turn, independently of the urgency of their keys', () => {
     const queue = tenantQueue({ concurrency: 1 });
     for (let index = 0; index < 1_000; index++) queue.add(`eu/crowd/${index}`, 0);
     for (let index = 0; index < 3; index++) queue.add(`eu/calm/${1_000_000 + index}`, 0);
@@ -315,7 +315,7 @@ describe('WorkQueue with tenants', () => {
         const take = () => {
           const key = queue.take(0)?.key;
           if (key === undefined) {
-            // With a share, slots may be left for others; nothing may wait while nothing runs at all.
+            // With a share, slots may stay free for other tenants; no key may wait while no key runs.
             const couldRun = [...ready].some((each) => inLane(running, laneOf(each)) < bounds.concurrencyPerLane);
             if (bounds.tenantShare === Infinity) expect(couldRun && running.size < bounds.concurrency).toBe(false);
             expect(running.size === 0 && ready.size > 0).toBe(false);
@@ -418,14 +418,14 @@ describe('WorkQueue in the long run', () => {
   });
 
   it('visits each of 10,000 due keys once', () => {
-    let asked = 0;
+    let placements = 0;
     const placeOf = (name: string) => {
-      asked += 1;
+      placements += 1;
       return { lane: name.slice(-2), deadlineAt: Number(name) % 997 };
     };
     const queue = queueOf({ concurrency: 50, concurrencyPerLane: 5, placeOf });
     for (let index = 0; index < 10_000; index++) queue.add(String(index), index % 100);
     expect(runAll(queue, 100)).toHaveLength(10_000);
-    expect(asked).toBe(10_000);
+    expect(placements).toBe(10_000);
   });
 });

@@ -93,13 +93,13 @@ function world() {
 describe('retryUntilDone', () => {
   it('retries after errors and undefined results with growing delays', async () => {
     const { clock, options, failures } = world();
-    const answers = [() => Promise.reject(new Error('not now')), async () => undefined, async () => 'done'];
+    const attempts = [() => Promise.reject(new Error('not now')), async () => undefined, async () => 'done'];
     const triedAt: number[] = [];
     const startedAt = clock.now();
     const result = retryUntilDone(
       async () => {
         triedAt.push(clock.now() - startedAt);
-        return await answers[triedAt.length - 1]?.();
+        return await attempts[triedAt.length - 1]?.();
       },
       { ...options, delays: { initialMs: 100, maxMs: 1_000 } },
     );

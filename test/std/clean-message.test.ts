@@ -7,16 +7,16 @@ describe('cleanedMessage', () => {
     ['escape sequences of terminals', 'a\u001b[31mred\u001b[0m', 'a[31mred[0m'],
     ['NUL', 'a\0b', 'ab'],
     ['line breaks', 'one\r\ntwo\n\n three\u2028four', 'one two threefour'],
-    ['text that turns around', 'user\u202Egpj.exe', 'usergpj.exe'],
+    ['characters that change the direction of text', 'user\u202Egpj.exe', 'usergpj.exe'],
     ['invisible characters', 'a\u200bb\ufeffc', 'abc'],
-    ['half characters', 'a\ud800b', 'ab'],
-    ['a JWT', `token ${jwt({ sub: 'somebody-important-who-is-long' })} refused`, /^token \S*\[redacted\]\S* refused$/],
+    ['unpaired surrogates', 'a\ud800b', 'ab'],
+    ['a JWT', `token ${jwt({ sub: 'service-account-with-a-long-name' })} refused`, /^token \S*\[redacted\]\S* refused$/],
     [
       'a JWT cut by invisible characters',
-      jwt({ sub: 'somebody-important-who-is-long' }).replace(/(.{9})/g, '$1\u200b'),
+      jwt({ sub: 'service-account-with-a-long-name' }).replace(/(.{9})/g, '$1\u200b'),
       /^\S{0,24}\[redacted\]\S{0,24}$/,
     ],
-    ['any long run in two cases', `x ${'aB3'.repeat(20)}`, 'x [redacted]'],
+    ['long words of upper-case and lower-case letters', `x ${'aB3'.repeat(20)}`, 'x [redacted]'],
   ])('removes %s', (_, text, expected) => {
     expect(cleanedMessage(text)).toEqual(typeof expected === 'string' ? expected : expect.stringMatching(expected));
   });

@@ -100,7 +100,7 @@ describe('systemClock', () => {
 });
 
 describe('sleep', () => {
-  it('resolves after a duration, independent of the wall clock', async () => {
+  it('resolves after a duration, independently of the wall clock', async () => {
     const clock = new FakeClock(NOON);
     const slept = sleep(clock, 10);
     clock.set(NOON - DAY_MS);
@@ -152,7 +152,7 @@ describe('FakeClock', () => {
     expect(clock.now()).toBe(NOON + 30);
   });
 
-  it('moves times but no durations when it is set', () => {
+  it('changes times but not durations when it is set', () => {
     const clock = new FakeClock(NOON);
     const woken: string[] = [];
     clock.wakeAt(NOON + 10, () => void woken.push('at'));

@@ -14,7 +14,7 @@ describe('FairQueue', () => {
     expect(drained(queue)).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
   });
 
-  it('rejects items of a tenant that has as many as are free, and accepts those of another one', () => {
+  it('limits a tenant to as many items as are free, and accepts items of another tenant', () => {
     const queue = new FairQueue<string>(10);
     const accepted = Array.from({ length: 8 }, (_, index) => queue.add('a', `a${index}`));
     expect(accepted.filter(Boolean)).toHaveLength(5);
@@ -28,13 +28,13 @@ describe('FairQueue', () => {
     expect(queue.add('d', 'd')).toBe(true);
   });
 
-  it('holds an item once', () => {
+  it('keeps one copy of an item', () => {
     const queue = new FairQueue<string>(10);
     expect([queue.add('a', 'x'), queue.add('a', 'x'), drained(queue)]).toEqual([true, true, ['x']]);
     expect([queue.add('a', 'x'), drained(queue)]).toEqual([true, ['x']]);
   });
 
-  it('has room again for a tenant whose items were taken', () => {
+  it('accepts items of a tenant again after its items were taken', () => {
     const queue = new FairQueue<string>(4);
     for (let index = 0; index < 4; index++) queue.add('a', `a${index}`);
     expect(drained(queue)).toEqual(['a0', 'a1']);

@@ -41,7 +41,7 @@ const OPEN_MANY = `
       Atomics.notify(counter, 0);
     });
 `;
-/** Longest wait for a test that fails, in milliseconds. */
+/** Maximum wait of a failing test, in milliseconds. */
 const QUEUED_MS = 10_000;
 
 describe('listen', () => {
@@ -69,8 +69,8 @@ describe('listen', () => {
     const { port } = await up(createServer(OK));
     const counter = new Int32Array(new SharedArrayBuffer(4));
     const clients = new Worker(OPEN_MANY, { eval: true, workerData: { port, counter, count: 1_000 } });
-    // The kernel drops connections beyond its queue, and their clients try again a second later at the earliest: with no accept
-    // until then, a short queue never lets all of them connect.
+    // The kernel drops connections beyond its queue, and their clients retry after a second at the earliest. Without an accept before
+    // then, a short queue never lets all of them connect.
     Atomics.wait(counter, 0, 0, QUEUED_MS);
     await clients.terminate();
     expect(Atomics.load(counter, 0)).toBe(1_000);

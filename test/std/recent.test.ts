@@ -1,4 +1,4 @@
-// Results that are kept for a while.
+// Caches of a bounded size.
 
 import { describe, expect, it } from '@jest/globals';
 import { Recent } from '../../src/std/recent.ts';

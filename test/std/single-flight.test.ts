@@ -1,4 +1,4 @@
-// Work that several wait for.
+// Work that is shared by concurrent callers.
 
 import { describe, expect, it } from '@jest/globals';
 import { SingleFlight } from '../../src/std/single-flight.ts';

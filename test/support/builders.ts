@@ -2,7 +2,7 @@
 
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
-import type { Secret } from '../../src/api/resources.ts';
+import type { Secret, Stored } from '../../src/api/resources.ts';
 import type { ObjectMeta } from '../../src/api/wire.ts';
 import { digestOf } from '../../src/std/digest.ts';
 import { parseDuration } from '../../src/std/duration.ts';
@@ -86,11 +86,11 @@ export function aToken(): TokenBuilder {
 export const SERVER = 'https://prod-eu.example.com:6443';
 const CA = Buffer.from('-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n').toString('base64');
 
-export function aCluster(uid = '4f0e3c1d-0000-4000-8000-000000000001', addresses: readonly string[] = [SERVER]): Cluster {
+export function aCluster(uid = '4f0e3c1d-0000-4000-8000-000000000001', addresses: readonly string[] = [SERVER]): Stored<Cluster> {
   return {
     apiVersion: 'registry.purser.dev/v1alpha1',
     kind: 'Cluster',
-    metadata: { name: 'prod-eu', uid },
+    metadata: { name: 'prod-eu', uid, resourceVersion: '1' },
     spec: {
       orchestratorApiEndpoints: {
         caBundle: CA,

@@ -2,12 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import { array, assert, constantFrom, nat, property, tuple } from 'fast-check';
 import { admit, type Breaker, CLOSED, type Outcome, settle } from '../../src/targets/circuit-breaker.ts';
 
-/** The breaker after these outcomes, all at once. */
+/** Returns the breaker after these simultaneous outcomes. */
 function after(outcomes: readonly Outcome[], breaker: Breaker = CLOSED, now = 0): Breaker {
   return outcomes.reduce((state, outcome) => ended(admit(state, now).breaker ?? state, outcome, now), breaker);
 }
 
-/** The breaker after the outcome of the request that it let through last. */
+/** Returns the breaker after the outcome of the request that it admitted last. */
 function ended(breaker: Breaker, outcome: Outcome, now: number): Breaker {
   return settle(breaker, { admitted: breaker, outcome }, now);
 }
@@ -33,8 +33,8 @@ describe('circuit breaker', () => {
   });
 
   it.each([
-    ['a second at first, since a response may come at any moment', 5_001, 1_000],
-    ['as long as it has taken, when it takes long', 13_000, 8_000],
+    ['for a second at first', 5_001, 1_000],
+    ['for as long as the test request has lasted', 13_000, 8_000],
   ])('makes other requests wait for the test request %s', (_, now, waitMs) => {
     const { breaker = CLOSED } = admit(after(failures(5)), 5_000);
     expect(admit(breaker, now)).toEqual({ waitMs });
@@ -67,7 +67,7 @@ describe('circuit breaker', () => {
     expect(ended(open, 'failure', 4_999)).toBe(open);
   });
 
-  it.each<Outcome>(['failure', 'abandoned'])('goes on finding out when a request from before it opened ends as %s', (outcome) => {
+  it.each<Outcome>(['failure', 'abandoned'])('waits for its test request when a request from before it opened ends as %s', (outcome) => {
     const { breaker = CLOSED } = admit(after(failures(5)), 5_000);
     expect(settle(breaker, { admitted: CLOSED, outcome }, 5_010)).toBe(breaker);
   });

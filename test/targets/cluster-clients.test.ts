@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Secret } from '../../src/api/resources.ts';
+import type { Secret, Stored } from '../../src/api/resources.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { fixed } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
@@ -17,12 +17,12 @@ import { eventually } from '../kube/eventually.ts';
 import { startWireServer, type WireServer } from '../support/wire-server.ts';
 import { connectionsOf, IssuerWorld, tokenRequests } from './issuer-world.ts';
 import { aCredential, base64, CREDENTIAL, type Registration, registered } from './registration.ts';
-import { authority, grant, grants, REQUEST, refusal, withIdentity } from './wire-target.ts';
+import { authority, errorStatus, grant, grants, REQUEST, withIdentity } from './wire-target.ts';
 
 const OWNER = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', name: 'ci', uid: 'u' };
 
-/** A Secret with every key of a credential that bears marks of a ManagedToken's Secret. */
-function managed(marks: Partial<Secret['metadata']>): Secret {
+/** Returns a complete credential Secret with labels or owners of a ManagedToken's Secret. */
+function managed(marks: Pick<Secret['metadata'], 'labels' | 'ownerReferences'>): Stored<Secret> {
   const secret = aCredential({ token: 'abc', server: 'https://127.0.0.1:1' });
   return { ...secret, metadata: { ...secret.metadata, ...marks } };
 }
@@ -48,7 +48,7 @@ async function serveWith({ certificate: cert, key }: Certificate, ca?: string): 
   return await startWireServer(withIdentity(grants()), { tls: { cert, key, ...(ca && { ca }) } });
 }
 
-/** An address without a listener. */
+/** Returns an address without a listener. */
 async function deadEnd(): Promise<{ readonly url: string }> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -79,15 +79,15 @@ describe('ClusterClients with a registration', () => {
       {},
       'CredentialMissing',
     ],
-    ['http', { servers: ['http://127.0.0.1:1'] }, {}, 'AddressRefused'],
-    ['a user in the address', { servers: ['https://u:p@127.0.0.1:1'] }, {}, 'AddressRefused'],
-    ['this machine', {}, { allowLoopback: false }, 'AddressRefused'],
-    ['metadata of the cloud', { servers: ['https://169.254.169.254'] }, {}, 'AddressRefused'],
-    ['the same, in IPv6', { servers: ['https://[::ffff:169.254.169.254]'] }, {}, 'AddressRefused'],
-    ['the same, as a number', { servers: ['https://2852039166'] }, {}, 'AddressRefused'],
-    ['the unspecified address', { servers: ['https://0.0.0.0:1'] }, {}, 'AddressRefused'],
+    ['http', { servers: ['http://127.0.0.1:1'] }, {}, 'AddressNotAllowed'],
+    ['a user in the address', { servers: ['https://u:p@127.0.0.1:1'] }, {}, 'AddressNotAllowed'],
+    ['a loopback address', {}, { allowLoopback: false }, 'AddressNotAllowed'],
+    ['the metadata address of clouds', { servers: ['https://169.254.169.254'] }, {}, 'AddressNotAllowed'],
+    ['the metadata address of clouds, mapped to IPv6', { servers: ['https://[::ffff:169.254.169.254]'] }, {}, 'AddressNotAllowed'],
+    ['the metadata address of clouds, as a number', { servers: ['https://2852039166'] }, {}, 'AddressNotAllowed'],
+    ['the unspecified address', { servers: ['https://0.0.0.0:1'] }, {}, 'AddressNotAllowed'],
     ['a private key among the CAs', { caBundle: base64(authority.certificate + authority.key) }, {}, 'TLSVerifyFailed'],
-    ['junk for a CA', { caBundle: 'junk' }, {}, 'TLSVerifyFailed'],
+    ['an invalid CA', { caBundle: 'junk' }, {}, 'TLSVerifyFailed'],
     [
       'an address that the credential does not name',
       { credential: aCredential({ token: 'abc', server: 'other:1' }) },
@@ -154,7 +154,7 @@ describe('ClusterClients with a registration', () => {
     start({ allowLoopback: false });
     const server = await world.serve(grants());
     const url = server.url.replace('127.0.0.1', 'localhost');
-    expect(await world.failure(at([{ url }]))).toMatchObject({ reason: 'AddressRefused' });
+    expect(await world.failure(at([{ url }]))).toMatchObject({ reason: 'AddressNotAllowed' });
     expect(connectionsOf(server).size).toBe(0);
   });
 
@@ -205,7 +205,7 @@ describe('ClusterClients with a registration', () => {
   });
 });
 
-describe('certificate of a target', () => {
+describe('ClusterClients with TLS certificates', () => {
   const years = (count: number) => Date.now() - count * YEAR;
   const expired = createAuthority(years(11));
 
@@ -215,21 +215,21 @@ describe('certificate of a target', () => {
     ['from another CA', () => issueServerCertificate(createAuthority(Date.now()), LOOPBACK_NAMES, Date.now()), {}],
     ['that is self-signed', () => createAuthority(Date.now()), {}],
     ['from a CA that has expired', () => issueServerCertificate(expired, LOOPBACK_NAMES, years(11)), { ca: expired.certificate }],
-  ])('is rejected before any credential is sent: a certificate %s', async (_, certificate, more) => {
+  ])('sends no credential to a server with a certificate %s', async (_, certificate, more) => {
     const server = await serveWith(certificate());
     expect(await world.failure(at([server], more))).toMatchObject({ reason: 'TLSVerifyFailed' });
     expect(server.requests).toEqual([]);
     await server.close();
   });
 
-  it('is required: plain HTTP is rejected', async () => {
+  it('rejects a server that speaks plain HTTP', async () => {
     const server = await startWireServer(grants());
     expect(await world.failure(at([{ url: server.url.replace('http:', 'https:') }]))).toMatchObject({ reason: 'TLSVerifyFailed' });
     expect(server.requests).toEqual([]);
     await server.close();
   });
 
-  it('is verified with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
+  it('verifies certificates despite NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
     const server = await serveWith(issueServerCertificate(createAuthority(Date.now()), LOOPBACK_NAMES, Date.now()));
     const failed = await world.failure(at([server]));
@@ -238,7 +238,7 @@ describe('certificate of a target', () => {
     await server.close();
   });
 
-  it('is verified with the system roots if the Cluster has no caBundle', async () => {
+  it('verifies certificates with the system roots for a Cluster without caBundle', async () => {
     const server = await world.serve(grants());
     expect(await world.failure(at([server], { ca: undefined }))).toMatchObject({
       reason: 'TLSVerifyFailed',
@@ -247,7 +247,7 @@ describe('certificate of a target', () => {
     expect(server.requests).toEqual([]);
   });
 
-  it('may be replaced by one of the same CA, but not by one of another CA', async () => {
+  it('accepts a new certificate of the same CA, and rejects one of another CA', async () => {
     const first = await world.serve(grants());
     await world.issue(at([first]));
     const other = createAuthority(Date.now());
@@ -258,8 +258,8 @@ describe('certificate of a target', () => {
   });
 });
 
-describe('connections to targets', () => {
-  it('are kept while the registration does not change', async () => {
+describe('ClusterClients and their connections', () => {
+  it('keeps connections while the registration does not change', async () => {
     const server = await world.serve(grants());
     await world.issue(at([server]));
     const before = connectionsOf(server);
@@ -269,10 +269,10 @@ describe('connections to targets', () => {
   });
 
   it.each<[string, Registration]>([
-    ['another state of the credential', { credential: aCredential({ token: 'newer', server: 'https://127.0.0.1' }, '2') }],
+    ['a changed credential', { credential: aCredential({ token: 'newer', server: 'https://127.0.0.1' }, '2') }],
     ['another generation of the Cluster', { generation: 2 }],
-    ['another Cluster of the same name', { uid: 'newer' }],
-  ])('are replaced after a change: %s', async (_, more) => {
+    ['a re-created Cluster', { uid: 'newer' }],
+  ])('replaces connections after a change: %s', async (_, more) => {
     const server = await world.serve(grants());
     await world.issue(at([server]));
     const old = connectionsOf(server);
@@ -286,16 +286,16 @@ describe('connections to targets', () => {
     expect(server.requests).toHaveLength(4);
   });
 
-  it('let a request with the old credential finish', async () => {
+  it('lets a request with the old credential finish', async () => {
     const server = await world.serve(grants());
     await world.issue(at([server]));
-    let answer = () => {};
+    let response = () => {};
     server.handle((request, reply) => {
-      answer = () => grant(request, reply);
+      response = () => grant(request, reply);
     });
     const first = world.issue(at([server]));
     await eventually(() => expect(tokenRequests(server)).toHaveLength(2));
-    const pending = answer;
+    const pending = response;
     server.handle(withIdentity(grants()));
     await world.issue(at([server], { credential: aCredential({ token: 'newer', server: server.url }, '2') }));
     pending();
@@ -306,7 +306,7 @@ describe('connections to targets', () => {
     await eventually(() => expect(server.openConnections).toBe(used.size));
   });
 
-  it('are closed during a request when the Cluster changes', async () => {
+  it('closes connections during a request when the Cluster changes', async () => {
     const server = await world.serve(() => undefined);
     const first = world.failure(at([server]), REQUEST, () => expect(tokenRequests(server)).toHaveLength(1));
     await eventually(() => expect(tokenRequests(server)).toHaveLength(1));
@@ -316,7 +316,7 @@ describe('connections to targets', () => {
     await eventually(() => expect(server.openConnections).toBe(0));
   });
 
-  it('are never shared between Clusters', async () => {
+  it('shares no connection between Clusters', async () => {
     const server = await world.serve(grants());
     const credential = aCredential({ token: 'another', server: server.url, cluster: 'b' });
     await world.issue(at([server], { name: 'a', uid: 'a' }));
@@ -325,7 +325,7 @@ describe('connections to targets', () => {
     expect(new Set(used).size).toBe(connectionsOf(server).size);
   });
 
-  it('are closed when their Cluster is deleted', async () => {
+  it('closes connections of a deleted Cluster', async () => {
     const server = await world.serve(grants());
     const gone = at([server]);
     await world.issue(gone);
@@ -337,7 +337,7 @@ describe('connections to targets', () => {
     await world.issue(at([server], { uid: 'successor' }));
   });
 
-  it('are all closed by close, including those of old credentials and requests in progress', async () => {
+  it('closes all connections on close, including those of old credentials and of requests in progress', async () => {
     const server = await world.serve(() => undefined);
     const pending = [
       world.issue(at([server])),
@@ -353,30 +353,30 @@ describe('connections to targets', () => {
   });
 });
 
-describe('several addresses of a target', () => {
-  it('are tried in turn until one responds, which is then kept', async () => {
+describe('ClusterClients with several addresses', () => {
+  it('tries addresses in turn and keeps the one that responds', async () => {
     const [dead, server] = [await deadEnd(), await world.serve(grants())];
     await world.issue(at([dead, server]));
     await world.issue(at([dead, server]));
     expect(tokenRequests(server)).toHaveLength(2);
   });
 
-  it('are tried from the preferred one again after five minutes', async () => {
+  it('tries the preferred address again after five minutes', async () => {
     const [first, second] = [await world.serve((_, reply) => reply.reset()), await world.serve(grants())];
-    const asked = () => [first, second].map((server) => tokenRequests(server).length);
+    const requestsBefore = () => [first, second].map((server) => tokenRequests(server).length);
     await world.failure(at([first, second]));
     first.handle(withIdentity(grants()));
     await world.issue(at([first, second]));
     world.clock.advance(299_000);
     await world.issue(at([first, second]));
-    expect(asked()).toEqual([1, 2]);
+    expect(requestsBefore()).toEqual([1, 2]);
     world.clock.advance(1_000);
     await world.issue(at([first, second]));
     await world.issue(at([first, second]));
-    expect(asked()).toEqual([3, 2]);
+    expect(requestsBefore()).toEqual([3, 2]);
   });
 
-  it('are each checked by the dial policy', async () => {
+  it('applies the dial policy to each address', async () => {
     const hostile = await serveWith(issueServerCertificate(createAuthority(Date.now()), LOOPBACK_NAMES, Date.now()));
     const server = await world.serve(grants());
     await world.issue(at([{ url: 'https://169.254.169.254' }, hostile, server]));
@@ -384,7 +384,7 @@ describe('several addresses of a target', () => {
     await hostile.close();
   });
 
-  it('never receive a request that another address may have processed', async () => {
+  it('never repeats a request that another address may have processed', async () => {
     const first = await world.serve((_, reply) => reply.reset());
     const second = await world.serve(grants());
     expect(await world.failure(at([first, second]))).toMatchObject({ reason: 'ClusterUnreachable' });
@@ -393,7 +393,7 @@ describe('several addresses of a target', () => {
     expect([tokenRequests(first).length, tokenRequests(second).length]).toEqual([1, 1]);
   });
 
-  it('are switched after a timeout', async () => {
+  it('tries another address after a timeout', async () => {
     const first = await world.serve(() => undefined);
     const second = await world.serve(grants());
     expect(await world.failure(at([first, second]), REQUEST, () => expect(tokenRequests(first)).toHaveLength(1))).toMatchObject({
@@ -402,7 +402,7 @@ describe('several addresses of a target', () => {
     await expect(world.issue(at([first, second]))).resolves.toBeDefined();
   });
 
-  it('are switched within one request when a TLS handshake hangs', async () => {
+  it('tries another address within one request when a TLS handshake hangs', async () => {
     await world.close();
     start({ clock: systemClock });
     const silent = createServer((socket) => socket.on('error', () => undefined).resume());
@@ -414,17 +414,17 @@ describe('several addresses of a target', () => {
     await new Promise((resolve) => silent.close(resolve));
   }, 20_000);
 
-  it('report the error of the preferred one when all fail', async () => {
-    expect(await world.failure(at([{ url: 'https://169.254.169.254' }, await deadEnd()]))).toMatchObject({ reason: 'AddressRefused' });
+  it('reports the error of the preferred address if all addresses fail', async () => {
+    expect(await world.failure(at([{ url: 'https://169.254.169.254' }, await deadEnd()]))).toMatchObject({ reason: 'AddressNotAllowed' });
   });
 });
 
-describe('circuit breaker of a target', () => {
+describe('ClusterClients with a circuit breaker', () => {
   const failures = async (cluster: Parameters<IssuerWorld['failure']>[0], count: number) => {
     for (let round = 0; round < count; round += 1) await world.failure(cluster);
   };
 
-  it('opens after five failures, then sends one request', async () => {
+  it('opens the circuit after five failures, then sends one test request', async () => {
     const server = await world.serve((_, reply) => reply.reset());
     await failures(at([server]), 5);
     const failed = await world.failure(at([server]));
@@ -437,7 +437,7 @@ describe('circuit breaker of a target', () => {
     await expect(world.issue(at([server]))).resolves.toBeDefined();
   });
 
-  it('closes when the registration changes', async () => {
+  it('closes the circuit when the registration changes', async () => {
     const dead = await deadEnd();
     await failures(at([dead]), 5);
     expect(await world.failure(at([dead]))).toMatchObject({ reason: 'CircuitOpen' });
@@ -445,26 +445,26 @@ describe('circuit breaker of a target', () => {
     await expect(world.issue(at([server], { generation: 2 }))).resolves.toBeDefined();
   });
 
-  it('does not affect other clusters', async () => {
+  it('keeps the circuits of other clusters closed', async () => {
     const dead = await deadEnd();
     await failures(at([dead]), 6);
     const server = await world.serve(grants());
     await expect(world.issue(at([server], { name: 'b', uid: 'b' }))).resolves.toBeDefined();
   });
 
-  it('opens for a proxy without backend', async () => {
+  it('opens the circuit for a proxy without backend', async () => {
     const server = await world.serve((_, reply) => reply.text(503, 'no backend'));
     await failures(at([server]), 5);
     expect(await world.failure(at([server]))).toMatchObject({ reason: 'CircuitOpen' });
   });
 
-  it.each([400, 401, 403, 404, 409, 422, 429, 500])('stays closed for a response with code %i', async (code) => {
-    const server = await world.serve((_, reply) => reply.json(code, refusal(code, 'no')));
+  it.each([400, 401, 403, 404, 409, 422, 429, 500])('keeps the circuit closed after a response with code %i', async (code) => {
+    const server = await world.serve((_, reply) => reply.json(code, errorStatus(code, 'no')));
     await failures(at([server]), 6);
     expect(tokenRequests(server)).toHaveLength(6);
   });
 
-  it('sends the next request as test when the first one is canceled', async () => {
+  it('sends the next request as test when the test request is canceled', async () => {
     const server = await world.serve((_, reply) => reply.reset());
     await failures(at([server]), 5);
     world.clock.advance(5_000);
@@ -480,7 +480,7 @@ describe('circuit breaker of a target', () => {
   });
 });
 
-describe('the hub as a target', () => {
+describe('ClusterClients with the hub', () => {
   const controller = { kind: 'ServiceAccount', namespace: 'purser-system', name: 'purser' } as const;
 
   async function startHub(): Promise<WireServer> {
@@ -510,7 +510,7 @@ describe('the hub as a target', () => {
     const target = await world.serve(grants());
     const hub = at([target], { name: 'hub', ...(by && { controller: by }) });
     const failed = await world.failure(hub, { ...REQUEST, namespace: 'purser-system', name: 'default' });
-    expect(failed).toMatchObject({ reason: 'OwnAccount' });
+    expect(failed).toMatchObject({ reason: 'OwnNamespace' });
     expect(server.requests.filter(({ path }) => path.endsWith('/token'))).toEqual([]);
     await server.close();
   });

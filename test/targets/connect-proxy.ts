@@ -7,20 +7,20 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 export interface ConnectProxy {
   readonly port: number;
   /** Requested destinations with their authorization. */
-  readonly asked: readonly { readonly target: string; readonly authorization: string | undefined }[];
-  /** Everything that went through towards targets. */
+  readonly requests: readonly { readonly target: string; readonly authorization: string | undefined }[];
+  /** Bytes sent to targets. */
   passed(): string;
   close(): Promise<void>;
 }
 
 /** Starts the proxy. It connects tunnels to the port that `portFor` returns, and rejects them without one. */
 export async function startConnectProxy(portFor: (target: string) => number | undefined): Promise<ConnectProxy> {
-  const asked: { target: string; authorization: string | undefined }[] = [];
+  const requests: { target: string; authorization: string | undefined }[] = [];
   const bytes: Buffer[] = [];
   const sockets = new Set<Socket>();
   const track = (socket: Socket) => sockets.add(socket) && socket.on('error', () => {}).on('close', () => sockets.delete(socket));
   const server = createServer().on('connect', ({ url = '', headers }: IncomingMessage, socket: Socket) => {
-    asked.push({ target: url, authorization: headers['proxy-authorization'] });
+    requests.push({ target: url, authorization: headers['proxy-authorization'] });
     track(socket);
     const port = portFor(url);
     if (port === undefined) return void socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n');
@@ -33,7 +33,7 @@ export async function startConnectProxy(portFor: (target: string) => number | un
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
-    asked,
+    requests,
     passed: () => Buffer.concat(bytes).toString('latin1'),
     close: async () => {
       for (const socket of sockets) socket.destroy();

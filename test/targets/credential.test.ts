@@ -33,17 +33,17 @@ describe('readCredential', () => {
     ['an empty token', { token: '\n' }],
     ['a kubeconfig', { kubeconfig: 'users: [{user: {exec: {command: /bin/sh}}}]', value: 'x' }],
     ['the path of a token', { tokenFile: '/var/run/token', 'token-file': '/var/run/token' }],
-    ['an alias bomb where a token should be', { token: '&a [*a,*a]' }],
+    ['a YAML alias bomb in place of a token', { token: '&a [*a,*a]' }],
     ['a token of more than 64 KiB', { token: 'a'.repeat(65_537) }],
     ['a token of more than 1 MiB', { token: 'a'.repeat(1 << 21) }],
     ['a binary token', { token: '\u0000\u0001\u0002' }],
     ['a token with a line break inside', { token: 'abc\r\nX-Evil: 1' }],
     ['a token with a space', { token: 'abc def' }],
-    ['a token beyond ASCII', { token: 'töken' }],
+    ['a token with non-ASCII characters', { token: 'töken' }],
     ['a certificate without its key', { 'tls.crt': client.certificate }],
     ['a key of another certificate', { 'tls.crt': client.certificate, 'tls.key': other.key }],
-    ['junk for a certificate', { 'tls.crt': 'junk', 'tls.key': client.key }],
-    ['junk for a key', { 'tls.crt': client.certificate, 'tls.key': 'junk' }],
+    ['an invalid certificate', { 'tls.crt': 'junk', 'tls.key': client.key }],
+    ['an invalid key', { 'tls.crt': client.certificate, 'tls.key': 'junk' }],
   ])('rejects %s', (_, keys) => {
     expect(() => readCredential(aCredential(keys))).toThrow(expect.objectContaining({ name: 'IssueError', reason: 'CredentialMissing' }));
   });
@@ -99,13 +99,13 @@ describe('parseBundle', () => {
 
   it.each([
     ['junk', 'junk'],
-    ['base64 of junk', base64('junk')],
+    ['base64 of invalid PEM', base64('junk')],
     ['PEM that is not in base64', authority.certificate],
     ['an invalid certificate', base64('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----')],
     ['a private key', base64(authority.key)],
     ['a private key beside a certificate', base64(authority.certificate + authority.key)],
     ['10,000 certificates', base64(authority.certificate.repeat(10_000))],
-    ['a megabyte', base64(`# ${'x'.repeat(1 << 20)}\n${authority.certificate}`)],
+    ['a text of a megabyte', base64(`# ${'x'.repeat(1 << 20)}\n${authority.certificate}`)],
   ])('rejects %s within half a second of CPU time', (_, bundle) => {
     const before = process.cpuUsage();
     expect(parseBundle(bundle)).toBeUndefined();

@@ -1,4 +1,4 @@
-// The whole life of tokens on a server that behaves as Kubernetes does.
+// Tokens and anchors on the embedded API server.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -57,7 +57,7 @@ async function createAccount(): Promise<string> {
   return metadata.uid ?? '';
 }
 
-/** The cluster with one of its users' tokens for a credential. */
+/** Returns the cluster with the token of one of its users as credential. */
 function clusterAs(token: string): RegisteredCluster {
   const credential = aCredential({ token, server: server.url, 'ca.crt': server.ca }, token);
   return registered({ servers: [server.url], ca: server.ca, credential });
@@ -99,7 +99,7 @@ describe('issueToken on the embedded API server', () => {
     const grant = await issue();
     await admin.delete(ServiceAccounts, { namespace, name: 'deployer' });
     const uid = await createAccount();
-    await expect(issue({ accountUID: grant.claims?.accountUID ?? '' })).rejects.toMatchObject({ reason: 'AccountRecreated' });
+    await expect(issue({ accountUID: grant.claims?.accountUID ?? '' })).rejects.toMatchObject({ reason: 'ServiceAccountRecreated' });
     await expect(review(grant)).resolves.toBe(false);
     await expect(issue({ accountUID: uid })).resolves.toMatchObject({ claims: { accountUID: uid } });
   });
@@ -140,7 +140,7 @@ describe('issueToken on the embedded API server', () => {
     await admin.create(ServiceAccounts, { metadata: kept });
     await admin.delete(Namespaces, { name: `${namespace}-ending` });
     await expect(issue({ namespace: kept.namespace, name: 'kept' })).rejects.toMatchObject({
-      reason: 'TargetRefused',
+      reason: 'RequestRejected',
       message: expect.stringContaining('because it is being terminated'),
     });
     await admin.patch(ServiceAccounts, kept, { metadata: { finalizers: null } });
@@ -153,27 +153,27 @@ describe('issueToken on the embedded API server', () => {
     await admin.create(ServiceAccounts, { metadata: { namespace, name: 'other' } });
     const { token } = await issue({ audiences: [ISSUER] });
     const ours = clusterAs(token.reveal());
-    await expect(issue({}, ours)).rejects.toMatchObject({ reason: 'OwnAccount' });
-    await expect(issue({ name: 'other' }, ours)).rejects.toMatchObject({ reason: 'OwnAccount' });
+    await expect(issue({}, ours)).rejects.toMatchObject({ reason: 'OwnNamespace' });
+    await expect(issue({ name: 'other' }, ours)).rejects.toMatchObject({ reason: 'OwnNamespace' });
   });
 });
 
-describe('ensureAnchor and deleteAnchor', () => {
+describe('ensureAnchor and deleteAnchor on the embedded API server', () => {
   const name = 'purser-5f0c';
   const anchor = () => ({ namespace, name, account: 'deployer' });
   const ensure = () => issuer.ensureAnchor(clusterAs('admintoken'), anchor(), signal);
   const remove = () => issuer.deleteAnchor(clusterAs('admintoken'), { namespace, name }, signal);
   const found = (): Promise<Secret> => admin.get(Secrets, { namespace, name });
 
-  it('replace an anchor that is being deleted', async () => {
+  it('replaces an anchor that is being deleted', async () => {
     await ensure();
     await admin.patch(Secrets, { namespace, name }, { metadata: { finalizers: ['example.com/wait'] } });
     await admin.delete(Secrets, { namespace, name });
-    await expect(ensure()).rejects.toMatchObject({ reason: 'TargetRefused' });
+    await expect(ensure()).rejects.toMatchObject({ reason: 'RequestRejected' });
     await admin.patch(Secrets, { namespace, name }, { metadata: { finalizers: null } });
   });
 
-  it('create the anchor once, owned by the service account and labeled', async () => {
+  it('creates the anchor once, owned by the service account and labeled', async () => {
     const uid = await ensure();
     await expect(ensure()).resolves.toBe(uid);
     const { metadata, type, data } = await found();
@@ -186,7 +186,7 @@ describe('ensureAnchor and deleteAnchor', () => {
     expect(metadata.ownerReferences).toEqual([{ apiVersion: 'v1', kind: 'ServiceAccount', name: 'deployer', uid: account.metadata.uid }]);
   });
 
-  it('revoke the tokens that are bound to a deleted anchor', async () => {
+  it('revokes the tokens that are bound to a deleted anchor', async () => {
     const uid = await ensure();
     const grant = await issue({ boundObject: { kind: 'Secret', name, uid } });
     await expect(review(grant)).resolves.toBe(true);
@@ -195,7 +195,7 @@ describe('ensureAnchor and deleteAnchor', () => {
     await expect(found()).rejects.toMatchObject({ code: 404 });
   });
 
-  it('accept that the anchor does not exist', async () => {
+  it('deletes an anchor that does not exist without an error', async () => {
     await remove();
     await ensure();
     await remove();
@@ -203,7 +203,7 @@ describe('ensureAnchor and deleteAnchor', () => {
     await expect(found()).rejects.toMatchObject({ code: 404 });
   });
 
-  it('fail for a deleted service account, with a remedy', async () => {
+  it('reports a deleted service account with a remedy', async () => {
     await ensure();
     await admin.delete(ServiceAccounts, { namespace, name: 'deployer' });
     await expect(ensure()).rejects.toMatchObject({
@@ -219,13 +219,13 @@ describe('ensureAnchor and deleteAnchor', () => {
     });
   });
 
-  it('re-create the anchor Secret for a re-created service account', async () => {
+  it('re-creates the anchor Secret for a re-created service account', async () => {
     const before = await ensure();
     await admin.patch(Secrets, { namespace, name }, { metadata: { finalizers: ['tests.example.com/kept'] } });
     await admin.delete(ServiceAccounts, { namespace, name: 'deployer' });
     await createAccount();
     // An anchor that is being deleted is not used for new tokens.
-    await expect(ensure()).rejects.toMatchObject({ reason: 'TargetRefused' });
+    await expect(ensure()).rejects.toMatchObject({ reason: 'RequestRejected' });
     await admin.patch(Secrets, { namespace, name }, { metadata: { finalizers: null } });
     const after = await ensure();
     expect(after).not.toBe(before);
@@ -235,7 +235,7 @@ describe('ensureAnchor and deleteAnchor', () => {
   it('reject to use a Secret that Purser did not create, but delete it by its name', async () => {
     await admin.create(Secrets, { metadata: { namespace, name }, type: 'Opaque', data: { password: base64('theirs') } });
     await expect(ensure()).rejects.toMatchObject({
-      reason: 'TargetRefused',
+      reason: 'RequestRejected',
       message: expect.stringContaining('was not created by Purser'),
     });
     await expect(found()).resolves.toMatchObject({ data: { password: base64('theirs') } });
@@ -243,7 +243,7 @@ describe('ensureAnchor and deleteAnchor', () => {
     await expect(found()).rejects.toMatchObject({ status: { reason: 'NotFound' } });
   });
 
-  it('fail without permission to create Secrets', async () => {
+  it('reports missing permission to create Secrets', async () => {
     await expect(issuer.ensureAnchor(clusterAs('bobtoken'), anchor(), signal)).rejects.toMatchObject({ reason: 'TargetForbidden' });
     await expect(issuer.deleteAnchor(clusterAs('bobtoken'), { namespace, name }, signal)).rejects.toMatchObject({
       reason: 'TargetForbidden',

@@ -13,12 +13,16 @@ describe('serversFor', () => {
   ];
 
   it.each([
-    ['the longest block that holds ours first', '10.1.2.3', ['near', 'near-2', 'inside', 'public', 'public-6', 'inside-6']],
-    ['a shorter block if no longer one holds it', '10.2.0.1', ['inside', 'public', 'near', 'near-2', 'public-6', 'inside-6']],
-    ['the same for an address mapped to IPv6', '::ffff:10.2.0.1', ['inside', 'public', 'near', 'near-2', 'public-6', 'inside-6']],
-    ['IPv6 apart from IPv4', '2001:db8::5', ['inside-6', 'public-6', 'public', 'inside', 'near', 'near-2']],
-    ['blocks for everybody if ours is not known', undefined, ['public', 'public-6', 'inside', 'near', 'near-2', 'inside-6']],
-    ['as registered if none holds it', '', ['public', 'inside', 'near', 'near-2', 'public-6', 'inside-6']],
+    ['the longest matching clientCIDR first', '10.1.2.3', ['near', 'near-2', 'inside', 'public', 'public-6', 'inside-6']],
+    ['a shorter clientCIDR if no longer one matches', '10.2.0.1', ['inside', 'public', 'near', 'near-2', 'public-6', 'inside-6']],
+    ['by clientCIDR for an IPv4 address mapped to IPv6', '::ffff:10.2.0.1', ['inside', 'public', 'near', 'near-2', 'public-6', 'inside-6']],
+    ['IPv6 blocks first for an IPv6 address', '2001:db8::5', ['inside-6', 'public-6', 'public', 'inside', 'near', 'near-2']],
+    [
+      "clientCIDRs of length 0 first if Purser's address is unknown",
+      undefined,
+      ['public', 'public-6', 'inside', 'near', 'near-2', 'inside-6'],
+    ],
+    ['as registered if no clientCIDR matches', '', ['public', 'inside', 'near', 'near-2', 'public-6', 'inside-6']],
   ])('orders addresses: %s', (_, own, names) => {
     expect(serversFor(endpoints, own)).toEqual(names.map((name) => `https://${name}`));
   });

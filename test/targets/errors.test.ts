@@ -3,7 +3,7 @@ import { TransportError } from '../../src/kube/transport-error.ts';
 import { StatusError, type StatusReason } from '../../src/kubernetes/status.ts';
 import { statusFailure, transportFailure } from '../../src/targets/errors.ts';
 
-function refused(code: number, message = 'no', more: { reason?: StatusReason; retryAfterSeconds?: number } = {}): StatusError {
+function errorResponse(code: number, message = 'no', more: { reason?: StatusReason; retryAfterSeconds?: number } = {}): StatusError {
   const { retryAfterSeconds, reason } = more;
   const details = retryAfterSeconds === undefined ? {} : { details: { retryAfterSeconds } };
   return new StatusError({
@@ -51,11 +51,11 @@ describe('transportFailure', () => {
     ['ERR_SSL_SSL/TLS_ALERT_BAD_CERTIFICATE', 'CredentialRejected'],
     ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'CredentialRejected'],
     ['ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', 'CredentialRejected'],
-    ['ERR_ADDRESS_REFUSED', 'AddressRefused'],
-    ['EMSGSIZE', 'AnswerUntrusted'],
-    ['EBADMSG', 'AnswerUntrusted'],
-    ['HPE_INVALID_CONSTANT', 'AnswerUntrusted'],
-    ['UND_ERR_HEADERS_OVERFLOW', 'AnswerUntrusted'],
+    ['ERR_ADDRESS_REFUSED', 'AddressNotAllowed'],
+    ['EMSGSIZE', 'ResponseUntrusted'],
+    ['EBADMSG', 'ResponseUntrusted'],
+    ['HPE_INVALID_CONSTANT', 'ResponseUntrusted'],
+    ['UND_ERR_HEADERS_OVERFLOW', 'ResponseUntrusted'],
   ])('converts %s to %s', (code, reason) => {
     expect(transportFailure(new TransportError(code, 'what happened'))).toMatchObject({
       reason,
@@ -66,39 +66,43 @@ describe('transportFailure', () => {
 
 describe('statusFailure', () => {
   it.each([
-    [307, 'the server redirects (307)', 'AnswerUntrusted'],
-    [400, 'cannot bind token', 'TargetRefused'],
+    [307, 'the server redirects (307)', 'ResponseUntrusted'],
+    [400, 'cannot bind token', 'RequestRejected'],
     [401, 'Unauthorized', 'CredentialRejected'],
     [403, 'serviceaccounts "a" is forbidden: User "system:anonymous" cannot create resource "serviceaccounts/token"', 'CredentialRejected'],
     [403, 'serviceaccounts "a" is forbidden: User "x" cannot create resource "serviceaccounts/token" in API group ""', 'TargetForbidden'],
-    [403, 'serviceaccounts "a" is forbidden: unable to create new content in namespace x because it is being terminated', 'TargetRefused'],
-    [403, 'admission webhook "policy.example.com" denied the request', 'TargetRefused'],
-    [404, 'the server could not find the requested resource', 'TargetRefused'],
-    [422, 'is invalid', 'TargetRefused'],
+    [
+      403,
+      'serviceaccounts "a" is forbidden: unable to create new content in namespace x because it is being terminated',
+      'RequestRejected',
+    ],
+    [403, 'admission webhook "policy.example.com" denied the request', 'RequestRejected'],
+    [404, 'the server could not find the requested resource', 'RequestRejected'],
+    [422, 'is invalid', 'RequestRejected'],
     [429, 'too many', 'TargetThrottled'],
     [500, 'Internal error occurred', 'TargetFailed'],
     [503, 'apiserver is shutting down', 'TargetFailed'],
     [504, 'Timeout', 'ClusterTimeout'],
   ])('converts %i "%s" to %s', (code, message, reason) => {
-    expect(statusFailure(refused(code, message))).toMatchObject({ reason });
+    expect(statusFailure(errorResponse(code, message))).toMatchObject({ reason });
   });
 
   it.each([
-    ['the time in Retry-After', 429, 30, 30_000],
-    ['a second at least', 429, 0, 1_000],
-    ['a second if it does not say', 429, undefined, 1_000],
-    ['five minutes at most', 429, 86_400, 300_000],
-    ['also when it is not available', 503, 7, 7_000],
-    ['no particular time otherwise', 503, undefined, undefined],
+    ['Retry-After of 30 s in a 429', 429, 30, 30_000],
+    ['Retry-After of 0 s in a 429', 429, 0, 1_000],
+    ['a 429 without Retry-After', 429, undefined, 1_000],
+    ['Retry-After of a day in a 429', 429, 86_400, 300_000],
+    ['Retry-After of 7 s in a 503', 503, 7, 7_000],
+    ['a 503 without Retry-After', 503, undefined, undefined],
   ])('returns the time until the next request for %s', (_, code, retryAfterSeconds, retryAfterMs) => {
-    const failure = statusFailure(refused(code, 'no', retryAfterSeconds === undefined ? {} : { retryAfterSeconds }));
+    const failure = statusFailure(errorResponse(code, 'no', retryAfterSeconds === undefined ? {} : { retryAfterSeconds }));
     expect(failure.retryAfterMs).toBe(retryAfterMs);
   });
 
   it('keeps the Status of errors that the request caused, and no other', () => {
-    expect(statusFailure(refused(422, 'is invalid')).status).toMatchObject({ code: 422, message: 'is invalid' });
-    expect(statusFailure(refused(401)).status).toBeUndefined();
-    expect(statusFailure(refused(403, 'User "x" cannot create resource "y"')).status).toBeUndefined();
-    expect(statusFailure(refused(500)).status).toBeUndefined();
+    expect(statusFailure(errorResponse(422, 'is invalid')).status).toMatchObject({ code: 422, message: 'is invalid' });
+    expect(statusFailure(errorResponse(401)).status).toBeUndefined();
+    expect(statusFailure(errorResponse(403, 'User "x" cannot create resource "y"')).status).toBeUndefined();
+    expect(statusFailure(errorResponse(500)).status).toBeUndefined();
   });
 });

@@ -7,10 +7,10 @@ import { systemClock } from '../../src/std/clock.ts';
 import { startWireServer, type WireHandler, type WireServer } from '../support/wire-server.ts';
 import { IssuerWorld } from './issuer-world.ts';
 import { aCredential, registered } from './registration.ts';
-import { authority, grants, REQUEST, refusal, selfSubjectReview } from './wire-target.ts';
+import { authority, errorStatus, grants, REQUEST, selfSubjectReview } from './wire-target.ts';
 
 const ADMIN = 'system:serviceaccount:kube-system:some-admin';
-/** A service account beside Purser's own on the hub, which the credential of ADMIN could issue a token for. */
+/** A service account in Purser's namespace on the hub; the credential of ADMIN is permitted to issue tokens for it. */
 const BESIDE = { ...REQUEST, namespace: 'purser-system', name: 'default' };
 
 let world: IssuerWorld;
@@ -21,22 +21,22 @@ afterEach(async () => {
   await hub.close();
 });
 
-/** Responses of an API server: its signing keys and the UID of kube-system, each refused if absent. */
+/** Responses of an API server: its signing keys and the UID of kube-system, each forbidden if absent. */
 interface Identity {
   readonly keys?: readonly KeyObject[];
   readonly uid?: string;
   readonly username?: string;
 }
 
-function answers({ keys, uid, username = ADMIN }: Identity): WireHandler {
+function respondsAs({ keys, uid, username = ADMIN }: Identity): WireHandler {
   return (request, reply) => {
     if (request.path.endsWith('/selfsubjectreviews')) return reply.json(201, selfSubjectReview(username));
-    const isRefused = reply.json.bind(reply, 403, refusal(403, 'forbidden: User "x" cannot get resource "y"'));
+    const forbid = reply.json.bind(reply, 403, errorStatus(403, 'forbidden: User "x" cannot get resource "y"'));
     if (request.path === '/openid/v1/jwks')
-      return keys === undefined ? isRefused() : reply.json(200, { keys: keys.map((key) => key.export({ format: 'jwk' })) });
+      return keys === undefined ? forbid() : reply.json(200, { keys: keys.map((key) => key.export({ format: 'jwk' })) });
     if (request.path === '/api/v1/namespaces/kube-system')
       return uid === undefined
-        ? isRefused()
+        ? forbid()
         : reply.json(200, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kube-system', uid, resourceVersion: '1' } });
     const [, , , , namespace, , name] = request.path.split('/');
     return grants({ claims: { sub: `system:serviceaccount:${namespace}:${name}` } })(request, reply);
@@ -44,13 +44,13 @@ function answers({ keys, uid, username = ADMIN }: Identity): WireHandler {
 }
 
 async function start(ofHub: Identity): Promise<void> {
-  hub = await startWireServer(answers(ofHub));
+  hub = await startWireServer(respondsAs(ofHub));
   const config = fixed({ name: 'hub', server: hub.url, skipTLSVerify: false }, { name: 'us', token: 'hub-token' });
   const client = new KubeClient(createTransport(config, { clock: systemClock }), 'purser');
   world = new IssuerWorld({ hub: { client, namespace: 'purser-system' } });
 }
 
-/** A token signed by this key. */
+/** Returns a token signed by this key. */
 function jwt(key: KeyObject, alg = 'ES256'): string {
   const [header, payload] = [{ alg }, { sub: ADMIN }].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
   const signature = sign('sha256', Buffer.from(`${header}.${payload}`), { key, dsaEncoding: 'ieee-p1363' });
@@ -59,7 +59,7 @@ function jwt(key: KeyObject, alg = 'ES256'): string {
 
 async function registeredAt(ofTarget: Identity, token: string) {
   const target = await world.serve(() => undefined);
-  target.handle(answers(ofTarget));
+  target.handle(respondsAs(ofTarget));
   const credential = aCredential({ token, server: target.url });
   return { target, cluster: registered({ servers: [target.url], ca: authority.certificate, credential }) };
 }
@@ -79,7 +79,7 @@ describe('hub recognition', () => {
   ])('rejects service accounts in the namespace of Purser with at most four requests: %s', async (_, ofHub, ofTarget, token) => {
     await start(ofHub);
     const { target, cluster } = await registeredAt(ofTarget, token);
-    for (let round = 0; round < 3; round += 1) expect(await world.failure(cluster, BESIDE)).toMatchObject({ reason: 'OwnAccount' });
+    for (let round = 0; round < 3; round += 1) expect(await world.failure(cluster, BESIDE)).toMatchObject({ reason: 'OwnNamespace' });
     expect(target.requests.filter(({ path }) => path.endsWith('/token'))).toEqual([]);
     expect(hub.requests.length + target.requests.length).toBeLessThanOrEqual(4);
     await expect(world.issue(cluster)).resolves.toBeDefined();
@@ -102,7 +102,7 @@ describe('hub recognition', () => {
       const servers = [target.url, url];
       const credential = aCredential({ token: 'opaque', server: servers.join() });
       expect(await world.failure(registered({ servers, ca: authority.certificate, credential }), BESIDE)).toMatchObject({
-        reason: 'OwnAccount',
+        reason: 'OwnNamespace',
       });
       expect([hub.requests.length, target.requests.length]).toEqual([0, 1]);
     },
@@ -113,7 +113,7 @@ describe('hub recognition', () => {
     hub.handle((_, reply) => reply.text(500, 'down'));
     const { cluster } = await registeredAt({}, jwt(other.privateKey));
     expect(await world.failure(cluster, BESIDE)).toMatchObject({ reason: 'IdentityUnknown' });
-    hub.handle(answers({ keys: [ours.publicKey] }));
+    hub.handle(respondsAs({ keys: [ours.publicKey] }));
     await expect(world.issue(cluster, BESIDE)).resolves.toBeDefined();
   });
 
@@ -124,7 +124,7 @@ describe('hub recognition', () => {
     const client = new KubeClient(createTransport(config, { clock: systemClock }), 'purser');
     const another = new IssuerWorld({ hub: { client, namespace: 'purser-system' } });
     const cluster = registered({ servers: [target.url], ca: authority.certificate });
-    expect(await another.failure(cluster, BESIDE)).toMatchObject({ reason: 'OwnAccount' });
+    expect(await another.failure(cluster, BESIDE)).toMatchObject({ reason: 'OwnNamespace' });
     await another.close();
   });
 });

@@ -1,4 +1,4 @@
-// An issuer and the targets that it talks to, on real TLS sockets, with time in the test's hand.
+// An issuer and its targets on real TLS sockets, with a simulated clock.
 
 import { inspect } from 'node:util';
 import { expect } from '@jest/globals';
@@ -11,12 +11,12 @@ import { eventually } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
 import type { WireHandler, WireServer } from '../support/wire-server.ts';
 import { Issuing } from './issuing.ts';
-import { type RawAnswer, type RawTarget, startRawTarget } from './raw-target.ts';
+import { type RawResponder, type RawTarget, startRawTarget } from './raw-target.ts';
 import { CREDENTIAL, registered, settings } from './registration.ts';
 import { authority, REQUEST, startTarget, TOKEN_PATH } from './wire-target.ts';
 
 export class IssuerWorld {
-  /** The targets live by the clock of this machine. */
+  /** Targets use the system clock. */
   readonly clock = new FakeClock(Date.now());
   readonly issuer: Issuing;
   readonly #closing: (() => Promise<void>)[] = [];
@@ -31,8 +31,8 @@ export class IssuerWorld {
     return server;
   }
 
-  async serveRaw(answer: RawAnswer): Promise<RawTarget> {
-    const target = await startRawTarget(answer);
+  async serveRaw(respond: RawResponder): Promise<RawTarget> {
+    const target = await startRawTarget(respond);
     this.#closing.push(() => target.close());
     return target;
   }
@@ -41,12 +41,12 @@ export class IssuerWorld {
     return this.issuer.issue(cluster, request, signal);
   }
 
-  /** Requests a token from the target at this address, which is its own cluster. */
-  ask({ url }: { readonly url: string }, request: TokenRequest = REQUEST, signal?: AbortSignal): Promise<Grant> {
+  /** Requests a token from the target at this address, registered as a cluster. */
+  issueAt({ url }: { readonly url: string }, request: TokenRequest = REQUEST, signal?: AbortSignal): Promise<Grant> {
     return this.issue(clusterAt(url), request, signal);
   }
 
-  /** The failure of a request while time passes once `started`; also checks that nothing secret is in it. */
+  /** Returns the error of a request, advancing the clock after `started`; also checks that the error contains no secret. */
   async failure(cluster: RegisteredCluster, request: TokenRequest = REQUEST, started = () => {}): Promise<IssueError> {
     let failed: unknown;
     void this.issue(cluster, request)
@@ -74,17 +74,17 @@ export class IssuerWorld {
   }
 }
 
-/** A cluster with this one address. */
+/** Returns a cluster with this address only. */
 export function clusterAt(url: string): RegisteredCluster {
   return registered({ uid: url, servers: [url], ca: authority.certificate });
 }
 
-/** The requests for a token. */
+/** Returns the token requests. */
 export function tokenRequests(server: WireServer): WireServer['requests'] {
   return server.requests.filter(({ path }) => path === TOKEN_PATH);
 }
 
-/** The connections that have carried a request. */
+/** Returns the connections that carried a request. */
 export function connectionsOf(server: WireServer): ReadonlySet<number> {
   return new Set(server.requests.map(({ connection }) => connection));
 }

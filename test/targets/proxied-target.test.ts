@@ -17,9 +17,9 @@ afterEach(async () => {
   await proxy?.close();
 });
 
-/** A target that only the proxy can reach: its name does not resolve, and dialing loopback is not allowed. */
-async function proxied({ noProxy = '', isRefusing = false } = {}) {
-  proxy = await startConnectProxy((target) => (isRefusing ? undefined : Number(target.split(':')[1])));
+/** Starts a target that only the proxy can reach: its name does not resolve, and dialing loopback is not allowed. */
+async function proxied({ noProxy = '', isRejecting = false } = {}) {
+  proxy = await startConnectProxy((target) => (isRejecting ? undefined : Number(target.split(':')[1])));
   const httpsProxy = `http://purser:pass-of-proxy@127.0.0.1:${proxy.port}`;
   world = new IssuerWorld({ allowLoopback: false, proxyFor: proxyPolicy({ httpsProxy, noProxy }) });
   const target = await world.serve(grants(), [NAME]);
@@ -27,19 +27,19 @@ async function proxied({ noProxy = '', isRefusing = false } = {}) {
   return { world, proxy, target, host: `${NAME}:${port}`, url: `https://${NAME}:${port}` };
 }
 
-describe('target behind a proxy', () => {
-  it('is reached through a tunnel whose content the proxy cannot read', async () => {
+describe('createTarget with a proxy', () => {
+  it('sends requests through a tunnel that the proxy cannot read', async () => {
     const { world: issuing, proxy: tunnel, target, host, url } = await proxied();
     const { token } = await issuing.issue(registered({ servers: [url], ca: authority.certificate }));
 
     expect(token.reveal()).toMatch(/^eyJ/);
     expect(target.requests.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${CREDENTIAL}`, `Bearer ${CREDENTIAL}`]);
     const authorization = `Basic ${Buffer.from('purser:pass-of-proxy').toString('base64')}`;
-    expect(tunnel.asked).toEqual([{ target: host, authorization }]);
+    expect(tunnel.requests).toEqual([{ target: host, authorization }]);
     expect(tunnel.passed()).not.toContain(CREDENTIAL);
   });
 
-  it('is rejected if the server at the end of the tunnel has an untrusted certificate', async () => {
+  it('rejects a server behind the proxy with an untrusted certificate', async () => {
     const { world: issuing, target, url } = await proxied();
     const other = createAuthority(Date.now()).certificate;
     const failure = await issuing.failure(registered({ servers: [url], ca: other }));
@@ -47,28 +47,28 @@ describe('target behind a proxy', () => {
     expect([failure.reason, target.requests]).toEqual(['TLSVerifyFailed', []]);
   });
 
-  it('is unreachable when the proxy rejects the tunnel, without the proxy password in the error', async () => {
-    const { world: issuing, url } = await proxied({ isRefusing: true });
+  it('reports ClusterUnreachable without the proxy password when the proxy rejects the tunnel', async () => {
+    const { world: issuing, url } = await proxied({ isRejecting: true });
     const failure = await issuing.failure(registered({ servers: [url], ca: authority.certificate }));
 
     expect(failure.reason).toBe('ClusterUnreachable');
     expect(inspect(failure, { depth: 20 })).not.toContain('pass-of-proxy');
   });
 
-  it('is dialed directly if NO_PROXY contains it', async () => {
+  it('dials a server in NO_PROXY directly', async () => {
     const { world: issuing, proxy: tunnel, url } = await proxied({ noProxy: '.example.test' });
     const failure = await issuing.failure(registered({ servers: [url], ca: authority.certificate }));
 
-    expect([failure.reason, tunnel.asked]).toEqual(['ClusterUnreachable', []]);
+    expect([failure.reason, tunnel.requests]).toEqual(['ClusterUnreachable', []]);
   });
 
   it.each(['https://169.254.169.254', 'https://127.0.0.1:6443', 'https://localhost:6443'])(
-    'is rejected at an address that Purser never connects to: %s',
+    'rejects the address %s before the proxy is dialed',
     async (server) => {
       const { world: issuing, proxy: tunnel } = await proxied();
       const failure = await issuing.failure(registered({ servers: [server], ca: authority.certificate }));
 
-      expect([failure.reason, tunnel.asked]).toEqual(['AddressRefused', []]);
+      expect([failure.reason, tunnel.requests]).toEqual(['AddressNotAllowed', []]);
     },
   );
 });

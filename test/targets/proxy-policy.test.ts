@@ -11,7 +11,7 @@ describe('proxyPolicy', () => {
   });
 
   it.each(['https://127.0.0.1:6443', 'https://[::1]:6443', 'https://localhost', 'https://a.localhost:1', 'https://127.9.9.9'])(
-    'never reaches this machine through one: %s',
+    'returns no proxy for the loopback address %s',
     (server) => {
       expect(proxyPolicy({ httpsProxy })(server)).toBeUndefined();
     },

@@ -11,10 +11,10 @@ export interface RawTarget {
 }
 
 /** Responds to one request; `cut` closes the connection with RST. */
-export type RawAnswer = (socket: TLSSocket, cut: () => void) => void;
+export type RawResponder = (socket: TLSSocket, cut: () => void) => void;
 
-/** Starts a target that passes every token request to `answer`. */
-export async function startRawTarget(answer: RawAnswer): Promise<RawTarget> {
+/** Starts a target that passes every token request to `respond`. */
+export async function startRawTarget(respond: RawResponder): Promise<RawTarget> {
   const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
   const secureContext = createSecureContext({ cert, key });
   const sockets = new Set<Socket>();
@@ -30,7 +30,7 @@ export async function startRawTarget(answer: RawAnswer): Promise<RawTarget> {
       const isReview = received.includes('/selfsubjectreviews');
       received = '';
       if (isReview) socket.write(http('201 Created', JSON.stringify(selfSubjectReview())));
-      else answer(socket, () => raw.resetAndDestroy());
+      else respond(socket, () => raw.resetAndDestroy());
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -1,7 +1,7 @@
-// Clusters and credential Secrets as the hub has them.
+// Clusters and credential Secrets from the hub.
 
 import type { Cluster } from '../../src/api/cluster.gen.ts';
-import type { Secret } from '../../src/api/resources.ts';
+import type { Secret, Stored } from '../../src/api/resources.ts';
 import type { Clock } from '../../src/std/clock.ts';
 import type { TargetSettings } from '../../src/targets/create-target.ts';
 import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts';
@@ -17,7 +17,7 @@ export interface Registration {
   readonly ca?: string | undefined;
   readonly caBundle?: string;
   readonly controller?: NonNullable<Cluster['spec']['authInfo']>['controller'] | null;
-  readonly credential?: Secret | null;
+  readonly credential?: Stored<Secret> | null;
 }
 
 /** Namespace of credentials. */
@@ -27,33 +27,33 @@ export const CREDENTIAL = 'opaque-credential-of-purser';
 
 const REFERENCE = { kind: 'Secret', namespace: CREDENTIALS, name: 'credential' } as const;
 
-/** A Cluster with a credential for each of its servers. */
+/** Returns a Cluster with a credential for each of its servers. */
 export function registered(options: Registration): RegisteredCluster {
   const { name = 'prod-eu', uid = 'cluster-uid', generation = 1, servers = [], ca, controller = REFERENCE } = options;
   const { credential = credentialFor(name, servers, ca) } = options;
   const { caBundle = ca && base64(ca) } = options;
   const serverEndpoints = servers.map((serverAddress) => ({ clientCIDR: '0.0.0.0/0', serverAddress }));
-  const cluster: Cluster = {
+  const cluster: Stored<Cluster> = {
     apiVersion: 'registry.purser.dev/v1alpha1',
     kind: 'Cluster',
-    metadata: { name, uid, generation },
+    metadata: { name, uid, generation, resourceVersion: '1' },
     spec: {
       orchestratorApiEndpoints: { serverEndpoints, ...(caBundle && { caBundle }) },
       ...(controller && { authInfo: { controller } }),
     },
   };
-  return { cluster, ...(credential && { credential }) };
+  return { cluster, credential: credential ?? undefined };
 }
 
-function credentialFor(cluster: string, servers: readonly string[], ca = 'system'): Secret {
+function credentialFor(cluster: string, servers: readonly string[], ca = 'system'): Stored<Secret> {
   return aCredential({ token: CREDENTIAL, server: servers.join('\n'), 'ca.crt': ca, cluster });
 }
 
 /**
- * A credential Secret with these keys, by default for the Cluster prod-eu and the CA of wire targets; `version` tells one state of
- * it from the next.
+ * Returns a credential Secret with these keys, by default for the Cluster prod-eu and the CA of wire targets; `version` is its
+ * resourceVersion.
  */
-export function aCredential(keys: Readonly<Record<string, string>>, version = '1'): Secret {
+export function aCredential(keys: Readonly<Record<string, string>>, version = '1'): Stored<Secret> {
   const all = { 'ca.crt': authority.certificate, cluster: 'prod-eu', ...keys };
   const data = Object.fromEntries(Object.entries(all).map(([key, value]) => [key, base64(value)]));
   return {

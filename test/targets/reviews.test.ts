@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { WireHandler, WireRequest, WireServer } from '../support/wire-server.ts';
 import { clusterAt, IssuerWorld, tokenRequests } from './issuer-world.ts';
 import { CREDENTIAL } from './registration.ts';
-import { grant, grants, refusal, selfSubjectReview } from './wire-target.ts';
+import { errorStatus, grant, grants, selfSubjectReview } from './wire-target.ts';
 
 let world: IssuerWorld;
 
@@ -16,7 +16,7 @@ describe('ownUsername', () => {
   const isReview = ({ path }: WireRequest) => path.endsWith('/selfsubjectreviews');
   const isTokenReview = ({ path }: WireRequest) => path.endsWith('/tokenreviews');
 
-  /** A target with this response to SelfSubjectReviews. */
+  /** Starts a target with this response to SelfSubjectReviews. */
   async function knowing(review: WireHandler): Promise<WireServer> {
     const server = await world.serve(grants());
     server.handle((request, reply) => (isReview(request) ? review(request, reply) : grants()(request, reply)));
@@ -25,21 +25,21 @@ describe('ownUsername', () => {
 
   it('reviews once for all concurrent callers', async () => {
     const server = await world.serve(grants());
-    await Promise.all([world.ask(server), world.ask(server)]);
-    await world.ask(server);
+    await Promise.all([world.issueAt(server), world.issueAt(server)]);
+    await world.issueAt(server);
     expect(server.requests.filter(isReview)).toHaveLength(1);
     expect(tokenRequests(server)).toHaveLength(3);
   });
 
   it("rejects a token for Purser's own service account", async () => {
     const server = await knowing((_, reply) => reply.json(201, selfSubjectReview('system:serviceaccount:deploy:deployer')));
-    expect(await world.failureAt(server)).toMatchObject({ reason: 'OwnAccount' });
+    expect(await world.failureAt(server)).toMatchObject({ reason: 'OwnNamespace' });
     expect(tokenRequests(server)).toEqual([]);
   });
 
   it("rejects a token for another service account in the namespace of Purser's own", async () => {
     const server = await knowing((_, reply) => reply.json(201, selfSubjectReview('system:serviceaccount:deploy:purser')));
-    expect(await world.failureAt(server)).toMatchObject({ reason: 'OwnAccount' });
+    expect(await world.failureAt(server)).toMatchObject({ reason: 'OwnNamespace' });
     expect(tokenRequests(server)).toEqual([]);
   });
 
@@ -47,7 +47,7 @@ describe('ownUsername', () => {
     const server = await knowing((_, reply) => reply.json(201, selfSubjectReview('system:serviceaccount:deploy:purser')));
     const anchor = { namespace: 'deploy', name: 'purser-uid', account: 'deployer' };
     await expect(world.issuer.ensureAnchor(clusterAt(server.url), anchor, AbortSignal.any([]))).rejects.toMatchObject({
-      reason: 'OwnAccount',
+      reason: 'OwnNamespace',
     });
     expect(server.requests.filter((request) => !isReview(request))).toEqual([]);
   });
@@ -55,10 +55,10 @@ describe('ownUsername', () => {
   it.each<[string, WireHandler, string]>([
     ['a response without user', (_, reply) => reply.json(201, selfSubjectReview('')), 'IdentityUnknown'],
     ['an unreadable response', (_, reply) => reply.json(201, { status: [] }), 'IdentityUnknown'],
-    ['a denied review', (_, reply) => reply.json(403, refusal(403, 'User "x" cannot create resource "y"')), 'IdentityUnknown'],
+    ['a denied review', (_, reply) => reply.json(403, errorStatus(403, 'User "x" cannot create resource "y"')), 'IdentityUnknown'],
     ['an anonymous user', (_, reply) => reply.json(201, selfSubjectReview('system:anonymous')), 'CredentialRejected'],
-    ['a rejected credential', (_, reply) => reply.json(401, refusal(401, 'Unauthorized')), 'CredentialRejected'],
-    ['a server error', (_, reply) => reply.json(500, refusal(500, 'no')), 'TargetFailed'],
+    ['a rejected credential', (_, reply) => reply.json(401, errorStatus(401, 'Unauthorized')), 'CredentialRejected'],
+    ['a server error', (_, reply) => reply.json(500, errorStatus(500, 'no')), 'TargetFailed'],
     ['a closed connection', (_, reply) => reply.reset(), 'ClusterUnreachable'],
   ])('fails before anything is issued: %s', async (_, review, reason) => {
     const server = await knowing(review);
@@ -67,21 +67,21 @@ describe('ownUsername', () => {
   });
 
   it('reviews again after a failure', async () => {
-    const server = await knowing((_, reply) => reply.json(500, refusal(500, 'no')));
+    const server = await knowing((_, reply) => reply.json(500, errorStatus(500, 'no')));
     await world.failureAt(server);
     server.handle((request, reply) => (isReview(request) ? reply.json(201, selfSubjectReview()) : grant(request, reply)));
-    await expect(world.ask(server)).resolves.toBeDefined();
+    await expect(world.issueAt(server)).resolves.toBeDefined();
   });
 
   it("reviews Purser's own token on servers before 1.28", async () => {
     const username = 'system:serviceaccount:deploy:deployer';
     const server = await world.serve(grants());
     server.handle((request, reply) => {
-      if (isReview(request)) return reply.json(404, refusal(404, 'the server could not find the requested resource'));
+      if (isReview(request)) return reply.json(404, errorStatus(404, 'the server could not find the requested resource'));
       if (!isTokenReview(request)) return grant(request, reply);
       expect(JSON.parse(request.body).spec).toEqual({ token: CREDENTIAL });
       return reply.json(201, { status: { authenticated: true, user: { username } } });
     });
-    expect(await world.failureAt(server)).toMatchObject({ reason: 'OwnAccount' });
+    expect(await world.failureAt(server)).toMatchObject({ reason: 'OwnNamespace' });
   });
 });

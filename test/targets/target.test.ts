@@ -11,7 +11,7 @@ import type { WireServer } from '../support/wire-server.ts';
 import { registered, settings } from './registration.ts';
 import { authority, startTarget } from './wire-target.ts';
 
-/** More than there are connections for. */
+/** A number of requests that exceeds the connection limit. */
 const MANY = 40;
 let server: WireServer;
 let target: Target;
@@ -71,10 +71,10 @@ describe('Target', () => {
     const scripts = scripted();
     const calling = new AbortController();
     const cutShort: TargetCall<never> = async (_, { signal }) => {
-      calling.abort(new Error('nobody waits for it'));
+      calling.abort(new Error('the caller left'));
       throw signal?.reason;
     };
-    await expect(scripts.call(cutShort, calling.signal)).rejects.toThrow('nobody waits for it');
+    await expect(scripts.call(cutShort, calling.signal)).rejects.toThrow('the caller left');
     expect(scripts.activeServer).toBe('https://a');
   });
 
@@ -86,7 +86,7 @@ describe('Target', () => {
 
   it.each([
     ['a response', async () => 'ok'],
-    ['a refusal', () => Promise.reject(unauthorized())],
+    ['an error response', () => Promise.reject(unauthorized())],
   ])('closes the circuit after a probe with %s', async (_name, request: TargetCall<string>) => {
     const scripts = await probedAfterFive(request);
     expect(() => scripts.rejectIfOpen()).not.toThrow();
@@ -94,7 +94,7 @@ describe('Target', () => {
 
   it.each([
     ['no response', timeout],
-    ['a report of an outage', () => Promise.reject(serviceUnavailable('no backend', 1))],
+    ['a 503', () => Promise.reject(serviceUnavailable('no backend', 1))],
   ])('keeps the circuit open after a probe with %s', async (_name, request: TargetCall<never>) => {
     const scripts = await probedAfterFive(request);
     expect(() => scripts.rejectIfOpen()).toThrow('after repeated failures');
@@ -103,11 +103,11 @@ describe('Target', () => {
   it('keeps the circuit closed after requests that only waited for a connection', async () => {
     const scripts = scripted();
     const slow: (() => void)[] = [];
-    const answers = Array.from({ length: 16 }, () => scripts.call(() => new Promise<void>((resolve) => slow.push(resolve))));
+    const responses = Array.from({ length: 16 }, () => scripts.call(() => new Promise<void>((resolve) => slow.push(resolve))));
     await failing(10, scripts);
     expect(() => scripts.rejectIfOpen()).not.toThrow();
-    for (const answer of slow) answer();
-    await Promise.all(answers);
+    for (const finish of slow) finish();
+    await Promise.all(responses);
   });
 
   it('uses separate connections, but one circuit, for calls through the façade', async () => {

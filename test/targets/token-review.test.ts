@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { WireHandler } from '../support/wire-server.ts';
 import { clusterAt, IssuerWorld } from './issuer-world.ts';
-import { grants, refusal, SUBJECT } from './wire-target.ts';
+import { errorStatus, grants, SUBJECT } from './wire-target.ts';
 
 let world: IssuerWorld;
 
@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => world.close());
 
 describe('reviewToken', () => {
-  const answer =
+  const respondWith =
     (status: unknown): WireHandler =>
     (_, reply) =>
       reply.json(201, { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', status });
@@ -21,27 +21,31 @@ describe('reviewToken', () => {
 
   async function review(handler: WireHandler): Promise<boolean> {
     const server = await world.serve(handler);
-    const { token } = await world.ask(await world.serve(grants()));
+    const { token } = await world.issueAt(await world.serve(grants()));
     return await world.issuer.review(clusterAt(server.url), { token, subject: SUBJECT, audiences: ['api'] }, new AbortController().signal);
   }
 
   it.each([
-    ['accepts it', good, true],
-    ['refuses it', { authenticated: false, error: 'token has been invalidated' }, false],
-    ['does not say yes, but something like it', { ...good, authenticated: 'true' }, false],
-    ['takes it for another user', { ...good, user: { username: 'admin' } }, false],
+    ['accepts the token', good, true],
+    ['rejects the token', { authenticated: false, error: 'token has been invalidated' }, false],
+    ['sends a string for authenticated', { ...good, authenticated: 'true' }, false],
+    ['names another user', { ...good, user: { username: 'admin' } }, false],
     ['names no user', { authenticated: true, audiences: ['api'] }, false],
-    ['accepts it for other audiences', { ...good, audiences: ['other'] }, false],
-    ['leaves audiences out', { ...good, audiences: undefined }, false],
+    ['accepts the token for other audiences', { ...good, audiences: ['other'] }, false],
+    ['omits audiences', { ...good, audiences: undefined }, false],
   ])('returns the decision of a target that %s', async (_, status, accepted) => {
-    await expect(review(answer(status))).resolves.toBe(accepted);
+    await expect(review(respondWith(status))).resolves.toBe(accepted);
   });
 
   it.each<[string, WireHandler, string]>([
-    ['no status', answer(undefined), 'AnswerUntrusted'],
-    ['another kind', (_, reply) => reply.json(201, { kind: 'Status', status: good }), 'AnswerUntrusted'],
-    ['a refusal', (_, reply) => reply.json(403, refusal(403, 'User "x" cannot create resource "tokenreviews"')), 'TargetForbidden'],
-    ['its own token in a refusal', ({ body }, reply) => reply.json(422, refusal(422, body)), 'TargetRefused'],
+    ['no status', respondWith(undefined), 'ResponseUntrusted'],
+    ['another kind', (_, reply) => reply.json(201, { kind: 'Status', status: good }), 'ResponseUntrusted'],
+    [
+      'a denied review',
+      (_, reply) => reply.json(403, errorStatus(403, 'User "x" cannot create resource "tokenreviews"')),
+      'TargetForbidden',
+    ],
+    ['an error response that contains the token', ({ body }, reply) => reply.json(422, errorStatus(422, body)), 'RequestRejected'],
   ])('throws for %s', async (_, handler, reason) => {
     const failed = await review(handler).catch((error: unknown) => error);
     expect(failed).toMatchObject({ reason });

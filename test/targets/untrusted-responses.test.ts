@@ -15,7 +15,7 @@ beforeEach(() => {
 
 afterEach(() => world.close());
 
-describe('untrusted response', () => {
+describe('issueToken with an untrusted response', () => {
   const past = Math.floor(Date.now() / 1000) - 60;
   it.each([
     ['for another service account', { claims: { sub: 'system:serviceaccount:kube-system:admin' } }],
@@ -33,12 +33,12 @@ describe('untrusted response', () => {
     ['with a line break', { status: { token: 'abc\nX-Evil: 1' } }],
     ['with spaces', { status: { token: 'abc def' } }],
     ['too long', { status: { token: 'a'.repeat(20_000) } }],
-    ['without a status', { answer: { status: null } }],
-    ['of another kind', { answer: { kind: 'TokenReview' } }],
-    ['of another group', { answer: { apiVersion: 'v1' } }],
-  ])('is rejected: a token %s', async (_, change) => {
+    ['without a status', { response: { status: null } }],
+    ['of another kind', { response: { kind: 'TokenReview' } }],
+    ['of another group', { response: { apiVersion: 'v1' } }],
+  ])('rejects a token %s', async (_, change) => {
     const server = await world.serve(grants(change));
-    expect(await world.failureAt(server)).toMatchObject({ reason: 'AnswerUntrusted' });
+    expect(await world.failureAt(server)).toMatchObject({ reason: 'ResponseUntrusted' });
   });
 
   it.each([
@@ -54,12 +54,12 @@ describe('untrusted response', () => {
     ['deeply nested', '['.repeat(30_000)],
     ['with a key of the prototype', '{"__proto__":{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest"}}'],
     ['longer than 64 KiB', ' '.repeat(70_000)],
-  ])('is rejected: %s', async (_, body) => {
+  ])('rejects a body: %s', async (_, body) => {
     const server = await world.serve((_request, reply) => reply.text(201, body));
-    expect(await world.failureAt(server)).toMatchObject({ reason: 'AnswerUntrusted' });
+    expect(await world.failureAt(server)).toMatchObject({ reason: 'ResponseUntrusted' });
   });
 
-  it('is rejected as soon as it is too long, before 100 MB arrive', async () => {
+  it('rejects a response of 100 MB as soon as the limit is exceeded', async () => {
     let sent = 0;
     const server = await world.serve(async (_request, reply) => {
       reply.open();
@@ -68,39 +68,39 @@ describe('untrusted response', () => {
         await new Promise((resolve) => setImmediate(resolve));
       }
     });
-    expect(await world.failureAt(server)).toMatchObject({ reason: 'AnswerUntrusted' });
+    expect(await world.failureAt(server)).toMatchObject({ reason: 'ResponseUntrusted' });
     await eventually(() => expect(server.openConnections).toBeLessThan(connectionsOf(server).size));
     expect(sent).toBeLessThan(100);
   });
 
-  it('is rejected if it is compressed', async () => {
+  it('rejects a compressed response', async () => {
     const bomb = gzipSync(Buffer.alloc(50 << 20));
     const target = await world.serveRaw((socket) => {
       socket.write(`HTTP/1.1 201 Created\r\ncontent-encoding: gzip\r\ncontent-length: ${bomb.length}\r\n\r\n`);
       socket.write(bomb);
     });
-    expect(await world.failureAt(target)).toMatchObject({ reason: 'AnswerUntrusted' });
+    expect(await world.failureAt(target)).toMatchObject({ reason: 'ResponseUntrusted' });
   });
 
-  it.each([301, 302, 303, 307, 308])('95: is refused: a redirect (%i), and nobody else hears of it', async (code) => {
+  it.each([301, 302, 303, 307, 308])('rejects a redirect (%i) without following it', async (code) => {
     const elsewhere = await world.serve(grants());
     const server = await world.serve((_, reply) => reply.text(code, '', { location: `${elsewhere.url}${TOKEN_PATH}` }));
-    expect(await world.failureAt(server)).toMatchObject({ reason: 'AnswerUntrusted' });
+    expect(await world.failureAt(server)).toMatchObject({ reason: 'ResponseUntrusted' });
     expect(elsewhere.requests).toEqual([]);
   });
 
-  it.each([202, 204, 206])('is refused: a success that is none (%i)', async (code) => {
+  it.each([202, 204, 206])('rejects a success code other than 201 (%i)', async (code) => {
     const server = await world.serve((_, reply) => reply.text(code, ''));
-    expect(await world.failureAt(server)).toMatchObject({ reason: 'AnswerUntrusted' });
+    expect(await world.failureAt(server)).toMatchObject({ reason: 'ResponseUntrusted' });
   });
 });
 
-describe('endless response', () => {
+describe('issueToken with an endless response', () => {
   it.each<[string, WireHandler]>([
-    ['nothing at all', () => undefined],
-    ['headers alone', (_, reply) => void reply.open()],
+    ['no byte', () => undefined],
+    ['headers only', (_, reply) => void reply.open()],
     [
-      '94: a byte now and then',
+      'one byte at a time',
       async (_, reply) => {
         reply.open();
         while (reply.isOpen) {
@@ -109,12 +109,12 @@ describe('endless response', () => {
         }
       },
     ],
-  ])('is aborted after ten seconds, with its connection: %s', async (_, handler) => {
+  ])('closes the connection after ten seconds: %s', async (_, handler) => {
     const server = await world.serve(handler);
     const start = world.clock.monotonic();
     const failed = await world.failureAt(server, REQUEST, () => expect(tokenRequests(server)).toHaveLength(1));
-    // A drip of bytes may as well reach the size that is too much.
-    expect(['ClusterTimeout', 'AnswerUntrusted']).toContain(failed.reason);
+    // Bytes that trickle may reach the size limit first.
+    expect(['ClusterTimeout', 'ResponseUntrusted']).toContain(failed.reason);
     expect(world.clock.monotonic() - start).toBeLessThan(11_000);
     await eventually(() => expect(server.openConnections).toBeLessThan(connectionsOf(server).size));
     await world.issuer.close();
@@ -122,49 +122,49 @@ describe('endless response', () => {
   });
 });
 
-describe('response that is not HTTP', () => {
+describe('issueToken with a response that is not HTTP', () => {
   const body = JSON.stringify({ kind: 'TokenRequest' });
   it.each<[string, string, RegExp]>([
-    ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n', /AnswerUntrusted|ClusterUnreachable/],
-    ['a broken status line', 'HTTP/1.1 two hundred\r\n\r\n', /AnswerUntrusted/],
-    ['endless headers', `HTTP/1.1 201 Created\r\n${'x-a: b\r\n'.repeat(20_000)}`, /AnswerUntrusted/],
-    ['an invalid length', 'HTTP/1.1 201 Created\r\ncontent-length: -1\r\n\r\n', /AnswerUntrusted/],
-    ['two lengths', 'HTTP/1.1 201 Created\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n{}', /AnswerUntrusted/],
-    ['broken chunks', 'HTTP/1.1 201 Created\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n', /AnswerUntrusted/],
+    ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n', /ResponseUntrusted|ClusterUnreachable/],
+    ['a broken status line', 'HTTP/1.1 two hundred\r\n\r\n', /ResponseUntrusted/],
+    ['endless headers', `HTTP/1.1 201 Created\r\n${'x-a: b\r\n'.repeat(20_000)}`, /ResponseUntrusted/],
+    ['an invalid length', 'HTTP/1.1 201 Created\r\ncontent-length: -1\r\n\r\n', /ResponseUntrusted/],
+    ['two lengths', 'HTTP/1.1 201 Created\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n{}', /ResponseUntrusted/],
+    ['broken chunks', 'HTTP/1.1 201 Created\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n', /ResponseUntrusted/],
     [
-      'another protocol on offer',
+      'an upgrade to another protocol',
       'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
-      /AnswerUntrusted|ClusterUnreachable/,
+      /ResponseUntrusted|ClusterUnreachable/,
     ],
-    ['the credential in place of the status', `HTTP/1.1 Bearer ${CREDENTIAL}\r\n\r\n`, /AnswerUntrusted/],
-    ['less than was promised', http('201 Created', body).slice(0, -3), /ClusterUnreachable|ClusterTimeout/],
-  ])('fails: %s', async (_, bytes, reason) => {
+    ['the credential in place of the status', `HTTP/1.1 Bearer ${CREDENTIAL}\r\n\r\n`, /ResponseUntrusted/],
+    ['a body shorter than its content-length', http('201 Created', body).slice(0, -3), /ClusterUnreachable|ClusterTimeout/],
+  ])('rejects %s', async (_, bytes, reason) => {
     const target = await world.serveRaw((socket) => socket.end(bytes));
     expect((await world.failureAt(target)).reason).toMatch(reason);
   });
 
-  it('may be preceded by a limited number of 1xx responses', async () => {
+  it('accepts a limited number of 1xx responses before the final one', async () => {
     const early = 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n';
     const target = await world.serveRaw((socket) => socket.write(early.repeat(3) + http('401 Unauthorized', '')));
     expect(await world.failureAt(target)).toMatchObject({ reason: 'CredentialRejected' });
-    let isAsked = false;
+    let isRequested = false;
     const endless = await world.serveRaw((socket) => {
-      isAsked = true;
+      isRequested = true;
       const more = () => socket.writable && socket.write(early, () => setImmediate(more));
       more();
     });
-    expect(await world.failureAt(endless, REQUEST, () => expect(isAsked).toBe(true))).toMatchObject({ reason: 'ClusterTimeout' });
+    expect(await world.failureAt(endless, REQUEST, () => expect(isRequested).toBe(true))).toMatchObject({ reason: 'ClusterTimeout' });
   });
 });
 
-describe('connection that is closed', () => {
-  const answer = http('201 Created', JSON.stringify({ kind: 'TokenRequest', status: {} }));
-  it.each([0, 1, 12, 30, 60, answer.length - 1])('is a failure after %i bytes of the answer, and nothing is sent twice', async (length) => {
+describe('issueToken on a closed connection', () => {
+  const response = http('201 Created', JSON.stringify({ kind: 'TokenRequest', status: {} }));
+  it.each([0, 1, 12, 30, 60, response.length - 1])('fails after %i bytes of the response without repeating the request', async (length) => {
     let requests = 0;
     const target = await world.serveRaw((socket, cut) => {
       requests += 1;
       if (length === 0) cut();
-      else socket.write(answer.slice(0, length), cut);
+      else socket.write(response.slice(0, length), cut);
     });
     expect(await world.failureAt(target)).toMatchObject({ reason: 'ClusterUnreachable' });
     expect(requests).toBe(1);

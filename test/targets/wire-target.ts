@@ -1,17 +1,17 @@
 // A target on a real TLS socket with scripted responses.
 
-import { rfc3339 } from '../../src/std/timestamp.ts';
+import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import { startWireServer, type WireHandler, type WireReply, type WireRequest, type WireServer } from '../support/wire-server.ts';
 
-/** The certificate authority of the targets. */
+/** Certificate authority of the targets. */
 export const authority = createAuthority(Date.now());
 
 export const TOKEN_PATH = '/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
 export const SUBJECT = 'system:serviceaccount:deploy:deployer';
 export const ACCOUNT_UID = '0d6f4a0e-5f2c-4f8e-9a55-6d2f4d8f5a01';
 
-/** The request of `aRequest`. */
+/** Default token request. */
 export const REQUEST = { namespace: 'deploy', name: 'deployer', audiences: ['api'], expirationSeconds: 3600 } as const;
 
 /** Starts a target that reviews Purser's identity and passes other requests to `handler`. */
@@ -38,12 +38,12 @@ export function grants(change: Change = {}): WireHandler {
 export interface Change {
   readonly claims?: Readonly<Record<string, unknown>>;
   readonly status?: Readonly<Record<string, unknown>>;
-  readonly answer?: Readonly<Record<string, unknown>>;
+  readonly response?: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly now?: number;
 }
 
-export function grant({ body }: WireRequest, reply: WireReply, { claims, status, answer, headers, now = Date.now() }: Change = {}): void {
+export function grant({ body }: WireRequest, reply: WireReply, { claims, status, response, headers, now = Date.now() }: Change = {}): void {
   const { spec, metadata } = JSON.parse(body) as { spec: { audiences: string[]; expirationSeconds: number }; metadata: object };
   const at = Math.floor(now / 1000);
   const token = jwt({
@@ -63,8 +63,8 @@ export function grant({ body }: WireRequest, reply: WireReply, { claims, status,
       kind: 'TokenRequest',
       metadata: { ...metadata, uid: ACCOUNT_UID },
       spec,
-      status: { token, expirationTimestamp: rfc3339((at + spec.expirationSeconds) * 1000), ...status },
-      ...answer,
+      status: { token, expirationTimestamp: formatTimestamp((at + spec.expirationSeconds) * 1000), ...status },
+      ...response,
     },
     headers,
   );
@@ -76,6 +76,6 @@ export function jwt(claims: object): string {
 }
 
 /** Returns an error Status of Kubernetes. */
-export function refusal(code: number, message: string, more: object = {}): object {
+export function errorStatus(code: number, message: string, more: object = {}): object {
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code, ...more };
 }

@@ -11,14 +11,14 @@ function world() {
 }
 
 describe('LineLimit', () => {
-  it('allows 10 lines of a namespace a minute, and reports the number of the others', () => {
+  it('allows 10 lines per namespace and minute, and reports the number of suppressed lines', () => {
     const { clock, suppressed, write } = world();
     expect([write('a', 1_000), write('b', 3)]).toEqual([10, 3]);
     clock.advance(60_000);
     expect([suppressed, write('a', 20)]).toEqual([[['a', 990]], 10]);
   });
 
-  it('leaves a line to a newcomer although 11 namespaces write as many as they may', () => {
+  it('allows a line of another namespace after 11 namespaces have reached their limit', () => {
     const { write } = world();
     const lines = Array.from({ length: 11 }, (_, index) => write(`team-${index}`, 100));
     expect(lines).toEqual([10, 10, 10, 10, 10, 10, 10, 10, 10, 5, 3]);

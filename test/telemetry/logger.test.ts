@@ -44,7 +44,7 @@ describe('createLogger', () => {
 
   it.each([
     ['tokens', { token: 'hidden-value' }],
-    ['tokens inside of values', { request: { token: 'hidden-value' } }],
+    ['tokens inside values', { request: { token: 'hidden-value' } }],
     ['headers', { request: { headers: { authorization: 'Bearer hidden-value' } } }],
     ['sensitive values', { key: new Sensitive('hidden-value') }],
   ])('never prints %s', (_name, value) => {
@@ -79,12 +79,12 @@ describe('createLogger', () => {
 
   it('prints the stack of a defect only', () => {
     const { lines, log } = logger();
-    const refusal = Object.assign(new Error('no'), { name: 'StatusError', code: 403 });
+    const statusError = Object.assign(new Error('no'), { name: 'StatusError', code: 403 });
     log.error({ error: new TypeError('oops') }, 'defect');
-    log.error({ error: refusal }, 'refusal');
+    log.error({ error: statusError }, 'statusError');
 
-    const [defect, refused] = lines.map((line) => JSON.parse(line).error);
+    const [defect, serialized] = lines.map((line) => JSON.parse(line).error);
     expect(defect).toEqual({ name: 'TypeError', message: 'oops', stack: expect.stringContaining('logger.test.ts') });
-    expect(refused).toEqual({ name: 'StatusError', message: 'no', code: 403 });
+    expect(serialized).toEqual({ name: 'StatusError', message: 'no', code: 403 });
   });
 });

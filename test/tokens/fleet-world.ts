@@ -8,7 +8,7 @@ import type { ApiObject, ClusterRole, ClusterRoleBinding, Secret, ServiceAccount
 import { TransportError } from '../../src/kube/transport-error.ts';
 import { StatusError } from '../../src/kubernetes/status.ts';
 import { systemClock } from '../../src/std/clock.ts';
-import { rfc3339 } from '../../src/std/timestamp.ts';
+import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { IssueError } from '../../src/targets/issue-error.ts';
 import { Authority } from '../../src/tokens/authority.ts';
@@ -28,7 +28,7 @@ import { silentLog } from '../support/silent-log.ts';
 import { stored } from '../support/stored.ts';
 import type { WireReply, WireRequest, WireServer } from '../support/wire-server.ts';
 import { CREDENTIALS, registered, settings } from '../targets/registration.ts';
-import { authority, jwt, refusal, startTarget } from '../targets/wire-target.ts';
+import { authority, errorStatus, jwt, startTarget } from '../targets/wire-target.ts';
 import { patient } from './patient-clock.ts';
 import { ScriptedHub } from './scripted-hub.ts';
 
@@ -68,12 +68,12 @@ export class FleetTarget {
 
   handle(request: WireRequest, reply: WireReply): void {
     if (this.isDown) return reply.reset();
-    if (this.isRejecting) return reply.json(401, refusal(401, 'Unauthorized', { reason: 'Unauthorized' }));
+    if (this.isRejecting) return reply.json(401, errorStatus(401, 'Unauthorized', { reason: 'Unauthorized' }));
     const [, accountNamespace = '', account = '', subresource] = ACCOUNT.exec(request.path) ?? [];
     if (account !== '') return this.#serveAccount(`${accountNamespace}/${account}`, subresource !== undefined, request, reply);
     const [, namespace = '', name] = SECRET.exec(request.path) ?? [];
     if (namespace !== '') return this.#serveSecret(namespace, name, request, reply);
-    return reply.json(404, refusal(404, `no ${request.path}`, { reason: 'NotFound' }));
+    return reply.json(404, errorStatus(404, `no ${request.path}`, { reason: 'NotFound' }));
   }
 
   isAlive({ anchorUID, expiresAt }: IssuedToken): boolean {
@@ -103,7 +103,7 @@ export class FleetTarget {
       'kubernetes.io': { namespace, serviceaccount: { name, uid }, ...secret },
     });
     this.issued.push({ name: `${this.#cluster}/${account}`, text, anchorUID: anchor?.metadata.uid, expiresAt });
-    const status = { token: text, expirationTimestamp: rfc3339(expiresAt) };
+    const status = { token: text, expirationTimestamp: formatTimestamp(expiresAt) };
     const response = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', metadata: { uid }, spec, status };
     reply.json(201, response, { date: new Date(this.#clock.now()).toUTCString() });
   }
@@ -124,7 +124,7 @@ export class FleetTarget {
   }
 
   #refuse(reply: WireReply, code: number, kind: string, reason = 'NotFound'): void {
-    reply.json(code, refusal(code, `scripted ${reason}`, { reason, details: { kind } }));
+    reply.json(code, errorStatus(code, `scripted ${reason}`, { reason, details: { kind } }));
   }
 }
 

@@ -8,7 +8,7 @@ import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
 import type { WireHandler, WireServer } from '../support/wire-server.ts';
 import { base64 } from '../targets/registration.ts';
-import { grant, refusal, startTarget } from '../targets/wire-target.ts';
+import { errorStatus, grant, startTarget } from '../targets/wire-target.ts';
 import { type Fault, refused, ScriptedHub } from './scripted-hub.ts';
 import { ScriptedTarget } from './scripted-target.ts';
 import { TestReconciler } from './test-reconciler.ts';
@@ -129,7 +129,7 @@ const responses: fc.Arbitrary<WireHandler> = fc.oneof(
   fc.constantFrom(400, 401, 403, 404, 409, 422, 429, 500, 502, 503).map(
     (code): WireHandler =>
       (_, reply) =>
-        reply.json(code, refusal(code, 'eyJhbGciOiJub25lIn0.e30.c2ln refused')),
+        reply.json(code, errorStatus(code, 'eyJhbGciOiJub25lIn0.e30.c2ln refused')),
   ),
   fc.constant<WireHandler>((_, reply) => reply.reset()),
   fc.constant<WireHandler>((_, reply) => reply.text(201, '{"status": {"token":')),

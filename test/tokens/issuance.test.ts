@@ -100,7 +100,7 @@ describe('token controller and a new ManagedToken', () => {
   it('issues no token for the service account that Purser itself uses', async () => {
     await world.run();
     await world.create('ci', { serviceAccount: { namespace: 'purser-system', name: 'purser' } });
-    await world.until(async () => (await world.condition('Ready')) === 'False OwnAccount');
+    await world.until(async () => (await world.condition('Ready')) === 'False OwnNamespace');
 
     expect([await world.secret(), world.sent().target]).toEqual([undefined, ['POST selfsubjectreviews']]);
   });

@@ -551,7 +551,7 @@ describe('token controller and a Cluster that is deleted and re-created', () => 
     await world.reconciled();
     await repoint();
     await world.patch('ci', { metadata: { annotations: { [Annotation.revoke]: 'leaked' } } });
-    await world.until(async () => (await world.events()).includes('Warning AnchorUnconfirmed'));
+    await world.until(async () => (await world.events()).includes('Warning AnchorDeletionUnconfirmed'));
     await world.reconciled();
 
     expect([(await world.get()).status?.lastRevokeRequest, await world.isAccepted(token)]).toEqual([undefined, true]);
@@ -565,7 +565,7 @@ describe('token controller and a Cluster that is deleted and re-created', () => 
     await repoint();
     await world.reconciled();
     await world.hub.admin.delete(ManagedTokens, ci());
-    await world.until(async () => (await world.events()).includes('Warning AnchorUnconfirmed'));
+    await world.until(async () => (await world.events()).includes('Warning AnchorDeletionUnconfirmed'));
     await world.pass(9 * MINUTE, 10_000);
     expect(await isGone()).toBe(false);
     await world.pass(70_000, 10_000);

@@ -150,7 +150,7 @@ describe('token controller and a re-created service account', () => {
 
     expect(await world.isAccepted(second)).toBe(true);
     expect(world.sent().target).toEqual(Array.from({ length: 2 }, () => 'POST serviceaccounts/short-lived/token'));
-    await world.expectEvents(['Normal Issued', 'Normal AccountRecreated']);
+    await world.expectEvents(['Normal Issued', 'Normal ServiceAccountRecreated']);
   });
 
   it('notices by verification that the token is rejected', async () => {
@@ -167,7 +167,7 @@ describe('token controller and a re-created service account', () => {
     await world.ready();
 
     expect(await world.isAccepted(second)).toBe(true);
-    expect(await world.events()).toContain('Normal TokenRefused');
+    expect(await world.events()).toContain('Normal TokenRejected');
   });
 
   it('keeps the token of a deleted service account, and reports it', async () => {

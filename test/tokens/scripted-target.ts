@@ -1,9 +1,9 @@
 // The part of a target that one service account needs, on the wire: tokens, the anchors that they are bound to, and reviews.
 
 import type { Clock } from '../../src/std/clock.ts';
-import { rfc3339 } from '../../src/std/timestamp.ts';
+import { formatTimestamp } from '../../src/std/timestamp.ts';
 import type { WireHandler, WireReply, WireRequest } from '../support/wire-server.ts';
-import { ACCOUNT_UID, jwt, refusal, SUBJECT } from '../targets/wire-target.ts';
+import { ACCOUNT_UID, errorStatus, jwt, SUBJECT } from '../targets/wire-target.ts';
 
 const ACCOUNT = '/api/v1/namespaces/deploy/serviceaccounts/deployer';
 const SECRETS = '/api/v1/namespaces/deploy/secrets';
@@ -55,7 +55,7 @@ export class ScriptedTarget {
     if (path.endsWith('/tokenreviews')) return this.#review(request, reply);
     if (path === SECRETS && method === 'POST') return this.#create(JSON.parse(body) as Anchor, reply);
     if (path.startsWith(`${SECRETS}/`)) return this.#anchor(path.slice(SECRETS.length + 1), request, reply);
-    return reply.json(404, refusal(404, `no ${path}`));
+    return reply.json(404, errorStatus(404, `no ${path}`));
   };
 
   /** Returns whether the API accepts the token. */
@@ -93,7 +93,7 @@ export class ScriptedTarget {
     this.issuedAt.push(this.#clock.now());
     const answer = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', metadata: { uid: this.#accountUID }, spec };
     const headers = { date: new Date(this.#clock.now()).toUTCString() };
-    reply.json(201, { ...answer, status: { token, expirationTimestamp: rfc3339(expiresAt) } }, headers);
+    reply.json(201, { ...answer, status: { token, expirationTimestamp: formatTimestamp(expiresAt) } }, headers);
   }
 
   #review({ body }: WireRequest, reply: WireReply): void {
@@ -128,5 +128,5 @@ export class ScriptedTarget {
 }
 
 function refuse(reply: WireReply, code: number, kind: string, reason = code === 404 ? 'NotFound' : 'Conflict'): void {
-  reply.json(code, refusal(code, `scripted ${reason}`, { reason, details: { kind } }));
+  reply.json(code, errorStatus(code, `scripted ${reason}`, { reason, details: { kind } }));
 }

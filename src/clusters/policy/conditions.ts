@@ -2,7 +2,7 @@
 // needs its name in ClusterConditionType and a row here.
 
 import type { ClusterConditionType } from '../../api/names.ts';
-import { instantText } from '../../std/instant.ts';
+import { formatTimestamp } from '../../std/timestamp.ts';
 import { type Finding, finding, findingOf } from './findings.ts';
 
 export type ConditionType = (typeof ClusterConditionType)[keyof typeof ClusterConditionType];
@@ -143,19 +143,19 @@ const CONCERNS = {
   ConnectionRefused: 'connection',
   Timeout: 'connection',
   TLSVerifyFailed: 'connection',
-  AddressRefused: 'connection',
-  AnswerUntrusted: 'connection',
+  AddressNotAllowed: 'connection',
+  ResponseUntrusted: 'connection',
   Unreachable: 'connection',
   CredentialRejected: 'credential',
   Forbidden: 'credential',
-  RightsUnknown: 'permissions',
+  PermissionsUnknown: 'permissions',
   NotReady: 'readiness',
   Throttled: 'readiness',
 } as const satisfies Readonly<Record<string, Concern>>;
 
 export type FaultReason = keyof typeof CONCERNS;
 
-/** The finding of the first fault about this concern; undefined without one. */
+/** Returns the finding of the first fault about this concern; undefined without one. */
 function findingFor({ faults }: ProbeEvidence, concern: Concern, status: Finding['status']): Finding | undefined {
   const fault = faults.find(({ reason }) => CONCERNS[reason] === concern);
   return fault && finding(status, fault.reason, fault.detail);
@@ -171,18 +171,18 @@ function evaluateReady(evidence: ProbeEvidence, of: FindingOf): Finding {
 function evaluateReachable(evidence: ProbeEvidence): Finding {
   const unprobed = findingFor(evidence, 'registration', 'Unknown') && finding('Unknown', 'NotProbed');
   return (
-    findingFor(evidence, 'probe', 'Unknown') ?? unprobed ?? findingFor(evidence, 'connection', 'False') ?? finding('True', 'Answering')
+    findingFor(evidence, 'probe', 'Unknown') ?? unprobed ?? findingFor(evidence, 'connection', 'False') ?? finding('True', 'Responding')
   );
 }
 
 function evaluateAuthorized(evidence: ProbeEvidence, of: FindingOf): Finding {
   const failed = findingFor(evidence, 'probe', 'Unknown') ?? findingFor(evidence, 'registration', 'False');
   if (failed !== undefined) return failed;
-  if (of('Reachable')?.status !== 'True') return finding('Unknown', 'NoAnswer');
+  if (of('Reachable')?.status !== 'True') return finding('Unknown', 'NoResponse');
   return (
     findingFor(evidence, 'credential', 'False') ??
     findingFor(evidence, 'permissions', 'Unknown') ??
-    finding('True', 'RightsGranted', evidence.scope)
+    finding('True', 'PermissionsGranted', evidence.scope)
   );
 }
 
@@ -193,7 +193,7 @@ function evaluateCredentialFresh(credential: CredentialEvidence, now: number): F
   if (validity === undefined) return finding('Unknown', 'ExpiryUnknown');
   const { expiresAt } = validity;
   if (expiresAt === undefined) return findingOf('True', 'CredentialValid', 'credential does not expire');
-  const expiry = instantText(expiresAt);
+  const expiry = formatTimestamp(expiresAt);
   if (expiresAt <= now) return findingOf('False', 'CredentialExpired', `credential expired at ${expiry}`);
   return expiresAt - now <= warningMs(validity)
     ? findingOf('False', 'CredentialExpiring', `credential expires at ${expiry}`)
@@ -203,7 +203,7 @@ function evaluateCredentialFresh(credential: CredentialEvidence, now: number): F
 const WARNING_SHARE = 0.2;
 const MAX_WARNING_MS = 30 * 24 * 3_600_000;
 
-/** Time before expiry at which a credential is no longer fresh: 20% of the lifetime, at most 30 days. */
+/** Returns the time before expiry at which a credential is no longer fresh: 20% of the lifetime, at most 30 days. */
 function warningMs({ startsAt, expiresAt = 0 }: Validity): number {
   if (startsAt === undefined) return MAX_WARNING_MS;
   return Math.min(Math.max(expiresAt - startsAt, 0) * WARNING_SHARE, MAX_WARNING_MS);

@@ -36,8 +36,8 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
   ConnectionRefused: 'check that the API server runs, and the port in serverEndpoints',
   Timeout: 'check that the API server runs, and that firewalls allow connections from Purser',
   TLSVerifyFailed: "check that caBundle is the cluster's, and that its certificate covers the address in serverEndpoints",
-  AddressRefused: 'register an https address that is neither loopback nor link-local nor that of a metadata service',
-  AnswerUntrusted: 'check that serverEndpoints points to a Kubernetes API server',
+  AddressNotAllowed: 'register an https address that is neither loopback nor link-local nor that of a metadata service',
+  ResponseUntrusted: 'check that serverEndpoints points to a Kubernetes API server',
   Unreachable: 'check that the API server runs, and the network between the API server and Purser',
   CredentialMissing: 'let spec.authInfo.controller name a Secret with the keys token (or tls.crt and tls.key), server, ca.crt and cluster',
   CredentialRejected: 'write a credential that the cluster accepts to the Secret that spec.authInfo.controller names',
@@ -46,10 +46,10 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
   CANotPinned: "add the certificate to the key ca.crt of the Secret if it is the cluster's certificate authority",
   Forbidden:
     'apply deploy/target/access.yaml to the cluster, or allow the service account to create serviceaccounts/token in namespaces that ManagedTokens name',
-  RightsUnknown: 'allow the service account to create selfsubjectreviews and selfsubjectaccessreviews, as system:basic-user does',
+  PermissionsUnknown: 'allow the service account to create selfsubjectreviews and selfsubjectaccessreviews, as system:basic-user does',
   NotReady: 'run kubectl get --raw /readyz?verbose on the cluster',
   Throttled: "raise the API server's limits for Purser's service account",
   NotProbed: 'see the condition Authorized',
-  NoAnswer: 'see the condition Reachable',
+  NoResponse: 'see the condition Reachable',
   ProbeFailed: "check Purser's log and resource limits",
 };

@@ -74,7 +74,7 @@ function damped(previous: Damped | undefined, next: Finding): Damped {
   return isSecond ? { shown: next } : { shown, doubt: next };
 }
 
-/** The old object is kept if nothing changed, because a fleet would otherwise allocate one every few milliseconds. */
+/** Returns whether the old object can be kept, because a fleet would otherwise allocate one every few milliseconds. */
 function isUnchanged({ shown, doubt }: Damped, next: Finding): boolean {
   return doubt === undefined && shown.message === next.message;
 }

@@ -2,7 +2,7 @@
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { ClusterConditionType as Type } from '../../api/names.ts';
-import { instantOf } from '../../std/instant.ts';
+import { parseTimestamp } from '../../std/timestamp.ts';
 
 /** Default interval of probes, in milliseconds. */
 export const PROBE_INTERVAL_MS = 10_000;
@@ -14,7 +14,7 @@ export const PROBE_INTERVAL_MS = 10_000;
 export function unreachableMs({ status }: Cluster, probeIntervalMs: number, now: number): number {
   const condition = status?.conditions?.find(({ type }) => type === Type.reachable);
   if (condition?.status !== 'False') return 0;
-  const leftMs = (instantOf(condition.lastHeartbeatTime) ?? 0) + MAX_AGE_PROBES * probeIntervalMs - now;
+  const leftMs = (parseTimestamp(condition.lastHeartbeatTime) ?? 0) + MAX_AGE_PROBES * probeIntervalMs - now;
   // A heartbeat in the future was written with another clock and is ignored.
   return leftMs > 0 && leftMs <= (MAX_AGE_PROBES + 1) * probeIntervalMs ? leftMs : 0;
 }

@@ -4,8 +4,8 @@ import type { IssueTarget } from '../../access/issue-permission.ts';
 import type { User } from '../../access/user.ts';
 import { isStatusReason, StatusError } from '../../kubernetes/status.ts';
 import type { Clock } from '../../std/clock.ts';
-import { instantText } from '../../std/instant.ts';
 import { withoutTokens } from '../../std/sensitive.ts';
+import { formatTimestamp } from '../../std/timestamp.ts';
 import { TokenBucket } from '../../std/token-bucket.ts';
 import { IssueError } from '../../targets/issue-error.ts';
 import type { IssuedToken } from '../../targets/token-exchange.ts';
@@ -54,7 +54,7 @@ export class Audit {
 
   issued(request: FacadeRequest, audited: AuditedRequest & { readonly durationMs: number }, token: IssuedToken): void {
     const { claims, statedExpiryAt } = token;
-    const credential = { expiresAt: instantText(statedExpiryAt), ...(claims?.id !== undefined && { credentialID: claims.id }) };
+    const credential = { expiresAt: formatTimestamp(statedExpiryAt), ...(claims?.id !== undefined && { credentialID: claims.id }) };
     this.#log.info({ ...line('issued', withUser(request), audited), ...credential }, 'token issued');
     this.#metrics?.recordIssuance({
       cluster: audited.target.cluster,

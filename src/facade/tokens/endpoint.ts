@@ -14,7 +14,7 @@ import { answeredTokenRequest, checkUid, TOKEN_REQUEST_KIND } from '../../kubern
 import { negotiate } from '../../kubernetes/wire/negotiate.ts';
 import type { Clock } from '../../std/clock.ts';
 import { goQuote } from '../../std/go-text.ts';
-import { rfc3339 } from '../../std/timestamp.ts';
+import { formatTimestamp } from '../../std/timestamp.ts';
 import type { ClusterClients } from '../../targets/cluster-clients.ts';
 import { IssueError } from '../../targets/issue-error.ts';
 import type { RegisteredCluster } from '../../targets/registered-cluster.ts';
@@ -119,7 +119,7 @@ class Issuance {
       account: { ...this.#serviceAccount, uid: token.accountUID },
       audiences,
       expirationSeconds: token.expirationSeconds ?? expirationSeconds,
-      status: { token: token.token.reveal(), expirationTimestamp: rfc3339(token.statedExpiryAt) },
+      status: { token: token.token.reveal(), expirationTimestamp: formatTimestamp(token.statedExpiryAt) },
     };
     const response = answeredTokenRequest(tokenRequest, granted, now);
     token.warnings.forEach(this.#request.warn);
@@ -139,7 +139,7 @@ async function requestToken(
     return await exchangeToken(source, expected, body, signal);
   } catch (error) {
     // An older server ignores the UID of the request, and issues a token that is discarded here.
-    if (error instanceof IssueError && error.reason === 'AccountRecreated' && error.status === undefined) {
+    if (error instanceof IssueError && error.reason === 'ServiceAccountRecreated' && error.status === undefined) {
       const { accountUID: uid = 'unknown' } = error;
       checkUid(tokenRequest, { ...expected, uid });
     }
@@ -164,7 +164,7 @@ function toRejection(error: unknown, { cluster, serviceAccount }: IssueTarget): 
   if (status !== undefined) return toRelayed(status, retryAfterSeconds);
   if (reason === 'ClusterNotFound') return notFound({ group: RegistryGroup, name: 'clusters' }, cluster);
   const why = (FailureReason as Readonly<Record<string, string>>)[reason] ?? reason;
-  if (reason === 'OwnAccount' || reason === 'NamespaceNotAllowed')
+  if (reason === 'OwnNamespace' || reason === 'NamespaceNotAllowed')
     return forbidden({ group: '', name: 'serviceaccounts' }, serviceAccount, why);
   const message = `cluster ${goQuote(cluster)} cannot issue a token now: ${why}`;
   const causes = [{ reason, message: why }];

@@ -1,9 +1,9 @@
-// Nulls in custom resources: kept where the schema says nullable, left for defaulting where it has a default, else absent.
+// Nulls in custom resources: kept if nullable, replaced by the default if there is one, else dropped.
 
 import { type Fields, isFields, isList, type Value } from '../object.ts';
 import { type Schema, schemaOfField } from './schema.ts';
 
-/** Drops the null fields that a schema neither allows nor has a default for; null list items stay. */
+/** Drops null fields that are neither nullable nor defaulted; keeps null list items. */
 export function dropNulls(object: Fields, schema: Schema): Fields {
   const kept: [string, Value][] = [];
   for (const [key, value] of Object.entries(object)) {

@@ -1,4 +1,4 @@
-// A small language for declaring built-in kinds the way their Go structs declare them.
+// Declarations of built-in kinds that mirror their Go structs.
 
 import type { GoField, Schema } from './schema.ts';
 
@@ -7,7 +7,7 @@ type Extra = Omit<Schema, 'go'>;
 /** Options of a struct: protobuf numbers that differ from the order of its fields. */
 type StructExtra = Extra & Pick<GoField, 'numbers'>;
 
-/** A struct: fields in the order in which Go writes them. Held by value, it is written even when empty. */
+/** Declares a struct: fields in the order in which Go writes them. A struct held by value is written even when empty. */
 export function struct(goType: string, properties: Readonly<Record<string, Schema>>, { numbers = {}, ...extra }: StructExtra = {}): Schema {
   return { type: 'object', properties, ...extra, go: { type: goType, struct: goType.slice(goType.indexOf('.') + 1), numbers } };
 }
@@ -16,7 +16,7 @@ export function text(extra: Extra = {}): Schema {
   return { type: 'string', ...extra, go: { type: 'string' } };
 }
 
-/** A string type of its own, which decoding errors name: `v1.SecretType`. */
+/** Declares a named string type, which decoding errors contain: `v1.SecretType`. */
 export function named(goType: string, extra: Extra = {}): Schema {
   return { type: 'string', ...extra, go: { type: goType } };
 }
@@ -33,27 +33,27 @@ export function int64(extra: Extra = {}): Schema {
   return { type: 'integer', format: 'int64', ...extra, go: { type: 'int64' } };
 }
 
-/** metav1.Time: whole seconds; written as null when empty unless it is a pointer. */
+/** Declares a metav1.Time: whole seconds; written as null when empty unless it is a pointer. */
 export function time(): Schema {
   return { type: 'string', format: 'date-time', go: { type: 'v1.Time', codec: 'time', zero: null } };
 }
 
-/** metav1.MicroTime: exactly six digits of fraction. */
+/** Declares a metav1.MicroTime: exactly six digits of fraction. */
 export function microTime(): Schema {
   return { type: 'string', format: 'date-time', go: { type: 'v1.MicroTime', codec: 'microTime', zero: null } };
 }
 
-/** []byte: base64 on the wire. */
+/** Declares a []byte: base64 on the wire. */
 export function bytes(): Schema {
   return { type: 'string', format: 'byte', go: { type: '[]uint8', codec: 'bytes' } };
 }
 
-/** A field that is kept as it came, whatever it holds. */
+/** Declares a field that is kept unchanged, with any content. */
 export function raw(extra: Extra = {}): Schema {
   return { 'x-kubernetes-preserve-unknown-fields': true, ...extra, go: { type: 'runtime.RawExtension', codec: 'raw' } };
 }
 
-/** A slice; atomic under server-side apply unless `extra` names another list type. */
+/** Declares a slice; atomic under server-side apply unless `extra` names another list type. */
 export function list(items: Schema, extra: Extra = {}): Schema {
   return { type: 'array', items, ...extra, go: { type: `[]${goTypeOf(items)}` } };
 }
@@ -62,7 +62,7 @@ export function map(values: Schema, extra: Extra = {}): Schema {
   return { type: 'object', additionalProperties: values, ...extra, go: { type: `map[string]${goTypeOf(values)}` } };
 }
 
-/** A list whose entries are identified by `key`, for strategic merge and server-side apply. */
+/** Declares a list whose entries are identified by `key`, for strategic merge and server-side apply. */
 export function listByKey(items: Schema, key: string): Schema {
   return list(items, {
     'x-kubernetes-list-type': 'map',
@@ -72,13 +72,13 @@ export function listByKey(items: Schema, key: string): Schema {
   });
 }
 
-/** Behind a pointer: an explicit zero value is kept, and an absent one is not written. */
+/** Declares a pointer: keeps an explicit zero value, and omits an absent one. */
 export function pointer({ go, ...schema }: Schema): Schema {
   const { zero: _, ...field } = go ?? { type: '' };
   return { ...schema, go: { ...field, pointer: true } };
 }
 
-/** Without omitempty: written as `zero` when empty. */
+/** Declares a field without omitempty: written as `zero` when empty. */
 export function always(schema: Schema, zero: NonNullable<GoField['zero']> | null): Schema {
   return { ...schema, go: { ...(schema.go ?? { type: '' }), zero } };
 }
@@ -86,7 +86,7 @@ export function always(schema: Schema, zero: NonNullable<GoField['zero']> | null
 /** metav1.TypeMeta is not in protobuf messages: their envelope has the type. */
 export const TYPE_META_NUMBERS: NonNullable<GoField['numbers']> = { kind: 0, apiVersion: 0 };
 
-/** A top-level kind: type and metadata, then `fields`. */
+/** Declares a top-level kind: type and metadata, then `fields`. */
 export function objectStruct(goType: string, fields: Readonly<Record<string, Schema>>, { numbers, ...extra }: StructExtra = {}): Schema {
   const properties = { kind: text(), apiVersion: text(), metadata: OBJECT_META, ...fields };
   return struct(goType, properties, { ...extra, numbers: { ...TYPE_META_NUMBERS, ...numbers } });

@@ -2,10 +2,10 @@
 
 import { isFields, isList, type Value } from '../object.ts';
 
-/** Finds values in an object; throws when the object does not have the form that the path takes for granted. */
+/** Finds values in an object; throws if the object does not have the structure that the path requires. */
 export type JsonPath = (root: Value) => readonly Value[];
 
-/** Makes a path ready for use; throws if it is not one. */
+/** Parses a path; throws if it is invalid. */
 export function parseJsonPath(text: string): JsonPath {
   const steps = stepsOf(text);
   return (root) => steps.reduce<readonly Value[]>((values, step) => values.flatMap(step), [root]);

@@ -1,4 +1,4 @@
-// Pruning: drops what a structural schema does not know, and says what that was.
+// Pruning: drops fields that a structural schema does not contain, and returns their paths.
 
 import { compareUtf8 } from '../../std/go-text.ts';
 import { type Fields, isFields, isList, type Value } from '../object.ts';
@@ -12,14 +12,14 @@ export interface Pruned<T> {
   readonly unknown: readonly string[];
 }
 
-/** Drops unknown fields of a whole custom resource, and the nulls that its schema neither allows nor has a default for. */
+/** Drops unknown fields of a custom resource, and nulls that are neither nullable nor defaulted. */
 export function prune<T extends object>(object: T, schema: Schema): Pruned<T>;
 export function prune(object: Fields, schema: Schema): Pruned<Fields> {
   const { value, unknown } = pruneUnknown(object, schema);
   return { value: dropNulls(value, schema), unknown };
 }
 
-/** Drops unknown fields of a whole custom resource; nulls stay. */
+/** Drops unknown fields of a custom resource; keeps nulls. */
 export function pruneUnknown(object: Fields, schema: Schema): Pruned<Fields> {
   const found: Found = { fields: [], metadata: [], embedded: [] };
   const root = { ...schema, 'x-kubernetes-embedded-resource': true };
@@ -70,7 +70,7 @@ function at({ found }: Place, path: string): Place {
   return { path, found, metadata: found.embedded };
 }
 
-/** Types that decode themselves are not looked into. */
+/** Types that decode themselves are not pruned. */
 function preserves(schema: Schema | undefined): boolean {
   return schema?.['x-kubernetes-preserve-unknown-fields'] === true || schema?.go?.codec !== undefined;
 }
@@ -86,7 +86,7 @@ function pruneMetadata(metadata: Value, path: string, unknown: string[]): Value 
   return pruneValue(sortedKeys(metadata), OBJECT_META, { path, found, metadata: unknown });
 }
 
-/** Metadata is read as a Go struct from sorted keys, so its unknown fields come in that order. */
+/** Sorts the keys of metadata: Kubernetes decodes it from sorted keys, so its unknown fields are in that order. */
 function sortedKeys(value: Value): Value {
   if (isList(value)) return value.map(sortedKeys);
   if (!isFields(value)) return value;

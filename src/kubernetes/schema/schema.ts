@@ -1,10 +1,10 @@
-// A structural schema: what a CRD declares for its custom resources, and what our built-in kinds declare for themselves.
+// Structural schemas: those of CRDs, and those of our built-in kinds.
 
 import type { Value } from '../object.ts';
 
 export type SchemaType = 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
 
-/** OpenAPI v3 as far as CRDs allow it, plus what Go's types say about built-in kinds. */
+/** OpenAPI v3 as far as CRDs allow it, plus the Go declaration of built-in kinds. */
 export interface Schema {
   readonly type?: SchemaType;
   readonly format?: string;
@@ -27,9 +27,9 @@ export interface Schema {
   readonly minProperties?: number;
   readonly maxProperties?: number;
   readonly required?: readonly string[];
-  /** Named fields. For built-in kinds in the order in which Go writes them. */
+  /** Named fields. Built-in kinds have them in the order in which Go writes them. */
   readonly properties?: Readonly<Record<string, Schema>>;
-  /** The values of a map. */
+  /** Schema of the values of a map. */
   readonly additionalProperties?: Schema | boolean;
   readonly items?: Schema;
   readonly allOf?: readonly Schema[];
@@ -43,10 +43,10 @@ export interface Schema {
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
   readonly 'x-kubernetes-map-type'?: 'atomic' | 'granular';
   readonly 'x-kubernetes-validations'?: readonly ValidationRule[];
-  /** Strategic merge patch: how a list or an object of a built-in kind is merged. */
+  /** Merge strategy of a list or an object of a built-in kind under strategic merge patch. */
   readonly 'x-kubernetes-patch-strategy'?: string;
   readonly 'x-kubernetes-patch-merge-key'?: string;
-  /** Only for built-in kinds. */
+  /** Go declaration; only for built-in kinds. */
   readonly go?: GoField;
 }
 
@@ -62,25 +62,25 @@ export interface ValidationRule {
 
 /** Go declaration of the field that this schema describes. Never published. */
 export interface GoField {
-  /** The type as decoding errors name it: `v1.TokenRequestSpec`, `[]string`, `map[string][]uint8`, `int64`. */
+  /** Type in decoding errors: `v1.TokenRequestSpec`, `[]string`, `map[string][]uint8`, `int64`. */
   readonly type: string;
-  /** For structs, the name without package that errors print before the path: `TokenRequestSpec`. */
+  /** Name of a struct without its package, which errors print before the path: `TokenRequestSpec`. */
   readonly struct?: string;
-  /** A pointer: an explicit zero value (false, 0, "") is kept. Otherwise it is the same as absent. */
+  /** True for a pointer, which keeps an explicit zero value (false, 0, ""). Otherwise zero is the same as absent. */
   readonly pointer?: boolean;
-  /** No `omitempty`: what is written when the field is empty, such as null, "" or false. Structs by value are always written. */
+  /** Value that is written for an empty field without `omitempty`, such as null, "" or false. Structs by value are always written. */
   readonly zero?: null | string | number | boolean;
-  /** A type that decodes itself; its inside is not checked for unknown fields. */
+  /** Codec of a type that decodes itself; its content is not checked for unknown fields. */
   readonly codec?: 'time' | 'microTime' | 'bytes' | 'quantity' | 'intOrString' | 'raw' | 'fieldsV1';
-  /** For structs, protobuf numbers that do not follow from the order of the fields; 0 for a field that protobuf does not have. */
+  /** Protobuf numbers of a struct's fields that differ from their order; 0 for a field that protobuf does not have. */
   readonly numbers?: Readonly<Record<string, number>>;
-  /** For structs, the embedded struct whose fields JSON shows as its own; protobuf keeps them apart. */
+  /** Embedded struct, whose fields JSON has in the outer struct; protobuf keeps them apart. */
   readonly embedded?: Schema;
-  /** The struct that protobuf has for a type that decodes itself from JSON: its first field that is set is the value. */
+  /** Protobuf struct of a type that decodes itself from JSON: its first field that is set is the value. */
   readonly message?: Schema;
 }
 
-/** The schema of one field of an object: its own, or that of the map's values. */
+/** Returns the schema of one field of an object: its own, or that of the map's values. */
 export function schemaOfField(schema: Schema | undefined, key: string): Schema | undefined {
   if (schema?.properties !== undefined && Object.hasOwn(schema.properties, key)) return schema.properties[key];
   return typeof schema?.additionalProperties === 'object' ? schema.additionalProperties : undefined;

@@ -3,14 +3,14 @@
 import { compareUtf8 } from '../../std/go-text.ts';
 import { SelectorError } from './selector.ts';
 
-/** A field, and the value that it must, or must not, have. */
+/** A field with the value that it must, or must not, have. */
 export interface FieldTerm {
   readonly field: string;
   readonly operator: '=' | '!=';
   readonly value: string;
 }
 
-/** Terms that must all hold, in the order of their texts. */
+/** Terms that must all match, sorted by their texts. */
 export type FieldSelector = readonly FieldTerm[];
 
 /** Parses a field selector; empty terms are ignored. Throws a SelectorError. */
@@ -19,17 +19,17 @@ export function parseFieldSelector(text: string): FieldSelector {
   return terms.toSorted(compareUtf8).map((term) => parseTerm(term, text));
 }
 
-/** Reports whether an object is selected; `valueOf` reads its fields. */
+/** Returns whether an object is selected; `valueOf` reads its fields. */
 export function matchesFields(selector: FieldSelector, valueOf: (field: string) => string): boolean {
   return selector.every(({ field, operator, value }) => (valueOf(field) === value) === (operator === '='));
 }
 
-/** The only name that can be selected, if the selector fixes it. */
+/** Returns the only name that can be selected; undefined if the selector does not fix one. */
 export function requiredName(selector: FieldSelector): string | undefined {
   return selector.find(({ field, operator }) => field === 'metadata.name' && operator === '=')?.value;
 }
 
-/** Runs between commas; a backslash makes the next character part of the run. */
+/** Splits at commas; a backslash escapes the next character. */
 const TERMS = /(?:[^\\,]|\\.|\\$)+/gsu;
 
 const TERM = /^(.*?)(!=|==|=)(.*)$/su;

@@ -1,4 +1,4 @@
-// One requirement of a label selector: what it demands of a label, and whether a label meets it.
+// One requirement of a label selector.
 
 import { type FieldError, fieldErrorText, invalidValue } from '../field-error.ts';
 import { labelValueProblems, qualifiedNameProblems } from '../names.ts';
@@ -8,14 +8,14 @@ import { SelectorError } from './selector.ts';
 /** The operators of Kubernetes' selection package. */
 export type LabelOperator = 'exists' | '!' | '=' | '==' | '!=' | 'in' | 'notin' | 'gt' | 'lt';
 
-/** A label key, and what is demanded of its value. */
+/** A label key with the requirement for its value. */
 export interface LabelRequirement {
   readonly key: string;
   readonly operator: LabelOperator;
   readonly values: readonly string[];
 }
 
-/** A requirement whose key and values fit its operator. Throws a SelectorError otherwise. */
+/** Returns a requirement whose key and values are valid for its operator. Throws a SelectorError otherwise. */
 export function labelRequirement(key: string, operator: LabelOperator, values: readonly string[]): LabelRequirement {
   const problems = [
     ...keyProblems(key, 'key'),
@@ -32,7 +32,7 @@ export function keyProblems(key: string, field: string): readonly FieldError[] {
   return joined(field, key, qualifiedNameProblems(key));
 }
 
-/** Reports whether a label value, or its absence, satisfies the requirement. */
+/** Returns whether a label value, or its absence, satisfies the requirement. */
 export function holds({ operator, values }: LabelRequirement, value: string | undefined): boolean {
   return TESTS[operator](value, values);
 }

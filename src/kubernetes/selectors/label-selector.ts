@@ -1,14 +1,14 @@
-// Label selectors: `env=prod,tier in (web,api),!legacy,weight>3`, or the same inside an object.
+// Label selectors: `env=prod,tier in (web,api),!legacy,weight>3`, and metav1.LabelSelector.
 
 import { compareUtf8, goQuote } from '../../std/go-text.ts';
 import { fieldErrorText } from '../field-error.ts';
 import { holds, keyProblems, type LabelOperator, type LabelRequirement, labelRequirement } from './label-requirement.ts';
 import { SelectorError } from './selector.ts';
 
-/** Requirements that must all hold, ordered by key. */
+/** Requirements that must all be satisfied, sorted by key. */
 export type LabelSelector = readonly LabelRequirement[];
 
-/** metav1.LabelSelector: the form selectors have inside objects. */
+/** metav1.LabelSelector: a selector inside an object. */
 export interface LabelSelectorObject {
   readonly matchLabels?: Readonly<Record<string, string>>;
   readonly matchExpressions?: readonly {
@@ -33,12 +33,12 @@ export function parseLabelSelector(text: string): LabelSelector {
   }
 }
 
-/** Reports whether an object with these labels is selected. */
+/** Returns whether an object with these labels is selected. */
 export function matchesLabels(selector: LabelSelector, labels: Readonly<Record<string, string>> | undefined): boolean {
   return selector.every((requirement) => holds(requirement, valueOf(labels, requirement.key)));
 }
 
-/** The selector that an object carries. Throws a SelectorError when it is not valid. */
+/** Converts the selector of an object. Throws a SelectorError if it is invalid. */
 export function labelSelectorOf({ matchLabels = {}, matchExpressions = [] }: LabelSelectorObject): LabelSelector {
   return ordered([
     ...Object.entries(matchLabels).map(([key, value]) => labelRequirement(key, '=', [value])),
@@ -46,7 +46,7 @@ export function labelSelectorOf({ matchLabels = {}, matchExpressions = [] }: Lab
   ]);
 }
 
-/** The empty token: no other is empty. */
+/** Token at the end of the text, the only empty one. */
 const END = '';
 
 const OPERATORS = new Map<string, LabelOperator>([
@@ -59,7 +59,7 @@ const OPERATORS = new Map<string, LabelOperator>([
   ['<', 'lt'],
 ]);
 
-/** Symbols, and words between them. As in Kubernetes, a NUL ends a word or, where a token would start, the text. */
+/** Returns symbols, and words between them. As in Kubernetes, a NUL ends a word or, in place of a token, the text. */
 const TOKEN = /[ \t\r\n]*([=!]=|[=!(),<>]|[^\0 \t\r\n=!(),<>]+)\0?/y;
 
 class Tokens {
@@ -120,7 +120,7 @@ function parseExactValue(tokens: Tokens): string {
   return value;
 }
 
-/** Values in parentheses, each once and in order. An absent value is the empty string. */
+/** Parses values in parentheses, sorted and without duplicates. An absent value is the empty string. */
 function parseValues(tokens: Tokens): readonly string[] {
   const open = tokens.take();
   if (open !== '(') throw found(open, " expected: '('");

@@ -1,11 +1,11 @@
 // Common part of label selectors and field selectors.
 
-/** A selector that cannot be understood; the message is Kubernetes' own. */
+/** An invalid selector; the message is that of Kubernetes. */
 export class SelectorError extends Error {
   override readonly name = 'SelectorError';
 }
 
-/** Reports whether the selector has no requirements and selects every object. */
+/** Returns whether the selector has no requirements and selects every object. */
 export function isEverything(selector: readonly unknown[]): boolean {
   return selector.length === 0;
 }

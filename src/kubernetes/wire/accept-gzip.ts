@@ -1,6 +1,6 @@
 // Negotiation of compression.
 
-/** Reports whether `Accept-Encoding` names gzip. Like Kubernetes, it matches the bare word only, without a quality. */
+/** Returns whether `Accept-Encoding` names gzip. Like Kubernetes, it matches the bare word only, without a quality. */
 export function acceptsGzip(acceptEncoding: string | undefined): boolean {
   return (acceptEncoding ?? '').split(',').some((encoding) => encoding.trim() === 'gzip');
 }

@@ -1,4 +1,4 @@
-// The Accept header, read as the libraries behind kube-apiserver read it.
+// The Accept header, parsed as the libraries of kube-apiserver do.
 
 export interface AcceptClause {
   readonly type: string;
@@ -7,7 +7,7 @@ export interface AcceptClause {
   readonly params: ReadonlyMap<string, string>;
 }
 
-/** The clauses of a header, best first; what is no media type is left out. */
+/** Returns the clauses of a header in order of preference, without invalid media types. */
 export function parseAccept(header: string): AcceptClause[] {
   const clauses = header
     .split(',')
@@ -16,7 +16,7 @@ export function parseAccept(header: string): AcceptClause[] {
   return sorted(clauses);
 }
 
-/** Reports whether go-restful, which handles built-in APIs, would route a request: it matches exact media types only. */
+/** Returns whether go-restful, which handles built-in APIs, would route a request: it matches exact media types only. */
 export function isRoutable(header: string, produced: readonly string[]): boolean {
   return header.split(',').some((clause) => {
     const mediaType = trimSpaces(clause.split(';')[0]);
@@ -40,7 +40,7 @@ function parseParameter(text: string): [string, string] | undefined {
   return value === '' || more.join('') !== '' ? undefined : [trimSpaces(name), trimSpaces(value)];
 }
 
-/** Go's insertion sort: the order of clauses that contradict each other depends on it. */
+/** Sorts by Go's insertion sort, because the order of contradictory clauses depends on it. */
 function sorted(clauses: readonly AcceptClause[]): AcceptClause[] {
   const result: AcceptClause[] = [];
   for (const clause of clauses) {

@@ -1,6 +1,6 @@
 // Base64 as Go decodes it: line breaks are skipped, padding is required.
 
-/** The canonical form of a standard base64 text, or throws an Error with Go's message. */
+/** Returns the canonical form of a standard base64 text, or throws an Error with Go's message. */
 export function canonicalBase64(text: string): string {
   if (!WELL_FORMED.test(text)) checkQuanta(Buffer.from(text));
   return Buffer.from(text, 'base64').toString('base64');
@@ -9,7 +9,7 @@ export function canonicalBase64(text: string): string {
 const WELL_FORMED = /^(?:[A-Za-z\d+/]{4})*(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?$/;
 const PADDING = 0x3d;
 
-/** Finds the byte that Go would stumble over, if there is one. */
+/** Returns the offset of the first byte that Go rejects; undefined if there is none. */
 function checkQuanta(bytes: Buffer): void {
   let inQuantum = 0;
   for (let at = 0; at < bytes.length; at++) {

@@ -18,7 +18,7 @@ export type PatchType = (typeof BUILT_IN_PATCHES)[number];
 /** Formats of a request body. Responses are never protobuf. */
 export type BodyMediaType = MediaType | 'protobuf';
 
-/** The media type of a request body, or throws a StatusError (415). */
+/** Returns the media type of a request body, or throws a StatusError (415). */
 export function bodyMediaType(contentType: string | undefined): BodyMediaType {
   const mediaType = contentType === undefined || contentType === '' ? 'application/json' : parseMediaType(contentType);
   if (mediaType === 'application/json') return 'json';
@@ -27,7 +27,7 @@ export function bodyMediaType(contentType: string | undefined): BodyMediaType {
   throw unknownFormat(CONSUMED);
 }
 
-/** The same for bodies that are neither compressed nor in another encoding of text; those are refused (415), too. */
+/** Returns the media type of a body without compression in UTF-8; throws a StatusError (415) for any other. */
 export function plainBodyMediaType(contentType: string | undefined, contentEncoding: string | undefined): BodyMediaType {
   const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(contentType ?? '')?.[1] ?? 'utf-8';
   const isPlain = (contentEncoding ?? 'identity').toLowerCase() === 'identity' && /^(utf-8|us-ascii)$/i.test(charset);
@@ -36,15 +36,15 @@ export function plainBodyMediaType(contentType: string | undefined, contentEncod
   return mediaType;
 }
 
-/** The error for an object that protobuf cannot tell us: it is of a custom kind, or has fields that nothing here describes. */
+/** Returns the error for protobuf of a custom kind, or of a kind with fields that have no protobuf schema. */
 export function withoutProtobuf(): StatusError {
   return unknownFormat(['application/json', 'application/yaml']);
 }
 
-/** The kind of a patch, or throws a StatusError (415). Custom resources know no strategic merge. */
+/** Returns the kind of a patch, or throws a StatusError (415). Custom resources do not support strategic merge. */
 export function patchType(contentType: string | undefined, builtIn: boolean): PatchType {
   const supported: readonly PatchType[] = builtIn ? BUILT_IN_PATCHES : CUSTOM_PATCHES;
-  // The router of built-in APIs answers first, in its own words.
+  // The router of built-in APIs rejects it first, with another message.
   if (builtIn && !routedTypes(contentType).some((type) => supported.some((each) => each === type))) {
     throw statusError('UnsupportedMediaType', '415: Unsupported Media Type', {});
   }
@@ -57,7 +57,7 @@ function routedTypes(contentType = ''): string[] {
   return contentType.split(',').map((type) => trimSpaces(type.replace(/;.*$/s, '')));
 }
 
-/** Go's mime.ParseMediaType without the parameters; undefined for what it refuses. */
+/** Returns the result of Go's mime.ParseMediaType without parameters; undefined for a type that Go rejects. */
 function parseMediaType(text: string): string | undefined {
   const [mediaType = '', ...rest] = text.split(/(?=;)/);
   const name = mediaType.trim().toLowerCase();

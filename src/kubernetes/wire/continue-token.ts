@@ -1,4 +1,4 @@
-// The `continue` parameter of paged lists: where the next page starts, and at which revision.
+// The `continue` parameter of paged lists: start and revision of the next page.
 
 import { goJsonString } from '../../std/go-text.ts';
 import { int64, struct, text } from '../schema/go-struct.ts';
@@ -10,23 +10,23 @@ import { parseJson } from './json-parse.ts';
 const VERSION = 'meta.k8s.io/v1';
 
 export interface ContinueToken {
-  /** The revision that all pages show; -1 asks for the latest instead. */
+  /** Revision of all pages; -1 requests the latest. */
   readonly revision: bigint;
-  /** The first key that the page may hold, without leading slash. */
+  /** First key that the page may contain, without leading slash. */
   readonly start: string;
 }
 
-/** The token for the page after the object with key `lastKey`. */
+/** Returns the token for the page after the object with key `lastKey`. */
 export function encodeContinue(revision: number | bigint, lastKey: string): string {
   return encode(revision, `/${lastKey}\0`);
 }
 
-/** The same page at the latest revision: offered when the token's own revision is gone. */
+/** Returns the token for the same page at the latest revision, which is offered when the token's revision has expired. */
 export function atLatest(token: ContinueToken): string {
   return encode(-1n, token.start);
 }
 
-/** Throws 400 with the API server's words for tokens that it did not make. */
+/** Decodes a token. Throws 400 with the API server's message for tokens that it did not create. */
 export function decodeContinue(token: string): ContinueToken {
   const { v = '', rv = 0, start = '' } = parse(token);
   if (v !== VERSION) throw invalidToken(`server does not recognize this encoded version ${v}`);
@@ -52,13 +52,13 @@ function parse(token: string): { readonly v?: string; readonly rv?: number | big
   }
 }
 
-/** The names of a token's fields are all in lower case; Go finds them in any. */
+/** Converts field names to lower case, because Go matches them in any case. */
 function inLowerCase(node: JsonNode): JsonNode {
   if (node.type !== 'object') return node;
   return { type: 'object', entries: node.entries.map(({ key, value }) => ({ key: key.toLowerCase(), value })) };
 }
 
-/** Go's decoder names the byte at which the text stops being base64url without padding. */
+/** Decodes base64url without padding. Like Go, the error contains the offset of the first invalid byte. */
 function decodeBase64Url(token: string): Buffer {
   const bad = token.search(/[^A-Za-z0-9_-]/);
   if (bad !== -1) throw new Error(`illegal base64 data at input byte ${bad}`);
@@ -66,7 +66,7 @@ function decodeBase64Url(token: string): Buffer {
   return Buffer.from(token, 'base64url');
 }
 
-/** path.Clean, as far as keys need it: no empty, `.` or `..` segments and no slash at the end. */
+/** Cleans a key like path.Clean: removes empty, `.` and `..` segments and a trailing slash. */
 function cleanPath(path: string): string {
   const kept: string[] = [];
   for (const segment of path.split('/')) {

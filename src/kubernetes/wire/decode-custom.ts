@@ -1,4 +1,4 @@
-// Decodes a custom resource: any JSON, pruned by its schema, with metadata that is read as a Go struct.
+// Decodes a custom resource: any JSON, pruned by its schema, with metadata decoded as a Go struct.
 
 import { goQuote } from '../../std/go-text.ts';
 import { type Fields, isFields, type KubeObject } from '../object.ts';
@@ -13,7 +13,7 @@ import { missingField, type TypedDocument } from './document.ts';
 import { duplicateFields, toNode, toValue } from './json-node.ts';
 import { parseGroupVersion, type TypeMeta, withDefaultType } from './type-meta.ts';
 
-/** Decodes a document, or throws a StatusError (400). A wrong kind is left to validation. */
+/** Decodes a document, or throws a StatusError (400). Validation rejects a wrong kind. */
 export function decodeCustom(document: TypedDocument, request: DecodeRequest): DecodedObject {
   const { kind: expected, fieldValidation } = request;
   const object = fieldsOf(document, request);
@@ -29,7 +29,7 @@ export function decodeCustom(document: TypedDocument, request: DecodeRequest): D
   return { object: { ...decoded, metadata } as unknown as KubeObject, warnings };
 }
 
-/** The document as plain fields with a kind. */
+/** Returns the document as plain fields with a kind. */
 function fieldsOf({ node, type }: TypedDocument, { body, kind, fieldValidation }: DecodeRequest): Fields {
   const defaulted: TypeMeta = withDefaultType(type, kind);
   const value = orRefuse(
@@ -38,7 +38,7 @@ function fieldsOf({ node, type }: TypedDocument, { body, kind, fieldValidation }
   );
   if (isFields(value) && text(value['kind']) !== '') return value;
   const message = missingField('Kind', body);
-  // Without field validation another decoder notices it, later.
+  // Without field validation, another decoder detects it later.
   throw fieldValidation === 'Ignore' ? cannotBeHandled(defaulted, kind, message) : unrecognized(body, kind, message);
 }
 

@@ -1,4 +1,4 @@
-// Resources inside a custom resource: their type and metadata are read as Go structs, like those of the resource itself.
+// Resources inside a custom resource: type and metadata are decoded as Go structs, like those of the resource itself.
 
 import { fieldErrorText, invalidValue } from '../field-error.ts';
 import { type Fields, isFields, isList, type Value } from '../object.ts';
@@ -9,7 +9,7 @@ import { decodeTyped } from './decode-typed.ts';
 import { messageOf } from './document.ts';
 import { toNode } from './json-node.ts';
 
-/** The fields of a pruned custom resource with canonical metadata in its embedded resources. Throws an Error in Go's words. */
+/** Returns a pruned custom resource with canonical metadata in its embedded resources. Throws an Error with Go's message. */
 export function decodeEmbedded(fields: Fields, schema: Schema, path = ''): Fields {
   const decoded = Object.entries(fields).map(([key, value = null]) => {
     const below = schemaOfField(schema, key);

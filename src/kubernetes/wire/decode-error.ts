@@ -7,17 +7,17 @@ import type { FieldValidation } from './options.ts';
 import { apiVersionOf, type TypeMeta } from './type-meta.ts';
 import { undecodedUtf8 } from './utf8.ts';
 
-/** The body is of no known type at all. */
+/** Returns the error for a body of an unknown type. */
 export function unrecognized(body: Uint8Array, expected: TypeMeta, message: string): StatusError {
   return badRequest(`the object provided is unrecognized (must be of type ${expected.kind}): ${message} (${summary(Buffer.from(body))})`);
 }
 
-/** The body says what it is, but cannot be taken for what the endpoint expects. */
+/** Returns the error for a body that cannot be decoded as the kind of the endpoint. */
 export function cannotBeHandled(type: TypeMeta, expected: TypeMeta, message: string): StatusError {
   return badRequest(`${type.kind} in version ${goQuote(type.version)} cannot be handled as a ${expected.kind}: ${message}`);
 }
 
-/** The error for an object of the right kind in another API version than that of the endpoint. */
+/** Returns the error for an object of the right kind in another API version than that of the endpoint. */
 export function versionMismatch(type: Omit<TypeMeta, 'kind'>, expected: TypeMeta): StatusError {
   const versions = `(${apiVersionOf(type)}) does not match the expected API version (${apiVersionOf(expected)})`;
   return badRequest(`the API version in the data ${versions}`);
@@ -38,12 +38,12 @@ export function typeProblem(
   return kind === expected.kind ? undefined : `converting (${version}.${kind}) to (${target}): unknown conversion`;
 }
 
-/** The Go package of a group's internal types; events live in core whatever their group. */
+/** Returns the Go package of a group's internal types; events are in core for every group. */
 function internalPackage(group: string): string {
   return group === '' || group === 'events.k8s.io' ? 'core' : (group.split('.')[0] ?? '');
 }
 
-/** Runs `decode`; its errors become those of the request, unless they already are. */
+/** Runs `decode`; converts its errors with `refuse`, except those that are a StatusError. */
 export function orRefuse<T>(decode: () => T, refuse: (message: string) => StatusError): T {
   try {
     return decode();
@@ -53,7 +53,7 @@ export function orRefuse<T>(decode: () => T, refuse: (message: string) => Status
   }
 }
 
-/** The warnings for unknown and repeated fields, or throws what `refuse` makes of them if they are to be refused. */
+/** Returns warnings for unknown and repeated fields; throws the error of `refuse` under strict validation. */
 export function fieldWarnings(
   errors: readonly string[],
   fieldValidation: FieldValidation,
@@ -67,7 +67,7 @@ export function fieldWarnings(
 const YAML_ERRORS = 'yaml: unmarshal errors:';
 const SUMMARY_BYTES = 30;
 
-/** A list of errors in one text becomes one warning for each. */
+/** Splits the error of strict YAML decoding into one warning for each problem. */
 function yamlWarnings(error: string): string[] {
   return error
     .slice(YAML_ERRORS.length)

@@ -15,7 +15,7 @@ export interface DecodeRequest {
   /** True if kind and apiVersion are optional, as for built-in kinds. */
   readonly defaultKind: boolean;
   readonly fieldValidation: FieldValidation;
-  /** Reports whether the built-in kind exists. */
+  /** Returns whether the built-in kind exists. */
   readonly isRegistered: (group: string, version: string, kind: string) => boolean;
 }
 

@@ -1,4 +1,4 @@
-// Types that decode themselves from JSON: times, quantities, int-or-strings and raw values. Their errors end decoding at once.
+// Types that decode themselves from JSON: times, quantities, int-or-strings and raw values. Their errors end decoding immediately.
 
 import type { Value } from '../object.ts';
 import type { GoField } from '../schema/schema.ts';
@@ -9,7 +9,7 @@ import { type JsonNode, numberValue, toValue } from './json-node.ts';
 export interface Place {
   readonly path: string;
   readonly fields: string;
-  /** The struct that holds the field; empty at the root. */
+  /** Struct that contains the field; empty at the root. */
   readonly struct: string;
 }
 
@@ -31,18 +31,18 @@ export function decodeSelf(node: JsonNode, codec: NonNullable<GoField['codec']>,
   }
 }
 
-/** Go's error for a JSON value of the wrong type. */
+/** Returns Go's error for a JSON value of the wrong type. */
 export function typeMismatch(found: string, goType: string, { struct, fields }: Place): Error {
   const target = struct === '' && fields === '' ? 'Go value' : `Go struct field ${struct}.${fields}`;
   return new Error(`json: cannot unmarshal ${found} into ${target} of type ${goType}`);
 }
 
-/** The name of a JSON type in Go's errors. */
+/** Returns the name of a JSON type in Go's errors. */
 export function jsonType({ type }: JsonNode): string {
   return type === 'boolean' ? 'bool' : type;
 }
 
-/** Reports whether a number is an integer of so many bits, written without fraction or exponent. */
+/** Returns whether a number is an integer within a number of bits, written without fraction or exponent. */
 export function isInteger(text: string, bits: number): boolean {
   return /^-?\d+$/.test(text) && BigInt.asIntN(bits, BigInt(text)) === BigInt(text);
 }

@@ -1,4 +1,4 @@
-// Decodes a JSON document into a built-in kind, field by field as its Go struct declares them.
+// Decodes a JSON document into a built-in kind by the declaration of its Go struct.
 
 import { goQuote } from '../../std/go-text.ts';
 import { type Fields, isFields, isList, type Value } from '../object.ts';
@@ -9,13 +9,13 @@ import { fieldPath, type JsonNode, numberValue } from './json-node.ts';
 import { isEmpty } from './struct-text.ts';
 
 export interface Decoded {
-  /** The canonical object: known fields only, zero values left out, times in UTC. */
+  /** Canonical object: known fields only, without zero values, times in UTC. */
   readonly value: Fields;
   /** `unknown field "a.b"` and `duplicate field "a.b"`, in the order of the document, at most 100. */
   readonly strictErrors: readonly string[];
 }
 
-/** Decodes a document by its schema, or throws an Error with the message that Go has for a wrong type. */
+/** Decodes a document by its schema, or throws an Error with Go's message for a wrong type. */
 export function decodeTyped(node: JsonNode, schema: Schema): Decoded {
   return new TypedDecoder().decode(node, schema);
 }
@@ -32,7 +32,7 @@ class TypedDecoder {
     return { value: isFields(value) ? value : {}, strictErrors: [...this.strictErrors] };
   }
 
-  /** `previous` is what an earlier occurrence of the field left: Go decodes into it, and null leaves it alone unless it is a reference. */
+  /** Decodes a value. `previous` is the value of an earlier occurrence of the field: Go decodes into it, and null keeps it unless it is a reference. */
   private value(node: JsonNode, schema: Schema, place: Place, previous: Value | undefined): Value | undefined {
     const go = schema.go ?? UNTYPED;
     if (node.type === 'null') return isReference(schema, go) ? undefined : previous;
@@ -47,7 +47,7 @@ class TypedDecoder {
   private struct(node: JsonNode, schema: Schema, place: Place, previous: Value | undefined): Value | undefined {
     if (node.type !== 'object') return this.mismatch(node, schema, place);
     const { properties = {}, go = UNTYPED } = schema;
-    // Decoded into, not copied: a field may be repeated any number of times.
+    // Decodes in place without a copy: a field may be repeated any number of times.
     const result: Record<string, Value | undefined> = isFields(previous) ? previous : {};
     const seen = new Set<string>();
     for (const { key, value } of node.entries) {
@@ -103,7 +103,7 @@ class TypedDecoder {
     return this.fail(typeMismatch(`number ${text}`, type, place));
   }
 
-  /** A list of byte values is as good as base64. */
+  /** Decodes base64 or, like Go, a list of byte values. */
   private bytes(node: JsonNode, go: GoField, place: Place): Value | undefined {
     if (node.type === 'array') {
       const items = this.list(node, BYTE_LIST, place, undefined);
@@ -121,7 +121,7 @@ class TypedDecoder {
     return this.fail(typeMismatch(jsonType(node), go.type, place));
   }
 
-  /** The first wrong type is the one that is reported; decoding goes on, because a type that decodes itself may still fail. */
+  /** Reports the first wrong type. Decoding continues, because a type that decodes itself may still fail. */
   private fail(error: Error): undefined {
     this.firstError ??= error;
   }
@@ -140,17 +140,17 @@ const RANGES: Readonly<Record<string, (text: string) => boolean>> = {
 };
 const BYTE_LIST: Schema = { items: { type: 'integer', go: { type: 'uint8' } }, go: { type: '[]uint8' } };
 
-/** Reports whether a map keeps its entries: counting them for each repetition of a field would take quadratic time. */
+/** Returns whether a map keeps its entries: counting them for each repetition of a field would take quadratic time. */
 function isStillFilled(decoded: Value | undefined, before: Value | undefined, { properties }: Schema): boolean {
   return decoded !== undefined && decoded === before && properties === undefined;
 }
 
-/** Reports whether null removes a value, as for pointers, lists, maps and types that decode themselves. */
+/** Returns whether null removes a value, as for pointers, lists, maps and types that decode themselves. */
 function isReference({ items, additionalProperties }: Schema, { pointer, codec }: GoField): boolean {
   return pointer === true || codec !== undefined || items !== undefined || typeof additionalProperties === 'object';
 }
 
-/** Reports whether a field with this value is the same as no field at all. A list that is always written may be empty or null. */
+/** Returns whether a field with this value is the same as no field at all. A list that is always written may be empty or null. */
 export function isZero(value: Value | undefined, schema: Schema): boolean {
   if (value === undefined) return true;
   if (schema.go?.pointer) return false;

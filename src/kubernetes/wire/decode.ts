@@ -1,4 +1,4 @@
-// Turns the body of a request into an object of the kind that its endpoint takes, or says in Kubernetes' words why it cannot.
+// Decodes the body of a request into an object of the endpoint's kind, with the errors of Kubernetes.
 
 import type { ObjectMeta } from '../object.ts';
 import type { StatusError } from '../status.ts';
@@ -10,7 +10,7 @@ import { missingField, readDocument } from './document.ts';
 import { apiVersionOf, type TypeMeta, withDefaultType } from './type-meta.ts';
 import { readTypedBody, type TypedBody } from './typed-body.ts';
 
-/** Decodes a body, or throws a StatusError (400, 413, or 415 for protobuf that would lose something). */
+/** Decodes a body, or throws a StatusError (400, 413, or 415 for protobuf without a schema). */
 export function decodeObject(request: DecodeRequest): DecodedObject {
   const { body, mediaType, kind, maxYamlBytes } = request;
   const refuse = (message: string): StatusError => unrecognized(body, kind, message);
@@ -39,7 +39,7 @@ function decodeBuiltIn({ type: given, decode }: TypedBody, request: DecodeReques
   return { object: { ...value, apiVersion: apiVersionOf(kind), kind: kind.kind, metadata }, warnings };
 }
 
-/** The error for a body of another type than the endpoint takes. */
+/** Returns the error for a body of another type than that of the endpoint. */
 function otherType(type: TypeMeta, { kind: expected, isRegistered }: DecodeRequest): StatusError {
   const problem = typeProblem(type, expected, isRegistered);
   return problem === undefined ? versionMismatch(type, expected) : cannotBeHandled(type, expected, problem);

@@ -1,4 +1,4 @@
-// A request body as a document of known type, before its kind's own rules are applied.
+// A request body as a document of known type, before the rules of its kind apply.
 
 import type { JsonNode } from './json-node.ts';
 import { parseJson } from './json-parse.ts';
@@ -9,13 +9,13 @@ import { parseYaml } from './yaml/parse.ts';
 
 export interface TypedDocument {
   readonly node: JsonNode;
-  /** As the document says; what is missing is empty. */
+  /** Type in the document; missing parts are empty. */
   readonly type: TypeMeta;
-  /** For YAML, what strict decoding says of repeated keys. */
+  /** Error of strict decoding for repeated keys of YAML; undefined without any. */
   readonly yamlDuplicates?: string;
 }
 
-/** Reads a body, or throws an Error with Kubernetes' message; 413 for YAML that is longer than `maxYamlBytes`. */
+/** Decodes a body, or throws an Error with Kubernetes' message; 413 for YAML that is longer than `maxYamlBytes`. */
 export function readDocument(body: Uint8Array, mediaType: MediaType, maxYamlBytes?: number): TypedDocument {
   const { node, duplicates } =
     mediaType === 'yaml' ? parseYaml(body, maxYamlBytes) : { node: orParseError(() => parseJson(body)), duplicates: undefined };
@@ -23,7 +23,7 @@ export function readDocument(body: Uint8Array, mediaType: MediaType, maxYamlByte
   return { node, type: { ...parseGroupVersion(apiVersion), kind }, ...(duplicates !== undefined && { yamlDuplicates: duplicates }) };
 }
 
-/** The error for a body that lacks its kind or its apiVersion. */
+/** Returns the error for a body without kind or apiVersion. */
 export function missingField(field: 'Kind' | 'apiVersion', body: Uint8Array): string {
   return `Object '${field}' is missing in '${undecodedUtf8(Buffer.from(body))}'`;
 }
@@ -36,7 +36,7 @@ function orParseError<T>(read: () => T): T {
   }
 }
 
-/** The message of a caught error. */
+/** Returns the message of a caught error. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,4 @@
-// Writes objects and lists as Kubernetes does, to the byte. One object's text serves get, list and watch.
+// Encodes objects and lists byte for byte as Kubernetes does. One text of an object serves get, list and watch.
 
 import { goJson, goJsonString } from '../../std/go-text.ts';
 import type { KubeObject } from '../object.ts';
@@ -14,12 +14,12 @@ export interface BodyFormat {
   readonly pretty: boolean;
 }
 
-/** The compact JSON of an object: as a Go struct if its kind is built in (`schema` given), else with sorted keys. */
+/** Returns the compact JSON of an object: as a Go struct if its kind is built in (`schema` given), else with sorted keys. */
 export function objectText(object: KubeObject, schema?: Schema): string {
   return schema === undefined ? goJson(object) : structText(object, schema);
 }
 
-/** The compact JSON of an object in a list: there, objects of built-in kinds do not repeat kind and apiVersion. */
+/** Returns the compact JSON of an object in a list: objects of built-in kinds have no kind and apiVersion there. */
 export function itemText(object: KubeObject, schema?: Schema): string {
   if (schema === undefined) return goJson(object);
   return structText({ ...object, kind: undefined, apiVersion: undefined }, schema);
@@ -31,17 +31,17 @@ export interface ListHead {
   readonly metadata: { readonly resourceVersion?: string; readonly continue?: string; readonly remainingItemCount?: number };
 }
 
-/** The compact JSON of a list around its items. */
+/** Compact JSON of a list without its items. */
 export interface ListFrame {
-  /** Up to the bracket that opens them. */
+  /** Text up to the opening bracket of the items. */
   readonly before: string;
-  /** From the bracket that closes them. */
+  /** Text from the closing bracket of the items. */
   readonly after: string;
 }
 
 /** A list in parts. */
 export interface ListParts extends ListFrame {
-  /** The text of each, made when its turn comes. */
+  /** Texts of the items, created lazily. */
   readonly items: Iterable<string>;
 }
 
@@ -59,28 +59,28 @@ export function listFrame({ apiVersion, kind, metadata }: ListHead, builtIn: boo
   return { before: `{"kind":${type.kind},"apiVersion":${type.apiVersion},"metadata":${meta},"items":[`, after: ']}' };
 }
 
-/** The compact JSON of a list. */
+/** Returns the compact JSON of a list. */
 export function listText({ before, items, after }: ListParts): string {
   return `${before}${[...items].join(',')}${after}`;
 }
 
-/** One line of a watch; `object` is a ready text. */
+/** Returns one line of a watch; `object` is encoded already. */
 export function watchEventText(type: string, object: string): string {
   return `{"type":${goJsonString(type)},"object":${object}}\n`;
 }
 
-/** The body of an answer whose compact JSON is `text`: compact with a newline, indented without, or YAML. */
+/** Returns the body of a response with the compact JSON `text`: compact with a newline, indented without, or YAML. */
 export function formatBody(text: string, { mediaType, pretty }: BodyFormat): string {
   if (mediaType === 'yaml') return yamlOf(text);
   return pretty ? indentJson(text) : `${text}\n`;
 }
 
-/** The body of an answer that holds one object. */
+/** Returns the body of a response with one object. */
 export function encodeObject(object: KubeObject, { schema, ...format }: BodyFormat & { readonly schema?: Schema }): string {
   return formatBody(objectText(object, schema), format);
 }
 
-/** JSON that the server wrote, as YAML. */
+/** Converts JSON that the server encoded to YAML. */
 export function yamlOf(text: string): string {
   return encodeYaml(toValue(parseJson(Buffer.from(text), Number.POSITIVE_INFINITY)));
 }

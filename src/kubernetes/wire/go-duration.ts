@@ -1,6 +1,6 @@
-// Ages, as kubectl shows them.
+// Ages in the format of kubectl.
 
-/** An age with two or three significant figures: 16s, 5m30s, 3d4h, 2y. */
+/** Formats an age with two or three significant figures: 16s, 5m30s, 3d4h, 2y. */
 export function humanDuration(durationMs: number): string {
   const seconds = Math.trunc(durationMs / 1000);
   if (seconds < -1) return '<invalid>';

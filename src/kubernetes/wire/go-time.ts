@@ -1,31 +1,31 @@
-// Times as Go reads and prints them, with its messages for those that it cannot read.
+// Times as Go parses and formats them, with its error messages.
 
 const RFC3339 = '2006-01-02T15:04:05Z07:00';
 const RFC3339_MICRO = '2006-01-02T15:04:05.000000Z07:00';
 
-/** A metav1.Time: an RFC 3339 text in whole seconds of UTC; undefined for the zero time. Throws an Error with Go's message. */
+/** Parses a metav1.Time: RFC 3339 in whole seconds of UTC; undefined for the zero time. Throws an Error with Go's message. */
 export function parseTime(text: string): string | undefined {
   return timeText(new TimeParser(text, RFC3339).parse().seconds);
 }
 
-/** A metav1.MicroTime: exactly six digits of fraction, in UTC; undefined for the zero time. Throws an Error with Go's message. */
+/** Parses a metav1.MicroTime: exactly six digits of fraction, in UTC; undefined for the zero time. Throws an Error with Go's message. */
 export function parseMicroTime(text: string): string | undefined {
   const { seconds, fraction } = new TimeParser(text, RFC3339_MICRO).parse();
   return microTimeText(seconds, Number(fraction));
 }
 
-/** The text of a metav1.Time so many seconds after 1970; undefined for the zero time. */
+/** Formats seconds since 1970 as a metav1.Time; undefined for the zero time. */
 export function timeText(seconds: number): string | undefined {
   return seconds === ZERO_TIME ? undefined : `${utcText(seconds)}Z`;
 }
 
-/** The text of a metav1.MicroTime; undefined for the zero time. */
+/** Formats a metav1.MicroTime; undefined for the zero time. */
 export function microTimeText(seconds: number, micros: number): string | undefined {
   if (seconds === ZERO_TIME && micros === 0) return undefined;
   return `${utcText(seconds)}.${String(micros).padStart(6, '0')}Z`;
 }
 
-/** The first second of year 1, which Go takes for no time at all. */
+/** First second of year 1, Go's zero time. */
 const ZERO_TIME = -62_135_596_800;
 
 function utcText(seconds: number): string {
@@ -39,13 +39,13 @@ function utcText(seconds: number): string {
 }
 
 interface ParsedTime {
-  /** Since 1970, UTC. */
+  /** Seconds since 1970, UTC. */
   readonly seconds: number;
-  /** The digits that a layout with a fraction asked for. */
+  /** Digits of the fraction, for a layout with a fraction. */
   readonly fraction: string;
 }
 
-/** time.Parse for the two layouts; the value is held as one character per byte, as Go cuts it. */
+/** time.Parse for the two layouts; the value has one character per byte, because Go counts bytes. */
 class TimeParser {
   private readonly value: string;
   private readonly layout: string;
@@ -93,7 +93,7 @@ class TimeParser {
     return value;
   }
 
-  /** A layout without a fraction takes one of any length and forgets it. */
+  /** Parses a fraction of any length, which a layout without a fraction ignores. */
   private fraction(): string {
     const exact = this.layout === RFC3339_MICRO;
     const [match, digits] = (exact ? /^[.,](\d{6})/ : /^[.,](\d+)/).exec(this.rest) ?? [];
@@ -131,11 +131,11 @@ function daysIn(year: number, month: number): number {
 }
 
 function utcSeconds([year = 0, month = 1, day = 1]: readonly number[], secondOfDay: number): number {
-  // Date.UTC would take the years before 100 for those of the last century.
+  // Date.UTC would add 1900 to years before 100.
   return new Date(0).setUTCFullYear(year, month - 1, day) / 1000 + secondOfDay;
 }
 
-/** The quoting of Go's time package, for a text held as one character per byte. */
+/** Quotes a text like Go's time package; the text has one character per byte. */
 function quote(bytes: string): string {
   const escaped = bytes.replace(/["\\]|[^ -\x7f]/g, (char) =>
     char === '"' || char === '\\' ? `\\${char}` : `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`,

@@ -1,4 +1,4 @@
-// A JSON document as it was written: entries in order, repeated keys and the text of numbers kept.
+// A JSON document as it was sent: with the order of entries, repeated keys and the text of numbers.
 
 import { compareUtf8, goJsonNumber } from '../../std/go-text.ts';
 import { isFields, isList, type Value } from '../object.ts';
@@ -21,12 +21,12 @@ export type JsonScalar =
   | { readonly type: 'null' };
 
 /**
- * How many lists and objects may lie inside each other in what a client sends. Go allows ten thousand; what walks over objects here
- * does so on the stack, which would not hold twice as many as these.
+ * Maximum depth of nested lists and objects in a request. Go allows 10,000; the functions here recurse, and twice this depth would
+ * overflow the stack.
  */
 export const MAX_DEPTH = 1000;
 
-/** The plain value of a document; the last of repeated keys wins, and objects have no prototype. */
+/** Returns the plain value of a document; the last of repeated keys wins, and objects have no prototype. */
 export function toValue(root: JsonNode): Value {
   const values = new Map<JsonNode, Value>();
   const valueOf = (node: JsonNode): Value => (isContainer(node) ? (values.get(node) ?? null) : scalarValue(node));
@@ -36,7 +36,7 @@ export function toValue(root: JsonNode): Value {
   return valueOf(root);
 }
 
-/** A plain value as a document with sorted keys, which is how Go writes a map before it reads it into a struct. */
+/** Returns a plain value as a document with sorted keys, because Go sorts the keys of a map before it decodes them into a struct. */
 export function toNode(value: Value | undefined): JsonNode {
   if (isList(value)) return { type: 'array', items: value.map(toNode) };
   if (isFields(value)) {
@@ -49,7 +49,7 @@ export function toNode(value: Value | undefined): JsonNode {
   return typeof value === 'bigint' ? { type: 'number', text: String(value) } : { type: 'null' };
 }
 
-/** The paths of repeated fields (`spec.a[0].b`), each once and in the order of the document; strict decoding tells no more than these. */
+/** Returns the paths of repeated fields (`spec.a[0].b`) without duplicates, in the order of the document, limited as in strict decoding. */
 export function duplicateFields(root: JsonNode, most = MAX_DUPLICATES): readonly string[] {
   const duplicates = new Set<string>();
   const pending: Place[] = [{ node: root, path: () => '', repeated: false }];
@@ -63,7 +63,7 @@ export function duplicateFields(root: JsonNode, most = MAX_DUPLICATES): readonly
 
 const MAX_DUPLICATES = 100;
 
-/** Go's number of an untyped JSON number: an int64 where it fits, else a float64. */
+/** Converts an untyped JSON number like Go: to an int64 if it fits, else to a float64. */
 export function numberValue(text: string): number | bigint {
   if (INTEGER.test(text)) {
     const integer = BigInt(text);
@@ -71,13 +71,13 @@ export function numberValue(text: string): number | bigint {
   }
   const value = Number(text);
   if (!Number.isFinite(value)) throw new Error(`json: cannot unmarshal number ${text} into Go value of type float64`);
-  // Kubernetes loses the sign of zero when it stores the object.
+  // Kubernetes drops the sign of zero when it stores the object.
   return value + 0;
 }
 
 const INTEGER = /^-?\d+$/;
 
-/** Every list and object of a document, each before those inside it. An answer may be of any depth. */
+/** Yields every list and object of a document, outer ones first, without recursion: a response may have any depth. */
 function containersOf(root: JsonNode): JsonContainer[] {
   const containers = [root].filter(isContainer);
   for (const node of containers) {
@@ -124,7 +124,7 @@ function placesIn({ node, path }: Place): Place[] {
   });
 }
 
-/** The path of a field below `parent`, as strict decoding writes it. */
+/** Returns the path of a field below `parent` in the format of strict decoding. */
 export function fieldPath(parent: string, key: string): string {
   return parent === '' ? key : `${parent}.${key}`;
 }

@@ -1,11 +1,11 @@
-// Reads JSON as Go's encoding/json does: the same texts are refused, in the same words.
-// Bytes are read, not characters, because Go's messages name bytes.
+// Parses JSON like Go's encoding/json, with the same error messages.
+// Parses bytes instead of characters, because Go's messages contain bytes.
 
 import { goQuote } from '../../std/go-text.ts';
 import { type JsonEntry, type JsonNode, type JsonScalar, MAX_DEPTH } from './json-node.ts';
 import { decodeUtf8 } from './utf8.ts';
 
-/** Parses a whole document, or throws an Error whose message is Go's. What the server wrote itself may be nested at any depth. */
+/** Parses a document, or throws an Error with Go's message. JSON that the server encoded may have any depth. */
 export function parseJson(body: Uint8Array, maxDepth = MAX_DEPTH): JsonNode {
   return new JsonScanner(body, maxDepth).document();
 }
@@ -38,7 +38,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   t: '\t',
 };
 
-/** A list or an object that is not closed yet, with the key that waits for its value. */
+/** An open list or object, with the key of its next value. */
 type Open =
   | { readonly type: 'array'; readonly items: JsonNode[] }
   | { readonly type: 'object'; readonly entries: JsonEntry[]; key: string };
@@ -68,7 +68,7 @@ class JsonScanner {
     }
   }
 
-  /** Reads a scalar or an empty container; opens any other container and returns nothing. */
+  /** Reads a scalar or an empty container; opens any other container and returns undefined. */
   private begin(): JsonNode | undefined {
     const byte = this.skipSpace();
     if (byte === OPEN_BRACE) return this.beginObject();
@@ -113,7 +113,7 @@ class JsonScanner {
     return key;
   }
 
-  /** After a comma, nothing; after the closing bracket, the container that it closes. */
+  /** Returns undefined after a comma, and the closed container after its closing bracket. */
   private afterElement(parent: Open): JsonNode | undefined {
     const byte = this.skipSpace();
     if (byte === (parent.type === 'array' ? CLOSE_BRACKET : CLOSE_BRACE)) {
@@ -218,7 +218,7 @@ class JsonScanner {
     return this.peek() === END ? new Error('unexpected end of JSON input') : this.unexpectedIn(context);
   }
 
-  /** Inside a token, Go meets the end of input as if it were a space. */
+  /** Returns the error for the next byte inside a token, where Go treats the end of input like a space. */
   private unexpectedIn(context: string): Error {
     const char = this.peek() === END ? ' ' : String.fromCharCode(this.peek());
     return new Error(`invalid character ${quotedChar(char)} ${context}`);

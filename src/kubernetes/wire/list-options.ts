@@ -1,10 +1,10 @@
-// The query parameters of lists and watches.
+// Query parameters of lists and watches.
 
 import { type FieldError, forbiddenValue, unsupportedValue } from '../field-error.ts';
 import { type ListOptions, refuse } from './options.ts';
 import { flag, integer, text } from './query.ts';
 
-/** ListOptions of a query, or throws a StatusError (400). Selectors are only taken over, and nothing is validated yet. */
+/** Returns the ListOptions of a query, or throws a StatusError (400). Does not validate them or parse selectors. */
 export function listOptions(query: URLSearchParams): ListOptions {
   const timeoutSeconds = integer(query, 'timeoutSeconds');
   return {
@@ -22,8 +22,8 @@ export function listOptions(query: URLSearchParams): ListOptions {
 }
 
 /**
- * The options with the initial events of a plain watch made explicit, or throws a StatusError (422) for options that contradict
- * each other. `watch` is whether the request is one, by its query or by its path.
+ * Returns the options with explicit initial events for a plain watch, or throws a StatusError (422) for contradictory options.
+ * `watch` is true for a watch request, by its query or by its path.
  */
 export function validateListOptions(options: ListOptions, { watch }: { readonly watch: boolean }): ListOptions {
   const effective = watch ? withInitialEvents(options) : options;

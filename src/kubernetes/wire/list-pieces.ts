@@ -3,14 +3,14 @@
 import { type BodyFormat, type ListParts, yamlOf } from './encode.ts';
 import { jsonIndenter } from './ordered-json.ts';
 
-/** The pieces of what `formatBody` makes of the whole list. */
+/** Yields the result of `formatBody` for the list in pieces. */
 export function formatList(list: ListParts, { mediaType, pretty }: BodyFormat): Iterable<string> {
   if (mediaType === 'yaml') return yamlPieces(list);
   return pretty ? jsonPieces(list).map(jsonIndenter()) : jsonPieces({ ...list, after: `${list.after}\n` });
 }
 
 function* jsonPieces({ before, items, after }: ListParts): Generator<string> {
-  // The brackets of an empty list stay together, as they do when it is indented.
+  // The brackets of an empty list stay together, as in indented JSON.
   let start = before;
   for (const item of items) {
     yield `${start}${item}`;
@@ -19,7 +19,7 @@ function* jsonPieces({ before, items, after }: ListParts): Generator<string> {
   yield start === before ? `${before}${after}` : after;
 }
 
-/** Items stand as far left as their key, so each of them is written as if it were alone. */
+/** Yields YAML. Items are not indented below their key, so each item is encoded alone. */
 function* yamlPieces({ before, items, after }: ListParts): Generator<string> {
   const empty = yamlOf(`${before}${after}`);
   const [head = '', key = '', tail = ''] = empty.split(EMPTY_LIST);
@@ -31,5 +31,5 @@ function* yamlPieces({ before, items, after }: ListParts): Generator<string> {
   yield start === '' ? tail : empty;
 }
 
-/** Deeper values are not on their own line, or indented. */
+/** Only top-level values start at the beginning of a line. */
 const EMPTY_LIST = /^(items:|rows:) \[\]\n/m;

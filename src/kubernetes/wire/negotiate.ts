@@ -1,4 +1,4 @@
-// Content negotiation: which representation a request asks for, and which one its body is in.
+// Content negotiation: the requested representation, and that of the body.
 
 import { type StatusError, statusError } from '../status.ts';
 import { type AcceptClause, isRoutable, parseAccept } from './accept.ts';
@@ -13,7 +13,7 @@ export interface Conversion {
 
 export interface Representation {
   readonly mediaType: MediaType;
-  /** The header of the answer. */
+  /** Content-Type of the response. */
   readonly contentType: string;
   readonly pretty: boolean;
   readonly as?: Conversion;
@@ -28,7 +28,7 @@ export interface Preferences {
 }
 
 export interface Endpoint {
-  /** Built-in kinds are routed by go-restful, which knows only exact media types. */
+  /** True for a built-in kind, which go-restful routes by exact media types. */
   readonly builtIn: boolean;
   /** True if the kind supports Table output. */
   readonly tables: boolean;
@@ -43,7 +43,7 @@ const PRODUCED = [...MADE, 'application/vnd.kubernetes.protobuf'];
 const STREAMED = ['application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'];
 const MEDIA_TYPES: readonly MediaType[] = ['json', 'yaml'];
 
-/** Chooses the representation of an answer, or throws a StatusError (406). */
+/** Chooses the representation of a response, or throws a StatusError (406). */
 export function negotiate(preferences: Preferences, endpoint: Endpoint): Representation {
   if (endpoint.builtIn) checkRoutable(preferences.accept, endpoint.watchable ? [...PRODUCED, ...STREAMED] : PRODUCED);
   const representation = firstAcceptable(preferences, ({ as, serverVersion }) => {
@@ -57,7 +57,7 @@ function asksForProtobuf({ accept = '' }: Preferences): boolean {
   return parseAccept(accept).some(({ subtype }) => subtype === 'vnd.kubernetes.protobuf');
 }
 
-/** Chooses the representation of a document that comes in one form only, or throws a StatusError (406). */
+/** Chooses the representation of a document with a single form, or throws a StatusError (406). */
 export function negotiateDocument(preferences: Preferences, { routed }: { readonly routed: boolean }): Representation {
   if (routed) checkRoutable(preferences.accept, PRODUCED);
   const representation = firstAcceptable(preferences, isPlain);
@@ -65,7 +65,7 @@ export function negotiateDocument(preferences: Preferences, { routed }: { readon
   return representation;
 }
 
-/** The representation of a document in another form than its plain one, if the caller takes that form at all. */
+/** Returns the representation of a document in a form other than the plain one; undefined if the caller does not accept that form. */
 export function negotiateConversion(preferences: Preferences, form: RequestedConversion): Representation | undefined {
   const { kind, version, group } = form;
   return firstAcceptable(preferences, ({ as, serverVersion }) => {
@@ -73,7 +73,7 @@ export function negotiateConversion(preferences: Preferences, form: RequestedCon
   });
 }
 
-/** Throws the 406 of go-restful, which routes requests for what is built in, unless one of the media types is asked for. */
+/** Throws the 406 of go-restful, which routes requests to built-in APIs, unless one of the media types is requested. */
 export function checkRoutable(accept: string | undefined, available: readonly string[]): void {
   if (accept === undefined || accept === '' || isRoutable(accept, available)) return;
   throw statusError('NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${available.join(', ')}`, {});
@@ -86,7 +86,7 @@ export function negotiateWatch(preferences: Preferences, endpoint: Endpoint): Re
   return { ...representation, pretty: false };
 }
 
-/** The representation of an error: conversions are skipped, and what cannot be satisfied is indented JSON. */
+/** Returns the representation of an error: without conversions, and indented JSON if no requested type is available. */
 export function negotiateError(preferences: Preferences): Representation {
   return (
     firstAcceptable(preferences, isPlain) ?? {
@@ -97,7 +97,7 @@ export function negotiateError(preferences: Preferences): Representation {
   );
 }
 
-/** Reports whether a request wants indented JSON. */
+/** Returns whether a request wants indented JSON. */
 export function isPretty({ pretty = '', userAgent = '' }: Preferences): boolean {
   if (pretty !== '') return ['1', 't', 'T', 'TRUE', 'true', 'True'].includes(pretty);
   return ['curl', 'Wget', 'Mozilla/5.0'].some((prefix) => userAgent.startsWith(prefix));
@@ -113,7 +113,7 @@ function isPlain({ as, serverVersion }: Requested): boolean {
   return as === undefined && serverVersion === '';
 }
 
-/** A form that a clause asks for by name. */
+/** Form that a clause requests by name. */
 export type RequestedConversion = Readonly<Record<'kind' | 'version' | 'group', string>>;
 
 function firstAcceptable(preferences: Preferences, allows: (requested: Requested) => boolean): Representation | undefined {

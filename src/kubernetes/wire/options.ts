@@ -1,4 +1,4 @@
-// The options of requests, and the query parameters of creates, updates and patches.
+// Options of requests, and query parameters of creates, updates and patches.
 
 import { parseDuration } from '../../std/duration.ts';
 import { isGoPrintable } from '../../std/go-text.ts';
@@ -10,7 +10,7 @@ export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
 export interface WriteOptions {
   readonly dryRun: boolean;
-  /** Empty if not given. */
+  /** Empty if absent. */
   readonly fieldManager: string;
   readonly fieldValidation: FieldValidation;
 }
@@ -37,13 +37,13 @@ export interface ListOptions {
   readonly resourceVersion: string;
   readonly resourceVersionMatch: string;
   readonly timeoutSeconds?: number;
-  /** 0 if absent; nothing positive means no limit. */
+  /** Maximum number of objects; 0 if absent. Values below 1 mean no limit. */
   readonly limit: number;
   readonly continue: string;
   readonly sendInitialEvents?: boolean;
 }
 
-/** CreateOptions or UpdateOptions of a query, or throws a StatusError (422). A fieldManager may be `maxLength` long. */
+/** Returns the CreateOptions or UpdateOptions of a query, or throws a StatusError (422). `maxLength` is that of fieldManager. */
 export function writeOptions(
   query: URLSearchParams,
   kind: 'CreateOptions' | 'UpdateOptions',
@@ -53,7 +53,7 @@ export function writeOptions(
   return accepted(query);
 }
 
-/** PatchOptions of a query, or throws a StatusError (422). `apply` is whether the patch is an apply patch. */
+/** Returns the PatchOptions of a query, or throws a StatusError (422). `apply` is true for an apply patch. */
 export function patchOptions(query: URLSearchParams, apply: boolean): PatchOptions {
   const errors: FieldError[] = [];
   if (apply && text(query, 'fieldManager') === '') errors.push(requiredValue('fieldManager', 'is required for apply patch'));
@@ -62,7 +62,7 @@ export function patchOptions(query: URLSearchParams, apply: boolean): PatchOptio
   return { ...accepted(query), force: flag(query, 'force') };
 }
 
-/** The `timeout` of a request in ms, at most a minute, or throws a StatusError (400). */
+/** Returns the `timeout` of a request in milliseconds, at most a minute, or throws a StatusError (400). */
 export function requestTimeoutMs(query: URLSearchParams): number {
   const asked = text(query, 'timeout');
   if (asked === '') return MAX_TIMEOUT_MS;
@@ -88,7 +88,7 @@ export function fieldManagerName(fieldManager: string, userAgent = ''): string {
   return name === '' ? 'unknown' : name;
 }
 
-/** In bytes, which is also how many characters there can be. */
+/** Maximum length of a field manager, in bytes. */
 const MAX_FIELD_MANAGER_BYTES = 128;
 
 /** Returns the problems of a dryRun option. */
@@ -111,7 +111,7 @@ function writeErrors(query: URLSearchParams, maxLength = MAX_FIELD_MANAGER_BYTES
 
 function fieldManagerErrors(fieldManager: string, maxLength: number): FieldError[] {
   const exceeded = exceededLength(fieldManager, maxLength);
-  // Each error quotes the whole: of a long text without one character that can be printed, they would be gigantic.
+  // Each error quotes the whole text, so a long text of unprintable characters would produce a huge message.
   if (exceeded !== undefined) return [tooLong('fieldManager', exceeded)];
   const errors: FieldError[] = [];
   let position = 0;

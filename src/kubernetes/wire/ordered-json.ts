@@ -1,13 +1,13 @@
-// JSON with keys in the order in which they stand, for values that were built in the order of their Go structs.
+// JSON with keys in insertion order, for values built in the order of their Go structs.
 
 export { goStructJson as orderedJson } from '../../std/go-text.ts';
 
-/** Compact JSON, indented by two spaces as Go does it. */
+/** Indents compact JSON by two spaces like Go. */
 export function indentJson(compact: string): string {
   return jsonIndenter()(compact);
 }
 
-/** The same for a text that comes in pieces, each of whole tokens. */
+/** Indents compact JSON that arrives in pieces, each of whole tokens. */
 export function jsonIndenter(): (piece: string) => string {
   let margin = '\n';
   const indented = (token: string) => {
@@ -31,5 +31,5 @@ export function jsonIndenter(): (piece: string) => string {
   return (piece) => piece.replace(TOKENS, indented);
 }
 
-/** Strings and empty containers stay as they are. */
+/** Strings and empty containers stay unchanged. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|\{\}|\[\]|[{}[\],:]/g;

@@ -1,20 +1,20 @@
-// Single query parameters, as Kubernetes converts them: of repeated ones the first counts.
+// Query parameters, converted like Kubernetes; the first of repeated ones applies.
 
 import { goQuote } from '../../std/go-text.ts';
 import { badRequest } from '../status.ts';
 
-/** A text; empty if absent. */
+/** Returns a text; empty if absent. */
 export function text(query: URLSearchParams, name: string): string {
   return query.get(name) ?? '';
 }
 
-/** Reports whether a flag is set: any value but `0` and `false` sets it, even none at all. */
+/** Returns whether a flag is set: by any value except `0` and `false`, also by an empty one. */
 export function flag(query: URLSearchParams, name: string): boolean {
   const value = query.get(name);
   return value !== null && value !== '0' && value.toLowerCase() !== 'false';
 }
 
-/** An int64, undefined if absent, or throws a StatusError (400). Beyond 2^53 it is only as exact as a double. */
+/** Returns an int64; undefined if absent. Throws a StatusError (400). Above 2^53 it has the precision of a double. */
 export function integer(query: URLSearchParams, name: string): number | undefined {
   const value = query.get(name);
   if (value === null) return undefined;

@@ -1,4 +1,4 @@
-// The body of a request, no longer than kube-apiserver takes it.
+// The body of a request, within the size limit of kube-apiserver.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type StatusError, statusError } from '../status.ts';
@@ -6,23 +6,23 @@ import { type StatusError, statusError } from '../status.ts';
 const MAX_BYTES = 3 * 1024 * 1024;
 
 export interface BodyOptions {
-  /** Ends the wait for a body that does not come. */
+  /** Aborts the wait for the body. */
   readonly signal?: AbortSignal | undefined;
   /** Response to a caller that sent `Expect: 100-continue`. */
   readonly expectant?: ServerResponse | undefined;
 }
 
-/** Reads a body to its end. Throws 413 as soon as it is known to be too long: where its length is given, before the first byte. */
+/** Reads a whole body. Throws 413 as soon as the limit is exceeded, or before the first byte if Content-Length exceeds it. */
 export function readBody(message: IncomingMessage, { signal, expectant }: BodyOptions = {}): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
-    // A message that has broken off already does not say so again.
+    // An aborted message does not emit another event.
     if (message.destroyed) throw new Error('the caller has left');
     if (Number(message.headers['content-length'] ?? 0) > MAX_BYTES) throw tooLarge(MAX_BYTES);
     expectant?.writeContinue();
     const chunks: Buffer[] = [];
     let bytes = 0;
-    // Listeners, not an iterator: nearly all bodies are one chunk, and the iterator costs more than the rest of reading it.
+    // Listeners instead of an iterator: nearly all bodies are one chunk, and an iterator costs more than the rest of the read.
     const take = (chunk: Buffer): void => {
       bytes += chunk.length;
       chunks.push(chunk);
@@ -40,7 +40,7 @@ export function readBody(message: IncomingMessage, { signal, expectant }: BodyOp
   });
 }
 
-/** The refusal of a body that is longer than this. */
+/** Returns the 413 for a body above the limit. */
 export function tooLarge(maxBytes: number): StatusError {
   return statusError('RequestEntityTooLarge', `Request entity too large: limit is ${maxBytes}`);
 }

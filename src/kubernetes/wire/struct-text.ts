@@ -1,11 +1,11 @@
-// Writes a value as Go writes the struct that its schema describes: fields in declared order, zero values by declaration.
+// Encodes a value like Go encodes the struct of its schema: fields in declared order, zero values by declaration.
 
 import { compareUtf8, goJsonString } from '../../std/go-text.ts';
 import { type Fields, isFields, isList } from '../object.ts';
 import type { Schema } from '../schema/schema.ts';
 import { orderedJson } from './ordered-json.ts';
 
-/** The compact JSON of a struct. Fields that the schema does not know are left out. */
+/** Returns the compact JSON of a struct without fields that are unknown to the schema. */
 export function structText(value: Readonly<Record<string, unknown>>, schema: Schema): string {
   let text = '';
   for (const field of declaredFields(schema)) {
@@ -17,15 +17,15 @@ export function structText(value: Readonly<Record<string, unknown>>, schema: Sch
 
 interface DeclaredField {
   readonly name: string;
-  /** The name as it is written, colon included. */
+  /** Encoded name with colon. */
   readonly key: string;
-  /** The text of a value, or nothing if the field is left out. */
+  /** Returns the text of a value; undefined if the field is omitted. */
   readonly text: (value: unknown) => string | undefined;
 }
 
 const DECLARED = new WeakMap<Schema, readonly DeclaredField[]>();
 
-/** Worked out once per schema: lists of thousands of objects are written with it. */
+/** Returns the fields of a schema, computed once per schema, because lists encode thousands of objects with them. */
 function declaredFields(schema: Schema): readonly DeclaredField[] {
   const known = DECLARED.get(schema);
   if (known !== undefined) return known;
@@ -38,7 +38,7 @@ function declaredFields(schema: Schema): readonly DeclaredField[] {
   return fields;
 }
 
-/** Reports whether Go's omitempty would leave the value out. */
+/** Returns whether Go's omitempty omits the value. */
 export function isEmpty(value: unknown, { go, properties }: Schema): boolean {
   if (value === undefined || value === null) return true;
   if (go?.pointer) return false;

@@ -1,4 +1,4 @@
-// The kind and apiVersion of a document, which are read before anything else, and without regard to case.
+// Kind and apiVersion of a document, which are decoded first, with case-insensitive keys.
 
 import { jsonType, typeMismatch } from './decode-self.ts';
 import type { JsonEntry, JsonNode } from './json-node.ts';
@@ -9,7 +9,7 @@ export interface TypeMeta {
   readonly kind: string;
 }
 
-/** Reads kind and apiVersion; what is missing is empty. Throws an Error with Go's message. */
+/** Returns kind and apiVersion; missing ones are empty. Throws an Error with Go's message. */
 export function readTypeFields(node: JsonNode): { readonly apiVersion: string; readonly kind: string } {
   if (node.type === 'null') return { apiVersion: '', kind: '' };
   if (node.type !== 'object') throw typeMismatch(jsonType(node), STRUCT, { path: '', fields: '', struct: '' });
@@ -23,7 +23,7 @@ export function readTypeFields(node: JsonNode): { readonly apiVersion: string; r
   return found;
 }
 
-/** `v1`, or `apps/v1`. */
+/** Returns `v1`, or `apps/v1`. */
 export function apiVersionOf({ group, version }: Omit<TypeMeta, 'kind'>): string {
   return group === '' ? version : `${group}/${version}`;
 }
@@ -36,7 +36,7 @@ export function parseGroupVersion(apiVersion: string): Omit<TypeMeta, 'kind'> {
   return { group, version };
 }
 
-/** Fills in what a document leaves open; a group of its own needs a version of its own. */
+/** Fills in missing parts of a type. The defaults for group and version apply only together. */
 export function withDefaultType(type: TypeMeta, defaults: TypeMeta): TypeMeta {
   const kind = type.kind === '' ? defaults.kind : type.kind;
   if (type.version !== '' || (type.group !== '' && type.group !== defaults.group)) return { ...type, kind };

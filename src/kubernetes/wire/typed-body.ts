@@ -1,4 +1,4 @@
-// The body of a request to a built-in kind, whichever format it is in: JSON, YAML or protobuf.
+// The body of a request to a built-in kind in JSON, YAML or protobuf.
 
 import type { Schema } from '../schema/schema.ts';
 import type { BodyMediaType } from './content-type.ts';
@@ -9,9 +9,9 @@ import { decodeMessage } from './protobuf/message.ts';
 import type { TypeMeta } from './type-meta.ts';
 
 export interface TypedBody {
-  /** As the body says; what is missing is empty. */
+  /** Type in the body; missing parts are empty. */
   readonly type: TypeMeta;
-  /** The object, or throws an Error with Kubernetes' message. Protobuf has no unknown or repeated fields. */
+  /** Returns the object, or throws an Error with Kubernetes' message. Protobuf has no unknown or repeated fields. */
   readonly decode: (schema: Schema) => Decoded;
 }
 

@@ -1,13 +1,13 @@
-// UTF-8 as Go reads it: every byte that is not part of a valid sequence becomes a replacement character of its own.
+// UTF-8 as Go decodes it: every byte outside a valid sequence becomes one replacement character.
 
 import { isUtf8 } from 'node:buffer';
 
-/** The text of some bytes. (Node would merge the bytes of one broken sequence.) */
+/** Decodes bytes. Node would merge the bytes of one invalid sequence. */
 export function decodeUtf8(bytes: Buffer): string {
   return decoded(bytes, '\ufffd');
 }
 
-/** The text of some bytes that Go would keep as they are: broken ones become lone surrogates, which JSON then shows. */
+/** Decodes bytes that Go would keep: invalid ones become lone surrogates, which JSON escapes. */
 export function undecodedUtf8(bytes: Buffer): string {
   return decoded(bytes, '\udfff');
 }

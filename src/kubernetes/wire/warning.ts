@@ -1,11 +1,11 @@
-// The Warning headers of an answer: code 299, no agent, no date.
+// Warning headers of a response: code 299, no agent, no date.
 
 const TOTAL_RUNES = 4096;
 const TRUNCATED_RUNES = 256;
 
 /**
- * The header values for these warnings, each text once. Texts that are too long together are all cut, and what then exceeds the
- * budget is left out. Values are as Node writes headers: one character per byte.
+ * Returns the header values for these warnings without duplicates. If the texts exceed the limit together, all are truncated, and
+ * those above the budget are omitted. Values have one character per byte, as Node encodes headers.
  */
 export function warningHeaders(texts: readonly string[]): string[] {
   let recorded: string[] = [];
@@ -33,7 +33,7 @@ function runes(text: string): number {
   return Array.from(text).length;
 }
 
-/** Go leaves out a warning that would break the header. */
+/** Returns whether a warning fits into a header; Go omits others. */
 function isWritable(text: string): boolean {
   return text !== '' && !/\p{Cc}/u.test(text) && text.isWellFormed();
 }

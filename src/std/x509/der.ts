@@ -1,16 +1,16 @@
 // DER, as much of it as a certificate needs.
 
-/** A sequence of already encoded values. */
+/** Encodes a SEQUENCE of encoded values. */
 export function sequence(...parts: readonly Buffer[]): Buffer {
   return tagged(0x30, Buffer.concat(parts));
 }
 
-/** A set of one already encoded value. */
+/** Encodes a SET of one encoded value. */
 export function setOf(part: Buffer): Buffer {
   return tagged(0x31, part);
 }
 
-/** A non-negative integer of any length, as big-endian bytes. */
+/** Encodes a non-negative INTEGER of any length from big-endian bytes. */
 export function integer(bytes: Buffer): Buffer {
   const start = bytes.findIndex((byte) => byte !== 0);
   const magnitude = start < 0 ? Buffer.from([0]) : bytes.subarray(start);
@@ -18,39 +18,39 @@ export function integer(bytes: Buffer): Buffer {
   return tagged(0x02, (magnitude[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.from([0]), magnitude]) : magnitude);
 }
 
-/** `2.5.29.17` and its kind. */
+/** Encodes an OBJECT IDENTIFIER such as `2.5.29.17`. */
 export function objectIdentifier(dotted: string): Buffer {
   const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number);
   return tagged(0x06, Buffer.from([first * 40 + second, ...rest.flatMap(base128)]));
 }
 
-/** A UTF8String. */
+/** Encodes a UTF8String. */
 export function utf8String(text: string): Buffer {
   return tagged(0x0c, Buffer.from(text));
 }
 
-/** TRUE; DER leaves FALSE out, because it is the default. */
+/** Encodes TRUE; DER omits FALSE, the default. */
 export function booleanTrue(): Buffer {
   return tagged(0x01, Buffer.from([0xff]));
 }
 
-/** Whole bytes, or with `unusedBits` a field of single bits. */
+/** Encodes a BIT STRING of whole bytes, or with `unusedBits` of single bits. */
 export function bitString(bytes: Buffer, unusedBits = 0): Buffer {
   return tagged(0x03, Buffer.concat([Buffer.from([unusedBits]), bytes]));
 }
 
-/** Raw bytes, or an encoded value wrapped in them. */
+/** Encodes an OCTET STRING of raw bytes or of an encoded value. */
 export function octetString(bytes: Buffer): Buffer {
   return tagged(0x04, bytes);
 }
 
-/** A certificate's time: two digits for the year until 2049, four from then on. */
+/** Encodes the time of a certificate, with a two-digit year until 2049 and a four-digit year from 2050. */
 export function time(at: number): Buffer {
   const digits = new Date(at).toISOString().replace(/[-:T]|\.\d+/g, '');
   return at < Date.UTC(2050, 0) ? tagged(0x17, Buffer.from(digits.slice(2))) : tagged(0x18, Buffer.from(digits));
 }
 
-/** A context-specific tag: around another value if `constructed`, else in place of its own tag. */
+/** Encodes a context-specific tag: around another value if `constructed`, else in place of the value's tag. */
 export function context(tag: number, content: Buffer, constructed: boolean): Buffer {
   return tagged((constructed ? 0xa0 : 0x80) | tag, content);
 }

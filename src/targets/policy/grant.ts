@@ -1,8 +1,8 @@
 // A token that a target granted, and the check of the target's response, which is not trusted.
 
 import { isBearerToken } from '../../kubernetes/bearer-token.ts';
-import { instantOf } from '../../std/instant.ts';
 import type { Sensitive } from '../../std/sensitive.ts';
+import { parseTimestamp } from '../../std/timestamp.ts';
 import { sameAudiences } from './issued-for.ts';
 import { MAX_TOKEN_LENGTH, type TokenClaims } from './token-claims.ts';
 import { subjectOf, type TokenRequest } from './token-request.ts';
@@ -32,7 +32,7 @@ export interface GrantResponse {
 export function checkGrant(request: TokenRequest, response: GrantResponse, serverAt: number): readonly string[] {
   const problems = [
     ...tokenProblems(response.token, maxTokenLength(request)),
-    ...expiryProblems(instantOf(response.expirationTimestamp), serverAt),
+    ...expiryProblems(parseTimestamp(response.expirationTimestamp), serverAt),
     ...(response.claims ? claimProblems(request, response.claims, serverAt) : []),
   ];
   return [...new Set(problems)];
@@ -40,7 +40,7 @@ export function checkGrant(request: TokenRequest, response: GrantResponse, serve
 
 /** Returns the lifetime of the token: the shorter one of its claims and the response. */
 export function grantedLifetimeMs({ expirationTimestamp, claims }: Omit<GrantResponse, 'token'>, serverAt: number): number {
-  const expiresAt = Math.min(instantOf(expirationTimestamp) ?? 0, claims?.expiresAt ?? Infinity);
+  const expiresAt = Math.min(parseTimestamp(expirationTimestamp) ?? 0, claims?.expiresAt ?? Infinity);
   return Math.max(0, expiresAt - (claims?.issuedAt ?? serverAt));
 }
 

@@ -3,6 +3,7 @@
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import type { IssueReason } from '../../api/reasons.ts';
+import type { Stored } from '../../api/resources.ts';
 import { credentialDigest } from './registration.ts';
 import { type BoundObject, boundObjectOf, subjectOf } from './token-request.ts';
 
@@ -28,17 +29,17 @@ export interface Granted {
 }
 
 /** Returns the record for a token that is issued now. */
-export function issuedForOf(token: ManagedToken, cluster: Cluster, { accountUID = '', boundUID }: Granted): IssuedFor {
+export function issuedForOf(token: ManagedToken, cluster: Stored<Cluster>, { accountUID = '', boundUID }: Granted): IssuedFor {
   const { clusterName, serviceAccount, audiences } = token.spec;
   const bound = boundObjectOf(token.spec, token.metadata.uid, boundUID);
   return {
     cluster: clusterName,
-    clusterUID: cluster.metadata.uid ?? '',
+    clusterUID: cluster.metadata.uid,
     credential: credentialDigest(cluster),
     subject: subjectOf(serviceAccount),
     accountUID,
     audiences,
-    boundTo: bound === undefined ? '' : boundText({ ...bound, ...(boundUID && { uid: boundUID }) }),
+    boundTo: bound === undefined ? '' : boundText(boundUID ? { ...bound, uid: boundUID } : bound),
   };
 }
 
@@ -86,7 +87,7 @@ function boundText({ kind, name, uid = '' }: BoundObject): string {
   return `${kind}/${name}/${uid}`;
 }
 
-/** Without a UID, any object of that name matches. */
+/** Returns whether the recorded object is the wanted one; without a UID, any object of that name matches. */
 function isBoundTo(boundTo: string, wanted: BoundObject | undefined): boolean {
   if (wanted === undefined) return boundTo === '';
   return wanted.uid === undefined ? boundTo.startsWith(boundText(wanted)) : boundTo === boundText(wanted);

@@ -2,7 +2,7 @@
 
 import { type Fields, fieldsOf, identifierOf, isFields } from '../../kubernetes/untrusted.ts';
 import { defined } from '../../std/defined.ts';
-import { LATEST_AT } from '../../std/instant.ts';
+import { LATEST_AT } from '../../std/timestamp.ts';
 
 /** The claims of a JWT. Those that are missing or of the wrong type are absent. */
 export interface TokenClaims {

@@ -1,6 +1,7 @@
 // The token request that Purser sends to a target cluster for a ManagedToken.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
+import { defined } from '../../std/defined.ts';
 
 /** The object that a token is bound to. Deleting the object revokes the token. */
 export interface BoundObject {
@@ -35,7 +36,7 @@ export interface TokenLimits {
 
 /** Returns the limits in the settings. */
 export function tokenLimits({ maxExpirationSeconds, allowedAudiences }: LimitSettings): TokenLimits {
-  return { ...(maxExpirationSeconds !== undefined && { maxExpirationSeconds }), ...(allowedAudiences && { allowedAudiences }) };
+  return defined({ maxExpirationSeconds, allowedAudiences });
 }
 
 type Settable = Pick<TokenLimits, 'maxExpirationSeconds' | 'allowedAudiences'>;
@@ -56,14 +57,14 @@ export function tokenRequestFor(
   limits: TokenLimits = {},
 ): TokenRequest {
   const boundObject = boundObjectOf(spec, metadata.uid, anchorUID);
-  return {
+  return defined({
     namespace: spec.serviceAccount.namespace,
     name: spec.serviceAccount.name,
     audiences: spec.audiences,
     expirationSeconds: requestedSeconds(spec.expirationSeconds, limits),
-    ...(boundObject && { boundObject }),
-    ...(accountUID && { accountUID }),
-  };
+    boundObject,
+    accountUID: accountUID || undefined,
+  });
 }
 
 /** Returns the lifetime to request, shortened to the maximum of the installation. */
@@ -93,8 +94,9 @@ export function isSilentlyExtended({ expirationSeconds, boundObject }: Pick<Toke
 
 /** Returns the object that tokens of this spec are bound to; without `anchorUID`, the UID of an anchor is left out. */
 export function boundObjectOf(spec: ManagedToken['spec'], tokenUID = '', anchorUID?: string): BoundObject | undefined {
-  if (spec.revocation === 'BoundSecret') return { kind: 'Secret', name: anchorName(tokenUID), ...(anchorUID && { uid: anchorUID }) };
+  if (spec.revocation === 'BoundSecret')
+    return defined<BoundObject>({ kind: 'Secret', name: anchorName(tokenUID), uid: anchorUID || undefined });
   if (spec.boundObjectRef === undefined) return undefined;
   const { kind, name, uid } = spec.boundObjectRef;
-  return { kind, name, ...(uid && { uid }) };
+  return defined({ kind, name, uid: uid || undefined });
 }

@@ -86,7 +86,7 @@ const OWN_TEXTS: Partial<Readonly<Record<FailureReason, (token: ManagedToken) =>
 };
 
 /** Reasons that stand for a response about an object of the tenant: the TokenRequest, or the Secret in the tenant's namespace. */
-const RELAYED: ReadonlySet<FailureReason> = new Set(['TargetRefused', 'SecretReadFailed', 'SecretWriteFailed']);
+const RELAYED: ReadonlySet<FailureReason> = new Set(['RequestRejected', 'SecretReadFailed', 'SecretWriteFailed']);
 
 /** Reasons whose cause lies between Purser and the cluster. */
 const ADMINISTRATORS: ReadonlySet<string> = new Set([
@@ -98,11 +98,11 @@ const ADMINISTRATORS: ReadonlySet<string> = new Set([
   'EndpointNotPinned',
   'CANotPinned',
   'CredentialNotForCluster',
-  'AddressRefused',
+  'AddressNotAllowed',
   'IdentityUnknown',
   'TargetForbidden',
   'TargetFailed',
-  'AnswerUntrusted',
+  'ResponseUntrusted',
   'CircuitOpen',
 ]);
 

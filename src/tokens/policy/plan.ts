@@ -3,7 +3,7 @@
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import type { IssueReason } from '../../api/reasons.ts';
 import { fieldErrorText } from '../../kubernetes/field-error.ts';
-import { instantOf } from '../../std/instant.ts';
+import { parseTimestamp } from '../../std/timestamp.ts';
 import type { TokenLimits } from '../../targets/policy/token-request.ts';
 import { type AnchorPlace, anchorsOf, formerAnchors, hasAnchorFinalizer, hasRoom, recordedAnchor, withoutPlaces } from './anchors.ts';
 import { invalidSpecFailure, secretConflictFailure, type TokenFailure, tokenFailure } from './messages.ts';
@@ -102,7 +102,7 @@ export function nextReconcileAt(now: number, candidates: readonly (number | unde
 
 /** Returns the time at which a ManagedToken that is being deleted stops waiting for its anchors; undefined if it is not being deleted. */
 export function giveUpAt({ metadata }: ManagedToken): number | undefined {
-  const deletedAt = instantOf(metadata.deletionTimestamp);
+  const deletedAt = parseTimestamp(metadata.deletionTimestamp);
   return deletedAt && deletedAt + GIVE_UP_MS;
 }
 

@@ -65,7 +65,7 @@ const tokenMissing: Check = ({ hasToken }) => (hasToken ? undefined : 'TokenMiss
 
 const tokenAltered: Check = ({ forged }) => (forged ? 'TokenAltered' : undefined);
 
-const tokenRefused: Check = ({ refused }) => (refused ? 'TokenRefused' : undefined);
+const tokenRefused: Check = ({ refused }) => (refused ? 'TokenRejected' : undefined);
 
 const rotationRequested: Check = ({ record }, { token }) => {
   const request = requestOf(token, Annotation.rotate);

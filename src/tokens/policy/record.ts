@@ -3,7 +3,8 @@
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { Annotation } from '../../api/names.ts';
-import { instantOf, instantText, wholeSecond } from '../../std/instant.ts';
+import type { Stored } from '../../api/resources.ts';
+import { formatTimestamp, parseTimestamp, toWholeSecond } from '../../std/timestamp.ts';
 import type { Grant } from '../../targets/policy/grant.ts';
 import { encodeIssuedFor, type IssuedFor, issuedForOf, parseIssuedFor } from '../../targets/policy/issued-for.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
@@ -25,7 +26,7 @@ export interface TokenRecord extends Lifetime {
 /** A granted token and its context. */
 export interface Issuance {
   readonly token: ManagedToken;
-  readonly cluster: Cluster;
+  readonly cluster: Stored<Cluster>;
   readonly grant: Omit<Grant, 'token'>;
   readonly tokenDigest: string;
   /** Record of the token before; undefined for a first token. */
@@ -52,17 +53,17 @@ export function createRecord({ token, cluster, grant, tokenDigest, previous }: I
 /** Returns the lifetime in whole seconds, as annotations hold it, and no longer than the claims allow. */
 export function lifetimeOf({ issuedAt, expiresAt }: Lifetime, claims: TokenClaims | undefined): Lifetime {
   const claimedMs = claims?.expiresAt !== undefined && claims.issuedAt !== undefined ? claims.expiresAt - claims.issuedAt : Infinity;
-  const from = wholeSecond(issuedAt);
-  return { issuedAt: from, expiresAt: wholeSecond(from + Math.min(expiresAt - issuedAt, claimedMs)) };
+  const from = toWholeSecond(issuedAt);
+  return { issuedAt: from, expiresAt: toWholeSecond(from + Math.min(expiresAt - issuedAt, claimedMs)) };
 }
 
 /** Returns the annotations that `parseRecord` reads, and those for users. */
 export function recordAnnotations(record: TokenRecord, { metadata, spec }: ManagedToken): Readonly<Record<string, string>> {
   const { tokenDigest, credentialId, rotateRequest, revokeRequest } = record;
   return {
-    [Annotation.issuedAt]: instantText(record.issuedAt),
-    [Annotation.expiresAt]: instantText(record.expiresAt),
-    [Annotation.renewAt]: instantText(renewAt(record, spec.rotation.renewBefore, metadata.uid ?? '')),
+    [Annotation.issuedAt]: formatTimestamp(record.issuedAt),
+    [Annotation.expiresAt]: formatTimestamp(record.expiresAt),
+    [Annotation.renewAt]: formatTimestamp(renewAt(record, spec.rotation.renewBefore, metadata.uid ?? '')),
     [Annotation.issuedFor]: encodeIssuedFor(record.issuedFor),
     [Annotation.rotations]: String(record.rotations),
     ...(tokenDigest !== undefined && { [Annotation.tokenDigest]: tokenDigest }),
@@ -82,8 +83,8 @@ export function parseRecord(annotations: Readonly<Record<string, string>> = {}):
 const records = new WeakMap<Readonly<Record<string, string>>, TokenRecord | undefined>();
 
 function readRecord(annotations: Readonly<Record<string, string>>): TokenRecord | undefined {
-  const issuedAt = instantOf(annotations[Annotation.issuedAt]);
-  const expiresAt = instantOf(annotations[Annotation.expiresAt]);
+  const issuedAt = parseTimestamp(annotations[Annotation.issuedAt]);
+  const expiresAt = parseTimestamp(annotations[Annotation.expiresAt]);
   const issuedFor = parseIssuedFor(annotations[Annotation.issuedFor]);
   if (issuedAt === undefined || expiresAt === undefined || issuedFor === undefined) return undefined;
   const { [Annotation.tokenDigest]: tokenDigest, [Annotation.credentialId]: credentialId } = annotations;

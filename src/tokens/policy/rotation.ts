@@ -2,7 +2,7 @@
 
 import { parseDuration } from '../../std/duration.ts';
 import { nextTurnAt, shareOf } from '../../std/hash.ts';
-import { wholeSecond } from '../../std/instant.ts';
+import { toWholeSecond } from '../../std/timestamp.ts';
 
 /** Period from issuance to expiry. */
 export interface Lifetime {
@@ -25,13 +25,13 @@ export function renewAt(lifetime: Lifetime, renewBefore: string, uid: string): n
   const jitterMs = lifetimeMs * JITTER_SHARE;
   // Jitter also applies to tokens whose renewBefore is clamped: they must not renew together either.
   const latestAt = Math.max(expiresAt - renewBeforeMs(renewBefore, lifetimeMs), earliestAt + jitterMs);
-  return Math.max(earliestAt, wholeSecond(Math.min(latestAt - jitterMs * shareOf(uid), expiresAt)));
+  return Math.max(earliestAt, toWholeSecond(Math.min(latestAt - jitterMs * shareOf(uid), expiresAt)));
 }
 
 /** Returns the earliest time of a renewal: after a tenth of the lifetime, and after 30 seconds. */
 export function earliestRenewAt(lifetime: Lifetime): number {
   const ageMs = Math.max(MIN_AGE_MS, lengthMs(lifetime) * MIN_AGE_SHARE);
-  return wholeSecond(lifetime.issuedAt + ageMs + 999);
+  return toWholeSecond(lifetime.issuedAt + ageMs + 999);
 }
 
 /** Returns whether `renewBefore` requests a renewal before `earliestRenewAt`. */

@@ -4,7 +4,8 @@ import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { Annotation } from '../../api/names.ts';
 import type { IssueReason } from '../../api/reasons.ts';
-import { instantOf } from '../../std/instant.ts';
+import type { Stored } from '../../api/resources.ts';
+import { parseTimestamp } from '../../std/timestamp.ts';
 import { isIssuedWith, sameAudiences, supersededBy } from '../../targets/policy/issued-for.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
 import { isRevocable } from './anchors.ts';
@@ -23,7 +24,7 @@ export interface Verdict {
 /** A ManagedToken and the objects around it, as informers and memory have them. */
 export interface TokenObservation extends SecretClaim {
   readonly token: ManagedToken;
-  readonly cluster: Cluster | undefined;
+  readonly cluster: Stored<Cluster> | undefined;
   /** The Secret of the desired name, whichever object owns it. */
   readonly secret: StoredSecret | undefined;
   /** Name of another ManagedToken that creates the Secret first if it does not exist. */
@@ -173,7 +174,7 @@ function isForged({ tokenDigest, claims }: StoredSecret, { tokenDigest: issuedDi
 }
 
 function lastIssuedAt(observation: TokenObservation, record: TokenRecord | undefined, now: number): number {
-  const known = [record?.issuedAt ?? 0, instantOf(observation.token.status?.issuedAt) ?? 0, observation.lastIssuedAt ?? 0];
+  const known = [record?.issuedAt ?? 0, parseTimestamp(observation.token.status?.issuedAt) ?? 0, observation.lastIssuedAt ?? 0];
   return Math.max(0, ...known.filter((at) => at <= now));
 }
 

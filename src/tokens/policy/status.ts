@@ -3,7 +3,7 @@
 import type { ManagedToken, ManagedTokenStatus } from '../../api/managed-token.gen.ts';
 import { Annotation } from '../../api/names.ts';
 import { defined } from '../../std/defined.ts';
-import { instantText } from '../../std/instant.ts';
+import { formatTimestamp } from '../../std/timestamp.ts';
 import { isRevocable } from './anchors.ts';
 import { conditionsFor, type TokenFacts } from './conditions.ts';
 import type { TokenFailure } from './messages.ts';
@@ -64,9 +64,9 @@ function reported(token: ManagedToken, { secret, record, superseded, hasToken, e
   return defined({
     secretName: secret?.metadata.name,
     serviceAccountUID: record.issuedFor.accountUID || undefined,
-    issuedAt: instantText(record.issuedAt),
-    expirationTimestamp: instantText(record.expiresAt),
-    nextRotationTime: suspend ? undefined : instantText(renewAt(record, renewBefore, token.metadata.uid ?? '')),
+    issuedAt: formatTimestamp(record.issuedAt),
+    expirationTimestamp: formatTimestamp(record.expiresAt),
+    nextRotationTime: suspend ? undefined : formatTimestamp(renewAt(record, renewBefore, token.metadata.uid ?? '')),
     credentialID: record.credentialId,
   });
 }

@@ -4,19 +4,19 @@ import { ClusterReason } from '../../../src/api/reasons.ts';
 import { type CredentialEvidence, evaluateCredential, evaluateProbe, type FaultReason } from '../../../src/clusters/policy/conditions.ts';
 import { finding } from '../../../src/clusters/policy/findings.ts';
 
-const WELL = ['True Answering', 'True RightsGranted', 'True ClusterReady'];
+const WELL = ['True Responding', 'True PermissionsGranted', 'True ClusterReady'];
 
 const TABLE: readonly (readonly [FaultReason, string, string, string])[] = [
-  ...(['DNSFailed', 'ConnectionRefused', 'Timeout', 'TLSVerifyFailed', 'AddressRefused', 'AnswerUntrusted', 'Unreachable'] as const).map(
-    (reason) => [reason, `False ${reason}`, 'Unknown NoAnswer', `False ${reason}`] as const,
-  ),
-  ['CredentialRejected', 'True Answering', 'False CredentialRejected', 'False CredentialRejected'],
-  ['Forbidden', 'True Answering', 'False Forbidden', 'False Forbidden'],
-  ['RightsUnknown', 'True Answering', 'Unknown RightsUnknown', 'Unknown RightsUnknown'],
+  ...(
+    ['DNSFailed', 'ConnectionRefused', 'Timeout', 'TLSVerifyFailed', 'AddressNotAllowed', 'ResponseUntrusted', 'Unreachable'] as const
+  ).map((reason) => [reason, `False ${reason}`, 'Unknown NoResponse', `False ${reason}`] as const),
+  ['CredentialRejected', 'True Responding', 'False CredentialRejected', 'False CredentialRejected'],
+  ['Forbidden', 'True Responding', 'False Forbidden', 'False Forbidden'],
+  ['PermissionsUnknown', 'True Responding', 'Unknown PermissionsUnknown', 'Unknown PermissionsUnknown'],
   ['CredentialMissing', 'Unknown NotProbed', 'False CredentialMissing', 'False CredentialMissing'],
   ['EndpointNotPinned', 'Unknown NotProbed', 'False EndpointNotPinned', 'False EndpointNotPinned'],
-  ['NotReady', 'True Answering', 'True RightsGranted', 'False NotReady'],
-  ['Throttled', 'True Answering', 'True RightsGranted', 'False Throttled'],
+  ['NotReady', 'True Responding', 'True PermissionsGranted', 'False NotReady'],
+  ['Throttled', 'True Responding', 'True PermissionsGranted', 'False Throttled'],
   ['ProbeFailed', 'Unknown ProbeFailed', 'Unknown ProbeFailed', 'Unknown ProbeFailed'],
 ];
 
@@ -35,10 +35,10 @@ describe('evaluateProbe', () => {
   );
 
   it('keeps known permissions while the cluster is not ready', () =>
-    expect(evaluate('NotReady', 'Forbidden')).toEqual(['True Answering', 'False Forbidden', 'False Forbidden']));
+    expect(evaluate('NotReady', 'Forbidden')).toEqual(['True Responding', 'False Forbidden', 'False Forbidden']));
 
   it('returns Authorized=Unknown while the cluster does not respond', () =>
-    expect(evaluate('Timeout', 'Forbidden')).toEqual(['False Timeout', 'Unknown NoAnswer', 'False Timeout']));
+    expect(evaluate('Timeout', 'Forbidden')).toEqual(['False Timeout', 'Unknown NoResponse', 'False Timeout']));
 
   it('returns Ready=True only without any fault', () => {
     const reasons = fc.subarray(TABLE.map(([reason]) => reason));
@@ -92,7 +92,7 @@ describe('finding', () => {
     expect(finding('False', reason, 'a detail').message).toMatch(new RegExp(`^${sentence(reason)}: a detail\\. [A-Z].+\\.$`)),
   );
 
-  it('makes a message of one line without tokens from any detail', () => {
+  it('returns a message of one line without tokens for any detail', () => {
     const { message } = finding('False', 'NotReady', 'line\nline \u001b[31m eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2ln');
     expect(message).not.toMatch(/\p{C}|eyJ/u);
   });

@@ -7,7 +7,7 @@ import { type Health, healthAfter, isInDoubt, isReadyInDoubt, parseHealth, toCon
 const NOW = Date.parse('2026-03-01T12:00:00Z');
 const CREDENTIAL = evaluateCredential({ type: 'stored', validity: {} }, NOW);
 
-/** Probes by their outcome; `ok` is one without fault. */
+/** Probes by their outcome; `ok` is a probe without a fault. */
 type Probe = FaultReason | 'ok';
 
 function after(...probes: readonly Probe[]): Health {
@@ -33,8 +33,8 @@ function statusOf(health: Health, type: ConditionType): string | undefined {
   return health.get(type)?.shown.status;
 }
 
-const UP = 'True Answering, True RightsGranted, True ClusterReady';
-const DOWN = 'False Timeout, Unknown NoAnswer, False Timeout';
+const UP = 'True Responding, True PermissionsGranted, True ClusterReady';
+const DOWN = 'False Timeout, Unknown NoResponse, False Timeout';
 
 describe('healthAfter', () => {
   it.each<readonly [string, readonly Probe[], string]>([
@@ -51,22 +51,22 @@ describe('healthAfter', () => {
     [
       'changes the reason if another one occurs twice',
       ['Timeout', 'DNSFailed', 'DNSFailed'],
-      'False DNSFailed, Unknown NoAnswer, False DNSFailed',
+      'False DNSFailed, Unknown NoResponse, False DNSFailed',
     ],
     ['keeps the reason if reasons alternate', ['Timeout', 'DNSFailed', 'Timeout', 'DNSFailed'], DOWN],
     [
       'reports a rejected credential',
       ['ok', 'CredentialRejected', 'CredentialRejected'],
-      'True Answering, False CredentialRejected, False CredentialRejected',
+      'True Responding, False CredentialRejected, False CredentialRejected',
     ],
     [
       'becomes Unknown if Purser is unable to probe',
       ['ok', 'ProbeFailed', 'ProbeFailed'],
       'Unknown ProbeFailed, Unknown ProbeFailed, Unknown ProbeFailed',
     ],
-  ])('%s', (_, probes, expected) => expect(shown(after(...probes))).toBe(expected));
+  ])('returns a health that %s', (_, probes, expected) => expect(shown(after(...probes))).toBe(expected));
 
-  it('is in doubt after a probe that differs, until the next probe', () => {
+  it('returns a health in doubt after a probe that differs, until the next probe', () => {
     expect(history(['ok', 'Timeout', 'Timeout', 'ok', 'ok']).map(isInDoubt)).toEqual([false, true, false, true, false]);
   });
 

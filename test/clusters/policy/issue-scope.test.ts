@@ -33,7 +33,7 @@ describe('toIssueScope', () => {
 
     expect(findings.get('Authorized')).toMatchObject({
       status: 'True',
-      reason: 'RightsGranted',
+      reason: 'PermissionsGranted',
       message: expect.stringContaining(`: ${scope}`),
     });
     expect(findings.get('Ready')?.status).toBe('True');

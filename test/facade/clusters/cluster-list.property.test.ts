@@ -82,7 +82,7 @@ const cluster = fc
         { ...condition, type: 'Ready', status: 'True', reason: 'ClusterReady', message: SECRET },
         { ...condition, type: 'Authorized', status: 'False', reason: SECRET, message: SECRET, lastHeartbeatTime: SECRET },
         { ...condition, type: SECRET, status: 'True', reason: 'ClusterReady', message: 'm', lastTransitionTime: SECRET },
-        { ...condition, type: 'Reachable', status: SECRET, reason: 'Answering', message: 'm' },
+        { ...condition, type: 'Reachable', status: SECRET, reason: 'Responding', message: 'm' },
       ],
     },
   }));

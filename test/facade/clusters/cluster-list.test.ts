@@ -94,9 +94,9 @@ describe('publicCluster conditions', () => {
         { type: 'Other', status: 'True', reason: 'ClusterReady' },
         { type: 'Ready', status: 'Maybe', reason: 'ClusterReady' },
         'text',
-        { type: 'Reachable', status: 'True', reason: 'Answering', lastHeartbeatTime: 'soon', lastTransitionTime: {} },
+        { type: 'Reachable', status: 'True', reason: 'Responding', lastHeartbeatTime: 'soon', lastTransitionTime: {} },
       ]),
-    ).toEqual([{ type: 'Reachable', status: 'True', reason: 'Answering', message: expect.any(String) }]);
+    ).toEqual([{ type: 'Reachable', status: 'True', reason: 'Responding', message: expect.any(String) }]);
   });
 
   it('publishes the same whatever the stored message is', () => {

@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { labelsKey } from '../../support/exposition.ts';
-import { refusal, withIdentity } from '../../targets/wire-target.ts';
+import { errorStatus, withIdentity } from '../../targets/wire-target.ts';
 import { FacadeWorld, TOKEN_PATH, TOKEN_REQUEST } from '../facade-world.ts';
 
 let world: FacadeWorld;
@@ -90,7 +90,7 @@ describe('token endpoint', () => {
   });
 
   it('forwards a request with 250,000 audiences to the target in time', async () => {
-    world = await FacadeWorld.start({ target: (_request, reply) => reply.json(422, refusal(422, 'too many', { reason: 'Invalid' })) });
+    world = await FacadeWorld.start({ target: (_request, reply) => reply.json(422, errorStatus(422, 'too many', { reason: 'Invalid' })) });
     const audiences = Array.from({ length: 250_000 }, (_, index) => index.toString(36));
     expect((await world.post({ ...TOKEN_REQUEST, spec: { audiences } })).status).toBe(422);
     expect(world.tokenRequests).toHaveLength(1);
@@ -101,7 +101,7 @@ describe('token endpoint', () => {
     ['Secret', ['serviceaccounts', 'secrets']],
     ['Pod', ['serviceaccounts', 'pods']],
   ])('warns in a dry run about objects that Purser may not read: bound to "%s"', async (kind, plurals) => {
-    const forbidden = refusal(403, 'User "purser" cannot get resource "things" in API group ""', { reason: 'Forbidden' });
+    const forbidden = errorStatus(403, 'User "purser" cannot get resource "things" in API group ""', { reason: 'Forbidden' });
     world = await FacadeWorld.start({ target: (_request, reply) => reply.json(403, forbidden) });
     const bound = kind === '' ? {} : { boundObjectRef: { apiVersion: 'v1', kind, name: 'anchor', uid: 'u' } };
     const spec = { ...TOKEN_REQUEST.spec, ...bound };
@@ -118,7 +118,7 @@ describe('token endpoint', () => {
     world = await FacadeWorld.start();
     const path = `${TOKEN_PATH}?dryRun=All`;
     expect((await world.post(TOKEN_REQUEST, { path })).headers['warning']).toBeUndefined();
-    const missing = refusal(404, 'serviceaccounts "deployer" not found', { reason: 'NotFound', details: { kind: 'serviceaccounts' } });
+    const missing = errorStatus(404, 'serviceaccounts "deployer" not found', { reason: 'NotFound', details: { kind: 'serviceaccounts' } });
     world.target.handle(withIdentity((_request, reply) => reply.json(404, missing)));
     expect(await world.post(TOKEN_REQUEST, { path })).toMatchObject({
       status: 404,

@@ -1,7 +1,7 @@
 // Rejected token requests: responses, audit lines and metrics.
 
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { rfc3339 } from '../../../src/std/timestamp.ts';
+import { formatTimestamp } from '../../../src/std/timestamp.ts';
 import { eventually } from '../../kube/eventually.ts';
 import { FakeClock } from '../../support/clock.ts';
 import { registered } from '../../targets/registration.ts';
@@ -103,7 +103,7 @@ describe('metrics of a failed target', () => {
   it('records the reason of an untrusted response in metrics', async () => {
     world = await FacadeWorld.start({ target: grants({ claims: { aud: ['others'] } }) });
     expect((await world.post()).status).toBe(503);
-    expect(await reasons()).toContain('AnswerUntrusted');
+    expect(await reasons()).toContain('ResponseUntrusted');
   });
 
   it('records the reason of an unreachable cluster in metrics', async () => {
@@ -117,7 +117,7 @@ describe('cluster that the controller cannot reach', () => {
   const clock = new FakeClock(Date.now());
   const probed = (status: 'True' | 'False' | 'Unknown', ageMs: number) => {
     const { cluster, ...rest } = registered({ name: 'prod-eu', servers: [world.target.url], ca: authority.certificate });
-    const lastHeartbeatTime = rfc3339(Math.floor((clock.now() - ageMs) / 1000) * 1000);
+    const lastHeartbeatTime = formatTimestamp(Math.floor((clock.now() - ageMs) / 1000) * 1000);
     const conditions = [{ type: 'Reachable', status, reason: 'Timeout', message: '', lastHeartbeatTime }];
     world.clusters.set('prod-eu', { ...rest, cluster: { ...cluster, status: { conditions } } });
   };

@@ -2,12 +2,12 @@
 
 import { connect } from 'node:tls';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { rfc3339 } from '../../../src/std/timestamp.ts';
+import { formatTimestamp } from '../../../src/std/timestamp.ts';
 import { eventually } from '../../kube/eventually.ts';
 import { FakeClock } from '../../support/clock.ts';
 import { startWireServer, type WireHandler, type WireReply } from '../../support/wire-server.ts';
 import { CREDENTIAL } from '../../targets/registration.ts';
-import { ACCOUNT_UID, type Change, grant, grants, jwt, refusal, SUBJECT } from '../../targets/wire-target.ts';
+import { ACCOUNT_UID, type Change, errorStatus, grant, grants, jwt, SUBJECT } from '../../targets/wire-target.ts';
 import { ALLOWED, bytesOf, FacadeWorld, TOKEN_REQUEST } from '../facade-world.ts';
 import { statusOf } from '../raw-connection.ts';
 
@@ -18,7 +18,7 @@ afterEach(() => world.close());
 function responseOf(audiences: readonly string[]): string {
   const at = Math.floor(Date.now() / 1000);
   const token = jwt({ sub: SUBJECT, aud: audiences, iat: at, nbf: at, exp: at + 3600 });
-  const status = { token, expirationTimestamp: rfc3339((at + 3600) * 1000) };
+  const status = { token, expirationTimestamp: formatTimestamp((at + 3600) * 1000) };
   return JSON.stringify({
     apiVersion: 'authentication.k8s.io/v1',
     kind: 'TokenRequest',
@@ -49,7 +49,7 @@ describe('untrusted response of the target', () => {
   ])('returns 503 for an untrusted response of the target: %s', async (_case, target) => {
     world = await FacadeWorld.start({ target });
     const { status, headers, body } = await world.post();
-    expect({ status, reason: reasonOf(body) }).toEqual({ status: 503, reason: 'AnswerUntrusted' });
+    expect({ status, reason: reasonOf(body) }).toEqual({ status: 503, reason: 'ResponseUntrusted' });
     expect(Number(headers['retry-after'])).toBeGreaterThan(0);
     expect(body).not.toMatch(/eyJ|kube-system|others/);
     expect(body).not.toContain(CREDENTIAL);
@@ -131,10 +131,10 @@ describe('relayed response', () => {
   });
 
   it.each([
-    ['401', refusal(401, 'Unauthorized', { reason: 'Unauthorized' }), 'CredentialRejected'],
+    ['401', errorStatus(401, 'Unauthorized', { reason: 'Unauthorized' }), 'CredentialRejected'],
     [
       '403',
-      refusal(403, 'serviceaccounts "deployer" is forbidden: User "purser" cannot create resource "serviceaccounts/token"', {
+      errorStatus(403, 'serviceaccounts "deployer" is forbidden: User "purser" cannot create resource "serviceaccounts/token"', {
         reason: 'Forbidden',
       }),
       'TargetForbidden',
@@ -153,7 +153,7 @@ describe('relayed response', () => {
     ['7', '7'],
   ])('limits the Retry-After of the target: %s', async (given, expected) => {
     world = await FacadeWorld.start({
-      target: (_request, reply) => reply.json(429, refusal(429, 'slow down', { reason: 'TooManyRequests' }), { 'retry-after': given }),
+      target: (_request, reply) => reply.json(429, errorStatus(429, 'slow down', { reason: 'TooManyRequests' }), { 'retry-after': given }),
     });
     const { status, headers, body } = await world.post();
     expect({ status, retryAfter: headers['retry-after'] }).toEqual({ status: 429, retryAfter: expected });
@@ -172,7 +172,7 @@ describe('relayed response', () => {
     ],
     [422, { reason: 'Invalid', details: { group: 'g', kind: 'k' } }],
   ])('relays only the Status of a rejection with %i', async (code, more) => {
-    const response = refusal(code, 'why', more);
+    const response = errorStatus(code, 'why', more);
     world = await FacadeWorld.start({
       target: (_request, reply) => reply.json(code, { ...response, evil: 1, details: { ...more.details, evil: 2 } }),
     });

@@ -33,7 +33,7 @@ describe('parseJsonPath', () => {
     ['.status.conditions[?(@.status)].type', ['Ready']],
     ['.status.conditions[*].type', ['Ready', 'Other']],
     ['.status.conditions[?(@.type=="None")].status', []],
-  ])('%s finds %j', (path, expected) => {
+  ])('finds by %s the value %j', (path, expected) => {
     expect(parseJsonPath(path)(object)).toEqual(expected);
   });
 
@@ -41,7 +41,7 @@ describe('parseJsonPath', () => {
     ['.spec.n[0]', 'not a list'],
     ['.spec.list[9]', 'array index out of bounds'],
     ['.spec.map[?(@.a=="b")]', 'not a list'],
-  ])('%s does not fit the object', (path, problem) => {
+  ])('throws for the path %s, which the object does not have', (path, problem) => {
     expect(() => parseJsonPath(path)(object)).toThrow(problem);
   });
 

@@ -42,7 +42,7 @@ describe('prune', () => {
       { note: null, mode: null, list: [null] },
       [],
     ],
-    ['leaves scalars where an object is expected to validation', { labels: 5, list: 'x' }, { labels: 5, list: 'x' }, []],
+    ['keeps scalars in place of objects for validation', { labels: 5, list: 'x' }, { labels: 5, list: 'x' }, []],
     ['keeps fields that share a name with Object.prototype only if known', { constructor: 1 }, {}, ['spec.constructor']],
   ])('%s', (_, spec, expected, unknown) => {
     const pruned = prune(widget(spec), schema);
@@ -64,7 +64,7 @@ describe('prune', () => {
     expect(value).toEqual(widget({ template: { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' }, spec: {} } }));
   });
 
-  it('keeps managed fields whole', () => {
+  it('keeps all of managedFields', () => {
     const metadata = { name: 'one', managedFields: [{ manager: 'x', fieldsV1: { 'f:spec': { 'f:size': {} } }, odd: 1 }] };
     const { unknown, value } = prune({ apiVersion: 'example.dev/v1', kind: 'Widget', metadata }, schema);
     expect(unknown).toEqual(['metadata.managedFields[0].odd']);

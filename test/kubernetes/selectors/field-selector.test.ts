@@ -41,7 +41,7 @@ describe('parseFieldSelector', () => {
     expect(() => parseFieldSelector(text)).toThrow(expect.objectContaining({ name: 'SelectorError', message }));
   });
 
-  it('reads back any values that are escaped', () => {
+  it('parses any escaped values', () => {
     const term = fc.record({
       field: fc.constantFrom('metadata.name', 'status.phase', 'type'),
       operator: fc.constantFrom('=' as const, '!=' as const),

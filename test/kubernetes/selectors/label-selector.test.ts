@@ -171,11 +171,11 @@ describe('matchesLabels', () => {
 });
 
 describe('labelSelectorOf', () => {
-  it('selects everything when it is empty', () => {
+  it('selects everything for an empty selector', () => {
     expect(isEverything(labelSelectorOf({}))).toBe(true);
   });
 
-  it('demands all labels and all expressions', () => {
+  it('requires all labels and all expressions', () => {
     const selector = labelSelectorOf({
       matchLabels: { app: 'purser' },
       matchExpressions: [

@@ -4,16 +4,16 @@ import { atLatest, decodeContinue, encodeContinue } from '../../../src/kubernete
 const token = (json: string) => Buffer.from(json).toString('base64url');
 
 describe('continue tokens', () => {
-  it('are written as kube-apiserver writes them', () => {
+  it('encodes tokens like kube-apiserver', () => {
     expect(encodeContinue(288, 'c10')).toBe('eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6Mjg4LCJzdGFydCI6Ii9jMTBcdTAwMDAifQ');
   });
 
-  it('are read with or without a slash at the start', () => {
+  it('decodes tokens with or without a leading slash', () => {
     expect(decodeContinue(encodeContinue(288, 'lab/x'))).toEqual({ revision: 288n, start: 'lab/x\0' });
     expect(decodeContinue(token('{"v":"meta.k8s.io/v1","rv":1,"start":"c10\\u0000"}'))).toEqual({ revision: 1n, start: 'c10\0' });
   });
 
-  it('can be moved to the latest revision', () => {
+  it('moves a token to the latest revision', () => {
     expect(decodeContinue(atLatest({ revision: 5n, start: 'c10\0' }))).toEqual({ revision: -1n, start: 'c10\0' });
   });
 
@@ -28,7 +28,7 @@ describe('continue tokens', () => {
     [token('{"v":"meta.k8s.io/v1"}'), 'incorrect encoded start resourceVersion (version meta.k8s.io/v1)'],
     [token('{"v":"meta.k8s.io/v1","rv":3}'), 'encoded start key empty (version meta.k8s.io/v1)'],
     [token('{"v":"meta.k8s.io/v1","rv":3,"start":"../x"}'), '../x'],
-  ])('are rejected if forged: %s', (text, why) => {
+  ])('rejects a forged token: %s', (text, why) => {
     expect(() => decodeContinue(text)).toThrow(`invalid continue token: continue key is not valid: ${why}`);
   });
 });

@@ -44,7 +44,7 @@ function decode(body: string | Buffer, request: Partial<DecodeRequest> = {}): De
   });
 }
 
-function refusal(body: string | Buffer, request: Partial<DecodeRequest> = {}): string {
+function rejection(body: string | Buffer, request: Partial<DecodeRequest> = {}): string {
   try {
     decode(body, request);
     return 'accepted';
@@ -53,7 +53,7 @@ function refusal(body: string | Buffer, request: Partial<DecodeRequest> = {}): s
   }
 }
 
-describe('decodeObject, as recorded for token requests', () => {
+describe('decodeObject with recorded token requests', () => {
   const posts = recordings('token-requests').filter(
     ({ request, response }) =>
       request.path.includes('/builder/token') && request.method === 'POST' && !request.big && response.status !== 403,
@@ -61,12 +61,12 @@ describe('decodeObject, as recorded for token requests', () => {
   const decodable = posts.filter(({ response }) => [201, 400].includes(response.status));
   const mediaTypeOf = (contentType = '') => (contentType === 'application/yaml' ? 'yaml' : 'json');
 
-  it.each(decodable.map((exchange) => [exchange.name, exchange] as const))('%s', (_, exchange) => {
+  it.each(decodable.map((exchange) => [exchange.name, exchange] as const))('decodes or rejects as recorded: %s', (_, exchange) => {
     const { fieldValidation } = writeOptions(queryOf(exchange), 'CreateOptions');
     const request = { mediaType: mediaTypeOf(exchange.request.headers?.['content-type']), fieldValidation } as const;
-    const isRefused = exchange.response.status === 400 && /cannot be handled|unrecognized/.test(messageOf(exchange));
-    if (isRefused) {
-      expect(refusal(requestBody(exchange), request)).toBe(messageOf(exchange).replace(/scheme.go:\d+/, 'scheme.go:30'));
+    const isRejected = exchange.response.status === 400 && /cannot be handled|unrecognized/.test(messageOf(exchange));
+    if (isRejected) {
+      expect(rejection(requestBody(exchange), request)).toBe(messageOf(exchange).replace(/scheme.go:\d+/, 'scheme.go:30'));
     } else {
       expect(warningHeaders(decode(requestBody(exchange), request).warnings)).toEqual(warningsOf(exchange));
     }
@@ -74,14 +74,14 @@ describe('decodeObject, as recorded for token requests', () => {
 
   it('rejects documents that are nested too deeply, also in unknown fields', () => {
     const body = `{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"deep":${'['.repeat(11_000)}${']'.repeat(11_000)}}}`;
-    expect(refusal(body)).toBe(
+    expect(rejection(body)).toBe(
       "the object provided is unrecognized (must be of type TokenRequest): couldn't get version/kind; json parse error: " +
         'invalid character \'[\' exceeded max depth ({"apiVersion":"authentication. ...)',
     );
   });
 });
 
-describe('decodeObject, for built-in kinds', () => {
+describe('decodeObject for built-in kinds', () => {
   const secret = { ...secretKind, builtIn: true };
 
   it.each([
@@ -106,17 +106,17 @@ describe('decodeObject, for built-in kinds', () => {
       `the object provided is unrecognized (must be of type Secret): couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field .kind of type string ({"Kind":5})`,
     ],
     [
-      'an error behind an earlier one, from a type that decodes itself',
+      'an error of a type that decodes itself after an earlier error',
       '{"metadata":{"labels":{"a":5},"creationTimestamp":5}}',
       'Secret in version "v1" cannot be handled as a Secret: json: cannot unmarshal number into Go struct field ObjectMeta.metadata.creationTimestamp of type string',
     ],
     [
-      'a time that is none',
+      'an invalid time',
       '{"metadata":{"creationTimestamp":"x\\"é"}}',
       String.raw`Secret in version "v1" cannot be handled as a Secret: parsing time "x\"\xc3\xa9" as "2006-01-02T15:04:05Z07:00": cannot parse "x\"\xc3\xa9" as "2006"`,
     ],
     [
-      'base64 that is none',
+      'invalid base64',
       '{"data":{"a":"***"},"type":5}',
       'Secret in version "v1" cannot be handled as a Secret: illegal base64 data at input byte 0',
     ],
@@ -136,18 +136,18 @@ describe('decodeObject, for built-in kinds', () => {
       'Secret in version "v1" cannot be handled as a Secret: json: cannot unmarshal number into Go struct field OwnerReference.metadata.ownerReferences.uid of type types.UID',
     ],
   ])('rejects %s', (_, body, message) => {
-    expect(refusal(body, { kind: secret })).toBe(message);
+    expect(rejection(body, { kind: secret })).toBe(message);
   });
 
-  it('names the version of a kind of another API version', () => {
+  it('names both versions in the error for another API version', () => {
     const event = { group: '', version: 'v1', kind: 'Event', builtIn: true, schema: objectStruct('v1.Event', {}) };
-    expect(refusal('{"apiVersion":"events.k8s.io/v1","kind":"Event","foo":1}', { kind: event })).toBe(
+    expect(rejection('{"apiVersion":"events.k8s.io/v1","kind":"Event","foo":1}', { kind: event })).toBe(
       'the API version in the data (events.k8s.io/v1) does not match the expected API version (v1)',
     );
   });
 
   it('quotes bytes of a truncated character', () => {
-    expect(refusal('{"xéééééééééééééééééééé', { kind: secret })).toContain('({"xééééééééééééé\udfff ...)');
+    expect(rejection('{"xéééééééééééééééééééé', { kind: secret })).toContain('({"xééééééééééééé\udfff ...)');
   });
 
   it('merges a repeated field into the decoded value', () => {
@@ -159,7 +159,7 @@ describe('decodeObject, for built-in kinds', () => {
   it.each([
     ['the field', (count: number) => `"metadata":{"labels":{${LABELS}}${',"labels":{}'.repeat(count)}}`],
     ['its parent', (count: number) => `"metadata":{"labels":{${LABELS}}}${',"metadata":{"labels":{}}'.repeat(count)}`],
-  ])('decodes 20,000 labels although %s is repeated 40,000 times, without reading them for each', (_, fields) => {
+  ])('decodes 20,000 labels in linear time when %s is repeated 40,000 times', (_, fields) => {
     const { object } = decode(`{${fields(40_000)}}`, { kind: secret });
     expect(Object.keys(object.metadata.labels ?? {})).toHaveLength(20_000);
   });
@@ -181,14 +181,14 @@ describe('decodeObject, for built-in kinds', () => {
       'line 3: key "name" already set in map',
       'line 6: key "type" already set in map',
     ]);
-    expect(refusal(body, { kind: secret, mediaType: 'yaml', fieldValidation: 'Strict' })).toBe(
+    expect(rejection(body, { kind: secret, mediaType: 'yaml', fieldValidation: 'Strict' })).toBe(
       'Secret in version "v1" cannot be handled as a Secret: strict decoding error: ' +
         'yaml: unmarshal errors:\n  line 3: key "name" already set in map\n  line 6: key "type" already set in map',
     );
   });
 });
 
-describe('decodeObject, for custom resources', () => {
+describe('decodeObject for custom resources', () => {
   const object = (rest: string) => `{"apiVersion":"wire.dev/v1","kind":"Wire","metadata":{"name":"x"}${rest}}`;
 
   it.each([
@@ -234,11 +234,11 @@ describe('decodeObject, for custom resources', () => {
       'Wire in version "v1" cannot be handled as a Wire: json: cannot unmarshal number 1e400 into Go value of type float64',
     ],
   ])('rejects %s', (_, body, message) => {
-    expect(refusal(body, { kind: wire })).toBe(message);
+    expect(rejection(body, { kind: wire })).toBe(message);
   });
 
-  it('misses the kind later when fields are not validated', () => {
-    expect(refusal('{}', { kind: wire, fieldValidation: 'Ignore' })).toBe(
+  it('reports a missing kind with another message without field validation', () => {
+    expect(rejection('{}', { kind: wire, fieldValidation: 'Ignore' })).toBe(
       `Wire in version "v1" cannot be handled as a Wire: Object 'Kind' is missing in '{}'`,
     );
   });
@@ -259,7 +259,7 @@ describe('decodeObject, for custom resources', () => {
     expect(decoded).toEqual({ apiVersion: 'wire.dev/v1', kind: 'Wire', metadata: { name: 'x' }, spec: { free: { a: 2, 'q"uote': 1 } } });
   });
 
-  it('reads numbers as Go does', () => {
+  it('decodes numbers like Go', () => {
     const { object: decoded } = decode(
       object(',"spec":{"n":1e2,"free":{"x":-0,"y":-0.0,"z":9223372036854775808,"w":1.0,"v":123456789012345678}}'),
       {
@@ -269,23 +269,23 @@ describe('decodeObject, for custom resources', () => {
     expect(decoded['spec']).toEqual({ n: 100, free: { x: 0, y: 0, z: 9223372036854776000, w: 1, v: 123456789012345678n } });
   });
 
-  it('leaves a wrong kind to validation', () => {
+  it('accepts a wrong kind, which validation rejects', () => {
     const { object: decoded } = decode('{"apiVersion":"wire.dev/v1","kind":"Gadget","metadata":{"name":"x"}}', { kind: wire });
     expect(decoded.kind).toBe('Gadget');
   });
 
   const posts = recordings('resources').filter(({ name }) => /^cr-create-(unknown|dup)/.test(name));
 
-  it.each(posts.map((exchange) => [exchange.name, exchange] as const))('%s, as recorded', (_, exchange) => {
+  it.each(posts.map((exchange) => [exchange.name, exchange] as const))('decodes as recorded: %s', (_, exchange) => {
     const { fieldValidation } = writeOptions(queryOf(exchange), 'CreateOptions');
     const widget = { group: 'example.dev', version: 'v1alpha1', kind: 'Widget', builtIn: false, schema: recordedSchema() };
     const request = { kind: widget, fieldValidation };
-    if (exchange.response.status === 400) expect(refusal(requestBody(exchange), request)).toBe(messageOf(exchange));
+    if (exchange.response.status === 400) expect(rejection(requestBody(exchange), request)).toBe(messageOf(exchange));
     else expect(warningHeaders(decode(requestBody(exchange), request).warnings)).toEqual(warningsOf(exchange));
   });
 });
 
-/** The schema of the CRD that the recording created. */
+/** Returns the schema of the recorded CRD. */
 function recordedSchema(): Schema {
   const crd = recordings('resources').find(({ name }) => name === 'crd-create');
   return JSON.parse(crd === undefined ? '' : requestBody(crd).toString()).spec.versions[0].schema.openAPIV3Schema;

@@ -36,7 +36,7 @@ interface RecordedObject {
 
 const all: readonly Recording[] = [...recordings('token-requests'), ...recordings('resources'), ...recordings('cluster-lists')];
 const objects: readonly RecordedObject[] = all.flatMap(({ name, response: { body: recordedBody = '', headers } }) => {
-  // The recording put a word with brackets in the place of tokens.
+  // Recordings have a placeholder in brackets instead of tokens.
   const body = recordedBody.replaceAll('<jwt>', 'jwt');
   if (headers['content-type'] !== 'application/json' || !body.startsWith('{') || body.includes('}\n{')) return [];
   return [{ name, body, object: toValue(parseJson(Buffer.from(body))) as unknown as KubeObject }];
@@ -48,26 +48,23 @@ describe('encodeObject', () => {
     ({ object: { apiVersion } }) => apiVersion?.startsWith('example.dev/') || apiVersion?.startsWith('registry.'),
   );
 
-  it.each(builtIn.map((each) => [each.name, each] as const))(
-    'writes %s as recorded, from what decoding keeps of it',
-    (_, { object, body }) => {
-      const schema = schemas.get(`${object.apiVersion} ${object.kind}`) ?? {};
-      const { value } = decodeTyped(parseJson(Buffer.from(body)), schema);
-      const pretty = body.startsWith('{\n');
-      expect(encodeObject(value as unknown as KubeObject, { schema, mediaType: 'json', pretty })).toBe(body);
-    },
-  );
+  it.each(builtIn.map((each) => [each.name, each] as const))('encodes the decoded object %s as recorded', (_, { object, body }) => {
+    const schema = schemas.get(`${object.apiVersion} ${object.kind}`) ?? {};
+    const { value } = decodeTyped(parseJson(Buffer.from(body)), schema);
+    const pretty = body.startsWith('{\n');
+    expect(encodeObject(value as unknown as KubeObject, { schema, mediaType: 'json', pretty })).toBe(body);
+  });
 
-  it.each(custom.map((each) => [each.name, each] as const))('writes %s as recorded', (_, { object, body }) => {
+  it.each(custom.map((each) => [each.name, each] as const))('encodes %s as recorded', (_, { object, body }) => {
     expect(encodeObject(object, { mediaType: 'json', pretty: false })).toBe(body);
   });
 
-  it('has seen kinds of either sort', () => {
+  it('covers built-in and custom kinds', () => {
     expect(builtIn.length).toBeGreaterThan(60);
     expect(custom.length).toBeGreaterThan(20);
   });
 
-  it('writes errors as recorded', () => {
+  it('encodes errors as recorded', () => {
     const errors = objects.filter(({ object: { kind } }) => kind === 'Status');
     expect(errors.length).toBeGreaterThan(100);
     for (const { body, object } of errors) {
@@ -91,11 +88,11 @@ describe('objectText', () => {
   });
   const object = (rest: object) => ({ apiVersion: 'v1', kind: 'Sample', metadata: {}, ...rest });
 
-  it('writes structs that are held by value, and times, even when they are empty', () => {
+  it('encodes empty times and empty structs that are held by value', () => {
     expect(objectText(object({}), schema)).toBe('{"kind":"Sample","apiVersion":"v1","metadata":{},"spec":{"at":null}}');
   });
 
-  it('omits zero values except behind a pointer', () => {
+  it('omits zero values except those of pointers', () => {
     const spec = { count: 0, flag: false, maybe: false, names: [], ref: {}, unknown: 1 };
     expect(objectText(object({ spec, data: {} }), schema)).toBe(
       '{"kind":"Sample","apiVersion":"v1","metadata":{},"spec":{"maybe":false,"at":null,"ref":{}}}',
@@ -148,7 +145,7 @@ describe('listText', () => {
     );
   });
 
-  it('writes ten thousand objects quickly', () => {
+  it('encodes ten thousand objects within five seconds of CPU time', () => {
     const object = {
       ...secret,
       metadata: { name: 'x', labels: { a: 'b' }, annotations: { text: 'y'.repeat(500) } },
@@ -175,7 +172,7 @@ describe('formatBody', () => {
     expect(formatBody('{}', { mediaType: 'json', pretty: false })).toBe('{}\n');
   });
 
-  it.each(['accept-yaml', 'list-yaml'])('writes YAML as in %s', (name) => {
+  it.each(['accept-yaml', 'list-yaml'])('encodes YAML as recorded in %s', (name) => {
     const body = all.find((each) => each.name === name)?.response.body ?? '';
     const json = orderedJson(toValue(parseYaml(Buffer.from(body)).node));
     expect(formatBody(json, { mediaType: 'yaml', pretty: false })).toBe(body);
@@ -183,7 +180,7 @@ describe('formatBody', () => {
 });
 
 describe('watchEventText', () => {
-  it('returns one line', () => {
+  it('encodes an event as one line', () => {
     expect(watchEventText('ADDED', '{"a":1}')).toBe('{"type":"ADDED","object":{"a":1}}\n');
   });
 });

@@ -24,13 +24,13 @@ describe('parseTime', () => {
     ['2026-11-15T00:00:00', 'parsing time "2026-11-15T00:00:00" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "Z07:00"'],
     ['2026-11-15T00:00:00Zx', 'parsing time "2026-11-15T00:00:00Zx": extra text: "x"'],
     ['2026-11-15T00:00:00+25:00', 'parsing time "2026-11-15T00:00:00+25:00": time zone offset hour out of range'],
-  ])('rejects %j as Go does', (text, message) => {
+  ])('rejects %j with the message of Go', (text, message) => {
     expect(() => parseTime(text)).toThrow(new Error(message));
   });
 });
 
 describe('parseMicroTime', () => {
-  it('wants exactly six digits', () => {
+  it('requires exactly six digits', () => {
     expect(parseMicroTime('2026-11-15T00:00:00.123456+01:00')).toBe('2026-11-14T23:00:00.123456Z');
     expect(() => parseMicroTime('2026-11-15T00:00:00.000Z')).toThrow(
       'parsing time "2026-11-15T00:00:00.000Z" as "2006-01-02T15:04:05.000000Z07:00": cannot parse ".000Z" as ".000000"',
@@ -61,7 +61,7 @@ describe('humanDuration', () => {
     [730 * day, '2y'],
     [800 * day, '2y70d'],
     [8 * 365 * day, '8y'],
-  ])('shows %d ms as %s', (durationMs, text) => {
+  ])('formats %d ms as %s', (durationMs, text) => {
     expect(humanDuration(durationMs)).toBe(text);
   });
 });

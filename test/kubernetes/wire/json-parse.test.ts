@@ -36,11 +36,11 @@ describe('parseJson', () => {
     ["'a'", String.raw`invalid character '\'' looking for beginning of value`],
     ['é', "invalid character 'Ã' looking for beginning of value"],
     ['\ufeff{}', "invalid character 'ï' looking for beginning of value"],
-  ])('rejects %j as Go does', (text, message) => {
+  ])('rejects %j with the message of Go', (text, message) => {
     expect(() => parse(text)).toThrow(new Error(message));
   });
 
-  it('allows a depth of 1,000 and no more, but any in what the server wrote', () => {
+  it('accepts a depth of up to 1,000, and any depth in JSON of the server', () => {
     const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
     expect(() => parse(nested(1000))).not.toThrow();
     expect(() => parse(nested(1001))).toThrow("invalid character '[' exceeded max depth");
@@ -53,11 +53,11 @@ describe('parseJson', () => {
     [String.raw`"\ude00\ud83d"`, '\ufffd\ufffd'],
     [String.raw`"\ud83dA"`, '\ufffdA'],
     [Buffer.from([0x22, 0xff, 0xe2, 0x82, 0x22]), '\ufffd\ufffd\ufffd'],
-  ])('replaces what is no character in %s', (text, value) => {
+  ])('replaces invalid characters in %s', (text, value) => {
     expect(parse(text)).toBe(value);
   });
 
-  it('takes __proto__ and constructor for names like any other', () => {
+  it('treats __proto__ and constructor as ordinary keys', () => {
     const value = parse('{"__proto__":{"x":1},"constructor":2}') as Record<string, unknown>;
     expect(Object.keys(value)).toEqual(['__proto__', 'constructor']);
     expect(value['x']).toBeUndefined();
@@ -73,7 +73,7 @@ describe('parseJson', () => {
     );
   });
 
-  it('accepts and refuses the same changed documents as JSON.parse', () => {
+  it('accepts and rejects the same modified documents as JSON.parse', () => {
     const change = fc.record({
       at: fc.nat(200),
       remove: fc.nat(2),
@@ -101,15 +101,15 @@ describe('toValue', () => {
     ['1.0', 1],
     ['-0', 0],
     ['1e3', 1000],
-  ])('reads %s as Go does', (text, value) => {
+  ])('converts %s like Go', (text, value) => {
     expect(parse(text)).toBe(value);
   });
 
-  it('lets the last of repeated keys win', () => {
+  it('returns the last value of a repeated key', () => {
     expect(parse('{"a":{"x":1},"b":2,"a":{"y":3}}')).toEqual({ a: { y: 3 }, b: 2 });
   });
 
-  it('is what toNode makes a document of again', () => {
+  it('returns a value that toNode converts back', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (document) => {
         const value = parse(JSON.stringify(document));
@@ -120,18 +120,18 @@ describe('toValue', () => {
 });
 
 describe('duplicateFields', () => {
-  it('names repeated fields where they stand a second time, in the order of the document', () => {
+  it('returns repeated fields in the order of their second occurrence', () => {
     const text = '{"a":[{"b":1,"b":{"c":1,"c":2}}],"d":1,"d":{"e":1,"e":1,"e":1}}';
     expect(duplicateFields(parseJson(Buffer.from(text)))).toEqual(['a[0].b', 'a[0].b.c', 'd', 'd.e']);
   });
 
-  it('copes with long lists', () => {
+  it('finds repeated fields in long lists', () => {
     const text = `[${Array.from({ length: 300_000 }, () => '{}').join(',')}]`;
     expect(duplicateFields(parseJson(Buffer.from(text)))).toEqual([]);
   });
 });
 
-/** The sign of zero is lost. */
+/** Removes the sign of zero. */
 function normalized(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value), (_, each) => (each === 0 ? 0 : each));
 }

@@ -16,7 +16,7 @@ const FRAMES = [
 ];
 
 describe('formatList', () => {
-  it('gives in pieces what a list is as a whole', () => {
+  it('yields pieces that join to the body of the whole list', () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue({ maxDepth: 3 })), fc.constantFrom(...FRAMES), (values, frame) => {
         const list = { ...frame, items: values.map((value) => JSON.stringify(value)) };
@@ -25,7 +25,7 @@ describe('formatList', () => {
     );
   });
 
-  it('makes an item when its turn comes', () => {
+  it('encodes items lazily', () => {
     let made = 0;
     const items = ['{"a":1}', '{"a":2}', '{"a":3}'].values().map((item) => {
       made += 1;

@@ -10,11 +10,11 @@ import { queryOf } from './recorded.ts';
 const builtIn = { builtIn: true, tables: true };
 const custom = { builtIn: false, tables: true };
 
-function asking(accept: string | undefined, rest: { readonly pretty?: string; readonly userAgent?: string } = {}) {
+function accepting(accept: string | undefined, rest: { readonly pretty?: string; readonly userAgent?: string } = {}) {
   return { accept, userAgent: rest.userAgent, pretty: rest.pretty };
 }
 
-function refusal(run: () => unknown): StatusError {
+function rejection(run: () => unknown): StatusError {
   try {
     run();
   } catch (error) {
@@ -39,15 +39,15 @@ describe('negotiate', () => {
     ['application/json;stream=watch', 'json', undefined],
     ['application/json;sv=v1', 'json', undefined],
     ['application/json;q=0', 'json', undefined],
-  ])('answers Accept %j with %s', (accept, mediaType, as) => {
-    expect(negotiate(asking(accept), builtIn)).toMatchObject({ mediaType, contentType: `application/${mediaType}` });
-    expect(negotiate(asking(accept), custom).as?.kind).toBe(as);
+  ])('returns for Accept %j the media type %s', (accept, mediaType, as) => {
+    expect(negotiate(accepting(accept), builtIn)).toMatchObject({ mediaType, contentType: `application/${mediaType}` });
+    expect(negotiate(accepting(accept), custom).as?.kind).toBe(as);
   });
 
   it.each(['application/*', '*', 'text/plain', 'APPLICATION/JSON', ',', ';;;', '*/json'])(
-    'lets the router of built-in APIs refuse %j',
+    'rejects %j with the error of the router of built-in APIs',
     (accept) => {
-      const error = refusal(() => negotiate(asking(accept), builtIn));
+      const error = rejection(() => negotiate(accepting(accept), builtIn));
       expect(error.message).toBe(
         '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf',
       );
@@ -55,8 +55,8 @@ describe('negotiate', () => {
     },
   );
 
-  it.each(['application/*', '*'])('takes %j for custom resources', (accept) => {
-    expect(negotiate(asking(accept), custom).mediaType).toBe('json');
+  it.each(['application/*', '*'])('accepts %j for custom resources', (accept) => {
+    expect(negotiate(accepting(accept), custom).mediaType).toBe('json');
   });
 
   it.each([
@@ -66,7 +66,7 @@ describe('negotiate', () => {
     'application/json;sv=v2',
     'application/json;stream=foo',
   ])('rejects %j for custom resources', (accept) => {
-    const { status } = refusal(() => negotiate(asking(accept), custom));
+    const { status } = rejection(() => negotiate(accepting(accept), custom));
     expect(status.message).toBe(
       'only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf',
     );
@@ -74,22 +74,22 @@ describe('negotiate', () => {
   });
 
   it.each(['application/vnd.kubernetes.protobuf', 'text/plain,application/vnd.kubernetes.protobuf'])(
-    'tells those who ask for %j what they can have instead',
+    'lists available media types for a request for %j',
     (accept) => {
       const message = 'only the following media types are accepted: application/json, application/yaml';
-      expect(refusal(() => negotiate(asking(accept), builtIn)).message).toBe(message);
+      expect(rejection(() => negotiate(accepting(accept), builtIn)).message).toBe(message);
     },
   );
 
-  it('writes the recorded refusal', () => {
+  it('returns the recorded error', () => {
     const exchange = recordings('token-requests').find(({ name }) => name === 'accept-text');
-    const preferences = asking(exchange?.request.headers?.['accept']);
-    const { status } = refusal(() => negotiate(preferences, builtIn));
+    const preferences = accepting(exchange?.request.headers?.['accept']);
+    const { status } = rejection(() => negotiate(preferences, builtIn));
     expect(formatBody(orderedJson(status), negotiateError(preferences))).toBe(exchange?.response.body);
   });
 
-  it('lists what a collection can be watched in', () => {
-    expect(refusal(() => negotiate(asking('text/plain'), { ...builtIn, watchable: true })).message).toMatch(
+  it('lists the media types of a watchable collection', () => {
+    expect(rejection(() => negotiate(accepting('text/plain'), { ...builtIn, watchable: true })).message).toMatch(
       /protobuf, application\/json;stream=watch, application\/vnd.kubernetes.protobuf;stream=watch$/,
     );
   });
@@ -97,11 +97,11 @@ describe('negotiate', () => {
 
 describe('negotiateWatch', () => {
   it('streams JSON, never indented', () => {
-    expect(negotiateWatch(asking('application/json', { pretty: '1' }), custom)).toMatchObject({ mediaType: 'json', pretty: false });
+    expect(negotiateWatch(accepting('application/json', { pretty: '1' }), custom)).toMatchObject({ mediaType: 'json', pretty: false });
   });
 
-  it('cannot stream YAML', () => {
-    expect(refusal(() => negotiateWatch(asking('application/yaml'), custom)).message).toBe(
+  it('rejects YAML for a watch', () => {
+    expect(rejection(() => negotiateWatch(accepting('application/yaml'), custom)).message).toBe(
       'only the following media types are accepted: application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch',
     );
   });
@@ -115,8 +115,8 @@ describe('negotiateError', () => {
     ['application/json;as=Table;v=v1;g=meta.k8s.io,application/json', 'json', false],
     ['application/json;sv=v1', 'json', true],
     ['text/plain', 'json', true],
-  ])('answers Accept %j with %s', (accept, mediaType, pretty) => {
-    expect(negotiateError(asking(accept))).toMatchObject({ mediaType, pretty });
+  ])('returns for Accept %j the media type %s', (accept, mediaType, pretty) => {
+    expect(negotiateError(accepting(accept))).toMatchObject({ mediaType, pretty });
   });
 });
 
@@ -129,9 +129,9 @@ describe('isPretty', () => {
     expect(isPretty({ accept: undefined, userAgent, pretty })).toBe(exchange.response.body?.startsWith('{\n'));
   });
 
-  it('can be asked for in Accept', () => {
-    expect(negotiate(asking('application/json; pretty=1'), builtIn).pretty).toBe(true);
-    expect(negotiate(asking('application/json;pretty=0'), builtIn).pretty).toBe(false);
+  it('returns true for pretty in Accept', () => {
+    expect(negotiate(accepting('application/json; pretty=1'), builtIn).pretty).toBe(true);
+    expect(negotiate(accepting('application/json;pretty=0'), builtIn).pretty).toBe(false);
   });
 });
 
@@ -144,12 +144,12 @@ describe('bodyMediaType', () => {
     ['application/json;a="x y"', 'json'],
     ['application/json;', 'json'],
     ['application/yaml', 'yaml'],
-  ])('takes %j for %s', (contentType, mediaType) => {
+  ])('parses %j as %s', (contentType, mediaType) => {
     expect(bodyMediaType(contentType)).toBe(mediaType);
   });
 
   it.each(['text/plain', ';;;', 'application/json; charset', 'application/'])('rejects %j', (contentType) => {
-    const { status } = refusal(() => bodyMediaType(contentType));
+    const { status } = rejection(() => bodyMediaType(contentType));
     expect(status).toMatchObject({
       code: 415,
       message:
@@ -160,22 +160,25 @@ describe('bodyMediaType', () => {
 
 describe('patchType', () => {
   it.each(['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml'])(
-    'takes %s for every kind',
+    'accepts %s for every kind',
     (type) => {
       expect(patchType(type, true)).toBe(type);
       expect(patchType(`${type}; charset=utf-8`, false)).toBe(type);
     },
   );
 
-  it('knows strategic merge for built-in kinds only', () => {
+  it('accepts strategic merge for built-in kinds only', () => {
     expect(patchType('application/strategic-merge-patch+json', true)).toBe('application/strategic-merge-patch+json');
-    expect(refusal(() => patchType('application/strategic-merge-patch+json', false)).message).toBe(
+    expect(rejection(() => patchType('application/strategic-merge-patch+json', false)).message).toBe(
       'the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml',
     );
   });
 
-  it.each([undefined, '', 'application/json', 'APPLICATION/merge-patch+json'])('lets the router of built-in APIs refuse %j', (type) => {
-    const { status } = refusal(() => patchType(type, true));
-    expect(status).toMatchObject({ code: 415, message: '415: Unsupported Media Type', details: {} });
-  });
+  it.each([undefined, '', 'application/json', 'APPLICATION/merge-patch+json'])(
+    'rejects %j with the error of the router of built-in APIs',
+    (type) => {
+      const { status } = rejection(() => patchType(type, true));
+      expect(status).toMatchObject({ code: 415, message: '415: Unsupported Media Type', details: {} });
+    },
+  );
 });

@@ -11,7 +11,7 @@ import { queryOf } from './recorded.ts';
 const query = (text: string) => new URLSearchParams(text);
 const noBody = Buffer.alloc(0);
 
-function refusal(run: () => unknown): StatusError {
+function rejection(run: () => unknown): StatusError {
   try {
     run();
   } catch (error) {
@@ -25,13 +25,13 @@ function bodyOf({ status }: StatusError): string {
 }
 
 describe('writeOptions', () => {
-  const refused = recordings('token-requests').filter(({ response: { body = '' } }) => body.includes('CreateOptions.meta.k8s.io'));
+  const rejected = recordings('token-requests').filter(({ response: { body = '' } }) => body.includes('CreateOptions.meta.k8s.io'));
 
-  it.each(refused.map((exchange) => [exchange.name, exchange] as const))('rejects %s as recorded', (_, exchange) => {
-    expect(bodyOf(refusal(() => writeOptions(queryOf(exchange), 'CreateOptions')))).toBe(exchange.response.body);
+  it.each(rejected.map((exchange) => [exchange.name, exchange] as const))('rejects %s as recorded', (_, exchange) => {
+    expect(bodyOf(rejection(() => writeOptions(queryOf(exchange), 'CreateOptions')))).toBe(exchange.response.body);
   });
 
-  it('warns of unknown fields unless told otherwise', () => {
+  it('sets field validation to Warn by default', () => {
     expect(writeOptions(query(''), 'CreateOptions')).toEqual({ dryRun: false, fieldManager: '', fieldValidation: 'Warn' });
     expect(writeOptions(query('fieldValidation=&dryRun=All&dryRun=All&fieldManager=me'), 'UpdateOptions')).toEqual({
       dryRun: true,
@@ -40,30 +40,30 @@ describe('writeOptions', () => {
     });
   });
 
-  it('takes the first of repeated values', () => {
+  it('returns the first of repeated values', () => {
     expect(writeOptions(query('fieldValidation=Strict&fieldValidation=Nonsense'), 'CreateOptions').fieldValidation).toBe('Strict');
   });
 
-  it('tells every character of a manager that cannot be printed, by its byte', () => {
-    expect(refusal(() => writeOptions(query('fieldManager=%C3%A9%0A%C2%A0'), 'UpdateOptions')).message).toBe(
+  it('reports every unprintable character of a manager with its byte offset', () => {
+    expect(rejection(() => writeOptions(query('fieldManager=%C3%A9%0A%C2%A0'), 'UpdateOptions')).message).toBe(
       String.raw`UpdateOptions.meta.k8s.io "" is invalid: [fieldManager: Invalid value: "é\n\u00a0": invalid character U+000A (at position 2), ` +
         String.raw`fieldManager: Invalid value: "é\n\u00a0": invalid character U+00A0 (at position 3)]`,
     );
   });
 
-  it('says of a manager that is too long only that, whatever its characters are', () => {
-    expect(refusal(() => writeOptions(query(`fieldManager=${'%01'.repeat(4_800)}`), 'CreateOptions')).message).toBe(
+  it('reports only the length of a manager that is too long', () => {
+    expect(rejection(() => writeOptions(query(`fieldManager=${'%01'.repeat(4_800)}`), 'CreateOptions')).message).toBe(
       'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Too long: may not be more than 128 bytes',
     );
   });
 });
 
 describe('patchOptions', () => {
-  it('wants a manager for apply, and force for nothing else', () => {
-    expect(refusal(() => patchOptions(query(''), true)).message).toBe(
+  it('requires a manager for apply, and rejects force without apply', () => {
+    expect(rejection(() => patchOptions(query(''), true)).message).toBe(
       'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
     );
-    expect(refusal(() => patchOptions(query('force='), false)).message).toBe(
+    expect(rejection(() => patchOptions(query('force='), false)).message).toBe(
       'PatchOptions.meta.k8s.io "" is invalid: force: Forbidden: may not be specified for non-apply patch',
     );
     expect(patchOptions(query('fieldManager=me&force'), true).force).toBe(true);
@@ -72,7 +72,7 @@ describe('patchOptions', () => {
 });
 
 describe('deleteOptions', () => {
-  it('come from the query if there is no body', () => {
+  it('returns the options of the query without a body', () => {
     const text = 'gracePeriodSeconds=5&propagationPolicy=Foreground&uid=u&resourceVersion=7&dryRun=All';
     expect(deleteOptions(query(text), noBody, undefined)).toEqual({
       dryRun: true,
@@ -84,13 +84,13 @@ describe('deleteOptions', () => {
   });
 
   it.each(['{}', 'null', '{"kind":"DeleteOptions","apiVersion":"apps/v1"}', '{"zzz":1,"zzz":2}'])(
-    'come from a body such as %s alone',
+    'ignores the query with a body such as %s',
     (body) => {
       expect(deleteOptions(query('dryRun=Nonsense'), Buffer.from(body), undefined)).toEqual({ dryRun: false });
     },
   );
 
-  it('may be YAML', () => {
+  it('accepts a YAML body', () => {
     expect(deleteOptions(query(''), Buffer.from('preconditions: {uid: u}'), 'application/yaml')).toEqual({
       dryRun: false,
       preconditions: { uid: 'u' },
@@ -109,8 +109,8 @@ describe('deleteOptions', () => {
       'DeleteOptions.meta.k8s.io "" is invalid: [propagationPolicy: Invalid value: "x": orphanDependents and deletionPropagation cannot be both set, ' +
         'propagationPolicy: Unsupported value: "x": supported values: "Foreground", "Background", "Orphan", "nil", dryRun: Unsupported value: ["x"]: supported values: "All"]',
     ],
-  ])('are refused as %s', (body, message) => {
-    expect(refusal(() => deleteOptions(query(''), Buffer.from(body), undefined)).message).toBe(message);
+  ])('rejects the body %s', (body, message) => {
+    expect(rejection(() => deleteOptions(query(''), Buffer.from(body), undefined)).message).toBe(message);
   });
 
   it.each([
@@ -121,8 +121,8 @@ describe('deleteOptions', () => {
       'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Unsupported value: "": supported values: "Foreground", "Background", "Orphan", "nil"',
     ],
     ['dryRun=All&dryRun=', 'DeleteOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["All",""]: supported values: "All"'],
-  ])('are refused as %s', (text, message) => {
-    expect(refusal(() => deleteOptions(query(text), noBody, undefined)).message).toBe(message);
+  ])('rejects the query %s', (text, message) => {
+    expect(rejection(() => deleteOptions(query(text), noBody, undefined)).message).toBe(message);
   });
 });
 
@@ -134,18 +134,18 @@ describe('listOptions', () => {
     ['watch=FALSE', false],
     ['watch=0&watch=1', false],
     ['', false],
-  ])('take %j for a watch: %s', (text, watch) => {
+  ])('returns for %j watch=%s', (text, watch) => {
     expect(listOptions(query(text)).watch).toBe(watch);
   });
 
-  const refused = recordings('cluster-lists').filter(({ response: { body = '' } }) => /ListOptions|strconv.ParseInt/.test(body));
+  const rejected = recordings('cluster-lists').filter(({ response: { body = '' } }) => /ListOptions|strconv.ParseInt/.test(body));
 
-  it.each(refused.map((exchange) => [exchange.name, exchange] as const))('rejects %s as recorded', (_, exchange) => {
+  it.each(rejected.map((exchange) => [exchange.name, exchange] as const))('rejects %s as recorded', (_, exchange) => {
     const run = () => {
       const options = listOptions(queryOf(exchange));
       return validateListOptions(options, options);
     };
-    expect(bodyOf(refusal(run))).toBe(exchange.response.body);
+    expect(bodyOf(rejection(run))).toBe(exchange.response.body);
   });
 
   const accepted = recordings('cluster-lists').filter(({ response: { status } }) => status === 200);
@@ -157,7 +157,7 @@ describe('listOptions', () => {
 });
 
 describe('validateListOptions', () => {
-  it('asks for the initial events of a watch that does not say where to start', () => {
+  it('requests the initial events of a watch without a start version', () => {
     const started = (text: string) => validateListOptions(listOptions(query(text)), { watch: true });
     expect(started('')).toMatchObject({ sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' });
     expect(started('resourceVersion=0')).toMatchObject({ sendInitialEvents: true });
@@ -177,7 +177,7 @@ describe('validateListOptions', () => {
       '[resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided, resourceVersionMatch: Unsupported value: "Exact": supported values: "NotOlderThan"]',
     ],
   ])('rejects %s', (text, watch, message) => {
-    expect(refusal(() => validateListOptions(listOptions(query(text)), { watch })).message).toBe(
+    expect(rejection(() => validateListOptions(listOptions(query(text)), { watch })).message).toBe(
       `ListOptions.meta.k8s.io "" is invalid: ${message}`,
     );
   });
@@ -191,7 +191,7 @@ describe('requestTimeoutMs', () => {
     ['timeout=0', 60_000],
     ['timeout=-5s', 60_000],
     ['timeout=2m', 60_000],
-  ])('reads %j as %d', (text, timeoutMs) => {
+  ])('parses %j as %d', (text, timeoutMs) => {
     expect(requestTimeoutMs(query(text))).toBe(timeoutMs);
   });
 
@@ -200,7 +200,7 @@ describe('requestTimeoutMs', () => {
     ['5', 'time: missing unit in duration "5"'],
     ['5x', 'time: unknown unit "x" in duration "5x"'],
   ])('rejects %j', (text, message) => {
-    const error = refusal(() => requestTimeoutMs(query(`timeout=${text}`)));
+    const error = rejection(() => requestTimeoutMs(query(`timeout=${text}`)));
     expect(error.message).toBe(`invalid timeout specified in the request URL - ${message}`);
     expect(error.code).toBe(400);
   });
@@ -215,7 +215,7 @@ describe('fieldManagerName', () => {
     ['', '', 'unknown'],
     ['', undefined, 'unknown'],
     ['', '/x', 'unknown'],
-  ])('takes %j and User-Agent %j for %j', (fieldManager, userAgent, name) => {
+  ])('returns for the option %j and User-Agent %j the manager %j', (fieldManager, userAgent, name) => {
     expect(fieldManagerName(fieldManager, userAgent)).toBe(name);
   });
 });

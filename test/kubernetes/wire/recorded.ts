@@ -1,4 +1,4 @@
-// What the exchanges that were recorded with a real kube-apiserver say of bodies, queries and warnings.
+// Bodies, queries and warnings of exchanges recorded with a real kube-apiserver.
 
 import type { Recording } from '../../support/golden.ts';
 
@@ -14,7 +14,7 @@ export function messageOf({ response: { body = '' } }: Recording): string {
   return (JSON.parse(body) as { message: string }).message;
 }
 
-/** The Warning header that was recorded as one line, back in single values. */
+/** Splits a Warning header that was recorded as one line into its values. */
 export function warningsOf({ response: { headers } }: Recording): string[] {
   return headers['warning']?.split(/, (?=299 - )/) ?? [];
 }

@@ -17,7 +17,7 @@ const server = issueServerCertificate(authority, [...LOOPBACK_NAMES, '2001:db8::
 const client = issueClientCertificate(authority, { name: 'jörg', groups: ['system:masters', 'team-a'] }, now);
 
 describe('certificates', () => {
-  it('are issued by the authority with the stated validity', () => {
+  it('issues certificates of the authority with the stated validity', () => {
     for (const { certificate, expiresAt } of [authority, server, client]) {
       const parsed = new X509Certificate(certificate);
       expect(parsed.verify(new X509Certificate(authority.certificate).publicKey)).toBe(true);
@@ -27,17 +27,17 @@ describe('certificates', () => {
     expect(new X509Certificate(server.certificate).ca).toBe(false);
   });
 
-  it('never outlive the authority', () => {
+  it('limits certificates to the validity of the authority', () => {
     expect(issueServerCertificate(authority, ['localhost'], authority.expiresAt - 1000).expiresAt).toBe(authority.expiresAt);
   });
 
-  it('contain DNS names and addresses', () => {
+  it('includes DNS names and addresses', () => {
     const parsed = new X509Certificate(server.certificate);
     expect(parsed.checkHost('kubernetes.default.svc')).toBe('kubernetes.default.svc');
     expect(['127.0.0.1', '::1', '2001:db8::ff00:42:8329', '::ffff:10.0.0.1'].map((ip) => parsed.checkIP(ip))).not.toContain(undefined);
   });
 
-  it('support years after 2049', () => {
+  it('supports expiry after 2049', () => {
     const distant = createAuthority(Date.UTC(2060, 0));
     expect(new X509Certificate(distant.certificate).validTo).toContain('2069');
   });
@@ -64,7 +64,7 @@ describe('issueClientCertificate', () => {
   });
 });
 
-/** What the server sees of a client with this certificate, after a real handshake. */
+/** Returns the certificate of a client as the server receives it in a real handshake. */
 async function presented(certificate: Certificate | undefined): Promise<ClientCertificate | undefined> {
   const tls = createServer({
     cert: server.certificate,

@@ -12,7 +12,7 @@ const request: TokenRequest = {
   expirationSeconds: 3600,
 };
 
-function answer(grant = aGrant(), expirationTimestamp: unknown = '2026-03-01T13:00:00Z') {
+function response(grant = aGrant(), expirationTimestamp: unknown = '2026-03-01T13:00:00Z') {
   const claims = tokenClaims(grant.text());
   return { token: grant.text(), expirationTimestamp, ...(claims && { claims }) };
 }
@@ -23,52 +23,52 @@ function bound(to: object) {
 
 describe('checkGrant', () => {
   it.each([
-    ['the requested token', request, answer()],
-    ['an opaque token', request, answer(aGrant().opaque())],
-    ['a shorter lifetime than requested', request, answer(aGrant().expiringIn('10m'), '2026-03-01T12:10:00Z')],
-    ['a longer lifetime than requested', request, answer(aGrant().expiringIn('8760h'))],
-    ['audiences in another order', { ...request, audiences: ['a', 'b'] }, answer(aGrant().claiming({ aud: ['b', 'a'] }))],
+    ['the requested token', request, response()],
+    ['an opaque token', request, response(aGrant().opaque())],
+    ['a shorter lifetime than requested', request, response(aGrant().expiringIn('10m'), '2026-03-01T12:10:00Z')],
+    ['a longer lifetime than requested', request, response(aGrant().expiringIn('8760h'))],
+    ['audiences in another order', { ...request, audiences: ['a', 'b'] }, response(aGrant().claiming({ aud: ['b', 'a'] }))],
     [
       'a token bound to the Secret',
       { ...request, boundObject: { kind: 'Secret' as const, name: 'x', uid: 's' } },
-      answer(bound({ secret: { uid: 's' } })),
+      response(bound({ secret: { uid: 's' } })),
     ],
     [
       'a token bound to the Pod of that name',
       { ...request, boundObject: { kind: 'Pod' as const, name: 'x' } },
-      answer(bound({ pod: { uid: 'p' } })),
+      response(bound({ pod: { uid: 'p' } })),
     ],
-    ['a clock that is a minute ahead', request, answer(aGrant().sentAt(at('12:01:00')))],
-  ])('accepts %s', (_, asked, answered) => {
-    expect(checkGrant(asked, answered, NOON)).toEqual([]);
+    ['a clock that is a minute ahead', request, response(aGrant().sentAt(at('12:01:00')))],
+  ])('accepts %s', (_, requested, given) => {
+    expect(checkGrant(requested, given, NOON)).toEqual([]);
   });
 
   it.each([
-    ['the response contains no token', request, { ...answer(), token: '' }],
-    ['the token contains characters that are not allowed in bearer tokens', request, { ...answer(), token: 'two words' }],
-    ['the token contains characters that are not allowed in bearer tokens', request, { ...answer(), token: 'line\r\nX-Injected: yes' }],
-    ['the token is too long', request, { ...answer(), token: 'x'.repeat(20_000) }],
-    ['the response contains no expiry', request, answer(aGrant(), null)],
-    ['the response contains no expiry', request, answer(aGrant(), 'tomorrow')],
-    ['the response contains no expiry', request, answer(aGrant(), 1772366400)],
-    ['the token has expired', request, answer(aGrant(), '2026-03-01T12:00:00Z')],
-    ['the token has expired', request, answer(aGrant().claiming({ exp: NOON / 1000 }))],
-    ['the token is for another service account', request, answer(aGrant().claiming({ sub: 'system:serviceaccount:kube-system:admin' }))],
-    ['the token is for another service account', request, answer(aGrant().claiming({ sub: undefined }))],
-    ['the token is for other audiences', request, answer(aGrant().claiming({ aud: ['https://kubernetes.default.svc', 'vault'] }))],
-    ['the token is for other audiences', request, answer(aGrant().claiming({ aud: [] }))],
-    ['the token is not bound to the requested object', { ...request, boundObject: { kind: 'Secret' as const, name: 'x' } }, answer()],
+    ['the response contains no token', request, { ...response(), token: '' }],
+    ['the token contains characters that are not allowed in bearer tokens', request, { ...response(), token: 'two words' }],
+    ['the token contains characters that are not allowed in bearer tokens', request, { ...response(), token: 'line\r\nX-Injected: yes' }],
+    ['the token is too long', request, { ...response(), token: 'x'.repeat(20_000) }],
+    ['the response contains no expiry', request, response(aGrant(), null)],
+    ['the response contains no expiry', request, response(aGrant(), 'tomorrow')],
+    ['the response contains no expiry', request, response(aGrant(), 1772366400)],
+    ['the token has expired', request, response(aGrant(), '2026-03-01T12:00:00Z')],
+    ['the token has expired', request, response(aGrant().claiming({ exp: NOON / 1000 }))],
+    ['the token is for another service account', request, response(aGrant().claiming({ sub: 'system:serviceaccount:kube-system:admin' }))],
+    ['the token is for another service account', request, response(aGrant().claiming({ sub: undefined }))],
+    ['the token is for other audiences', request, response(aGrant().claiming({ aud: ['https://kubernetes.default.svc', 'vault'] }))],
+    ['the token is for other audiences', request, response(aGrant().claiming({ aud: [] }))],
+    ['the token is not bound to the requested object', { ...request, boundObject: { kind: 'Secret' as const, name: 'x' } }, response()],
     [
       'the token is not bound to the requested object',
       { ...request, boundObject: { kind: 'Secret' as const, name: 'x', uid: 's' } },
-      answer(bound({ secret: { uid: 'another' } })),
+      response(bound({ secret: { uid: 'another' } })),
     ],
-    ['the token is not bound to the requested object', request, answer(bound({ pod: { uid: 'p' } }))],
-    ['the token was issued in the future', request, answer(aGrant().claiming({ iat: NOON / 1000 + 61 }))],
-    ['the token is not valid yet', request, answer(aGrant().claiming({ nbf: NOON / 1000 + 61 }))],
-    ['the token was issued long before the request', request, answer(aGrant().claiming({ iat: NOON / 1000 - 601 }))],
-  ])('rejects a response because %s', (problem, asked, answered) => {
-    expect(checkGrant(asked, answered, NOON)).toEqual([problem]);
+    ['the token is not bound to the requested object', request, response(bound({ pod: { uid: 'p' } }))],
+    ['the token was issued in the future', request, response(aGrant().claiming({ iat: NOON / 1000 + 61 }))],
+    ['the token is not valid yet', request, response(aGrant().claiming({ nbf: NOON / 1000 + 61 }))],
+    ['the token was issued long before the request', request, response(aGrant().claiming({ iat: NOON / 1000 - 601 }))],
+  ])('rejects a response because %s', (problem, requested, given) => {
+    expect(checkGrant(requested, given, NOON)).toEqual([problem]);
   });
 
   it('quotes nothing from the response', () => {
@@ -86,13 +86,13 @@ describe('checkGrant', () => {
 
 describe('grantedLifetimeMs', () => {
   it.each([
-    ['what both say', answer(), 3_600_000],
-    ['the lifetime in the response if the token has a year', answer(aGrant().expiringIn('8760h')), 3_600_000],
-    ['the lifetime of the token if the response has a year', answer(aGrant(), '2027-03-01T12:00:00Z'), 3_600_000],
-    ['what remains of it by the clock that issued it', answer(aGrant().sentAt(at('11:55:00')), '2026-03-01T12:55:00Z'), 3_600_000],
-    ['the lifetime in the response for a token that is not a JWT', answer(aGrant().opaque()), 3_600_000],
-    ['0 for a response without expiry', answer(aGrant(), 'never'), 0],
-  ])('returns %s', (_, answered, ms) => {
-    expect(grantedLifetimeMs(answered, NOON)).toBe(ms);
+    ['the lifetime in token and response', response(), 3_600_000],
+    ['the lifetime in the response if the token has a year', response(aGrant().expiringIn('8760h')), 3_600_000],
+    ['the lifetime of the token if the response has a year', response(aGrant(), '2027-03-01T12:00:00Z'), 3_600_000],
+    ['the remaining lifetime by the clock of the target', response(aGrant().sentAt(at('11:55:00')), '2026-03-01T12:55:00Z'), 3_600_000],
+    ['the lifetime in the response for a token that is not a JWT', response(aGrant().opaque()), 3_600_000],
+    ['0 for a response without expiry', response(aGrant(), 'never'), 0],
+  ])('returns %s', (_, given, ms) => {
+    expect(grantedLifetimeMs(given, NOON)).toBe(ms);
   });
 });

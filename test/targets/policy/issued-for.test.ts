@@ -18,20 +18,20 @@ describe('issuedForOf and parseIssuedFor', () => {
     ['nothing', aToken(), {}, ''],
     ['a Pod', aToken().with({ boundObjectRef: pod }), { boundUID: 'p1' }, 'Pod/web-0/p1'],
     ['the anchor', anchored, { boundUID: 's1' }, 'Secret/purser-b6b2c7a0-6a53-4b8e-9a3f-0c9d5a1f2e01/s1'],
-  ])('record that the token is bound to %s', (_, token, granted, boundTo) => {
+  ])('records that the token is bound to %s', (_, token, granted, boundTo) => {
     expect(issuedForOf(token.build(), aCluster(), granted).boundTo).toBe(boundTo);
   });
 
-  it('parse an encoded record', () => {
+  it('parses an encoded record', () => {
     const issued = issuedForOf(aToken().build(), aCluster(), { accountUID: 'a1' });
     expect(parseIssuedFor(encodeIssuedFor(issued))).toEqual(issued);
   });
 
-  it.each([undefined, '', '{', 'null', '7', '[]', '{}', '{"cluster":"x"}'])('reads nothing from %p', (text) => {
+  it.each([undefined, '', '{', 'null', '7', '[]', '{}', '{"cluster":"x"}'])('returns undefined for %p', (text) => {
     expect(parseIssuedFor(text)).toBeUndefined();
   });
 
-  it('return undefined for any other text', () => {
+  it('returns undefined for any other text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.json(), fc.string({ unit: 'binary' })), (text) => {
         expect(() => parseIssuedFor(text)).not.toThrow();
@@ -51,7 +51,7 @@ describe('isIssuedWith', () => {
     ['the same credential', referring('prod'), true],
     ['another credential', referring('other'), false],
     ['the credential of a Cluster that was re-created', referring('prod', 'another'), false],
-    ["Purser's own account on the hub", aCluster(), false],
+    ["Purser's own service account on the hub", aCluster(), false],
   ])('compares with %s', (_, cluster, isSame) => {
     expect(isIssuedWith(issued, cluster)).toBe(isSame);
   });
@@ -70,11 +70,16 @@ describe('supersededBy', () => {
     ['another service account', issued, aToken().with({ serviceAccount: { namespace: 'deploy', name: 'x' } }), 'SpecChanged'],
     ['fewer audiences', issued, aToken().with({ audiences: [] }), 'SpecChanged'],
     ['a binding', issued, bound, 'SpecChanged'],
-    ['no binding any more', issuedForPod, aToken(), 'SpecChanged'],
+    ['a removed binding', issuedForPod, aToken(), 'SpecChanged'],
     ['the same Pod', issuedForPod, bound, undefined],
     ['the same Pod by its UID', issuedForPod, aToken().with({ boundObjectRef: { ...pod, uid: 'p1' } }), undefined],
     ['another Pod of that name', issuedForPod, aToken().with({ boundObjectRef: { ...pod, uid: 'p2' } }), 'SpecChanged'],
-    ['a Pod whose name begins alike', issuedForPod, aToken().with({ boundObjectRef: { ...pod, name: 'web' } }), 'SpecChanged'],
+    [
+      'a Pod whose name starts with the same letters',
+      issuedForPod,
+      aToken().with({ boundObjectRef: { ...pod, name: 'web' } }),
+      'SpecChanged',
+    ],
     ['a Secret of that name', issuedForPod, aToken().with({ boundObjectRef: { ...pod, kind: 'Secret' } }), 'SpecChanged'],
   ])('compares with %s', (_, before, token, reason) => {
     expect(supersededBy(before, token.build(), aCluster())).toBe(reason);
@@ -100,7 +105,7 @@ describe('sameAudiences', () => {
     expect(sameAudiences(a, b)).toBe(isSame);
   });
 
-  it('reads each of 1,000 audiences a few times, whatever their order', () => {
+  it('reads each of 1,000 audiences a few times, in any order', () => {
     let reads = 0;
     const counted = (list: readonly string[]) =>
       new Proxy(list, { get: (target, name) => (/^\d+$/.test(String(name)) && reads++, Reflect.get(target, name)) });

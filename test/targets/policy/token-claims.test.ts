@@ -21,14 +21,10 @@ describe('tokenClaims', () => {
     ['the Secret that it is bound to', { 'kubernetes.io': { secret: { uid: 's' } } }, { audiences: [], boundSecretUID: 's' }],
     ['the Pod that it is bound to', { 'kubernetes.io': { pod: { uid: 'p' } } }, { audiences: [], boundPodUID: 'p' }],
     ['nothing', {}, { audiences: [] }],
-    ['values of other types for absent', { sub: 7, aud: [1, {}], exp: '1', iat: true, jti: [], 'kubernetes.io': [] }, { audiences: [] }],
-    ['negative times for absent', { exp: -1 }, { audiences: [] }],
-    ['the last year for an expiry that is too late', { exp: 1e300 }, { audiences: [], expiresAt: Date.parse('9999-12-31T23:59:59Z') }],
-    [
-      'identifiers that would do harm for absent',
-      { jti: 'a\nb', 'kubernetes.io': { serviceaccount: { uid: 'x'.repeat(129) } } },
-      { audiences: [] },
-    ],
+    ['values of wrong types as absent', { sub: 7, aud: [1, {}], exp: '1', iat: true, jti: [], 'kubernetes.io': [] }, { audiences: [] }],
+    ['negative times as absent', { exp: -1 }, { audiences: [] }],
+    ['an expiry after the year 9999 as the end of 9999', { exp: 1e300 }, { audiences: [], expiresAt: Date.parse('9999-12-31T23:59:59Z') }],
+    ['invalid identifiers as absent', { jti: 'a\nb', 'kubernetes.io': { serviceaccount: { uid: 'x'.repeat(129) } } }, { audiences: [] }],
   ])('reads %s', (_, payload, claims) => {
     expect(tokenClaims(jwt(payload))).toEqual(claims);
   });

@@ -18,12 +18,12 @@ describe('tokenRequestFor', () => {
     [7200, 3600, 3600],
     [3600, 7200, 3600],
     [600, undefined, 600],
-  ])('requests %s s under a ceiling of %s s as %s s', (expirationSeconds, maxExpirationSeconds, requested) => {
+  ])('requests %s s with a maximum of %s s as %s s', (expirationSeconds, maxExpirationSeconds, requested) => {
     const limits = maxExpirationSeconds === undefined ? {} : { maxExpirationSeconds };
     expect(tokenRequestFor(aToken().with({ expirationSeconds }).build(), {}, limits).expirationSeconds).toBe(requested);
   });
 
-  it('contains the expected UID of the service account in a renewal', () => {
+  it('includes the expected UID of the service account in a renewal', () => {
     expect(tokenRequestFor(aToken().build(), { accountUID: 'a1' })).toMatchObject({ accountUID: 'a1' });
   });
 

@@ -83,7 +83,7 @@ describe('conditionsFor', () => {
 
   it('shows one line of a foreign message, and no token', () => {
     const message = `denied\n\tby eyJhbGciOi.eyJzdWIi.c2lnbmF0dXJl ${'x'.repeat(5_000)}`;
-    const [, failing] = conditionsFor({ ...facts, failure: { reason: 'TargetRefused', message } }, [], NOON);
+    const [, failing] = conditionsFor({ ...facts, failure: { reason: 'RequestRejected', message } }, [], NOON);
     expect(failing?.message).toMatch(/^Denied by \[redacted\] x+…$/);
     expect(failing?.message.length).toBeLessThanOrEqual(257);
   });

@@ -6,7 +6,7 @@ import { aToken } from '../../support/builders.ts';
 const token = aToken().build();
 const RESPONSE =
   'admission "quota" denied User "system:serviceaccount:purser-system:purser" from 10.1.2.3:6443, [fd00::1]:443 and https://prod.internal/x';
-const RELAYING = ['TargetRefused', 'SecretReadFailed', 'SecretWriteFailed'];
+const RELAYING = ['RequestRejected', 'SecretReadFailed', 'SecretWriteFailed'];
 const REASONS = Object.keys(FailureReason) as (keyof typeof FailureReason)[];
 
 describe('tokenFailure', () => {
@@ -29,6 +29,6 @@ describe('tokenFailure', () => {
 
   it("keeps the user names of the requester and of the token's service account", () => {
     const users = 'system:serviceaccount:team-a:default, system:serviceaccount:deploy:deployer';
-    expect(tokenFailure('TargetRefused', token, users).message).toContain(users);
+    expect(tokenFailure('RequestRejected', token, users).message).toContain(users);
   });
 });

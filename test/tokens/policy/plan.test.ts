@@ -96,7 +96,7 @@ describe('planToken', () => {
       'ClusterReplaced',
       false,
     ],
-    ['when the target rejected the token', refused(aGrant().text()), 'TokenRefused', false],
+    ['when the target rejected the token', refused(aGrant().text()), 'TokenRejected', false],
     [
       'when the annotation rotate requests it',
       HELD.changing((token) => token.annotated(Annotation.rotate, '1')),

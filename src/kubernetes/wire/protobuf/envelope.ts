@@ -1,4 +1,4 @@
-// The envelope around every protobuf message of Kubernetes: a prefix, the type of the object, and the object itself.
+// Envelope of protobuf messages of Kubernetes: a prefix, the type of the object, and the object.
 
 import type { Fields } from '../../object.ts';
 import { bytes, struct, text } from '../../schema/go-struct.ts';
@@ -6,7 +6,7 @@ import { parseGroupVersion, type TypeMeta } from '../type-meta.ts';
 import { decodeMessage } from './message.ts';
 
 export interface Envelope {
-  /** As the envelope says; what is missing, or cannot be read, is empty. */
+  /** Type in the envelope; missing or unreadable parts are empty. */
   readonly type: TypeMeta;
   /** The message of the object. */
   readonly raw: Buffer;
@@ -38,7 +38,7 @@ const UNKNOWN = struct('runtime.Unknown', {
   contentType: text(),
 });
 
-/** A group without a version, or more than that, is as good as none. */
+/** Returns the type in an envelope. A group without a version, or with more than two parts, is treated as missing. */
 function typeOf({ apiVersion = '', kind = '' }: NonNullable<Unknown['typeMeta']>): TypeMeta {
   const [, version = ''] = /^(?:[^/]*\/)?([^/]+)$/.exec(apiVersion) ?? [];
   return { ...parseGroupVersion(version === '' ? '' : apiVersion), kind };

@@ -3,16 +3,16 @@
 import type { Schema } from '../../schema/schema.ts';
 
 export interface NumberedField {
-  /** As JSON has it. Absent for an embedded struct, whose fields count as those of its holder. */
+  /** Name in JSON. Absent for an embedded struct, whose fields belong to the outer struct. */
   readonly name?: string;
-  /** As Go has it, for errors. */
+  /** Name in Go, for errors. */
   readonly goName: string;
   readonly schema: Schema;
 }
 
 const NUMBERED = new WeakMap<Schema, ReadonlyMap<number, NumberedField>>();
 
-/** The fields of a struct by number: they count up as declared, past the numbers that the declaration gives to others. */
+/** Returns the fields of a struct by number: consecutive in declared order, without the numbers that the declaration assigns. */
 export function numberedFields(schema: Schema): ReadonlyMap<number, NumberedField> {
   const known = NUMBERED.get(schema);
   if (known !== undefined) return known;
@@ -26,7 +26,7 @@ function* numbered({ properties = {}, go = { type: '' } }: Schema): Generator<[n
   const inner = Object.keys(embedded?.properties ?? {});
   const free = freeNumbers(new Set(Object.values(numbers)));
   for (const [name, schema] of Object.entries(properties)) {
-    // An embedded struct stands where its first field does.
+    // An embedded struct has the position of its first field.
     if (embedded !== undefined && name === inner[0]) yield [free(), { goName: structName(embedded), schema: embedded }];
     else if (!inner.includes(name)) yield [numbers[name] ?? free(), { name, goName: goName(name), schema }];
   }
@@ -47,7 +47,7 @@ function freeNumbers(given: ReadonlySet<number>): () => number {
 
 const INITIALISM = /^(api|ca|dns|id|ip|json|os|qos|tty|uid|url)(?![a-z])/;
 
-/** The name of a field in Go, as far as it follows from that in JSON. */
+/** Derives the Go name of a field from its JSON name. */
 function goName(name: string): string {
   if (name === 'metadata') return 'ObjectMeta';
   return name.replace(INITIALISM, (word) => word.toUpperCase()).replace(/^\$?(.)/, (_, first: string) => first.toUpperCase());

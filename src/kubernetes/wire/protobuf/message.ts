@@ -1,4 +1,4 @@
-// Decodes a protobuf message into the same canonical object that its JSON would give.
+// Decodes a protobuf message into the same canonical object as its JSON.
 
 import { type Fields, isFields, isList, type Value } from '../../object.ts';
 import type { Schema } from '../../schema/schema.ts';
@@ -9,14 +9,14 @@ import { type NumberedField, numberedFields } from './fields.ts';
 import { DELIMITED, FIXED_64, ProtobufReader, VARINT } from './reader.ts';
 import { emptySelfValue, selfMessage, selfValue } from './self.ts';
 
-/** Decodes a message by the schema of its struct, or throws an Error with Go's message. Unknown fields are passed over. */
+/** Decodes a message by the schema of its struct, or throws an Error with Go's message. Ignores unknown fields. */
 export function decodeMessage(bytes: Buffer, schema: Schema): Fields {
   return decodeInto({}, bytes, schema);
 }
 
 type Open = Record<string, Value | undefined>;
 
-/** A field that comes again goes on where it ended: structs are merged, lists grow. */
+/** Decodes into a value: repeated structs are merged, and lists grow. */
 function decodeInto(target: Open, bytes: Buffer, schema: Schema): Fields {
   const reader = new ProtobufReader(bytes);
   const fields = numberedFields(schema);
@@ -43,7 +43,7 @@ function readField(target: Open, reader: ProtobufReader, { name, goName, schema 
   else if (value !== undefined) target[name] = value;
 }
 
-/** A list or a map that was sent is never empty; to count its entries each time would take forever. */
+/** Returns whether a field is a list or a map, which is never empty once it was sent; counting entries would take quadratic time. */
 function isCollection({ items, additionalProperties }: Schema): boolean {
   return items !== undefined || typeof additionalProperties === 'object';
 }
@@ -73,14 +73,14 @@ function packed(bytes: Buffer, { items = {} }: Schema, previous: Value | undefin
   return list;
 }
 
-/** Lists and maps are this message's own until it is complete, so they may grow in place. */
+/** Appends in place: lists and maps are private to the message until it is complete. */
 function appended(list: Value | undefined, item: Value): Value {
   if (!isList(list)) return [item];
   (list as Value[]).push(item);
   return list;
 }
 
-/** Go takes the two parts of an entry for what they should be, whatever their wire type. */
+/** Adds a map entry. Like Go, it does not check the wire types of key and value. */
 function withEntry(map: Value | undefined, entry: Buffer, schema: Schema): Value {
   const reader = new ProtobufReader(entry);
   let key = '';
@@ -96,7 +96,7 @@ function withEntry(map: Value | undefined, entry: Buffer, schema: Schema): Value
   return target;
 }
 
-/** A list as the value of a map is a message of its own: protobuf knows no lists there. */
+/** Decodes a map value. Protobuf has no lists as map values; Kubernetes wraps them in a message. */
 function entryValue(reader: ProtobufReader, schema: Schema): Value {
   if (schema.items === undefined) return itemOf(reader, schema);
   return decodeMessage(reader.delimited(), { properties: { items: schema } })['items'] ?? zeroOf(schema);

@@ -26,7 +26,7 @@ export class ProtobufReader {
     return this.#at >= this.#bytes.length;
   }
 
-  /** The tag of the next field of a struct, or of the next part of a map's entry, where Go checks nothing. */
+  /** Reads the tag of the next field of a struct, or of a map entry, which Go does not check. */
   tag(struct?: string): Tag {
     const wire = this.varint();
     const tag = { number: Number(BigInt.asIntN(32, wire >> 3n)), wireType: Number(wire & 7n) };
@@ -36,7 +36,7 @@ export class ProtobufReader {
     return tag;
   }
 
-  /** An unsigned integer of 64 bits. */
+  /** Reads an unsigned integer of 64 bits. */
   varint(): bigint {
     let value = 0n;
     for (let shift = 0n; shift < 64n; shift += 7n) {
@@ -47,7 +47,7 @@ export class ProtobufReader {
     throw new Error('proto: integer overflow');
   }
 
-  /** A float64. */
+  /** Reads a float64. */
   double(): number {
     const at = this.#at;
     this.#advance(8);

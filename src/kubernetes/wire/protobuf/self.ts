@@ -1,4 +1,4 @@
-// Types that decode themselves from JSON: the messages that protobuf has for them, and their values.
+// Protobuf messages and values of types that decode themselves from JSON.
 
 import type { Fields, Value } from '../../object.ts';
 import { bytes, int32, int64, struct, text } from '../../schema/go-struct.ts';
@@ -10,12 +10,12 @@ import { parseJson } from '../json-parse.ts';
 
 type Codec = NonNullable<GoField['codec']>;
 
-/** The message of such a type; none for what is kept as it came, which only JSON can tell. */
+/** Returns the message of such a type; undefined for raw values, which exist only in JSON. */
 export function selfMessage({ codec, message }: GoField): Schema | undefined {
   return message ?? (codec === undefined ? undefined : MESSAGES[codec]);
 }
 
-/** The value of a message, or nothing if it stands for null. Throws an Error with Go's message. */
+/** Returns the value of a message; undefined for null. Throws an Error with Go's message. */
 export function selfValue(codec: Codec, message: Fields, { properties = {} }: Schema): Value | undefined {
   switch (codec) {
     case 'time':
@@ -33,7 +33,7 @@ export function selfValue(codec: Codec, message: Fields, { properties = {} }: Sc
   }
 }
 
-/** The value of an empty message. */
+/** Returns the value of an empty message. */
 export function emptySelfValue(codec: Codec): Value | undefined {
   if (codec === 'quantity') return '0';
   return codec === 'intOrString' ? 0 : undefined;
@@ -53,7 +53,7 @@ function integer(value: Value | undefined): number {
   return Number(value ?? 0);
 }
 
-/** Of alternatives, the first that was chosen: a value, or bytes that hold its JSON. */
+/** Returns the first alternative that is set: a value, or bytes with its JSON. */
 function chosenValue(alternatives: readonly (Value | undefined)[]): Value | undefined {
   const value = alternatives.find((each) => each !== undefined);
   return typeof value === 'string' ? toValue(parseJson(Buffer.from(value, 'base64'))) : value;

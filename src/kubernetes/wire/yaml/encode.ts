@@ -1,11 +1,11 @@
-// Writes YAML as Kubernetes does: sorted keys, block style, lists not indented, long lines folded after column 80.
+// Encodes YAML like Kubernetes: sorted keys, block style, lists not indented, long lines folded after column 80.
 
 import { goFloat, goJsonNumber } from '../../../std/go-text.ts';
 import { isFields, isList, type Value } from '../../object.ts';
 import { compareYamlKeys } from './keys.ts';
 import { doubleQuoted, isLineBreak, isSimpleKey, type ScalarStyle, scalarStyle } from './style.ts';
 
-/** A JSON value as YAML, as `Accept: application/yaml` is answered. */
+/** Encodes a JSON value as YAML for `Accept: application/yaml`. */
 export function encodeYaml(value: Value): string {
   const writer = new YamlWriter();
   writer.document(value);
@@ -18,9 +18,9 @@ const BEST_WIDTH = 80;
 class YamlWriter {
   text = '';
   private column = 0;
-  /** Whether the line holds nothing but indentation and indicators yet. */
+  /** True while the line contains only indentation and indicators. */
   private indention = true;
-  /** Whether the next word needs no space before it. */
+  /** True if the next word needs no space before it. */
   private spaced = true;
 
   document(value: Value): void {
@@ -28,7 +28,7 @@ class YamlWriter {
     this.startLine(0);
   }
 
-  /** A list that is the value of a key may stand as far left as the key. */
+  /** Writes a value. A list below a key is not indented. */
   private node(value: Value | undefined, parentIndent: number, indentless: boolean): void {
     if (isList(value) && value.length > 0) this.sequence(value, indentless ? parentIndent : parentIndent + INDENT);
     else if (isFields(value) && Object.keys(value).length > 0) this.mapping(value, parentIndent + INDENT);
@@ -80,7 +80,7 @@ class YamlWriter {
     this.lines(text, indent);
   }
 
-  /** Characters with their line breaks; lines that hold something are indented. */
+  /** Writes characters with their line breaks; indents lines that are not empty. */
   private lines(text: string, indent: number): void {
     for (const part of text.split(/([\n\u2028\u2029])/)) {
       if (part === '') continue;
@@ -161,12 +161,12 @@ function wordOf(value: Value | undefined): string {
   return String(value ?? null);
 }
 
-/** Whether a number that is no int64 is written as an integer all the same: up to 64 bits, if it is positive. */
+/** Returns whether a number above int64 is encoded as an integer: positive numbers of up to 64 bits are. */
 function isInteger64(value: number): boolean {
   return Number.isSafeInteger(value) || (value >= 2 ** 63 && value < 2 ** 64);
 }
 
-/** Only the first of several spaces is folded, and not before another one unless a backslash can keep that. */
+/** Returns whether a space may be folded: only the first of several, and before another one only if a backslash can preserve it. */
 function isFoldable(chars: readonly string[], index: number, style: ScalarStyle): boolean {
   if (chars[index] !== ' ' || chars[index - 1] === ' ' || index === 0 || index === chars.length - 1) return false;
   return style === 'double' || chars[index + 1] !== ' ';
@@ -177,7 +177,7 @@ function escaped(char: string, style: ScalarStyle): string {
   return char === "'" ? "''" : char;
 }
 
-/** Says how far a text that starts with space is indented, and what becomes of its last line breaks. */
+/** Returns the indentation indicator of a text with leading space, and the chomping indicator for trailing line breaks. */
 function blockHints(text: string): string {
   const indentation = /^[ \n\u2028\u2029]/.test(text) ? String(INDENT) : '';
   if (!/[\n\u2028\u2029]$/.test(text)) return `${indentation}-`;

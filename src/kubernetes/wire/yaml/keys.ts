@@ -1,4 +1,4 @@
-// The order of keys in YAML output: letters last, and numbers inside texts by their value.
+// Order of keys in YAML output: letters last, and numbers inside texts by their value.
 
 /** Orders keys as the YAML library of Kubernetes does. */
 export function compareYamlKeys(a: string, b: string): number {
@@ -10,7 +10,7 @@ export function compareYamlKeys(a: string, b: string): number {
   if (leftIsLetter !== rightIsLetter) return leftIsLetter ? 1 : -1;
   const byCode = code(leftChar) - code(rightChar);
   if (leftIsLetter) return byCode;
-  // A zero counts only behind another digit of the same number.
+  // A zero belongs to a number only after another digit of it.
   const start = (leftChar === '0' || rightChar === '0') && isInNumber(left.slice(0, at)) ? 1n : 0n;
   const [leftNumber, rightNumber] = [numberAt(left, at, start), numberAt(right, at, start)];
   if (leftNumber.value !== rightNumber.value) return leftNumber.value < rightNumber.value ? -1 : 1;
@@ -18,7 +18,7 @@ export function compareYamlKeys(a: string, b: string): number {
 }
 
 interface NumberInText {
-  /** As an int64 that overflows silently. */
+  /** Value as an int64 that overflows silently. */
   readonly value: bigint;
   readonly length: number;
 }
@@ -29,7 +29,7 @@ function numberAt(chars: readonly string[], at: number, start: bigint): NumberIn
   return { value, length: Array.from(digits).length };
 }
 
-/** Whether the digits at the end are more than zeros. */
+/** Returns whether the digits at the end contain any digit except zero. */
 function isInNumber(chars: readonly string[]): boolean {
   const lastOther = chars.findLastIndex((char) => !/\p{Nd}/u.test(char));
   return chars.slice(lastOther + 1).some((char) => char !== '0');

@@ -1,4 +1,4 @@
-// Reads YAML bodies as Kubernetes does: YAML 1.1, first document only, turned into JSON with sorted keys.
+// Parses YAML bodies like Kubernetes: YAML 1.1, first document only, converted to JSON with sorted keys.
 
 import { isUtf8 } from 'node:buffer';
 import { Composer, type CST, type Document, Lexer, LineCounter, Parser } from 'yaml';
@@ -10,13 +10,13 @@ import { YamlReader } from './reader.ts';
 
 export interface YamlDocument {
   readonly node: JsonNode;
-  /** What strict decoding says of repeated keys; the whole text is one error. */
+  /** Error of strict decoding for repeated keys; undefined without any. */
   readonly duplicates?: string;
 }
 
 /**
- * Parses the first document of a YAML stream, or throws an Error whose message starts with `yaml: `. What is longer than
- * `maxBytes` is 413, unless it is JSON: to read YAML takes a hundred times longer.
+ * Parses the first document of a YAML stream, or throws an Error whose message starts with `yaml: `. Throws 413 for YAML above
+ * `maxBytes`, except JSON: parsing YAML takes a hundred times longer.
  */
 export function parseYaml(body: Uint8Array, maxBytes = Number.POSITIVE_INFINITY): YamlDocument {
   checkCharacters(body);
@@ -41,7 +41,7 @@ function checkCharacters(body: Uint8Array): void {
 
 const NOT_ALLOWED = /[^\t\n\r\x20-\x7e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
-/** JSON is YAML, and much faster to read; only where keys are repeated must YAML say on which line. */
+/** Parses JSON, which is YAML, much faster; only errors for repeated keys need the line numbers of YAML. */
 function asJson(body: Uint8Array): JsonNode | undefined {
   try {
     const node = parseJson(body);
@@ -53,12 +53,12 @@ function asJson(body: Uint8Array): JsonNode | undefined {
 
 function firstDocument(text: string, lines: LineCounter): Document.Parsed | undefined {
   const composer = new Composer({ version: '1.1', schema: 'failsafe', uniqueKeys: false, lineCounter: lines });
-  // There is to be a document in any case, if only for what is wrong with it.
+  // The parser must return a document, also an invalid one, for its errors.
   const [document] = composer.compose(tokensOf(text, lines), true, 0);
   return document;
 }
 
-/** The tokens up to the first that is wrong: a text can be wrong at every character. Throws what is nested too deeply. */
+/** Yields tokens up to the first invalid one, because every character may be invalid. Throws if they are nested too deeply. */
 function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
   lines.addNewLine(0);
   const parser = new Parser(lines.addNewLine);
@@ -67,7 +67,7 @@ function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
       yield token;
       if (token.type === 'error') return;
     }
-    // At the bottom is the document. Of a deep stack, the library makes more than memory holds before it gives up.
+    // The first entry is the document. The library exhausts the memory on a deep stack before it fails.
     const { stack, offset } = parser;
     if (stack.length > MAX_YAML_DEPTH + 1) throw new Error(yamlProblem({ message: TOO_DEEP, pos: [offset, offset] }, lines));
   }

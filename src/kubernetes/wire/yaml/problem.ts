@@ -1,18 +1,18 @@
-// Syntax errors of YAML in the words of Kubernetes' YAML library, as far as the parser here sees the same problem.
+// Syntax errors of YAML with the messages of Kubernetes' YAML library, if the parser here reports the same problem.
 
 import type { LineCounter, YAMLParseError } from 'yaml';
 
-/** Maximum depth of nested lists and objects. The parser recurses, and 1,000 levels overflow its stack now and then. */
+/** Maximum depth of nested lists and objects. The parser recurses, and 1,000 levels sometimes overflow its stack. */
 export const MAX_YAML_DEPTH = 500;
 export const TOO_DEEP = `exceeded max depth of ${MAX_YAML_DEPTH}`;
 
 interface Wording {
-  /** What the parser here says. */
+  /** Message of the parser here. */
   readonly found: RegExp;
   readonly says: string;
-  /** The other library counts lines from zero where its parser finds a problem, from one where its scanner does. */
+  /** Origin of the error in Kubernetes' library: its parser counts lines from zero, its scanner from one. */
   readonly by: 'scanner' | 'parser';
-  /** Lines between the two places. */
+  /** Lines between the positions that the two libraries report. */
   readonly later?: number;
 }
 
@@ -31,7 +31,7 @@ const WORDINGS: readonly Wording[] = [
   { found: /^Invalid escape sequence/, says: 'found unknown escape character', by: 'scanner' },
 ];
 
-/** The message for a body that is no YAML. A problem on the first line is told without its line. */
+/** Returns the message for invalid YAML. A problem on the first line has no line number. */
 export function yamlProblem({ message, pos: [at] }: Pick<YAMLParseError, 'message' | 'pos'>, lines: LineCounter): string {
   const wording = WORDINGS.find(({ found }) => found.test(message));
   const line = lines.linePos(at).line + (wording?.later ?? 0);

@@ -1,4 +1,4 @@
-// Turns a parsed YAML document into JSON, as the YAML library of Kubernetes decodes it into untyped values.
+// Converts a parsed YAML document to JSON, like the YAML library of Kubernetes decodes it into untyped values.
 
 import {
   type Alias,
@@ -18,17 +18,17 @@ import { type JsonEntry, type JsonNode } from '../json-node.ts';
 import { MAX_YAML_DEPTH, TOO_DEEP } from './problem.ts';
 import { resolveTagged, type YamlScalar, yamlKey } from './tag.ts';
 
-/** Entries of a mapping by what tells its keys apart. */
+/** Entries of a mapping by the identity of their keys. */
 type FieldsById = Map<string, JsonEntry>;
 
-/** Reads one document. Repeated keys are noted in `duplicates`; of their values the last one counts. */
+/** Converts one document. Records repeated keys in `duplicates`; the last value applies. */
 export class YamlReader {
   readonly duplicates: string[] = [];
   private readonly document: Document.Parsed;
   private readonly lines: LineCounter;
   private readonly targets: ReadonlyMap<Alias, Node>;
   private readonly openAnchors = new Set<unknown>();
-  /** Aliases can nest deeper than the text does. */
+  /** Current depth. Aliases can nest deeper than the text. */
   private depth = 0;
   private reads = 0;
   private readsThroughAliases = 0;
@@ -78,7 +78,7 @@ export class YamlReader {
     }
   }
 
-  /** `<<` brings in the fields of other mappings; of several the first has precedence. */
+  /** Merges the fields of the mappings below `<<`; the first mapping has precedence. */
   private merge(fields: FieldsById, value: unknown): void {
     this.count();
     if (isMap(value)) this.addPairs(fields, value.items);
@@ -108,7 +108,7 @@ export class YamlReader {
     return result;
   }
 
-  /** A small document may not become a huge one by naming the same part again and again. */
+  /** Limits the size of the result, because repeated aliases can expand a small document into a huge one. */
   private count(): void {
     this.reads++;
     if (this.openAnchors.size > 0) this.readsThroughAliases++;
@@ -124,7 +124,7 @@ export class YamlReader {
   }
 }
 
-/** What every alias stands for: the last node before it that has its name. One by one, the library would search the whole document. */
+/** Returns the target of every alias: the last node with its name before it. The library would search the whole document for each. */
 function aliasTargets(document: Document.Parsed): ReadonlyMap<Alias, Node> {
   const anchors = new Map<string, Node>();
   const targets = new Map<Alias, Node>();

@@ -1,6 +1,6 @@
 // Plain scalars of YAML 1.1, resolved as the YAML library of Kubernetes resolves them.
 
-/** What a plain scalar stands for. Timestamps are recognised, though Kubernetes keeps them as text. */
+/** Value of a plain scalar. Timestamps are recognized, although Kubernetes keeps them as text. */
 export type ResolvedScalar =
   | { readonly type: 'string' }
   | { readonly type: 'timestamp' }
@@ -43,7 +43,7 @@ function floatOf(text: string): ResolvedScalar {
   return Number.isFinite(value) ? { type: 'float', value } : STRING;
 }
 
-/** Go's ParseInt and then ParseUint with base 0: prefixes tell the base, a bare leading zero means octal. */
+/** Parses an integer like Go's ParseInt, then ParseUint, with base 0: prefixes select the base, a bare leading zero means octal. */
 function integerOf(text: string): bigint | undefined {
   const [, sign = '', digits = ''] = /^([-+]?)(.*)$/s.exec(text) ?? [];
   const magnitude = magnitudeOf(digits);
@@ -67,7 +67,7 @@ function isTimestamp(text: string): boolean {
   const match = TIMESTAMP.exec(text);
   if (match === null) return false;
   const [year = 0, month = 0, day = 0] = match.slice(1).map(Number);
-  // Every 400 years the calendar is the same, and years before 100 would be taken for others.
+  // The calendar repeats every 400 years, and Date would add 1900 to years before 100.
   const lastDay = new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
   return day >= 1 && day <= lastDay;
 }

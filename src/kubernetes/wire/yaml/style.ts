@@ -1,4 +1,4 @@
-// How a text is written in YAML: plain where nobody could mistake it, quoted or as a literal block where needed.
+// Style of a text in YAML: plain if unambiguous, else quoted or a literal block.
 
 import { resolveScalar } from './scalar.ts';
 
@@ -13,17 +13,17 @@ export function scalarStyle(text: string, isKey: boolean): ScalarStyle {
   return SPACE_AFTER_BREAK.test(text) ? 'double' : 'single';
 }
 
-/** Whether a key can stand before its colon without a question mark. */
+/** Returns whether a key can be written without a question mark. */
 export function isSimpleKey(key: string): boolean {
   return !LINE_BREAK.test(key) && Buffer.byteLength(key) <= 128;
 }
 
-/** Whether a character ends a line, other than those that are never written as they are. */
+/** Returns whether a character ends a line, except those that are always escaped. */
 export function isLineBreak(char: string): boolean {
   return char === '\n' || char === '\u2028' || char === '\u2029';
 }
 
-/** A character within double quotes. */
+/** Returns a character as it is written within double quotes. */
 export function doubleQuoted(char: string): string {
   const named = ESCAPES[char];
   if (named !== undefined) return named;
@@ -37,9 +37,9 @@ export function doubleQuoted(char: string): string {
 const LINE_BREAK = /[\r\n\u0085\u2028\u2029]/;
 const SPACE_BEFORE_BREAK = / [\r\n\u0085\u2028\u2029]/;
 const SPACE_AFTER_BREAK = /[\r\n\u0085\u2028\u2029] /;
-/** What the YAML library does not take for printable; tabs and all that lies above the basic plane are among it. */
+/** Characters that the YAML library does not consider printable, among them tabs and all above the basic plane. */
 const SPECIAL = /[^\n\x20-\x7e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/u;
-/** Spaces at either end, line breaks, and whatever would start something else in a block. */
+/** Spaces at either end, line breaks, and characters that start another construct in a block. */
 const NOT_PLAIN = /^ | $|[\n\u2028\u2029]|^(?:---|\.\.\.|[#,[\]{}&*!|>'"%@`]|[?:-](?: |$))|:(?: |$)| #/;
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -63,5 +63,5 @@ function resolvesToText(text: string): boolean {
   return resolveScalar(text).type === 'string' && !BASE_60.test(text);
 }
 
-/** Numbers in base 60 are not read, but other readers might take a text for one. */
+/** Numbers in base 60 are not parsed here, but other parsers may read them as numbers. */
 const BASE_60 = /^[-+]?\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?$/;

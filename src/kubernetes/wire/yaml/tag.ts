@@ -1,4 +1,4 @@
-// Scalars of a YAML document with their tags, as values and as keys of a mapping.
+// Scalars of a YAML document with their tags, as values and as mapping keys.
 
 import type { Scalar } from 'yaml';
 import { goFloat, goQuote } from '../../../std/go-text.ts';
@@ -12,7 +12,7 @@ export type YamlScalar =
   | { readonly type: 'integer'; readonly value: bigint }
   | { readonly type: 'float'; readonly value: number };
 
-/** The value of a scalar by its tag, or by its looks if it is plain and has none. */
+/** Returns the value of a scalar by its tag, or by its text if it is plain and has no tag. */
 export function resolveTagged({ value, type, tag }: Scalar): YamlScalar {
   const text = typeof value === 'string' ? value : '';
   const name = tag?.replace(/^tag:yaml\.org,2002:/, '!!');
@@ -30,15 +30,15 @@ function tagged(text: string, name: string): YamlScalar {
 }
 
 export interface YamlKey {
-  /** Tells keys apart: `1` and `"1"` are two. */
+  /** Identity of the key: `1` and `"1"` differ. */
   readonly id: string;
-  /** As a JSON key. */
+  /** Key in JSON. */
   readonly text: string;
-  /** As Go shows it. */
+  /** Key in Go's format. */
   readonly shown: string;
 }
 
-/** A scalar as the key of a mapping, or throws an Error with Kubernetes' message. */
+/** Returns a scalar as a mapping key, or throws an Error with Kubernetes' message. */
 export function yamlKey(key: YamlScalar): YamlKey {
   if (key.type === 'null') throw new Error('unsupported map key of type: %!s(<nil>), key: <nil>');
   if (key.type === 'string') return { id: `"${key.value}`, text: key.value, shown: goQuote(key.value) };
@@ -55,13 +55,13 @@ const TAG_OF: Readonly<Record<YamlScalar['type'], string>> = {
   float: '!!float',
 };
 
-/** Timestamps stay text. */
+/** Keeps timestamps as text. */
 function untimed(text: string): YamlScalar {
   const scalar = resolveScalar(text);
   return 'value' in scalar || scalar.type === 'null' ? scalar : { type: 'string', value: text };
 }
 
-/** Keys are printed with the precision of a float32. */
+/** Formats with the precision of a float32, as Kubernetes does for keys. */
 function float32Text(value: number): string {
   if (Number.isNaN(value)) return '.nan';
   if (!Number.isFinite(value)) return value > 0 ? '.inf' : '-.inf';

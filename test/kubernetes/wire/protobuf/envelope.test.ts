@@ -18,7 +18,7 @@ function hex(digits: string): Buffer {
   return Buffer.from(digits, 'hex');
 }
 
-/** A message in an envelope that says ConfigMap. */
+/** Returns a message in the envelope of a ConfigMap. */
 function envelope(message: string): Buffer {
   return hex(`${MAGIC}${CONFIG_MAP_TYPE}12${(message.length / 2).toString(16).padStart(2, '0')}${message}1a002200`);
 }
@@ -42,12 +42,12 @@ function statusOf(run: () => unknown): StatusError['status'] {
     if (error instanceof StatusError) return error.status;
     throw error;
   }
-  throw new Error('nothing was refused');
+  throw new Error('the body was accepted');
 }
 
-describe('a protobuf body', () => {
+describe('decodeObject with a protobuf body', () => {
   it.each(SAMPLES.filled.map((sample) => [`${sample.json.apiVersion} ${sample.json.kind}`, sample] as const))(
-    'gives the same object as JSON: %s with every field',
+    'decodes the same object as from JSON: %s with every field',
     (_, { protobuf, json }) => {
       const { schema } = kindOf(json);
       const body = readTypedBody(Buffer.from(protobuf, 'base64'), 'protobuf');
@@ -59,7 +59,7 @@ describe('a protobuf body', () => {
   );
 
   it.each(SAMPLES.recorded.filter(({ json }) => json.kind !== 'DeleteOptions').map((sample) => [sample.request, sample] as const))(
-    'is taken as sent by %s',
+    'accepts the recorded request %s',
     (_, { protobuf, json }) => {
       const kind = kindOf(json);
       expect(decode(Buffer.from(protobuf, 'base64'), { kind })).toEqual(
@@ -69,7 +69,7 @@ describe('a protobuf body', () => {
   );
 
   it.each(SAMPLES.recorded.filter(({ json }) => json.kind === 'DeleteOptions').map((sample) => [sample.request, sample] as const))(
-    'has the options of %s',
+    'decodes the DeleteOptions of %s',
     (_, { protobuf, json }) => {
       const none = new URLSearchParams();
       expect(deleteOptions(none, Buffer.from(protobuf, 'base64'), 'application/vnd.kubernetes.protobuf')).toEqual(
@@ -78,7 +78,7 @@ describe('a protobuf body', () => {
     },
   );
 
-  it('takes the type of the endpoint if it has none of its own, or one that is no type', () => {
+  it('uses the type of the endpoint for a missing or invalid type', () => {
     const message = '12070a050a0370627a';
     const expected = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'pbz' } };
     expect(decode(hex(`${MAGIC}${message}`)).object).toEqual(expected);
@@ -86,7 +86,7 @@ describe('a protobuf body', () => {
     expect(decode(hex(`${MAGIC}0a040a02612f${message}`)).object).toEqual(expected);
   });
 
-  it('may hold fields that nobody knows, whatever the field validation', () => {
+  it('ignores unknown fields under any field validation', () => {
     expect(decode(envelope('0a050a0370627af80101')).object.metadata).toEqual({ name: 'pbz' });
   });
 
@@ -115,7 +115,7 @@ describe('a protobuf body', () => {
       `${MAGIC}0a0c0a0276311206536563726574`,
       'Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): unknown conversion',
     ],
-  ])('that is no object is refused: %s', (body, message) => {
+  ])('rejects a body that is not an object: %s', (body, message) => {
     expect(statusOf(() => decode(hex(body)))).toMatchObject({ code: 400, message });
   });
 
@@ -132,14 +132,14 @@ describe('a protobuf body', () => {
     ['ffffffffffffffffffff01', 'proto: integer overflow'],
     ['0affffffffffffffffff01', 'proto: negative length found during unmarshaling'],
     ['2f', 'proto: illegal wireType 7'],
-  ])('with a broken message is refused: %s', (message, problem) => {
+  ])('rejects an invalid message: %s', (message, problem) => {
     expect(statusOf(() => decode(envelope(message)))).toMatchObject({
       code: 400,
       message: `ConfigMap in version "v1" cannot be handled as a ConfigMap: ${problem}`,
     });
   });
 
-  it('is refused when it holds what only JSON can tell', () => {
+  it('rejects fields that exist only in JSON', () => {
     const undescribed = Buffer.from(SAMPLES.undescribed, 'base64');
     expect(statusOf(() => decode(undescribed, { kind: podKind }))).toMatchObject({
       code: 415,
@@ -147,13 +147,13 @@ describe('a protobuf body', () => {
     });
   });
 
-  it('is refused for custom resources', () => {
+  it('rejects protobuf for custom resources', () => {
     const kind = { group: 'wire.dev', version: 'v1', kind: 'Wire', builtIn: false, schema: {} };
     expect(statusOf(() => decode(envelope('0a00'), { kind }))).toMatchObject({ code: 415, reason: 'UnsupportedMediaType' });
   });
 });
 
-describe('a protobuf message', () => {
+describe('decodeMessage', () => {
   const INNER = struct('v1.Inner', { name: text(), on: pointer(bool()), at: { type: 'number', go: { type: 'float64' } } });
   const SAMPLE: Schema = struct('v1.Sample', {
     small: int32(),
@@ -198,17 +198,17 @@ describe('a protobuf message', () => {
     ['5a01ff', {}],
     ['5b08015c', {}],
     ['5d00000000', {}],
-  ])('%s is read as Go reads it', (message, expected) => {
+  ])('decodes %s like Go', (message, expected) => {
     expect(decodeMessage(hex(message), SAMPLE)).toEqual(expected);
   });
 
-  it('may hold a map of many entries', () => {
+  it('decodes a map of many entries', () => {
     const entries = Array.from({ length: 50_000 }, (_, index) => `32080a06${Buffer.from(String(index).padStart(6, '0')).toString('hex')}`);
     const { labels } = decodeMessage(hex(entries.join('')), SAMPLE);
     expect(Object.keys(labels ?? {})).toHaveLength(50_000);
   });
 
-  it('shows bytes that are no text as replacement characters', () => {
+  it('decodes invalid UTF-8 to replacement characters', () => {
     expect(decodeMessage(hex('0a0361ff7a'), struct('v1.Text', { name: text() }))).toEqual({ name: 'a\ufffdz' });
   });
 });

@@ -3,11 +3,11 @@ import type { Schema } from '../../../../src/kubernetes/schema/schema.ts';
 import { numberedFields } from '../../../../src/kubernetes/wire/protobuf/fields.ts';
 import { PROTOBUF_KINDS, SAMPLES } from './samples.ts';
 
-/** Every struct of a schema, with those inside it. */
+/** Returns every struct of a schema, including nested ones. */
 function structsOf(schema: Schema, found: Schema[] = []): readonly Schema[] {
   const { items, additionalProperties, properties, go } = schema;
   if (properties !== undefined) {
-    // A recursive struct is one and the same, whether behind a pointer or not.
+    // A recursive struct is the same struct behind a pointer.
     if (found.some((each) => each.properties === properties && each.go?.struct === go?.struct)) return found;
     found.push(schema);
   }
@@ -16,7 +16,7 @@ function structsOf(schema: Schema, found: Schema[] = []): readonly Schema[] {
   return found;
 }
 
-/** `name:1 volume:2.1`, sorted. */
+/** Returns the numbers as `name:1 volume:2.1`, sorted. */
 function numbersOf(schema: Schema, prefix = ''): string[] {
   return [...numberedFields(schema)]
     .filter(([number]) => number > 0)
@@ -37,16 +37,16 @@ const structs = PROTOBUF_KINDS.flatMap(({ group, schema }) =>
   })),
 );
 
-describe('the protobuf numbers of a struct', () => {
+describe('numberedFields', () => {
   it.each(structs.map(({ owner, name, struct }) => [`${owner}.${name}`, owner, name, struct] as const))(
-    'are those of Kubernetes for %s',
+    'returns the numbers of Kubernetes for %s',
     (_, owner, name, struct) => {
       const expected = [owner, 'meta', 'core'].map((each) => SAMPLES.numbers[each]?.[name]).find((each) => each !== undefined);
       expect(sorted(numbersOf(struct))).toBe(sorted((expected ?? 'unknown').split(' ').filter((each) => each !== '')));
     },
   );
 
-  it('are checked for every struct that has been extracted', () => {
+  it('covers every extracted struct', () => {
     const checked = new Set(structs.map(({ name }) => name));
     expect(Object.values(SAMPLES.numbers).flatMap((each) => Object.keys(each).filter((name) => !checked.has(name)))).toEqual([]);
   });

@@ -1,4 +1,4 @@
-// Objects that Kubernetes' own encoders wrote as protobuf and as JSON, and the kinds that they belong to.
+// Objects that the encoders of Kubernetes encoded as protobuf and as JSON, with their kinds.
 
 import { readFileSync } from 'node:fs';
 import { DEFINITION_SCHEMA } from '../../../../apiserver/kinds/definition-schema.ts';
@@ -8,25 +8,25 @@ import type { Schema } from '../../../../src/kubernetes/schema/schema.ts';
 import type { ExpectedKind } from '../../../../src/kubernetes/wire/decode-request.ts';
 
 interface Sample {
-  /** In base64. */
+  /** Message in base64. */
   readonly protobuf: string;
   readonly json: { readonly apiVersion: string; readonly kind: string };
 }
 
 interface Samples {
-  /** By Go package and struct: every field with its number, `2.1` if the first field of an embedded struct at 2. */
+  /** Fields with their numbers, by Go package and struct; `2.1` is the first field of an embedded struct at 2. */
   readonly numbers: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** One object of every kind with every field set that we describe. */
+  /** One object of every kind with all described fields set. */
   readonly filled: readonly Sample[];
-  /** What kubectl and client-go send. */
+  /** Requests of kubectl and client-go. */
   readonly recorded: readonly (Sample & { readonly request: string })[];
-  /** A Pod with a volume, whose sources we do not describe. */
+  /** A Pod with a volume, whose sources have no schema here. */
   readonly undescribed: string;
 }
 
 export const SAMPLES = JSON.parse(readFileSync(new URL('../../../golden/protobuf.json', import.meta.url), 'utf8')) as Samples;
 
-/** Everything that can arrive as protobuf. */
+/** Kinds that can be sent as protobuf. */
 export const PROTOBUF_KINDS: readonly ExpectedKind[] = [
   ...builtInKinds,
   ...reviewKinds.map((kind) => ({ ...kind, builtIn: true })),
@@ -35,7 +35,7 @@ export const PROTOBUF_KINDS: readonly ExpectedKind[] = [
   builtIn('', 'DeleteOptions', DELETE_OPTIONS),
 ];
 
-/** The kind of a sample; options are the same in every group. */
+/** Returns the kind of a sample; options are the same in every group. */
 export function kindOf({ apiVersion, kind }: Sample['json']): ExpectedKind {
   const group = kind === 'DeleteOptions' ? '' : apiVersion.replace(/\/?v1$/, '');
   const found = PROTOBUF_KINDS.find((each) => each.group === group && each.kind === kind);

@@ -10,7 +10,7 @@ function read(text: string): string {
   return goJson(toValue(parseYaml(Buffer.from(text)).node));
 }
 
-/** Lines that each nest the one before a good deal deeper. */
+/** Returns lines that each nest the previous line more deeply. */
 function deepAliases(lines: number, depth: number): string {
   const nested = (inner: string) => `${'['.repeat(depth)}${inner}${']'.repeat(depth)}`;
   return Array.from({ length: lines }, (_, line) => `l${line}: &l${line} ${nested(line === 0 ? '1' : `*l${line - 1}`)}\n`).join('');
@@ -35,11 +35,11 @@ describe('parseYaml', () => {
     ['a: |\n  x\n  y\nb: >\n  folded\n  text\n', '{"a":"x\\ny\\n","b":"folded text\\n"}'],
     ['{"b":1e3,"a":600.0}', '{"a":600,"b":1000}'],
     ['a: é😀\n', '{"a":"é😀"}'],
-  ])('reads %j as Kubernetes does', (text, json) => {
+  ])('parses %j like Kubernetes', (text, json) => {
     expect(read(text)).toBe(json);
   });
 
-  it('sorts keys before anybody looks for unknown ones', () => {
+  it('sorts keys before the check for unknown fields', () => {
     const { node } = parseYaml(Buffer.from('b: 1\na: 2\n'));
     expect(node.type === 'object' && node.entries.map(({ key }) => key)).toEqual(['a', 'b']);
   });
@@ -49,7 +49,7 @@ describe('parseYaml', () => {
     ['a:\n  b: 1\n  b:\n    c: 2\n', 'line 4: key "b" already set in map'],
     ['{"a":1,"a":2}', 'line 1: key "a" already set in map'],
     ['5: a\n5: b\n', 'line 2: key 5 already set in map'],
-  ])('tells repeated keys of %j', (text, duplicate) => {
+  ])('reports repeated keys of %j', (text, duplicate) => {
     expect(parseYaml(Buffer.from(text)).duplicates).toBe(`yaml: unmarshal errors:\n  ${duplicate}`);
   });
 
@@ -66,11 +66,11 @@ describe('parseYaml', () => {
     ['a: !!int x', 'yaml: cannot decode !!str `x` as a !!int'],
     ['a: .inf', 'json: unsupported value: +Inf'],
     ['a: \u0001', 'yaml: control characters are not allowed'],
-  ])('refuses %j', (text, message) => {
+  ])('rejects %j', (text, message) => {
     expect(() => parseYaml(Buffer.from(text))).toThrow(new Error(message));
   });
 
-  it('follows thousands of aliases', () => {
+  it('resolves thousands of aliases', () => {
     const aliases = Array.from({ length: 20_000 }, () => '*x').join(',');
     expect(read(`a: &x 1\nb: &x 2\nc: [${aliases}]`)).toBe(`{"a":1,"b":2,"c":[${aliases.replaceAll('*x', '2')}]}`);
   });
@@ -79,16 +79,16 @@ describe('parseYaml', () => {
     ['brackets', `a:\n  ${'['.repeat(11_000)}${']'.repeat(11_000)}`, 'yaml: line 2: exceeded max depth of 500'],
     ['lists', '- '.repeat(501), 'yaml: exceeded max depth of 500'],
     ['aliases', deepAliases(30, 200), 'yaml: exceeded max depth of 500'],
-    ['brackets that fill all of a body', '['.repeat(3 << 20), 'yaml: exceeded max depth of 500'],
-  ])('refuses what is nested too deeply by %s', (_, text, message) => {
+    ['brackets that fill the body', '['.repeat(3 << 20), 'yaml: exceeded max depth of 500'],
+  ])('rejects a body nested too deeply by %s', (_, text, message) => {
     expect(() => parseYaml(Buffer.from(text))).toThrow(new Error(message));
   });
 
-  it('reads lists that are nested 490 levels deep', () => {
+  it('parses lists nested 490 levels deep', () => {
     expect(parseYaml(Buffer.from(`a: ${'['.repeat(490)}b${']'.repeat(490)}`)).node).toMatchObject({ type: 'object' });
   });
 
-  it('refuses what is longer than it may be, unless it is JSON', () => {
+  it('rejects YAML above the size limit, except JSON', () => {
     const padding = ' '.repeat(100);
     expect(() => parseYaml(Buffer.from(`a: b${padding}`), 100)).toThrow('Request entity too large: limit is 100');
     expect(() => parseYaml(Buffer.from(`{"a":1,"a":2}${padding}`), 100)).toThrow('Request entity too large: limit is 100');
@@ -96,7 +96,7 @@ describe('parseYaml', () => {
     expect(parseYaml(Buffer.from('a: b'), 100).node).toMatchObject({ type: 'object' });
   });
 
-  it('does not let a small document grow into a huge one', () => {
+  it('rejects a small document that expands into a huge one', () => {
     const levels = Array.from(
       { length: 9 },
       (_, level) => `a${level + 1}: &a${level + 1} [${Array.from({ length: 9 }, () => `*a${level}`).join(', ')}]`,
@@ -139,7 +139,7 @@ describe('encodeYaml', () => {
     expect(encodeYaml({ k: text })).toBe(`k: ${yaml}\n`);
   });
 
-  it('writes lists as far left as their key, and empty ones in line', () => {
+  it('does not indent lists, and encodes empty ones inline', () => {
     expect(encodeYaml({ a: [{ b: 1, c: [2, [3, 4]] }, 'd'], e: [], f: {} })).toBe(
       'a:\n- b: 1\n  c:\n  - 2\n  - - 3\n    - 4\n- d\ne: []\nf: {}\n',
     );
@@ -149,7 +149,7 @@ describe('encodeYaml', () => {
     expect(encodeYaml({ a10: 1, a2: 2, B: 3, b: 4, _c: 5, '0': 6 })).toBe('_c: 5\n"0": 6\nB: 3\na2: 2\na10: 1\nb: 4\n');
   });
 
-  it('compares long numbers in keys in no time', () => {
+  it('compares long numbers in keys in linear time', () => {
     const digits = '7'.repeat(100_000);
     const keys = encodeYaml({ [`${digits}1`]: 1, [`${digits}0`]: 0 }).match(/\d(?=\n:)/g);
     expect(keys).toEqual(['0', '1']);
@@ -163,11 +163,11 @@ describe('encodeYaml', () => {
     [10_000_000, '10000000'],
     [-0, '0'],
     [1.5, '1.5'],
-  ])('writes %d as its JSON would be read', (value, text) => {
+  ])('encodes %d like its JSON', (value, text) => {
     expect(encodeYaml(value)).toBe(`${text}\n`);
   });
 
-  it('writes long keys behind a question mark', () => {
+  it('encodes long keys with a question mark', () => {
     const key = 'k'.repeat(129);
     expect(encodeYaml({ [key]: { a: [1] } })).toBe(`? ${key}\n: a:\n  - 1\n`);
   });
@@ -183,7 +183,7 @@ describe('encodeYaml', () => {
     expect(encodeYaml({ k: value })).toBe(`k: ${yaml}\n`);
   });
 
-  it('writes what parseYaml reads back', () => {
+  it('encodes text that parseYaml decodes', () => {
     const text = fc
       .string({ unit: 'grapheme', maxLength: 120 })
       .filter((each) => !/[\u007f-\u009f\ufffe\uffff\ufeff\u2028\u2029]/.test(each));
