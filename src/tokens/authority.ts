@@ -28,6 +28,8 @@ export interface Refusal {
   readonly message: string;
   /** True if the requester does not exist, which tenants cause themselves. */
   readonly isRequesterMissing: boolean;
+  /** True if RBAC, as indexed, allows the token: the authorizer of the hub may not have seen a new binding yet. */
+  readonly isUnexpected: boolean;
 }
 
 export class Authority {
@@ -42,14 +44,15 @@ export class Authority {
     const tracked = this.#options.memory.of(token.metadata.uid ?? '');
     const { doubts } = tracked;
     if (!(await this.#hasRequester(token, signal))) {
-      return { allowed: false, message: requesterMissingMessage(token), isRequesterMissing: true };
+      return { allowed: false, message: requesterMissingMessage(token), isRequesterMissing: true, isUnexpected: false };
     }
     const requester = requesterOf(token);
     const name = await reviewIssue(this.#namesInOrder(token), (attributes) =>
       orIssueError(this.#isAllowed(requester, attributes, signal), 'AuthorizationFailed', signal),
     );
     if (name === undefined) {
-      return { allowed: false, message: forbiddenMessage(token, exactName(targetOf(token))), isRequesterMissing: false };
+      const isUnexpected = this.#options.view.permissions.allows(requester, this.#namesFor(token));
+      return { allowed: false, message: forbiddenMessage(token, exactName(targetOf(token))), isRequesterMissing: false, isUnexpected };
     }
     tracked.allow(name, questionOf(token), doubts);
     return { allowed: true };

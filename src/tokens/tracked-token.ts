@@ -86,6 +86,7 @@ export class TrackedToken {
   #refused: Set<TrackedToken>;
   #refusedAt: readonly number[] = [];
   #doubts = 0;
+  #unexpectedRefusals = 0;
   #countedIn: string | undefined;
   #isSelfCaused = false;
   /** Locations of anchors that were deleted after their Cluster was replaced: nothing is left to find there. */
@@ -135,6 +136,7 @@ export class TrackedToken {
   /** Records a change of RBAC for the requester: earlier reviews no longer apply, nor does one in progress. */
   doubt(): void {
     this.#doubts += 1;
+    this.#unexpectedRefusals = 0;
     this.confirmed = undefined;
   }
 
@@ -144,6 +146,11 @@ export class TrackedToken {
     if (doubts !== this.#doubts) return;
     this.confirmed = question;
     this.forgetRefusals();
+  }
+
+  /** Counts a refusal that contradicts RBAC as indexed; returns the number of earlier ones since RBAC changed. */
+  countUnexpectedRefusal(): number {
+    return this.#unexpectedRefusals++;
   }
 
   /** Forgets refusals, after permission was granted or the Secret was removed. */

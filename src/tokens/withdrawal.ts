@@ -1,6 +1,7 @@
 // Withdrawal of permission: a second review after the first refusal, then the removal of the Secret, unless a removal limit delays or
 // pauses it.
 
+import { exponentialMs } from '../std/backoff.ts';
 import { toIssueError } from '../targets/issue-error.ts';
 import { dropAnchors, unlistedEvents, writeLeftAnchors } from './anchors.ts';
 import type { Refusal } from './authority.ts';
@@ -57,7 +58,12 @@ async function withdraw(run: TokenRun, observation: TokenObservation, refusal: R
   if (ownedNames(observation).length === 0 && anchorsOf(token).length === 0) {
     tracked.forgetRefusals();
     const released = await writeLeftAnchors(run, token, []);
-    return { observation: { ...observation, token: released }, isDone: true, failure: forbidden, requeueAt: now + FORBIDDEN_MS };
+    return {
+      observation: { ...observation, token: released },
+      isDone: true,
+      failure: forbidden,
+      requeueAt: now + nextReviewMs(run, refusal),
+    };
   }
   // Tenants can forge the record in the Secret, but neither status nor memory.
   const isKnown = [tracked.issuedDigest, token.status?.tokenDigest].some((digest) => digest && digest === state.secret?.tokenDigest);
@@ -68,11 +74,19 @@ async function withdraw(run: TokenRun, observation: TokenObservation, refusal: R
   if (next.type !== 'remove') return { observation, isDone: true, requeueAt: next.type === 'keep' ? undefined : next.at };
   const removal = await removals.check(token, tracked);
   if (removal.type !== 'allowed') return heldStep(run, observation, removal, message);
-  return { ...(await remove(run, observation)), isDone: true, failure: forbidden, requeueAt: now + FORBIDDEN_MS };
+  return { ...(await remove(run, observation)), isDone: true, failure: forbidden, requeueAt: now + nextReviewMs(run, refusal) };
 }
 
 /** Interval between reviews of a refused token, in milliseconds; RBAC is watched, other authorizers are not. */
 const FORBIDDEN_MS = 300_000;
+const UNEXPECTED_MS = 1_000;
+
+/** Returns the time to the next review. A new binding can reach Purser before it reaches the authorizer of the hub. */
+function nextReviewMs({ tracked }: TokenRun, { isUnexpected }: Refusal): number {
+  if (!isUnexpected) return FORBIDDEN_MS;
+  return exponentialMs(tracked.countUnexpectedRefusal(), { initialMs: UNEXPECTED_MS, maxMs: FORBIDDEN_MS });
+}
+
 const HELD_MS = 60_000;
 
 function heldStep(run: TokenRun, observation: TokenObservation, removal: Exclude<Removal, { type: 'allowed' }>, message: string): Step {

@@ -55,12 +55,13 @@ export class TestReconciler {
   readonly #clients: ClusterClients;
   readonly #memory = new TrackedTokens();
   readonly #deps: TokenDeps;
+  readonly #rbac = { roles: fed<ClusterRole>(), bindings: fed<ClusterRoleBinding>() };
 
   constructor(options: ReconcilerOptions) {
     const { clock, client: hub, server, verifyIntervalMs = 0, timers = patient(clock) } = options;
     this.#options = options;
     this.#clients = new ClusterClients(settings(patient(clock)));
-    const informers = { tokens: this.#tokens, secrets: this.#secrets, ...surroundings(server) } as unknown as TokenInformers;
+    const informers = { tokens: this.#tokens, secrets: this.#secrets, ...surroundings(server), ...this.#rbac } as unknown as TokenInformers;
     const view = new HubView(informers);
     const memory = this.#memory;
     wakes(informers, view, memory).subscribe((key) => this.woken.push(key));
@@ -107,6 +108,16 @@ export class TestReconciler {
     }
   }
 
+  /** Delivers a role and a binding that allow the token to the informers. */
+  grantPermission(): void {
+    const { namespace = '' } = this.#options.hub.token.metadata;
+    const rules = [{ apiGroups: ['registry.purser.dev'], resources: ['clusters/token'], verbs: ['issue'] }];
+    this.#rbac.roles.list({ metadata: { name: 'issuer' }, rules });
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'issuer' };
+    const subjects = [{ kind: 'ServiceAccount', namespace, name: 'default' }];
+    this.#rbac.bindings.list({ metadata: { name: 'issuer' }, roleRef, subjects });
+  }
+
   /** Forgets the permission, as after a change of RBAC. */
   forgetPermissions(): void {
     this.#memory.of(this.#options.hub.token.metadata.uid ?? '').confirmed = undefined;
@@ -129,8 +140,6 @@ function surroundings(server: string) {
     clusters: fed<Cluster>(cluster),
     credentials: [fed<Secret>(credential ?? aCredential({}))],
     requesters: fed<ServiceAccount>({ metadata: { namespace: 'team-a', name: 'default' } }),
-    roles: fed<ClusterRole>(),
-    bindings: fed<ClusterRoleBinding>(),
   };
 }
 

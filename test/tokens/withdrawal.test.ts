@@ -94,3 +94,19 @@ describe('RemovalLimits after a restart or a forged Secret', () => {
     await reconciler.close();
   });
 });
+
+describe('token controller with a new binding that the authorizer of the hub has not seen', () => {
+  it('repeats the review with a growing delay, and issues the token once it is allowed', async () => {
+    world.hub.isAllowed = false;
+    const reconciler = world.reconciler();
+    const delayMs = async () => ((await reconciler.reconcile()) ?? Infinity) - world.clock.now();
+    expect(await delayMs()).toBe(300_000);
+    reconciler.grantPermission();
+    expect(reconciler.woken).not.toEqual([]);
+    expect([await delayMs(), await delayMs(), await delayMs()]).toEqual([1_000, 2_000, 4_000]);
+    world.hub.isAllowed = true;
+    await reconciler.reconcile();
+    expect(world.hub.secrets.has('ci')).toBe(true);
+    await reconciler.close();
+  });
+});

@@ -4,7 +4,7 @@ import { AnchorFinalizer, Annotation } from '../../../src/api/names.ts';
 import { digestOf } from '../../../src/std/digest.ts';
 import { planToken, type TokenPlan } from '../../../src/tokens/policy/plan.ts';
 import { requestOf } from '../../../src/tokens/policy/record.ts';
-import { type StoredSecret, withoutToken } from '../../../src/tokens/policy/secret.ts';
+import { digestOfData, type StoredSecret, withoutToken } from '../../../src/tokens/policy/secret.ts';
 import { situationOf, type TokenObservation } from '../../../src/tokens/policy/state.ts';
 import { desiredStatus } from '../../../src/tokens/policy/status.ts';
 import {
@@ -277,8 +277,9 @@ class Life {
       return true;
     }
     if (plan.type === 'rewrite' && secret !== undefined) {
-      const { metadata } = secretOf(observation, plan.record, '');
-      this.#observation = { ...observation, secret: { ...secret, metadata, type: 'Opaque', immutable: false } };
+      const { metadata, data = {} } = secretOf(observation, plan.record, '');
+      const dataDigest = digestOfData(data);
+      this.#observation = { ...observation, secret: { ...secret, metadata, dataDigest, type: 'Opaque', immutable: false } };
       return true;
     }
     if (plan.type === 'revoke') {
