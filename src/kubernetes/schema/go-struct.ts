@@ -50,7 +50,7 @@ export function bytes(): Schema {
 
 /** A field that is kept as it came, whatever it holds. */
 export function raw(extra: Extra = {}): Schema {
-  return { 'x-kubernetes-preserve-unknown-fields': true, ...extra, go: { type: 'runtime.RawExtension', codec: 'raw' } };
+  return { ...extra, go: { type: 'runtime.RawExtension', codec: 'raw' } };
 }
 
 /** A slice; atomic under server-side apply unless `extra` names another list type. */
