@@ -1,30 +1,30 @@
-// One object as a template of the Helm chart: where values go, and under which conditions it is there.
+// Turns an object of a kustomization into a template of the Helm chart, with values and conditions.
 
 import { Document } from 'yaml';
 
-/** An object as YAML has it. */
+/** Kubernetes object as parsed from YAML. */
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace?: string };
 }
 
-/** The template of an object under conditions of the chart and those of its kind. */
-export function underConditions(object: Manifest, conditions: readonly string[]): string {
-  const all = [...conditions, ...(KIND_CONDITIONS[object.kind] ?? []), ...(isOwnAuthority(object) ? [OWN_AUTHORITY] : [])];
+/** Returns the template of an object, wrapped in the given conditions and those of its kind. */
+export function toConditionalTemplate(object: Manifest, conditions: readonly string[]): string {
+  const all = [...conditions, ...(KIND_CONDITIONS[object.kind] ?? []), ...(belongsToOwnCA(object) ? [OWN_CA] : [])];
   const ifAll = all.length === 1 ? `if ${all[0]}` : `if and ${all.map((each) => `(${each})`).join(' ')}`;
   const named = NAMED_NAMESPACES.get(object.metadata.namespace);
   const openings = [...(all.length > 0 ? [ifAll] : []), ...(named === undefined ? [] : [`range $namespace := ${named}`])];
   const lines = (tags: readonly string[]) => tags.map((tag) => `{{- ${tag} }}\n`).join('');
-  return `${lines(openings)}---\n${templateOf(object)}${lines(openings.map(() => 'end'))}`;
+  return `${lines(openings)}---\n${toTemplate(object)}${lines(openings.map(() => 'end'))}`;
 }
 
-/** The template of an object without its conditions. */
-export function templateOf(object: Manifest): string {
-  const holes = new Holes();
-  const document = new Document(withNames(object, holes));
-  POINTS[object.kind]?.(document, holes, object);
-  return holes.fill(document.toString({ lineWidth: 0 }).replaceAll('{{', '{{ "{{" }}'));
+/** Returns the template of an object without conditions. */
+export function toTemplate(object: Manifest): string {
+  const placeholders = new Placeholders();
+  const document = new Document(replaceNames(object, placeholders));
+  INSERTIONS[object.kind]?.(document, placeholders, object);
+  return placeholders.fill(document.toString({ lineWidth: 0 }).replaceAll('{{', '{{ "{{" }}'));
 }
 
 const KIND_CONDITIONS: Readonly<Record<string, readonly string[]>> = {
@@ -32,53 +32,53 @@ const KIND_CONDITIONS: Readonly<Record<string, readonly string[]>> = {
   NetworkPolicy: ['$.Values.networkPolicy.enabled'],
 };
 
-/** Whoever names an issuer needs no authority of Purser's own. */
-const OWN_AUTHORITY = 'not $.Values.certManager.issuerRef';
+/** Condition of the chart's own CA, which is not needed with a configured issuer. */
+const OWN_CA = 'not $.Values.certManager.issuerRef';
 
-function isOwnAuthority({ kind, metadata }: Manifest): boolean {
+function belongsToOwnCA({ kind, metadata }: Manifest): boolean {
   return kind === 'Issuer' || (kind === 'Certificate' && metadata.name !== FACADE_CERTIFICATE);
 }
 
 const FACADE_CERTIFICATE = 'purser-facade';
 const OWN_NAMESPACE = 'purser-system';
-/** Names that are values of the chart. */
+/** Names in the kustomizations, with the chart expressions that replace them. */
 const NAMES: readonly (readonly [string, string])[] = [
   [OWN_NAMESPACE, '{{ $.Release.Namespace }}'],
   ['purser-facade-tls', '{{ $.Values.facade.tlsSecretName }}'],
 ];
-/** Namespaces that stand for all that are named, in kustomizations that are examples; with what the values name instead. */
+/** Example namespaces of the kustomizations, with the chart expressions that list the configured namespaces. */
 const NAMED_NAMESPACES: ReadonlyMap<unknown, string> = new Map([
   ['team-a', '$.Values.namespaces'],
-  // What Purser may read in its own is said already.
+  // The role for Purser's own namespace is part of the base.
   ['fleet', 'without (index $.Values.options "credential-namespaces" | nospace | splitList "," | uniq) "" $.Release.Namespace'],
 ]);
-/** Options of kustomizations that the chart has among its values. */
+/** Arguments of the kustomizations that the chart derives from its values. */
 const OPTIONS_BY_VALUES: ReadonlySet<unknown> = new Set([
   '--namespaces=team-a',
   '--credential-namespaces=purser-system,fleet',
   '--install-crds',
 ]);
 
-/** Holes in an object for what YAML cannot say, filled once it is text. */
-class Holes {
+/** Placeholders for template expressions, which YAML cannot contain. fill() replaces them in the serialized text. */
+class Placeholders {
   readonly #fillings: string[] = [];
 
-  /** A hole for a value, or for a part of one. */
+  /** Returns a placeholder for a value or a part of one. */
   value(filling: string): string {
-    return `HOLE-${this.#fillings.push(filling) - 1}-`;
+    return `VALUE-${this.#fillings.push(filling) - 1}-`;
   }
 
-  /** A hole for lines: the only key of an object, or an item of a list. INDENT stands for how far they are indented. */
+  /** Returns a placeholder for lines: the only key of an object, or an item of a list. INDENT is replaced by their indentation. */
   lines(...filling: readonly string[]): string {
     return `LINES-${this.#fillings.push(filling.join('\n')) - 1}-`;
   }
 
-  /** A hole for what a value adds: more keys of an object, or more items of a list. */
+  /** Returns a placeholder for the keys or items that a value of the chart adds. */
   more(value: string): string {
     return this.lines(`{{- with ${value} }}`, '{{- toYaml . | nindent INDENT }}', '{{- end }}');
   }
 
-  /** A hole for a field that is there when its value is: one more key of an object. */
+  /** Returns a placeholder for a field that is present only if its value is set. */
   optional(field: string, value: string): string {
     return this.lines(`{{- with ${value} }}`, `${field}:`, '{{- toYaml . | nindent DEEPER }}', '{{- end }}');
   }
@@ -90,7 +90,7 @@ class Holes {
         .replaceAll('INDENT', String(indent.length))
         .replace(/^/gm, indent),
     );
-    return filled.replace(/HOLE-(\d+)-/g, (_, index: string) => this.#filling(index));
+    return filled.replace(/VALUE-(\d+)-/g, (_, index: string) => this.#filling(index));
   }
 
   #filling(index: string): string {
@@ -98,62 +98,62 @@ class Holes {
   }
 }
 
-/** Puts values in the place of names, wherever they are. */
-function withNames(value: unknown, holes: Holes): unknown {
-  if (NAMED_NAMESPACES.has(value)) return holes.value('{{ $namespace }}');
+/** Replaces names by chart expressions at all depths. */
+function replaceNames(value: unknown, placeholders: Placeholders): unknown {
+  if (NAMED_NAMESPACES.has(value)) return placeholders.value('{{ $namespace }}');
   if (typeof value === 'string') {
     const replace = (text: string, [name, filling]: readonly [string, string]) =>
-      text.includes(name) ? text.replaceAll(name, holes.value(filling)) : text;
+      text.includes(name) ? text.replaceAll(name, placeholders.value(filling)) : text;
     return NAMES.reduce(replace, value);
   }
-  if (Array.isArray(value)) return value.filter((item) => !OPTIONS_BY_VALUES.has(item)).map((item) => withNames(item, holes));
+  if (Array.isArray(value)) return value.filter((item) => !OPTIONS_BY_VALUES.has(item)).map((item) => replaceNames(item, placeholders));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withNames(item, holes)]));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, replaceNames(item, placeholders)]));
 }
 
-type Point = (document: Document, holes: Holes, object: Manifest) => void;
+type Insertion = (document: Document, placeholders: Placeholders, object: Manifest) => void;
 
-/** Where the values of the chart go, by kind. */
-const POINTS: Readonly<Record<string, Point>> = {
-  // Without its definition every ManagedToken would go, and every Secret with it.
+/** Functions that insert values of the chart, by kind. */
+const INSERTIONS: Readonly<Record<string, Insertion>> = {
+  // Deleting the definition would delete every ManagedToken and every Secret.
   CustomResourceDefinition: (document) => document.setIn(['metadata', 'annotations', 'helm.sh/resource-policy'], 'keep'),
-  ClusterRoleBinding: (document, holes) => {
+  ClusterRoleBinding: (document, placeholders) => {
     if (document.getIn(['subjects', 0, 'kind']) !== 'Group') return;
-    document.setIn(['subjects', 0, 'name'], holes.value('system:serviceaccounts:{{ $.Values.monitoring.namespace }}'));
+    document.setIn(['subjects', 0, 'name'], placeholders.value('system:serviceaccounts:{{ $.Values.monitoring.namespace }}'));
   },
-  RoleBinding: (document, holes, { metadata }) => {
+  RoleBinding: (document, placeholders, { metadata }) => {
     if (metadata.namespace === OWN_NAMESPACE) return;
-    if (metadata.name === 'purser-credentials') document.setIn(['subjects'], { [holes.lines(BOTH_PARTS)]: null });
-    else document.setIn(['subjects', 0, 'name'], holes.value('{{ if $.Values.apart }}purser-controller{{ else }}purser{{ end }}'));
+    if (metadata.name === 'purser-credentials') document.setIn(['subjects'], { [placeholders.lines(BOTH_PARTS)]: null });
+    else document.setIn(['subjects', 0, 'name'], placeholders.value('{{ if $.Values.apart }}purser-controller{{ else }}purser{{ end }}'));
   },
-  // The one of the façade; nobody outside of the hub reads metrics.
-  Service: (document, holes, { metadata }) => {
+  // Only the Service of the façade is configurable; the metrics Service is for the hub.
+  Service: (document, placeholders, { metadata }) => {
     if (metadata.name !== 'purser') return;
-    document.setIn(['metadata', holes.optional('annotations', '$.Values.facade.service.annotations')], null);
-    document.setIn(['spec', holes.lines('{{- with $.Values.facade.service.type }}', 'type: {{ . }}', '{{- end }}')], null);
+    document.setIn(['metadata', placeholders.optional('annotations', '$.Values.facade.service.annotations')], null);
+    document.setIn(['spec', placeholders.lines('{{- with $.Values.facade.service.type }}', 'type: {{ . }}', '{{- end }}')], null);
   },
-  Certificate: (document, holes, { metadata }) => {
+  Certificate: (document, placeholders, { metadata }) => {
     if (metadata.name !== FACADE_CERTIFICATE) return;
-    document.addIn(['spec', 'dnsNames'], holes.more('$.Values.certManager.dnsNames'));
+    document.addIn(['spec', 'dnsNames'], placeholders.more('$.Values.certManager.dnsNames'));
     const own = '(dict "kind" "Issuer" "name" "purser-facade")';
     const issuer = `{{- toYaml ($.Values.certManager.issuerRef | default ${own}) | nindent INDENT }}`;
-    document.setIn(['spec', 'issuerRef'], { [holes.lines(issuer)]: null });
+    document.setIn(['spec', 'issuerRef'], { [placeholders.lines(issuer)]: null });
   },
   ServiceMonitor: setMonitoringLabels,
   PrometheusRule: setMonitoringLabels,
-  NetworkPolicy: (document, holes) => {
+  NetworkPolicy: (document, placeholders) => {
     const monitoring = ['spec', 'ingress', 1, 'from', 0, 'namespaceSelector', 'matchLabels', 'kubernetes.io/metadata.name'];
-    document.setIn(monitoring, holes.value('{{ $.Values.monitoring.namespace }}'));
-    const ports = holes.lines('{{- range $.Values.networkPolicy.clusterPorts }}', '- port: {{ . }}', '{{- end }}');
+    document.setIn(monitoring, placeholders.value('{{ $.Values.monitoring.namespace }}'));
+    const ports = placeholders.lines('{{- range $.Values.networkPolicy.clusterPorts }}', '- port: {{ . }}', '{{- end }}');
     document.setIn(['spec', 'egress', 1, 'ports'], { [ports]: null });
   },
-  Deployment: (document, holes) => {
-    document.setIn(['spec', 'replicas'], holes.value('{{ $.Values.replicas }}'));
-    document.setIn(['spec', 'template', 'metadata', holes.optional('annotations', '$.Values.podAnnotations')], null);
+  Deployment: (document, placeholders) => {
+    document.setIn(['spec', 'replicas'], placeholders.value('{{ $.Values.replicas }}'));
+    document.setIn(['spec', 'template', 'metadata', placeholders.optional('annotations', '$.Values.podAnnotations')], null);
     const pod = ['spec', 'template', 'spec'];
-    setContainer(document, [...pod, 'containers', 0], holes);
+    setContainer(document, [...pod, 'containers', 0], placeholders);
     for (const field of ['imagePullSecrets', 'nodeSelector', 'tolerations']) {
-      document.setIn([...pod, holes.optional(field, `$.Values.${field}`)], null);
+      document.setIn([...pod, placeholders.optional(field, `$.Values.${field}`)], null);
     }
   },
 };
@@ -164,22 +164,22 @@ const BOTH_PARTS = `{{- range ternary (list "purser-controller" "purser-facade")
   namespace: {{ $.Release.Namespace }}
 {{- end }}`;
 
-function setMonitoringLabels(document: Document, holes: Holes): void {
-  document.setIn(['metadata', 'labels', holes.more('$.Values.monitoring.labels')], null);
+function setMonitoringLabels(document: Document, placeholders: Placeholders): void {
+  document.setIn(['metadata', 'labels', placeholders.more('$.Values.monitoring.labels')], null);
 }
 
 type Path = readonly (string | number)[];
 
-function setContainer(document: Document, path: Path, holes: Holes): void {
+function setContainer(document: Document, path: Path, placeholders: Placeholders): void {
   const image = '{{ $.Values.image.repository }}{{ with $.Values.image.digest }}@{{ . }}{{ else }}:{{ $.Values.image.tag }}{{ end }}';
-  document.setIn([...path, 'image'], holes.value(image));
-  document.setIn([...path, 'imagePullPolicy'], holes.value('{{ $.Values.image.pullPolicy }}'));
-  document.setIn([...path, 'resources'], { [holes.lines('{{- toYaml $.Values.resources | nindent INDENT }}')]: null });
-  document.addIn([...path, 'args'], holes.lines(OPTIONS));
-  document.addIn([...path, 'env'], holes.more('$.Values.env'));
+  document.setIn([...path, 'image'], placeholders.value(image));
+  document.setIn([...path, 'imagePullPolicy'], placeholders.value('{{ $.Values.image.pullPolicy }}'));
+  document.setIn([...path, 'resources'], { [placeholders.lines('{{- toYaml $.Values.resources | nindent INDENT }}')]: null });
+  document.addIn([...path, 'args'], placeholders.lines(OPTIONS));
+  document.addIn([...path, 'env'], placeholders.more('$.Values.env'));
 }
 
-/** Options without a value are given as true. Numbers of a file of values come with a fraction, and large ones with an exponent. */
+/** Arguments from `options`. Helm parses numbers as float64, and prints large ones with an exponent unless converted. */
 const OPTIONS = `{{- with $.Values.namespaces }}
 - --namespaces={{ join "," . }}
 {{- end }}

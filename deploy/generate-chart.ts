@@ -1,16 +1,16 @@
-// Development tool: the templates of the Helm chart, made from what kustomize makes, so that the two cannot differ.
-// Run it with `npm run generate:chart`; kubectl must be on the PATH.
+// Generates the templates of the Helm chart from the kustomizations, so that the two cannot differ.
+// Run by `npm run generate:chart`; needs kubectl on the PATH.
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { type Manifest, templateOf, underConditions } from './chart-template.ts';
+import { type Manifest, toConditionalTemplate, toTemplate } from './chart-template.ts';
 
-/** Makes the objects of a kustomization, by its path in this folder, as YAML. */
+/** Renders a kustomization of this folder, given by its path, as YAML. */
 export type Kustomize = (path: string) => string;
 
-/** The text of every template of the chart, by its name. Helm keeps its records in the namespace: that must be there before. */
+/** Returns the text of each template by file name. Omits the Namespace, which must exist before Helm stores a release in it. */
 export function chartTemplates(kustomize: Kustomize): ReadonlyMap<string, string> {
   const render = (path: string) =>
     parseAllDocuments(kustomize(path))
@@ -21,7 +21,7 @@ export function chartTemplates(kustomize: Kustomize): ReadonlyMap<string, string
   const files = new Map<string, string>();
   const add = (object: Manifest, conditions: readonly string[]) => {
     const file = `${object.kind.toLowerCase()}.yaml`;
-    files.set(file, `${files.get(file) ?? BANNER}${underConditions(object, conditions)}`);
+    files.set(file, `${files.get(file) ?? BANNER}${toConditionalTemplate(object, conditions)}`);
   };
   for (const object of base.values()) {
     add(
@@ -41,9 +41,9 @@ export function chartTemplates(kustomize: Kustomize): ReadonlyMap<string, string
   return files;
 }
 
-const BANNER = '# Made from the kustomizations by `npm run generate:chart`; do not edit.\n';
+const BANNER = '# Generated from the kustomizations by `npm run generate:chart`; do not edit.\n';
 
-/** What is put in the place of objects of the base. */
+/** Kustomizations that replace objects of the base if their condition is true. */
 const VARIANTS = [
   { path: 'overlays/apart', condition: '$.Values.apart' },
   { path: 'overlays/namespaces', condition: '$.Values.namespaces' },
@@ -51,7 +51,7 @@ const VARIANTS = [
   { path: 'overlays/install-crds', condition: '(index $.Values.options "install-crds")' },
 ] as const;
 
-/** What only comes on top. */
+/** Kustomizations that only add objects. */
 const ADDITIONS = [
   {
     path: 'components/admission',
@@ -62,7 +62,7 @@ const ADDITIONS = [
   { path: 'components/monitoring', condition: '$.Values.monitoring.enabled' },
 ] as const;
 
-/** The objects of a kustomization by their identity. */
+/** Objects of a kustomization, by identity. */
 type Rendering = ReadonlyMap<string, Manifest>;
 
 interface Variant {
@@ -78,10 +78,10 @@ function identityOf({ kind, metadata }: Manifest): string {
   return `${kind}/${metadata.namespace ?? ''}/${metadata.name}`;
 }
 
-/** Whether the object, once values are put in, is one of these. */
+/** Returns true if the rendering has this object with the same template. */
 function holds(rendering: Rendering, object: Manifest): boolean {
   const same = rendering.get(identityOf(object));
-  return same !== undefined && templateOf(same) === templateOf(object);
+  return same !== undefined && toTemplate(same) === toTemplate(object);
 }
 
 function exclusions(object: Manifest, variants: readonly Variant[], isExcluded: (variant: Variant) => boolean): readonly string[] {

@@ -1,19 +1,19 @@
-// Development tool: the options of Purser in the schema of the Helm chart's values, so that a misspelt one is told by Helm and not by
-// pods that end. Run it with `npm run generate`.
+// Generates the schema of `options` in the values of the Helm chart, so that Helm rejects unknown options before any pod starts.
+// Run by `npm run generate`.
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { OPTIONS, type Option } from '../src/config/options.ts';
 
 const SCHEMA = new URL('chart/values.schema.json', import.meta.url);
 
-/** The schema with the options as they are now. */
+/** Returns the text of values.schema.json with the current options. */
 export async function schemaWithOptions(): Promise<string> {
   const schema = JSON.parse(await readFile(SCHEMA, 'utf8')) as { readonly properties: object };
   const properties = { ...schema.properties, options: optionsSchema() };
   return `${JSON.stringify({ ...schema, properties }, null, 2)}\n`;
 }
 
-/** Options that would be at odds with ports, probes, roles or values of the chart. */
+/** Options that the chart sets itself, or that would conflict with its ports, probes or roles. */
 const TAKEN: ReadonlySet<string> = new Set([
   'bind-address',
   'components',
@@ -39,13 +39,13 @@ function optionsSchema(): object {
   };
 }
 
-/** Whether a value is right is for Purser to say; that there is one, or none, is known here. */
+/** Requires a value, or none, as the option does. Purser validates the value itself. */
 function schemaOf({ value, description }: Option): object {
   if (value === undefined) return { description, const: true };
   return { description, type: NUMBERS.has(value) ? ['string', 'integer'] : 'string', minLength: 1 };
 }
 
-/** What can be a number in YAML: 0 is a time, too. */
+/** Placeholders of values that YAML may parse as numbers; 0 is a valid DURATION. */
 const NUMBERS: ReadonlySet<string> = new Set(['N', 'DURATION']);
 
 if (import.meta.main) await writeFile(SCHEMA, await schemaWithOptions());

@@ -3,7 +3,7 @@
 import type { ObjectMeta } from './wire.ts';
 
 /**
- * A Cluster registers a Kubernetes cluster with Purser: where its API server is, and which credential Purser uses there. Purser probes it, reports its health in the status, and issues tokens for its service accounts. The name of the Cluster is the name that ManagedTokens, callers of the token endpoint and RBAC rules use.
+ * Cluster registers a Kubernetes cluster with Purser: the addresses of its API server, and the credential that Purser uses there. Purser probes the cluster, reports its health in the status, and issues tokens for its service accounts. ManagedTokens, callers of the token endpoint and RBAC rules refer to the cluster by the name of this object.
  */
 export interface Cluster {
   readonly apiVersion: 'registry.purser.dev/v1alpha1';
@@ -13,22 +13,22 @@ export interface Cluster {
   readonly status?: ClusterStatus;
 }
 /**
- * What is known of the cluster by those who registered it.
+ * Addresses of the cluster, and references to its credentials.
  */
 export interface ClusterSpec {
   readonly orchestratorApiEndpoints: ClusterOrchestratorApiEndpoints;
   readonly authInfo?: ClusterAuthInfo;
 }
 /**
- * Where the cluster's API server is. Everybody who may see the Cluster may read this. A change takes effect with the next request; tokens that exist stay as they are. Purser uses the Cluster only if its credential names every address and every certificate: see authInfo.controller.
+ * Addresses of the cluster's API server, and the certificate authorities that verify it. Every caller who may see the Cluster can read this field. A change applies to the next request; existing tokens are not reissued. Purser uses the Cluster only if the credential's Secret lists every address and every certificate: see authInfo.controller.
  */
 export interface ClusterOrchestratorApiEndpoints {
   /**
-   * The certificates that vouch for the API server: PEM, encoded as base64. Without it the public roots that Node brings along are trusted, and no others: an authority of one's own has to be named here. TLS is always verified. A change is written into kubeconfig and Argo CD Secrets without issuing new tokens.
+   * PEM certificates of the authorities that sign the API server's certificate, encoded in base64. If this field is absent, Purser trusts only the public root certificates bundled with Node.js; list a private authority here. TLS is always verified. Purser writes a change into kubeconfig and Argo CD Secrets without issuing new tokens.
    */
   readonly caBundle?: string;
   /**
-   * The addresses of the API server, one for each part of the network. A client uses the address whose clientCIDR holds its own address, the longest prefix first; several addresses for the same clientCIDR are tried in this order.
+   * Addresses of the API server, by client network. A client uses the address whose clientCIDR contains the client's own address; the longest prefix wins. Addresses with the same clientCIDR are tried in the listed order.
    *
    * @minItems 1
    * @maxItems 16
@@ -37,73 +37,73 @@ export interface ClusterOrchestratorApiEndpoints {
 }
 export interface ClusterServerEndpoint {
   /**
-   * The clients that this address is for, as a block of IP addresses: 10.0.0.0/8 or 2001:db8::/32. 0.0.0.0/0 stands for all of IPv4, ::/0 for all of IPv6.
+   * IP range of the clients that use this address, in CIDR notation, such as 10.0.0.0/8 or 2001:db8::/32. 0.0.0.0/0 matches all IPv4 clients, and ::/0 all IPv6 clients.
    */
   readonly clientCIDR: string;
   /**
-   * The address that these clients use: an https URL such as https://prod-eu.example.com:6443, with a path where the cluster is behind a proxy, or host and port without https://. The port is 443 unless given.
+   * Address for these clients: an https URL such as https://prod-eu.example.com:6443, with a path if the cluster is behind a proxy, or a host and port without https://. The default port is 443.
    */
   readonly serverAddress: string;
 }
 /**
- * How to authenticate to the cluster. These are references; credentials are never part of a Cluster, and callers of the cluster list do not see them.
+ * References to credentials for the cluster. A Cluster never contains a credential, and callers of the cluster list do not see the references.
  */
 export interface ClusterAuthInfo {
   readonly controller?: ClusterController;
   readonly user?: ClusterUser;
 }
 /**
- * The credential that Purser uses. Without it the cluster is listed, but not probed, and no token can be issued for it. A change takes effect with the next request.
+ * Credential that Purser uses. Without it, the Cluster is listed, but Purser does not probe it and issues no tokens for it. A change applies to the next request.
  */
 export interface ClusterController {
   /**
-   * Secret: the Secret holds the credential (token, or tls.crt and tls.key) and what it may be used with: the addresses (server), the certificate authorities (ca.crt: PEM, or the word system for public ones), the names of the Clusters (cluster) and, optionally, the namespaces of the service accounts that tokens are issued for (namespaces). ServiceAccount: the cluster is the one that Purser runs in; only for the Cluster that the setting --hub-cluster names. Purser then uses its own client for the hub, and never dials the addresses above.
+   * Kind of the credential. Secret: the Secret contains the credential (token, or tls.crt and tls.key) and the limits of its use: addresses (server), certificate authorities (ca.crt: PEM, or the word system for public authorities), names of Clusters (cluster) and, optionally, namespaces of the service accounts that tokens are issued for (namespaces). ServiceAccount: the cluster is the hub. Only the Cluster that the option --hub-cluster names can have this kind; Purser then uses its own client for the hub, and never connects to the addresses in serverEndpoints.
    */
   readonly kind: 'Secret' | 'ServiceAccount';
   /**
-   * The name of the Secret, or of Purser's own service account.
+   * Name of the Secret, or of Purser's own service account.
    */
   readonly name: string;
   /**
-   * Its namespace. Purser reads credentials only from its own namespace and those that the operator allows by a setting.
+   * Namespace of the Secret or service account. Purser reads credentials only from the namespaces in the option --credential-namespaces, by default only from its own namespace.
    */
   readonly namespace: string;
 }
 /**
- * A hint for people about the credential that they can use, such as a group to join. Purser stores it and never reads it.
+ * Hint for users about a credential that they can use, such as a group to join. Purser stores this field and never reads it.
  */
 export interface ClusterUser {
   /**
-   * What is referred to, such as Secret, ServiceAccount, User or Group.
+   * Kind of the referenced object, such as Secret, ServiceAccount, User or Group.
    */
   readonly kind: string;
   /**
-   * Its name.
+   * Name of the referenced object.
    */
   readonly name: string;
   /**
-   * Its namespace, where it has one.
+   * Namespace of the referenced object, if it has one.
    */
   readonly namespace?: string;
 }
 /**
- * What Purser found out about the cluster.
+ * Observed state of the cluster, reported by Purser.
  */
 export interface ClusterStatus {
   /**
-   * The distribution of the cluster, told from its version: Kubernetes, K3s, EKS, GKE, AKS, OpenShift and others.
+   * Distribution of the cluster, derived from its version: Kubernetes, K3s, EKS, GKE, AKS, OpenShift and others.
    */
   readonly type?: string;
   /**
-   * The version that the cluster's API server reports (gitVersion), such as v1.36.4.
+   * Version reported by the cluster's API server (gitVersion), such as v1.36.4.
    */
   readonly version?: string;
   /**
-   * The address that Purser uses now, one of spec.orchestratorApiEndpoints.serverEndpoints. It moves to another one while an address does not answer. Shown on the hub alone, not in the cluster list.
+   * Address that Purser currently uses, one of spec.orchestratorApiEndpoints.serverEndpoints. Purser switches to another address while this one does not respond. The cluster list of the façade omits this field.
    */
   readonly activeEndpoint?: string;
   /**
-   * The health of the cluster. Reachable: its API server answers. Authorized: Purser's credential is accepted and has the rights that it needs. CredentialFresh: the credential is far from its end. Ready: tokens can be issued. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeats.
+   * Health of the cluster. Reachable: the API server responds. Authorized: the cluster accepts Purser's credential, which has the required permissions. CredentialFresh: the credential does not expire soon. Ready: tokens can be issued. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods.
    *
    * @maxItems 16
    */
@@ -111,27 +111,27 @@ export interface ClusterStatus {
 }
 export interface ClusterCondition {
   /**
-   * Which aspect this is about (Reachable, Authorized, CredentialFresh or Ready).
+   * Type of the condition: Reachable, Authorized, CredentialFresh or Ready.
    */
   readonly type: string;
   /**
-   * Whether the aspect holds. Unknown means that Purser itself could not find out.
+   * Status of the condition. Unknown means that Purser could not determine it.
    */
   readonly status: 'True' | 'False' | 'Unknown';
   /**
-   * Why the status last changed, in one word for programs.
+   * Reason for the last change of the status, as one word in CamelCase.
    */
   readonly reason?: string;
   /**
-   * Why the status last changed, in a sentence for people.
+   * Human-readable explanation of the last change of the status.
    */
   readonly message?: string;
   /**
-   * When the condition was last updated, whether or not it changed.
+   * Time of the last update of the condition, whether or not the status changed.
    */
   readonly lastHeartbeatTime?: string;
   /**
-   * When the status last moved from one value to another.
+   * Time of the last change of the status from one value to another.
    */
   readonly lastTransitionTime?: string;
 }

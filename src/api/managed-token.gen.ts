@@ -3,7 +3,7 @@
 import type { NamespacedMeta } from './wire.ts';
 
 /**
- * A ManagedToken declares that a workload needs a token of a service account on a registered cluster. Purser issues the token through that cluster's TokenRequest API, keeps it in a Secret in this namespace, renews it before the granted expiry, and removes it when it is no longer allowed. The annotation tokens.purser.dev/rotate asks for a new token now, tokens.purser.dev/revoke (with revocation BoundSecret) withdraws the current one; each new value of them acts once.
+ * ManagedToken declares that a workload needs a token of a service account on a registered cluster. Purser issues the token through the TokenRequest API of that cluster, stores it in a Secret in the namespace of the ManagedToken, renews it before the granted expiry, and removes it when the permission is withdrawn. A new value of the annotation tokens.purser.dev/rotate requests a new token. With revocation BoundSecret, a new value of the annotation tokens.purser.dev/revoke revokes the current token. Each value acts once.
  */
 export interface ManagedToken {
   readonly apiVersion: 'tokens.purser.dev/v1alpha1';
@@ -13,164 +13,164 @@ export interface ManagedToken {
   readonly status?: ManagedTokenStatus;
 }
 /**
- * Which token is wanted, and how it is kept.
+ * Token to issue, its rotation, and the Secret that stores it.
  */
 export interface ManagedTokenSpec {
   /**
-   * The name of the Cluster that the token is for. After a change the old token is removed and one for the new cluster is issued.
+   * Name of the Cluster that the token is for. After a change, Purser removes the old token and issues one for the new cluster.
    */
   readonly clusterName: string;
   readonly serviceAccount: ManagedTokenServiceAccount;
   /**
-   * Who the token is meant for. A recipient accepts a token only when its own identifier is among the audiences. A token for several audiences is valid at each of them, and each of them could use it at the others: name several only when they trust one another, and make one ManagedToken for each otherwise. For a cluster's own API server it is usually https://kubernetes.default.svc; ask the cluster's owner. After a change the old token is removed and a new one is issued.
+   * Intended recipients of the token. A recipient accepts a token only if its own identifier is among the audiences. A token for several audiences is valid at each of them, and each recipient could use it at the others. List several audiences only if they trust one another; otherwise create one ManagedToken for each. The audience of a cluster's own API server is usually https://kubernetes.default.svc; the administrator of the cluster knows it. After a change, Purser removes the old token and issues a new one.
    *
    * @minItems 1
    * @maxItems 16
    */
   readonly audiences: readonly string[];
   /**
-   * How long the token should be valid, in seconds: from 600 (10 minutes) to 4294967296, 3600 by default. The cluster may grant another validity; status.expirationTimestamp tells, and rotation follows what was granted. A change takes effect with the next rotation.
+   * Requested lifetime of the token, in seconds: from 600 (10 minutes) to 4294967296. The default is 3600. The cluster may grant another lifetime; status.expirationTimestamp shows the granted expiry, which determines the next rotation. A change applies to the next rotation.
    */
   readonly expirationSeconds: number;
   readonly boundObjectRef?: ManagedTokenBoundObjectRef;
   /**
-   * Who asks for the token: a service account of the ManagedToken's own namespace, on the hub, "default" by default. RBAC must allow it to issue clusters/token in the group registry.purser.dev, under the name <cluster>, <cluster>/<namespace> or <cluster>/<namespace>/<serviceaccount>. This is asked at every issuance; when the permission is withdrawn, the Secret is removed.
+   * Name of the service account that requests the token, on the hub in the namespace of the ManagedToken. RBAC must allow this service account to issue clusters/token in the API group registry.purser.dev, with the name <cluster>, <cluster>/<namespace> or <cluster>/<namespace>/<serviceaccount>. Purser checks the permission at every issuance, and removes the Secret when the permission is withdrawn.
    */
   readonly requesterServiceAccountName: string;
   readonly rotation: ManagedTokenRotation;
   readonly secret: ManagedTokenSecret;
   /**
-   * How the token can be taken back before it expires. None, the default: not at all; the token lives to its expiry even when the ManagedToken and the Secret are gone. BoundSecret: Purser keeps a small Secret beside the service account on the target cluster and binds every token to it; deleting the ManagedToken, or a new value of the annotation tokens.purser.dev/revoke, kills the token within seconds. A change takes effect by a new token.
+   * Method to revoke the token before it expires. None: the token cannot be revoked and stays valid until it expires, even after the ManagedToken and the Secret are deleted. BoundSecret: Purser creates a small Secret in the namespace of the service account on the target cluster and binds every token to that Secret. Deleting the ManagedToken, or setting a new value of the annotation tokens.purser.dev/revoke, then invalidates the token within seconds. After a change of this field, Purser issues a new token.
    */
   readonly revocation: 'None' | 'BoundSecret';
 }
 /**
- * The service account on that cluster which the token stands for. It must exist there. After a change the old token is removed and one for the new account is issued.
+ * Service account on the target cluster that the token authenticates as. It must exist. After a change, Purser removes the old token and issues one for the new service account.
  */
 export interface ManagedTokenServiceAccount {
   /**
-   * The namespace of the service account, on the target cluster.
+   * Namespace of the service account on the target cluster.
    */
   readonly namespace: string;
   /**
-   * The name of the service account.
+   * Name of the service account on the target cluster.
    */
   readonly name: string;
 }
 /**
- * An object beside the service account, on the target cluster, that the token is bound to: when the object is deleted, the token is no longer valid. A change takes effect by a new token. Not together with revocation BoundSecret.
+ * Object on the target cluster that the token is bound to, in the namespace of the service account. The token becomes invalid when the object is deleted. After a change, Purser issues a new token. Cannot be combined with revocation BoundSecret.
  */
 export interface ManagedTokenBoundObjectRef {
   /**
-   * The API version of the object, v1.
+   * API version of the object: v1.
    */
   readonly apiVersion: 'v1';
   /**
-   * The kind of the object, Pod or Secret.
+   * Kind of the object: Pod or Secret.
    */
   readonly kind: 'Pod' | 'Secret';
   /**
-   * The name of the object, in the namespace of the service account.
+   * Name of the object, in the namespace of the service account.
    */
   readonly name: string;
   /**
-   * The UID of the object. When given, no token is issued for another object of the same name.
+   * UID of the object. If set, Purser issues no token for another object of the same name.
    */
   readonly uid?: string;
 }
 /**
- * When the token is renewed. Changes move the next rotation and do not issue a token by themselves.
+ * Schedule of renewals. A change moves the next rotation and does not issue a token.
  */
 export interface ManagedTokenRotation {
   /**
-   * How long before its expiry the token is renewed: a share of the granted lifetime, from 1% to 90%, or a duration such as 15m or 1h30m. 20% by default. The rotation comes up to 5% of the lifetime earlier, so that tokens made together do not renew together, and never in the first tenth of the lifetime.
+   * Time before expiry at which Purser renews the token: a percentage of the granted lifetime, from 1% to 90%, or a duration such as 15m or 1h30m. Renewal starts up to 5% of the lifetime earlier, so that tokens issued together are not renewed together, but never within the first tenth of the lifetime.
    */
   readonly renewBefore: string;
   /**
-   * Whether to stop renewing, false by default. A suspended token is kept until it expires; its Secret is not repaired.
+   * Suspends rotation if true. A suspended token stays in its Secret until it expires; Purser does not repair the Secret meanwhile.
    */
   readonly suspend: boolean;
 }
 /**
- * The Secret that holds the token. It is of type Opaque, belongs to the ManagedToken and is deleted with it. A Secret that another object owns is never changed. Changes rewrite the Secret and do not issue a token.
+ * Secret that holds the token. It has the type Opaque, is owned by the ManagedToken, and is deleted with it. Purser never changes a Secret that the ManagedToken does not own. After a change of this field, Purser rewrites the Secret without issuing a token.
  */
 export interface ManagedTokenSecret {
   /**
-   * The name of the Secret, the ManagedToken's own name by default. After a change the new Secret is written before the old one is deleted.
+   * Name of the Secret. The default is the name of the ManagedToken. After a change, Purser writes the new Secret before it deletes the old one.
    */
   readonly name?: string;
   /**
-   * Labels to put on the Secret. Names under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved.
+   * Labels of the Secret. Names under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved.
    */
   readonly labels?: {
     readonly [k: string]: string;
   };
   /**
-   * Annotations to put on the Secret. Names under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved.
+   * Annotations of the Secret. Names under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved.
    */
   readonly annotations?: {
     readonly [k: string]: string;
   };
   /**
-   * The forms in which the token is written, any of them together; Token by default. Every form has the key token. Token adds ca.crt, server and namespace. Kubeconfig adds kubeconfig and value, which Flux and Cluster API read. ArgoCD adds name, server and config, and the label that makes Argo CD take the Secret for a cluster; make the ManagedToken in Argo CD's namespace then.
+   * Formats of the Secret, in any combination. Every format has the key token. Token adds ca.crt, server and namespace. Kubeconfig adds kubeconfig and value, which Flux and Cluster API read. ArgoCD adds name, server and config, and the label by which Argo CD recognizes a cluster; create such a ManagedToken in the namespace of Argo CD.
    *
    * @minItems 1
    * @maxItems 3
    */
   readonly outputs: readonly ('Token' | 'Kubeconfig' | 'ArgoCD')[];
   /**
-   * The address of the cluster to write into the Secret, one of the Cluster's serverAddress. By default it is the one for Purser's own place in the network. For the hub it is always the address by which Purser itself reaches the hub.
+   * Address of the cluster to write into the Secret, one of the Cluster's serverAddress values. The default is the address for the network that Purser runs in. For the hub, Purser always writes the address by which it reaches the hub.
    */
   readonly server?: string;
 }
 /**
- * What Purser did. It is a report; the Secret is the record of the token, and anchors is a record, too.
+ * Observed state of the token, reported by Purser. The record of the token is the Secret; the record of anchors is status.anchors.
  */
 export interface ManagedTokenStatus {
   /**
-   * The metadata.generation that this status is about.
+   * Value of metadata.generation that this status describes.
    */
   readonly observedGeneration?: number;
   /**
-   * Ready: the Secret holds a valid token for this spec. RotationFailing: the token could not be renewed; while the old one is still valid, Ready stays True.
+   * Conditions of the token. Ready: the Secret holds a valid token for this spec. RotationFailing: the token could not be renewed; Ready stays True while the old token is valid.
    *
    * @maxItems 16
    */
   readonly conditions?: readonly ManagedTokenCondition[];
   /**
-   * The Secret that holds the token.
+   * Name of the Secret that holds the token.
    */
   readonly secretName?: string;
   /**
-   * The UID of the service account that the token was issued for.
+   * UID of the service account that the token was issued for.
    */
   readonly serviceAccountUID?: string;
   /**
-   * When the token was issued.
+   * Time at which the token was issued.
    */
   readonly issuedAt?: string;
   /**
-   * When the token expires, as granted by the cluster.
+   * Expiry of the token, as granted by the cluster.
    */
   readonly expirationTimestamp?: string;
   /**
-   * When the token will be renewed. Absent while rotation is suspended.
+   * Time of the next renewal. Absent while rotation is suspended.
    */
   readonly nextRotationTime?: string;
   /**
-   * The token's identifier (the jti of a JWT, where the token is one). The target cluster's audit log names it for every request made with the token.
+   * Identifier of the token: its jti claim, if the token is a JWT. The audit log of the target cluster contains it for every request made with the token.
    */
   readonly credentialID?: string;
   /**
-   * How often the token has been renewed.
+   * Number of rotations of the token so far.
    */
   readonly rotations?: number;
   /**
-   * The value of the annotation tokens.purser.dev/rotate that was acted on last.
+   * Value of the annotation tokens.purser.dev/rotate that Purser acted on last.
    */
   readonly lastRotateRequest?: string;
   /**
-   * The value of the annotation tokens.purser.dev/revoke that was acted on last.
+   * Value of the annotation tokens.purser.dev/revoke that Purser acted on last.
    */
   readonly lastRevokeRequest?: string;
   /**
@@ -178,7 +178,7 @@ export interface ManagedTokenStatus {
    */
   readonly tokenDigest?: string;
   /**
-   * Places on target clusters where Purser may have created the Secret that tokens with revocation BoundSecret are bound to. Purser adds a place before it creates the Secret, and removes the place after it has deleted the Secret.
+   * Locations on target clusters where Purser may have created an anchor: the Secret that tokens with revocation BoundSecret are bound to. Purser adds a location before it creates the anchor, and removes the location after it has deleted the anchor.
    *
    * @maxItems 16
    */
@@ -186,27 +186,27 @@ export interface ManagedTokenStatus {
 }
 export interface ManagedTokenCondition {
   /**
-   * Which aspect this is about (Ready or RotationFailing).
+   * Type of the condition: Ready or RotationFailing.
    */
   readonly type: string;
   /**
-   * Whether the aspect holds.
+   * Status of the condition.
    */
   readonly status: 'True' | 'False' | 'Unknown';
   /**
-   * The metadata.generation that the condition was set for.
+   * Value of metadata.generation that the condition was set for.
    */
   readonly observedGeneration?: number;
   /**
-   * When the status last moved from one value to another.
+   * Time of the last change of the status from one value to another.
    */
   readonly lastTransitionTime: string;
   /**
-   * Why the status is what it is, in one word for programs.
+   * Reason for the status, as one word in CamelCase.
    */
   readonly reason: string;
   /**
-   * Why the status is what it is, in a sentence for people.
+   * Human-readable explanation of the status.
    */
   readonly message: string;
 }
@@ -216,15 +216,15 @@ export interface ManagedTokenAnchor {
    */
   readonly cluster: string;
   /**
-   * Namespace of the service account on that cluster.
+   * Namespace of the service account on the target cluster.
    */
   readonly namespace: string;
   /**
-   * UID of the Cluster. If the Cluster is replaced, Purser does not take a Secret that it does not find there for deleted.
+   * UID of the Cluster. After the Cluster is replaced, Purser does not treat an anchor that it does not find there as deleted.
    */
   readonly clusterUID: string;
   /**
-   * Digest of the name of the credential; empty for Purser's own service account on the hub. If the Cluster refers to another credential, it counts as replaced.
+   * Digest of the name of the credential; empty for Purser's own service account on the hub. Purser treats a Cluster that refers to another credential as replaced.
    */
   readonly credential: string;
 }

@@ -39,10 +39,10 @@ export function cluster(endpoints: Spec = {}, authInfo: Spec = {}): CustomResour
 
 const OBJECT_NAME = 'must be a valid object name';
 const NAMESPACE = 'must be a valid namespace';
-const CIDR = 'must be a block of IP addresses';
-const ADDRESS = 'must be an https URL without user, query and fragment, or a host with an optional port';
-const PEM = 'must be PEM certificates encoded as base64';
-const RENEW_BEFORE = 'must be a share of the lifetime from 1% to 90%';
+const CIDR = 'must be an IP range in CIDR notation';
+const ADDRESS = 'must be an https URL without user, query or fragment, or a host with an optional port';
+const PEM = 'must be PEM certificates encoded in base64';
+const RENEW_BEFORE = 'must be a percentage of the lifetime from 1% to 90%';
 const RESERVED = 'under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved';
 
 const many = (count: number) => Array.from({ length: count }, (_, index) => `audience-${index}`);

@@ -106,7 +106,7 @@ describe('page', () => {
   });
 
   it('states that all goals were reached', () => {
-    expect(pageOf([{ ...RUN, figures: FIGURES.slice(0, 1) }], [TOKENS])).toContain('Every goal was reached');
+    expect(pageOf([{ ...RUN, figures: FIGURES.slice(0, 1) }], [TOKENS])).toContain('All goals were met');
   });
 });
 

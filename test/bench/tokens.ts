@@ -1,4 +1,4 @@
-// What the façade costs: tokens straight from a real kube-apiserver, through Purser, and through a proxy that does nothing, in
+// Cost of the façade: tokens directly from a real kube-apiserver, through Purser, and through a bare proxy, in
 // turns: `node test/bench/tokens.ts [CONNECTIONS] [SECONDS] [ROUNDS]`. Prints figures as JSON.
 
 import { writeFile } from 'node:fs/promises';

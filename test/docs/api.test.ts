@@ -5,22 +5,22 @@ import { openApi } from '../../src/facade/openapi.ts';
 import { readText } from '../support/repository.ts';
 
 describe('docs/api.md', () => {
-  it('is what crds/ and the façade say (run `npm run generate` when this fails)', async () => {
+  it('matches crds/ and the OpenAPI document of the façade (run `npm run generate` if this fails)', async () => {
     expect(readText('docs/api.md')).toBe(await apiReference());
   });
 });
 
-describe('the OpenAPI document of the façade', () => {
+describe('openApi', () => {
   const document = openApi('orchestrator');
 
-  it('has the paths that are served', () => {
+  it('lists exactly the paths that the façade serves', () => {
     const token = '/orchestrator/:cluster/api/v1/namespaces/:namespace/serviceaccounts/:name/token';
     const documented = Object.keys(document.paths).map((path) => path.replaceAll(/\{(\w+)\}/g, ':$1'));
 
     expect(documented).toEqual([token, CLUSTER_LISTING.path, `${CLUSTER_LISTING.path}/:name`]);
   });
 
-  it('names a parameter for every placeholder of its paths', () => {
+  it('declares a parameter for every placeholder in a path', () => {
     for (const [path, methods] of Object.entries(document.paths)) {
       const placeholders = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
       for (const operation of Object.values(methods)) {
@@ -30,7 +30,7 @@ describe('the OpenAPI document of the façade', () => {
     }
   });
 
-  it('refers to schemas that it has', () => {
+  it('refers only to schemas that it defines', () => {
     const referred = [...JSON.stringify(document).matchAll(/#\/components\/schemas\/(\w+)/g)].map(([, name]) => name);
     expect(Object.keys(document.components.schemas)).toEqual(expect.arrayContaining(referred));
   });

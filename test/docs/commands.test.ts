@@ -1,4 +1,4 @@
-// What the documentation names must exist: files, links, options, scripts. Commands are run in test/real/docs-*.test.ts.
+// Checks that files, links, options and scripts in the documentation exist. test/real/docs-*.test.ts runs the commands.
 
 import { existsSync, globSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -21,7 +21,7 @@ const linesOf = (isRun: boolean) =>
     .flatMap(commandLines);
 const [ran, unrun] = [linesOf(true), linesOf(false)];
 const prose = all.flatMap(proseCommands);
-/** Nothing of what tests are run with. */
+/** Environment without the options of the test run. */
 const PLAIN = { NODE_OPTIONS: '' };
 const { scripts } = JSON.parse(readText('package.json')) as { readonly scripts: Readonly<Record<string, string>> };
 
@@ -29,12 +29,12 @@ const { scripts } = JSON.parse(readText('package.json')) as { readonly scripts: 
 const NOT_RUN: Readonly<Record<string, string>> = {
   'kubectl annotate -n purser-system configmap/purser-removal-limit registry.purser.dev/release="$(date +%s)" --overwrite':
     'needs many withdrawn tokens; test/tokens/removal-limits.test.ts sets the same annotation',
-  'npm ci && npm start': 'test/real/docs-tour.test.ts starts the same program on free ports, and compares what it prints',
-  'docker build -t registry.example.com/purser:0.1.0 .': 'test/real/image.test.ts builds the image, without Docker where there is none',
+  'npm ci && npm start': 'test/real/docs-tour.test.ts starts the same program on free ports, and compares its output',
+  'docker build -t registry.example.com/purser:0.1.0 .': 'test/real/image.test.ts builds the image, without Docker if it is not installed',
   'docker push registry.example.com/purser:0.1.0': 'needs a registry',
   'docker buildx build --platform linux/amd64,linux/arm64 -t registry.example.com/purser:0.1.0 --push .':
     'needs a registry; test/real/image.test.ts builds the image',
-  'kubectl --context hub -n purser-system rollout status deployment/purser': 'needs nodes; test/real runs what the Deployment runs',
+  'kubectl --context hub -n purser-system rollout status deployment/purser': 'needs nodes; test/real runs the command of the Deployment',
   'kubectl --context hub -n purser-system rollout undo deployment/purser': 'needs nodes',
   'kubectl --context hub -n purser-system port-forward service/purser 7444:443': 'needs nodes',
   'kubectl --context hub apply --server-side -k deploy/base': 'the installation runs the same command',
@@ -42,19 +42,19 @@ const NOT_RUN: Readonly<Record<string, string>> = {
     'test/real/deploy.test.ts runs the same program with such a kubeconfig',
 };
 
-/** Commands in running text that are neither run here nor part of one in a block that is run, with the reason. */
+/** Commands in running text that no test runs, with the reason. */
 const NOT_RUN_IN_PROSE: Readonly<Record<string, string>> = {
-  'npm ci': 'whoever runs this test has done it',
-  'npm ci && npm test': 'it runs this test',
-  'npm start --silent --': 'tried below, with the rest of the command',
-  'rm -r .purser': 'every test begins with an empty folder',
+  'npm ci': 'a precondition of this test',
+  'npm ci && npm test': 'runs this test',
+  'npm start --silent --': 'tested below as part of a complete command',
+  'rm -r .purser': 'every test starts with an empty folder',
   'kubectl explain managedtoken.spec': 'test/real/kubectl.test.ts runs it',
   'kind get kubeconfig --internal': 'needs kind',
   'kind load docker-image': 'needs kind',
-  'helm rollback': 'what not to use, and why',
+  'helm rollback': 'an advice against its use',
 };
 
-/** Options of other programs that are named in prose: of docker, helm and others, and of our own benches. */
+/** Options of other programs in prose: docker, helm and others, and our own benches. */
 const FOREIGN_OPTIONS: ReadonlySet<string> = new Set(
   [
     '--build-arg --context --create-namespace --enable-ssl-passthrough --internal --rm --silent',
@@ -65,41 +65,41 @@ const FOREIGN_OPTIONS: ReadonlySet<string> = new Set(
     .split(' '),
 );
 
-describe('The documentation', () => {
-  it('has a reason for every command in a block that is not run', () => {
+describe('documentation', () => {
+  it('has a reason for every command in a fenced block that no test runs', () => {
     expect(new Set(unrun.filter((line) => !isScript(line)))).toEqual(new Set(Object.keys(NOT_RUN)));
   });
 
-  it('has a reason for every command in running text that is not run', () => {
+  it('has a reason for every command in running text that no test runs', () => {
     const others = prose.filter(
       (line) => !line.startsWith('purser ') && !isScript(line) && !ran.some((command) => isPartOf(line, command)),
     );
     expect(new Set(others)).toEqual(new Set(Object.keys(NOT_RUN_IN_PROSE)));
   });
 
-  it.each([...new Set(prose.filter((line) => line.startsWith('purser ')))])('names a command that works: %s', async (line) => {
+  it.each([...new Set(prose.filter((line) => line.startsWith('purser ')))])('shows a command of purser that succeeds: %s', async (line) => {
     const args = [join(REPOSITORY, 'src/start.mjs'), ...line.split(' ').slice(1)];
     expect(await run(process.execPath, args, PLAIN)).toMatchObject({ code: 0, output: expect.stringMatching(/^\S/), complaints: '' });
   });
 
-  it('tells how npm prints manifests and nothing else', async () => {
+  it('shows a command of npm that prints manifests only', async () => {
     const { output } = await run('npm', ['start', '--silent', '--', 'print', 'target-rbac'], PLAIN);
     expect(output).toBe(await printManifests(['print', 'target-rbac']));
   });
 
-  it('names places to run in that there are', () => {
+  it('selects only tests that exist after the language of a fenced block', () => {
     const places = ['', 'tour', 'install', 'outside', 'hub', 'hub-itself', 'facade', 'monitoring', 'helm', 'orphans'];
     expect(new Set(commands.map(({ place }) => place))).toEqual(new Set(places));
   });
 
   it.each(commands.filter(({ language }) => language === 'sh').map((block) => [`${block.path}:${block.line}`, block.text]))(
-    'has commands that a shell can read (%s)',
+    'contains only commands that a shell can parse (%s)',
     async (_, text) => {
       expect(await run('bash', ['-n', '-c', text])).toMatchObject({ code: 0, complaints: '' });
     },
   );
 
-  it.each(all)('links to what there is ($path)', (document) => {
+  it.each(all)('links only to existing files and headings ($path)', (document) => {
     const links = [...proseOf(document).matchAll(/\]\((?!https?:)([^)]+)\)/g)].map(([, link = '']) => link);
     const broken = links.filter((link) => {
       const [file = '', anchor] = link.split('#');
@@ -110,15 +110,15 @@ describe('The documentation', () => {
     expect(broken).toEqual([]);
   });
 
-  it.each(all)('names files that exist ($path)', (document) => {
-    const paths = [...everything(document.text).matchAll(/(?<![\w./-])((?:src|test|deploy|crds|docs)\/[\w./*-]*[\w*])/g)].map(
+  it.each(all)('names only existing files ($path)', (document) => {
+    const paths = [...pathText(document.text).matchAll(/(?<![\w./-])((?:src|test|deploy|crds|docs)\/[\w./*-]*[\w*])/g)].map(
       ([, path = '']) => path,
     );
     const missing = paths.filter((path) => globSync(path, { cwd: REPOSITORY }).length === 0);
     expect(missing).toEqual([]);
   });
 
-  it.each(all)('names options and variables that Purser has ($path)', (document) => {
+  it.each(all)('names only existing options and environment variables of Purser ($path)', (document) => {
     const words = [...proseOf(document).matchAll(/`[^`]*`/g)].flatMap(([code]) => [...code.matchAll(/(?<![\w-])--[a-z][a-z-]*/g)]);
     const unknown = words.map(([word]) => word).filter((word) => optionOf(word.slice(2)) === undefined && !FOREIGN_OPTIONS.has(word));
     const variables = [...document.text.matchAll(/PURSER_[A-Z_]+/g)].map(([name]) => name);
@@ -128,25 +128,25 @@ describe('The documentation', () => {
     expect({ unknown, strange }).toEqual({ unknown: [], strange: [] });
   });
 
-  it.each(all)('names values of the chart that there are ($path)', (document) => {
+  it.each(all)('names only existing values of the chart ($path)', (document) => {
     const values = parse(readText('deploy/chart/values.yaml')) as Readonly<Record<string, unknown>>;
     const words = [...proseOf(document).matchAll(/`(\w+)\.([\w.]+)`/g)].filter(([, first = '']) => values[first] !== undefined);
     const found = (path: string) => path.split('.').reduce<unknown>((value, name) => Object(value)[name], values);
     expect(words.map(([, first, rest]) => `${first}.${rest}`).filter((path) => found(path) === undefined)).toEqual([]);
   });
 
-  it.each(all)('names scripts of npm that there are ($path)', ({ text }) => {
+  it.each(all)('names only existing npm scripts ($path)', ({ text }) => {
     const named = [...text.matchAll(/npm (?:run ([\w:-]+)|(start|test)\b)/g)].map(([, script, short = '']) => script ?? short);
     expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
   });
 
-  it.each(all)('has tables in which every row has all its cells ($path)', (document) => {
+  it.each(all)('has the same number of cells in every row of a table ($path)', (document) => {
     const tables = proseOf(document).match(/(^\|.*\n)+/gm) ?? [];
     const crooked = tables.filter((table) => new Set(table.trimEnd().split('\n').map(cellsOf)).size !== 1);
     expect(crooked).toEqual([]);
   });
 
-  it.each(all)('knows no place on one machine ($path)', ({ text }) => {
+  it.each(all)('contains no path of a particular machine ($path)', ({ text }) => {
     expect(text.match(/(?<![\w.])\/(root|work|tmp|home)\//g)).toBeNull();
   });
 });
@@ -172,12 +172,12 @@ describe('docs/contributing.md', () => {
   });
 });
 
-/** Whether it is a script or a program of this repository: these are tests and benches themselves, and looked up below. */
+/** Returns true for a script or program of this repository; another test checks that it exists. */
 function isScript(line: string): boolean {
   return /^(npm (run |test\b|start$)|node (src|test|deploy|docs)\/)/.test(line);
 }
 
-/** Whether all words of a command are in another one, in their order; words in capitals stand for any. */
+/** Returns true if a command contains all words of the line in order; words in capitals match any word. */
 function isPartOf(line: string, command: string): boolean {
   const words = command.split(' ');
   let at = 0;
@@ -188,8 +188,8 @@ function isPartOf(line: string, command: string): boolean {
   });
 }
 
-/** The text without names that only look like paths: of accounts, and with a placeholder in them. */
-function everything(text: string): string {
+/** Returns the text without names that only look like paths: service accounts, and names with placeholders. */
+function pathText(text: string): string {
   return text.replaceAll(/`test\/<[^`]*`/g, '').replaceAll(/\/\w+\/deployer/g, '');
 }
 
@@ -197,7 +197,7 @@ function cellsOf(row: string): number {
   return row.split(/(?<!\\)\|/).length;
 }
 
-/** The anchors that GitHub makes of headings. */
+/** Returns the anchors that GitHub derives from headings. */
 function anchorsOf(text: string): readonly string[] {
   return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
     heading

@@ -1,38 +1,38 @@
-// The documentation as data: its files, the fenced blocks in them, and the commands in those.
+// Parses the documentation: files, fenced blocks, and commands in these.
 
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readText } from '../support/repository.ts';
 
 export interface Document {
-  /** The path in the repository. */
+  /** Path in the repository. */
   readonly path: string;
   readonly text: string;
 }
 
-/** What stands between two fences. After its language, a block can name the place where its commands are run. */
+/** Fenced block. The word after its language selects the test that runs its commands. */
 export interface Block {
   readonly path: string;
-  /** Of the opening fence. */
+  /** Line number of the opening fence. */
   readonly line: number;
   readonly language: string;
   readonly place: string;
   readonly text: string;
 }
 
-/** A command, and what it is said to print; undefined where nothing is said. */
+/** Command and its documented output; undefined if no output is documented. */
 export interface Step {
   readonly command: string;
   readonly shown: string | undefined;
 }
 
-/** The README and everything in docs. */
+/** Returns the README and all pages in docs. */
 export function documents(): readonly Document[] {
   const names = readdirSync(join(import.meta.dirname, '../../docs')).filter((name) => name.endsWith('.md'));
   return ['README.md', ...names.sort().map((name) => `docs/${name}`)].map((path) => ({ path, text: readText(path) }));
 }
 
-/** The fenced blocks of a document. */
+/** Returns the fenced blocks of a document. */
 export function blocksOf({ path, text }: Document): readonly Block[] {
   return [...text.matchAll(/^```([\w-]*)[ ]?([\w-]*)\n(.*?)^```$/gms)].map((match) => {
     const [, language = '', place = '', content = ''] = match;
@@ -40,12 +40,12 @@ export function blocksOf({ path, text }: Document): readonly Block[] {
   });
 }
 
-/** Everything but fenced blocks. */
+/** Returns the text without fenced blocks. */
 export function proseOf({ text }: Document): string {
   return text.replaceAll(/^```.*?^```$/gms, '');
 }
 
-/** The commands of a step, each on one line; what they read on standard input is left out. */
+/** Returns the commands of a step, each on one line, without here-documents. */
 export function commandLines({ command }: Step): readonly string[] {
   const joined = command
     .replaceAll(/<<'?YAML'?.*?^YAML$/gms, '')
@@ -61,13 +61,13 @@ export function commandLines({ command }: Step): readonly string[] {
     .filter((line) => line !== '' && !line.startsWith('#'));
 }
 
-/** The commands that are named in running text. */
+/** Returns the commands in running text. */
 export function proseCommands(document: Document): readonly string[] {
   const spans = [...proseOf(document).matchAll(/`([^`]+)`/g)].map(([, code = '']) => code.replaceAll(/\s+/g, ' '));
   return spans.filter((code) => /^(purser|kubectl|npm|node|docker|helm|kind|curl|rm) /.test(code));
 }
 
-/** The commands of a block: a block of `sh` is one command, `console` shows what each prints after its `$ ` line. */
+/** Returns the commands of a block. A block of `sh` is one step; `console` has one step per `$ ` line, followed by its output. */
 export function stepsOf({ language, text }: Block): readonly Step[] {
   if (language === 'sh') return [{ command: text, shown: undefined }];
   if (language !== 'console') return [];

@@ -1,8 +1,8 @@
-// The table of permissions in docs/security.md as data.
+// Parses the table of permissions in docs/security.md.
 
 import { readText } from '../support/repository.ts';
 
-/** One RBAC rule of one verb or more on one resource or path. */
+/** RBAC rule with one or more verbs on one resource or path. */
 export interface PermissionRule {
   readonly verbs: readonly string[];
   /** API group; undefined for a path such as /metrics. */
@@ -23,7 +23,7 @@ export interface Permission {
   readonly cannot: readonly string[];
 }
 
-/** Parses the rows of the table. Throws for a row that is not written as the others are. */
+/** Parses the rows of the table. Throws for a row in another format. */
 export function permissions(): readonly Permission[] {
   const [, below = ''] = readText('docs/security.md').split('\n## Permissions\n');
   const [section = ''] = below.split(/^## /m);

@@ -1,4 +1,4 @@
-// The table of permissions in docs/security.md beside the roles of deploy/base. test/real/permissions.test.ts sends its requests.
+// Compares the table of permissions in docs/security.md with the roles of deploy/base. test/real/permissions.test.ts sends its requests.
 
 import { describe, expect, it } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
@@ -24,7 +24,7 @@ const rolesIn = (file: string) =>
 const ofPeople = rolesIn('people.yaml');
 const ofPurser = rolesIn('access.yaml');
 
-/** Everything that roles grant, one line for each verb. */
+/** Returns the permissions of roles, one line for each verb. */
 function granted(roles: readonly Role[]): readonly string[] {
   return roles.flatMap(({ metadata, rules }) =>
     rules.flatMap(({ apiGroups = [], resources = [], resourceNames = [''], nonResourceURLs = [], verbs }) => {
@@ -59,14 +59,14 @@ describe('table of permissions in docs/security.md', () => {
     expect(rows.filter(({ scope }) => scope !== "Purser's namespace")).toEqual([]);
   });
 
-  it('has for every permission actions that it allows and others that it does not allow', () => {
+  it('lists allowed and rejected actions for every permission', () => {
     for (const { can, cannot } of permissions()) {
       expect([...can, ...cannot]).not.toContain('');
       expect(can.filter((action) => cannot.includes(action))).toEqual([]);
     }
   });
 
-  it('finds `repoint` and `record` only in the roles that need them', () => {
+  it('finds the verbs repoint and record only in the roles that need them', () => {
     const virtual = granted([...ofPeople, ...ofPurser]).filter((line) => / (repoint|record) /.test(line));
     expect(virtual).toEqual([
       'purser-cluster-administrator repoint registry.purser.dev clusters ',

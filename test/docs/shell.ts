@@ -1,11 +1,11 @@
-// Runs the commands of a document one after the other in one shell, and tells what each printed.
+// Runs the commands of a document in order in one shell, and returns the output of each.
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { run } from '../support/run.ts';
 import type { Step } from './documents.ts';
 
-/** What became of a step. */
+/** Result of a step. */
 export interface Ran {
   readonly command: string;
   readonly shown: string | undefined;
@@ -14,12 +14,12 @@ export interface Ran {
 }
 
 export interface Shell {
-  /** Where the commands run; what they write stays there. */
+  /** Working directory of the commands. */
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Runs all steps, also after one that failed: a document may show failures. */
+/** Runs all steps, also after a failed one, because a document may show failures. */
 export async function runSteps(steps: readonly Step[], { folder, env }: Shell): Promise<readonly Ran[]> {
   const file = join(folder, 'steps.sh');
   const marked = steps.map(({ command }) => `${command}\nprintf '\\036%s\\035' "$?"`);
@@ -32,7 +32,7 @@ export async function runSteps(steps: readonly Step[], { folder, env }: Shell): 
   });
 }
 
-/** Texts that differ from run to run, each with what is compared instead. */
+/** Patterns of texts that differ between runs, with their replacements. */
 const VOLATILE: readonly (readonly [RegExp, string])[] = [
   [/eyJ[\w-]+(\.[\w-]+\.[\w-]+|…)/g, 'TOKEN'],
   [/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, 'UID'],
@@ -44,7 +44,7 @@ const VOLATILE: readonly (readonly [RegExp, string])[] = [
   [/ +/g, ' '],
 ];
 
-/** A text without what differs from run to run. */
+/** Returns a text with everything replaced that differs between runs. */
 export function comparable(text: string): string {
   return VOLATILE.reduce((rest, [pattern, instead]) => rest.replaceAll(pattern, instead), text).trim();
 }

@@ -1,4 +1,4 @@
-// Tables of the documentation that have to say what the code says: reasons, metrics, alerts, keys of log lines.
+// Compares tables of the documentation with the code: reasons, metrics, alerts, keys of log lines.
 
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,11 +14,11 @@ const help = readText('docs/troubleshooting.md');
 
 describe('docs/troubleshooting.md', () => {
   it.each([
-    ['Of `Ready`, on a ManagedToken', ReadyReason],
-    ['Why a token was issued', IssueReason],
-    ['Why a token could not be issued', FailureReason],
-    ['On a Cluster', ClusterReason],
-    ['What operators are alerted to', AlertReason],
+    ['Ready condition of a ManagedToken', ReadyReason],
+    ['Issuance of a token', IssueReason],
+    ['Failed issuance of a token', FailureReason],
+    ['Reasons of Cluster conditions', ClusterReason],
+    ['Warnings for operators', AlertReason],
   ])('lists the reasons under "%s" with their sentences and remedies', (heading, reasons) => {
     const rows = rowsUnder(help, heading);
     expect(rows.map(([reason = '', when = '']) => [reason.replaceAll('`', ''), when])).toEqual(Object.entries<string>(reasons));
@@ -41,15 +41,15 @@ describe('crds/clusters.registry.purser.dev.yaml', () => {
 });
 
 describe('docs/operating.md', () => {
-  it('has sizes as they were measured last (take the rows from here when this fails)', () => {
+  it('shows the sizes of the last benchmark (copy the rows from here if this fails)', () => {
     const runs = JSON.parse(readText('docs/bench/bench.json')) as readonly BenchRun[];
     const measured = runs.flatMap((run) => sizeRow(run));
     const rows = rowsUnder(manual, 'Size').map(([what = '', text = '']) => `${what}: ${text}`);
-    expect(measured.map((row) => row.split(':')[0])).toEqual(['2,000 ManagedTokens', '10,000 ManagedTokens', '1,000 Clusters, healthy']);
+    expect(measured.map((row) => row.split(':')[0])).toEqual(['2,000 ManagedTokens', '10,000 ManagedTokens', '1,000 healthy Clusters']);
     expect(rows.filter((row) => !row.startsWith('50,000 '))).toEqual(measured);
   });
 
-  it('has every metric', async () => {
+  it('lists every metric', async () => {
     const none = { list: () => [], has: () => false };
     const metrics = new Metrics({ build: { version: '', node: '' }, tokens: none, clusters: none });
     let text = '';
@@ -59,13 +59,13 @@ describe('docs/operating.md', () => {
     expect(new Set(rowsUnder(manual, 'Metrics').map(([name = '']) => name.replaceAll('`', '')))).toEqual(new Set(names));
   });
 
-  it('has every alert, with its severity', () => {
+  it('lists every alert with its severity', () => {
     const { spec } = parse(readText('deploy/components/monitoring/alerts.yaml')) as Alerts;
     const alerts = spec.groups.flatMap(({ rules }) => rules).map(({ alert, labels }) => [alert, labels.severity]);
     expect(rowsUnder(manual, 'Alerts').map(([alert, severity]) => [alert, severity])).toEqual(alerts);
   });
 
-  it('names keys of log lines that are written', () => {
+  it('lists only keys of log lines that the code writes', () => {
     const files = globSync('src/{app,clusters,tokens,facade,runtime,telemetry}/**/*.ts', { cwd: join(import.meta.dirname, '../..') });
     const sources = ['src/main.ts', 'src/access/issue-permission.ts', ...files].map(readText).join('\n');
     const keys = rowsUnder(manual, 'Logs').flatMap(([cell = '']) => [...cell.matchAll(/`(\w+)`/g)].map(([, key = '']) => key));
@@ -86,19 +86,19 @@ interface BenchRun {
   };
 }
 
-/** The row of a run, in numbers that people remember; none of runs that say nothing about size. */
+/** Returns the row of a run, with rounded numbers; empty for a run that does not measure size. */
 function sizeRow({ name, measured }: BenchRun): readonly string[] {
   const megabytes = (value: number) => `${value.toFixed(0)} MB`;
   const ms = (value: number) => `${value.toFixed(1)} ms`;
   const number = (value: number) => value.toLocaleString('en-US');
   if (name === 'idle-clusters') {
     const { clusters, rssMegabytes, cpuPercent } = measured;
-    return [`${number(clusters)} Clusters, healthy: ${megabytes(rssMegabytes)}; ${cpuPercent.toFixed(0)} % of a core`];
+    return [`${number(clusters)} healthy Clusters: ${megabytes(rssMegabytes)}; ${cpuPercent.toFixed(0)} % of a core`];
   }
   if (name !== 'some-tokens' && name !== 'many-tokens') return [];
   const { count, issued, restarted, rotated } = measured;
-  const memory = `${megabytes(restarted.rssMegabytes)} after a restart, ${megabytes(issued.rssMegabytes)} after as many first tokens`;
-  const cpu = `${ms(issued.cpuMsPerToken)} of a core for a first token, ${ms(rotated.cpuMsPerRotation)} for a rotation`;
+  const memory = `${megabytes(restarted.rssMegabytes)} after a restart, ${megabytes(issued.rssMegabytes)} after issuing all tokens`;
+  const cpu = `CPU: ${ms(issued.cpuMsPerToken)} per first token, ${ms(rotated.cpuMsPerRotation)} per rotation`;
   return [`${number(count)} ManagedTokens: ${memory}; ${cpu}`];
 }
 
@@ -108,7 +108,7 @@ interface Alerts {
   };
 }
 
-/** The cells of the first table below a heading, without its head. */
+/** Returns the cells of the first table below a heading, without the header row. */
 function rowsUnder(text: string, heading: string): readonly (readonly string[])[] {
   const [, below = ''] = text.split(`# ${heading}\n`);
   const [section = ''] = below.split(/^#/m);

@@ -1,4 +1,4 @@
-// The page of the documentation that a whole run makes.
+// Renders docs/faults.md from a complete run.
 
 import type { Row } from './report.ts';
 import { markdownOf, violationLines } from './report.ts';
@@ -11,32 +11,31 @@ export interface Circumstances {
   readonly figures: readonly string[];
 }
 
-/** The table with what is needed to read it, and to have it again. */
+/** Returns the page: the table of faults, its explanation, and the command to reproduce it. */
 export function pageOf(rows: readonly Row[], { seed, command, machine, figures }: Circumstances): string {
   const samples = rows.reduce((sum, row) => sum + row.samples, 0);
   const issued = rows.reduce((sum, row) => sum + row.issued, 0);
   const violations = rows.flatMap((row) => row.violations.map((violation) => ({ row, violation })));
   const found = rows.flatMap(({ id, violations: each }) => violationLines(each).map((line) => `- ${id}: ${line.split('\n')[0]}`));
-  return `# What Purser does when things break
+  return `# Behavior under faults
 
-\`npm run faults\` runs Purser as a process of its own on a real hub and two real target clusters (etcd and kube-apiserver on
-loopback). Every API server is behind a proxy that refuses, resets, freezes, delays, throttles and cuts connections, and that
-answers, alters, truncates, loses and holds requests. A prober with a client of its own, which goes past all proxies, reads
-every ManagedToken and Secret and puts every token to its target with a TokenReview, about once a second. What happened is kept
-as JSON lines and checked afterwards.
+\`npm run faults\` runs Purser as a separate process with a real hub and two real target clusters (etcd and kube-apiserver on loopback).
+A proxy in front of every API server refuses, resets, freezes, delays, throttles and cuts connections, and answers, alters, truncates,
+drops and holds requests. A prober, whose client bypasses all proxies, reads every ManagedToken and Secret and verifies every token with
+a TokenReview on its target, about once a second. The bench records all events as JSON lines and checks them afterwards.
 
-${samples} tokens were sampled, ${issued} were issued; ${violations.length === 0 ? 'nothing was violated' : `${violations.length} violations`}.
+The prober verified tokens ${samples} times, ${issued} tokens were issued, and ${violations.length === 0 ? 'no invariant was violated' : `${violations.length} invariants were violated`}.
 
 ${markdownOf(rows)}
 
-${found.length === 0 ? '' : `Violated were:\n\n${found.join('\n')}\n\n`}\
-- **samples**: how often a token in its Secret was put to its target.
-- **issued**: TokenRequests that a target has answered with a token, those of callers of the façade included.
-- **worst lateness**: how long after its time the latest renewal came; tokens live for 600 s and are renewed after 60 to 90 s, so
-  even the latest came minutes before the old token expired.
-- **recovery**: from the end of the fault until every token was valid, renewed in time and without a failure in its status. A
-  minute is allowed. F12 and F39 are allowed two: Purser was told to wait there, or cannot know that it is over, and tries again
-  within a fifth of what is left of the token. By the letter of I10 they are late.
+${found.length === 0 ? '' : `Violations:\n\n${found.join('\n')}\n\n`}\
+- **samples**: number of times that the prober verified a token in its Secret with the target.
+- **issued**: number of TokenRequests for which a target returned a token, including those of callers of the façade.
+- **worst lateness**: longest delay between planned and actual renewal. Tokens have a lifetime of 600 s and are renewed after 60 to
+  90 s, so even the latest renewal was minutes before expiry.
+- **recovery**: time from the end of the fault until every token was valid, renewed in time and without a failure in its status. The
+  limit is one minute. For F12 and F39 the limit is two minutes, beyond invariant I10: the target told Purser to wait, or Purser cannot
+  detect the end of the fault, and Purser retries within a fifth of the remaining lifetime.
 
 ## Hostile tenants
 
@@ -45,65 +44,68 @@ that its permissions allow. The seed determines each tenant's sequence of action
 
 | tenant | permissions | actions |
 | --- | --- | --- |
-| writer of ManagedTokens | \`purser-managedtoken-editor\` in two namespaces, all verbs on Secrets and service accounts there; one requester may have tokens of \`one/deploy/deployer\` | ManagedTokens for every cluster and service account, bursts of 26, objects near the size limit, forged finalizers, annotations, status and Secrets, deletion under a foreign finalizer, rapid rotation and revocation, deletion of its requester |
-| writer of Clusters | all verbs on \`clusters\`, none on Secrets | addresses and CAs of its own API server, also beside the right ones and for a narrower \`clientCIDR\`; aliases with another cluster's address and credential; credentials of other Clusters, Secrets of tenants, kind ServiceAccount; deletion and re-creation |
-| caller of the façade | \`issue\` on \`one/deploy/deployer\`, on \`two-dev\` (whose credential names one namespace) and on \`dev\`, which is not registered | token requests for every cluster, namespace and service account, lifetimes up to 2³² s, odd paths and headers, lists, watches, replayed tokens |
+| writer of ManagedTokens | \`purser-managedtoken-editor\` in two namespaces, all verbs on Secrets and service accounts there; one requester may issue tokens of \`one/deploy/deployer\` | ManagedTokens for every cluster and service account, bursts of 26, objects near the size limit, forged finalizers, annotations, status and Secrets, deletion under a foreign finalizer, rapid rotation and revocation, deletion of its requester |
+| writer of Clusters | all verbs on \`clusters\`, none on Secrets | addresses and CAs of its own API server, also in addition to the correct ones and for a narrower \`clientCIDR\`; aliases with another cluster's address and credential; credentials of other Clusters, Secrets of tenants, kind ServiceAccount; deletion and re-creation |
+| caller of the façade | \`issue\` on \`one/deploy/deployer\`, on \`two-dev\` (whose credential names one namespace) and on \`dev\`, which is not registered | token requests for every cluster, namespace and service account, lifetimes up to 2³² s, malformed paths and headers, lists, watches, replayed tokens |
 
-The attacker's API server responds plausibly and records every token that reaches it. Polite tenants request rotations and tokens,
+The attacker's API server responds plausibly and records every token that it receives. Well-behaved tenants request rotations and tokens,
 and use the tokens in their Secrets with the addresses and CAs next to them. An administrator restores the attacked Clusters every
 9 s, and withdraws and restores permissions of \`BoundSecret\` tokens, the hostile tenant's own included. The same load runs without
-attackers first. The admission policies are not installed. An option of the bench lets the first tenant write status,
-too.
+attackers first. The admission policies are not installed. With an option of the bench, the first tenant also writes status.
 
-The writer of Clusters leaves \`one\` and \`two\` alone, because a user who may delete a Cluster can stop issuance for it; the other
-tenants are measured there. A tenant's own \`BoundSecret\` token is not checked after its ManagedToken is gone: without the admission
-policies a tenant can remove Purser's finalizer.
+The writer of Clusters does not change \`one\` and \`two\`, where the bench measures the other tenants: a user who may delete a Cluster can
+stop issuance for it. The bench does not check a tenant's own \`BoundSecret\` token after its ManagedToken is deleted, because without the
+admission policies a tenant can remove Purser's finalizer.
 
 ${figures.map((line) => `- ${line}\n`).join('')}
-## What must hold
+## Invariants
 
-| | invariant | how it is checked |
+| | invariant | check |
 | --- | --- | --- |
-| I1 | a ManagedToken that is Ready has a token that its target accepts, for the right account | every sample; after an account or a key has changed, within the interval of verification (20 s here) |
-| I2 | one issuance for each cause: creation, renewal, request, repair; one more for a crash or a lost answer | every TokenRequest at the proxies |
-| I3 | a restart writes nothing but the Lease when nothing is due | every write at the proxies |
-| I4 | the expiry in a Secret never goes back | every sample |
-| I5 | what one cluster suffers makes no renewal on another late by more than 5 s | renewals of the other cluster |
-| I6 | no part of a token (24 characters of its signature) in logs, events, status, annotations, metrics, files | all of them, at the end |
-| I7 | nothing is issued without permission | every TokenRequest against the history of grants |
-| I8 | memory below 300 MB, below 150 descriptors, no growth | the kernel, every 5 s |
-| I9 | status is true: Ready, transition times, observed generation; a change of a cluster shows within 40 s | every sample |
-| I10 | everything is well within a minute of the end of a fault, and nobody is asked too often meanwhile | every fault |
-| I11 | a withdrawn permission removes the Secret within 40 s; a revocable token dies, 10 s later at most where the API server caches reviews | every sample; TokenReviews every 2 s |
-| I12 | while it cannot be renewed, a valid token stays | every sample |
+| I1 | a ManagedToken that is Ready has a token of the correct service account that its target accepts | every sample; after a change of a service account or signing key, within the verification interval (20 s here) |
+| I2 | one issuance for each cause: creation, renewal, request, repair; one more for a crash or a lost response | every TokenRequest at the proxies |
+| I3 | a restart with nothing due writes only the Lease | every write at the proxies |
+| I4 | the expiry in a Secret never decreases | every sample |
+| I5 | a fault of one cluster delays no renewal on another cluster by more than 5 s | renewals on the other cluster |
+| I6 | no part of a token (24 characters of its signature) appears in logs, events, status, annotations, metrics or files | all of these, at the end of the run |
+| I7 | no token is issued without permission | every TokenRequest, against the history of permissions |
+| I8 | memory stays below 300 MB and file descriptors below 150, without growth | values of the kernel, every 5 s |
+| I9 | the status is correct (Ready, transition times, observed generation) and shows a change of a cluster within 40 s | every sample |
+| I10 | all tokens recover within a minute after the end of a fault, and Purser sends no excessive requests meanwhile | every fault |
+| I11 | a withdrawn permission removes the Secret within 40 s; a revocable token becomes invalid, at most 10 s later if the API server caches reviews | every sample; TokenReviews every 2 s |
+| I12 | a valid token stays in its Secret while it cannot be renewed | every sample |
 | I13 | hostile tenants hold no token that a cluster accepts for a service account, cluster or audience that RBAC did not allow within 10 s of its issuance, and none for more than a day | every token in façade responses and in the tenants' Secrets, by a TokenReview on all three clusters |
-| I14 | no issued token and no credential of Purser reaches an address that is not pinned | everything that the attacker's API server receives; bearers at the proxies of the other clusters |
-| I15 | hostile tenants make no requested rotation of another tenant later than twice the worst without them, or 5 s more | every rotation that polite tenants request; the bench does the same requests itself, and what they became slower is allowed twice on top |
-| I16 | hostile tenants cannot take memory beyond 512 MB, nor keep 120 MB of it, nor make 700 metric series, 600 error lines a minute or lookups of one object's anchors in 32 namespaces | the kernel, metrics and logs every 5 s; every request at the proxies |
+| I14 | no issued token and no credential of Purser reaches an address that is not pinned | all requests to the attacker's API server; bearer tokens at the proxies of the other clusters |
+| I15 | hostile tenants delay no requested rotation of another tenant beyond twice the worst delay without them, or 5 s more | every rotation that well-behaved tenants request; the bench sends the same requests itself, and allows twice their slowdown in addition |
+| I16 | hostile tenants cannot raise memory above 512 MB or keep it raised by 120 MB, and cannot cause 700 metric series, 600 error lines per minute or lookups of one object's anchors in 32 namespaces | memory, metrics and logs, every 5 s; every request at the proxies |
 | I17 | Secrets hold only pinned addresses and CAs | every change of the Secrets of Clusters under attack |
-| I18 | no condition, event or response discloses an address, a credential or Purser's identity to a hostile tenant | all of them |
+| I18 | no condition, event or response discloses an address, a credential or Purser's identity to a hostile tenant | all conditions, events and responses |
 
-## What is excused
+## Exceptions
 
-A fault that takes a token away is no violation of Purser's, so scenarios name what they do, and checks leave that out: I1, I9 and
-I12 for a token whose Secret, account, bound object, Cluster, CRD or signing key was deleted or replaced, until Purser must have
-put it right (15 to 120 s; under faults by chance 90 s after a Secret was deleted); I2, I5 and I9 while Purser's clock is wrong,
-where issuances are counted instead; I2 where callers of the façade, hostile tenants or another hub use the same account; I8 with 500 watchers,
-each of which has a socket, and under hostile tenants, where I16 has the bounds. For I2, every failed or disturbed TokenRequest or Secret write allows one issuance more.
+A fault that itself invalidates a token is not a violation by Purser. Scenarios declare such effects, and the checks exclude them:
 
-\`test/faults/scenarios\` has the faults by these names. \`npm run test:kube\` runs a short, seeded form of all this.
+- I1, I9 and I12, for a token whose Secret, service account, bound object, Cluster, CRD or signing key was deleted or replaced, until the
+  time by which Purser must have repaired it (15 to 120 s; with random faults, 90 s after the deletion of a Secret);
+- I2, I5 and I9, while Purser's clock is wrong; the bench then only counts issuances;
+- I2, if callers of the façade, hostile tenants or another hub use the same service account;
+- I8, with 500 watchers, each of which has a socket, and with hostile tenants, for which I16 applies.
+
+For I2, every failed or disturbed TokenRequest or Secret write allows one more issuance.
+
+\`test/faults/scenarios\` contains the faults by these names. \`npm run test:kube\` runs a short, seeded version of the bench.
 
 \`\`\`sh
 npm run kube:build            # once: etcd, kube-apiserver and kube-controller-manager
-npm run faults                # everything, then ten minutes of faults by chance
+npm run faults                # all faults, then ten minutes of random faults
 npm run faults -- --only F32  # SIGKILL before and after every request
 npm run faults -- --only F56 --minutes 60 --seed 7
 npm run faults -- --only tenants --minutes 10 --seed 7
-npm run faults -- --fault 'one lose tokens' --fault 'hub answer 503 secrets' --seconds 60  # your own; --help tells which
+npm run faults -- --fault 'one lose tokens' --fault 'hub answer 503 secrets' --seconds 60  # custom faults; see --help
 \`\`\`
 
-## How the figures were made
+## Source of the figures
 
-By one run: \`${command}\`, seed ${seed}, on ${machine}.
+All figures come from one run of \`${command}\`, seed ${seed}, on ${machine}.
 `;
 }

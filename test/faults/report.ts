@@ -59,7 +59,7 @@ function spanOf(history: readonly Recorded[], id: string, beginAt: number): Span
   return { beginAt, healAt: next('heal'), recoveredAt: next('recovered'), endAt: next('end') };
 }
 
-const COLUMNS = ['fault', 'what happens', 'runs', 'samples', 'issued', 'violations', 'worst lateness', 'recovery'];
+const COLUMNS = ['fault', 'description', 'runs', 'samples', 'issued', 'violations', 'worst lateness', 'recovery'];
 
 /** One line for a terminal. */
 export function lineOf(row: Row): string {
@@ -70,7 +70,7 @@ export function lineOf(row: Row): string {
 /** The heading of those lines. */
 export function headingLine(): string {
   const figures = ['runs', 'samples', 'issued', 'violated', 'lateness', 'recovery'];
-  return `${'fault'.padEnd(9)} ${'what happens'.padEnd(62)} ${figures.map((figure) => figure.padStart(10)).join('')}`;
+  return `${'fault'.padEnd(9)} ${'description'.padEnd(62)} ${figures.map((figure) => figure.padStart(10)).join('')}`;
 }
 
 /** The table for the documentation. */

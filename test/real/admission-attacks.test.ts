@@ -50,8 +50,8 @@ interface Definition {
   readonly spec: { readonly versions: readonly { readonly schema: unknown }[] };
 }
 
-describe('a tenant', () => {
-  it('changes no status by a patch of the object itself', async () => {
+describe('purser-record against a tenant', () => {
+  it('keeps the status unchanged after a patch of the object itself', async () => {
     await world.admin(`PATCH ${TOKENS}/ci/status`, { status: { secretName: 'ci' } });
     const kind = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken' };
     const forged = { ...kind, status: { secretName: 'forged' } };
@@ -70,7 +70,7 @@ describe('a tenant', () => {
     }
   });
 
-  it('keeps our finalizer after deletecollection, and cannot remove it from the deleted objects', async () => {
+  it('keeps our finalizer after deletecollection, and rejects its removal', async () => {
     await world.admin(`POST ${TOKENS}`, managedToken('collected', { finalizers: [ANCHOR], labels: { of: 'collection' } }));
     expect(await world.send('tenant', `DELETE ${TOKENS}?labelSelector=of%3Dcollection`)).toMatchObject({ code: 200 });
     const remove = [{ op: 'remove', path: '/metadata/finalizers/0' }];
@@ -80,7 +80,7 @@ describe('a tenant', () => {
     expect(await world.send('tenant', `PUT ${TOKENS}/collected`, { ...rest, metadata: without })).toMatchObject({ code: 403 });
   });
 
-  it('gains nothing from the verb for another object or for the status subresource', async () => {
+  it('ignores the verb record for another object and for the status subresource', async () => {
     const forge = { metadata: { finalizers: [ANCHOR] } };
     await world.admin(`POST ${TOKENS}`, managedToken('other'));
     expect(await world.send('recorder-of-other', `PATCH ${TOKENS}/ci`, forge)).toMatchObject({ code: 403 });
@@ -90,7 +90,7 @@ describe('a tenant', () => {
     expect(await world.send('recorder-of-other', `PATCH ${TOKENS}/other`, forge)).toMatchObject({ code: 200 });
   });
 
-  it('cannot bind the role of the controller as an administrator of the namespace', async () => {
+  it('rejects binding the role of the controller by an administrator of the namespace', async () => {
     await world.kubectl('create', 'rolebinding', 'admin', '-n', 'team-a', '--clusterrole=admin', '--user=namespace-admin');
     const bindings = '/apis/rbac.authorization.k8s.io/v1/namespaces/team-a/rolebindings';
     const bind = (role: string) => ({
@@ -106,7 +106,7 @@ describe('a tenant', () => {
     }
   });
 
-  it('cannot hide a forged annotation among many changes, nor in a message that is too long', async () => {
+  it('rejects a forged annotation among many changes, and with an overlong message', async () => {
     const keys = Array.from({ length: 2000 }, (_, index) => `tokens.purser.dev/forged-${index}`);
     const annotations = Object.fromEntries([...keys, 'tokens.purser.dev/rotate', 'note'].map((key) => [key, '1']));
     const { code, body } = await world.send('tenant', `PATCH ${TOKENS}/ci`, { metadata: { annotations } });
@@ -116,7 +116,7 @@ describe('a tenant', () => {
     ]);
   });
 
-  it('cannot block Purser with thousands of annotations and finalizers', async () => {
+  it('allows Purser to write an object with thousands of annotations and finalizers', async () => {
     const annotations = Object.fromEntries(Array.from({ length: 4000 }, (_, index) => [`tokens.purser.dev/${index}`, 'x']));
     const finalizers = Array.from({ length: 500 }, (_, index) => `example.com/${index}`);
     const created = await world.send(
@@ -134,7 +134,7 @@ describe('a tenant', () => {
     expect(await world.send(PURSER, `PUT ${url}/status`, { ...stored, status: { secretName: 'huge' } })).toMatchObject({ code: 200 });
   });
 
-  it('forges nothing through another version of the resource', async () => {
+  it('rejects forged records through another version of the resource', async () => {
     await addVersion('managedtokens.tokens.purser.dev', 'v1beta1');
     const url = `${TOKENS.replace('v1alpha1', 'v1beta1')}/ci`;
     await eventually(async () => (await world.send('tenant', `GET ${url}`)).code === 200);
@@ -143,15 +143,15 @@ describe('a tenant', () => {
   });
 });
 
-describe('a writer of Clusters', () => {
-  it('cannot replace a Cluster by deleting and creating it', async () => {
+describe('purser-repoint against a writer of Clusters', () => {
+  it('rejects replacing a Cluster by deletion and creation', async () => {
     await world.admin(`POST ${CLUSTERS}`, cluster('replaced'));
     expect(await world.send('writer', `DELETE ${CLUSTERS}/replaced`)).toMatchObject({ code: 200 });
     expect(await world.send('writer', `POST ${CLUSTERS}`, cluster('replaced'))).toMatchObject({ code: 403 });
     expect(await world.send('writer', `PUT ${CLUSTERS}/replaced`, cluster('replaced'))).not.toMatchObject({ code: 201 });
   });
 
-  it('cannot repoint a Cluster together with an allowed change', async () => {
+  it('rejects repointing a Cluster together with an allowed change', async () => {
     const labels = { env: 'prod' };
     const patch = { metadata: { labels }, spec: { orchestratorApiEndpoints: ENDPOINTS } };
     expect(await world.send('writer', `PATCH ${CLUSTERS}/prod`, patch)).toMatchObject({ code: 403 });
@@ -162,14 +162,14 @@ describe('a writer of Clusters', () => {
     expect(await world.send('writer', `PATCH ${CLUSTERS}/prod`, copy, Patch.json)).toMatchObject({ code: 403 });
   });
 
-  it('cannot repoint a Cluster that is being deleted', async () => {
+  it('rejects repointing a Cluster that is being deleted', async () => {
     await world.admin(`POST ${CLUSTERS}`, { ...cluster('dying'), metadata: { name: 'dying', finalizers: ['example.com/f'] } });
     await world.send('writer', `DELETE ${CLUSTERS}/dying`);
     const patch = { spec: { orchestratorApiEndpoints: ENDPOINTS } };
     expect(await world.send('writer', `PATCH ${CLUSTERS}/dying`, patch)).toMatchObject({ code: 403 });
   });
 
-  it('cannot set spec.credential once the definition has it, nor repoint through another version', async () => {
+  it('rejects setting spec.credential if the definition has it, and repointing through another version', async () => {
     const credential = { type: 'object', properties: { renewal: { type: 'string' } } };
     await addVersion('clusters.registry.purser.dev', 'v1beta1', { credential });
     const urls = [`${CLUSTERS}/prod`, `${CLUSTERS.replace('v1alpha1', 'v1beta1')}/prod`];

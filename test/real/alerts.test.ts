@@ -1,4 +1,4 @@
-// The alerts, tried on series by Prometheus' own tool. What is expected of them is in alerts.yaml.
+// Runs the alerts on test series with promtool. alerts.yaml has the expected alerts.
 
 import { spawnSync } from 'node:child_process';
 import { copyFile, writeFile } from 'node:fs/promises';
@@ -22,17 +22,17 @@ interface AlertTests {
 describe('alerts', () => {
   const rule: PrometheusRule = parse(readText('deploy/components/monitoring/alerts.yaml'));
 
-  it('are raised when they should be, and not otherwise', async () => {
+  it('fires exactly the alerts that alerts.yaml expects', async () => {
     requirePrometheus();
     const folder = await newFolder();
     await writeFile(join(folder, 'rules.yaml'), stringify(rule.spec));
     await copyFile(join(import.meta.dirname, 'alerts.yaml'), join(folder, 'alerts.yaml'));
     const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', 'alerts.yaml'], { cwd: folder, encoding: 'utf8' });
 
-    expect({ status, said: stdout + stderr }).toEqual({ status: 0, said: expect.stringContaining('SUCCESS') });
+    expect({ status, output: stdout + stderr }).toEqual({ status: 0, output: expect.stringContaining('SUCCESS') });
   });
 
-  it('are raised in a test, every one of them', () => {
+  it('fires every alert in at least one test of alerts.yaml', () => {
     const { tests }: AlertTests = parse(readText('test/real/alerts.yaml'));
     const raised = tests.flatMap((test) => test.alert_rule_test).filter((each) => each.exp_alerts.length > 0);
 

@@ -1,4 +1,4 @@
-// What an API server's audit log says that somebody asked of it.
+// Reads the requests of one user from the audit log of an API server.
 
 import { readFile } from 'node:fs/promises';
 
@@ -15,24 +15,23 @@ interface ObjectRef {
   readonly subresource?: string;
 }
 
-/** Reads from where it was last read. */
+/** Requests of one user since the last call of `skip`. */
 export class AuditLog {
   readonly #path: string;
   readonly #user: string;
   #lines = 0;
 
-  /** The requests of this user. */
   constructor(path: string, user: string) {
     this.#path = path;
     this.#user = user;
   }
 
-  /** Forgets what was asked so far. */
+  /** Ignores all requests so far. */
   async skip(): Promise<void> {
     this.#lines = (await this.#all()).length;
   }
 
-  /** Everything that was asked since `skip`, such as `create serviceaccounts/token`, but for lists, watches and the Lease. */
+  /** Returns the requests since `skip`, such as `create serviceaccounts/token`, without lists, watches and requests for the Lease. */
   async requests(): Promise<readonly string[]> {
     const events = (await this.#all()).slice(this.#lines).map((line) => JSON.parse(line) as AuditEvent);
     return events
@@ -41,7 +40,7 @@ export class AuditLog {
       .map(({ verb, objectRef, requestURI }) => `${verb} ${objectRef?.resource === undefined ? requestURI : nameOf(objectRef)}`);
   }
 
-  /** Those of them that may change something. */
+  /** Returns the requests since `skip` that are not reads. */
   async writes(): Promise<readonly string[]> {
     return (await this.requests()).filter((request) => !request.startsWith('get '));
   }

@@ -1,6 +1,6 @@
-// `npm run kube:build`: builds the programs of a real cluster, Helm and a reflector, from the Go modules that go.mod and go.sum pin
-// beside this file, in helm and in reflector; and fetches custom resources of other projects.
-// To pin another Kubernetes, change its version and that of the staging modules in go.mod, and run `go mod tidy` here.
+// `npm run kube:build`: builds the programs of a real cluster, Helm and a reflector from pinned Go modules (go.mod and go.sum in this
+// folder, in helm and in reflector), and downloads custom resource definitions of other projects.
+// To pin another version of Kubernetes, change it and the staging modules in go.mod, and run `go mod tidy` in this folder.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -52,16 +52,16 @@ async function buildMissing(): Promise<void> {
   if (missing.length + unfetched.length === 0) return;
   const environment = goEnvironment(await requiredGo());
   for (const module of unfetched) await fetchCrds(module, environment);
-  if (missing.length > 0) console.log(`Building ${missing.map(({ name }) => name).join(', ')}: several minutes the first time.`);
+  if (missing.length > 0) console.log(`Building ${missing.map(({ name }) => name).join(', ')}: this takes several minutes the first time.`);
   for (const program of missing) await build(program, environment);
 }
 
 async function fetchCrds(module: CrdModule, env: NodeJS.ProcessEnv): Promise<void> {
   const { path, version, sum, files } = module;
-  // Away from any go.mod: what that module itself needs is none of our business.
+  // Outside of any module, so that Go does not resolve the dependencies of the downloaded module.
   const { stdout } = spawnSync('go', ['mod', 'download', '-json', `${path}@${version}`], { cwd: '/', env, encoding: 'utf8' });
   const { Dir, Sum, Error: complaint } = JSON.parse(stdout) as { readonly Dir: string; readonly Sum: string; readonly Error?: string };
-  if (complaint !== undefined || Sum !== sum) throw new Error(`${path}@${version} cannot be had: ${complaint ?? `its hash is ${Sum}`}`);
+  if (complaint !== undefined || Sum !== sum) throw new Error(`cannot download ${path}@${version}: ${complaint ?? `its hash is ${Sum}`}`);
   await mkdir(crdFolder(module), { recursive: true });
   const kept = crdFiles(module);
   for (const [index, file] of files.entries()) await copyFile(join(Dir, file), kept[index] as string);
@@ -72,7 +72,7 @@ async function requiredGo(): Promise<string> {
   return /^go (\d+\.\d+)/m.exec(await readFile(join(KUBE_MODULE.folder, 'go.mod'), 'utf8'))?.[1] ?? '';
 }
 
-/** The environment in which `go` is new enough: an older one fetches the release that go.mod asks for, unless it is very old. */
+/** Returns an environment with a sufficiently new `go`. With GOTOOLCHAIN=auto, an older `go` downloads the release that go.mod requires. */
 function goEnvironment(required: string): NodeJS.ProcessEnv {
   const environment = { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' };
   const candidates = [environment, { ...environment, GOTOOLCHAIN: 'auto' }];
@@ -80,7 +80,7 @@ function goEnvironment(required: string): NodeJS.ProcessEnv {
   if (fits) return fits;
   const found = goVersion({ ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '-mod=mod' }, '/');
   throw new Error(
-    `Go ${required} or newer is needed to build Kubernetes, and ${found === undefined ? 'there is no `go` on the PATH' : `this is Go ${found}`}. ` +
+    `Building Kubernetes needs Go ${required} or newer, but ${found === undefined ? '`go` was not found on the PATH' : `this is Go ${found}`}. ` +
       'Install it (package golang-go of a recent distribution, or a release of the Go project) and run `npm run kube:build` again; ' +
       `or set KUBEBUILDER_ASSETS to a folder with ${PROGRAMS.map(({ name }) => name).join(', ')}.`,
   );
@@ -98,7 +98,7 @@ function isAtLeast(version: string | undefined, required: string): boolean {
   return major > requiredMajor || (major === requiredMajor && minor >= requiredMinor);
 }
 
-/** Builds under a name of its own and renames: whoever builds or starts the same program meanwhile never sees half of it. */
+/** Builds into a temporary file and renames it, so that a concurrent process never sees an incomplete program. */
 async function build({ name, path, pinned }: GoProgram, env: NodeJS.ProcessEnv): Promise<void> {
   const folder = cacheFolder(process.env, pinned);
   await mkdir(folder, { recursive: true });
@@ -117,7 +117,7 @@ async function build({ name, path, pinned }: GoProgram, env: NodeJS.ProcessEnv):
   }
 }
 
-/** Without these, /version would say that nobody knows. */
+/** Returns the linker flags that set the version, which /version would otherwise report as unknown. */
 function linkerFlags(): string {
   const [, major, minor] = /^v(\d+)\.(\d+)/.exec(kubernetesVersion()) ?? [];
   const values = { gitVersion: kubernetesVersion(), gitMajor: major, gitMinor: minor };

@@ -1,4 +1,4 @@
-// The façade's certificate on a real hub, taken over by somebody who applies it as cert-manager does.
+// Certificate of the façade on a real hub, replaced by server-side apply as cert-manager does.
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
-it('is theirs from then on, though the key of our authority stays in the Secret, and theirs is published', async () => {
+it('uses a certificate that another client applied, and publishes its CA, although our CA key stays in the Secret', async () => {
   const clock = new FakeClock(Date.now());
   const source = () => hubCertificate({ hub, ...PLACE, mayIssue: true, clock })();
   const ours = await source();
@@ -50,7 +50,7 @@ it('is theirs from then on, though the key of our authority stays in the Secret,
   const { data: merged, metadata } = await hub.get(Secrets, PLACE);
   expect(Object.keys(merged ?? {}).sort()).toEqual(['ca.crt', 'ca.key', 'tls.crt', 'tls.key']);
 
-  // In time for a renewal of ours, too.
+  // Also at the time when our own certificate would be renewed.
   for (const days of [0, 300]) {
     clock.advance(days * DAY_MS);
     expect(await source()).toEqual({ cert: certificate, key });

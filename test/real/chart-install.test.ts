@@ -1,4 +1,4 @@
-// The Helm chart on a real hub: installed as the documentation says, changed, and taken away again.
+// Installs, upgrades and uninstalls the Helm chart on a real hub.
 
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
@@ -28,14 +28,14 @@ const names = async (...args: readonly string[]) => (await world.kubectl('get', 
 const deployment = async (name: string) =>
   JSON.parse(await world.kubectl('get', '-n', 'purser-system', 'deployment', name, '-o', 'json')) as Deployment;
 
-it('is refused without its namespace, in which Helm keeps its records', async () => {
+it('fails to install if the namespace does not exist', async () => {
   expect(await helm('install', 'purser', CHART)).toMatchObject({
     code: 1,
     complaints: expect.stringContaining('namespaces "purser-system" not found'),
   });
 });
 
-it('is installed, and Purser runs from what it made', async () => {
+it('installs objects that Purser runs with', async () => {
   await world.kubectl('create', 'namespace', 'purser-system');
   await world.kubectl('label', 'namespace', 'purser-system', 'pod-security.kubernetes.io/enforce=restricted');
   expect(await helm('install', 'purser', CHART)).toMatchObject({ code: 0, complaints: '' });
@@ -48,7 +48,7 @@ it('is installed, and Purser runs from what it made', async () => {
   expect(await program.output()).not.toMatch(/"level":"(warn|error|fatal)"/);
 });
 
-it('is upgraded to parts that run apart, which install the custom resources, without policies, and nothing is refused', async () => {
+it('upgrades to separate parts that install the custom resources, without policies and without rejected requests', async () => {
   const values = ['apart=true', 'options.install-crds=true', 'replicas=3', 'admission.enabled=false'].flatMap((each) => ['--set', each]);
   expect(await helm('upgrade', 'purser', CHART, ...values)).toMatchObject({ code: 0, complaints: '' });
   expect(await names('deployments', '-n', 'purser-system', ...OURS)).toEqual([
@@ -68,7 +68,7 @@ it('is upgraded to parts that run apart, which install the custom resources, wit
   await world.stopDeployed();
 });
 
-it('goes, and leaves the custom resources and what is in them', async () => {
+it('keeps the custom resources and their objects after uninstall', async () => {
   await world.kubectl('create', 'namespace', 'team-a');
   await world.kubectl('apply', '-f', 'REPO/deploy/samples/ci-deployer.yaml');
   expect(await helm('uninstall', 'purser')).toMatchObject({ code: 0 });

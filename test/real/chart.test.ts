@@ -1,4 +1,4 @@
-// The Helm chart beside the kustomizations, made by the real programs: with the same choices they make the same objects.
+// Compares the objects of the Helm chart with those of the kustomizations, rendered by the real programs.
 
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
@@ -16,20 +16,20 @@ const DEPLOY = join(import.meta.dirname, '../../deploy');
 const CHART = join(DEPLOY, 'chart');
 
 const POLICIES = 'components/admission';
-/** Kind that `helm template` knows only if it is named; `helm install` finds it on the hub. */
+/** API that `helm template` assumes only if it is named; `helm install` discovers it on the hub. */
 const SERVED = 'admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy';
 const VARIANTS = [
-  ['no choice', {}, { resources: ['base'], components: [POLICIES] }],
+  ['default values', {}, { resources: ['base'], components: [POLICIES] }],
   ['no admission policies', { admission: { enabled: false } }, { resources: ['base'] }],
-  ['the parts apart', { apart: true }, { resources: ['overlays/apart'], components: [POLICIES] }],
+  ['separate parts', { apart: true }, { resources: ['overlays/apart'], components: [POLICIES] }],
   ['named namespaces', { namespaces: ['team-a'] }, { resources: ['overlays/namespaces'], components: [POLICIES] }],
   [
-    'a certificate of cert-manager',
+    'a certificate from cert-manager',
     { certManager: { enabled: true } },
     { resources: ['base'], components: [POLICIES, 'components/cert-manager'] },
   ],
   [
-    'custom resources by Purser',
+    'custom resources installed by Purser',
     { options: { 'install-crds': true } },
     { resources: ['base'], components: [POLICIES, 'components/install-crds'] },
   ],
@@ -39,19 +39,19 @@ const VARIANTS = [
     { resources: ['base'], components: [POLICIES, 'components/credential-namespaces'] },
   ],
   [
-    'credentials in another namespace for parts that are apart',
+    'credentials in another namespace and separate parts',
     { apart: true, options: { 'credential-namespaces': 'purser-system,fleet' } },
     { resources: ['overlays/apart'], components: [POLICIES, 'components/credential-namespaces'] },
   ],
   [
-    'custom resources by a Purser whose parts are apart',
+    'custom resources installed by Purser and separate parts',
     { apart: true, options: { 'install-crds': true } },
     { resources: ['overlays/apart'], components: [POLICIES, 'components/install-crds'] },
   ],
   ['monitoring', { monitoring: { enabled: true } }, { resources: ['base'], components: [POLICIES, 'components/monitoring'] }],
 ] as const;
 
-/** Options that would be at odds with ports, probes, roles or values of the chart, and those of the local run. */
+/** Options that conflict with ports, probes, roles or values of the chart, and options of the local run. */
 const TAKEN = [
   'facade-port',
   'metrics-port',
@@ -72,8 +72,8 @@ const TAKEN = [
   'no-samples',
 ];
 
-describe('the Helm chart', () => {
-  it('has the templates that the kustomizations give', async () => {
+describe('Helm chart', () => {
+  it('has the templates that are generated from the kustomizations', async () => {
     const rendered = new Map<string, string>();
     for (const path of [
       'base',
@@ -94,23 +94,23 @@ describe('the Helm chart', () => {
     expect(texts).toEqual(names.map((name) => expected.get(name)));
   });
 
-  it('has nothing that Helm would object to', async () => {
+  it('passes helm lint --strict', async () => {
     expect(await run(helm(), ['lint', '--strict', CHART])).toMatchObject({ code: 0 });
   });
 
-  it.each(VARIANTS)('makes with %s what kustomize makes', async (_, values, kustomization) => {
-    // Helm keeps its records in the namespace: it has to be there before any template.
+  it.each(VARIANTS)('renders the same objects as kustomize with %s', async (_, values, kustomization) => {
+    // The namespace must exist before Helm stores a release in it, so the chart omits it.
     const expected = new Map([...(await kustomized(kustomization))].filter(([, { kind }]) => kind !== 'Namespace'));
     expect(await charted(values)).toEqual(expected);
   });
 
-  it('leaves out the admission policies for a hub that does not serve them', async () => {
+  it('omits the admission policies for a hub that does not serve them', async () => {
     const { output } = await run(helm(), ['template', 'purser', CHART]);
     const kinds = [...objectsOf(output).values()].map(({ kind }) => kind);
     expect(kinds.filter((kind) => kind.startsWith('ValidatingAdmissionPolicy'))).toEqual([]);
   });
 
-  it('grants nothing outside of named namespaces where the parts run apart, too', async () => {
+  it('limits separate parts to the named namespaces', async () => {
     const options = { 'install-crds': true };
     const objects = [...(await charted({ apart: true, namespaces: ['team-a', 'team-b'], options })).values()];
     const accounts = new Set(objects.filter(({ kind }) => kind === 'ServiceAccount').map(({ metadata }) => metadata.name));
@@ -127,7 +127,7 @@ describe('the Helm chart', () => {
     expect(strangers).toEqual([]);
   });
 
-  it('lets Purser read credentials in every namespace that has some, whether that is its own or not', async () => {
+  it('grants access to credentials in every credential namespace and in its own namespace', async () => {
     const objects = await charted({ options: { 'credential-namespaces': 'fleet, tokens, edge,fleet,' } }, 'tokens');
     const granted = [...objects.keys()].filter((key) => key.endsWith('/purser-credentials'));
     expect(granted).toEqual(
@@ -135,7 +135,7 @@ describe('the Helm chart', () => {
     );
   });
 
-  it('puts values in their places', async () => {
+  it('applies values to the objects', async () => {
     const digest = `sha256:${'0'.repeat(64)}`;
     const values = {
       image: { repository: 'registry.test/purser', digest },
@@ -172,7 +172,7 @@ describe('the Helm chart', () => {
     expect([...objects.keys()].filter((key) => key.includes('purser-system'))).toEqual([]);
   });
 
-  it('gives options in words that Purser takes, from files as from the command line', async () => {
+  it('renders options that Purser can parse, from values files and from --set', async () => {
     const options = { 'facade-rate': 1_000_000, 'verify-interval': 0, 'hub-cluster': 'true', 'install-crds': true, 'log-level': 'debug' };
     const args = ['--facade-rate=1000000', '--hub-cluster=true', '--install-crds', '--log-level=debug', '--verify-interval=0'];
     const set = ['facade-rate=1000000', 'verify-interval=0', 'install-crds=true', 'log-level=debug'].map((each) => `options.${each}`);
@@ -186,7 +186,7 @@ describe('the Helm chart', () => {
     }
   });
 
-  it.each([false, true])('lets the façade be reached from outside, and its pods through a proxy (apart: %s)', async (apart) => {
+  it.each([false, true])('sets the Service type of the façade and the environment of all pods (apart: %s)', async (apart) => {
     const service = { type: 'LoadBalancer', annotations: { 'lb.test/scheme': 'internal' } };
     const env = [
       { name: 'HTTPS_PROXY', valueFrom: { secretKeyRef: { name: 'proxy', key: 'url' } } },
@@ -209,7 +209,7 @@ describe('the Helm chart', () => {
     }
   });
 
-  it('has the façade’s certificate made for further names, and signed by another issuer', async () => {
+  it('adds DNS names and an issuer to the certificate of the façade', async () => {
     const issuerRef = { kind: 'ClusterIssuer', name: 'ours' };
     const named = await charted({ certManager: { enabled: true, dnsNames: ['purser.example.com'] } });
     const signed = await charted({ certManager: { enabled: true, issuerRef } });
@@ -222,7 +222,7 @@ describe('the Helm chart', () => {
     expect([authorities(named).length, authorities(signed)]).toEqual([3, []]);
   });
 
-  it('labels what the Prometheus Operator looks for', async () => {
+  it('adds labels to the ServiceMonitor and the PrometheusRule', async () => {
     const objects = await charted({ monitoring: { enabled: true, labels: { release: 'stack' } } });
     for (const kind of ['ServiceMonitor', 'PrometheusRule']) {
       expect(objects.get(`${kind}/purser-system/purser`)).toHaveProperty('metadata.labels', {
@@ -233,17 +233,17 @@ describe('the Helm chart', () => {
   });
 
   it.each([
-    ['an unknown one', { replica: 3 }],
-    ['an option as a variable', { env: [{ name: 'PURSER_NAMESPACES', value: 'team-a' }] }],
+    ['an unknown key', { replica: 3 }],
+    ['an option as an environment variable', { env: [{ name: 'PURSER_NAMESPACES', value: 'team-a' }] }],
     ['an issuer without a name', { certManager: { issuerRef: { kind: 'ClusterIssuer' } } }],
-    ['a type of Services that there is not', { facade: { service: { type: 'Loadbalancer' } } }],
-    ['one of another type', { apart: 'yes' }],
-    ['a misspelt option', { options: { 'verfy-interval': '1h' } }],
+    ['an unknown Service type', { facade: { service: { type: 'Loadbalancer' } } }],
+    ['a value of another type', { apart: 'yes' }],
+    ['a misspelled option', { options: { 'verfy-interval': '1h' } }],
     ['an option without its value', { options: { 'log-level': true } }],
     ['an option with a value that it does not take', { options: { 'install-crds': 'no' } }],
-    ['what Helm would need before', { namespace: { create: true } }],
+    ['a namespace to create', { namespace: { create: true } }],
     ...TAKEN.map((option) => [`the option ${option}`, { options: { [option]: 'x' } }] as const),
-  ])('refuses values with %s', async (_, values) => {
+  ])('rejects values with %s', async (_, values) => {
     expect(await template(values, 'purser-system')).toMatchObject({ code: 1, complaints: expect.stringContaining('schema') });
   });
 });
@@ -276,7 +276,7 @@ async function kustomized({ resources, components = [] }: Readonly<Record<string
   return objectsOf(await printed('kubectl', ['kustomize', folder]));
 }
 
-/** By kind, namespace and name. That Helm keeps definitions when it goes is its own business. */
+/** Returns objects by kind, namespace and name, without Helm's annotation to keep them. */
 function objectsOf(text: string): Objects {
   const objects = parseAllDocuments(text).map((document) => document.toJS() as Manifest | null);
   return new Map(

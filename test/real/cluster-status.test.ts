@@ -1,5 +1,4 @@
-// The conditions of a real cluster that dies, freezes, slows down, returns, and is given other credentials and certificates, by
-// the clock of this machine.
+// Conditions of a real cluster that crashes, freezes, slows down, recovers, and gets other credentials and certificates, in real time.
 
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { ClusterCondition } from '../../src/api/cluster.gen.ts';
@@ -28,12 +27,12 @@ afterAll(async () => {
 
 const shows = (condition: string) => world.shows('real', condition, LIMIT_MS);
 
-it('is ready within seconds, with its version', async () => {
+it('reports Ready and the version of a reachable cluster', async () => {
   await shows('Ready=True ClusterReady');
   expect((await world.get('real')).status).toMatchObject({ version: kubernetesVersion(), type: 'Kubernetes', activeEndpoint: target.url });
 }, 60_000);
 
-it('F8: is not ready within 30 s of its death, and ready within 30 s of its return', async () => {
+it('reports a crashed cluster as not ready within 30 s, and as ready within 30 s after its restart', async () => {
   await turns(async () => {
     await target.kill();
     await shows('Ready=False ConnectionRefused');
@@ -45,7 +44,7 @@ it('F8: is not ready within 30 s of its death, and ready within 30 s of its retu
   }, 'ConnectionRefused');
 }, 180_000);
 
-it('F11: is not ready within 30 s of freezing, and ready within 30 s of its return', async () => {
+it('reports a frozen cluster as not ready within 30 s, and as ready within 30 s after it resumes', async () => {
   await turns(async () => {
     target.pause();
     await shows('Ready=False Timeout');
@@ -54,7 +53,7 @@ it('F11: is not ready within 30 s of freezing, and ready within 30 s of its retu
   }, 'Timeout');
 }, 90_000);
 
-it('F9: stays ready behind a slow line, and is not ready behind one that is too slow', async () => {
+it('reports a cluster with 1 s of latency as ready, and with 8 s as not ready', async () => {
   const proxy = await startSlowProxy(target.port);
   try {
     await world.register('slow', [`https://127.0.0.1:${proxy.port}`], { token: 'admintoken', ca: target.ca });
@@ -72,7 +71,7 @@ it('F9: stays ready behind a slow line, and is not ready behind one that is too 
   }
 }, 180_000);
 
-it('F17, F18: tells a rejected credential, one without rights, and a good one apart', async () => {
+it('distinguishes a rejected credential, a credential without permissions and a valid one', async () => {
   await world.credential('real', { token: 'no-such-token', server: target.url, 'ca.crt': target.ca });
   await shows('Authorized=False CredentialRejected');
   await world.credential('real', { token: 'alicetoken', server: target.url, 'ca.crt': target.ca });
@@ -81,14 +80,14 @@ it('F17, F18: tells a rejected credential, one without rights, and a good one ap
   await shows('Ready=True ClusterReady');
 }, 90_000);
 
-it('F14: has another certificate of the same authority without anybody noticing', async () => {
+it('stays ready when the server certificate is rotated under the same CA', async () => {
   await target.rotateCertificate('same authority');
   await shows('Ready=True ClusterReady');
   await probes('real', 2);
   expect(await world.conditions('real')).toContain('Reachable=True Answering');
 }, 120_000);
 
-it('F15: is not spoken to under a new authority, and again within 10 s of its bundle', async () => {
+it('rejects a server certificate of a new CA, and reports Ready within 10 s after caBundle is updated', async () => {
   await turns(async () => {
     await target.rotateCertificate('new authority');
     await shows('Reachable=False TLSVerifyFailed');
@@ -104,16 +103,16 @@ async function ready(): Promise<ClusterCondition> {
   return status?.conditions?.[0] ?? { type: 'Ready', status: 'Unknown' };
 }
 
-/** Expects that the cluster turns once and back, whatever reasons it gives meanwhile. */
+/** Expects that Ready becomes False once, with this reason among others, and then True. */
 async function turns(work: () => Promise<void>, reason: string): Promise<void> {
   const before = world.history('real').length;
   await work();
   const history = world.history('real').slice(before);
   expect(history).toContain(`False ${reason}`);
-  expect(history.map((said) => said.split(' ')[0]).filter((status, index, all) => status !== all[index - 1])).toEqual(['False', 'True']);
+  expect(history.map((line) => line.split(' ')[0]).filter((status, index, all) => status !== all[index - 1])).toEqual(['False', 'True']);
 }
 
-/** Resolves after this many more probes of a cluster. */
+/** Waits for a number of further probes of a cluster. */
 async function probes(name: string, count: number): Promise<void> {
   const done = () => world.outcomes.filter(({ key }) => key === name).length;
   const enough = done() + count;

@@ -1,5 +1,5 @@
-// The overlays on a real hub: parts that run apart, a Purser that serves named namespaces, each with less than all rights, these upon
-// each other, and one that brings its custom resources.
+// Runs Purser from the overlays on a real hub: separate parts, named namespaces, both combined, and installation of the custom
+// resources by Purser. Compares granted with used permissions.
 
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { newFolder } from '../support/folders.ts';
 import type { Program } from '../support/processes.ts';
 import { type Deployment, DeployWorld, eventually, isDeployment, kustomized } from './deploy-world.ts';
-import { type AccountUse, grantsOf, unused, useOf } from './granted.ts';
+import { grantsOf, type PermissionUse, unused, useOf } from './granted.ts';
 
 jest.setTimeout(240_000);
 
@@ -29,7 +29,7 @@ async function deployed(path: string, policies: 'with policies' | 'without polic
 
 const DEPLOY = join(import.meta.dirname, '../../deploy');
 
-/** A copy of the example for named namespaces, as the manual has it made, upon the others; by its path from `deploy`. */
+/** Copies the example for named namespaces, as docs/operating.md describes, on top of the other variants. Returns its path from `deploy`. */
 async function stacked(): Promise<string> {
   const folder = join(await newFolder(), 'ours');
   await cp(join(DEPLOY, 'overlays/namespaces'), folder, { recursive: true });
@@ -40,7 +40,7 @@ async function stacked(): Promise<string> {
   return relative(DEPLOY, folder);
 }
 
-/** The credential for a target is put into another namespace. */
+/** Moves the credential of a target to another namespace. */
 async function movedCredential(name: string, namespace: string): Promise<void> {
   const token = (await world.onTarget('create', 'token', 'purser', '-n', 'purser-system')).trim();
   const pins = { server: world.target.url, 'ca.crt': world.target.ca, cluster: name };
@@ -51,12 +51,12 @@ async function movedCredential(name: string, namespace: string): Promise<void> {
   await world.kubectl('delete', 'secret', `${name}-credential`, '-n', 'purser-system');
 }
 
-/** What a log says of failures and of what was refused. */
+/** Returns the log lines about failures and rejected requests. */
 async function complaints(program: Program): Promise<readonly string[]> {
   return (await program.output()).split('\n').filter((line) => /"level":"(warn|error|fatal)"|\b403\b|[Ff]orbidden/.test(line));
 }
 
-/** The token of a sample is issued, bound, rotated, made anew, moved and given up. */
+/** Waits for the token of a sample, then binds, rotates, re-creates, moves and deletes it. */
 async function exercised(): Promise<void> {
   const token = ['-n', 'team-a', 'mt/ci-deployer'];
   const patch = (spec: object) => world.kubectl('patch', ...token, '--type=merge', '-p', JSON.stringify({ spec }));
@@ -75,24 +75,24 @@ async function exercised(): Promise<void> {
   await world.kubectl('delete', ...token, '--timeout=60s');
 }
 
-/** Somebody asks for metrics who may not read them. */
+/** Requests metrics as a user without permission, until the response is 403. */
 async function scraped(name: string): Promise<void> {
   const headers = { authorization: `Bearer ${await world.tokenOf('team-a', 'ci')}` };
   await eventually(async () => (await world.ask([name, 'metrics'], 'GET /metrics', { headers }).catch(() => undefined))?.status === 403);
 }
 
-/** What is granted for cases that do not come up here, as in the tests of the base. */
+/** Permissions for cases that these tests do not cover, as in deploy.test.ts. */
 const notUsed = (...ofEvents: readonly string[]): readonly string[] => [
   ...ofEvents.map((place) => `patch events ${place}`),
   `record managedtokens ${ofEvents.at(-1)}`,
   'update configmaps purser-facade-ca in purser-system (purser-controller)',
-  // Many tokens lose permission at once.
+  // Used when many tokens lose permission at once.
   'update configmaps purser-removal-limit in purser-system (purser-controller)',
   'update secrets purser-facade-tls in purser-system (purser-controller)',
 ];
 
-describe('the overlay', () => {
-  it('apart: the façade issues what it may, the controller keeps the rest, and neither is refused anything', async () => {
+describe('overlays', () => {
+  it('runs the façade and the controller of overlays/apart without rejected requests or unused permissions', async () => {
     await deployed('overlays/apart', 'with policies');
     await world.kubectl('apply', '-f', 'REPO/deploy/samples/ci-deployer.yaml');
     await exercised();
@@ -104,13 +104,13 @@ describe('the overlay', () => {
       ['controller', 'facade'].map((name) => useOf(world.hub.auditLog, account(`purser-${name}`))),
     );
 
-    expect([controller?.refused, facade?.refused]).toEqual([[], []]);
+    expect([controller?.rejected, facade?.rejected]).toEqual([[], []]);
     const objects = await kustomized('overlays/apart');
-    expect(unused(grantsOf(objects, 'purser-facade'), facade as AccountUse)).toEqual([]);
-    expect(unused(grantsOf(objects, 'purser-controller'), controller as AccountUse)).toEqual(notUsed('(purser-controller-tokens)'));
+    expect(unused(grantsOf(objects, 'purser-facade'), facade as PermissionUse)).toEqual([]);
+    expect(unused(grantsOf(objects, 'purser-controller'), controller as PermissionUse)).toEqual(notUsed('(purser-controller-tokens)'));
   });
 
-  it('namespaces upon apart, with credentials in another namespace: neither part is refused anything', async () => {
+  it('runs separate parts for named namespaces, with credentials in another namespace, without rejected requests', async () => {
     const path = await stacked();
     await deployed(path, 'without policies');
     await movedCredential('target-1', 'fleet');
@@ -123,20 +123,20 @@ describe('the overlay', () => {
     await eventually(async () => (await issue().catch(() => 0)) === 201);
     const uses = await Promise.all(['controller', 'facade'].map((name) => useOf(world.hub.auditLog, account(`purser-${name}`))));
 
-    expect(uses.map(({ refused }) => refused)).toEqual([[], []]);
+    expect(uses.map(({ rejected }) => rejected)).toEqual([[], []]);
     const objects = await kustomized(path);
-    expect(unused(grantsOf(objects, 'purser-facade'), uses[1] as AccountUse)).toEqual([]);
+    expect(unused(grantsOf(objects, 'purser-facade'), uses[1] as PermissionUse)).toEqual([]);
     expect(grantsOf(objects, 'purser')).toEqual([]);
   });
 
-  it('namespaces: tokens of those that are named are kept, the others are not even seen', async () => {
+  it('limits Purser of overlays/namespaces to the named namespaces', async () => {
     const [program] = await deployed('overlays/namespaces', 'with policies');
     for (const name of ['ci-deployer', 'flux']) await world.kubectl('apply', '-f', `REPO/deploy/samples/${name}.yaml`);
     await exercised();
     await scraped('purser');
     const use = await useOf(world.hub.auditLog, account('purser'));
 
-    expect(use.refused).toEqual([]);
+    expect(use.rejected).toEqual([]);
     expect(unused(grantsOf(await kustomized('overlays/namespaces'), 'purser'), use)).toEqual(
       notUsed('in default (purser-controller-events)', 'in team-a (purser-controller-tokens)'),
     );
@@ -149,11 +149,11 @@ describe('the overlay', () => {
   });
 });
 
-describe('a hub without the custom resources', () => {
+describe('Purser on a hub without the custom resources', () => {
   const withoutCrds = async (path: string) => (await kustomized(path)).filter(({ kind }) => kind !== 'CustomResourceDefinition');
   const serves = async (program: Program) => (await program.output()).includes('caches synced');
 
-  it('is told of, and served from when they come, by the same process', async () => {
+  it('logs the command that installs the custom resources, and starts to work when they exist', async () => {
     const objects = await withoutCrds('base');
     world = await DeployWorld.with(objects);
     const program = await world.startDeployed(objects.find(isDeployment) as Deployment);
@@ -172,19 +172,19 @@ describe('a hub without the custom resources', () => {
     await world.until('-n', 'team-a', 'mt/ci-deployer', '--for=condition=Ready');
   });
 
-  it('gets them with --install-crds, once Purser may', async () => {
+  it('installs the custom resources with --install-crds', async () => {
     const objects = await withoutCrds('overlays/install-crds');
     world = await DeployWorld.with(objects);
     const deployment = objects.find(isDeployment) as Deployment;
-    // The second one finds them there.
+    // The second process finds them installed.
     for (const name of ['purser', 'purser-again']) {
       const program = await world.startDeployed({ ...deployment, metadata: { ...deployment.metadata, name } });
       await eventually(async () => await serves(program));
       expect(await complaints(program)).toEqual([]);
     }
-    const { refused, used } = await useOf(world.hub.auditLog, account('purser'));
+    const { rejected, used } = await useOf(world.hub.auditLog, account('purser'));
 
-    expect(refused).toEqual([]);
+    expect(rejected).toEqual([]);
     const uses = used.filter(({ resource }) => resource === 'customresourcedefinitions').map(({ verb, name }) => `${verb} ${name}`);
     const names = ['clusters.registry.purser.dev', 'managedtokens.tokens.purser.dev'];
     expect(new Set(uses)).toEqual(new Set(names.map((name) => `patch ${name}`)));

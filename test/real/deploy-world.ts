@@ -1,5 +1,5 @@
-// Purser as it is deployed: installed by kubectl from the manifests on a real hub, and run as its account with the image's
-// command, beside a real target that is registered as `purser print` says.
+// Deploys Purser on a real hub: installs the manifests with kubectl, runs the command of the image with Purser's service account, and
+// registers a real target with the output of `purser print`.
 
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { Agent } from 'node:https';
@@ -31,7 +31,7 @@ interface PodSpec {
   readonly containers: readonly { readonly args: readonly string[] }[];
 }
 
-/** The objects of a kustomization in `deploy`. */
+/** Returns the objects of a kustomization in `deploy`. */
 export async function kustomized(path: string): Promise<readonly DeployedObject[]> {
   const { code, output, complaints } = await run(kubeBinaries()?.kubectl ?? 'kubectl', ['kustomize', join(REPOSITORY, 'deploy', path)]);
   if (code !== 0) throw new Error(complaints);
@@ -42,11 +42,11 @@ export function isDeployment(object: DeployedObject): object is Deployment {
   return object.kind === 'Deployment';
 }
 
-/** Tries until something is so. */
+/** Polls until the predicate returns true, for at most a minute. */
 export async function eventually(isSo: () => Promise<boolean>): Promise<void> {
   const end = performance.now() + 60_000;
   while (!(await isSo())) {
-    if (performance.now() > end) throw new Error('it did not happen');
+    if (performance.now() > end) throw new Error('the expected state was not reached within 60 s');
     await delay(100);
   }
 }
@@ -84,7 +84,7 @@ export class DeployWorld {
     this.target = target;
   }
 
-  /** Starts a hub and a target with nothing on them. */
+  /** Starts an empty hub and an empty target. */
   static async bare(): Promise<DeployWorld> {
     const options = { audit: true, controllers: true };
     return new DeployWorld(...(await Promise.all([startRealCluster(options), startRealCluster(options)])));
@@ -99,7 +99,7 @@ export class DeployWorld {
     return world;
   }
 
-  /** Starts a hub with some objects on it, and a target. */
+  /** Starts a hub with the given objects, and a target. */
   static async with(objects: readonly object[]): Promise<DeployWorld> {
     const world = await DeployWorld.bare();
     await world.kubectl('apply', '--server-side', '-f', await world.#written(objects));
@@ -111,12 +111,12 @@ export class DeployWorld {
     await enforcePolicies((...args) => this.kubectl(...args));
   }
 
-  /** Runs kubectl as an administrator; `REPO` stands for this repository. Throws what it complains of when it fails. */
+  /** Runs kubectl on the hub as an administrator. `REPO` stands for this repository. Throws the error output if kubectl fails. */
   async kubectl(...args: readonly string[]): Promise<string> {
     return await done(this.hub, args);
   }
 
-  /** The same on the target. */
+  /** Runs kubectl on the target as an administrator. */
   async onTarget(...args: readonly string[]): Promise<string> {
     return await done(this.target, args);
   }
@@ -126,12 +126,12 @@ export class DeployWorld {
     await this.kubectl('apply', '-f', await this.#written(objects));
   }
 
-  /** Puts objects to the hub as kubectl does, and says what came of it. */
+  /** Sends objects to the hub with a server-side dry run, and returns the result of kubectl. */
   async offer(objects: readonly object[], ...args: readonly string[]): Promise<RunResult> {
     return await kubectl(this.hub, [...args, '--dry-run=server', '-f', await this.#written(objects)]);
   }
 
-  /** Runs what a Deployment runs, as its account, on ports that are free. Replicas are told apart by names of their own. */
+  /** Runs the command of a Deployment with its service account, on free ports. Replicas must have different names. */
   async startDeployed({ metadata, spec }: Deployment, ...options: readonly string[]): Promise<Program> {
     const { serviceAccountName, containers } = spec.template.spec;
     const kubeconfig = join(this.hub.folder, `${metadata.name}.kubeconfig`);
@@ -153,7 +153,7 @@ export class DeployWorld {
     return program;
   }
 
-  /** Gives Purser an account on the target, with the rights that `purser print` prints by these options, and registers that on the hub. */
+  /** Creates a service account for Purser on the target with `purser print target-rbac` and these options, and registers the target. */
   async register(name: string, ...options: readonly string[]): Promise<void> {
     const command = [join(REPOSITORY, 'src/start.mjs'), 'print', 'target-rbac', ...options];
     const printed = await run(process.execPath, command, { NODE_OPTIONS: '' });
@@ -181,7 +181,7 @@ export class DeployWorld {
     await this.kubectl('apply', '-f', await this.#written(objects));
   }
 
-  /** Waits as `kubectl wait` does, and tells what Purser said when it waits in vain. */
+  /** Runs `kubectl wait` on the hub. Throws the last log lines of Purser if the wait fails. */
   async until(...args: readonly string[]): Promise<void> {
     const { code, complaints } = await kubectl(this.hub, ['wait', ...args, '--timeout=60s']);
     if (code === 0) return;
@@ -193,13 +193,13 @@ export class DeployWorld {
     return (await this.kubectl('create', 'token', account, '-n', namespace)).trim();
   }
 
-  /** Asks a Deployment's process, by the authority that is published for that, as the Service that it is behind. */
+  /** Sends a request to the process of a Deployment, and verifies its certificate with the published CA and the name of the Service. */
   async ask(place: readonly [string, 'facade' | 'metrics'], line: string, request: ApiRequest): Promise<ApiAnswer> {
     const [name, part] = place;
     const [method = '', path = ''] = line.split(' ');
     const places = JSON.parse(await readFile(this.#readyFile(name), 'utf8')) as Readonly<Record<string, string>>;
     const published = ['get', 'configmap', 'purser-facade-ca', '-n', 'purser-system', '-o', 'jsonpath={.data.ca\\.crt}'];
-    // The authority may be another one by now; while the hub is away, the last one counts.
+    // The CA may have changed; while the hub is unavailable, the last known CA applies.
     this.#authority = await this.kubectl(...published).catch((error: unknown) => {
       if (this.#authority === undefined) throw error;
       return this.#authority;
@@ -212,7 +212,7 @@ export class DeployWorld {
     }
   }
 
-  /** Ends what was started of Purser. */
+  /** Stops all processes of Purser. */
   async stopDeployed(): Promise<void> {
     await Promise.all([...this.#running.values()].map((program) => program.stop()));
   }
@@ -245,7 +245,7 @@ async function done(cluster: RealCluster, args: readonly string[]): Promise<stri
   return output;
 }
 
-/** What the image gives Node beside the program; it may read this repository, and what is in a folder of ours. */
+/** Returns the Node.js options of the image, with access to this repository and to the folder. */
 function nodeOptions(folder: string): readonly string[] {
   const final = readDockerfile(readText('Dockerfile')).stages.at(-1) as Stage;
   const options = wordsOf(final, 'ENTRYPOINT').filter((word) => word.startsWith('--'));

@@ -1,4 +1,4 @@
-// The manifests on a real hub: it takes all of them, and Purser does its work with what they grant, and uses all of that.
+// Applies the manifests to a real hub, and checks that Purser works with the granted permissions and uses all of them.
 
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
@@ -17,10 +17,10 @@ beforeAll(async () => {
 
 afterAll(() => world?.stop());
 
-/** Kinds that other projects define. */
+/** Kinds of other projects. */
 const FOREIGN = new Set(['Certificate', 'Issuer', 'PrometheusRule', 'ServiceMonitor']);
 
-describe('the manifests', () => {
+describe('manifests', () => {
   it.each([
     'base',
     'overlays/apart',
@@ -28,12 +28,12 @@ describe('the manifests', () => {
     'overlays/credential-namespaces',
     'components/admission',
     'components/monitoring',
-  ])('of %s are taken by the server without a warning', async (path) => {
+  ])('applies %s to the API server without a warning', async (path) => {
     const objects = (await kustomized(path)).filter(({ kind }) => !FOREIGN.has(kind));
     expect(await world.offer(objects, 'apply', '--server-side', '--force-conflicts')).toMatchObject({ code: 0, complaints: '' });
   });
 
-  it.each(['base', 'overlays/apart'])('of %s make pods that restricted pod security lets pass', async (path) => {
+  it.each(['base', 'overlays/apart'])('creates pods from %s that comply with the restricted Pod Security Standard', async (path) => {
     const deployments = (await kustomized(path)).filter(isDeployment);
     const pods = deployments.map(({ metadata, spec }) => ({ apiVersion: 'v1', kind: 'Pod', metadata, spec: spec.template.spec }));
     expect(await world.offer(pods, 'create')).toMatchObject({ code: 0, complaints: '' });
@@ -43,7 +43,7 @@ describe('the manifests', () => {
   });
 });
 
-describe('with what the manifests grant, and under the admission policies, Purser', () => {
+describe('Purser with the permissions of the manifests and the admission policies', () => {
   beforeAll(async () => {
     await world.enforcePolicies();
     const deployment = (await kustomized('base')).find(isDeployment) as Deployment;
@@ -58,7 +58,7 @@ describe('with what the manifests grant, and under the admission policies, Purse
     await world.until('cluster.registry.purser.dev', 'target-1', '--for=condition=Ready');
   });
 
-  it('rotates, repairs, moves and gives way', async () => {
+  it('rotates tokens, repairs and moves Secrets, and reports a conflicting Secret', async () => {
     const token = ['-n', 'team-a', 'mt/ci-deployer'];
     const moveTo = (name: string) => world.kubectl('patch', ...token, '--type=merge', '-p', `{"spec":{"secret":{"name":"${name}"}}}`);
     for (const round of [1, 2, 3]) {
@@ -75,7 +75,7 @@ describe('with what the manifests grant, and under the admission policies, Purse
     await world.until('-n', 'team-a', 'secret/ci-deployer', '--for=delete');
   });
 
-  it('revokes, and lets go', async () => {
+  it('revokes a token by annotation, and deletes the anchor with the ManagedToken', async () => {
     await world.kubectl('annotate', '-n', 'team-c', 'mt/contractor', 'tokens.purser.dev/revoke=1');
     await world.until('-n', 'team-c', 'mt/contractor', '--for=jsonpath={.status.lastRevokeRequest}=1');
     await world.kubectl('delete', '-n', 'team-c', 'mt/contractor', '--timeout=60s');
@@ -93,22 +93,22 @@ describe('with what the manifests grant, and under the admission policies, Purse
     await world.kubectl('delete', '-n', 'team-b', 'mt/forged', '--timeout=60s');
   });
 
-  it('shows a certificate that everybody can check, and tells its metrics to whoever may read them', async () => {
+  it('serves metrics with the published CA to users with permission only', async () => {
     await world.kubectl('create', 'serviceaccount', 'prometheus', '-n', 'default');
     const token = await world.tokenOf('default', 'prometheus');
     const status = async (authorization: string) =>
       (await world.ask(['purser', 'metrics'], 'GET /metrics', { headers: { authorization } })).status;
 
-    // The certificate that it began with, before it knew this one, is replaced in seconds.
+    // Purser replaces its initial certificate within seconds.
     await eventually(async () => (await status('').catch(() => 0)) === 401);
     expect(await status(`Bearer ${token}`)).toBe(403);
     const subject = '--serviceaccount=default:prometheus';
     await world.kubectl('create', 'clusterrolebinding', 'scrape', '--clusterrole=purser-metrics-reader', subject);
-    // An answer about rights is kept for ten seconds.
+    // Reviews are cached for ten seconds.
     await eventually(async () => (await status(`Bearer ${token}`)) === 200);
   });
 
-  it('issues tokens to callers, tries out what they ask, and lists what they may see', async () => {
+  it('issues tokens, validates dry runs, and lists visible clusters for callers of the façade', async () => {
     const headers = { authorization: `Bearer ${await world.tokenOf('team-a', 'ci')}`, 'content-type': 'application/json' };
     const ask = async (line: string, spec?: object) => {
       const body = spec && JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec });
@@ -117,36 +117,36 @@ describe('with what the manifests grant, and under the admission policies, Purse
     const line = 'POST /orchestrator/target-1/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
     const boundObjectRef = { apiVersion: 'v1', kind: 'Pod', name: 'ghost', uid: '00000000-0000-0000-0000-000000000000' };
     const issued = await ask(line, { audiences: ['https://target.test'] });
-    const rehearsed = await ask(`${line}?dryRun=All`, { audiences: ['https://target.test'], boundObjectRef });
+    const dryRun = await ask(`${line}?dryRun=All`, { audiences: ['https://target.test'], boundObjectRef });
     const listed = await ask('GET /auth/v1/clusters');
 
-    expect([issued.status, rehearsed.status, listed.status]).toEqual([201, 404, 200]);
+    expect([issued.status, dryRun.status, listed.status]).toEqual([201, 404, 200]);
     expect(JSON.parse(listed.body)).toMatchObject({ items: [{ metadata: { name: 'target-1' } }] });
   });
 
-  it('is refused nothing on the hub, and has nothing that it does not use', async () => {
+  it('has no rejected requests and no unused permissions on the hub', async () => {
     const use = await useOf(world.hub.auditLog, ACCOUNT);
-    expect(use.refused).toEqual([]);
+    expect(use.rejected).toEqual([]);
     expect(unused(grantsOf(await kustomized('base'), 'purser'), use)).toEqual(HUB_UNUSED);
   });
 
-  it('is refused nothing on the target, and has nothing there that it does not use', async () => {
+  it('has no rejected requests and no unused permissions on the target', async () => {
     const use = await useOf(world.target.auditLog, ACCOUNT);
     const objects = parseAllDocuments(readText('deploy/target/access.yaml')).map((document) => document.toJS() as DeployedObject);
-    expect(use.refused).toEqual([]);
+    expect(use.rejected).toEqual([]);
     expect(unused(grantsOf(objects, 'purser'), use)).toEqual([]);
   });
 });
 
-/** What the hub grants for cases that do not come up here. */
+/** Permissions on the hub for cases that these tests do not cover. */
 const HUB_UNUSED: readonly string[] = [
-  // An event that comes again within minutes.
+  // Used for an event that repeats within minutes.
   'patch events (purser-controller-tokens)',
-  // Checked by the admission policies, which the audit log does not show.
+  // Checked by the admission policies, which do not appear in the audit log.
   'record managedtokens (purser-controller-tokens)',
-  // The authority of a certificate that was made nine years ago, and a certificate that was made nine months ago.
+  // Used for a CA that is nine years old, and for a certificate that is nine months old.
   'update configmaps purser-facade-ca in purser-system (purser-controller)',
-  // Many tokens lose permission at once.
+  // Used when many tokens lose permission at once.
   'update configmaps purser-removal-limit in purser-system (purser-controller)',
   'update secrets purser-facade-tls in purser-system (purser-controller)',
 ];

@@ -1,4 +1,4 @@
-// The README's installation on a cluster, as somebody does it who has nothing else: on a real hub, for a real target.
+// Runs the installation commands of the README in order on a real hub and a real target.
 
 import { join } from 'node:path';
 import { describe, expect, it, jest } from '@jest/globals';
@@ -14,8 +14,8 @@ const [monitoring] = blocksIn('monitoring');
 
 const place = documentedPlace();
 
-describe('The README', () => {
-  it('installs Purser from the image that was pushed', async () => {
+describe('README.md', () => {
+  it('installs Purser from the pushed image', async () => {
     expect(await failures(install, place.shell)).toEqual([]);
     const image = ['-o', 'jsonpath={.spec.template.spec.containers[0].image}'];
     expect(await place.world.kubectl('get', 'deployment', 'purser', '-n', 'purser-system', ...image)).toBe(
@@ -28,20 +28,20 @@ describe('The README', () => {
     expect(await failures(register, place.shell)).toEqual([]);
   });
 
-  it('has a first token issued', async () => {
+  it('requests the first token', async () => {
     expect(await failures(first, place.shell)).toEqual([]);
   });
 });
 
-describe('The manual', () => {
-  it('gives whoever runs Purser elsewhere the rights of its pods', async () => {
+describe('docs/operating.md', () => {
+  it('creates a kubeconfig with the permissions of the pods', async () => {
     expect(await failures(outside, place.shell)).toEqual([]);
     const asPurser = { ...place.shell.env, KUBECONFIG: join(place.shell.folder, 'purser.kubeconfig') };
     const { output } = await run('kubectl', ['auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}'], asPurser);
     expect(output).toBe('system:serviceaccount:purser-system:purser');
   });
 
-  it('lets Prometheus read the metrics', async () => {
+  it('allows Prometheus to read the metrics', async () => {
     for (const what of [
       ['namespace', 'monitoring'],
       ['serviceaccount', 'prometheus', '-n', 'monitoring'],
@@ -50,7 +50,7 @@ describe('The manual', () => {
     expect(await failures(monitoring, place.shell)).toEqual([]);
     const authorization = `Bearer ${await place.world.tokenOf('monitoring', 'prometheus')}`;
     const status = async () => (await place.world.ask(['purser', 'metrics'], 'GET /metrics', { headers: { authorization } })).status;
-    // The certificate that it began with, before it knew this one, is replaced in seconds.
+    // Purser replaces its initial certificate within seconds.
     await eventually(async () => (await status().catch(() => 0)) === 200);
   });
 });

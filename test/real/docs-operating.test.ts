@@ -1,5 +1,5 @@
-// The commands of docs/operating.md on real clusters, in their order: install, register, reach the façade, renew a credential,
-// uninstall. Its manifests are put to the programs that read them.
+// Runs the commands of docs/operating.md in order on real clusters: install, register, access the façade, renew a credential,
+// uninstall. Checks its manifests with the programs that read them.
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ const [orphans] = blocksIn('orphans');
 
 const place = documentedPlace();
 
-describe('The manual', () => {
+describe('commands in docs/operating.md', () => {
   it('installs Purser', async () => {
     expect(await failures(install, place.shell)).toEqual([]);
     const deployment = (await kustomized('base')).find(isDeployment) as Deployment;
@@ -34,27 +34,27 @@ describe('The manual', () => {
     expect(await failures(register, place.shell)).toEqual([]);
   });
 
-  it('registers the hub itself', async () => {
+  it('registers the hub', async () => {
     expect(await failures(hubItself, place.shell)).toEqual([]);
     await place.world.until('cluster.registry.purser.dev', 'hub', '--for=condition=Ready');
-    // What was installed before stays as it was.
+    // The objects of deploy/base stay unchanged.
     expect(await place.world.kubectl('get', 'ns', 'purser-system', '-o', 'yaml')).toContain('enforce: restricted');
     expect(await place.world.kubectl('get', 'sa', 'purser', '-n', 'purser-system', '-o', 'yaml')).toContain(
       'automountServiceAccountToken: false',
     );
   });
 
-  it('reaches the façade, by curl and kubectl', async () => {
+  it('calls the façade with curl and kubectl', async () => {
     await place.world.onTarget('apply', '-f', 'REPO/deploy/target/deployer.yaml');
     await place.world.kubectl('apply', '-f', 'REPO/deploy/samples/ci-deployer.yaml');
     await place.world.until('mt', '-n', 'team-a', 'ci-deployer', '--for=condition=Ready');
     const { facade } = JSON.parse(await readFile(join(place.world.hub.folder, 'purser.ready.json'), 'utf8')) as { facade: string };
     const here = calls && { ...calls, text: calls.text.replace('https://purser.purser-system.svc', facade) };
-    // An answer about rights is kept for ten seconds.
+    // Reviews are cached for ten seconds.
     await eventually(async () => (await failures(here, place.shell)).length === 0);
   });
 
-  it('has kubectl take its tokens from the façade', async () => {
+  it('lets kubectl request tokens from the façade', async () => {
     const { world, shell } = place;
     const { facade } = JSON.parse(await readFile(join(world.hub.folder, 'purser.ready.json'), 'utf8')) as { facade: string };
     const [kubeconfig] = blocksIn('kubeconfig');
@@ -63,7 +63,7 @@ describe('The manual', () => {
       ['https://purser.purser-system.svc', facade],
       ['https://target-1.example.com:6443', world.target.url],
       ['/etc/purser', shell.folder],
-      // The one audience that this target has.
+      // The only audience of this target.
       ['https://kubernetes.default.svc', 'https://hub.test'],
     ];
     await writeFile(
@@ -84,7 +84,7 @@ describe('The manual', () => {
     });
   });
 
-  it('has a certificate of one’s own', async () => {
+  it('replaces the certificate of the façade', async () => {
     const authority = createAuthority(Date.now());
     const own = issueServerCertificate(authority, ['purser.example.com', 'purser.purser-system.svc'], Date.now());
     const files = { 'tls.crt': own.certificate, 'tls.key': own.key, 'ca.crt': authority.certificate };
@@ -92,7 +92,7 @@ describe('The manual', () => {
     expect(await failures(certificate, place.shell)).toEqual([]);
   });
 
-  it('has an Ingress that the hub takes', async () => {
+  it('creates an Ingress that the hub accepts', async () => {
     const [ingress] = blocksIn('ingress');
     expect(await place.world.offer([parse(ingress?.text ?? '') as object], 'create')).toMatchObject({ code: 0, complaints: '' });
   });
@@ -103,7 +103,7 @@ describe('The manual', () => {
     await place.world.until('cluster.registry.purser.dev', 'target-1', '--for=condition=Authorized');
   });
 
-  it('renews a credential on a schedule, by accounts that may do no more', async () => {
+  it('renews a credential on a schedule with minimal permissions', async () => {
     expect(await failures(schedule, place.shell)).toEqual([]);
     const { world, shell } = place;
     const read = async (...args: readonly string[]) => await world.kubectl('get', ...args, '-o', 'json');
@@ -127,15 +127,15 @@ describe('The manual', () => {
     const after = textOf(await read('secret', 'target-1-credential', '-n', 'purser-system'), 'token');
     expect([after.split('.').length, after === before]).toEqual([3, false]);
     await world.until('cluster.registry.purser.dev', 'target-1', '--for=condition=Authorized');
-    const rights = await run(
+    const permission = await run(
       'kubectl',
       ['--kubeconfig', file, 'auth', 'can-i', 'create', 'serviceaccounts/token', '-n', 'deploy'],
       shell.env,
     );
-    expect(rights.output).toBe('no\n');
+    expect(permission.output).toBe('no\n');
   });
 
-  it('leaves nothing behind', async () => {
+  it('uninstalls Purser without leaving objects behind', async () => {
     await place.world.kubectl('apply', '-f', 'REPO/deploy/samples/revocable.yaml');
     await place.world.until('mt', '-n', 'team-c', 'contractor', '--for=condition=Ready');
 
@@ -145,7 +145,7 @@ describe('The manual', () => {
     expect(await place.world.onTarget('get', 'secrets,clusterroles,namespaces', '-A', '-o', 'name')).not.toContain('purser');
   });
 
-  it('frees what was left by a Purser that was removed first', async () => {
+  it('removes the objects that are left after Purser was removed first', async () => {
     await place.world.stopDeployed();
     await place.world.kubectl('apply', '-f', 'REPO/crds');
     await place.world.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s');
@@ -167,8 +167,8 @@ describe('The manual', () => {
   });
 });
 
-describe('A manifest of the manual', () => {
-  it('is a kustomization beside the checkout that changes what it says', async () => {
+describe('manifests in docs/operating.md', () => {
+  it('contains a kustomization that applies its documented changes', async () => {
     const [kustomization] = blocksIn('kustomization');
     const folder = join(place.shell.folder, '../our-purser');
     await mkdir(folder);
@@ -187,7 +187,7 @@ describe('A manifest of the manual', () => {
     for (const kind of ['ServiceMonitor', 'PrometheusRule']) expect(textOf(kind)).toContain('"release":"kube-prometheus-stack"');
   });
 
-  it('is a configuration that Prometheus takes', async () => {
+  it('contains a valid configuration of Prometheus', async () => {
     requirePrometheus();
     const [config] = blocksIn('prometheus');
     const file = join(place.shell.folder, 'prometheus.yml');

@@ -1,5 +1,5 @@
-// The first example of the README and docs/tour.md, command by command, against a local run and with the real kubectl: the output
-// is the one that is documented.
+// Runs the commands of docs/tour.md and of the first example in the README against a local run with the real kubectl, and compares the
+// output with the documented one.
 
 import { dirname } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
@@ -24,7 +24,7 @@ beforeAll(async () => {
   const folder = await newFolder();
   local = await startLocalRun(folder);
   const { kubeconfig } = local.ready;
-  // A person takes longer to get to another terminal.
+  // A reader of the tour starts later than this test.
   await run(kubectl, ['--kubeconfig', kubeconfig, 'wait', 'mt', '-A', '--all', '--for=condition=Ready', '--timeout=60s']);
   await run(kubectl, ['--kubeconfig', kubeconfig, 'wait', 'clusters', '--all', '--for=condition=Ready', '--timeout=60s']);
   const env = { PATH: `${dirname(kubectl)}:${process.env['PATH']}`, HOME: folder, TERM: 'dumb', NO_PROXY: '127.0.0.1' };
@@ -33,15 +33,18 @@ beforeAll(async () => {
 
 afterAll(async () => void (await local?.end('SIGTERM')));
 
-describe('The tour', () => {
-  it.each(steps.map(({ command }, index) => [command.split('\n')[0], index] as const))('%s', (_, index) => {
-    const { shown, printed, code } = ran[index] as Ran;
-    // A block of plain commands shows nothing, and has to work.
-    if (shown === undefined) expect({ code, printed }).toMatchObject({ code: 0 });
-    else expect(comparable(printed)).toBe(comparable(shown));
-  });
+describe('tour', () => {
+  it.each(steps.map(({ command }, index) => [command.split('\n')[0], index] as const))(
+    'prints the documented output of: %s',
+    (_, index) => {
+      const { shown, printed, code } = ran[index] as Ran;
+      // A block of sh has no documented output and must succeed.
+      if (shown === undefined) expect({ code, printed }).toMatchObject({ code: 0 });
+      else expect(comparable(printed)).toBe(comparable(shown));
+    },
+  );
 
-  it('begins with what npm start prints', async () => {
+  it('starts with the output of npm start', async () => {
     const { stdout } = await local.end('SIGTERM');
     const [introduction = ''] = welcome.split('…');
     const [printed = ''] = stdout.split('Try in');
@@ -50,7 +53,7 @@ describe('The tour', () => {
   });
 });
 
-/** The same command for the ports and the folder of this run. */
+/** Returns the step with the ports and the folder of this run. */
 function here({ command, shown }: Step): Step {
   const addresses = { '127.0.0.1:7444': local.ready.facade, '127.0.0.1:7445': local.ready.metrics };
   const moved = Object.entries(addresses).reduce(

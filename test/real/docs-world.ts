@@ -1,4 +1,4 @@
-// Where the commands of the documentation are run: a checkout beside two real clusters, with programs as an operator has them.
+// Environment for the commands of the documentation: a checkout, two real clusters, and the programs of an operator.
 
 import { chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -13,14 +13,14 @@ import { DeployWorld } from './deploy-world.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
 
-/** The blocks that are run in a place, in their order. */
+/** Returns the blocks that name a test, in order. */
 export function blocksIn(place: string): readonly Block[] {
   return documents()
     .flatMap(blocksOf)
     .filter((block) => block.place === place);
 }
 
-/** Clusters without Purser, and a shell beside them, while the tests of a file run. */
+/** Starts clusters without Purser, and a shell, for the tests of a file. */
 export function documentedPlace(): { readonly world: DeployWorld; readonly shell: Shell } {
   const place = {} as { world: DeployWorld; shell: Shell };
   beforeAll(async () => {
@@ -31,7 +31,7 @@ export function documentedPlace(): { readonly world: DeployWorld; readonly shell
   return place;
 }
 
-/** A shell in a checkout, with `hub` and `target` as contexts. */
+/** Creates a shell in a checkout, with the contexts `hub` and `target`. */
 async function shellOf({ hub, target }: DeployWorld): Promise<Shell> {
   const above = await newFolder();
   const folder = join(above, 'purser');
@@ -46,21 +46,21 @@ async function shellOf({ hub, target }: DeployWorld): Promise<Shell> {
   return { folder, env: { PATH, HOME: join(above, 'home'), KUBECONFIG: kubeconfig, NODE_OPTIONS: '' } };
 }
 
-/** The commands of a block that failed, with what they printed. */
+/** Runs a block and returns the failed commands with their output. */
 export async function failures(block: Block | undefined, shell: Shell): Promise<readonly Ran[]> {
-  if (block === undefined) throw new Error('the documentation has no such block');
+  if (block === undefined) throw new Error('the block was not found in the documentation');
   const strict = stepsOf(block).map(({ command, shown }) => ({ command: `set -eo pipefail\n${command}`, shown }));
   return (await runSteps(strict, shell)).filter(({ code }) => code !== 0);
 }
 
-/** `docker run --rm IMAGE …` runs what the image runs; that the image does so is held by image.test.ts. */
+/** Replacement of docker: `docker run --rm IMAGE …` runs the program of the image. image.test.ts tests the image itself. */
 const DOCKER = `#!/bin/sh
 [ "$1 $2" = 'run --rm' ] || exit 125
 shift 3
 exec ${process.execPath} ${join(REPOSITORY, 'src/main.ts')} "$@"
 `;
 
-/** One kubeconfig with a context for each cluster. */
+/** Returns one kubeconfig with a context for each cluster. */
 async function merged(clusters: Readonly<Record<string, RealCluster>>): Promise<object> {
   const entries = await Promise.all(
     Object.entries(clusters).map(async ([name, cluster]) => {

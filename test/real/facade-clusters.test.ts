@@ -1,5 +1,4 @@
-// The cluster list of a façade on a real hub: client-go's own reflector, with lists and watches, and with lists by watch; and
-// watches whose token is taken back.
+// Cluster list of the façade on a real hub: a reflector of client-go, with and without WatchList, and watches whose token is revoked.
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -28,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** A program that keeps the list and prints it when asked. */
+/** Process that keeps the list with a reflector and prints it on request. */
 class Reflector {
   readonly #program: ChildProcessByStdio<Writable, Readable, null>;
   readonly #lines: Interface;
@@ -74,12 +73,12 @@ async function grant(names: readonly string[]): Promise<void> {
   await facade.hub.apply(ClusterRoleBindings, { metadata: { name: 'team' }, roleRef, subjects }, { force: true });
 }
 
-describe('a reflector of client-go', () => {
+describe('reflector of client-go', () => {
   it.each([
-    ['lists and watches', false],
-    ['lists by watch', true],
+    ['list and watch', false],
+    ['WatchList', true],
   ])(
-    'has the state of a fresh list while clusters and rights change: it %s',
+    'has the state of a fresh list while clusters and permissions change, with %s',
     async (_, watchList) => {
       const { alice, admin } = facade.tokens;
       const names = Array.from({ length: 12 }, (__, index) => `c${index}`);
@@ -101,7 +100,7 @@ describe('a reflector of client-go', () => {
   );
 });
 
-/** A watch that has begun. */
+/** Starts a watch and returns its response. */
 async function watch(token: string): Promise<IncomingMessage> {
   const request = get(`${facade.url}/auth/v1/clusters?watch=true`, {
     agent: facade.agent,
@@ -112,7 +111,7 @@ async function watch(token: string): Promise<IncomingMessage> {
   return response.resume();
 }
 
-describe('a watch whose token is taken back', () => {
+describe('watch with a revoked token', () => {
   const account = { namespace: 'revoked', name: 'watcher' };
   const anchor = { namespace: 'revoked', name: 'anchor' };
   const boundObjectRef = { apiVersion: 'v1', kind: 'Secret', name: anchor.name };
@@ -122,17 +121,17 @@ describe('a watch whose token is taken back', () => {
   });
 
   it.each([
-    ['its account', {}, () => facade.hub.delete(ServiceAccounts, account)],
-    ['the Secret that it is bound to', { boundObjectRef }, () => facade.hub.delete(Secrets, anchor)],
+    ['service account', {}, () => facade.hub.delete(ServiceAccounts, account)],
+    ['bound Secret', { boundObjectRef }, () => facade.hub.delete(Secrets, anchor)],
   ])(
-    'ends by itself within 12 seconds, or little more on a busy machine: with %s',
+    'ends within 12 seconds, or slightly more on a busy machine, after deletion of the %s',
     async (_what, spec, revoke) => {
       await facade.hub.apply(ServiceAccounts, { metadata: account }, { force: true });
       await facade.hub.apply(Secrets, { metadata: anchor }, { force: true });
       const token = await tokenFor(spec);
       const response = await watch(token);
       const ended = once(response, 'end');
-      // Both the hub and the façade have just found the token good, and keep that for as long as they do.
+      // The hub and the façade have both just cached the token as valid.
       const revokedAt = performance.now();
       await revoke();
       await ended;

@@ -1,4 +1,4 @@
-// The façade before a real cluster, as people and programs call it.
+// Façade in front of a real cluster, called by kubectl and by a Go program.
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -70,7 +70,7 @@ function kubectl(token: string, ...args: readonly string[]) {
 }
 
 describe('kubectl create token', () => {
-  it('gets a token through the façade', async () => {
+  it('returns a token from the façade', async () => {
     const { code, output } = await kubectl(
       'admintoken',
       'create',
@@ -90,31 +90,36 @@ describe('kubectl create token', () => {
   });
 
   it.each([
-    ['somebody who may not', 'bobtoken', ['--audience', 'x'], 'cannot create resource "serviceaccounts/token"'],
-    ['nobody', 'nobodytoken', ['--audience', 'x'], 'Unauthorized'],
+    ['a user without permission', 'bobtoken', ['--audience', 'x'], 'cannot create resource "serviceaccounts/token"'],
+    ['an unknown token', 'nobodytoken', ['--audience', 'x'], 'Unauthorized'],
     ['no audience', 'admintoken', [], 'spec.audiences: Required value'],
-    ['too short a time', 'admintoken', ['--audience', 'x', '--duration', '1m'], 'may not specify a duration less than 10 minutes'],
     [
-      'a Node',
+      'a lifetime below ten minutes',
+      'admintoken',
+      ['--audience', 'x', '--duration', '1m'],
+      'may not specify a duration less than 10 minutes',
+    ],
+    [
+      'a bound Node',
       'admintoken',
       ['--audience', 'x', '--bound-object-kind', 'Node', '--bound-object-name', 'n'],
       'cannot bind token to object of type',
     ],
-  ])('tells what is wrong with %s', async (_what, token, more, message) => {
+  ])('reports the error for %s', async (_what, token, more, message) => {
     const { code, output, complaints } = await kubectl(token, 'create', 'token', 'deployer', '-n', 'deploy', ...more);
     expect(`${output}${complaints}`).toContain(message);
     expect(code).not.toBe(0);
   });
 });
 
-describe('a program in Go, by client-go', () => {
+describe('client-go', () => {
   const createToken = (token: string, name: string) => {
     const binary = createTokenBinary();
     if (binary === undefined) throw new Error('no create-token: run `npm run kube:build`');
     return run(binary, [`${url}/orchestrator/prod-eu`, caFile, token, 'deploy', name, 'x']);
   };
 
-  it('gets a token through the façade', async () => {
+  it('decodes a token from the façade', async () => {
     const { code, output } = await createToken('admintoken', 'deployer');
     expect(JSON.parse(output)).toMatchObject({
       metadata: { name: 'deployer', namespace: 'deploy', uid: account },
@@ -125,19 +130,19 @@ describe('a program in Go, by client-go', () => {
   });
 
   it.each([
-    ['somebody who may not', 'bobtoken', 'deployer', 'User "bob" cannot create resource "serviceaccounts/token"'],
-    ['an account that is not there', 'admintoken', 'nobody', 'serviceaccounts "nobody" not found'],
-  ])('reads what is wrong with %s', async (_what, token, name, message) => {
+    ['a user without permission', 'bobtoken', 'deployer', 'User "bob" cannot create resource "serviceaccounts/token"'],
+    ['a missing service account', 'admintoken', 'nobody', 'serviceaccounts "nobody" not found'],
+  ])('decodes the error for %s', async (_what, token, name, message) => {
     const { code, complaints } = await createToken(token, name);
     expect(complaints).toContain(message);
     expect(code).toBe(1);
   });
 });
 
-describe('a token that has expired', () => {
+describe('expired caller token', () => {
   it.each([
-    ['30 seconds ago counts, as at any API server', 30, 201],
-    ['61 seconds ago does not count', 61, 401],
+    ['accepts a token 30 seconds after expiry, as kube-apiserver does', 30, 201],
+    ['rejects a token 61 seconds after expiry', 61, 401],
   ])('%s', async (_when, agoSeconds, status) => {
     const key = parseSigningKey(await readFile(join(cluster.folder, 'service-account.key'), 'utf8'));
     const now = Math.floor(Date.now() / 1000);
@@ -154,7 +159,7 @@ describe('a token that has expired', () => {
       key,
     );
     const { output, complaints } = await kubectl(token, 'create', 'token', 'deployer', '-n', 'deploy', '--audience', 'x');
-    // The account itself may have no token: being told so takes being known.
+    // This service account has no permission; a 403 proves that it was authenticated.
     expect(`${output}${complaints}`).toContain(
       status === 401 ? 'Unauthorized' : 'User "system:serviceaccount:deploy:deployer" cannot create',
     );

@@ -1,4 +1,4 @@
-// The short form of `npm run faults`, with the same faults every time: some of the matrix, some crashes, hostile tenants, some by chance.
+// Short, seeded version of `npm run faults`: selected faults, crashes, hostile tenants, and random faults.
 
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -19,12 +19,12 @@ const SEED = 8;
 const DRAWN_MINUTES = 0.3;
 const ATTACK_MINUTES = 0.5;
 const CRASHES = 3;
-/** Quick ones, of every kind. */
+/** IDs of short faults of every kind. */
 const CHOSEN = new Set(['F14', 'F16', 'F19', 'F44', 'F57d', 'T2', 'H2']);
 
 const scenarios: readonly Scenario[] = [
   ...SCENARIOS.filter(({ id }) => CHOSEN.has(id)),
-  { id: 'F32', title: `SIGKILL at ${CRASHES} requests that are drawn`, on: 'purser', run: crashPoints(CRASHES) },
+  { id: 'F32', title: `SIGKILL at ${CRASHES} random requests`, on: 'purser', run: crashPoints(CRASHES) },
   hostileTenants({ minutes: ATTACK_MINUTES }),
   randomFaults(DRAWN_MINUTES),
 ];
@@ -43,7 +43,7 @@ beforeAll(async () => {
 afterAll(() => bench?.stop(), 60_000);
 
 it.each(scenarios.map((scenario) => [scenario.id, scenario.title, scenario] as const))(
-  '%s: %s',
+  'violates no invariant under fault %s: %s',
   async (_id, _title, scenario) => {
     const before = bench.history.entries.length;
     await runScenario(bench, scenario, 0);
@@ -53,13 +53,13 @@ it.each(scenarios.map((scenario) => [scenario.id, scenario.title, scenario] as c
   240_000,
 );
 
-it('tells no token to anybody: not in logs, events, status, metrics or files', async () => {
+it('writes no token to logs, events, status, metrics or files', async () => {
   await scanForTokens(bench, historyFile);
   expect(bench.prober.seen.size).toBeGreaterThan(10);
   expect(violationLines(violations())).toEqual([]);
 }, 60_000);
 
-/** Everything but I15, which compares times: the machine may have other work. */
+/** Returns violations of all invariants except I15, which compares times and depends on the load of the machine. */
 function violations(): readonly Violation[] {
   return checkHistory(bench.history.entries).filter(({ invariant }) => invariant !== 'I15');
 }

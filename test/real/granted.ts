@@ -1,22 +1,22 @@
-// What an account is granted by roles that are bound to it, beside what it used of that by the API server's audit log.
+// Compares the permissions that RBAC grants to a service account with those that it used, from the audit log of the API server.
 
 import { readFile } from 'node:fs/promises';
 
-/** One verb on one resource, in one namespace or in all, for one name or for all. */
+/** Permission for one verb on one resource, in one or all namespaces, for one or all names. */
 export interface Grant {
   readonly role: string;
   readonly verb: string;
   readonly group: string;
-  /** With what is below it, such as `serviceaccounts/token`. */
+  /** Resource with its subresource, such as `serviceaccounts/token`. */
   readonly resource: string;
   readonly namespace: string | undefined;
   readonly name: string | undefined;
 }
 
-export interface AccountUse {
+export interface PermissionUse {
   readonly used: readonly Use[];
-  /** Requests that were refused for want of a right. */
-  readonly refused: readonly string[];
+  /** Requests that were rejected with 403. */
+  readonly rejected: readonly string[];
 }
 
 type Use = Omit<Grant, 'role'>;
@@ -40,7 +40,7 @@ interface Binding extends ManifestObject {
   readonly subjects: readonly { readonly kind: string; readonly name: string }[];
 }
 
-/** Everything that the bindings among these objects give to a service account, one by one. */
+/** Returns the permissions that bindings among these objects grant to a service account. */
 export function grantsOf(objects: readonly ManifestObject[], account: string): readonly Grant[] {
   const bindings = objects.filter((object): object is Binding => object.kind.endsWith('RoleBinding'));
   const bound = bindings.filter(({ subjects }) => subjects.some(({ kind, name }) => kind === 'ServiceAccount' && name === account));
@@ -61,8 +61,8 @@ function grantsIn({ metadata, rules }: Role, namespace: string | undefined): rea
   );
 }
 
-/** What is granted and was not used, in words. Whoever watches may list, too: not every hub streams lists in watches. */
-export function unused(grants: readonly Grant[], { used }: AccountUse): readonly string[] {
+/** Describes granted permissions that were not used. A used watch includes list, because not every hub supports WatchList. */
+export function unused(grants: readonly Grant[], { used }: PermissionUse): readonly string[] {
   const needed = new Set(used.flatMap((use) => narrowest(grants.filter((grant) => covers(grant, use)))));
   const isWatched = (grant: Grant) => [...needed].some((other) => wordsOf(other) === wordsOf({ ...grant, verb: 'watch' }));
   return grants
@@ -76,7 +76,7 @@ function covers(grant: Grant, use: Use): boolean {
   return isSame && (grant.namespace ?? use.namespace) === use.namespace && (grant.name ?? use.name) === use.name;
 }
 
-/** A wide right is not needed for what a narrow one allows. */
+/** Returns the narrowest of the permissions that cover a request. */
 function narrowest(grants: readonly Grant[]): readonly Grant[] {
   const width = ({ namespace, name }: Grant) => (namespace === undefined ? 2 : 0) + (name === undefined ? 1 : 0);
   const least = Math.min(...grants.map(width));
@@ -98,15 +98,15 @@ interface AuditEvent {
   readonly responseStatus?: { readonly code?: number };
 }
 
-/** What an account asked of an API server. */
-export async function useOf(auditLog: string, account: string): Promise<AccountUse> {
+/** Reads the requests of a service account from an audit log. */
+export async function useOf(auditLog: string, account: string): Promise<PermissionUse> {
   const lines = (await readFile(auditLog, 'utf8')).split('\n').filter((line) => line !== '');
   const events = lines.map((line) => JSON.parse(line) as AuditEvent).filter(({ user }) => user.username === account);
-  // A watch that goes on has no last stage yet.
-  const answered = events.filter(({ stage }) => stage === 'ResponseComplete' || stage === 'ResponseStarted');
+  // An open watch has no ResponseComplete stage yet.
+  const completed = events.filter(({ stage }) => stage === 'ResponseComplete' || stage === 'ResponseStarted');
   return {
-    used: answered.flatMap((event) => (event.objectRef === undefined ? [] : [useIn(event.verb, event.objectRef)])),
-    refused: answered.filter(({ responseStatus }) => responseStatus?.code === 403).map(({ verb, requestURI }) => `${verb} ${requestURI}`),
+    used: completed.flatMap((event) => (event.objectRef === undefined ? [] : [useIn(event.verb, event.objectRef)])),
+    rejected: completed.filter(({ responseStatus }) => responseStatus?.code === 403).map(({ verb, requestURI }) => `${verb} ${requestURI}`),
   };
 }
 

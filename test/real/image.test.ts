@@ -1,4 +1,4 @@
-// The image, built by Docker where its daemon answers, and otherwise step by step on this machine.
+// Builds the image with Docker if its daemon runs, otherwise step by step on this machine, and runs it.
 
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -19,18 +19,18 @@ const REPOSITORY = join(import.meta.dirname, '../..');
 const file = readDockerfile(readText('Dockerfile'));
 const final = file.stages.at(-1) as Stage;
 const hasDocker = spawnSync('docker', ['info']).status === 0;
-/** Enters the image; whoever is not root may do so as root of a user namespace. */
+/** Command that enters the image. Users other than root use a user namespace. */
 const ENTER = process.getuid?.() === 0 ? ['chroot', '--userspec=65532:65532'] : ['unshare', '--map-root-user', 'chroot'];
 let purser: (...args: readonly string[]) => Promise<RunResult>;
-/** The same as words, for who does not wait for its end. */
+/** Arguments of the command that runs Purser, for processes that keep running. */
 let command: readonly string[];
-/** Runs a program in the place of Purser. */
+/** Runs JavaScript code in place of Purser. */
 let inNode: (program: string) => Promise<RunResult>;
 let root: string;
 let paths: readonly string[];
 let bytes: number;
 
-/** The environment of the image, and nothing of what tests are run with. */
+/** Environment of the image, without the options of the test run. */
 const PLAIN = { NODE_OPTIONS: '', NODE_EXTRA_CA_CERTS: '', ...environmentOf(final) };
 
 beforeAll(async () => {
@@ -44,15 +44,15 @@ beforeAll(async () => {
   command = [...flags, root, node, ...inImage];
   const enter = async (args: readonly string[]) => {
     const { complaints, ...result } = await run(program, args, PLAIN);
-    // The program that enters the image is of this machine, which does not have the library.
+    // The program that enters the image runs on this machine, which does not have the library.
     return { ...result, complaints: complaints.replace(/^ERROR: ld\.so: object .* from LD_PRELOAD cannot be preloaded.*\n/gm, '') };
   };
   inNode = (code) => enter([...command.slice(0, -1), '--eval', code]);
   purser = (...args) => enter([...command, ...args]);
 });
 
-describe('the image', () => {
-  it('holds Node, Purser and nothing to make or change programs with', () => {
+describe('image', () => {
+  it('contains Node.js and Purser, and no shell, package manager or compiler', () => {
     const programs = paths.filter((path) => /(^|\/)(sh|bash|npm|npx|tsc|apt|dpkg|perl|python3?|go)$/.test(path));
     const unwanted = paths.filter((path) =>
       /^purser\/(dist\/(apiserver|dev)|node_modules\/(typescript|jest|node-linux-\w+|@jest|@types|ws|openid-client|tar-fs|js-yaml))(\/|\.js|$)/.test(
@@ -71,12 +71,12 @@ describe('the image', () => {
     expect(complaints).toBe('');
   });
 
-  it('holds one module of client-node', () => {
+  it('contains one module of client-node', () => {
     const modules = paths.filter((path) => /^purser\/node_modules\/@kubernetes\/.*\.js$/.test(path));
     expect(modules).toEqual(['purser/node_modules/@kubernetes/client-node/dist/config_types.js']);
   });
 
-  it('runs without a shell and without rights, as its entry point says', async () => {
+  it('runs its entry point without a shell and without privileges', async () => {
     expect(await purser('run', '--help')).toMatchObject({ code: 0, output: expect.stringContaining('Usage: purser run') });
   });
 
@@ -87,7 +87,7 @@ describe('the image', () => {
     expect(await purser('print', what)).toMatchObject({ code: 0, output: expect.stringContaining(readText(path)) });
   });
 
-  it('has all that it takes to serve a hub: it brings its custom resources, knows the hub, and stops in good order', async () => {
+  it('installs the custom resources on a hub, acquires leadership, and stops cleanly', async () => {
     const hub = await startRealCluster();
     try {
       const kubeconfig = join(root, 'etc/purser/kubeconfig');
@@ -106,7 +106,7 @@ describe('the image', () => {
     }
   });
 
-  it('keeps the licences of what it is made from', () => {
+  it('contains the licenses of all packages', () => {
     const packages = paths
       .filter((path) => /^purser\/node_modules\/(@[^/]+\/)?[^/]+\/package\.json$/.test(path))
       .map((path) => dirname(path));
@@ -120,17 +120,17 @@ describe('the image', () => {
   });
 
   it.each([
-    ['read what is not its own', `require('node:fs').readFileSync('/etc/passwd')`, 'ERR_ACCESS_DENIED'],
+    ['read files of others', `require('node:fs').readFileSync('/etc/passwd')`, 'ERR_ACCESS_DENIED'],
     ['write a file', `require('node:fs').writeFileSync('/purser/new', '')`, 'ERR_ACCESS_DENIED'],
     ['start a program', `require('node:child_process').spawnSync('/usr/bin/node')`, 'ERR_ACCESS_DENIED'],
     ['start a thread', `new (require('node:worker_threads').Worker)('1', { eval: true })`, 'ERR_ACCESS_DENIED'],
-  ])('cannot %s', async (_, program, code) => {
+  ])('denies Node.js permission to %s', async (_, program, code) => {
     expect(readFileSync(join(root, 'etc/passwd'), 'utf8')).toContain('purser');
     const { complaints } = await inNode(program);
     expect(complaints).toContain(`code: '${code}'`);
   });
 
-  it('reads its own files, and those that are mounted for it', async () => {
+  it('reads its own and mounted files', async () => {
     const files = ['/purser/package.json', '/etc/hosts', '/etc/purser/tls.crt', '/var/run/secrets/kubernetes.io/serviceaccount/token'];
     for (const mounted of files.slice(1)) {
       await mkdir(join(root, dirname(mounted)), { recursive: true });
@@ -140,7 +140,7 @@ describe('the image', () => {
     expect(await inNode(program)).toMatchObject({ code: 0, complaints: '' });
   });
 
-  it('says what is wrong with an option, and ends with 2', async () => {
+  it('reports an invalid option and exits with code 2', async () => {
     expect(await purser('run', '--replicas=2')).toMatchObject({
       code: 2,
       complaints: expect.stringContaining('unknown option --replicas'),
@@ -148,7 +148,7 @@ describe('the image', () => {
   });
 });
 
-/** Has Docker build the image and puts what is in it into a folder. */
+/** Builds the image with Docker and exports its file system into a folder. */
 async function built(folder: string): Promise<string> {
   const exported = join(folder, 'root');
   const script = `docker build -q -t purser-test ${REPOSITORY} && docker create --name purser-test-$$ purser-test && mkdir ${exported} && docker export purser-test-$$ | tar -x -C ${exported}; code=$?; docker rm purser-test-$$; exit $code`;

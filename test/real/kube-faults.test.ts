@@ -1,4 +1,4 @@
-// Informers and elections while a real API server stops, dies and falls silent.
+// Informers and leader elections while a real API server stops, crashes and freezes.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
@@ -56,8 +56,8 @@ async function follow(idleMs: number): Promise<Followed> {
   return { informer, problems };
 }
 
-/** Whether the store holds what the server does. */
-async function expectTruth({ informer }: Followed): Promise<void> {
+/** Expects that the store has the same objects as the server. */
+async function expectSynced({ informer }: Followed): Promise<void> {
   const { items } = await client.listAll(ConfigMaps, { namespace });
   const versions = (objects: readonly ConfigMap[]) => objects.map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`).sort();
   await eventually(async () => expect(versions(informer.store.list())).toEqual(versions(items)));
@@ -72,53 +72,53 @@ async function churn(prefix: string): Promise<void> {
   }
 }
 
-describe('an informer', () => {
+describe('informer', () => {
   it.each(['stop', 'kill'] as const)(
-    'finds the truth again after the API server restarts (%s) and its version has expired',
+    'resyncs after the API server restarts (%s) and its resource version has expired',
     async (how) => {
       const followed = await follow(10_000);
-      // A new server remembers no history: the version that we hold is older than what it starts with.
+      // A restarted server has no history, so the informer's resource version is too old.
       await client.create(Namespaces, { metadata: { name: `between-${how}` } });
       await cluster.restart(how);
       await churn(how);
-      await expectTruth(followed);
+      await expectSynced(followed);
       expect(followed.problems.filter(isExpired)).toHaveLength(1);
     },
     120_000,
   );
 
-  it('lists again when the history that it wants to go on from has been compacted', async () => {
+  it('relists after the history was compacted', async () => {
     const followed = await follow(10_000);
-    // Written to others, so that the informer's own version falls behind what is kept.
+    // Writes of another kind make the informer's resource version older than the compacted history.
     for (let n = 0; n < 5; n += 1) await client.create(Namespaces, { metadata: { name: `compacted-${n}` } });
     await cluster.compact();
     await cluster.restart('kill');
     await churn('compacted');
-    await expectTruth(followed);
+    await expectSynced(followed);
     expect(followed.problems.filter(isExpired)).toHaveLength(1);
   }, 120_000);
 
-  it('notices a watch that fell silent and goes on without a list', async () => {
+  it('detects a stalled watch and resumes without a list', async () => {
     const followed = await follow(3_000);
     await churn('before');
-    await expectTruth(followed);
+    await expectSynced(followed);
     cluster.pause();
     await eventually(async () => expect(followed.problems.length).toBeGreaterThan(0));
     cluster.resume();
     await churn('after');
-    await expectTruth(followed);
+    await expectSynced(followed);
     expect(followed.problems.filter((problem) => problem instanceof StatusError)).toEqual([]);
   }, 60_000);
 });
 
-describe('a list', () => {
-  it('starts over when its pages were compacted on the way', async () => {
+describe('list', () => {
+  it('starts again if its pages were compacted meanwhile', async () => {
     const pages = client.pages(ConfigMaps, { namespace, limit: 1 });
     const { value: first } = await pages.next();
     expect(first?.items).toHaveLength(1);
     await churn('pages');
     await cluster.compact();
-    // The cache of the server goes back further than etcd, until it is restarted.
+    // Until it restarts, the server's cache keeps more history than etcd.
     await cluster.restart('stop');
     await expect(pages.next()).rejects.toMatchObject({ reason: 'Expired' });
     await expect(client.listAll(ConfigMaps, { namespace, limit: 5 })).resolves.toBeDefined();
@@ -127,34 +127,34 @@ describe('a list', () => {
 
 interface Candidate {
   readonly process: ChildProcess;
-  /** What it has told: whether it leads. */
-  readonly told: boolean[];
+  /** Reported changes of leadership. */
+  readonly leadership: boolean[];
 }
 
 async function candidate(identity: string): Promise<Candidate> {
   const kubeconfig = await cluster.kubeconfig('somebody', ['system:masters']);
   const program = join(import.meta.dirname, '../support/candidate-process.ts');
   const child = fork(program, [kubeconfig, namespace, identity], { execArgv: ['--disable-warning=ExperimentalWarning'] });
-  const told: boolean[] = [];
-  child.on('message', (leads: boolean) => told.push(leads));
+  const leadership: boolean[] = [];
+  child.on('message', (leads: boolean) => leadership.push(leads));
   candidates.push(child);
-  return { process: child, told };
+  return { process: child, leadership };
 }
 
-describe('an election', () => {
-  it('passes from a process that is stopped to another, and the first finds out when it goes on', async () => {
+describe('leader election', () => {
+  it('moves leadership from a stopped process to another, and informs the first after it resumes', async () => {
     const first = await candidate('first');
-    await eventually(async () => expect(first.told.at(-1)).toBe(true));
+    await eventually(async () => expect(first.leadership.at(-1)).toBe(true));
     const second = await candidate('second');
-    await eventually(async () => expect(second.told).toEqual([false]));
+    await eventually(async () => expect(second.leadership).toEqual([false]));
     first.process.kill('SIGSTOP');
-    await eventually(async () => expect(second.told).toEqual([false, true]));
+    await eventually(async () => expect(second.leadership).toEqual([false, true]));
     first.process.kill('SIGCONT');
-    await eventually(async () => expect(first.told).toEqual([false, true, false]));
-    expect(second.told).toEqual([false, true]);
+    await eventually(async () => expect(first.leadership).toEqual([false, true, false]));
+    expect(second.leadership).toEqual([false, true]);
   }, 60_000);
 
-  it('ends while the API server is silent, and is won again after', async () => {
+  it('loses leadership while the API server is frozen, and acquires it again afterwards', async () => {
     const election = createElection({ client, namespace, name: 'leader', identity: 'a', clock, random: () => 0 });
     const seen: boolean[] = [];
     subscriptions.push(election.leads$.subscribe((leads) => seen.push(leads)));

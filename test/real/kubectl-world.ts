@@ -1,4 +1,4 @@
-// kubectl against the embedded server and a real one at once: what it prints on both, without what must differ.
+// Runs kubectl against the embedded and a real API server, and normalizes the output for comparison.
 
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,11 +10,11 @@ import { type RunResult, run } from '../support/run.ts';
 import { TEST_USERS } from '../support/users.ts';
 
 export interface KubectlWorld {
-  /** Where files for kubectl can be put. */
+  /** Folder for files that kubectl reads. */
   readonly folder: string;
-  /** Runs kubectl against both servers. Arguments are parted by spaces; single quotes keep them together; SERVER is either's name. */
+  /** Runs kubectl against both servers. Spaces separate arguments, except in single quotes. SERVER is replaced by the server's name. */
   readonly kubectl: (command: string) => Promise<Both<Outcome>>;
-  /** The same, with what was printed as it is. */
+  /** Runs kubectl against both servers and returns the unchanged output. */
   readonly printed: (command: string) => Promise<Both<string>>;
   readonly stop: () => Promise<void>;
 }
@@ -24,7 +24,7 @@ export interface Both<T> {
   readonly real: T;
 }
 
-/** What kubectl printed, on either channel, and its exit code. */
+/** Normalized output of kubectl, standard error included, and its exit code. */
 export interface Outcome {
   readonly code: number | null;
   readonly text: string;
@@ -56,7 +56,7 @@ export async function startKubectlWorld(): Promise<KubectlWorld> {
   };
 }
 
-/** kubectl as administrator of one server, with caches of its own. */
+/** Prepares kubectl as an administrator of one server, with its own caches. */
 async function prepared(folder: string, name: string, server: { readonly url: string; readonly ca: string }) {
   const home = join(folder, name);
   await mkdir(home, { recursive: true });
@@ -82,12 +82,12 @@ async function prepared(folder: string, name: string, server: { readonly url: st
 }
 
 function outcome({ code, output, complaints }: RunResult, folder: string): Outcome {
-  return { code, text: normalised(`${output}${complaints}`.replaceAll(folder, '.')) };
+  return { code, text: normalize(`${output}${complaints}`.replaceAll(folder, '.')) };
 }
 
-/** Texts that differ from server to server and from moment to moment, each with what is shown instead. */
+/** Patterns of texts that differ between servers and runs, with their replacements. */
 const VOLATILE: readonly (readonly [RegExp, string])[] = [
-  // Whether kubectl's own deadline meets its watch or the pause between two of them.
+  // Appears only if the deadline of kubectl ends a watch, and not the pause between two watches.
   [/^E\d{4} .* "Failed to watch" err="context deadline exceeded" .*\n/gm, ''],
   [/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, 'UID'],
   [/eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+/g, 'TOKEN'],
@@ -100,6 +100,6 @@ const VOLATILE: readonly (readonly [RegExp, string])[] = [
   [/ +/g, ' '],
 ];
 
-function normalised(text: string): string {
+function normalize(text: string): string {
   return VOLATILE.reduce((shown, [pattern, instead]) => shown.replaceAll(pattern, instead), text);
 }

@@ -1,4 +1,4 @@
-// kubectl prints the same whether it talks to the embedded server or to a real one.
+// Compares the output of kubectl with the embedded and a real API server.
 
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ const event = (uid: string) =>
     lastTimestamp: '2026-01-01T00:00:00Z',
   });
 
-/** For what never comes. kubectl now and then warns of its own watch when it ends it within a second. */
+/** Timeout of waits that must fail. With one second, kubectl sometimes warns about its own watch. */
 const PATIENCE = '3s';
 
 const FILES = {
@@ -76,24 +76,24 @@ beforeAll(async () => {
 
 afterAll(() => world.stop(), 60_000);
 
-/** A command, its exit code, and a part of what it says. */
-type Case = readonly [command: string, code: number, says: string];
+/** Command, its exit code, and a part of its output. */
+type Case = readonly [command: string, code: number, output: string];
 
-const told = (command: string) => command.replaceAll('FILES', world.folder).replaceAll('REPO/', REPOSITORY);
+const expand = (command: string) => command.replaceAll('FILES', world.folder).replaceAll('REPO/', REPOSITORY);
 
 function itPrintsTheSame(cases: readonly Case[]): void {
   it.each(cases)(
-    'kubectl %s',
-    async (command, code, says) => {
-      const { embedded, real } = await world.kubectl(told(command));
+    'prints the same for kubectl %s',
+    async (command, code, output) => {
+      const { embedded, real } = await world.kubectl(expand(command));
       expect(embedded).toEqual(real);
-      expect(embedded).toEqual({ code, text: expect.stringContaining(says) });
+      expect(embedded).toEqual({ code, text: expect.stringContaining(output) });
     },
     30_000,
   );
 }
 
-describe('creating', () => {
+describe('kubectl create', () => {
   itPrintsTheSame([
     ['create namespace shop', 0, 'namespace/shop created'],
     ['create namespace shop', 1, 'Error from server (AlreadyExists): namespaces "shop" already exists'],
@@ -124,7 +124,7 @@ describe('creating', () => {
   ]);
 });
 
-describe('applying', () => {
+describe('kubectl apply', () => {
   itPrintsTheSame([
     ['apply -f FILES/applied.yaml', 0, 'configmap/applied created'],
     ['apply -f FILES/applied.yaml', 0, 'configmap/applied unchanged'],
@@ -145,7 +145,7 @@ describe('applying', () => {
   ]);
 });
 
-describe('getting', () => {
+describe('kubectl get', () => {
   itPrintsTheSame([
     ['get namespaces', 0, 'NAME STATUS AGE'],
     ['get configmap,secret,role,rolebinding -l nothing=here', 0, 'No resources found in shop namespace.'],
@@ -179,7 +179,7 @@ describe('getting', () => {
   ]);
 });
 
-describe('describing', () => {
+describe('kubectl describe', () => {
   beforeAll(async () => {
     const uids = await world.printed('get managedtoken deployer -o jsonpath={.metadata.uid}');
     for (const [server, uid] of Object.entries(uids)) await writeFile(join(world.folder, `event-${server}.yaml`), event(uid));
@@ -202,7 +202,7 @@ describe('describing', () => {
   ]);
 });
 
-describe('changing', () => {
+describe('kubectl patch and related commands', () => {
   itPrintsTheSame([
     [`patch configmap plain --type=merge -p '{"data":{"m":"1"}}'`, 0, 'configmap/plain patched'],
     [`patch configmap plain --type=json -p '[{"op":"add","path":"/data/j","value":"1"}]'`, 0, 'configmap/plain patched'],
@@ -229,7 +229,7 @@ describe('changing', () => {
   ]);
 });
 
-describe('waiting', () => {
+describe('kubectl wait', () => {
   itPrintsTheSame([
     ['wait --for=condition=Ready managedtoken/deployer --timeout=10s', 0, 'managedtoken.tokens.purser.dev/deployer condition met'],
     ['wait --for=jsonpath={.spec.clusterName}=target-1 managedtoken/deployer --timeout=10s', 0, 'condition met'],
@@ -240,7 +240,7 @@ describe('waiting', () => {
   ]);
 });
 
-describe('access', () => {
+describe('kubectl auth', () => {
   itPrintsTheSame([
     ['create token robot', 0, 'TOKEN'],
     [
@@ -264,7 +264,7 @@ describe('access', () => {
     ['get pods --token=nonsense', 1, 'error: You must be logged in to the server (Unauthorized)'],
   ]);
 
-  it('kubectl auth can-i --list lists the same', async () => {
+  it('lists the same permissions for kubectl auth can-i --list', async () => {
     const { embedded, real } = await world.kubectl('auth can-i --list --as=bob');
     const lines = (text: string) => text.split('\n').toSorted();
     expect(lines(embedded.text)).toEqual(lines(real.text));
@@ -272,7 +272,7 @@ describe('access', () => {
   });
 });
 
-describe('explaining our kinds', () => {
+describe('kubectl explain of our kinds', () => {
   itPrintsTheSame([
     ['explain managedtoken.spec', 0, 'clusterName'],
     ['explain managedtoken.spec.secret', 0, 'outputs'],
@@ -283,7 +283,7 @@ describe('explaining our kinds', () => {
   ]);
 });
 
-describe('deleting', () => {
+describe('kubectl delete', () => {
   itPrintsTheSame([
     ['apply -f FILES/held.yaml', 0, 'configmap/held created'],
     ['delete configmap held --wait=false', 0, 'configmap "held" deleted from shop namespace'],
@@ -307,8 +307,8 @@ describe('deleting', () => {
   ]);
 });
 
-describe('what a server serves', () => {
-  it('kubectl api-resources and api-versions list of ours what a real server lists', async () => {
+describe('discovery with kubectl', () => {
+  it('lists only API resources and versions that a real server also serves', async () => {
     for (const command of ['api-resources --no-headers', 'api-versions']) {
       const { embedded, real } = await world.kubectl(command);
       const theirs = new Set(real.text.split('\n'));
@@ -316,14 +316,14 @@ describe('what a server serves', () => {
     }
   });
 
-  it('kubectl version finds the version of its own', async () => {
+  it('reports the same server version as the version of kubectl', async () => {
     const { embedded } = await world.kubectl('version');
     const [, client] = /Client Version: (\S+)/.exec(embedded.text) ?? [];
     expect(embedded.text).toContain(`Server Version: ${client}`);
   });
 
   it.each(['secret', 'configmap', 'serviceaccount', 'lease', 'event', 'role', 'clusterrolebinding', 'namespace', 'crd'])(
-    'kubectl explain %s prints the fields of the kind',
+    'prints the fields of the kind for kubectl explain %s',
     async (kind) => {
       const { embedded } = await world.kubectl(`explain ${kind}`);
       expect(embedded).toEqual({ code: 0, text: expect.stringContaining('metadata') });

@@ -1,4 +1,4 @@
-// ManagedTokens on real clusters: a hub and two targets, with Purser between them by its own accounts.
+// ManagedTokens on a real hub and two real targets, with Purser's own service accounts.
 
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { ManagedToken, ManagedTokenSpec } from '../../src/api/managed-token.gen.ts';
@@ -112,7 +112,7 @@ async function start(verifyIntervalMs = 0): Promise<App> {
   const { url, ca } = hub.cluster;
   const source = fixed({ name: 'hub', server: url, caData: base64(ca), skipTLSVerify: false }, { name: 'purser', token });
   const log = createLogger({ level: 'trace', readable: false, write: (line) => logged.push(line) });
-  // Clusters are looked at when they are registered, and not again: every request that is counted is for a token.
+  // Purser probes Clusters only at registration, so that all counted requests belong to tokens.
   const rarely = { probeIntervalMs: YEAR_MS, accessIntervalMs: YEAR_MS };
   const settings = appSettings({ namespace: 'purser-system', verifyIntervalMs, drainMs: 10_000, ...rarely });
   const started = startApp({ hub: source, clock: systemClock, random: Math.random, log, settings });
@@ -152,7 +152,7 @@ afterAll(async () => {
   }
 }, 60_000);
 
-/** Whether everything that is asked of a Cluster at first has been asked and told. */
+/** Returns true after the first probe of a Cluster and its event. */
 async function isProbed(name: string): Promise<boolean> {
   const { status } = await hub.admin.get(Clusters, { name });
   const { items } = await hub.admin.listAll(Events);
@@ -214,7 +214,7 @@ async function until(isSo: () => Promise<boolean>, situation: () => Promise<stri
       throw error;
     });
   while (!(await isTrue())) {
-    if (performance.now() > end) throw new Error(`it did not happen: ${await situation()}\n${logged.slice(-5).join('')}`);
+    if (performance.now() > end) throw new Error(`the expected state was not reached: ${await situation()}\n${logged.slice(-5).join('')}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
@@ -222,8 +222,8 @@ async function until(isSo: () => Promise<boolean>, situation: () => Promise<stri
 const PATIENCE_MS = 130_000;
 const [one, two] = [() => targets[0] as Place, () => targets[1] as Place];
 
-describe('on real clusters', () => {
-  it('a ManagedToken gets a token that its target accepts, and no other, with six requests', async () => {
+describe('ManagedToken on real clusters', () => {
+  it('gets a token that only its target accepts, with six requests', async () => {
     await Promise.all([hub, one()].map(({ audit }) => audit.skip()));
     await create('first', 'one');
     const token = await ready('first');
@@ -233,7 +233,7 @@ describe('on real clusters', () => {
     expect(requests.sort()).toEqual([
       'create events',
       'create secrets',
-      // Who we are there; once for each credential.
+      // Looks up Purser's identity, once for each credential.
       'create selfsubjectreviews',
       'create serviceaccounts/token',
       'create subjectaccessreviews',
@@ -242,7 +242,7 @@ describe('on real clusters', () => {
     expect([await isAccepted(token, one()), await isAccepted(token, two())]).toEqual([true, false]);
   });
 
-  it('rotates ahead of time, with one review and three requests', async () => {
+  it('rotates before expiry with one review and three requests', async () => {
     await create('short', 'two', { expirationSeconds: 600, rotation: { renewBefore: '85%', suspend: false } });
     const token = await ready('short');
     await until(async () => (await hub.audit.requests()).filter((each) => each === 'create events').length >= 2);
@@ -260,7 +260,7 @@ describe('on real clusters', () => {
     expect([await isAccepted(next, two()), await isAccepted(token, two())]).toEqual([true, true]);
   });
 
-  it('restarts without a write, but for its Lease, when nothing is due', async () => {
+  it('causes no write except to the Lease after a restart with nothing due', async () => {
     await app.stop();
     const places = [hub, ...targets];
     await Promise.all(places.map(({ audit }) => audit.skip()));
@@ -276,7 +276,7 @@ describe('on real clusters', () => {
     const writes = await hub.audit.writes();
     const others = writes.filter((write) => write !== 'update clusters/status');
     expect(others).toEqual([]);
-    // Clusters show a sign of life every five minutes, each in its turn, which may have come.
+    // Heartbeats of Clusters, every five minutes, may occur meanwhile.
     expect(writes.length).toBeLessThanOrEqual(targets.length);
     expect((await Promise.all(targets.map(({ audit }) => audit.requests()))).flat()).toEqual([]);
   });
@@ -284,7 +284,7 @@ describe('on real clusters', () => {
   it.each([
     ['edited', () => hub.admin.patch(Secrets, { namespace: NAMESPACE, name: 'first' }, { data: { token: base64('garbage') } })],
     ['deleted', () => hub.admin.delete(Secrets, { namespace: NAMESPACE, name: 'first' })],
-  ])('repairs a Secret that was %s, with one new token', async (_, damage) => {
+  ])('gets one new token after its Secret was %s', async (_, damage) => {
     const token = await ready('first');
     await one().audit.skip();
     await damage();
@@ -298,7 +298,7 @@ describe('on real clusters', () => {
     expect((await one().audit.requests()).filter((each) => each === 'create serviceaccounts/token')).toHaveLength(1);
   });
 
-  it('keeps the token while the target hangs during a rotation, and rotates after', async () => {
+  it('keeps its token while the target is frozen during a rotation, and rotates afterwards', async () => {
     const token = await ready('first');
     one().cluster.pause();
     await hub.admin.patch(
@@ -317,7 +317,7 @@ describe('on real clusters', () => {
     expect(await isAccepted(next, one())).toBe(true);
   });
 
-  it('removes the Secret of a withdrawn permission within 40 seconds, and brings it back', async () => {
+  it('loses its Secret within 40 seconds after withdrawal, and gets it back with the permission', async () => {
     const startedAt = performance.now();
     await hub.admin.delete(ClusterRoleBindings, { name: 'issue-one' });
     await until(
@@ -331,7 +331,7 @@ describe('on real clusters', () => {
     expect(await isAccepted(await ready('first'), one())).toBe(true);
   });
 
-  it('revokes by annotation and by deletion', async () => {
+  it('revokes its tokens by annotation and by deletion', async () => {
     await create('contractor', 'two', { revocation: 'BoundSecret' });
     const token = await ready('contractor');
     await hub.admin.patch(
@@ -349,7 +349,7 @@ describe('on real clusters', () => {
     expect(items).toEqual([]);
   });
 
-  it('notices a re-created account by putting tokens to their target', async () => {
+  it('gets a new token after a TokenReview detects a re-created service account', async () => {
     await app.stop();
     app = await start(VERIFY_MS);
     const account = { namespace: 'deploy', name: 'deployer' };
@@ -364,11 +364,11 @@ describe('on real clusters', () => {
     expect(status?.serviceAccountUID).toBe((await one().admin.get(ServiceAccounts, account)).metadata.uid);
   });
 
-  it('tells no token to anybody: not in status, events or logs', async () => {
+  it('writes no token to status, events or logs', async () => {
     const lists = await Promise.all([hub.admin.listAll(ManagedTokens), hub.admin.listAll(Events)]);
-    const told = [...logged, JSON.stringify(lists)].join('\n');
+    const output = [...logged, JSON.stringify(lists)].join('\n');
     const leaked = [...seen].filter(
-      (token) => told.includes(token.slice(-24)) || told.includes(token.slice(token.lastIndexOf('.') + 1).slice(0, 24)),
+      (token) => output.includes(token.slice(-24)) || output.includes(token.slice(token.lastIndexOf('.') + 1).slice(0, 24)),
     );
 
     expect([seen.size > 6, leaked]).toEqual([true, []]);

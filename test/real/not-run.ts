@@ -1,8 +1,8 @@
-// Says after `npm test` what it left out, and how to run it.
+// Prints after `npm test` which tests did not run, and how to run them.
 
 import { kubeBinaries } from '../support/kube-binaries.ts';
 import { hasPrometheus } from '../support/prometheus.ts';
 
 const build = kubeBinaries() === undefined ? '`npm run kube:build` (once, needs Go, takes minutes) and then ' : '';
-console.log(`Not run: the suite against a real kube-apiserver. To run it: ${build}\`npm run test:kube\`.`);
-if (!hasPrometheus()) console.log('That suite needs Prometheus and promtool, too: install the package `prometheus`.');
+console.log(`Tests against a real kube-apiserver did not run. To run them: ${build}\`npm run test:kube\`.`);
+if (!hasPrometheus()) console.log('These tests also need Prometheus and promtool: install the package `prometheus`.');

@@ -21,7 +21,7 @@ const AUDIENCES = ['https://target.test'];
 let world: DeployWorld;
 let agent: Agent;
 
-/** A service account by its token; sends the request of an action and returns whether all of it was allowed. */
+/** Sends the requests of an action with the token of a service account. Returns true if all were allowed. */
 type Action = (token: string) => Promise<readonly boolean[]>;
 
 beforeAll(async () => {
@@ -64,7 +64,7 @@ describe('table of permissions in docs/security.md', () => {
       const token = await grant(row, holder);
       const results = async (actions: readonly string[]) =>
         Object.fromEntries(await Promise.all(actions.map(async (action) => [action, await ACTIONS[action]?.(token)] as const)));
-      // Purser learns of a new binding by its watch.
+      // Purser receives a new binding through its watch.
       await eventually(async () => Object.values(await results(row.can)).every((all) => all?.every(Boolean)));
       const refused = await results(row.cannot);
       expect(Object.entries(refused).filter(([, all]) => all?.some(Boolean) !== false)).toEqual([]);
@@ -108,7 +108,7 @@ async function hub(token: string, line: string, body?: unknown): Promise<HubResp
   return { code: response.status, body: JSON.parse(response.body) as HubResponse['body'] };
 }
 
-/** Returns whether the hub allowed a request. Admission comes before AlreadyExists. Throws if it failed for another reason. */
+/** Returns true if the hub allowed a request. Admission comes before AlreadyExists. Throws if the request failed for another reason. */
 function isAllowed({ code, body }: HubResponse): boolean {
   if (code >= 300 && code !== 403 && body.reason !== 'AlreadyExists') throw new Error(body.message);
   return code !== 403;
@@ -157,7 +157,7 @@ const sees =
   (cluster: string): Action =>
   async (token) => [(await facade(token, 'GET', `/auth/v1/clusters/${cluster}`)) === 200];
 
-/** Creates a ManagedToken and waits for its token, or for the refusal. */
+/** Creates a ManagedToken and waits for its token or for its rejection. */
 const manages =
   (requesterServiceAccountName: string, result: string): Action =>
   async (token) => {

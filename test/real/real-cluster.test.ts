@@ -1,4 +1,4 @@
-// The test bed itself: clusters that start, restart, fall silent and clean up.
+// Tests of the real clusters that other tests use: start, restart, pause and cleanup.
 
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -22,29 +22,29 @@ afterAll(async () => {
   expect(clusters.map(({ folder }) => existsSync(folder))).toEqual([false, false]);
 }, 60_000);
 
-describe('two real clusters', () => {
-  it('run the pinned version', async () => {
+describe('startRealCluster', () => {
+  it('starts the pinned version', async () => {
     const { body } = await ask(0, 'GET', '/version');
     expect(JSON.parse(body)).toMatchObject({ gitVersion: kubernetesVersion() });
   });
 
-  it('know nothing of each other', async () => {
+  it('starts independent clusters', async () => {
     await createNamespace(0, 'only-here');
     expect((await ask(1, 'GET', '/api/v1/namespaces/only-here')).status).toBe(404);
     expect(clusters[0]?.ca).not.toBe(clusters[1]?.ca);
   });
 
-  it('issue tokens under their own names', async () => {
+  it('sets the issuer of service account tokens', async () => {
     const { body } = await ask(0, 'GET', '/.well-known/openid-configuration');
     expect(JSON.parse(body)).toMatchObject({ issuer: 'https://one.test' });
   });
 
-  it('write an audit log where asked to', async () => {
+  it('writes an audit log if configured', async () => {
     await ask(0, 'GET', '/api/v1/namespaces/audited');
     await eventually(async () => expect(await readFile(clusters[0]?.auditLog ?? '', 'utf8')).toContain('/namespaces/audited'));
   });
 
-  it('run controllers where asked to', async () => {
+  it('runs controllers if configured', async () => {
     await createNamespace(1, 'short-lived');
     await eventually(async () => expect((await ask(1, 'GET', '/api/v1/namespaces/short-lived/serviceaccounts/default')).status).toBe(200));
     await ask(1, 'DELETE', '/api/v1/namespaces/short-lived');
@@ -63,9 +63,9 @@ describe('kubeconfig', () => {
   });
 });
 
-describe('a real cluster', () => {
+describe('RealCluster', () => {
   it.each(['stop', 'kill'] as const)(
-    'keeps its data and its address over a restart by %s',
+    'keeps its data and its address after a restart by %s',
     async (how) => {
       await createNamespace(0, `before-${how}`);
       await clusters[0]?.restart(how);
@@ -74,16 +74,16 @@ describe('a real cluster', () => {
     60_000,
   );
 
-  it('answers nothing while paused', async () => {
+  it('does not respond while paused', async () => {
     clusters[0]?.pause();
-    let hasAnswered = false;
+    let hasResponded = false;
     const answer = ask(0, 'GET', '/readyz').then((reply) => {
-      hasAnswered = true;
+      hasResponded = true;
       return reply;
     });
-    // The other cluster answers meanwhile, so it is not for want of time.
+    // Responses of the other cluster prove that enough time has passed.
     for (let count = 0; count < 20; count++) await ask(1, 'GET', '/readyz');
-    expect(hasAnswered).toBe(false);
+    expect(hasResponded).toBe(false);
     clusters[0]?.resume();
     expect((await answer).status).toBe(200);
   });

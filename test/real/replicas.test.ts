@@ -1,4 +1,4 @@
-// Replicas as the manifests run them, on a real hub: killed, frozen, stopped, and left alone by the hub.
+// Replicas of the Deployment on a real hub: killed, frozen, stopped, and without the hub.
 
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { parseExposition } from '../support/exposition.ts';
@@ -8,8 +8,9 @@ import { type Deployment, DeployWorld, eventually, isDeployment, kustomized } fr
 
 jest.setTimeout(180_000);
 
-/** How soon another replica leads after the leader died or froze, and after it stopped in good order. */
+/** Maximum time until another replica leads after the leader crashed or froze, in milliseconds. */
 const TAKEOVER_MS = 15_000;
+/** Maximum time until another replica leads after the leader stopped cleanly, in milliseconds. */
 const HANDOVER_MS = 5_000;
 
 interface Replica {
@@ -55,7 +56,7 @@ async function startPair(): Promise<readonly [Replica, Replica]> {
 const answer = (replica: Replica, part: 'facade' | 'metrics', line: string, token = scraper) =>
   world.ask([replica.name, part], line, { headers: { authorization: `Bearer ${token}` } });
 
-/** 0 for one that does not answer, or not yet with its certificate. */
+/** Returns the status code, or 0 if the replica does not respond or does not have its certificate yet. */
 const status = async (...[replica, part, line]: Parameters<typeof answer>) =>
   (await answer(replica, part, line).catch(() => ({ status: 0 }))).status;
 
@@ -77,8 +78,8 @@ async function rotate(request: string): Promise<void> {
 
 const secret = () => world.kubectl('get', '-n', 'team-a', 'secret/ci-deployer', '-o', 'jsonpath={.metadata.resourceVersion} {.data.token}');
 
-describe('two replicas on a real hub', () => {
-  it('have another leader within fifteen seconds when the leader is killed, and it does the work', async () => {
+describe('Deployment with two replicas', () => {
+  it('elects another leader within 15 seconds after the leader is killed', async () => {
     const [first, second] = await startPair();
     await world.until(...TOKEN, '--for=condition=Ready');
     first.program.signal('SIGKILL');
@@ -88,7 +89,7 @@ describe('two replicas on a real hub', () => {
     await second.program.stop();
   });
 
-  it('have another leader when the leader freezes, which spoils nothing when it thaws', async () => {
+  it('elects another leader when the leader freezes, and keeps the Secrets after it resumes', async () => {
     const [frozen, second] = await startPair();
     await rotate('before-the-frost');
     frozen.program.signal('SIGSTOP');
@@ -105,7 +106,7 @@ describe('two replicas on a real hub', () => {
     await Promise.all([frozen.program.stop(), second.program.stop()]);
   });
 
-  it('hand over at once when the leader is told to stop, which is not ready from then on and ends what it does', async () => {
+  it('hands over leadership after SIGTERM, once the old leader has finished its work', async () => {
     const [leader, second] = await startPair();
     expect(await second.program.output()).not.toContain(LEADS);
     const asked = new AuditLog(world.hub.auditLog, 'system:serviceaccount:purser-system:purser');
@@ -127,7 +128,7 @@ describe('two replicas on a real hub', () => {
     await second.program.stop();
   });
 
-  it('stay ready while the hub is away, send callers away for a while, and go on when it is back', async () => {
+  it('stays ready while the hub is down, returns 503 to callers, and resumes afterwards', async () => {
     const replicas = await startPair();
     const caller = await world.tokenOf('team-a', 'ci');
     await world.hub.kill();

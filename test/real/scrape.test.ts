@@ -1,4 +1,4 @@
-// A real Prometheus beside a Purser that is deployed: it scrapes as the ServiceMonitor says, field by field.
+// Scrapes a deployed Purser with a real Prometheus, configured from the fields of the ServiceMonitor.
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -46,14 +46,14 @@ afterAll(async () => {
   await world?.stop();
 });
 
-/** Where the process serves its metrics; empty before it does. */
+/** Returns the address of the metrics; empty before the process is ready. */
 async function metricsAddress(): Promise<string> {
   const text = await readFile(join(world.hub.folder, 'purser.ready.json'), 'utf8').catch(() => '{"metrics":""}');
   const { metrics } = JSON.parse(text) as { metrics: string };
   return metrics === '' ? '' : new URL(metrics).host;
 }
 
-/** What the Prometheus Operator makes of an endpoint. */
+/** Returns the Prometheus configuration that the Prometheus Operator generates from an endpoint. */
 async function configured({ port, scheme, tlsConfig, honorLabels, bearerTokenFile, ...others }: Endpoint, folder: string): Promise<object> {
   expect([port, bearerTokenFile, others]).toEqual(['metrics', '/var/run/secrets/kubernetes.io/serviceaccount/token', {}]);
   const { serverName, ca, ...moreTls } = tlsConfig;
@@ -81,7 +81,7 @@ async function configured({ port, scheme, tlsConfig, honorLabels, bearerTokenFil
   return { global: { scrape_interval: '1s', scrape_timeout: '1s' }, scrape_configs: [job] };
 }
 
-it('is let in, and learns of Purser', async () => {
+it('scrapes Purser with the permission and CA of the monitoring component', async () => {
   const query = async (expr: string) => (await prometheus?.query(expr)) ?? [];
   await eventually(async () => (await query('up{job="purser"} == 1')).length === 1);
   await eventually(async () => (await query('purser_leader == 1')).length === 1);

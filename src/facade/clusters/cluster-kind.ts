@@ -16,36 +16,36 @@ export const CLUSTER_COLUMNS: readonly PrinterColumn[] = [
   {
     name: 'Ready',
     type: 'string',
-    description: 'Whether tokens can be issued for the cluster now.',
+    description: 'Status of the Ready condition: tokens can be issued for the cluster.',
     jsonPath: '.status.conditions[?(@.type=="Ready")].status',
   },
-  { name: 'Version', type: 'string', description: "The version that the cluster's API server reports.", jsonPath: '.status.version' },
-  { name: 'Type', type: 'string', description: 'The distribution of the cluster.', jsonPath: '.status.type' },
+  { name: 'Version', type: 'string', description: "Version reported by the cluster's API server.", jsonPath: '.status.version' },
+  { name: 'Type', type: 'string', description: 'Distribution of the cluster.', jsonPath: '.status.type' },
   {
     name: 'Reachable',
     type: 'string',
-    description: "Whether the cluster's API server answers.",
+    description: "Status of the Reachable condition: the cluster's API server responds.",
     jsonPath: '.status.conditions[?(@.type=="Reachable")].status',
     priority: 1,
   },
   {
     name: 'Authorized',
     type: 'string',
-    description: "Whether Purser's credential has the rights that it needs.",
+    description: "Status of the Authorized condition: the cluster accepts Purser's credential, which has the required permissions.",
     jsonPath: '.status.conditions[?(@.type=="Authorized")].status',
     priority: 1,
   },
   {
     name: 'Credential Fresh',
     type: 'string',
-    description: "Whether Purser's credential is far from its end.",
+    description: "Status of the CredentialFresh condition: Purser's credential does not expire soon.",
     jsonPath: '.status.conditions[?(@.type=="CredentialFresh")].status',
     priority: 1,
   },
   {
     name: 'Reason',
     type: 'string',
-    description: 'Why the cluster is, or is not, ready.',
+    description: 'Reason of the Ready condition.',
     jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
     priority: 1,
   },
@@ -56,7 +56,7 @@ export const CLUSTER_COLUMNS: readonly PrinterColumn[] = [
     jsonPath: '.status.conditions[?(@.type=="Ready")].lastHeartbeatTime',
     priority: 1,
   },
-  { name: 'Age', type: 'date', description: 'Time since the cluster was registered.', jsonPath: '.metadata.creationTimestamp' },
+  { name: 'Age', type: 'date', description: 'Time since the Cluster was created.', jsonPath: '.metadata.creationTimestamp' },
 ];
 
 /** Path and names of the cluster list. */

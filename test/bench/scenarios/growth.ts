@@ -19,7 +19,7 @@ export const growingTokens: Scenario = {
   run: async ({ scale, size }, tell) => {
     const sizes = [scale === 'full' ? 1_000 : 500, size];
     const values = await each(sizes, (count) => issuing(count, tell));
-    return outcomeOf({ name: 'growth-tokens', title: 'CPU of Purser for a first token', unit: 'ms', sizes, values });
+    return outcomeOf({ name: 'growth-tokens', title: 'CPU of Purser per first token', unit: 'ms', sizes, values });
   },
 };
 
@@ -31,7 +31,7 @@ export const growingLists: Scenario = {
   run: async ({ size }, tell) => {
     const sizes = [1_000, size];
     const values = await each(sizes, (count) => listing(count, tell));
-    return outcomeOf({ name: 'growth-lists', title: 'CPU of the façade for a cluster in a list', unit: 'µs', sizes, values });
+    return outcomeOf({ name: 'growth-lists', title: 'CPU of the façade per listed cluster', unit: 'µs', sizes, values });
   },
 };
 
@@ -44,7 +44,7 @@ export const growingRest: Scenario = {
   run: async ({ scale, size }, tell) => {
     const sizes = [scale === 'full' ? 250 : 100, size];
     const values = await each(sizes, (count) => resting(count, scale === 'full' ? 60 : 20, tell));
-    return outcomeOf({ name: 'growth-rest', title: 'CPU of Purser for a cluster at rest, of a core', unit: '‰', sizes, values });
+    return outcomeOf({ name: 'growth-rest', title: 'CPU of Purser per cluster at rest, share of a core', unit: '‰', sizes, values });
   },
 };
 
@@ -65,7 +65,7 @@ function outcomeOf({ name, title, unit, sizes, values }: Grown): Outcome {
   ];
   return {
     measured: { sizes, values },
-    figures: [{ name: `${title}, at ${to} to that at ${from}`, value: after / before, unit: '×', goal: atMost(FLAT) }],
+    figures: [{ name: `${title}, at ${to} relative to ${from}`, value: after / before, unit: '×', goal: atMost(FLAT) }],
     charts: [{ name, title, unit, bars }],
   };
 }

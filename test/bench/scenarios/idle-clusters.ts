@@ -31,8 +31,8 @@ export const idleClusters: Scenario = {
     return {
       measured,
       figures: [
-        { name: `${name}: status writes of a cluster in 5 minutes`, value: writes, unit: '', ...(scale === 'full' && { goal: atMost(1) }) },
-        { name: `${name}: CPU of a core`, value: cpuPercent, unit: '%', goal: atMost((CPU_PERCENT * clusters) / 1_000) },
+        { name: `${name}: status writes per cluster in 5 minutes`, value: writes, unit: '', ...(scale === 'full' && { goal: atMost(1) }) },
+        { name: `${name}: CPU, percentage of a core`, value: cpuPercent, unit: '%', goal: atMost((CPU_PERCENT * clusters) / 1_000) },
         { name: `${name}: memory`, value: rssMegabytes, unit: 'MB', goal: atMost(MEGABYTES) },
       ],
       charts: [],

@@ -100,5 +100,5 @@ export const facadeFaults: readonly Scenario[] = [
   { id: 'F53', title: 'façade: hub down for 12 s', on: 'hub', run: hubDown },
   { id: 'F54', title: 'façade: one of two replicas killed under load', on: 'purser', run: replicaKilled },
   { id: 'F55', title: `façade: ${WATCHERS} watchers, hub killed and restarted`, on: 'hub', run: watchersAndRestart },
-  { id: 'A1', title: 'façade: target refuses, then stays silent', on: 'one', run: targetDown },
+  { id: 'A1', title: 'façade: target refuses connections, then does not respond', on: 'one', run: targetDown },
 ];

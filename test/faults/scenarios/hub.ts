@@ -170,21 +170,21 @@ const unavailable = async (bench: Bench) => {
 };
 
 export const hubFaults: readonly Scenario[] = [
-  { id: 'F1', title: 'hub API server killed while a Secret is written, back after 30 s', on: 'hub', run: killMidRotation },
+  { id: 'F1', title: "hub's API server killed during a Secret write, restarted after 30 s", on: 'hub', run: killMidRotation },
   { id: 'F2', title: 'hub restarted three times in a row', on: 'hub', run: rollingRestarts },
   { id: 'F3', title: "hub's etcd stalls for 20 s", on: 'hub', run: stalledStorage },
-  { id: 'F4', title: 'history compacted while watches are down: 410', on: 'hub', run: compacted },
-  { id: 'F5', title: 'watches fall silent without an end', on: 'hub', run: frozenWatches },
-  { id: 'F6', title: 'watch lines corrupt, split into bytes, 1 MB long', on: 'hub', run: brokenLines },
+  { id: 'F4', title: 'history compacted while watches are disconnected (410)', on: 'hub', run: compacted },
+  { id: 'F5', title: 'watches stall without being closed', on: 'hub', run: frozenWatches },
+  { id: 'F6', title: 'watch lines corrupted, split into bytes, or 1 MB long', on: 'hub', run: brokenLines },
   { id: 'F7', title: 'ERROR events 500, 504, 410 on every watch', on: 'hub', run: errorEvents },
   { id: 'F35', title: "hub's storage full for 20 s", on: 'hub', run: fullStorage },
   { id: 'F37', title: 'another writer edits Secrets and ManagedTokens for 15 s', on: 'hub', run: conflicts },
-  { id: 'F38', title: 'status writes refused for 75 s: rotation goes on', on: 'hub', run: refusedStatus },
-  { id: 'F39', title: 'Secret writes refused for 45 s', on: 'hub', run: refusedSecrets, recoveryMs: LATEST_RETRY_MS },
+  { id: 'F38', title: 'status writes rejected for 75 s; rotation continues', on: 'hub', run: refusedStatus },
+  { id: 'F39', title: 'Secret writes rejected for 45 s', on: 'hub', run: refusedSecrets, recoveryMs: LATEST_RETRY_MS },
   { id: 'F57', title: 'all lists empty by mistake for 45 s', on: 'hub', run: emptyLists(/./, 7, WITHDRAWAL_MS) },
   { id: 'F57b', title: 'no requesters listed by mistake for 45 s', on: 'hub', run: emptyLists(/v1\/serviceaccounts/, 1, WITHDRAWAL_MS) },
   { id: 'F57c', title: 'no Secrets listed by mistake for 20 s', on: 'hub', run: emptyLists(/\/secrets/, 2, 20_000) },
   { id: 'F57d', title: 'no Clusters listed by mistake for 20 s', on: 'hub', run: emptyLists(/\/clusters\?/, 1, 20_000) },
   { id: 'H1', title: 'hub slow (800 ms each way), then 20 kB/s', on: 'hub', run: slowHub },
-  { id: 'H2', title: 'hub answers 503 to everything for 20 s', on: 'hub', run: unavailable },
+  { id: 'H2', title: 'hub returns 503 to all requests for 20 s', on: 'hub', run: unavailable },
 ];

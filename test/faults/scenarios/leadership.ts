@@ -68,7 +68,12 @@ async function leaseTrouble(bench: Bench): Promise<void> {
 }
 
 export const leadershipFaults: readonly Scenario[] = [
-  { id: 'F29', title: 'two processes, cut off from the Lease alone', on: 'purser', run: leaseDropped },
-  { id: 'F30', title: 'leader stopped with a write in flight, goes on later', on: 'purser', run: stoppedLeader },
-  { id: 'F31', title: 'Lease deleted, 409 on it, held by a clock an hour ahead', on: 'purser', run: leaseTrouble },
+  { id: 'F29', title: 'two processes, requests for the Lease dropped', on: 'purser', run: leaseDropped },
+  { id: 'F30', title: 'leader stopped during a write, resumed later', on: 'purser', run: stoppedLeader },
+  {
+    id: 'F31',
+    title: 'Lease deleted, 409 on its updates, held by a process whose clock is an hour ahead',
+    on: 'purser',
+    run: leaseTrouble,
+  },
 ];

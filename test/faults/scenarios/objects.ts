@@ -146,7 +146,7 @@ async function extendedLifetime(bench: Bench): Promise<void> {
     () => 'none',
     (error: unknown) => String(error),
   );
-  if (!refusal.includes('3607')) bench.violation('I9', `3607 s for a token that is bound to a Pod: ${refusal}`);
+  if (!refusal.includes('3607')) bench.violation('I9', `lifetime of 3607 s for a token bound to a Pod: ${refusal}`);
   await bench.createToken('two-3608', 'two', { expirationSeconds: 3_608, boundObjectRef });
   await bench.deleteToken('two-3608');
 }
@@ -270,15 +270,15 @@ export const objectFaults: readonly Scenario[] = [
   { id: 'F20', title: 'token Secret edited, keys and record removed', on: 'purser', run: secretEdited },
   { id: 'F20b', title: 'token Secret made immutable', on: 'purser', run: secretImmutable },
   { id: 'F21', title: 'service account deleted', on: 'purser', run: accountDeleted },
-  { id: 'F22', title: 'service account deleted and made anew', on: 'purser', run: accountRecreated },
-  { id: 'F23', title: 'bound Pod deleted, another of the same name made', on: 'purser', run: boundObjectGone },
+  { id: 'F22', title: 'service account deleted and re-created', on: 'purser', run: accountRecreated },
+  { id: 'F23', title: 'bound Pod deleted and re-created under the same name', on: 'purser', run: boundObjectGone },
   { id: 'F24', title: 'signing key of the target rotated', on: 'purser', run: signingKeyRotated, recoveryMs: 90_000 },
-  { id: 'F25, F43', title: 'lifetimes capped at 2 h, of 90 days, a year, 2³² s', on: 'purser', run: lifetimes },
-  { id: 'F26', title: '3607 s for a token that is bound to a Pod', on: 'purser', run: extendedLifetime },
+  { id: 'F25, F43', title: 'lifetimes capped at 2 h; lifetimes of 90 days, a year and 2³² s', on: 'purser', run: lifetimes },
+  { id: 'F26', title: 'lifetime of 3607 s for a token bound to a Pod', on: 'purser', run: extendedLifetime },
   { id: 'F45', title: 'hub namespace deleted while the target is down', on: 'purser', run: namespaceDeleted },
-  { id: 'F46', title: 'Cluster deleted with live tokens, made anew', on: 'purser', run: clusterDeleted },
-  { id: 'F48', title: 'CRD with another field applied', on: 'purser', run: crdUpgraded },
-  { id: 'O1', title: 'permission withdrawn and given again', on: 'purser', run: withdrawn },
-  { id: 'O2', title: 'target killed while it is asked for a token', on: 'one', run: targetReplaced },
+  { id: 'F46', title: 'Cluster with valid tokens deleted and re-created', on: 'purser', run: clusterDeleted },
+  { id: 'F48', title: 'CRD with an additional field applied', on: 'purser', run: crdUpgraded },
+  { id: 'O1', title: 'permission withdrawn and granted again', on: 'purser', run: withdrawn },
+  { id: 'O2', title: 'target killed during a token request', on: 'one', run: targetReplaced },
   { id: 'F47', title: 'CRD removed and installed again', on: 'purser', run: crdRemoved },
 ];

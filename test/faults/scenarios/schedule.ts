@@ -13,7 +13,7 @@ import type { Scenario } from '../scenario.ts';
 export function randomFaults(minutes: number): Scenario {
   return {
     id: 'F56',
-    title: 'faults by chance, one after the other and several at once',
+    title: 'random faults, one after the other and several at once',
     on: 'purser',
     run: (bench) => schedule(bench, minutes),
   };

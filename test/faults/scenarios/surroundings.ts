@@ -66,6 +66,6 @@ async function twoHubs(bench: Bench): Promise<void> {
 }
 
 export const surroundingFaults: readonly Scenario[] = [
-  { id: 'F52', title: "target's name unknown, dead, unanswered", on: 'one', run: names },
-  { id: 'F58', title: 'two hubs manage the same account', on: 'purser', run: twoHubs },
+  { id: 'F52', title: "target's DNS name unknown, resolved to a dead address, not answered", on: 'one', run: names },
+  { id: 'F58', title: 'two hubs manage the same service account', on: 'purser', run: twoHubs },
 ];

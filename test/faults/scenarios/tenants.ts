@@ -50,7 +50,7 @@ const POLITE_ALL = [...POLITE_TOKENS, ...VICTIM_TOKENS, ...GUEST_TOKENS];
 export function hostileTenants({ minutes, writesStatus = false }: TenantSettings): Scenario {
   return {
     id: 'tenants',
-    title: 'three hostile tenants at random, beside polite ones',
+    title: 'three hostile tenants at random, beside well-behaved tenants',
     on: 'purser',
     run: (bench) => runTenants(bench, minutes * 60_000, writesStatus),
   };

@@ -1,6 +1,6 @@
-// Keeps the cluster list of a façade by client-go's own reflector, and prints it for every line that it reads.
+// Keeps the cluster list of a façade with a reflector of client-go, and prints the list for every line on standard input.
 //
-// Arguments: the address, a file with the certificate of its authority, a bearer token.
+// Arguments: the address, a file with the CA certificate, a bearer token.
 package main
 
 import (
@@ -20,26 +20,26 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Cluster is as much of a Cluster as is compared.
+// Cluster has the fields of a Cluster that the test compares.
 type Cluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              json.RawMessage `json:"spec,omitempty"`
 }
 
-// ClusterList is a list of them.
+// ClusterList is a list of Clusters.
 type ClusterList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata"`
 	Items           []Cluster `json:"items"`
 }
 
-// DeepCopyObject makes Cluster an object.
+// DeepCopyObject implements runtime.Object.
 func (c *Cluster) DeepCopyObject() runtime.Object {
 	return &Cluster{TypeMeta: c.TypeMeta, ObjectMeta: *c.ObjectMeta.DeepCopy(), Spec: append(json.RawMessage(nil), c.Spec...)}
 }
 
-// DeepCopyObject makes ClusterList an object.
+// DeepCopyObject implements runtime.Object.
 func (l *ClusterList) DeepCopyObject() runtime.Object {
 	items := make([]Cluster, 0, len(l.Items))
 	for i := range l.Items {

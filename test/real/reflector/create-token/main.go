@@ -1,7 +1,7 @@
-// Has a façade issue a token by client-go's own typed client, as a Go program would, and prints the answer.
+// Requests a token from a façade with the typed client of client-go, and prints the response.
 //
-// Arguments: the address, a file with the certificate of its authority, a bearer token, the namespace and the name of the
-// service account, and an audience.
+// Arguments: the address, a file with the CA certificate, a bearer token, the namespace and the name of the service account, and an
+// audience.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// A target that grants Purser what `purser print target-rbac --namespaces` prints, and nothing else: on real servers, tokens are
-// issued, kept and revoked there, and the Cluster says where.
+// Runs Purser with the permissions of `purser print target-rbac --namespaces` on a real target: it issues and revokes tokens there, and
+// the Cluster reports the number of namespaces.
 
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { type Deployment, DeployWorld, isDeployment, kustomized } from './deploy-world.ts';
@@ -20,15 +20,15 @@ beforeAll(async () => {
 
 afterAll(() => world?.stop());
 
-it('is granted nothing in other namespaces', async () => {
-  const question = ['auth', 'can-i', 'create', 'serviceaccounts', '--subresource=token', `--as=${ACCOUNT}`];
-  const mayIssue = async (namespace: string) => await world.onTarget(...question, '-n', namespace).catch(() => 'no');
+it('has no permission to issue tokens in other namespaces', async () => {
+  const command = ['auth', 'can-i', 'create', 'serviceaccounts', '--subresource=token', `--as=${ACCOUNT}`];
+  const mayIssue = async (namespace: string) => await world.onTarget(...command, '-n', namespace).catch(() => 'no');
 
   expect((await mayIssue('deploy')).trim()).toBe('yes');
   expect(await mayIssue('kube-system')).toBe('no');
 });
 
-it('issues tokens, revokes them, and is authorized', async () => {
+it('issues and revokes tokens in the namespace, and reports Authorized', async () => {
   for (const name of ['ci-deployer', 'revocable']) await world.kubectl('apply', '-f', `REPO/deploy/samples/${name}.yaml`);
   await world.until('mt', '-A', '--all', '--for=condition=Ready');
   await world.until(CLUSTER, '--for=condition=Authorized');
@@ -38,11 +38,11 @@ it('issues tokens, revokes them, and is authorized', async () => {
   await world.until('mt', '-A', '--all', '--for=condition=Ready');
 });
 
-it('says in how many namespaces', async () => {
+it('reports the number of namespaces in the Authorized condition', async () => {
   const message = await world.kubectl('get', CLUSTER, '-o', 'jsonpath={.status.conditions[?(@.type=="Authorized")].message}');
   expect(message).toMatch(/: in 1 namespace\.$/);
 });
 
-it('is refused nothing on the target', async () => {
-  expect((await useOf(world.target.auditLog, ACCOUNT)).refused).toEqual([]);
+it('sends no request that the target rejects with 403', async () => {
+  expect((await useOf(world.target.auditLog, ACCOUNT)).rejected).toEqual([]);
 });
