@@ -66,10 +66,9 @@ interface Started {
 async function startServer(name: string, options: ServersOptions): Promise<Started> {
   const tokens = options.tokens[name] ?? {};
   const server = name === HUB ? await listenOn(options.apiPort, name, options) : await listenOnLastPort(name, options);
-  const { url, port, ca } = server;
+  const { url, port, ca, issueServing } = server;
   const cluster = { name, server: url, caData: Buffer.from(ca).toString('base64'), skipTLSVerify: false };
   const admin = fixed(cluster, { name: 'admin', token: tokens['admin'] ?? '' });
-  const { issueServing } = server;
   return { server: { name, url, port, ca, tokens, admin, issueServing }, close: () => server.close() };
 }
 
