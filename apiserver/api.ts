@@ -1,4 +1,4 @@
-// The world that all endpoints share.
+// State and services that all endpoints share.
 
 import { randomInt } from 'node:crypto';
 import { versionTooLarge } from '../src/kubernetes/list-revision.ts';
@@ -57,9 +57,9 @@ export function createApi(store: ObjectStore, { issuer, signingKey, tokens, cloc
     random: Math.random,
     nameSuffix: () => Array.from({ length: 5 }, () => NAME_CHARACTERS[randomInt(NAME_CHARACTERS.length)]).join(''),
     reached: (revision) => reached(store, clock, revision),
-    serve(group, plural, kinds) {
-      if (registry.versionsOf(group, plural).length === 0) servedSince.set(`${group}/${plural}`, store.revision);
-      registry.set(group, plural, kinds);
+    serve(group, plural, kind) {
+      if (registry.resource(group, plural) === undefined) servedSince.set(`${group}/${plural}`, store.revision);
+      registry.set(group, plural, kind);
     },
     watchableSince: (kind) => servedSince.get(resourceOf(kind)) ?? startedAt,
   };

@@ -87,7 +87,6 @@ async function admitted(deps: HandlerDeps, incoming: Incoming, { path, query }: 
   if (info.verb !== 'watch') requestTimeoutMs(query);
   const { authenticators, policy } = deps;
   const authentication = await authenticate(headerOf(incoming, 'authorization'), authenticators.audiences, authenticators, deps.now());
-  authentication.warnings.forEach(caller.warn);
   if (authentication.type === 'rejected') throw unauthorized();
   const attributes = attributesOf(info);
   const user = impersonate(authentication.user, incoming.headers, attributes, policy);

@@ -1,4 +1,4 @@
-// The TLS socket: requests in, replies out, and an orderly end. What a request means is decided elsewhere.
+// The TLS listener: receives requests, sends replies, and closes cleanly.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';

@@ -11,15 +11,10 @@ export interface Authenticators {
   readonly audiences: readonly string[];
 }
 
-/** Outcome with warnings for the caller. A rejected request gets 401; the reason is for TokenReviews. */
+/** Outcome of an authentication. A rejected request gets 401; TokenReviews return the reason. */
 export type Authentication =
-  | {
-      readonly type: 'accepted';
-      readonly user: User;
-      readonly audiences: readonly string[];
-      readonly warnings: readonly string[];
-    }
-  | { readonly type: 'rejected'; readonly reason: string; readonly warnings: readonly string[] };
+  | { readonly type: 'accepted'; readonly user: User; readonly audiences: readonly string[] }
+  | { readonly type: 'rejected'; readonly reason: string };
 
 /** Authenticates an Authorization header for `audiences`: the server's own for a request, any for a TokenReview. */
 export async function authenticate(
@@ -28,27 +23,24 @@ export async function authenticate(
   authenticators: Authenticators,
   now: number,
 ): Promise<Authentication> {
-  const { token, warnings } = bearerToken(authorization);
-  if (token === undefined) return { type: 'accepted', user: ANONYMOUS, audiences, warnings };
+  const token = bearerToken(authorization);
+  if (token === undefined) return { type: 'accepted', user: ANONYMOUS, audiences };
   const known = authenticators.staticTokens.get(token);
   const own = audiences.filter((audience) => authenticators.audiences.includes(audience));
-  if (known !== undefined && own.length > 0) return { type: 'accepted', user: authenticated(known), audiences: own, warnings };
+  if (known !== undefined && own.length > 0) return { type: 'accepted', user: authenticated(known), audiences: own };
   const verdict = await verifyServiceAccountToken(token, audiences, authenticators.serviceAccounts, now);
-  if (verdict.type === 'accepted') return { ...verdict, user: authenticated(verdict.user), warnings };
+  if (verdict.type === 'accepted') return { ...verdict, user: authenticated(verdict.user) };
   const reasons = [INVALID_TOKEN, ...(verdict.type === 'rejected' ? [verdict.reason] : [])];
-  return { type: 'rejected', reason: aggregated(reasons), warnings };
+  return { type: 'rejected', reason: aggregated(reasons) };
 }
 
 const ANONYMOUS: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 const INVALID_TOKEN = 'invalid bearer token';
-const SPACE_WARNING = 'the provided Authorization header contains extra space before the bearer token, and is ignored';
 
 /** Returns the second word of `Bearer TOKEN`. Single spaces separate words; kube-apiserver ignores further words. */
-function bearerToken(authorization = ''): { readonly token?: string; readonly warnings: readonly string[] } {
-  const [scheme = '', token, ...rest] = authorization.trim().split(' ');
-  if (scheme.toLowerCase() !== 'bearer' || token === undefined) return { warnings: [] };
-  if (token === '') return { warnings: rest.length > 0 ? [SPACE_WARNING] : [] };
-  return { token, warnings: [] };
+function bearerToken(authorization = ''): string | undefined {
+  const [scheme = '', token = ''] = authorization.trim().split(' ');
+  return scheme.toLowerCase() === 'bearer' && token !== '' ? token : undefined;
 }
 
 function authenticated(user: User): User {

@@ -1,4 +1,4 @@
-// The roles and bindings that a new cluster starts with, as far as they are about what this server serves.
+// Default roles and bindings of a new cluster, for the resources that this server serves.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import type { PolicyRule } from '../../src/kubernetes/rbac.ts';
@@ -11,7 +11,7 @@ const READ_AND_WRITE = [...WRITE, ...READ].sort();
 const HEALTH = ['/healthz', '/livez', '/readyz'];
 const VERSION = ['/version', '/version/'];
 
-/** ClusterRoles and ClusterRoleBindings to create where they are missing. The rules of aggregated roles are for upkeep to fill in. */
+/** Returns the default ClusterRoles and ClusterRoleBindings. The role aggregator fills in the rules of aggregated roles. */
 export function bootstrapPolicy(): readonly KubeObject[] {
   return [
     clusterRole('cluster-admin', [
@@ -71,7 +71,7 @@ function readPaths(...nonResourceURLs: readonly string[]): PolicyRule {
   return { verbs: ['get'], nonResourceURLs };
 }
 
-/** A role; with `part`, one whose rules go into that aggregated role. */
+/** Returns a ClusterRole; its rules are aggregated into the role `part`, if given. */
 function clusterRole(name: string, rules: readonly PolicyRule[], part?: string): KubeObject {
   return { apiVersion: API_VERSION, kind: 'ClusterRole', metadata: metadata(name, part), rules };
 }

@@ -22,7 +22,7 @@ export interface ObjectSource {
   list(group: string, plural: string, namespace?: string): readonly KubeObject[];
 }
 
-/** Returns if `user` is allowed to do what `attributes` describe. Throws a Forbidden StatusError otherwise. */
+/** Throws a Forbidden StatusError unless the policy allows the request. */
 export function authorize(user: User, attributes: AccessAttributes, policy: Policy): void {
   const { allowed, reason } = decide(user, attributes, policy);
   if (!allowed) throw accessForbidden(user, attributes, reason);

@@ -23,8 +23,6 @@ export interface BoundClaims {
 interface KubernetesClaims extends BoundClaims {
   readonly namespace?: string;
   readonly serviceaccount?: ClaimedObject;
-  /** Unix time in seconds after which kube-apiserver counts the token as stale. */
-  readonly warnafter?: number;
 }
 
 /** Claims of a token; times are Unix times in seconds. */
@@ -45,7 +43,6 @@ export interface TokenGrant {
   readonly serviceAccount: KubeObject;
   readonly audiences: readonly string[];
   readonly lifetimeSeconds: number;
-  readonly warnAfterSeconds?: number;
   readonly bound?: BoundClaims;
 }
 
@@ -66,7 +63,6 @@ export function claimsFor(grant: TokenGrant, now: number): TokenClaims {
       ...(pod && { pod }),
       ...(secret && { secret }),
       serviceaccount: claimedObject(grant.serviceAccount),
-      ...(grant.warnAfterSeconds !== undefined && { warnafter: issuedAt + grant.warnAfterSeconds }),
     },
     nbf: issuedAt,
     sub: `system:serviceaccount:${namespace}:${name}`,

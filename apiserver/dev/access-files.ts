@@ -55,7 +55,7 @@ export function kubeconfigOf({ name, url, ca, tokens }: ReachedServer): KubeConf
   };
 }
 
-/** Reports if a kubeconfig contains the wanted clusters and users, whatever else it contains. */
+/** Reports if a kubeconfig contains the wanted clusters and users, among others. */
 function isCurrent(text: string, wanted: KubeConfigFile): boolean {
   try {
     const present = parse(text) as Partial<KubeConfigFile> | null;

@@ -9,7 +9,7 @@ import { isDraft, writePrivate } from '../../src/std/private-file.ts';
 
 /** State that a run keeps for the next one. */
 export interface RunState {
-  /** Bearer tokens by server and user; made once. */
+  /** Bearer tokens by server and user; generated once. */
   readonly tokens: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** The last port of each target cluster. */
   readonly ports: Readonly<Record<string, number>>;
@@ -17,7 +17,7 @@ export interface RunState {
   readonly sampled: readonly string[];
 }
 
-/** A data folder of ours. */
+/** A data folder of Purser. */
 export class DataFolder {
   readonly path: string;
   #state: RunState | undefined;
@@ -41,7 +41,7 @@ export class DataFolder {
     return join(this.path, name);
   }
 
-  /** Changes the saved state; writes only a difference. */
+  /** Saves changes of the state; writes nothing if nothing changes. */
   async saveState(change: Partial<RunState>): Promise<void> {
     const state = { ...this.state, ...change };
     if (isDeepStrictEqual(state, this.#state)) return;
@@ -59,7 +59,7 @@ export class DataFolder {
   }
 }
 
-/** Opens a data folder and makes a missing one. Throws a StartError for a folder that is not ours, and leaves it untouched. */
+/** Opens a data folder, or creates a missing one. Throws a StartError for a folder of another program, and does not change it. */
 export async function openDataFolder(path: string): Promise<DataFolder> {
   const folder = resolve(path);
   try {
@@ -68,7 +68,7 @@ export async function openDataFolder(path: string): Promise<DataFolder> {
     if (entries.includes(STATE_FILE))
       return new DataFolder(folder, parseState(join(folder, STATE_FILE), await readFile(join(folder, STATE_FILE), 'utf8')));
     if (entries.length > 0)
-      throw new StartError(`${folder} is not a data folder of Purser (it holds ${entries[0]}); choose another --data-dir`);
+      throw new StartError(`${folder} is not a data folder of Purser (it contains ${entries[0]}); choose another --data-dir`);
     await chmod(folder, 0o700);
     return new DataFolder(folder, undefined);
   } catch (error) {
@@ -76,7 +76,7 @@ export async function openDataFolder(path: string): Promise<DataFolder> {
   }
 }
 
-/** Node's own recursive mkdir never ends where a folder exists and takes no others, such as /proc. */
+/** Creates a folder and its parents. Node's recursive mkdir does not terminate below /proc. */
 async function makeFolder(path: string): Promise<void> {
   const make = () => mkdir(path, { mode: 0o700 });
   try {

@@ -1,4 +1,4 @@
-// A local run from start to stop: API servers for the hub and the targets, and Purser on the hub, talking over the wire.
+// A local run: API servers for the hub and the targets, and Purser, which reaches the hub over HTTPS.
 
 import { randomBytes } from 'node:crypto';
 import { startApp } from '../../src/app/app.ts';
@@ -26,7 +26,7 @@ export interface LocalRunOptions {
   readonly stopped: AbortSignal;
 }
 
-/** Starts everything, prints when it is ready, and returns how to stop it. After a failure, nothing is left running. */
+/** Starts all servers and Purser, prints the welcome text when they are ready, and returns a handle to stop them. Stops all of them after a failure. */
 export async function startLocalRun({ config, log, cwd, print, stopped }: LocalRunOptions): Promise<Running> {
   await using closing = new AsyncDisposableStack();
   await checkCertificateFiles(config);
@@ -62,7 +62,8 @@ export async function startLocalRun({ config, log, cwd, print, stopped }: LocalR
     ...served,
     clusters: Object.fromEntries(targets.map((target) => [target.name, summary(target)])),
   });
-  print(welcomeText({ hub, targets, facade: `${served.facade}/${config.facadePath}`, folder: folder.path, samples: config.samples, cwd }));
+  const addresses = { facade: `${served.facade}/${config.facadePath}`, metrics: `${served.metrics}/metrics` };
+  print(welcomeText({ hub, targets, ...addresses, folder: folder.path, samples: config.samples, cwd }));
   const running = closing.move();
   return { stop: () => running.disposeAsync() };
 }
@@ -73,16 +74,16 @@ interface Servers {
 }
 
 const LOOPBACK = '127.0.0.1';
-/** There is no other process that could do the rest. */
+/** All components run in this process. */
 const ALL: Config['components'] = ['controller', 'facade'];
-/** Ctrl-C ends a local run within two seconds. */
+/** Time for active requests after Ctrl-C, in milliseconds: a local run stops within two seconds. */
 const DRAIN_MS = 800;
-/** Owns the fields that a local run sets for itself. */
+/** Field manager of the objects that a local run installs. */
 const LOCAL_RUN = 'purser-local-run';
-/** Field manager of the samples: the user can change them as if they had been applied by hand. */
+/** Field manager of the samples: kubectl, so that the user can change them without conflicts. */
 const KUBECTL = 'kubectl';
 
-/** Tokens are as they were in the last run, and ports of targets wherever that is possible. */
+/** Starts the servers with the tokens of the last run, and with its ports for targets where they are free. */
 async function startLocalServers(folder: DataFolder, config: Config, log: Logger, closing: AsyncDisposableStack): Promise<Servers> {
   const targetNames = Array.from({ length: config.clusters }, (_, index) => `target-${index + 1}`);
   const tokens = tokensFor([HUB, ...targetNames], folder.state.tokens, () => randomBytes(32).toString('base64url'));

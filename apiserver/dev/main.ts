@@ -1,4 +1,4 @@
-// The process of a local run: everything that Purser needs, on this machine.
+// Entry point of a local run (`npm start`).
 
 import { type Running, runProgram } from '../../src/cli/program.ts';
 import { parseConfig } from '../../src/config/config.ts';
@@ -8,7 +8,7 @@ import { versionText } from '../../src/telemetry/build.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { startLocalRun } from './local-run.ts';
 
-/** Ctrl-C ends a local run within two seconds. */
+/** Maximum time to stop after Ctrl-C, in milliseconds. */
 const STOP_MS = 1_800;
 
 async function start(stopped: AbortSignal): Promise<Running | undefined> {

@@ -1,5 +1,5 @@
 // Initial content of local clusters: Purser's custom resources, the registered targets, and the samples.
-// It is written through the API at each start; unchanged objects are not written.
+// Each start applies it through the API; unchanged objects are not written.
 
 import { DefaultNamespace } from '../../src/api/names.ts';
 import { Clusters, ManagedTokens, Secrets } from '../../src/api/resources.ts';
@@ -16,7 +16,7 @@ export async function installOnHub(hub: KubeClient, signal: AbortSignal): Promis
   await untilServed(hub, [Clusters, ManagedTokens], { clock: systemClock, random: Math.random, signal });
 }
 
-/** Gives Purser an account on a target and registers the target, with a new token of that account, on the hub. */
+/** Creates Purser's service account on a target, and registers the target on the hub with a new token of that service account. */
 export async function registerTarget(hub: KubeClient, target: KubeClient, { name, url, ca }: LocalServer): Promise<void> {
   await applyAll(target, await readManifests('deploy/target/access.yaml'));
   const { status } = await target.createToken(ACCOUNT, { audiences: [], expirationSeconds: YEAR_SECONDS });
@@ -39,27 +39,24 @@ export async function registerTarget(hub: KubeClient, target: KubeClient, { name
   );
 }
 
-/**
- * The sample namespaces, permissions and ManagedTokens. The sample Cluster is left out, because targets register themselves, and the quota,
- * because the local server has none.
- */
+/** Adds the sample namespaces, permissions and ManagedTokens, without the sample Cluster (targets are registered) and the quota (not supported). */
 export async function addHubSamples(hub: KubeClient): Promise<void> {
   const samples = await readManifests('deploy/samples');
   await applyMissing(
     hub,
-    samples.filter(({ kind = '' }) => !LEFT_OUT.has(kind)),
+    samples.filter(({ kind = '' }) => !EXCLUDED_KINDS.has(kind)),
   );
 }
 
-/** Returns the account on a target that the samples' tokens are for. */
+/** Adds the service account on a target for which the samples request tokens. */
 export async function addTargetSamples(target: KubeClient): Promise<void> {
   await applyMissing(target, await readManifests('deploy/target/deployer.yaml'));
 }
 
-const LEFT_OUT = new Set(['Cluster', 'Secret', 'ResourceQuota']);
+const EXCLUDED_KINDS = new Set(['Cluster', 'Secret', 'ResourceQuota']);
 
 const ACCOUNT = { namespace: DefaultNamespace, name: 'purser' };
-/** Long enough for any run; every start renews it. */
+/** Lifetime of Purser's token on a target. Each start issues a new token. */
 const YEAR_SECONDS = 365 * 24 * 3_600;
 
 function base64(text: string): string {

@@ -1,4 +1,4 @@
-// The API servers of a local run: the hub, and those that play target clusters.
+// The API servers of a local run: the hub and the target clusters.
 
 import { isListenError, StartError, toListenError } from '../../src/config/start-error.ts';
 import { KubeClient } from '../../src/kube/client.ts';
@@ -11,7 +11,7 @@ import { type ApiServer, startApiServer } from '../server.ts';
 import { DataFolderError } from '../storage/journal.ts';
 import type { DataFolder } from './data-folder.ts';
 
-/** An API server that serves, and how its administrator reaches it. */
+/** A running API server with the credentials of its users. */
 export interface LocalServer {
   readonly name: string;
   readonly url: string;
@@ -20,7 +20,7 @@ export interface LocalServer {
   readonly ca: string;
   readonly tokens: Tokens;
   readonly admin: KubeConfigSource;
-  /** A certificate for another server on this machine, by the same authority. */
+  /** Issues a serving certificate for another server on this machine. */
   readonly issueServing: ApiServer['issueServing'];
 }
 
@@ -28,10 +28,10 @@ export interface ServersOptions {
   readonly folder: DataFolder;
   readonly apiPort: number;
   readonly targets: readonly string[];
-  /** The tokens of every server's users. */
+  /** Tokens of users by server. */
   readonly tokens: Readonly<Record<string, Tokens>>;
   readonly log: Logger;
-  /** Takes what must be closed in the end. */
+  /** Closes the servers when it is disposed of. */
   readonly closing: AsyncDisposableStack;
 }
 
@@ -39,23 +39,23 @@ export interface ServersOptions {
 export async function startServers(options: ServersOptions): Promise<{ hub: LocalServer; targets: readonly LocalServer[] }> {
   const attempts = await Promise.allSettled([HUB, ...options.targets].map((name) => startServer(name, options)));
   const started = attempts.filter((attempt) => attempt.status === 'fulfilled').map(({ value }) => value);
-  // All at once: each may take a moment to let its requests finish.
+  // In parallel, because each server waits for its active requests.
   options.closing.defer(async () => void (await Promise.all(started.map(({ close }) => close()))));
   const failed = attempts.find((attempt) => attempt.status === 'rejected');
   if (failed !== undefined) throw toStartError(failed.reason, options.apiPort);
   const [hub, ...targets] = started.map(({ server }) => server);
-  if (hub === undefined) throw new Error('there is no hub');
+  if (hub === undefined) throw new Error('the hub was not started');
   return { hub, targets };
 }
 
-/** Makes a client for a server's administrator; `manager` is to own the fields that it sets. */
+/** Returns a client for a server's administrator; `manager` is its field manager. */
 export function adminClient(server: LocalServer, manager: string, closing: AsyncDisposableStack): KubeClient {
   const transport = createTransport(server.admin, { clock: systemClock });
   closing.defer(() => transport.close());
   return new KubeClient(transport, manager);
 }
 
-/** The audience of the samples: their tokens are accepted by the cluster that they are for. */
+/** Issuer and audience of every local server; the audience of the tokens in the samples. */
 const ISSUER = 'https://kubernetes.default.svc';
 
 interface Started {
@@ -66,10 +66,9 @@ interface Started {
 async function startServer(name: string, options: ServersOptions): Promise<Started> {
   const tokens = options.tokens[name] ?? {};
   const server = name === HUB ? await listenOn(options.apiPort, name, options) : await listenOnLastPort(name, options);
-  const { url, port, ca } = server;
+  const { url, port, ca, issueServing } = server;
   const cluster = { name, server: url, caData: Buffer.from(ca).toString('base64'), skipTLSVerify: false };
   const admin = fixed(cluster, { name: 'admin', token: tokens['admin'] ?? '' });
-  const { issueServing } = server;
   return { server: { name, url, port, ca, tokens, admin, issueServing }, close: () => server.close() };
 }
 
@@ -97,10 +96,10 @@ function toStartError(error: unknown, apiPort: number): unknown {
 /** Tokens by user. */
 export type Tokens = Readonly<Record<string, string>>;
 
-/** The name of the server that Purser works on. */
+/** Name of the hub's server. */
 export const HUB = 'hub';
 
-/** Returns the tokens of every server, the known ones unchanged and missing ones made by `newToken`. */
+/** Returns the tokens of every server: the known ones, and new ones by `newToken` for other users. */
 export function tokensFor(
   servers: readonly string[],
   known: Readonly<Record<string, Tokens>>,
@@ -113,7 +112,7 @@ export function tokensFor(
   return { ...known, ...Object.fromEntries(made) };
 }
 
-/** Users by their tokens, as an API server wants them. */
+/** Returns users by their tokens. */
 export function usersByToken(tokens: Tokens): ReadonlyMap<string, User> {
   return new Map(Object.entries(tokens).map(([name, token]) => [token, { name, groups: HUB_USERS[name] ?? [] }]));
 }

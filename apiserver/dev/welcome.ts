@@ -8,16 +8,20 @@ type Shown = Pick<Place, 'name' | 'url' | 'kubeconfig' | 'ca'>;
 export interface WelcomeOptions {
   readonly hub: Shown;
   readonly targets: readonly Shown[];
-  /** The address of the façade, up to the names of clusters. */
+  /** Address of the façade, to which clients append the name of a cluster. */
   readonly facade: string;
+  /** Address of the metrics. */
+  readonly metrics: string;
+  /** Path of the data folder. */
   readonly folder: string;
+  /** True if the samples were added. */
   readonly samples: boolean;
   /** Working directory; paths below it are printed as relative paths. */
   readonly cwd: string;
 }
 
-/** Returns the text to print; its commands can be pasted into a shell as they are. */
-export function welcomeText({ hub, targets, facade, folder, samples, cwd }: WelcomeOptions): string {
+/** Returns the text to print; its commands can be pasted into a shell. */
+export function welcomeText({ hub, targets, facade, metrics, folder, samples, cwd }: WelcomeOptions): string {
   const path = (absolute: string) => quoted(shown(absolute, cwd));
   const places = [hub, ...targets];
   const width = (column: (place: Shown) => string) => Math.max(...places.map((place) => column(place).length)) + 2;
@@ -26,9 +30,12 @@ export function welcomeText({ hub, targets, facade, folder, samples, cwd }: Welc
   const rows = places.map(({ name, url, kubeconfig }) => `  ${name.padEnd(nameWidth)}${url.padEnd(urlWidth)}${path(kubeconfig)}`);
   const [issuer = hub] = targets;
   const account = samples && issuer !== hub ? 'deployer -n deploy' : 'default';
-  return `Purser runs, with these API servers and their kubeconfig files:
+  return `Purser is running with these API servers and kubeconfig files:
 
 ${rows.join('\n')}
+
+  façade:  ${facade}/CLUSTER
+  metrics: ${metrics}
 
 Try in another terminal:
 
@@ -36,11 +43,11 @@ Try in another terminal:
   kubectl --kubeconfig ${path(hub.kubeconfig)} explain managedtoken.spec
   kubectl --kubeconfig ${path(issuer.kubeconfig)} create token ${account} --duration 1h
 ${issuer === hub ? '' : throughFacade({ kubeconfig: path(hub.kubeconfig), ca: path(hub.ca), server: `${facade}/${issuer.name}`, samples })}
-Ctrl-C stops it. Everything is kept in ${path(folder)}.
+Press Ctrl-C to stop. All data is stored in ${path(folder)}.
 `;
 }
 
-/** Returns the kubeconfig of the hub does for the façade, which has a certificate of the same authority. */
+/** Returns commands that request a token through the façade. The hub's kubeconfig also works there: both have the same certificate authority. */
 function throughFacade({
   kubeconfig,
   ca,

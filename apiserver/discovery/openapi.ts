@@ -7,18 +7,18 @@ import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 import { parseAccept } from '../../src/kubernetes/wire/accept.ts';
 import { compareUtf8, goStructJson } from '../../src/std/go-text.ts';
 import type { Kind, Verb } from '../kinds/kind.ts';
-import type { DiscoveryRequest, DiscoveryState } from './request.ts';
+import type { DiscoveryRequest, DiscoveryState } from './route.ts';
 
 const ROOT = '/openapi/v3';
 
 /** Returns the response for a path under `/openapi/v3`; undefined for other paths. */
-export function openApiReply(request: DiscoveryRequest, { kinds, now }: DiscoveryState): Reply | undefined {
+export function openApiReply(request: DiscoveryRequest, { kinds }: DiscoveryState): Reply | undefined {
   const { path } = request;
   if (path !== ROOT && !path.startsWith(`${ROOT}/`)) return undefined;
   const documents = documentsOf(kinds);
   if (path === ROOT) return index(documents);
   const document = documents.get(path.slice(ROOT.length + 1));
-  return document === undefined ? { status: 404, headers: {}, body: '' } : documentReply(request, document, now);
+  return document === undefined ? { status: 404, headers: {}, body: '' } : documentReply(request, document);
 }
 
 interface Document {
@@ -53,13 +53,11 @@ function index(documents: ReadonlyMap<string, Document>): Reply {
   return { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: goStructJson({ paths }) };
 }
 
-function documentReply({ path, query, accept, ifNoneMatch }: DiscoveryRequest, { body, hash }: Document, now: number): Reply {
+function documentReply({ query, accept, ifNoneMatch }: DiscoveryRequest, { body, hash }: Document): Reply {
   const vary = { vary: 'Accept' };
   if (!acceptsJson(accept)) return { status: 406, headers: vary, body: '' };
   const headers = { 'content-type': 'application/json', etag: `"${hash}"`, ...vary };
-  const wanted = query.get('hash') ?? '';
-  if (wanted !== '' && wanted !== hash) return { status: 301, headers: { ...headers, location: `${path}?hash=${hash}` }, body: '' };
-  const caching = wanted === '' ? {} : { 'cache-control': 'public, immutable', expires: oneYearAfter(now) };
+  const caching = query.get('hash') === hash ? { 'cache-control': 'public, immutable' } : {};
   if (ifNoneMatch === headers.etag) return { status: 304, headers: { etag: headers.etag, ...vary, ...caching }, body: '' };
   return { status: 200, headers: { ...headers, ...caching }, body };
 }
@@ -70,12 +68,6 @@ function acceptsJson(accept = ''): boolean {
     clauses.length === 0 ||
     clauses.some(({ type, subtype }) => (type === 'application' || type === '*') && (subtype === 'json' || subtype === '*'))
   );
-}
-
-function oneYearAfter(now: number): string {
-  const then = new Date(now);
-  then.setUTCFullYear(then.getUTCFullYear() + 1);
-  return then.toUTCString().replace('GMT', 'UTC');
 }
 
 const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
@@ -185,8 +177,6 @@ const CODECS: Readonly<Record<string, object>> = {
   time: { type: 'string', format: 'date-time' },
   microTime: { type: 'string', format: 'date-time' },
   bytes: { type: 'string', format: 'byte' },
-  quantity: { oneOf: [{ type: 'string' }, { type: 'number' }] },
-  intOrString: { format: 'int-or-string', oneOf: [{ type: 'integer' }, { type: 'string' }] },
   raw: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
   fieldsV1: { type: 'object' },
 };

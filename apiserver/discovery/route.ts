@@ -20,7 +20,23 @@ import {
   groupsOf,
 } from './groups.ts';
 import { openApiReply } from './openapi.ts';
-import type { DiscoveryRequest, DiscoveryState } from './request.ts';
+
+export interface DiscoveryRequest {
+  readonly method: string;
+  /** Decoded path, such as `/apis/rbac.authorization.k8s.io/v1`. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly accept: string | undefined;
+  readonly userAgent: string | undefined;
+  readonly ifNoneMatch: string | undefined;
+}
+
+export interface DiscoveryState {
+  /** All served kinds; documents are regenerated when the array changes. */
+  readonly kinds: readonly Kind[];
+  /** Host and port under which clients reach the server. */
+  readonly serverAddress: string;
+}
 
 /** Returns the response; undefined for paths outside of discovery. Throws a StatusError (404, 405, 406). */
 export function discoveryRoute(request: DiscoveryRequest, state: DiscoveryState): Reply | undefined {

@@ -64,7 +64,7 @@ export function decodeBody(api: Api, { warn }: ApiRequest, { kind, ...body }: Bo
     ...body,
     kind,
     defaultKind: kind.builtIn,
-    isRegistered: (group, version, name) => api.registry.isRegistered(group, version, name) || isKnownKind(group, version, name),
+    isRegistered: (group, version, name) => api.registry.findKind(group, version, name) !== undefined || isKnownKind(group, version, name),
   });
   warnings.forEach(warn);
   return object;

@@ -1,4 +1,4 @@
-// Everything that is not a resource: discovery, schemas, version, health, and the keys that verify tokens.
+// Endpoints other than resources: discovery, OpenAPI, version, health, and the keys that verify tokens.
 
 import { noMethod } from '../../src/kubernetes/refusals.ts';
 import { plainText, type Reply } from '../../src/kubernetes/reply.ts';
@@ -19,12 +19,7 @@ export async function pathEndpoint(api: AccessApi, request: ApiRequest, facts: S
   if (oidc !== undefined) return oidcReply(request, oidc);
   const { accept, userAgent } = request.preferences;
   const discovery = { method, path, query, accept, userAgent, ifNoneMatch: request.header('if-none-match') };
-  const state = {
-    kinds: api.registry.all(),
-    serverAddress: facts.address,
-    now: api.now(),
-  };
-  return discoveryRoute(discovery, state) ?? plainText(404, '404 page not found\n');
+  return discoveryRoute(discovery, { kinds: api.registry.all(), serverAddress: facts.address }) ?? plainText(404, '404 page not found\n');
 }
 
 function oidcReply({ method, preferences }: ApiRequest, { contentType, cacheControl, body }: OidcDocument): Reply {

@@ -4,13 +4,13 @@ import { requestedVersion } from '../../src/kubernetes/list-revision.ts';
 import { type Reply, textReply } from '../../src/kubernetes/reply.ts';
 import { showEvent, showList, type View } from '../../src/kubernetes/representation.ts';
 import { parseSelectors, Selection } from '../../src/kubernetes/selection.ts';
-import { badRequest, notFound } from '../../src/kubernetes/status.ts';
+import { notFound } from '../../src/kubernetes/status.ts';
 import { watchEventText } from '../../src/kubernetes/wire/encode.ts';
 import { listOptions, validateListOptions } from '../../src/kubernetes/wire/list-options.ts';
 import { negotiateWatch } from '../../src/kubernetes/wire/negotiate.ts';
 import type { ListOptions } from '../../src/kubernetes/wire/options.ts';
 import { orderedJson } from '../../src/kubernetes/wire/ordered-json.ts';
-import { flag, text } from '../../src/kubernetes/wire/query.ts';
+import { text } from '../../src/kubernetes/wire/query.ts';
 import { type Api, resourceName, storeOf } from '../verbs/api.ts';
 import { listObjects } from '../verbs/list.ts';
 import { type WatchEvent, watchObjects } from '../verbs/watch.ts';
@@ -44,7 +44,6 @@ export async function watchEndpoint(api: Api, request: KindRequest): Promise<Rep
 
 /** Waits for the minimum revision of a get. Throws 400, 500, 504. */
 async function reachedRevision(api: Api, query: URLSearchParams): Promise<void> {
-  if (flag(query, 'export')) throw badRequest('the export parameter, deprecated since v1.14, is no longer supported');
   const wanted = Number(requestedVersion(text(query, 'resourceVersion')));
   if (wanted > api.store.revision) await api.reached(wanted);
 }

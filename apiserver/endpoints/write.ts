@@ -1,6 +1,6 @@
 // POST, PUT, PATCH and DELETE.
 
-import { type FieldError, invalidValue, unsupportedValue } from '../../src/kubernetes/field-error.ts';
+import { type FieldError, forbiddenValue, invalidValue, unsupportedValue } from '../../src/kubernetes/field-error.ts';
 import { type Reply, textReply } from '../../src/kubernetes/reply.ts';
 import { showList } from '../../src/kubernetes/representation.ts';
 import { DELETE_OPTIONS } from '../../src/kubernetes/reviews.ts';
@@ -20,6 +20,7 @@ import { flag, integer } from '../../src/kubernetes/wire/query.ts';
 import { apiVersionOf, withDefaultType } from '../../src/kubernetes/wire/type-meta.ts';
 import { readTypedBody } from '../../src/kubernetes/wire/typed-body.ts';
 import { goQuote } from '../../src/std/go-text.ts';
+import { notServed } from '../refusal.ts';
 import type { Api, Target } from '../verbs/api.ts';
 import { applyObject } from '../verbs/apply.ts';
 import { createObject } from '../verbs/create.ts';
@@ -53,7 +54,7 @@ export async function updateEndpoint(api: Api, request: KindRequest): Promise<Re
 
 export async function deleteEndpoint(api: Api, request: KindRequest): Promise<Reply> {
   const representation = representationOf(request);
-  const options = deleteOptions(request.query, await request.body(), request.contentType);
+  const options = await servedDeletion(request);
   const target = targetOf(request);
   const deletion = deleteObject(api, target, options);
   if (!deletion.gone || target.kind.rules.deleteReturnsObject) {
@@ -67,7 +68,7 @@ export async function deleteCollectionEndpoint(api: Api, request: KindRequest): 
   const representation = representationOf(request);
   const target = targetOf(request);
   const { options, selection } = selected(request, target.namespace);
-  const deletion = deleteOptions(request.query, await request.body(), request.contentType);
+  const deletion = await servedDeletion(request);
   const page = await listObjects(api, target, selection, options);
   for (const { metadata } of page.items) {
     deletePresent(api, { ...target, namespace: metadata.namespace ?? '', name: metadata.name ?? '' }, deletion);
@@ -75,7 +76,16 @@ export async function deleteCollectionEndpoint(api: Api, request: KindRequest): 
   return textReply(200, showList(page, viewOf(api, request, representation.as)), representation);
 }
 
-/** Deletes an object of a list that may be of the past: what is gone already needs no deletion. */
+/** Returns the DeleteOptions of a request. Throws 422 for propagation in the foreground and for orphans. */
+async function servedDeletion(request: KindRequest): Promise<DeleteOptions> {
+  const options = deleteOptions(request.query, await request.body(), request.contentType);
+  const { propagationPolicy = options.orphanDependents ? 'Orphan' : 'Background' } = options;
+  const why = notServed(`the propagation policy ${propagationPolicy}`);
+  refuse('DeleteOptions', propagationPolicy === 'Background' ? [] : [forbiddenValue('propagationPolicy', why)]);
+  return options;
+}
+
+/** Deletes an object of a list, which may be older than the deletion of the object. */
 function deletePresent(api: Api, target: Target, options: DeleteOptions): void {
   try {
     deleteObject(api, target, options);
@@ -90,7 +100,7 @@ function success({ kind, name }: Target, { object }: Deletion): object {
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
 }
 
-/** DeleteOptions of a request, or throws a StatusError (400, 415, 422). Unknown fields of a body are ignored. */
+/** Returns the DeleteOptions of a request; ignores unknown fields of the body. Throws a StatusError (400, 415, 422). */
 export function deleteOptions(query: URLSearchParams, body: Buffer, contentType: string | undefined): DeleteOptions {
   const { dryRun = [], ...options } = body.length > 0 ? fromBody(body, contentType) : fromQuery(query);
   refuse('DeleteOptions', errorsOf(options, dryRun));

@@ -11,7 +11,7 @@ import { fieldType, type ListType, type MapType, type MergeType, objectType, par
 import { entryElement, ownedFields, removeFields, withNamedFields } from './owned-fields.ts';
 import { decodeManagedFields, encodeManagedFields, type Owner, type Ownership, type Ownerships, ownerKey } from './ownership.ts';
 import { typeProblems } from './type-check.ts';
-import { kubeObject, resetFields, type TypedObject, type Typing, typedObject, withZeroValues } from './typed-object.ts';
+import { kubeObject, resetFields, type TypedObject, type Typing, typedObject } from './typed-object.ts';
 
 export interface AppliedPatch extends Typing {
   /** The stored object; absent if apply creates it. */
@@ -30,26 +30,13 @@ export interface AppliedPatch extends Typing {
   readonly defaulted?: (object: KubeObject) => KubeObject;
 }
 
-export interface AppliedResult {
-  /** The object to be stored, managedFields included. */
-  readonly object: KubeObject;
-  readonly created: boolean;
-  /** True if the result equals the live object, so that no write is needed. */
-  readonly unchanged: boolean;
-}
-
-/** Applies a patch. Throws a conflict if it would change fields of others without force, and the API error of a malformed patch. */
-export function applyPatch(patch: AppliedPatch): AppliedResult {
+/** Returns the object to store, with its managedFields. Throws a conflict without force, and the API error of a malformed patch. */
+export function applyPatch(patch: AppliedPatch): KubeObject {
   checkRequest(patch);
   const live = typedObject(patch.live, patch);
   const { object, ownerships } = mergedObject(patch, live, typedPatch(patch));
   const synced = patch.manager === 'kubectl' ? withLastApplied(object, patch.applied) : object;
-  const result = withManagedFields(synced, encodeManagedFields(ownerships));
-  return {
-    object: result,
-    created: patch.live === undefined,
-    unchanged: patch.live !== undefined && sameValue(withZeroValues(result, patch.schema), withZeroValues(patch.live, patch.schema)),
-  };
+  return withManagedFields(synced, encodeManagedFields(ownerships));
 }
 
 function checkRequest({ applied, apiVersion, kind }: AppliedPatch): void {
@@ -58,7 +45,7 @@ function checkRequest({ applied, apiVersion, kind }: AppliedPatch): void {
 }
 
 function typedPatch(patch: AppliedPatch): TypedObject {
-  const applied: TypedObject = { apiVersion: patch.apiVersion, type: objectType(patch.schema), value: patch.applied };
+  const applied: TypedObject = { type: objectType(patch.schema), value: patch.applied };
   const problems = typeProblems(applied.type, applied.value, { duplicates: 'refused' });
   if (problems !== undefined) throw unclassified(`failed to create typed patch object (${printedName(patch.applied)}): ${problems}`);
   return applied;
@@ -111,7 +98,7 @@ function decoded(live: KubeObject | undefined): Ownerships {
   }
 }
 
-/** Users of kubectl may go over from client-side apply: what they applied last that way is theirs. */
+/** Throws a conflict for fields of other managers. kubectl owns the fields that it applied last by client-side apply. */
 function refuseConflicts(patch: AppliedPatch, taken: ReadonlyMap<string, FieldSet>, ownerships: Ownerships): void {
   const allowed = patch.manager === 'kubectl' && patch.live !== undefined ? lastAppliedFields(patch.live, patch) : NO_FIELDS;
   const refused = [...taken].map(([key, fields]) => [key, difference(fields, allowed)] as const).filter(([, fields]) => fields.size > 0);
@@ -123,7 +110,7 @@ function printedName(object: KubeObject): string {
   return `${textOf(namespace)}/${textOf(name)}; ${printedType(object)}`;
 }
 
-/** `group/version, Kind=kind`, with nothing for what is not given. */
+/** Returns `group/version, Kind=kind`; missing parts are empty. */
 function printedType({ apiVersion, kind }: KubeObject): string {
   const parts = textOf(apiVersion).split('/');
   if (parts.length > 2) return '/, Kind=';
@@ -153,7 +140,7 @@ function namedFields({ type, value }: TypedObject): FieldSet {
   return withNamedFields(type, ownedFields(type, value));
 }
 
-/** Returns the conflicts of an apply: what each owner would lose, by owner. */
+/** Returns the conflict of an apply; `taken` are the fields that each owner would lose. */
 export function applyConflict(taken: ReadonlyMap<string, FieldSet>, ownerships: Ownerships): StatusError {
   const conflicts = [...taken]
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -192,7 +179,7 @@ export function lastAppliedFields(live: KubeObject, typing: Typing): FieldSet {
   return difference(ownedFields(type, last), union(union(modified, added), removed));
 }
 
-/** `object` with the annotation brought up to date, if it has one. */
+/** Returns `object` with an updated annotation of client-side apply, if it has one. */
 export function withLastApplied(object: KubeObject, applied: KubeObject): KubeObject {
   const annotations = object.metadata.annotations ?? {};
   if (!annotations[LAST_APPLIED]) return object;
@@ -221,7 +208,7 @@ function parsed(text: string): JsonObject | undefined {
   }
 }
 
-/** `live` with everything that `applied` mentions. */
+/** Returns `live` with every field of `applied`. */
 export function mergeValues(type: MergeType, live: unknown, applied: unknown): unknown {
   if (applied === undefined) return live;
   if (live === undefined) return applied;
@@ -241,7 +228,7 @@ function mergeMaps(map: MapType, live: unknown, applied: unknown): unknown {
   );
 }
 
-/** Entries stand in the order of `applied`; those that only `live` has keep their place before the next shared one. */
+/** Merges lists in the order of `applied`. Entries of `live` alone stay before the next entry of both. */
 function mergeLists(list: ListType, live: unknown, applied: unknown): unknown {
   const mine: readonly unknown[] = Array.isArray(applied) ? applied : [];
   const theirs: readonly unknown[] = Array.isArray(live) ? live : [];

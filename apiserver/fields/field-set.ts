@@ -1,4 +1,4 @@
-// Sets of fields: what metadata.managedFields records as owned. Sets are values; nothing changes one in place.
+// Immutable sets of fields, as metadata.managedFields records them.
 
 import { type Fields, isFields } from '../../src/kubernetes/object.ts';
 import { compareUtf8, goJson, goJsonString, goQuote } from '../../src/std/go-text.ts';
@@ -22,7 +22,7 @@ export const NO_NODE: FieldNode = { member: false, children: NO_FIELDS };
 /** A field without separate fields below it. */
 export const LEAF: FieldNode = { member: true, children: NO_FIELDS };
 
-/** A set of these nodes, without the empty ones. */
+/** Returns a set of the nodes that are not empty. */
 export function fieldSet(nodes: Iterable<readonly [PathElement, FieldNode]>): FieldSet {
   const set = new Map<PathElement, FieldNode>();
   for (const [element, node] of nodes) if (node.member || node.children.size > 0) set.set(element, node);
@@ -80,22 +80,7 @@ export function outside(a: FieldSet, b: FieldSet): FieldSet {
   });
 }
 
-export function hasField(set: FieldSet, path: FieldPath): boolean {
-  let node = NO_NODE;
-  let children = set;
-  for (const element of path) {
-    node = children.get(element) ?? NO_NODE;
-    children = node.children;
-  }
-  return node.member;
-}
-
-/** Returns the fields that have no other field of the set below them. */
-export function leaves(set: FieldSet): FieldSet {
-  return mapNodes(set, ({ member, children }) => ({ member: member && children.size === 0, children: leaves(children) }));
-}
-
-/** Every field of the set: those of one level in order, then those below each. */
+/** Yields the paths of all fields: those of one level in order, then those below each. */
 export function* pathsOf(set: FieldSet, parents: FieldPath = []): Generator<FieldPath> {
   const nodes = sorted(set);
   for (const [element, { member }] of nodes) if (member) yield [...parents, element];
@@ -116,7 +101,7 @@ export function toFieldsV1(set: FieldSet): Fields {
   );
 }
 
-/** Reads a fieldsV1 document. Throws when it is malformed. */
+/** Decodes a fieldsV1 document. Throws an Error for a malformed document. */
 export function fromFieldsV1(document: unknown): FieldSet {
   return fieldSet(nodesFrom(document).filter(isNode));
 }
@@ -166,7 +151,7 @@ export function fieldNameOf(element: PathElement): string | undefined {
   return element.startsWith('f:') ? element.slice(2) : undefined;
 }
 
-/** Reads one key of a fieldsV1 document; undefined for kinds of element that later versions may add. Throws when it is malformed. */
+/** Parses one key of a fieldsV1 document; undefined for unknown types of elements. Throws an Error for a malformed key. */
 export function parsePathElement(text: string): PathElement | undefined {
   if (text.length < 2) throw new Error('key must be 2 characters long:');
   if (text[1] !== ':') throw new Error(`missing colon: ${text}`);
@@ -178,14 +163,12 @@ export function parsePathElement(text: string): PathElement | undefined {
       return keyElement(parseKey(rest));
     case 'v':
       return valueElement(JSON.parse(rest));
-    case 'i':
-      return `i:${parsePosition(rest)}`;
     default:
       return undefined;
   }
 }
 
-/** Fields first, then entries by key, entries by value, and positions. */
+/** Orders fields first, then entries by key, entries by value, and positions. */
 export function comparePathElements(a: PathElement, b: PathElement): number {
   if (a === b) return 0;
   const rank = RANKS.indexOf(a.charAt(0)) - RANKS.indexOf(b.charAt(0));
@@ -211,7 +194,7 @@ function contentOf(element: PathElement): unknown {
   return JSON.parse(element.slice(2));
 }
 
-// Kubernetes reads these numbers back as doubles, so two integers that one double stands for are the same.
+// Kubernetes decodes these numbers as doubles, so integers with the same double are equal.
 function scalarJson(value: unknown): string {
   if (typeof value === 'bigint') return goJson(Number(value));
   if (!isFields(value)) return goJson(value);
@@ -223,11 +206,6 @@ function parseKey(text: string): JsonObject {
   const key: unknown = JSON.parse(text) ?? {};
   if (!isFields(key)) throw new Error(`not an object: ${text}`);
   return key;
-}
-
-function parsePosition(text: string): number {
-  if (!/^[+-]?\d+$/.test(text)) throw new Error(`strconv.Atoi: parsing ${goQuote(text)}: invalid syntax`);
-  return Number(text);
 }
 
 function compareKeys(a: JsonObject, b: JsonObject): number {

@@ -1,7 +1,7 @@
 // JSON patches (RFC 6902) as kube-apiserver applies them. Written by hand because recorded responses depend on its deviations:
 // replacing a missing member adds it, indexes may count from the end, and errors quote members in a certain order.
 
-import { type Fields, isFields } from '../../src/kubernetes/object.ts';
+import { isFields } from '../../src/kubernetes/object.ts';
 import { badRequest, statusError } from '../../src/kubernetes/status.ts';
 import { goStructJson } from '../../src/std/go-text.ts';
 import { fieldOf, type JsonObject, sameValue } from '../same-value.ts';
@@ -13,12 +13,12 @@ const MAX_COPIED_BYTES = 3 * 1024 * 1024;
 
 /** Returns the document after the patch. Throws the API error of a patch that is malformed or does not apply. */
 export function jsonPatch(document: unknown, patch: unknown): unknown {
-  const operations = parseOperations(patch);
+  const operations = parseOperations(structuredClone(patch));
   if (operations.length > MAX_OPERATIONS) {
     const message = `The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${operations.length}`;
     throw statusError('RequestEntityTooLarge', `Request entity too large: ${message}`);
   }
-  const draft = new Draft(document);
+  const draft = new Draft(structuredClone(document));
   operations.forEach((operation) => draft.apply(operation));
   return draft.document;
 }
@@ -37,12 +37,10 @@ function parseOperations(patch: unknown): readonly JsonObject[] {
   });
 }
 
-/** A document under a patch. It copies a container before its first change, and changes its own copies in place. */
+/** A document that operations change in place. */
 class Draft {
   #document: unknown;
-  /** The containers made by this patch; no other document refers to them. */
-  readonly #own = new Set<unknown>();
-  /** The JSON of all copied values, in bytes. */
+  /** Length of the JSON of all copied values, in bytes. */
   #copiedBytes = 0;
 
   constructor(document: unknown) {
@@ -83,7 +81,7 @@ class Draft {
     const value = valueAt(this.#document, from) ?? null;
     this.#copiedBytes += Buffer.byteLength(goStructJson(value));
     if (this.#copiedBytes > MAX_COPIED_BYTES) throw rejected();
-    this.#edit(path, add(this.#clone(value)));
+    this.#edit(path, add(structuredClone(value)));
   }
 
   #test(path: unknown, value: unknown): void {
@@ -97,33 +95,9 @@ class Draft {
   }
 
   #edit(steps: readonly string[], change: Change): void {
-    this.#document = this.#ownCopy(this.#document);
-    let container = this.#document as Container;
-    for (const step of steps.slice(0, -1)) {
-      const inner = this.#ownCopy(member(container, step));
-      replace(inner)(container, step);
-      container = inner;
-    }
+    const container = valueAt(this.#document, steps.slice(0, -1));
+    if (!isContainer(container)) throw rejected();
     change(container, steps.at(-1) ?? '');
-  }
-
-  /** Returns the container itself if this patch made it, otherwise a copy that shares its members. */
-  #ownCopy(value: unknown): Container {
-    if (!isContainer(value)) throw rejected();
-    if (this.#own.has(value)) return value;
-    const copy = Array.isArray(value) ? [...value] : { ...value };
-    this.#own.add(copy);
-    return copy;
-  }
-
-  /** A value that later changes of the original do not reach. Containers that never change are shared. */
-  #clone(value: unknown): unknown {
-    if (!this.#own.has(value)) return value;
-    const copy: unknown = Array.isArray(value)
-      ? value.map((item) => this.#clone(item))
-      : Object.fromEntries(Object.entries(value as Fields).map(([name, field]) => [name, this.#clone(field)]));
-    this.#own.add(copy);
-    return copy;
   }
 }
 
@@ -214,7 +188,7 @@ function merged(target: unknown, patch: unknown): unknown {
 }
 
 /** Returns a replacement value without nulls in its objects, also in lists. */
-function withoutNulls(value: unknown): unknown {
+export function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isFields(value)) return value;
   const present = Object.entries(value).filter(([, field]) => field !== null);

@@ -4,7 +4,7 @@ import type { KubeObject, ManagedFieldsEntry } from '../../src/kubernetes/object
 import { sameValue } from '../same-value.ts';
 import type { Comparison } from './comparison.ts';
 import { difference, type FieldSet, fieldElement, fieldSetOfPaths, intersection, union } from './field-set.ts';
-import { decodeManagedFields, encodeManagedFields, isReset, type Owner, type Ownership, type Ownerships, ownerKey } from './ownership.ts';
+import { decodeManagedFields, encodeManagedFields, type Owner, type Ownership, type Ownerships, ownerKey } from './ownership.ts';
 import { typeProblems } from './type-check.ts';
 import { compareTyped, type TypedObject, type Typing, typedObject, withoutManagedFields } from './typed-object.ts';
 
@@ -72,12 +72,9 @@ export function updatedOwnerships(
   return new Map(ownerships).set(ownerKey(owner), mine);
 }
 
-function previousOwnerships({ live, next, subresource, schema }: TrackedUpdate): Ownerships {
+function previousOwnerships({ live, next, subresource }: TrackedUpdate): Ownerships {
   if (!subresource) {
-    const sent = next.metadata.managedFields;
-    // The metadata of a custom resource has no empty lists: there, one is the same as none.
-    if (isReset(sent) && (sent?.length !== 0 || schema.go !== undefined)) return new Map();
-    const ownerships = decodedOrNone(sent);
+    const ownerships = decodedOrNone(next.metadata.managedFields);
     if (ownerships.size > 0) return ownerships;
   }
   return decodedOrNone(live?.metadata.managedFields);

@@ -31,7 +31,7 @@ export interface MapType {
 
 /** Returns the type of whole objects with this schema. Type and metadata are the same for every kind. */
 export function objectType(schema: Schema): MergeType {
-  return remembered(OBJECTS, schema, () => (schema.go ? mergeType(schema, false) : mergeType(withObjectMeta(schema), false)));
+  return remembered(OBJECTS, schema, () => (schema.go ? mergeType(schema) : mergeType(withObjectMeta(schema))));
 }
 
 /** Returns the part of a type that applies to a value. */
@@ -53,8 +53,7 @@ export function fieldType(map: MapType, name: string): MergeType | undefined {
 }
 
 const OBJECTS = new WeakMap<Schema, MergeType>();
-const STRICT = new WeakMap<Schema, MergeType>();
-const PRESERVING = new WeakMap<Schema, MergeType>();
+const TYPES = new WeakMap<Schema, MergeType>();
 
 const UNTYPED: MergeType = {
   scalar: 'untyped',
@@ -68,17 +67,16 @@ const DEDUCED: MergeType = {
   map: { atomic: false, field: () => undefined, values: () => DEDUCED, deduced: true },
 };
 
-function mergeType(schema: Schema, inherited: boolean): MergeType {
-  const preserving = inherited || schema['x-kubernetes-preserve-unknown-fields'] === true;
-  return remembered(preserving ? PRESERVING : STRICT, schema, () => {
+function mergeType(schema: Schema): MergeType {
+  return remembered(TYPES, schema, () => {
     if (schema.go?.codec === 'raw') return UNTYPED;
     switch (schema.type) {
       case 'object':
-        return { map: mapType(schema, preserving) };
+        return { map: mapType(schema) };
       case 'array':
-        return { list: listType(schema, preserving) };
+        return { list: listType(schema) };
       case undefined:
-        return { scalar: 'untyped', list: listType(schema, preserving), map: mapType(schema, preserving) };
+        return { scalar: 'untyped', list: listType(schema), map: mapType(schema) };
       case 'boolean':
       case 'integer':
       case 'number':
@@ -89,24 +87,22 @@ function mergeType(schema: Schema, inherited: boolean): MergeType {
   });
 }
 
-function mapType(schema: Schema, preserving: boolean): MapType {
+function mapType(schema: Schema): MapType {
   const { properties = {}, additionalProperties } = schema;
-  const closed =
-    additionalProperties === false || (additionalProperties === undefined && !preserving && Object.keys(properties).length > 0);
-  const values = typeof additionalProperties === 'object' ? () => mergeType(additionalProperties, preserving) : () => DEDUCED;
+  const isOpen = additionalProperties ?? (schema['x-kubernetes-preserve-unknown-fields'] || Object.keys(properties).length === 0);
+  const values = typeof additionalProperties === 'object' ? () => mergeType(additionalProperties) : () => DEDUCED;
   return {
     atomic: schema['x-kubernetes-map-type'] === 'atomic',
     field: (name) => {
       const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
-      if (property === undefined) return undefined;
-      return mergeType(property, preserving && property !== OBJECT_META);
+      return property && mergeType(property);
     },
-    ...(!closed && { values }),
+    ...(isOpen && { values }),
     deduced: typeof additionalProperties !== 'object' && Object.keys(properties).length === 0,
   };
 }
 
-function listType(schema: Schema, preserving: boolean): ListType {
+function listType(schema: Schema): ListType {
   const { items } = schema;
   const merged = schema['x-kubernetes-patch-strategy']?.split(',').includes('merge');
   const declared =
@@ -115,7 +111,7 @@ function listType(schema: Schema, preserving: boolean): ListType {
   return {
     atomic: declared === 'atomic',
     keys: declared === 'map' ? keys : [],
-    items: () => (items === undefined ? UNTYPED : mergeType(items, preserving)),
+    items: () => (items === undefined ? UNTYPED : mergeType(items)),
     keyDefault: (key) => {
       const property = items?.properties?.[key];
       return property?.default ?? property?.go?.zero ?? undefined;

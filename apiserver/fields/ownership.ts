@@ -1,10 +1,10 @@
-// metadata.managedFields as the server works with it: who owns which fields, and since when.
+// Owners of fields, and their encoding in metadata.managedFields.
 
 import { isFields, type ManagedFieldsEntry } from '../../src/kubernetes/object.ts';
 import { compareUtf8, goJsonString } from '../../src/std/go-text.ts';
 import { type FieldSet, fromFieldsV1, toFieldsV1 } from './field-set.ts';
 
-/** Someone who writes an object, and in which way. */
+/** A writer of an object, with its way of writing. */
 export interface Owner {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
@@ -29,7 +29,7 @@ export function ownerKey({ manager, operation, apiVersion, subresource }: Owner)
   return `{${present.map(([name, text]) => `"${name}":${goJsonString(text)}`).join(',')}}`;
 }
 
-/** Reads managedFields. Throws when an entry is malformed, saying why. */
+/** Decodes managedFields. Throws an Error for a malformed entry. */
 export function decodeManagedFields(entries: unknown): Ownerships {
   const decoded = new Map<string, Ownership>();
   for (const [index, entry] of (isEntries(entries) ? entries : []).entries()) {
@@ -39,15 +39,7 @@ export function decodeManagedFields(entries: unknown): Ownerships {
   return decoded;
 }
 
-/** Reports if a client resets all owners: with no entries, or with one empty entry. */
-export function isReset(entries: unknown): boolean {
-  if (!isEntries(entries)) return false;
-  const [first, ...rest] = entries;
-  if (first === undefined) return true;
-  return rest.length === 0 && Object.values(first).every((value) => value === undefined || value === null || value === '');
-}
-
-/** Writes managedFields in the order of Kubernetes: by operation, time, manager, version and subresource. */
+/** Encodes managedFields in the order of Kubernetes: by operation, time, manager, version and subresource. */
 export function encodeManagedFields(ownerships: Ownerships): readonly ManagedFieldsEntry[] {
   const ordered = [...ownerships.values()].sort(
     (a, b) =>
@@ -76,25 +68,13 @@ function decodeEntry(entry: Readonly<Record<string, unknown>>, index: number): O
   const { manager, operation, apiVersion, time, fieldsType, fieldsV1, subresource } = entry;
   if (operation !== 'Apply' && operation !== 'Update') throw new Error('operation must be `Apply` or `Update`');
   if (typeof apiVersion !== 'string' || apiVersion === '') throw new Error('apiVersion must not be empty');
-  if (fieldsType !== 'FieldsV1') {
-    throw new Error(
-      typeof fieldsType === 'string' && fieldsType !== ''
-        ? `invalid fieldsType "${fieldsType}" in managed fields entry ${index}`
-        : `missing fieldsType in managed fields entry ${index}`,
-    );
-  }
+  if (fieldsType !== 'FieldsV1') throw new Error(`invalid fieldsType in managed fields entry ${index}`);
   return {
     manager: typeof manager === 'string' ? manager : '',
     operation,
     apiVersion,
     subresource: typeof subresource === 'string' ? subresource : '',
-    ...(typeof time === 'string' && { time: inWholeSeconds(time) }),
+    ...(typeof time === 'string' && { time }),
     fields: fromFieldsV1(fieldsV1),
   };
-}
-
-function inWholeSeconds(time: string): string {
-  if (/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(time)) return time;
-  const at = Date.parse(time);
-  return Number.isNaN(at) ? time : new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
 }

@@ -5,6 +5,7 @@ import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 import { badRequest, type StatusError } from '../../src/kubernetes/status.ts';
 import { fieldOf, type JsonObject } from '../same-value.ts';
 import { jsonTypeName } from './go-print.ts';
+import { withoutNulls } from './json-patch.ts';
 
 /** Returns the document after the patch. Throws 400 for a malformed patch. */
 export function strategicMerge(document: JsonObject, patch: unknown, schema: Schema): JsonObject {
@@ -135,11 +136,4 @@ function withoutDirectives(value: unknown): unknown {
   if (!isFields(value)) return value;
   const kept = Object.entries(value).filter(([, field]) => !isDirective(field));
   return Object.fromEntries(kept.map(([name, field]) => [name, withoutDirectives(field)]));
-}
-
-function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  if (!isFields(value)) return value;
-  const present = Object.entries(value).filter(([, field]) => field !== null);
-  return Object.fromEntries(present.map(([name, field]) => [name, withoutNulls(field)]));
 }

@@ -16,19 +16,18 @@ export interface Typing {
 }
 
 export interface TypedObject {
-  readonly apiVersion: string;
   readonly type: MergeType;
   /** The object without its managedFields. */
   readonly value: unknown;
 }
 
-/** `object` as Go would hold it; an absent one as the empty object of its kind. */
-export function typedObject(object: KubeObject | undefined, { schema, apiVersion }: Typing): TypedObject {
+/** Returns `object` with the zero values that Go writes; an absent object as the empty object of its kind. */
+export function typedObject(object: KubeObject | undefined, { schema }: Typing): TypedObject {
   const value = object === undefined ? {} : withoutManagedFields(object);
-  return { apiVersion, type: objectType(schema), value: withZeroValues(value, schema) };
+  return { type: objectType(schema), value: withZeroValues(value, schema) };
 }
 
-/** A typed object as the server stores it. */
+/** Returns a typed object in the form that the server stores. */
 export function kubeObject({ value }: TypedObject): KubeObject {
   const object = isFields(value) ? { ...value, metadata: value['metadata'] ?? {} } : value;
   if (!isKubeObject(object)) throw new TypeError('An object without apiVersion, kind or metadata was merged.');
@@ -56,7 +55,7 @@ function isKubeObject(value: unknown): value is KubeObject {
   return isFields(value) && typeof value['apiVersion'] === 'string' && typeof value['kind'] === 'string' && isFields(value['metadata']);
 }
 
-/** `value` with what Go would write besides. Custom resources stay as they are. */
+/** Returns `value` with the zero values that Go writes. Custom resources stay unchanged. */
 export function withZeroValues(value: unknown, schema: Schema): unknown {
   if (schema.go === undefined) return value;
   if (Array.isArray(value)) {

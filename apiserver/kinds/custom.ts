@@ -14,24 +14,32 @@ import { hasRules, validateRules } from '../schema/rules.ts';
 import { newErrors, validateSchema } from '../schema/validate.ts';
 import { type CustomResourceDefinition, type DefinitionSpec, type DefinitionVersion, hasCondition } from './definition.ts';
 import type { Kind, Rules, Verb } from './kind.ts';
-import { keepSystemMetadata, withCountedGeneration } from './lifecycle.ts';
-import { subdomainName, validateAnyMetadata, validateAnyMetadataUpdate, validateMetadata, validateMetadataUpdate } from './metadata.ts';
+import {
+  keepSystemMetadata,
+  subdomainName,
+  validateAnyMetadata,
+  validateAnyMetadataUpdate,
+  validateMetadata,
+  validateMetadataUpdate,
+  withCountedGeneration,
+} from './metadata.ts';
 
 const VERBS: readonly Verb[] = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 const TERMINATING = 'create not allowed while custom resource definition is terminating';
 
-/** Returns the kinds that a definition serves: none before it is established. */
-export function servedKinds(definition: CustomResourceDefinition): readonly Kind[] {
-  return hasCondition(definition, 'Established') ? customKinds(definition) : [];
+/** Returns the kind that a definition serves; undefined before it is established. */
+export function servedKind(definition: CustomResourceDefinition): Kind | undefined {
+  return hasCondition(definition, 'Established') ? customKind(definition) : undefined;
 }
 
-/** Returns the kinds of a valid definition: one, or none if its version is not served. */
-export function customKinds({ metadata, spec }: CustomResourceDefinition): readonly Kind[] {
+/** Returns the kind of a valid definition; undefined if its version is not served. */
+export function customKind({ metadata, spec }: CustomResourceDefinition): Kind | undefined {
+  const [version] = spec.versions;
   const rejection = metadata.deletionTimestamp === undefined ? {} : { creationRefusal: TERMINATING };
-  return spec.versions.filter(({ served }) => served).map((version) => ({ ...customKind(spec, version), ...rejection }));
+  return version?.served ? { ...kindOf(spec, version), ...rejection } : undefined;
 }
 
-function customKind({ group, names, scope }: DefinitionSpec, version: DefinitionVersion): Kind {
+function kindOf({ group, names, scope }: DefinitionSpec, version: DefinitionVersion): Kind {
   const { kind, plural, singular = kind.toLowerCase(), listKind = `${kind}List`, shortNames = [], categories = [] } = names;
   const self = { group, version: version.name, kind };
   const schema = version.schema?.openAPIV3Schema ?? { type: 'object' };

@@ -1,6 +1,5 @@
-// apiextensions.k8s.io/v1 CustomResourceDefinition as its Go structs declare it. Declared schemas are raw JSON in canonical order.
+// apiextensions.k8s.io/v1 CustomResourceDefinition as its Go structs declare it. Declared schemas are raw JSON.
 
-import { type Fields, isFields, isList, type Value } from '../../src/kubernetes/object.ts';
 import {
   always,
   bool,
@@ -17,7 +16,6 @@ import {
   time,
 } from '../../src/kubernetes/schema/go-struct.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
-import { compareUtf8 } from '../../src/std/go-text.ts';
 
 const ATOMIC = { 'x-kubernetes-list-type': 'atomic' } as const;
 
@@ -92,51 +90,9 @@ export const DEFINITION_SCHEMA: Schema = objectStruct('v1.CustomResourceDefiniti
   }),
 });
 
-/** Keywords of schemas that the server enforces or publishes, in the order in which Go writes them. */
+/** Keywords of schemas that the server enforces or publishes; definitions with others are rejected. */
 export const KEYWORDS: readonly string[] = [
-  'description type format title default maximum minimum maxLength minLength pattern maxItems minItems enum maxProperties minProperties',
+  'description type format title default maximum minimum maxLength minLength pattern maxItems minItems enum maxProperties',
   'required items properties additionalProperties nullable x-kubernetes-preserve-unknown-fields x-kubernetes-int-or-string',
   'x-kubernetes-list-map-keys x-kubernetes-list-type x-kubernetes-map-type x-kubernetes-validations',
 ].flatMap((line) => line.split(' '));
-
-const RULE_KEYWORDS = ['rule', 'message', 'messageExpression', 'reason', 'fieldPath', 'optionalOldSelf'];
-
-/** Returns a declared schema as Go writes it: keywords in declared order, values with sorted keys. Unknown keywords stay at the end. */
-export function canonicalSchema<T extends object>(schema: T): T;
-export function canonicalSchema(schema: Fields): Fields {
-  const entries = inOrder(schema, KEYWORDS).filter(([name, value]) => !isOmitted(name, value));
-  return Object.fromEntries(entries.map(([name, value]) => [name, canonicalValue(name, value)]));
-}
-
-/** Go omits empty values, except behind pointers such as `default`. */
-function isOmitted(name: string, value: Value): boolean {
-  if (name === 'default' || name === 'additionalProperties') return value === null;
-  if (isList(value)) return value.length === 0;
-  if (name === 'properties' && isFields(value)) return Object.keys(value).length === 0;
-  return value === null || value === false || value === '';
-}
-
-function canonicalValue(name: string, value: Value): Value {
-  if (name === 'properties' && isFields(value)) {
-    const sorted = Object.entries(value).sort(([a], [b]) => compareUtf8(a, b));
-    return Object.fromEntries(sorted.map(([key, property = null]) => [key, isFields(property) ? canonicalSchema(property) : property]));
-  }
-  if ((name === 'items' || name === 'additionalProperties') && isFields(value)) return canonicalSchema(value);
-  if (name === 'x-kubernetes-validations' && isList(value)) {
-    return value.map((rule) => (isFields(rule) ? Object.fromEntries(inOrder(rule, RULE_KEYWORDS)) : rule));
-  }
-  return name === 'default' || name === 'enum' ? sortedValue(value) : value;
-}
-
-function inOrder(fields: Fields, order: readonly string[]): readonly (readonly [string, Value])[] {
-  const rank = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
-  const entries = Object.entries(fields).map(([name, value = null]) => [name, value] as const);
-  return entries.sort(([a], [b]) => rank(a) - rank(b));
-}
-
-function sortedValue(value: Value): Value {
-  if (isList(value)) return value.map(sortedValue);
-  if (!isFields(value)) return value;
-  const entries = Object.entries(value).sort(([a], [b]) => compareUtf8(a, b));
-  return Object.fromEntries(entries.map(([key, field = null]) => [key, sortedValue(field)]));
-}

@@ -3,7 +3,7 @@
 
 import type { PrinterColumn } from '../../src/kubernetes/custom-table.ts';
 import { type FieldError, forbiddenValue, invalidValue, requiredValue, unsupportedValue } from '../../src/kubernetes/field-error.ts';
-import { dns1035LabelProblems, dns1123SubdomainProblems } from '../../src/kubernetes/names.ts';
+import { dns1123SubdomainProblems } from '../../src/kubernetes/names.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 import { DEFAULT_TABLE } from '../../src/kubernetes/table.ts';
@@ -12,7 +12,7 @@ import { sameValue } from '../same-value.ts';
 import { patternProblem } from '../schema/pattern.ts';
 import { ruleProblem } from '../schema/rules.ts';
 import { FORMATS } from '../schema/validate.ts';
-import { canonicalSchema, DEFINITION_SCHEMA, KEYWORDS } from './definition-schema.ts';
+import { DEFINITION_SCHEMA, KEYWORDS } from './definition-schema.ts';
 import { builtInKind, type Kind, type Strategy } from './kind.ts';
 import { subdomainName, validateMetadata, validateMetadataUpdate } from './metadata.ts';
 
@@ -152,16 +152,10 @@ function defaulted(definition: CustomResourceDefinition): CustomResourceDefiniti
         ...(singular === '' && kind !== '' && { singular: kind.toLowerCase() }),
         ...(listKind === '' && kind !== '' && { listKind: `${kind}List` }),
       },
-      versions: spec.versions.map(withCanonicalSchema),
       conversion: spec.conversion ?? { strategy: 'None' },
     },
     status: { ...status, storedVersions: stored.length > 0 ? stored : storageVersions(spec) },
   };
-}
-
-function withCanonicalSchema(version: DefinitionVersion): DefinitionVersion {
-  const declared = version.schema?.openAPIV3Schema;
-  return declared === undefined ? version : { ...version, schema: { openAPIV3Schema: canonicalSchema(declared) } };
 }
 
 function storageVersions({ versions }: DefinitionSpec): readonly string[] {
@@ -214,7 +208,6 @@ function specErrors({ group, scope, names, versions, conversion, preserveUnknown
     ...(isGroup ? [] : [invalidValue('spec.group', group, 'should be a domain with at least one dot')]),
     ...(SCOPES.includes(scope) ? [] : [unsupportedValue('spec.scope', scope, SCOPES)]),
     ...required.map((name) => requiredValue(`spec.names.${name}`)),
-    ...nameErrors(names),
     ...(versions.length === 1 && versions[0]?.storage ? [] : [forbiddenValue('spec.versions', notServed('other than one stored version'))]),
     ...versions.flatMap((version, index) => versionErrors(version, `spec.versions[${index}]`)),
     ...(conversion === undefined || conversion.strategy === 'None'
@@ -224,36 +217,10 @@ function specErrors({ group, scope, names, versions, conversion, preserveUnknown
   ];
 }
 
-function nameErrors({
-  plural,
-  singular = '',
-  kind,
-  listKind = '',
-  shortNames = [],
-  categories = [],
-}: DefinitionNames): readonly FieldError[] {
-  const label = (field: string, text: string, checked = text, prefix = '') => {
-    const problems = text === '' ? [] : dns1035LabelProblems(checked);
-    return problems.length === 0 ? [] : [invalidValue(`spec.names.${field}`, text, `${prefix}${problems.join(',')}`)];
-  };
-  const mixed = (field: string, text: string) =>
-    label(field, text, text.toLowerCase(), 'may have mixed case, but should otherwise match: ');
-  return [
-    ...label('plural', plural),
-    ...label('singular', singular),
-    ...mixed('kind', kind),
-    ...mixed('listKind', listKind),
-    ...shortNames.flatMap((name, index) => label(`shortNames[${index}]`, name)),
-    ...categories.flatMap((name, index) => label(`categories[${index}]`, name)),
-  ];
-}
-
-function versionErrors({ name, schema, subresources, ...rest }: DefinitionVersion, path: string): readonly FieldError[] {
+function versionErrors({ schema, subresources, ...rest }: DefinitionVersion, path: string): readonly FieldError[] {
   const declared = schema?.openAPIV3Schema;
-  const problems = dns1035LabelProblems(name);
   const paths = [...(rest.additionalPrinterColumns ?? []), ...(rest.selectableFields ?? [])].map(({ jsonPath }) => jsonPath);
   return [
-    ...(problems.length === 0 ? [] : [invalidValue(`${path}.name`, name, problems.join(','))]),
     ...(declared === undefined
       ? [requiredValue(`${path}.schema.openAPIV3Schema`)]
       : schemaErrors(declared, `${path}.schema.openAPIV3Schema`)),
@@ -305,17 +272,13 @@ const strategy: Strategy = {
 
 const self = { group: 'apiextensions.k8s.io', version: 'v1', kind: 'CustomResourceDefinition' };
 
-/** kube-apiserver still stores definitions in their first version, which its discovery shows as a hash. */
-export const customResourceDefinitionKind: Kind = {
-  ...builtInKind({
-    ...self,
-    namespaced: false,
-    shortNames: ['crd', 'crds'],
-    categories: ['api-extensions'],
-    schema: DEFINITION_SCHEMA,
-    subresources: [{ name: 'status', kind: self, verbs: ['get', 'patch', 'update'] }],
-    table: DEFAULT_TABLE,
-    strategy,
-  }),
-  storageVersion: 'v1beta1',
-};
+export const customResourceDefinitionKind: Kind = builtInKind({
+  ...self,
+  namespaced: false,
+  shortNames: ['crd', 'crds'],
+  categories: ['api-extensions'],
+  schema: DEFINITION_SCHEMA,
+  subresources: [{ name: 'status', kind: self, verbs: ['get', 'patch', 'update'] }],
+  table: DEFAULT_TABLE,
+  strategy,
+});

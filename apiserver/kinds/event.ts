@@ -1,8 +1,8 @@
 // Events of the core API.
 
-import { type FieldError, invalidValue, requiredValue } from '../../src/kubernetes/field-error.ts';
+import { type FieldError, invalidValue } from '../../src/kubernetes/field-error.ts';
 import type { Table } from '../../src/kubernetes/kind.ts';
-import { dns1123SubdomainProblems, qualifiedNameProblems } from '../../src/kubernetes/names.ts';
+import { dns1123SubdomainProblems } from '../../src/kubernetes/names.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { always, int32, microTime, objectStruct, pointer, struct, text, time, UID } from '../../src/kubernetes/schema/go-struct.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
@@ -132,55 +132,12 @@ const EVENT_FIELDS = {
   type: ({ type }: Event) => type ?? '',
 };
 
-const MAX_TEXT_BYTES = 128;
-const MAX_MESSAGE_BYTES = 1024;
-const REPORTING = 'reportingComponent';
-
-/** Events with an eventTime are checked strictly, others only for their namespace. */
-function validate(event: Event): readonly FieldError[] {
-  const { namespace = '' } = event.metadata;
-  return [
-    ...(isUnset(event.eventTime) ? namespaceErrors(event) : newStyleErrors(event)),
-    ...dns1123SubdomainProblems(namespace).map((problem) => invalidValue('namespace', namespace, problem)),
-  ];
-}
-
-function namespaceErrors({ metadata, involvedObject }: Event): readonly FieldError[] {
-  const { namespace: own = '' } = metadata;
-  const { namespace: involved = '' } = involvedObject ?? {};
+function validate({ metadata: { namespace: own = '' }, involvedObject: { namespace: involved = '' } = {} }: Event): readonly FieldError[] {
   const agrees = involved === '' ? own === '' || own === 'default' : own === involved;
-  return agrees ? [] : [namespaceMismatch(involved)];
-}
-
-function newStyleErrors(event: Event): readonly FieldError[] {
-  const { reportingComponent = '', reportingInstance = '', action = '', reason = '', message = '' } = event;
-  const involved = event.involvedObject?.namespace ?? '';
-  const clusterScoped = involved === '' && event.metadata.namespace !== 'default' && event.metadata.namespace !== 'kube-system';
   return [
-    ...(clusterScoped ? [namespaceMismatch(involved)] : []),
-    ...(reportingComponent === '' ? [requiredValue(REPORTING)] : []),
-    ...qualifiedNameProblems(reportingComponent).map((problem) => invalidValue(REPORTING, reportingComponent, problem)),
-    ...requiredText('reportingInstance', reportingInstance),
-    ...requiredText('action', action),
-    ...requiredText('reason', reason),
-    ...longerThan(MAX_MESSAGE_BYTES, 'message', message),
+    ...(agrees ? [] : [invalidValue('involvedObject.namespace', involved, 'does not match event.namespace')]),
+    ...dns1123SubdomainProblems(own).map((problem) => invalidValue('namespace', own, problem)),
   ];
-}
-
-function requiredText(field: string, value: string): readonly FieldError[] {
-  return value === '' ? [requiredValue(field)] : longerThan(MAX_TEXT_BYTES, field, value);
-}
-
-function longerThan(max: number, field: string, value: string): readonly FieldError[] {
-  return Buffer.byteLength(value) > max ? [invalidValue(field, '', `can have at most ${max} characters`)] : [];
-}
-
-function namespaceMismatch(namespace: string): FieldError {
-  return invalidValue('involvedObject.namespace', namespace, 'does not match event.namespace');
-}
-
-function isUnset(value: string | null | undefined): boolean {
-  return value === undefined || value === null;
 }
 
 export const coreEventKind: Kind = builtInKind({

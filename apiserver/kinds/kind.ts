@@ -3,8 +3,7 @@
 import type { FieldError } from '../../src/kubernetes/field-error.ts';
 import type { SelectableKind, ShownKind } from '../../src/kubernetes/kind.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
-import { keepSystemMetadata } from './lifecycle.ts';
-import { validateAnyMetadata, validateAnyMetadataUpdate } from './metadata.ts';
+import { keepSystemMetadata, validateAnyMetadata, validateAnyMetadataUpdate } from './metadata.ts';
 
 export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
 
@@ -16,8 +15,6 @@ export interface Kind extends ShownKind, SelectableKind {
   readonly verbs: readonly Verb[];
   readonly subresources: readonly Subresource[];
   readonly rules: Rules;
-  /** Storage version, if it differs from the served version. */
-  readonly storageVersion?: string;
   /** Reason for rejecting creates while the definition of the kind is deleted. */
   readonly creationRefusal?: string;
   /** Reads a stored object; absent for kinds whose schema never changes. */
@@ -64,25 +61,8 @@ export interface Declaration
   readonly strategy: Strategy;
 }
 
-type Step = (object: KubeObject) => KubeObject;
-type Change = (next: KubeObject, old: KubeObject) => KubeObject;
-type UpdateCheck = (next: KubeObject, old: KubeObject) => readonly FieldError[];
-
-/** Rules of one kind that differ from the common rules. */
-export interface Strategy extends Partial<Pick<Rules, SelfContained>> {
-  readonly defaulted?: Step;
-  readonly prepareForCreate?: Step;
-  /** Receives `next` with the metadata that only the server writes. */
-  readonly prepareForUpdate?: Change;
-  readonly prepareForStatusUpdate?: Change;
-  /** Validates the object, metadata included. */
-  readonly validate: (object: KubeObject) => readonly FieldError[];
-  readonly validateUpdate: UpdateCheck;
-  readonly validateStatusUpdate?: UpdateCheck;
-}
-
-/** Rules that a strategy can set directly. */
-type SelfContained = 'unconditionalUpdate' | 'deleteReturnsObject' | 'hasGeneration' | 'terminating' | 'ownFinalizers';
+/** Rules of one kind that differ from the common rules. `prepare…Update` receives the metadata that only the server writes. */
+export type Strategy = Partial<Rules> & Pick<Rules, 'validate' | 'validateUpdate'>;
 
 const ALL_VERBS: readonly Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
@@ -121,12 +101,11 @@ function rulesOf(strategy: Strategy, namespaced: boolean): Rules {
     prepareForCreate: strategy.prepareForCreate ?? same,
     prepareForUpdate: (next, old) => prepareForUpdate(keepSystemMetadata(next, old), old),
     prepareForStatusUpdate: (next, old) => prepareForStatusUpdate(keepSystemMetadata(next, old), old),
-    validate: (object) => firstFound(strategy.validate(object), () => validateAnyMetadata(object, namespaced)),
+    validate: (object) => {
+      const errors = strategy.validate(object);
+      return errors.length > 0 ? errors : validateAnyMetadata(object, namespaced);
+    },
     validateUpdate: (next, old) => [...validateAnyMetadataUpdate(next, old, namespaced), ...strategy.validateUpdate(next, old)],
     validateStatusUpdate: (next, old) => [...validateAnyMetadataUpdate(next, old, namespaced), ...validateStatusUpdate(next, old)],
   };
-}
-
-function firstFound(errors: readonly FieldError[], otherwise: () => readonly FieldError[]): readonly FieldError[] {
-  return errors.length > 0 ? errors : otherwise();
 }

@@ -1,8 +1,8 @@
-// Leases: what leader election is made of.
+// Leases, by which controllers elect a leader.
 
 import { type FieldError, invalidValue } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
-import { int32, microTime, named, objectStruct, pointer, struct, text } from '../../src/kubernetes/schema/go-struct.ts';
+import { int32, microTime, objectStruct, pointer, struct, text } from '../../src/kubernetes/schema/go-struct.ts';
 import { AGE_COLUMN, age, column, NAME_COLUMN } from '../../src/kubernetes/table.ts';
 import { builtInKind, type Kind } from './kind.ts';
 import { subdomainName, validateMetadata, validateMetadataUpdate } from './metadata.ts';
@@ -11,8 +11,6 @@ interface LeaseSpec {
   readonly holderIdentity?: string;
   readonly leaseDurationSeconds?: number;
   readonly leaseTransitions?: number;
-  readonly strategy?: string;
-  readonly preferredHolder?: string;
 }
 
 interface Lease extends KubeObject {
@@ -26,16 +24,8 @@ const SCHEMA = objectStruct('v1.Lease', {
     acquireTime: pointer(microTime()),
     renewTime: pointer(microTime()),
     leaseTransitions: pointer(int32()),
-    strategy: pointer(named('v1.CoordinatedLeaseStrategy')),
-    preferredHolder: pointer(text()),
   }),
 });
-
-/** Coordinated leader election is off: its fields are dropped. */
-function withoutCoordination(lease: Lease): KubeObject {
-  const { strategy: _strategy, preferredHolder: _holder, ...spec } = lease.spec ?? {};
-  return { ...lease, spec };
-}
 
 function specErrors({ spec }: Lease): readonly FieldError[] {
   const { leaseDurationSeconds: seconds = 1, leaseTransitions: transitions = 0 } = spec ?? {};
@@ -63,8 +53,6 @@ export const leaseKind: Kind = builtInKind({
   },
   strategy: {
     unconditionalUpdate: false,
-    prepareForCreate: withoutCoordination,
-    prepareForUpdate: withoutCoordination,
     validate: (lease) => [...validateMetadata(lease, { namespaced: true, nameProblems: subdomainName }), ...specErrors(lease)],
     validateUpdate: (next, old) => [...validateMetadataUpdate(next, old), ...specErrors(next)],
   },

@@ -1,7 +1,6 @@
-// ObjectMeta: what Kubernetes demands of the metadata of every object, on create and on update.
-// That an update names a resourceVersion is left to the verbs, which know when it may be missing.
+// Validation of ObjectMeta on create and on update, and the metadata that only the server writes. The verbs check resourceVersion.
 
-import { type FieldError, forbiddenValue, invalidStruct, invalidValue, requiredValue, tooLong } from '../../src/kubernetes/field-error.ts';
+import { type FieldError, forbiddenValue, invalidValue, requiredValue, tooLong } from '../../src/kubernetes/field-error.ts';
 import {
   dns1123LabelProblems,
   dns1123SubdomainProblems,
@@ -12,7 +11,7 @@ import {
 } from '../../src/kubernetes/names.ts';
 import type { KubeObject, ObjectMeta, OwnerReference } from '../../src/kubernetes/object.ts';
 import { compareUtf8, goQuote } from '../../src/std/go-text.ts';
-import { isQualifiedFinalizer } from './lifecycle.ts';
+import { sameValue } from '../same-value.ts';
 
 /** Returns why `name` is not valid, in kube-apiserver's words; `prefix` is true for a generateName. */
 export type NameProblems = (name: string, prefix: boolean) => readonly string[];
@@ -48,7 +47,6 @@ export function validateMetadata(object: KubeObject, rules: MetadataRules): read
   return [
     ...nameErrors(meta, rules.nameProblems),
     ...namespaceErrors(meta, rules.namespaced),
-    ...((meta.generation ?? 0) < 0 ? [invalidValue('metadata.generation', meta.generation, 'must be greater than or equal to 0')] : []),
     ...labelErrors(meta.labels, 'metadata.labels'),
     ...annotationErrors(meta.annotations),
     ...ownerErrors(meta.ownerReferences ?? []),
@@ -61,9 +59,6 @@ export function validateMetadataUpdate(next: KubeObject, old: KubeObject): reado
   const meta = next.metadata;
   return [
     ...(old.metadata.deletionTimestamp === undefined ? [] : newFinalizerErrors(meta.finalizers, old.metadata.finalizers)),
-    ...((meta.generation ?? 0) < (old.metadata.generation ?? 0)
-      ? [invalidValue('metadata.generation', meta.generation ?? 0, 'must not be decremented')]
-      : []),
     ...immutableErrors(meta, old.metadata),
     ...labelErrors(meta.labels, 'metadata.labels'),
     ...annotationErrors(meta.annotations),
@@ -71,7 +66,7 @@ export function validateMetadataUpdate(next: KubeObject, old: KubeObject): reado
   ];
 }
 
-/** Returns the checks of every create, made once those of the kind itself have found nothing. */
+/** Returns the errors of every create, reported if the kind itself has none. */
 export function validateAnyMetadata(object: KubeObject, namespaced: boolean): readonly FieldError[] {
   return validateMetadata(object, { namespaced, nameProblems: pathSegmentName });
 }
@@ -81,28 +76,24 @@ export function validateAnyMetadataUpdate(next: KubeObject, old: KubeObject, nam
   return [...validateAnyMetadata(next, namespaced), ...validateMetadataUpdate(next, old)];
 }
 
-/** `validateMetadata`, and finalizers must be Kubernetes' own or name their owner's domain. */
+/** Returns the errors of `validateMetadata`, and of finalizers that are neither standard nor qualified. */
 export function validateCoreMetadata(object: KubeObject, rules: MetadataRules): readonly FieldError[] {
   return [...validateMetadata(object, rules), ...coreFinalizerErrors(object)];
 }
 
-/** `validateMetadataUpdate` with the same demand. */
+/** Returns the errors of `validateMetadataUpdate`, and of finalizers that are neither standard nor qualified. */
 export function validateCoreMetadataUpdate(next: KubeObject, old: KubeObject): readonly FieldError[] {
   return [...validateMetadataUpdate(next, old), ...coreFinalizerErrors(next)];
 }
 
-/** Returns the error of a finalizer that is not qualified. */
-export function unqualifiedFinalizer(name: string, field: string): readonly FieldError[] {
-  if (isQualifiedFinalizer(name)) return [];
-  return [invalidValue(field, name, 'name is neither a standard finalizer name nor is it fully qualified')];
-}
-
 function coreFinalizerErrors({ metadata }: KubeObject): readonly FieldError[] {
-  return (metadata.finalizers ?? []).flatMap((name, index) => unqualifiedFinalizer(name, `metadata.finalizers[${index}]`));
+  const why = 'name is neither a standard finalizer name nor is it fully qualified';
+  return (metadata.finalizers ?? []).flatMap((name, index) =>
+    isQualifiedFinalizer(name) ? [] : [invalidValue(`metadata.finalizers[${index}]`, name, why)],
+  );
 }
 
-/** Returns the errors of a set of labels at `field`. */
-export function labelErrors(labels: Readonly<Record<string, string>> | undefined, field: string): readonly FieldError[] {
+function labelErrors(labels: Readonly<Record<string, string>> | undefined, field: string): readonly FieldError[] {
   return Object.entries(labels ?? {}).flatMap(([key, value]) => [
     ...qualifiedNameProblems(key).map((problem) => invalidValue(field, key, problem)),
     ...labelValueProblems(value).map((problem) => invalidValue(field, value, problem)),
@@ -136,57 +127,18 @@ function annotationErrors(annotations: Readonly<Record<string, string>> = {}): r
   ];
 }
 
-/** An owner as it came: in objects of any kind, fields may be missing. */
-type Owner = Partial<OwnerReference>;
-
-function ownerErrors(owners: readonly Owner[]): readonly FieldError[] {
+function ownerErrors(owners: readonly Partial<OwnerReference>[]): readonly FieldError[] {
   const field = 'metadata.ownerReferences';
-  const first = owners.find((owner) => owner.controller === true);
-  return owners.flatMap((owner) => [
-    ...ownerFieldErrors(owner, field),
-    ...(owner.controller === true && first !== undefined && owner !== first
-      ? [
-          invalidStruct(
-            field,
-            owners.map(ownerStruct),
-            `Only one reference can have Controller set to true. Found "true" in references for ${ownerName(first)} and ${ownerName(owner)}`,
-          ),
-        ]
-      : []),
-  ]);
-}
-
-function ownerFieldErrors(owner: Owner, field: string): readonly FieldError[] {
-  const { apiVersion = '', kind = '', name = '', uid = '' } = owner;
-  const slashes = apiVersion.split('/').length - 1;
-  const versionless = apiVersion === '' || apiVersion === '/' || apiVersion.endsWith('/') || slashes > 1;
-  return [
-    ...(versionless ? [invalidValue(`${field}.apiVersion`, apiVersion, 'version must not be empty')] : []),
+  return owners.flatMap(({ apiVersion = '', kind = '', name = '', uid = '' }) => [
+    ...(/^([^/]+\/)?[^/]+$/.test(apiVersion) ? [] : [invalidValue(`${field}.apiVersion`, apiVersion, 'version must not be empty')]),
     ...Object.entries({ kind, name, uid }).flatMap(([part, value]) =>
       value === '' ? [invalidValue(`${field}.${part}`, '', 'must not be empty')] : [],
     ),
-    ...(apiVersion === 'v1' && kind === 'Event'
-      ? [invalidStruct(field, ownerStruct(owner), '/v1, Kind=Event is disallowed from being an owner')]
-      : []),
-  ];
-}
-
-function ownerName({ kind = '', name = '' }: Owner): string {
-  return `${kind}/${name}`;
-}
-
-/** An owner with its keys in the order of metav1.OwnerReference. */
-function ownerStruct({ apiVersion = '', kind = '', name = '', uid = '', controller, blockOwnerDeletion }: Owner): object {
-  return { apiVersion, kind, name, uid, controller, blockOwnerDeletion };
+  ]);
 }
 
 function finalizerErrors(finalizers: readonly string[]): readonly FieldError[] {
-  const field = 'metadata.finalizers';
-  const contradict = finalizers.includes('orphan') && finalizers.includes('foregroundDeletion');
-  return [
-    ...finalizers.flatMap((name) => qualifiedNameProblems(name).map((problem) => invalidValue(field, name, problem))),
-    ...(contradict ? [invalidValue(field, finalizers, 'finalizer orphan and foregroundDeletion cannot be both set')] : []),
-  ];
+  return finalizers.flatMap((name) => qualifiedNameProblems(name).map((problem) => invalidValue('metadata.finalizers', name, problem)));
 }
 
 function newFinalizerErrors(next: readonly string[] = [], old: readonly string[] = []): readonly FieldError[] {
@@ -209,4 +161,37 @@ function immutableErrors(next: ObjectMeta, old: ObjectMeta): readonly FieldError
     ...changed('deletionTimestamp', null),
     ...changed('deletionGracePeriodSeconds', null),
   ];
+}
+
+/** Returns `next` with the metadata of `old` that only the server writes: generation, uid, and the times of creation and deletion. */
+export function keepSystemMetadata(next: KubeObject, old: KubeObject): KubeObject {
+  const { generation: _, selfLink: __, ...metadata } = next.metadata;
+  const kept = old.metadata;
+  return {
+    ...next,
+    metadata: {
+      ...metadata,
+      ...(kept.generation !== undefined && { generation: kept.generation }),
+      ...(metadata.uid === undefined && kept.uid !== undefined && { uid: kept.uid }),
+      ...(kept.creationTimestamp !== undefined && { creationTimestamp: kept.creationTimestamp }),
+      ...(kept.deletionTimestamp !== undefined && { deletionTimestamp: kept.deletionTimestamp }),
+      ...(kept.deletionGracePeriodSeconds !== undefined &&
+        metadata.deletionGracePeriodSeconds === undefined && { deletionGracePeriodSeconds: kept.deletionGracePeriodSeconds }),
+    },
+  };
+}
+
+/** Returns `next` with an incremented generation if anything outside of the metadata has changed. */
+export function withCountedGeneration(next: KubeObject, old: KubeObject): KubeObject {
+  const { metadata: nextMetadata, ...nextRest } = next;
+  const { metadata: oldMetadata, ...oldRest } = old;
+  if (sameValue(nextRest, oldRest)) return next;
+  return { ...next, metadata: { ...nextMetadata, generation: (oldMetadata.generation ?? 0) + 1 } };
+}
+
+const STANDARD_FINALIZERS: ReadonlySet<string> = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
+
+/** Reports if a finalizer is a standard one or has the domain of its owner. */
+function isQualifiedFinalizer(name: string): boolean {
+  return name.includes('/') || STANDARD_FINALIZERS.has(name);
 }

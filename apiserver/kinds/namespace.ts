@@ -1,12 +1,11 @@
 // Namespaces: cluster-scoped, with two phases and a finalizer in their spec.
 
-import { type FieldError, invalidValue } from '../../src/kubernetes/field-error.ts';
-import { qualifiedNameProblems } from '../../src/kubernetes/names.ts';
+import type { FieldError } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { always, list, listByKey, named, objectStruct, struct, text, time } from '../../src/kubernetes/schema/go-struct.ts';
 import { AGE_COLUMN, age, column, NAME_COLUMN } from '../../src/kubernetes/table.ts';
 import { builtInKind, type Kind, type Strategy } from './kind.ts';
-import { labelName, unqualifiedFinalizer, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
+import { labelName, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
 
 interface Namespace extends KubeObject {
   readonly spec?: { readonly finalizers?: readonly string[] };
@@ -29,8 +28,6 @@ const SCHEMA = objectStruct('v1.Namespace', {
   spec: struct('v1.NamespaceSpec', { finalizers: list(named('v1.FinalizerName'), { 'x-kubernetes-list-type': 'atomic' }) }),
   status: struct('v1.NamespaceStatus', { phase: named('v1.NamespacePhase'), conditions: listByKey(CONDITION, 'type') }),
 });
-
-const METADATA = { namespaced: false, nameProblems: labelName };
 
 const strategy: Strategy = {
   deleteReturnsObject: true,
@@ -58,17 +55,10 @@ const strategy: Strategy = {
 };
 
 function validate(namespace: KubeObject): readonly FieldError[] {
-  return [...validateCoreMetadata(namespace, METADATA), ...finalizerErrors(namespace)];
+  return validateCoreMetadata(namespace, { namespaced: false, nameProblems: labelName });
 }
 
-function finalizerErrors({ spec }: Namespace): readonly FieldError[] {
-  return (spec?.finalizers ?? []).flatMap((name) => [
-    ...qualifiedNameProblems(name).map((problem) => invalidValue('spec.finalizers', name, problem)),
-    ...unqualifiedFinalizer(name, 'spec.finalizers'),
-  ]);
-}
-
-/** A namespace carries its name as a label, once it has one. */
+/** Labels a namespace with its name, once it has one. */
 function labelled(namespace: KubeObject): KubeObject {
   const { name, labels } = namespace.metadata;
   if (name === undefined || name === '') return namespace;

@@ -3,49 +3,28 @@
 import { type FieldError, invalidStruct, invalidValue, requiredValue, unsupportedValue } from '../../src/kubernetes/field-error.ts';
 import type { Table } from '../../src/kubernetes/kind.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
+import type { PolicyRule, RbacSubject, RoleRef } from '../../src/kubernetes/rbac.ts';
 import { always, LABEL_SELECTOR, list, objectStruct, pointer, struct, text } from '../../src/kubernetes/schema/go-struct.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 import { AGE_COLUMN, age, column, DEFAULT_TABLE, NAME_COLUMN } from '../../src/kubernetes/table.ts';
 import { RBAC_GROUP } from '../access/policy.ts';
 import { builtInKind, type Kind, type Strategy } from './kind.ts';
-import { labelErrors, rbacName, subdomainName, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
-
-interface PolicyRule {
-  readonly verbs?: readonly string[];
-  readonly apiGroups?: readonly string[];
-  readonly resources?: readonly string[];
-  readonly resourceNames?: readonly string[];
-  readonly nonResourceURLs?: readonly string[];
-}
-
-interface LabelSelectorFields {
-  readonly matchLabels?: Readonly<Record<string, string>>;
-  readonly matchExpressions?: readonly { readonly key?: string; readonly operator?: string; readonly values?: readonly string[] }[];
-}
+import { rbacName, subdomainName, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
 
 /** Role and ClusterRole. */
 export interface Role extends KubeObject {
-  readonly rules?: readonly PolicyRule[] | null;
-  readonly aggregationRule?: { readonly clusterRoleSelectors?: readonly LabelSelectorFields[] };
+  readonly rules?: readonly Partial<PolicyRule>[] | null;
+  readonly aggregationRule?: { readonly clusterRoleSelectors?: readonly object[] };
 }
 
-export interface Subject {
-  readonly kind?: string;
-  readonly apiGroup?: string;
-  readonly name?: string;
-  readonly namespace?: string;
-}
-
-interface RoleRef {
-  readonly apiGroup?: string;
-  readonly kind?: string;
-  readonly name?: string;
-}
+/** A subject or a role as a client sends it. */
+export type Subject = Partial<RbacSubject> & { readonly apiGroup?: string };
+type RoleReference = Partial<RoleRef> & { readonly apiGroup?: string };
 
 /** RoleBinding and ClusterRoleBinding. */
 export interface Binding extends KubeObject {
   readonly subjects?: readonly Subject[];
-  readonly roleRef?: RoleRef;
+  readonly roleRef?: RoleReference;
 }
 
 /** Returns the errors of a role's rules. */
@@ -53,7 +32,7 @@ export function ruleErrors({ rules }: Role, namespaced: boolean): readonly Field
   return (rules ?? []).flatMap((rule, index) => oneRuleErrors(rule, namespaced, `rules[${index}]`));
 }
 
-function oneRuleErrors(rule: PolicyRule, namespaced: boolean, field: string): readonly FieldError[] {
+function oneRuleErrors(rule: Partial<PolicyRule>, namespaced: boolean, field: string): readonly FieldError[] {
   const { verbs = [], apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
   const errors = verbs.length === 0 ? [requiredValue(`${field}.verbs`, 'verbs must contain at least one value')] : [];
   if (nonResourceURLs.length === 0) {
@@ -69,23 +48,12 @@ function oneRuleErrors(rule: PolicyRule, namespaced: boolean, field: string): re
   return errors;
 }
 
-/** Returns the errors of an aggregation rule. */
 function aggregationErrors({ aggregationRule }: Role): readonly FieldError[] {
-  if (aggregationRule === undefined) return [];
-  const field = 'aggregationRule.clusterRoleSelectors';
-  const selectors = aggregationRule.clusterRoleSelectors ?? [];
-  if (selectors.length === 0) return [requiredValue(field, 'at least one clusterRoleSelector required if aggregationRule is non-nil')];
-  return selectors.flatMap(({ matchLabels, matchExpressions = [] }, index) => [
-    ...labelErrors(matchLabels, `${field}[${index}].matchLabels`),
-    ...matchExpressions.flatMap(({ operator = '' }, position) =>
-      OPERATORS.has(operator)
-        ? []
-        : [invalidValue(`${field}[${index}].matchExpressions[${position}].operator`, operator, 'not a valid selector operator')],
-    ),
-  ]);
+  const { clusterRoleSelectors = [] } = aggregationRule ?? {};
+  if (aggregationRule === undefined || clusterRoleSelectors.length > 0) return [];
+  const why = 'at least one clusterRoleSelector required if aggregationRule is non-nil';
+  return [requiredValue('aggregationRule.clusterRoleSelectors', why)];
 }
-
-const OPERATORS: ReadonlySet<string> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist']);
 
 /** Returns the errors of a binding's role and subjects. */
 export function bindingErrors({ roleRef, subjects = [] }: Binding, namespaced: boolean): readonly FieldError[] {
@@ -123,7 +91,7 @@ function accountErrors({ apiGroup = '', name = '', namespace = '' }: Subject, na
   ];
 }
 
-/** A binding is for one role, forever. */
+/** Rejects a change of the role of a binding. */
 export function roleRefChangeErrors({ roleRef: next = {} }: Binding, { roleRef: old = {} }: Binding): readonly FieldError[] {
   const { apiGroup = '', kind = '', name = '' } = next;
   if (apiGroup === (old.apiGroup ?? '') && kind === (old.kind ?? '') && name === (old.name ?? '')) return [];
@@ -176,7 +144,7 @@ function roleStrategy(namespaced: boolean): Strategy {
   };
 }
 
-/** No rules are stored as none. */
+/** Stores an empty list of rules as no rules. */
 function withoutEmptyRules(role: Role): KubeObject {
   const { rules, ...rest } = role;
   return rules?.length ? role : rest;

@@ -12,44 +12,41 @@ import { secretKind } from './secret.ts';
 import { serviceAccountKind } from './service-account.ts';
 
 export class Registry {
-  /** By group and plural; one entry per served version. */
-  readonly #resources = new Map<string, readonly Kind[]>();
+  /** Kinds by group and plural. */
+  readonly #resources = new Map<string, Kind>();
   #all: readonly Kind[] = [];
 
   constructor(builtIn: readonly Kind[]) {
-    for (const [resource, kinds] of Map.groupBy(builtIn, resourceOf)) this.#resources.set(resource, kinds);
-    this.#all = [...this.#resources.values()].flat();
+    for (const kind of builtIn) this.#resources.set(resourceOf(kind), kind);
+    this.#all = [...this.#resources.values()];
   }
 
-  /** Makes `kinds`, one per served version, all that is known of a resource; none of them removes it. */
-  set(group: string, plural: string, kinds: readonly Kind[]): void {
+  /** Replaces the kind of a resource; undefined removes the resource. */
+  set(group: string, plural: string, kind: Kind | undefined): void {
     const resource = resourceOf({ group, plural });
-    if (kinds.length === 0) this.#resources.delete(resource);
-    else this.#resources.set(resource, kinds);
-    this.#all = [...this.#resources.values()].flat();
+    if (kind === undefined) this.#resources.delete(resource);
+    else this.#resources.set(resource, kind);
+    this.#all = [...this.#resources.values()];
   }
 
-  /** Every version of every kind. The same array until something changes. */
+  /** Returns every kind; the same array until the next change. */
   all(): readonly Kind[] {
     return this.#all;
   }
 
   find(group: string, version: string, plural: string): Kind | undefined {
-    return this.versionsOf(group, plural).find((kind) => kind.version === version);
+    const kind = this.resource(group, plural);
+    return kind?.version === version ? kind : undefined;
   }
 
-  /** Returns the versions in which a resource is served. */
-  versionsOf(group: string, plural: string): readonly Kind[] {
-    return this.#resources.get(resourceOf({ group, plural })) ?? [];
+  /** Returns the kind of a resource in any version. */
+  resource(group: string, plural: string): Kind | undefined {
+    return this.#resources.get(resourceOf({ group, plural }));
   }
 
-  /** Returns the kind that objects with this type belong to. */
+  /** Returns the kind of objects with this type. */
   findKind(group: string, version: string, kind: string): Kind | undefined {
     return this.#all.find((each) => each.group === group && each.version === version && each.kind === kind);
-  }
-
-  isRegistered(group: string, version: string, kind: string): boolean {
-    return this.findKind(group, version, kind) !== undefined;
   }
 }
 

@@ -27,7 +27,7 @@ const SCHEMA = objectStruct(
   { numbers: { immutable: 5, stringData: 4 } },
 );
 
-/** Folds `stringData` into `data`, where it wins, and names a type. */
+/** Merges `stringData` into `data`, and fills in the type. */
 function defaulted({ stringData, ...secret }: Secret): KubeObject {
   const encoded = Object.entries(stringData ?? {}).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);
   const data: Readonly<Record<string, string>> = { ...secret.data, ...Object.fromEntries(encoded) };

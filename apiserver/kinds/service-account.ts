@@ -4,25 +4,15 @@ import type { FieldError } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { bool, list, listByKey, objectStruct, pointer } from '../../src/kubernetes/schema/go-struct.ts';
 import { AGE_COLUMN, age, NAME_COLUMN } from '../../src/kubernetes/table.ts';
-import { LOCAL_OBJECT_REFERENCE, OBJECT_REFERENCE, type ObjectReference } from './event.ts';
+import { LOCAL_OBJECT_REFERENCE, OBJECT_REFERENCE } from './event.ts';
 import { builtInKind, type Kind } from './kind.ts';
 import { subdomainName, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
-
-interface ServiceAccount extends KubeObject {
-  readonly secrets?: readonly ObjectReference[];
-}
 
 const SCHEMA = objectStruct('v1.ServiceAccount', {
   secrets: listByKey(OBJECT_REFERENCE, 'name'),
   imagePullSecrets: list(LOCAL_OBJECT_REFERENCE, { 'x-kubernetes-list-type': 'atomic' }),
   automountServiceAccountToken: pointer(bool()),
 });
-
-/** Of the secrets only the names are kept. */
-function withSecretNames(account: ServiceAccount): KubeObject {
-  if (account.secrets === undefined) return account;
-  return { ...account, secrets: account.secrets.map(({ name }) => (name === undefined ? {} : { name })) };
-}
 
 function validate(object: KubeObject): readonly FieldError[] {
   return validateCoreMetadata(object, { namespaced: true, nameProblems: subdomainName });
@@ -37,8 +27,6 @@ export const serviceAccountKind: Kind = builtInKind({
   table: { columns: [NAME_COLUMN, AGE_COLUMN], cells: (account, now) => [account.metadata.name, age(account, now)] },
   strategy: {
     deleteReturnsObject: true,
-    prepareForCreate: withSecretNames,
-    prepareForUpdate: withSecretNames,
     validate,
     validateUpdate: (next, old) => [...validateCoreMetadataUpdate(next, old), ...validate(next)],
   },

@@ -3,9 +3,8 @@
 import { type FieldError, forbiddenValue, invalidValue } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { type AccessAttributes, decide, type Policy, rulesFor } from '../../src/kubernetes/rbac.ts';
-import { type ReviewKind, SUBJECT_ACCESS_REVIEW } from '../../src/kubernetes/reviews.ts';
+import type { ReviewKind } from '../../src/kubernetes/reviews.ts';
 import { aggregated, badRequest, invalid } from '../../src/kubernetes/status.ts';
-import { structText } from '../../src/kubernetes/wire/struct-text.ts';
 import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { type Authenticators, authenticate } from '../access/authenticate.ts';
 import type { User } from '../access/user.ts';
@@ -21,7 +20,7 @@ export interface ReviewContext {
   readonly now: number;
 }
 
-/** A decoded review and how it was posted. */
+/** A decoded review. */
 export interface PostedReview {
   readonly object: KubeObject;
   /** Field manager. */
@@ -31,7 +30,7 @@ export interface PostedReview {
 /** Evaluates a review of any kind. Throws a StatusError for an invalid review. */
 export async function answerReview(kind: ReviewKind, posted: PostedReview, context: ReviewContext): Promise<KubeObject> {
   const answer = ANSWERS[kind.kind];
-  if (answer === undefined) throw new Error(`no answer to ${kind.kind}`);
+  if (answer === undefined) throw new Error(`reviews of kind ${kind.kind} are not implemented`);
   return answer(received(kind, posted, context.now), context);
 }
 
@@ -45,7 +44,7 @@ const ANSWERS: Readonly<Record<string, Answer | undefined>> = {
   TokenReview: reviewToken,
 };
 
-/** Returns the review as any create receives an object: fields owned, without what only the server sets, in the namespace of the URL. */
+/** Returns the review with managedFields and without metadata that only the server sets. */
 function received(kind: ReviewKind, { object, manager }: PostedReview, now: number): KubeObject {
   const apiVersion = `${kind.group}/${kind.version}`;
   const next = withTrackedUpdate({ live: undefined, next: object, manager, apiVersion, now: formatTimestamp(now), schema: kind.schema });
@@ -63,23 +62,17 @@ const SERVER_FIELDS: ReadonlySet<string> = new Set([
   'deletionGracePeriodSeconds',
 ]);
 
-export interface AccessReviewContext {
-  /** The caller. */
-  readonly user: User;
-  readonly policy: Policy;
-}
-
 /** Evaluates a review about any user. Throws Invalid. */
-export function reviewSubjectAccess(object: KubeObject, { policy }: AccessReviewContext): KubeObject {
+function reviewSubjectAccess(object: KubeObject, { policy }: ReviewContext): KubeObject {
   const review: AccessReview = object;
-  check([...specErrors(review), ...subjectErrors(review), ...selectorErrors(review), ...metadataErrors(review)]);
+  check([...specErrors(review), ...subjectErrors(review), ...selectorErrors(review)]);
   return answered(review, subjectOf(review), policy);
 }
 
 /** Evaluates a review about the caller. Throws Invalid. */
-export function reviewSelfSubjectAccess(object: KubeObject, { user, policy }: AccessReviewContext): KubeObject {
+function reviewSelfSubjectAccess(object: KubeObject, { user, policy }: ReviewContext): KubeObject {
   const review: AccessReview = object;
-  check([...specErrors(review), ...selectorErrors(review), ...metadataErrors(review)]);
+  check([...specErrors(review), ...selectorErrors(review)]);
   return answered(review, user, policy);
 }
 
@@ -109,7 +102,7 @@ interface AccessReview extends KubeObject {
 }
 
 function check(errors: readonly FieldError[]): void {
-  // Kubernetes has lost the kind by the time it validates.
+  // kube-apiserver reports these errors without a kind.
   if (errors.length > 0) throw invalid({ group: 'authorization.k8s.io', name: '' }, '', errors);
 }
 
@@ -131,14 +124,7 @@ function subjectErrors({ spec: { user = '', groups = [] } = {} }: AccessReview):
   return user === '' && groups.length === 0 ? [invalidValue('spec.user', '', 'at least one of user or group must be specified')] : [];
 }
 
-function metadataErrors({ metadata }: AccessReview): readonly FieldError[] {
-  const taken = Object.keys(metadata).filter((field) => field !== 'managedFields');
-  if (taken.length === 0) return [];
-  const text = structText({ ...metadata }, SUBJECT_ACCESS_REVIEW.properties?.['metadata'] ?? {});
-  return [{ type: 'FieldValueInvalid', field: 'metadata', body: `Invalid value: ${text}: must be empty` }];
-}
-
-/** Inside Kubernetes, the fields of this struct go by their Go names. */
+/** kube-apiserver prints the fields of this struct with their Go names. */
 function pathInvalid({ path = '', verb = '' }: PathAttributes, why: string): FieldError {
   return invalidValue('spec.nonResourceAttributes', { Path: path, Verb: verb }, why);
 }
@@ -158,16 +144,13 @@ function attributesOf({ spec: { resourceAttributes, nonResourceAttributes } = {}
   return { type: 'resource', verb, group, resource, subresource, name, namespace };
 }
 
-/** Returns the caller; nothing of the request is echoed. */
-export function reviewSelfSubject(
-  { apiVersion, kind }: KubeObject,
-  { user, now }: { readonly user: User; readonly now: number },
-): KubeObject {
+/** Returns the caller, without any field of the request. */
+function reviewSelfSubject({ apiVersion, kind }: KubeObject, { user, now }: ReviewContext): KubeObject {
   return { apiVersion, kind, metadata: { creationTimestamp: formatTimestamp(now) }, status: { userInfo: userInfo(user) } };
 }
 
 /** Returns every rule that applies to the caller. Throws BadRequest without a namespace. */
-export function reviewSelfSubjectRules(review: KubeObject, { user, policy }: { readonly user: User; readonly policy: Policy }): KubeObject {
+function reviewSelfSubjectRules(review: KubeObject, { user, policy }: ReviewContext): KubeObject {
   const { apiVersion, kind, spec: { namespace = '' } = {} }: SelfSubjectRulesReview = review;
   if (namespace === '') throw badRequest('no namespace on request');
   const { rules, errors } = rulesFor(user, namespace, policy);
@@ -187,15 +170,12 @@ interface SelfSubjectRulesReview extends KubeObject {
 }
 
 /** Authenticates the token for the audiences of the review. Throws BadRequest without a token. */
-export async function reviewToken(
-  review: KubeObject,
-  { authenticators, now }: { readonly authenticators: Authenticators; readonly now: number },
-): Promise<KubeObject> {
+async function reviewToken(review: KubeObject, { authenticators, now }: ReviewContext): Promise<KubeObject> {
   const { spec: { token = '', audiences: wanted = [] } = {}, status = {} }: TokenReview = review;
   if (token === '') throw badRequest('token is required for TokenReview in authentication');
   const audiences = wanted.length > 0 ? wanted : authenticators.audiences;
   const result = await authenticate(`Bearer ${token}`, audiences, authenticators, now);
-  // Kubernetes leaves in the status what the client put there and the outcome does not replace.
+  // kube-apiserver keeps status fields of the client that the outcome does not replace.
   if (result.type === 'rejected') return { ...review, status: { user: {}, ...status, authenticated: false, error: result.reason } };
   return { ...review, status: { ...status, authenticated: true, user: userInfo(result.user), audiences: result.audiences } };
 }
@@ -205,14 +185,7 @@ interface TokenReview extends KubeObject {
   readonly status?: Readonly<Record<string, unknown>>;
 }
 
-/** authentication/v1 UserInfo. */
-export interface UserInfo {
-  readonly username: string;
-  readonly uid?: string;
-  readonly groups: readonly string[];
-  readonly extra?: Readonly<Record<string, readonly string[]>>;
-}
-
-export function userInfo({ name, uid, groups, extra }: User): UserInfo {
+/** Returns the UserInfo of authentication/v1. */
+function userInfo({ name, uid, groups, extra }: User): object {
   return { username: name, ...(uid && { uid }), groups, ...(extra && { extra }) };
 }

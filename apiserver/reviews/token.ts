@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { checkBoundKind, checkBoundObject, checkObjectName } from '../../src/kubernetes/bound-object.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { TOKEN_REQUEST } from '../../src/kubernetes/reviews.ts';
-import { internalError, notFound } from '../../src/kubernetes/status.ts';
+import { notFound } from '../../src/kubernetes/status.ts';
 import {
   answeredTokenRequest,
   type BoundObjectReference,
@@ -25,12 +25,12 @@ import { withTrackedUpdate } from '../fields/managed-fields.ts';
 export interface TokenIssuance {
   readonly issuer: string;
   readonly key: SigningKey;
-  /** The audiences of this API server, which a token is for unless the request names others. */
+  /** Audiences of this API server: the default audiences of tokens. */
   readonly audiences: readonly string[];
   readonly objects: ObjectSource;
 }
 
-/** A decoded TokenRequest and where it was posted. */
+/** A decoded TokenRequest with its service account. */
 export interface PostedTokenRequest {
   readonly object: KubeObject;
   /** The service account of the URL. */
@@ -38,7 +38,7 @@ export interface PostedTokenRequest {
   readonly name: string;
   /** Field manager. */
   readonly manager: string;
-  /** Refuses, by throwing, when nothing may be created in the namespace. */
+  /** Throws if objects cannot be created in the namespace. */
   admit(): void;
 }
 
@@ -48,15 +48,11 @@ export async function createToken(posted: PostedTokenRequest, issuance: TokenIss
   const serviceAccount = checkedAccount(request, posted, issuance.objects);
   const grant = grantFor(request, serviceAccount, posted, issuance);
   const { audiences } = grant;
-  const expirationSeconds = grant.warnAfterSeconds ?? grant.lifetimeSeconds;
-  const token = await signed(grant, issuance.key, now);
+  const expirationSeconds = grant.lifetimeSeconds;
+  const token = await signToken({ ...claimsFor(grant, now) }, issuance.key);
   const status = { token, expirationTimestamp: formatTimestamp(now + expirationSeconds * 1000) };
   return answeredTokenRequest(request, { account: accountOf(serviceAccount), audiences, expirationSeconds, status }, now);
 }
-
-/** Lifetime that the kubelet requests for Pods. Such a token is valid for a year, because old clients never read a new one. */
-const LEGACY_SECONDS = 3607;
-const EXTENDED_SECONDS = 365 * 24 * 3600;
 
 /** Adds the managedFields: the manager owns the fields that the client sent, not those that the server fills in. */
 function withManagedFields(request: TokenRequest, manager: string, now: number): TokenRequest {
@@ -72,7 +68,7 @@ function withManagedFields(request: TokenRequest, manager: string, now: number):
   return { ...request, metadata };
 }
 
-/** Returns the service account, once everything about the request but its bound object has been checked. */
+/** Returns the service account after all checks of the request except those of its bound object. */
 function checkedAccount(request: TokenRequest, posted: PostedTokenRequest, objects: ObjectSource): KubeObject {
   checkNamespace(request, posted);
   posted.admit();
@@ -90,24 +86,14 @@ function accountOf({ metadata: { name = '', namespace = '', uid = '' } }: KubeOb
 function grantFor({ spec }: TokenRequest, serviceAccount: KubeObject, posted: PostedTokenRequest, issuance: TokenIssuance): TokenGrant {
   const audiences = spec.audiences?.length ? spec.audiences : issuance.audiences;
   const bound = spec.boundObjectRef && boundObject(spec.boundObjectRef, posted, issuance.objects);
-  const seconds = Number(spec.expirationSeconds);
-  const isExtended = bound?.pod && seconds === LEGACY_SECONDS && audiences.every((audience) => issuance.audiences.includes(audience));
   return {
     issuer: issuance.issuer,
     id: randomUUID(),
     serviceAccount,
     audiences,
-    ...(isExtended ? { lifetimeSeconds: EXTENDED_SECONDS, warnAfterSeconds: seconds } : { lifetimeSeconds: seconds }),
+    lifetimeSeconds: Number(spec.expirationSeconds),
     ...(bound && { bound }),
   };
-}
-
-async function signed(grant: TokenGrant, key: SigningKey, now: number): Promise<string> {
-  try {
-    return await signToken({ ...claimsFor(grant, now) }, key);
-  } catch (error) {
-    throw internalError(`failed to generate token: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
-  }
 }
 
 /** Returns the claims of the object that a token of `account` is bound to. Throws a StatusError for an invalid reference. */
@@ -139,7 +125,7 @@ function nodeOfPod(nodeName: string, objects: ObjectSource): ClaimedObject | und
   return node === undefined ? { name: nodeName } : claimedObject(node);
 }
 
-/** A stored object of the core group. Throws 404 if there is none, and 400 for a name that no object can have. */
+/** Returns a stored object of the core group. Throws 404 for a missing object and 400 for an invalid name. */
 export function storedObject(objects: ObjectSource, plural: string, namespace: string, name: string): KubeObject {
   checkObjectName(name);
   const found = objects.get('', plural, namespace, name);

@@ -1,14 +1,7 @@
 // x-kubernetes-validations: the CEL rules of a schema, evaluated on a custom resource and on its old state.
 
 import { Environment } from '@marcbachmann/cel-js';
-import {
-  duplicateValue,
-  type FieldError,
-  forbiddenValue,
-  invalidOmitted,
-  invalidValue,
-  requiredValue,
-} from '../../src/kubernetes/field-error.ts';
+import { type FieldError, forbiddenValue, invalidOmitted, invalidValue } from '../../src/kubernetes/field-error.ts';
 import { isFields, isList, type Value } from '../../src/kubernetes/object.ts';
 import { fieldPath } from '../../src/kubernetes/schema/field-path.ts';
 import { type Schema, schemaOfField, type ValidationRule } from '../../src/kubernetes/schema/schema.ts';
@@ -29,12 +22,9 @@ export function hasRules(schema: Schema | undefined): boolean {
 }
 
 /** Returns why the server cannot evaluate a rule; undefined if it can. */
-export function ruleProblem({
-  rule = '',
-  messageExpression,
-  optionalOldSelf,
-  fieldPath: path = '',
-}: Partial<ValidationRule>): string | undefined {
+export function ruleProblem({ rule = '', reason, fieldPath: path = '', ...rest }: Partial<ValidationRule>): string | undefined {
+  const { messageExpression, optionalOldSelf } = rest;
+  if (reason === 'FieldValueRequired' || reason === 'FieldValueDuplicate') return notServed(`the reason ${reason}`);
   if (messageExpression !== undefined) return notServed('messageExpression');
   if (optionalOldSelf !== undefined) return notServed('optionalOldSelf');
   if (/__\w+__/.test(rule)) return notServed('escaped field names in rules');
@@ -155,9 +145,6 @@ function violation(rule: ValidationRule, value: Value, schema: Schema, path: str
   const detail = message === '' ? `failed rule: ${ruleName(rule)}` : message.trim();
   const isCompound = schema.type === 'object' || schema.type === 'array';
   if (rule.reason === 'FieldValueForbidden') return forbiddenValue(field, detail);
-  if (rule.reason === 'FieldValueRequired') return requiredValue(field, detail);
-  if (rule.reason === 'FieldValueDuplicate')
-    return isCompound ? { type: rule.reason, field, body: 'Duplicate value' } : duplicateValue(field, value);
   return isCompound ? invalidOmitted(field, detail) : invalidValue(field, value, detail);
 }
 

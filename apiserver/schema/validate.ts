@@ -142,7 +142,7 @@ function listErrors(list: readonly Value[], { items, minItems = 0, maxItems }: S
 }
 
 function objectErrors(object: Fields, schema: Schema, path: string): readonly FieldError[] {
-  const { minProperties = 0, maxProperties, required = [], properties = {}, additionalProperties } = schema;
+  const { maxProperties, required = [], properties = {} } = schema;
   const names = Object.keys(object);
   const errors = names.flatMap((name) => {
     const field = schemaOfField(schema, name);
@@ -151,14 +151,7 @@ function objectErrors(object: Fields, schema: Schema, path: string): readonly Fi
       ? []
       : check({ value: object[name] ?? null, schema: field, path: isNamed && path === '' ? name : `${path}.${name}` });
   });
-  if (names.length < minProperties) {
-    errors.push(invalidValue(path, names.length, `${path} in body should have at least ${minProperties} properties`));
-  }
   if (maxProperties !== undefined && names.length > maxProperties) errors.push(tooMany(path, names.length, maxProperties));
-  if (additionalProperties === false) {
-    const surplus = names.filter((name) => !Object.hasOwn(properties, name));
-    errors.push(...surplus.map((name) => invalidValue(path, name, `${path}.${name} in body is a forbidden property`)));
-  }
   const missing = required.filter((name) => !Object.hasOwn(object, name));
   return [...errors, ...missing.map((name) => requiredValue(`${path}.${name}`))];
 }

@@ -122,7 +122,7 @@ function prepareFolder(folder: string): boolean {
   if (entries.includes(FILE)) return true;
   const foreign = entries.find((name) => !name.startsWith(`${FILE}${DRAFT}`));
   if (foreign === undefined) return false;
-  throw new DataFolderError(`${folder} is not a data folder of Purser (it holds ${foreign}); choose another one`);
+  throw new DataFolderError(`${folder} is not a data folder of Purser (it contains ${foreign}); choose another one`);
 }
 
 /** Checks an existing file without writing to it. */

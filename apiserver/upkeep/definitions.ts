@@ -1,7 +1,7 @@
-// CustomResourceDefinitions come to life: their kinds are served, their names accepted; and when they go, their objects go first.
+// The controller of CustomResourceDefinitions: serves their kinds, establishes them, and deletes their objects before a definition.
 
 import { formatTimestamp } from '../../src/std/timestamp.ts';
-import { customKinds, servedKinds } from '../kinds/custom.ts';
+import { customKind, servedKind } from '../kinds/custom.ts';
 import { CLEANUP, type CustomResourceDefinition, established } from '../kinds/definition.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { EVERY } from '../storage/object-store.ts';
@@ -20,31 +20,31 @@ export function serveDefinitions(api: Api): Stop {
   forEach(definitions(), follow);
   return api.store.subscribe(EVERY, ({ resource, type, object }) => {
     if (resource !== RESOURCE) {
-      // The last object that leaves lets its definition go.
+      // The deletion of the last object completes the deletion of its definition.
       if (type === 'DELETED') forEach(definitions().filter(isTerminating), cleanUp);
       return;
     }
     const definition = object as CustomResourceDefinition;
     const live = api.store.get(RESOURCE, definition.metadata.name ?? '');
     if (live !== undefined) return follow(api, live as CustomResourceDefinition);
-    api.serve(definition.spec.group, definition.spec.names.plural, []);
+    api.serve(definition.spec.group, definition.spec.names.plural, undefined);
   });
 }
 
 function follow(api: Api, definition: CustomResourceDefinition): void {
   const { group, names } = definition.spec;
-  api.serve(group, names.plural, servedKinds(definition));
+  api.serve(group, names.plural, servedKind(definition));
   if (isTerminating(definition)) return cleanUp(api, definition);
   const next = established(definition, formatTimestamp(api.now()));
   if (next !== definition) updateObject(api, targetOf(definitionKind(api), definition, 'status'), next, WRITER);
 }
 
-/** Deletes the objects of a definition that goes, and lets it go when none is left. */
+/** Deletes the objects of a terminating definition, then removes its finalizer. */
 function cleanUp(api: Api, definition: CustomResourceDefinition): void {
   const live = api.store.get(RESOURCE, definition.metadata.name ?? '');
   const { finalizers = [] } = live?.metadata ?? {};
   if (live === undefined || !finalizers.includes(CLEANUP)) return;
-  const [kind] = customKinds(definition);
+  const kind = customKind(definition);
   const remaining = () => (kind === undefined ? [] : (storeOf(api, kind).list('') ?? []));
   for (const object of remaining()) {
     if (object.metadata.deletionTimestamp === undefined) deleteObject(api, targetOf(kind as Kind, object), { dryRun: false });

@@ -1,4 +1,4 @@
-// Garbage collection: objects are deleted with their last owner; owners deleted in the foreground wait for their dependents.
+// Garbage collection in the background: deletes objects after their last owner.
 
 import type { KubeObject, OwnerReference } from '../../src/kubernetes/object.ts';
 import { parseGroupVersion } from '../../src/kubernetes/wire/type-meta.ts';
@@ -6,7 +6,7 @@ import type { Registry } from '../kinds/registry.ts';
 import { resourceOf } from '../storage/kind-store.ts';
 import { type Change, EVERY } from '../storage/object-store.ts';
 import type { Api } from '../verbs/api.ts';
-import { deleteObject, FOREGROUND, ORPHAN } from '../verbs/delete.ts';
+import { deleteObject } from '../verbs/delete.ts';
 import { updateObject } from '../verbs/update.ts';
 import { kindOfResource, type Stop, systemWriter, targetOf } from './upkeep.ts';
 
@@ -115,13 +115,11 @@ class GarbageCollector {
     this.#cancelRecheck(object);
     this.#graph.delete(object);
     for (const dependent of this.#graph.dependentsOf(object.metadata.uid ?? '')) this.#api.attempt(() => this.#collect(dependent));
-    for (const { uid } of object.metadata.ownerReferences ?? []) this.#api.attempt(() => this.#completeDeletion(uid));
   }
 
   observe(place: Place, object: KubeObject): void {
     this.#graph.set(place, object);
-    const { uid = '', deletionTimestamp } = object.metadata;
-    if (deletionTimestamp !== undefined) this.#api.attempt(() => this.#completeDeletion(uid));
+    const { uid = '' } = object.metadata;
     const lost = this.#graph.lostOwners(object);
     if (lost.length === 0) return this.#cancelRecheck(object);
     // An owner that exists under another name will not appear under this one.
@@ -155,60 +153,15 @@ class GarbageCollector {
     else this.#setOwners(place, object, present);
   }
 
-  /** Completes the deletion of an owner: deletes its dependents, and removes its finalizer when none blocks it. */
-  #completeDeletion(uid: string): void {
-    const place = this.#graph.place(uid);
-    const owner = place && this.#api.store.get(place.resource, place.key);
-    if (place === undefined || owner?.metadata.deletionTimestamp === undefined) return;
-    const { finalizers = [] } = owner.metadata;
-    const dependents = this.#graph.dependentsOf(uid);
-    if (finalizers.includes(ORPHAN)) {
-      for (const dependent of dependents) this.#removeOwner(dependent, uid);
-      this.#removeFinalizer(place, owner, ORPHAN);
-    } else if (finalizers.includes(FOREGROUND)) {
-      const blocking = dependents.filter((dependent) => this.#deleteDependent(dependent, uid));
-      if (blocking.length === 0) this.#removeFinalizer(place, owner, FOREGROUND);
-    }
-  }
-
-  /** Deletes a dependent of a deleted owner; returns true if the owner must wait for it. */
-  #deleteDependent(place: Place, owner: string): boolean {
-    const object = this.#api.store.get(place.resource, place.key);
-    if (object === undefined) return false;
-    if (object.metadata.deletionTimestamp === undefined) this.#delete(place, object);
-    const isStored = this.#api.store.get(place.resource, place.key) !== undefined;
-    return isStored && (object.metadata.ownerReferences ?? []).some((ref) => ref.uid === owner && ref.blockOwnerDeletion === true);
-  }
-
-  #removeOwner(place: Place, owner: string): void {
-    const object = this.#api.store.get(place.resource, place.key);
-    if (object !== undefined)
-      this.#setOwners(
-        place,
-        object,
-        (object.metadata.ownerReferences ?? []).filter(({ uid }) => uid !== owner),
-      );
-  }
-
   #delete({ resource }: Place, object: KubeObject): void {
     const kind = kindOfResource(this.#api, resource);
     if (kind !== undefined) deleteObject(this.#api, targetOf(kind, object), { dryRun: false });
   }
 
-  #setOwners(place: Place, object: KubeObject, owners: readonly OwnerReference[]): void {
-    const { ownerReferences: _, ...metadata } = object.metadata;
-    this.#update(place, { ...object, metadata: owners.length === 0 ? metadata : { ...metadata, ownerReferences: owners } });
-  }
-
-  #removeFinalizer(place: Place, object: KubeObject, finalizer: string): void {
-    const { finalizers = [], ...metadata } = object.metadata;
-    const others = finalizers.filter((name) => name !== finalizer);
-    this.#update(place, { ...object, metadata: others.length === 0 ? metadata : { ...metadata, finalizers: others } });
-  }
-
-  #update({ resource }: Place, object: KubeObject): void {
+  #setOwners({ resource }: Place, object: KubeObject, ownerReferences: readonly OwnerReference[]): void {
     const kind = kindOfResource(this.#api, resource);
-    if (kind !== undefined) updateObject(this.#api, targetOf(kind, object), object, WRITER);
+    const next = { ...object, metadata: { ...object.metadata, ownerReferences } };
+    if (kind !== undefined) updateObject(this.#api, targetOf(kind, object), next, WRITER);
   }
 }
 

@@ -1,4 +1,4 @@
-// A namespace that is being deleted takes everything in it along, and goes when it is empty.
+// The controller of namespace deletion: deletes the content of a terminating namespace, then the namespace.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { EVERY } from '../storage/object-store.ts';

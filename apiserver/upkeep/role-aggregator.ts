@@ -1,4 +1,4 @@
-// ClusterRoles with an aggregation rule hold the rules of all roles that it selects.
+// The controller of aggregated ClusterRoles: fills in the rules of the roles that an aggregation rule selects.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { type LabelSelectorObject, labelSelectorOf, matchesLabels } from '../../src/kubernetes/selectors/label-selector.ts';
@@ -25,7 +25,7 @@ export function aggregateRoles(api: Api): Stop {
   return api.store.subscribe(RESOURCE, aggregateAll);
 }
 
-/** Looks at the others as they are by now: roles that aggregate each other would swap their rules for ever otherwise. */
+/** Updates one role from the current state of the others: with an older state, two roles that aggregate each other would swap rules forever. */
 function aggregate(api: Api, kind: Kind, role: ClusterRole): void {
   const rules = aggregatedRules(role, rolesOf(api));
   if (sameValue(rules, role.rules ?? [])) return;

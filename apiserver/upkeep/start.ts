@@ -1,4 +1,4 @@
-// Everything that runs beside the requests, started in the order in which one needs the other.
+// Startup of the bootstrap objects and of all controllers, in the order of their dependencies.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
@@ -21,10 +21,10 @@ const UPKEEP: readonly Upkeep[] = [
   expireEvents,
 ];
 
-/** Delay before upkeep starts over after its writes may have been undone. */
+/** Delay of a restart after writes were undone, in milliseconds. */
 const RETRY_MS = 5_000;
 
-/** Creates what must be there and starts to look after it. Starts over after writes were undone: each part begins with what is stored. */
+/** Creates the bootstrap objects and starts all controllers. Restarts them after writes were undone: each begins with the stored state. */
 export function startUpkeep(api: Api, initial: readonly KubeObject[]): Stop {
   bootstrap(api, initial);
   let stops = UPKEEP.map((start) => start(api));

@@ -5,11 +5,11 @@ import type { KubeObject } from '../../src/kubernetes/object.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { Api, Target, Writer } from '../verbs/api.ts';
 
-/** Runs until it is stopped. What is stored may not please the rules of today: one such object must not keep the server from starting. */
+/** Starts a controller. A stored object that breaks current rules must not keep the server from starting. */
 export type Upkeep = (api: Api) => Stop;
 export type Stop = () => void;
 
-/** Returns the server's own writes, under the name that Kubernetes' component would use. */
+/** Returns the writer for the server's own changes; `manager` is the name of the Kubernetes component that makes them. */
 export function systemWriter(manager: string): Writer {
   return {
     manager,
@@ -19,13 +19,13 @@ export function systemWriter(manager: string): Writer {
   };
 }
 
-/** Returns the target of an object in hand. */
+/** Returns the target of an object or of its subresource. */
 export function targetOf(kind: Kind, { metadata: { namespace = '', name = '' } }: KubeObject, subresource = ''): Target {
   return { kind, namespace, name, subresource };
 }
 
-/** Returns the kind that a stored resource is served as, in any of its versions. */
+/** Returns the kind of a stored resource; undefined if it is not served. */
 export function kindOfResource({ registry }: Api, resource: string): Kind | undefined {
   const slash = resource.lastIndexOf('/');
-  return registry.versionsOf(resource.slice(0, Math.max(slash, 0)), resource.slice(slash + 1))[0];
+  return registry.resource(resource.slice(0, Math.max(slash, 0)), resource.slice(slash + 1));
 }

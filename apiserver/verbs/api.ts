@@ -20,8 +20,8 @@ export interface Api extends Pick<Clock, 'now' | 'wakeAt'> {
   nameSuffix(): string;
   /** Resolves when the store has reached a revision; rejects with 504 after a timeout. */
   reached(revision: number): Promise<void>;
-  /** Replaces the served kinds of a definition's resource. */
-  serve(group: string, plural: string, kinds: readonly Kind[]): void;
+  /** Replaces the kind of a definition's resource; undefined removes the resource. */
+  serve(group: string, plural: string, kind: Kind | undefined): void;
   /** Returns the oldest revision from which watches of a kind can resume. */
   watchableSince(kind: Kind): number;
 }
@@ -53,11 +53,6 @@ export function storeOf(api: Api, kind: Kind): KindStore {
 /** Returns the name of a kind in errors about an object or a collection: `secrets`. */
 export function resourceName(kind: Kind): { group: string; name: string } {
   return { group: kind.group, name: kind.plural };
-}
-
-/** Returns the name of a kind in errors about content: `Secret`. */
-export function kindName(kind: Kind): { group: string; name: string } {
-  return { group: kind.group, name: kind.kind };
 }
 
 /** Rejects an object that breaks its kind's rules. */

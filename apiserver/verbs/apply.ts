@@ -29,7 +29,7 @@ export function applyObject(api: Api, target: Target, { body, fieldValidation, f
   const live = storeOf(api, kind).get(namespace, name);
   if (live === undefined && subresource !== '') throw notFound(resourceName(kind), name);
   const { applied, checkRepeated } = readApplied(body);
-  const { object } = applyPatch({
+  const object = applyPatch({
     ...typingOf(target),
     live,
     applied,

@@ -1,7 +1,7 @@
 // JSON patch, merge patch and strategic merge patch: the live object, changed, and then an update like any other.
 
 import { invalidValue } from '../../src/kubernetes/field-error.ts';
-import { type Fields, isFields, isList, type KubeObject } from '../../src/kubernetes/object.ts';
+import type { Fields, KubeObject } from '../../src/kubernetes/object.ts';
 import { badRequest, invalid, notFound, StatusError } from '../../src/kubernetes/status.ts';
 import type { PatchType } from '../../src/kubernetes/wire/content-type.ts';
 import { objectText } from '../../src/kubernetes/wire/encode.ts';
@@ -9,7 +9,7 @@ import { duplicateFields, type JsonNode, toValue } from '../../src/kubernetes/wi
 import { parseJson } from '../../src/kubernetes/wire/json-parse.ts';
 import type { FieldValidation } from '../../src/kubernetes/wire/options.ts';
 import { orderedJson } from '../../src/kubernetes/wire/ordered-json.ts';
-import { compareUtf8, goQuote } from '../../src/std/go-text.ts';
+import { goQuote } from '../../src/std/go-text.ts';
 import { goPrint } from '../fields/go-print.ts';
 import { jsonPatch, mergePatch } from '../fields/json-patch.ts';
 import { strategicMerge } from '../fields/strategic-merge.ts';
@@ -54,10 +54,8 @@ function patched(api: Api, kind: Kind, live: KubeObject, { type, body }: Patch):
     return { problems: repeatedFields(node), shown: goPrint(change), decode: () => decodeStrategic(merged, kind) };
   }
   const isJsonPatch = type === 'application/json-patch+json';
-  const shown = isJsonPatch
-    ? patchedText(jsonPatch(document, change), [document, change])
-    : patchedText(mergePatch(document, change), [document]);
-  const isRegistered: IsRegistered = (group, version, name) => api.registry.isRegistered(group, version, name);
+  const shown = orderedJson(isJsonPatch ? jsonPatch(document, change) : mergePatch(document, change));
+  const isRegistered: IsRegistered = (group, version, name) => api.registry.findKind(group, version, name) !== undefined;
   return {
     problems: isJsonPatch ? [] : repeatedFields(node),
     shown,
@@ -98,25 +96,4 @@ function decodedOr422(decode: () => DecodedDocument, shown: string): DecodedDocu
 
 function invalidPatch(shown: string, why: string): Error {
   return invalid({ group: '', name: '' }, '', [invalidValue('patch', shown, why)]);
-}
-
-/**
- * Returns the compact JSON of a patched document as kube-apiserver quotes it: with sorted keys in changed containers,
- * and in the order of `sources` elsewhere.
- */
-function patchedText(result: unknown, sources: readonly unknown[]): string {
-  return orderedJson(withSortedKeys(result, new Set(sources.flatMap(containersOf))));
-}
-
-function containersOf(value: unknown): readonly unknown[] {
-  if (isList(value)) return [value, ...value.flatMap(containersOf)];
-  return isFields(value) ? [value, ...Object.values(value).flatMap(containersOf)] : [];
-}
-
-function withSortedKeys(value: unknown, kept: ReadonlySet<unknown>): unknown {
-  if (kept.has(value)) return value;
-  if (isList(value)) return value.map((item) => withSortedKeys(item, kept));
-  if (!isFields(value)) return value;
-  const keys = Object.keys(value).sort(compareUtf8);
-  return Object.fromEntries(keys.map((key) => [key, withSortedKeys(value[key], kept)]));
 }

@@ -4,7 +4,6 @@ import { apiVersionOf, type Fields, type KubeObject, type ObjectMeta } from '../
 import { OBJECT_META } from '../../src/kubernetes/schema/go-struct.ts';
 import { prune, pruneUnknown } from '../../src/kubernetes/schema/prune.ts';
 import { internalError, unclassified } from '../../src/kubernetes/status.ts';
-import { decodeEmbedded } from '../../src/kubernetes/wire/decode-embedded.ts';
 import { typeProblem } from '../../src/kubernetes/wire/decode-error.ts';
 import { decodeTyped } from '../../src/kubernetes/wire/decode-typed.ts';
 import { missingField, readDocument } from '../../src/kubernetes/wire/document.ts';
@@ -79,6 +78,6 @@ function decodeBuiltIn(node: JsonNode, kind: Kind): DecodedDocument {
 function decodeCustom(fields: Fields, kind: Kind, pruned: typeof pruneUnknown): DecodedDocument {
   const metadata = decodeTyped(toNode(fields['metadata']), OBJECT_META).value;
   const { value, unknown } = pruned(fields, kind.schema);
-  const object = { ...decodeEmbedded(value, kind.schema), metadata } as unknown as KubeObject;
+  const object = { ...value, metadata } as unknown as KubeObject;
   return { object, strictErrors: unknown.map((path) => `unknown field "${path}"`) };
 }

@@ -1,4 +1,4 @@
-// Update: from an object and what it shall become to the stored result. PUT and every kind of patch end here.
+// Update: checks and stores the next state of an object, for PUT and all patches.
 
 import { invalidValue } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
@@ -6,7 +6,7 @@ import { badRequest, conflict, invalid, modified, notFound, unclassified } from 
 import { objectText } from '../../src/kubernetes/wire/encode.ts';
 import { withoutTimeChanges } from '../fields/managed-fields.ts';
 import type { Kind, Rules } from '../kinds/kind.ts';
-import { keepSystemMetadata } from '../kinds/lifecycle.ts';
+import { keepSystemMetadata } from '../kinds/metadata.ts';
 import { type Api, checkValid, resourceName, storeOf, type Target, type Writer } from './api.ts';
 import { inNamespace } from './create.ts';
 import { tracked } from './tracked.ts';
@@ -65,7 +65,7 @@ export function isFinished({ rules }: Kind, object: KubeObject): boolean {
   return finalizers.length === 0 && (rules.ownFinalizers?.(object) ?? []).length === 0;
 }
 
-/** Throws 409 if the writer means another object of the same name. */
+/** Throws 409 if the uid of the request is that of another object. */
 function checkUid({ kind, name }: Target, { metadata: { uid } }: KubeObject, live: KubeObject): void {
   if (uid === undefined || uid === live.metadata.uid) return;
   const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${live.metadata.uid ?? ''}`;
@@ -79,7 +79,7 @@ export function checkName(object: KubeObject, name: string): KubeObject {
   return object;
 }
 
-/** Returns the object at the version it is based on: the one it names, or the live one where the kind lets that pass. */
+/** Returns the object with its resourceVersion, by default that of the live object. Throws 409 for an old one. */
 function checkVersion(kind: Kind, name: string, next: KubeObject, live: KubeObject): KubeObject {
   const { resourceVersion = '' } = next.metadata;
   if (resourceVersion !== '' && !/^\d+$/.test(resourceVersion)) {

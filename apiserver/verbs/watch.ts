@@ -1,4 +1,4 @@
-// Watch: the state at the start, if wanted, and every change after it, as one caller's selection sees them.
+// Watch: the initial state, if requested, and all later changes of the selected objects.
 
 import { requestedVersion } from '../../src/kubernetes/list-revision.ts';
 import { apiVersionOf, type KubeObject } from '../../src/kubernetes/object.ts';
@@ -21,13 +21,13 @@ export interface WatchRequest {
   readonly signal: AbortSignal;
 }
 
-/** Readers that fall behind by more events than this are cut off. */
+/** Maximum number of unread events; a watch with more is closed. */
 const MAX_BACKLOG = 10_000;
 const BOOKMARK_INTERVAL_MS = 60_000;
-/** A last bookmark this long before the end lets the client resume from close by. */
+/** Time of the last bookmark before the end of a watch, from which the client can resume. */
 const LAST_BOOKMARK_MS = 2_000;
 
-/** Events in batches. Bad versions fail before the first one; 410 and 504 come as an ERROR event and end it. */
+/** Returns events in batches. Rejects for an invalid resourceVersion; 410 and 504 are sent as an ERROR event at the end. */
 export async function watchObjects(api: Api, request: WatchRequest): Promise<AsyncIterable<readonly WatchEvent[]>> {
   const { kind, selection, options, signal } = request;
   const from = Number(requestedVersion(options.resourceVersion));
@@ -39,12 +39,12 @@ export async function watchObjects(api: Api, request: WatchRequest): Promise<Asy
     return once([{ type: 'ERROR', status: error.status }]);
   }
   await settled(api);
-  // From here to the subscription nothing awaits, so no change can fall between.
+  // Nothing awaits between here and the subscription, so that no change is lost.
   const start = startOf(api, request, from);
   if (start === undefined) return once([{ type: 'ERROR', status: tooOld(api, kind, from) }]);
   const queue = new WatchQueue<WatchEvent>(MAX_BACKLOG, start.events);
   const stops: (() => void)[] = [];
-  // The caller may leave before it reads the first event, so nothing is left to the reader's end.
+  // The caller may disconnect before it reads the first event, so that `drain` never runs.
   const end = () => {
     queue.close();
     for (const stop of stops.splice(0)) stop();
@@ -67,7 +67,7 @@ export async function watchObjects(api: Api, request: WatchRequest): Promise<Asy
   return drain(queue, end);
 }
 
-/** Of a change that a selection saw before, sees now, both, or neither. */
+/** Returns the event of a change for a selection; undefined if neither the old nor the new state is selected. */
 function eventOf(change: Change, selection: Selection): WatchEvent | undefined {
   const { object, previous, revision } = change;
   const before = previous !== undefined && selection.matches(previous);
@@ -98,12 +98,12 @@ function startOf(api: Api, { kind, selection, options }: WatchRequest, from: num
   return { events: changes.flatMap((change) => eventOf(change, selection) ?? []), after: revision };
 }
 
-/** Waits until nothing is stored that is not on disk: a watch must not show what a crash could take back. */
+/** Waits until all writes are on disk: a watch must not show writes that a crash could undo. */
 async function settled(api: Api): Promise<void> {
   while (!api.store.isDurable) await api.store.durable().catch(() => {});
 }
 
-/** Arms the wake-ups of a watch; returns how to call each off. */
+/** Schedules the bookmarks and the end of a watch; returns functions that cancel them. */
 function schedule(api: Api, options: ListOptions, act: { bookmark: () => void; end: () => void }): readonly (() => void)[] {
   const { timeoutSeconds = 0 } = options;
   const endAt = api.now() + (timeoutSeconds === 0 ? 1_800_000 * (1 + api.random()) : timeoutSeconds * 1000);
@@ -150,7 +150,7 @@ function tooOld(api: Api, kind: Kind, from: number): Status {
   return expired(`too old resource version: ${from} (${oldest})`).status;
 }
 
-/** Closed when the reader falls behind by more than `capacity`: it has to list again. */
+/** A queue that closes when the reader falls behind by more than `capacity` items; the client must list again. */
 export class WatchQueue<T> {
   readonly #capacity: number;
   #waiting: T[];
@@ -173,13 +173,13 @@ export class WatchQueue<T> {
     this.#wake?.();
   }
 
-  /** No more items will come; those that wait are still handed out. */
+  /** Ends the queue after the items that it contains. */
   close(): void {
     this.#closed = true;
     this.#wake?.();
   }
 
-  /** Everything that has come since the last call, at least one item; undefined at the end. */
+  /** Returns all items since the last call, at least one; undefined at the end. */
   async take(): Promise<readonly T[] | undefined> {
     while (this.#waiting.length === 0) {
       if (this.#closed) return undefined;

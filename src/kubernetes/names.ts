@@ -12,11 +12,6 @@ export function dns1123LabelProblems(value: string): readonly string[] {
   return [...tooLong, ...unlike(LABEL, value)];
 }
 
-/** Validates names of resources and their versions. */
-export function dns1035LabelProblems(value: string): readonly string[] {
-  return [...longerThan(63, value, 'characters'), ...unlike(DNS_1035_LABEL, value)];
-}
-
 /** Validates keys of labels and annotations, and finalizers: `name` or `prefix/name`. */
 export function qualifiedNameProblems(value: string): readonly string[] {
   const parts = value.split('/');
@@ -69,11 +64,6 @@ const LABEL = form(
   LABEL_SOURCE,
   `a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', ${ALPHANUMERIC_ENDS}`,
   ['my-name', '123-abc'],
-);
-const DNS_1035_LABEL = form(
-  '[a-z]([-a-z0-9]*[a-z0-9])?',
-  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
-  ['my-name', 'abc-123'],
 );
 const SUBDOMAIN = form(
   `${LABEL_SOURCE}(\\.${LABEL_SOURCE})*`,

@@ -208,18 +208,6 @@ describe('a SubjectAccessReview', () => {
     expect(body.message).toContain(problem);
   });
 
-  it('rejects metadata', async () => {
-    const { status, body } = await ask(`${AUTHORIZATION}/subjectaccessreviews`, {
-      body: { metadata: { name: 'x' }, spec: { user: 'x', resourceAttributes: reading } },
-    });
-    expect([status, body.message]).toEqual([
-      422,
-      expect.stringMatching(
-        /^SubjectAccessReview\.authorization\.k8s\.io "" is invalid: metadata: Invalid value: \{"name":"x".*\}: must be empty$|^\.authorization.*must be empty$/,
-      ),
-    ]);
-  });
-
   it('evaluates the caller for a SelfSubjectAccessReview', async () => {
     const mine = (as: string) => ask(`${AUTHORIZATION}/selfsubjectaccessreviews`, { as, body: { spec: { resourceAttributes: reading } } });
     const answers = await Promise.all([mine(server.tokens.alice), mine(server.tokens.bob)]);

@@ -143,18 +143,6 @@ describe('a token', () => {
     expect(kube['node']).toEqual({ name: 'no-such-node' });
   });
 
-  it.each([
-    ['for the server itself', {}, 31_536_000],
-    ['for the server, told twice', { audiences: ['https://hub.test', 'https://hub.test'] }, 31_536_000],
-    ['for somebody else as well', { audiences: ['https://hub.test', 'there'] }, 3607],
-  ])('of a pod with 3607 seconds lives longer %s', async (_, spec, seconds) => {
-    const answer = await request('robot', { expirationSeconds: 3607, boundObjectRef: { kind: 'Pod', name: 'loose' }, ...spec });
-    const claims = claimsOf(answer);
-    expect(claims.exp - claims.iat).toBe(seconds);
-    expect(claims['kubernetes.io']['warnafter']).toBe(seconds === 3607 ? undefined : claims.iat + 3607);
-    expect([3607, 3606]).toContain(secondsLeft(answer));
-  });
-
   it('is signed with a key that the server publishes', async () => {
     const { body } = await ask('/openid/v1/jwks');
     const [header = '', claims = '', signature = ''] = tokenOf(await request('robot', {})).split('.');

@@ -25,10 +25,9 @@ const SPEC = {
   numbers: { type: 'integer', enum: [1, 2] },
   range: { type: 'integer', minimum: 5, maximum: 6 },
   two: { type: 'array', items: text, minItems: 2, maxItems: 2 },
-  one: { type: 'object', additionalProperties: text, minProperties: 1, maxProperties: 1 },
+  one: { type: 'object', additionalProperties: text, maxProperties: 1 },
   required: struct({ x: text, y: text }, { required: ['x', 'y'] }),
   nullable: { type: 'string', nullable: true },
-  portion: { 'x-kubernetes-int-or-string': true },
   set: { type: 'array', items: text, 'x-kubernetes-list-type': 'set' },
   map: {
     type: 'array',
@@ -101,13 +100,10 @@ describe('a custom resource is refused for', () => {
     [{ range: 7 }, value('range', '7', 'should be less than or equal to 6')],
     [{ two: ['a'] }, value('two', '1', 'should have at least 2 items')],
     [{ two: ['a', 'b', 'c'] }, 'spec.two: Too many: 3: must have at most 2 items'],
-    [{ one: {} }, value('one', '0', 'should have at least 1 properties')],
     [{ one: { a: 'a', b: 'b' } }, 'spec.one: Too many: 2: must have at most 1 item'],
     [{ required: {} }, '[spec.required.x: Required value, spec.required.y: Required value]'],
     [{ required: { x: null, y: 'y' } }, 'spec.required.x: Required value'],
     [{ nullable: 1 }, type('nullable', 'string', 'integer')],
-    [{ portion: 1.5 }, type('portion', 'integer,string', 'number')],
-    [{ portion: true }, type('portion', 'integer,string', 'boolean')],
     [{ set: ['a', 'b', 'a'] }, 'spec.set[2]: Duplicate value: "a"'],
     [{ map: [{ k: 'a' }, { k: 'a', p: 1 }] }, 'spec.map[1]: Duplicate value: {"k":"a","p":1}'],
     [{ map: [{ p: 1 }] }, 'spec.map[0].k: Required value'],
@@ -181,7 +177,6 @@ describe('a custom resource that is taken', () => {
     ['loses what the schema does not know', { text: 'x', unknown: 1, object: { x: 'x', y: 'y' } }, { text: 'x', object: { x: 'x' } }],
     ['loses null where null means nothing', { text: null, nullable: null }, { nullable: null }],
     ['keeps integers that are written as fractions', { integer: 3, number: 3.25 }, { integer: 3, number: 3.25 }],
-    ['keeps either type', { portion: '50%' }, { portion: '50%' }],
   ])('%s', async (_, spec, expected) => {
     const { status, body } = await ask(`${WORDS}?fieldValidation=Ignore`, { body: word({ spec }).body });
     expect([status, body['spec']]).toEqual([201, expected]);

@@ -77,12 +77,6 @@ describe('a definition is rejected for', () => {
     ['a group without a dot', { group: 'nodots' }, 'spec.group: Invalid value: "nodots": should be a domain with at least one dot'],
     ['an unknown scope', { scope: 'World' }, 'spec.scope: Unsupported value: "World": supported values: "Cluster", "Namespaced"'],
     [
-      'a bad kind',
-      { names: { kind: 'Bad Kind' } },
-      'spec.names.kind: Invalid value: "Bad Kind": may have mixed case, but should otherwise match: ',
-    ],
-    ['bad short names', { names: { shortNames: ['OK'] } }, 'spec.names.shortNames[0]: Invalid value: "OK": '],
-    [
       'a version without schema',
       { versions: [{ name: 'v1', served: true, storage: true }] },
       'spec.versions[0].schema.openAPIV3Schema: Required value',

@@ -69,16 +69,6 @@ describe('server-side apply', () => {
     await objects.merge(`${CONFIG_MAPS}/meta`, { metadata: { finalizers: null } });
   });
 
-  it('starts to track an untracked object', async () => {
-    await objects.make(CONFIG_MAPS, configMap('untracked', { data: { a: '1', b: '1' } }));
-    await objects.merge(`${CONFIG_MAPS}/untracked`, { metadata: { managedFields: [{}] } });
-    expect(outcome(await apply('untracked', 'one', configMap('untracked', { data: { a: '2' } })))).toBe(
-      '409 Conflict: Apply failed with 1 conflict: conflict with "before-first-apply" using v1: .data.a',
-    );
-    const { body } = await apply('untracked', 'one', configMap('untracked', { data: { a: '2' } }), '&force=true');
-    expect(owners(body).toSorted()).toEqual(['before-first-apply Update {"f:data":{".":{},"f:b":{}}}', 'one Apply {"f:data":{"f:a":{}}}']);
-  });
-
   it('stores nothing on a dry run', async () => {
     expect((await apply('dry', 'one', configMap('dry'), '&dryRun=All')).status).toBe(201);
     expect((await objects.get(`${CONFIG_MAPS}/dry`)).status).toBe(404);

@@ -90,8 +90,8 @@ describe('a deletion', () => {
     ],
     [
       '',
-      { propagationPolicy: 'Orphan', orphanDependents: false },
-      'propagationPolicy: Invalid value: "Orphan": orphanDependents and deletionPropagation cannot be both set',
+      { propagationPolicy: 'Background', orphanDependents: false },
+      'propagationPolicy: Invalid value: "Background": orphanDependents and deletionPropagation cannot be both set',
     ],
   ])('has options that are checked: %s %j', async (query, body, error) => {
     await objects.post(CONFIG_MAPS, configMap('options'));
@@ -149,18 +149,6 @@ describe('an object with finalizers', () => {
     await objects.delete(`${CONFIG_MAPS}/dry-held`);
     expect((await objects.merge(`${CONFIG_MAPS}/dry-held?dryRun=All`, { metadata: { finalizers: null } })).status).toBe(200);
     expect((await objects.get(`${CONFIG_MAPS}/dry-held`)).status).toBe(200);
-  });
-
-  it.each([
-    ['propagationPolicy=Foreground', ['keep.me/x', 'foregroundDeletion'], 200],
-    ['propagationPolicy=Orphan', ['keep.me/x', 'orphan'], 200],
-    ['propagationPolicy=Background', ['keep.me/x'], 200],
-  ])('gets the finalizer of its propagation: %s', async (query, finalizers, expected) => {
-    const name = query.replace(/^.*=/, 'propagated-').toLowerCase();
-    await objects.make(CONFIG_MAPS, configMap(name, {}, { finalizers: ['keep.me/x'] }));
-    // Only shown: a garbage collector would take its own finalizers off again.
-    const { status, body } = await objects.delete(`${CONFIG_MAPS}/${name}?${query}&dryRun=All`);
-    expect([status, body.metadata['finalizers']]).toEqual([expected, finalizers]);
   });
 });
 

@@ -12,14 +12,13 @@ const SECRETS = `${NAMESPACES}/default/secrets`;
 const CLUSTER_ROLES = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
 const HELD = { finalizers: ['hold.on/please'] };
 
-function ownedBy(...owners: readonly (Body & { readonly blocks?: boolean })[]): object {
+function ownedBy(...owners: readonly Body[]): object {
   return {
-    ownerReferences: owners.map(({ apiVersion, kind, metadata: { name, uid }, blocks }) => ({
+    ownerReferences: owners.map(({ apiVersion, kind, metadata: { name, uid } }) => ({
       apiVersion,
       kind,
       name,
       uid,
-      ...(blocks && { blockOwnerDeletion: true }),
     })),
   };
 }
@@ -39,29 +38,6 @@ describe('dependents', () => {
     expect((await objects.get(`${CONFIG_MAPS}/background`)).status).toBe(404);
     await isGone(`${SECRETS}/background-child`);
     await isGone(`${CONFIG_MAPS}/background-grandchild`);
-  });
-
-  it('are deleted before their owner in the foreground', async () => {
-    const owner = await objects.make(CONFIG_MAPS, configMap('foreground'));
-    await objects.make(CONFIG_MAPS, configMap('foreground-child', {}, { ...ownedBy({ ...owner, blocks: true }), ...HELD }));
-    const { body } = await objects.delete(`${CONFIG_MAPS}/foreground?propagationPolicy=Foreground`);
-    expect(body.metadata['finalizers']).toEqual(['foregroundDeletion']);
-    await eventually(async () => {
-      const child = await objects.get(`${CONFIG_MAPS}/foreground-child`);
-      expect(child.body.metadata['deletionTimestamp']).toBeDefined();
-    });
-    expect((await objects.get(`${CONFIG_MAPS}/foreground`)).status).toBe(200);
-    await release(`${CONFIG_MAPS}/foreground-child`);
-    await isGone(`${CONFIG_MAPS}/foreground`);
-  });
-
-  it('stay as orphans on request', async () => {
-    const owner = await objects.make(CONFIG_MAPS, configMap('orphaning'));
-    await objects.make(CONFIG_MAPS, configMap('orphan', {}, ownedBy(owner)));
-    const { body } = await objects.delete(`${CONFIG_MAPS}/orphaning?propagationPolicy=Orphan`);
-    expect(body.metadata['finalizers']).toEqual(['orphan']);
-    await isGone(`${CONFIG_MAPS}/orphaning`);
-    expect((await objects.get(`${CONFIG_MAPS}/orphan`)).body.metadata['ownerReferences']).toBeUndefined();
   });
 
   it('lose only the reference to a deleted owner', async () => {

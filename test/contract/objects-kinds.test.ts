@@ -48,14 +48,6 @@ describe('a Lease', () => {
     const answer = await objects.post(LEASES, lease('checked', spec));
     expect(outcome(answer)).toBe(`422 Invalid: Lease.coordination.k8s.io "checked" is invalid: ${error}`);
   });
-
-  it('drops fields of coordinated elections', async () => {
-    const { body } = await objects.post(
-      `${LEASES}?dryRun=All`,
-      lease('coordinated', { preferredHolder: 'x', strategy: 'OldestEmulationVersion' }),
-    );
-    expect(body['spec']).toEqual({});
-  });
 });
 
 describe('an Event', () => {

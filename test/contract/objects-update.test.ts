@@ -92,12 +92,6 @@ describe('an update', () => {
     expect(owners(body).toSorted()).toEqual(['one Update {"f:data":{".":{},"f:b":{}}}', 'two Update {"f:data":{"f:a":{}}}']);
   });
 
-  it('resets all owners on request', async () => {
-    await objects.make(CONFIG_MAPS, configMap('ownerless', { data: { a: '1' } }));
-    const { body } = await objects.put(`${CONFIG_MAPS}/ownerless`, configMap('ownerless', { data: { b: '1' } }, { managedFields: [{}] }));
-    expect(owners(body)).toEqual([]);
-  });
-
   it('returns the result of a dry run', async () => {
     const made = await objects.make(CONFIG_MAPS, configMap('dry'));
     const { status, body } = await objects.put(`${CONFIG_MAPS}/dry?dryRun=All`, configMap('dry', { data: { a: '1' } }));

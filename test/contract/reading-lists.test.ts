@@ -293,12 +293,6 @@ describe('parameters of a list', () => {
   ])('are taken so that %s', async (_case, query, count) => {
     expect(await admin.names(`${WIDGETS}?${query}`)).toHaveLength(count);
   });
-
-  it('do not include `export` any more', async () => {
-    const answer = await admin.get(`${WIDGETS}/a?export=true`);
-    expect([answer.status, messageOf(answer)]).toEqual([400, 'the export parameter, deprecated since v1.14, is no longer supported']);
-    expect((await admin.get(`${WIDGETS}/a?export=false`)).status).toBe(200);
-  });
 });
 
 describe('an empty list', () => {

@@ -68,6 +68,8 @@ const BY_NAME: Readonly<Record<string, Relaxation>> = {
     const build = Object.fromEntries(Object.entries(own).filter(([key]) => BUILD.has(key)));
     return [JSON.stringify({ ...version, ...build }, null, 2), actual];
   },
+  'crd-create': (recorded, actual) => [sortedKeys(recorded), sortedKeys(actual)],
+  'crd-delete': (recorded, actual) => [sortedKeys(recorded), sortedKeys(actual)],
   livez: (recorded, actual) => [withoutOwnChecks(recorded), withoutOwnChecks(actual)],
   ssrr: (recorded, actual) => [sortedRules(recorded), sortedRules(actual)],
 };
@@ -102,6 +104,13 @@ function sortedErrors(body: string): string {
   if (!status.message.endsWith(listed)) return body;
   const message = `${status.message.slice(0, -listed.length)}[${errors.toSorted().join(', ')}]`;
   return line({ ...status, message, details: { ...status.details, causes: sorted(causes) } });
+}
+
+/** The local server keeps declared schemas in the order of the client. */
+function sortedKeys(body: string): string {
+  return JSON.stringify(JSON.parse(body), (_, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.fromEntries(sorted(Object.entries(value))) : value,
+  );
 }
 
 function sortedRules(body: string): string {

@@ -110,7 +110,7 @@ export class TestReconciler {
 
   /** Delivers a role and a binding that allow the token to the informers. */
   grantPermission(): void {
-    const { namespace = '' } = this.#options.hub.token.metadata;
+    const { namespace } = this.#options.hub.token.metadata;
     const rules = [{ apiGroups: ['registry.purser.dev'], resources: ['clusters/token'], verbs: ['issue'] }];
     this.#rbac.roles.list({ metadata: { name: 'issuer' }, rules });
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'issuer' };

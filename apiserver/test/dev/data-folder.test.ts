@@ -59,7 +59,7 @@ describe('openDataFolder', () => {
     const before = await stat(path);
 
     await expect(openDataFolder(path)).rejects.toThrow(
-      new StartError(`${path} is not a data folder of Purser (it holds thesis.txt); choose another --data-dir`),
+      new StartError(`${path} is not a data folder of Purser (it contains thesis.txt); choose another --data-dir`),
     );
     expect(await readdir(path)).toEqual(['thesis.txt']);
     expect(await stat(path)).toMatchObject({ mode: before.mode, mtimeMs: before.mtimeMs });

@@ -10,6 +10,7 @@ const run: WelcomeOptions = {
   },
   targets: [{ name: 'target-1', url: 'https://127.0.0.1:40001', kubeconfig: '/home/me/purser/.purser/target-1.kubeconfig', ca: '' }],
   facade: 'https://127.0.0.1:7444/orchestrator',
+  metrics: 'http://127.0.0.1:8080/metrics',
   folder: '/home/me/purser/.purser',
   samples: true,
   cwd: '/home/me/purser',
@@ -21,6 +22,12 @@ describe('welcomeText', () => {
   it('lists servers, addresses and kubeconfig files', () => {
     expect(welcomeText(run)).toContain(
       '\n  hub       https://127.0.0.1:7443   .purser/kubeconfig\n  target-1  https://127.0.0.1:40001  .purser/target-1.kubeconfig\n',
+    );
+  });
+
+  it('prints the addresses of the façade and of the metrics', () => {
+    expect(welcomeText(run)).toContain(
+      '\n  façade:  https://127.0.0.1:7444/orchestrator/CLUSTER\n  metrics: http://127.0.0.1:8080/metrics\n',
     );
   });
 

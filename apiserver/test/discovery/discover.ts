@@ -6,8 +6,6 @@ import type { Kind } from '../../kinds/kind.ts';
 import { builtInKinds } from '../../kinds/registry.ts';
 import { secretKind } from '../../kinds/secret.ts';
 
-const NOW = Date.parse('2026-11-15T02:01:26Z');
-
 /** A kind as a CustomResourceDefinition declares it. */
 export function widgetKind(version = 'v1alpha1'): Kind {
   const self = { group: 'example.dev', version, kind: 'Widget' };
@@ -41,7 +39,6 @@ export function discover(url: string, { method = 'GET', accept, userAgent, ifNon
     {
       kinds,
       serverAddress: '127.0.0.1:6443',
-      now: NOW,
     },
   );
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { openApiDocument, openApiOf } from '../../discovery/openapi.ts';
-import { customKinds } from '../../kinds/custom.ts';
+import { customKind } from '../../kinds/custom.ts';
 import { type CustomResourceDefinition, customResourceDefinitionKind } from '../../kinds/definition.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { builtInKinds } from '../../kinds/registry.ts';
@@ -25,7 +25,7 @@ const definition: CustomResourceDefinition = {
     ],
   },
 };
-const widgets = customKinds(definition);
+const widgets = [customKind(definition) as Kind];
 const every: readonly Kind[] = [...builtInKinds, customResourceDefinitionKind, ...widgets];
 
 interface Operation {

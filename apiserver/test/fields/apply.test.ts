@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
-import { type AppliedPatch, type AppliedResult, applyPatch } from '../../fields/apply.ts';
+import { type AppliedPatch, applyPatch } from '../../fields/apply.ts';
 import { withTrackedUpdate } from '../../fields/managed-fields.ts';
 import { GADGET, gadget, LEDGER, ledger } from './sample-kinds.ts';
 
@@ -10,13 +10,13 @@ const LATER = '2026-11-15T00:00:09Z';
 const BUILT_IN = { schema: LEDGER, apiVersion: 'v1', kind: 'Ledger', now: NOW, force: false };
 const CUSTOM = { schema: GADGET, apiVersion: 'fld.dev/v1', kind: 'Gadget', now: NOW, force: false };
 
-function apply(live: KubeObject | undefined, object: KubeObject, patch: Partial<AppliedPatch> = {}): AppliedResult {
+function apply(live: KubeObject | undefined, object: KubeObject, patch: Partial<AppliedPatch> = {}): KubeObject {
   const typing = object.kind === 'Gadget' ? CUSTOM : BUILT_IN;
   return applyPatch({ ...typing, live, applied: object, manager: 'a', ...patch });
 }
 
 function applied(live: KubeObject | undefined, object: KubeObject, patch: Partial<AppliedPatch> = {}): KubeObject {
-  const result = apply(live, object, patch).object;
+  const result = apply(live, object, patch);
   return { ...result, metadata: { ...result.metadata, uid: 'u' } };
 }
 
@@ -47,8 +47,7 @@ describe('an apply that creates', () => {
         free: { a: { b: 1 } },
       },
     });
-    const { object: result, created, unchanged } = apply(undefined, object);
-    expect({ created, unchanged }).toEqual({ created: true, unchanged: false });
+    const result = apply(undefined, object);
     expect(result.metadata.managedFields).toEqual([
       {
         manager: 'a',
@@ -74,7 +73,7 @@ describe('an apply that creates', () => {
   });
 
   it('fills in defaults that nobody owns', () => {
-    const result = apply(undefined, ledger({ data: { a: '1' } }), { defaulted: (object) => ({ ...object, frozen: false }) }).object;
+    const result = apply(undefined, ledger({ data: { a: '1' } }), { defaulted: (object) => ({ ...object, frozen: false }) });
     expect(result['frozen']).toBe(false);
     expect(fieldsOf(result)).toEqual({ a: { 'f:data': { 'f:a': {} } } });
   });
@@ -84,7 +83,7 @@ describe('an apply to an object', () => {
   it('changes nothing when it comes again', () => {
     const live = applied(undefined, ledger({ data: { a: '1' }, secrets: [{ name: 's' }] }));
     const again = apply(live, ledger({ data: { a: '1' }, secrets: [{ name: 's' }] }), { now: LATER });
-    expect(again).toEqual({ object: live, created: false, unchanged: true });
+    expect(again).toEqual(live);
   });
 
   it('removes what its manager gives up and nobody else owns', () => {
@@ -93,7 +92,7 @@ describe('an apply to an object', () => {
       ledger({ data: { a: '1', b: '1' }, secrets: [{ name: 's' }, { name: 't' }] }, { labels: { x: '1' }, finalizers: ['e.io/a'] }),
     );
     const shared = applied(first, ledger({ data: { b: '1' } }), { manager: 'b' });
-    const { object } = apply(shared, ledger({ secrets: [{ name: 't' }] }));
+    const object = apply(shared, ledger({ secrets: [{ name: 't' }] }));
     expect(object['data']).toEqual({ b: '1' });
     expect(object['secrets']).toEqual([{ name: 't' }]);
     expect(object.metadata).not.toHaveProperty('labels');
@@ -107,7 +106,7 @@ describe('an apply to an object', () => {
   it('keeps what others have put into a map that its manager gives up', () => {
     const first = applied(undefined, gadget({ spec: { map: { u: '1' } } }));
     const next = withTrackedUpdate({ ...CUSTOM, live: first, next: { ...first, spec: { map: { u: '1', v: '1' } } }, manager: 'u' });
-    expect(apply(next, gadget({})).object['spec']).toEqual({ map: { v: '1' } });
+    expect(apply(next, gadget({}))['spec']).toEqual({ map: { v: '1' } });
   });
 
   it('leaves null where others own something below the last entry of a list that it gives up', () => {
@@ -118,13 +117,12 @@ describe('an apply to an object', () => {
       next: { ...first, spec: { size: 1, ports: [{ port: 80, note: 'n' }] } },
       manager: 'u',
     });
-    expect(apply(next, gadget({ spec: { size: 1 } })).object['spec']).toEqual({ size: 1, ports: null });
+    expect(apply(next, gadget({ spec: { size: 1 } }))['spec']).toEqual({ size: 1, ports: null });
   });
 
   it('shares a field by applying the same value, without a time of its own', () => {
     const live = applied(undefined, ledger({ data: { a: '1', b: '1' } }));
-    const { object, unchanged } = apply(live, ledger({ data: { a: '1' } }), { manager: 'b', now: LATER });
-    expect(unchanged).toBe(false);
+    const object = apply(live, ledger({ data: { a: '1' } }), { manager: 'b', now: LATER });
     expect(object.metadata.managedFields?.map(({ manager, time }) => [manager, time])).toEqual([
       ['b', undefined],
       ['a', NOW],
@@ -133,13 +131,13 @@ describe('an apply to an object', () => {
 
   it('puts entries in its own order, and leaves those of others in their place', () => {
     const live = applied(undefined, gadget({ spec: { set: ['a', 'x', 'b', 'y', 'c'] } }));
-    const merged = apply(live, gadget({ spec: { set: ['c', 'n', 'a'] } }), { manager: 'b' }).object;
+    const merged = apply(live, gadget({ spec: { set: ['c', 'n', 'a'] } }), { manager: 'b' });
     expect(merged['spec']).toEqual({ set: ['x', 'b', 'y', 'c', 'n', 'a'] });
   });
 
   it('gives an untracked object an owner from before', () => {
     const live = ledger({ spec: { holder: 'b', count: 5 } }, { uid: 'u', labels: { b: '1' } });
-    expect(fieldsOf(apply(live, ledger({ data: { a: '1' } })).object)).toEqual({
+    expect(fieldsOf(apply(live, ledger({ data: { a: '1' } })))).toEqual({
       a: { 'f:data': { 'f:a': {} } },
       'before-first-apply': { 'f:metadata': { 'f:labels': { '.': {}, 'f:b': {} } }, 'f:spec': { 'f:count': {}, 'f:holder': {} } },
     });
@@ -148,7 +146,7 @@ describe('an apply to an object', () => {
   it('does not own what the endpoint resets', () => {
     const live = applied(undefined, gadget({ spec: { size: 1 } }));
     const status = gadget({ spec: { size: 1 }, status: { phase: 'A' } }, { labels: { a: '1' } });
-    const { object } = apply(live, status, { manager: 'ctl', subresource: 'status', resetPaths: [['metadata'], ['spec']] });
+    const object = apply(live, status, { manager: 'ctl', subresource: 'status', resetPaths: [['metadata'], ['spec']] });
     expect(object.metadata.managedFields).toContainEqual({
       manager: 'ctl',
       operation: 'Apply',
@@ -164,7 +162,7 @@ describe('an apply to an object', () => {
     const live = applied(undefined, gadget({ spec: { size: 1, ports: [{ port: 80 }] } }));
     const once = applied(live, gadget({ spec: { size: 1, ports: [] } }));
     expect(once['spec']).toEqual({ size: 1 });
-    expect(apply(once, gadget({ spec: { size: 1, ports: [] } })).object['spec']).toEqual({ size: 1, ports: [] });
+    expect(apply(once, gadget({ spec: { size: 1, ports: [] } }))['spec']).toEqual({ size: 1, ports: [] });
   });
 
   it('is idempotent unless it empties a list', () => {
@@ -189,7 +187,7 @@ describe('an apply to an object', () => {
         const three = applied(two, gadget({ spec: third }), { force: true });
         // A schema does not allow the null that may be left: such an apply is refused, and there is no second one.
         fc.pre(!JSON.stringify([two, three]).includes('null'));
-        expect(apply(three, gadget({ spec: third }), { now: LATER })).toEqual({ object: three, created: false, unchanged: true });
+        expect(apply(three, gadget({ spec: third }), { now: LATER })).toEqual(three);
       }),
     );
   });
@@ -228,7 +226,7 @@ describe('a conflict', () => {
   });
 
   it('does not arise by force, which takes the fields', () => {
-    expect(fieldsOf(apply(live, ledger({ data: { k: '9', l: '2' } }), { manager: 'b', force: true }).object)).toEqual({
+    expect(fieldsOf(apply(live, ledger({ data: { k: '9', l: '2' } }), { manager: 'b', force: true }))).toEqual({
       a: { 'f:data': { 'f:l': {} } },
       b: { 'f:data': { 'f:k': {}, 'f:l': {} } },
       u: { 'f:data': { 'f:m': {} } },
@@ -243,7 +241,7 @@ describe('kubectl after client-side apply', () => {
   const live = withTrackedUpdate({ ...BUILT_IN, live: undefined, next: object, manager: 'kubectl-client-side-apply' });
 
   it('takes over what it applied, and keeps the annotation up to date', () => {
-    const result = apply(live, ledger({ data: { a: '9' } }), { manager: 'kubectl' }).object;
+    const result = apply(live, ledger({ data: { a: '9' } }), { manager: 'kubectl' });
     expect(result.metadata.annotations).toEqual({
       [annotation]: '{"apiVersion":"v1","data":{"a":"9"},"kind":"Ledger","metadata":{"name":"l"}}\n',
     });

@@ -96,9 +96,9 @@ describe('applyPatch', () => {
   });
 });
 
-function outcome(apply: () => { readonly object: KubeObject }): unknown {
+function outcome(apply: () => KubeObject): unknown {
   try {
-    return apply().object;
+    return apply();
   } catch (error) {
     return (error as { readonly status: unknown }).status;
   }

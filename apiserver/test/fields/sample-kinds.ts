@@ -46,7 +46,7 @@ export const GADGET: Schema = {
         map: strings,
         deep: { type: 'object', properties: { m: { type: 'object', additionalProperties: strings }, n: { type: 'string' } } },
         free: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
-        ios: { 'x-kubernetes-int-or-string': true },
+        ios: {},
       },
     },
     status: { type: 'object', properties: { phase: { type: 'string' } } },

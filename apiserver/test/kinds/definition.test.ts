@@ -34,24 +34,15 @@ function accepted(object: KubeObject) {
 }
 
 describe('validation of a new CustomResourceDefinition', () => {
-  it('writes fields in the order of Go with default names and the storage version', () => {
-    const items = {
-      properties: { b: { type: 'boolean', nullable: false, default: false }, a: { minLength: 0, type: 'string' } },
-      type: 'object',
-    };
-    const openAPIV3Schema = { properties: { list: { items, type: 'array' } }, type: 'object' };
-    const text = objectText(created({ versions: [{ ...v1, schema: { openAPIV3Schema } }] }), kind.schema);
-    expect(text).toBe(
+  it('has default names and the storage version', () => {
+    expect(objectText(created(), kind.schema)).toBe(
       '{"kind":"CustomResourceDefinition","apiVersion":"apiextensions.k8s.io/v1","metadata":{"name":"widgets.example.dev","generation":1},' +
         '"spec":{"group":"example.dev","names":{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"},"scope":"Namespaced",' +
-        '"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"list":{"type":"array",' +
-        '"items":{"type":"object","properties":{"a":{"type":"string","minLength":0},"b":{"type":"boolean","default":false}}}}}}}}],"conversion":{"strategy":"None"}},' +
+        '"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}],"conversion":{"strategy":"None"}},' +
         '"status":{"conditions":null,"acceptedNames":{"plural":"","kind":""},"storedVersions":["v1"]}}',
     );
   });
 
-  const DNS_1035 =
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
   it.each<readonly [string, object, readonly string[]]>([
     ['is well-formed', {}, []],
     [
@@ -67,16 +58,6 @@ describe('validation of a new CustomResourceDefinition', () => {
       'has names',
       { names: { plural: 'widgets', kind: '' } },
       ['spec.names.singular: Required value', 'spec.names.kind: Required value', 'spec.names.listKind: Required value'],
-    ],
-    [
-      'has names that fit',
-      { names: { plural: 'widgets', kind: '1x', shortNames: ['_'] } },
-      [
-        `spec.names.singular: Invalid value: "1x": ${DNS_1035}`,
-        `spec.names.kind: Invalid value: "1x": may have mixed case, but should otherwise match: ${DNS_1035}`,
-        `spec.names.listKind: Invalid value: "1xList": may have mixed case, but should otherwise match: ${DNS_1035}`,
-        `spec.names.shortNames[0]: Invalid value: "_": ${DNS_1035}`,
-      ],
     ],
     ['has a schema', { versions: [{ ...v1, schema: undefined }] }, ['spec.versions[0].schema.openAPIV3Schema: Required value']],
     [

@@ -23,19 +23,6 @@ describe('coreEventKind', () => {
     ],
     ['about a cluster-scoped object is fine there', { metadata: { namespace: 'default' }, involvedObject: { kind: 'Node' } }, []],
     ['may have any name that fits into a path', { metadata: { name: 'E4' }, involvedObject: { namespace: 'team-a' } }, []],
-    [
-      'in the new style says who reports',
-      { involvedObject: { namespace: 'team-a' }, eventTime: '2026-01-01T00:00:00.000000Z', message: 'm'.repeat(1025) },
-      [
-        'reportingComponent: Required value',
-        'reportingComponent: Invalid value: "": name part must be non-empty',
-        "reportingComponent: Invalid value: \"\": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
-        'reportingInstance: Required value',
-        'action: Required value',
-        'reason: Required value',
-        'message: Invalid value: "": can have at most 1024 characters',
-      ],
-    ],
   ])('%s', (_, fields, expected) => {
     expect(createErrors(coreEventKind, fields)).toEqual(expected);
   });

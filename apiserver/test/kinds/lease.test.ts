@@ -3,14 +3,8 @@ import { leaseKind } from '../../kinds/lease.ts';
 import { created, createdText, createErrors, updateErrors } from './write.ts';
 
 describe('leaseKind', () => {
-  it('keeps explicit zero values and drops fields of coordinated election', () => {
-    const spec = {
-      leaseTransitions: 0,
-      holderIdentity: '',
-      leaseDurationSeconds: 15,
-      strategy: 'OldestEmulationVersion',
-      preferredHolder: 'b',
-    };
+  it('keeps explicit zero values', () => {
+    const spec = { leaseTransitions: 0, holderIdentity: '', leaseDurationSeconds: 15 };
     expect(createdText(leaseKind, { spec })).toBe(
       '{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"x","namespace":"team-a"},"spec":{"holderIdentity":"","leaseDurationSeconds":15,"leaseTransitions":0}}',
     );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubeObject, ObjectMeta } from '../../../src/kubernetes/object.ts';
-import { keepSystemMetadata, withCountedGeneration } from '../../kinds/lifecycle.ts';
+import { keepSystemMetadata, withCountedGeneration } from '../../kinds/metadata.ts';
 
 const widget = (metadata: ObjectMeta, fields: object = {}): KubeObject => ({
   apiVersion: 'example.dev/v1',

@@ -21,12 +21,6 @@ describe('namespaceKind', () => {
     ]);
   });
 
-  it('validates the finalizers of the spec', () => {
-    expect(createErrors(namespaceKind, { spec: { finalizers: ['zz'] } })).toEqual([
-      'spec.finalizers: Invalid value: "zz": name is neither a standard finalizer name nor is it fully qualified',
-    ]);
-  });
-
   it('keeps spec and status on update', () => {
     const next = updated(namespaceKind, { metadata: { labels: { a: 'b' } }, spec: {}, status: { phase: 'Other' } }, {});
     expect(next).toMatchObject({

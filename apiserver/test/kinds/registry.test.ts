@@ -18,24 +18,24 @@ describe('Registry', () => {
     const registry = new Registry(builtInKinds);
     expect(registry.find('', 'v1', 'secrets')).toBe(secretKind);
     expect(registry.findKind('', 'v1', 'Secret')).toBe(secretKind);
-    expect(registry.isRegistered('', 'v2', 'Secret')).toBe(false);
+    expect(registry.findKind('', 'v2', 'Secret')).toBeUndefined();
   });
 
   it('adds and removes kinds of definitions', () => {
     const registry = new Registry(builtInKinds);
-    registry.set('example.dev', 'widgets', [widget('v1'), widget('v1beta1')]);
+    registry.set('example.dev', 'widgets', widget('v1beta1'));
     expect(registry.find('example.dev', 'v1beta1', 'widgets')?.kind).toBe('Widget');
-    registry.set('example.dev', 'widgets', [widget('v1')]);
+    registry.set('example.dev', 'widgets', widget('v1'));
     expect(registry.find('example.dev', 'v1beta1', 'widgets')).toBeUndefined();
-    registry.set('example.dev', 'widgets', []);
-    expect(registry.versionsOf('example.dev', 'widgets')).toEqual([]);
+    registry.set('example.dev', 'widgets', undefined);
+    expect(registry.resource('example.dev', 'widgets')).toBeUndefined();
   });
 
   it('returns the same array of kinds until a kind changes', () => {
     const registry = new Registry(builtInKinds);
     const before = registry.all();
     expect(registry.all()).toBe(before);
-    registry.set('example.dev', 'widgets', [widget('v1')]);
+    registry.set('example.dev', 'widgets', widget('v1'));
     expect(registry.all()).not.toBe(before);
   });
 });

@@ -56,7 +56,7 @@ describe('openJournal', () => {
   it('rejects a foreign folder and leaves it untouched', () => {
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'thesis.txt'), 'years of work');
-    expect(() => openJournal(folder)).toThrow(/is not a data folder of Purser \(it holds thesis\.txt\)/);
+    expect(() => openJournal(folder)).toThrow(/is not a data folder of Purser \(it contains thesis\.txt\)/);
     expect(readFileSync(join(folder, 'thesis.txt'), 'utf8')).toBe('years of work');
   });
 

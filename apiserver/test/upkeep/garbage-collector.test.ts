@@ -8,12 +8,11 @@ const configMap = (name: string, owners: readonly OwnerReference[] = []): KubeOb
   metadata: { name, namespace: 'default', ...(owners.length > 0 && { ownerReferences: owners }) },
 });
 
-const ownedBy = ({ metadata }: KubeObject, blockOwnerDeletion = false): OwnerReference => ({
+const ownedBy = ({ metadata }: KubeObject): OwnerReference => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
   name: metadata.name ?? '',
   uid: metadata.uid ?? '',
-  ...(blockOwnerDeletion && { blockOwnerDeletion }),
 });
 
 describe('the garbage collector', () => {
@@ -111,25 +110,5 @@ describe('the garbage collector', () => {
     expect(world.find(child)).toBeDefined();
     await world.advance(30_000);
     expect(world.find(child)).toBeUndefined();
-  });
-
-  it('lets an owner that is deleted in the foreground wait for those who block it', async () => {
-    const child = await world.create({ ...configMap('child', [ownedBy(owner, true)]) });
-    const held = { ...child, metadata: { ...child.metadata, finalizers: ['example.dev/hold'] } };
-    await world.update(held);
-    await world.delete(owner, { propagationPolicy: 'Foreground' });
-    expect(world.find(owner)?.metadata.finalizers).toEqual(['foregroundDeletion']);
-    const waiting = world.find(child) as KubeObject;
-    expect(waiting.metadata.deletionTimestamp).toBeDefined();
-    const { finalizers: _, ...metadata } = waiting.metadata;
-    await world.update({ ...waiting, metadata });
-    expect([world.find(child), world.find(owner)]).toEqual([undefined, undefined]);
-  });
-
-  it('leaves orphans behind when asked to', async () => {
-    const child = await world.create(configMap('child', [ownedBy(owner)]));
-    await world.delete(owner, { propagationPolicy: 'Orphan' });
-    expect(world.find(owner)).toBeUndefined();
-    expect(world.find(child)?.metadata.ownerReferences).toBeUndefined();
   });
 });

@@ -50,7 +50,7 @@ export function bytes(): Schema {
 
 /** Declares a field that is kept unchanged, with any content. */
 export function raw(extra: Extra = {}): Schema {
-  return { 'x-kubernetes-preserve-unknown-fields': true, ...extra, go: { type: 'runtime.RawExtension', codec: 'raw' } };
+  return { ...extra, go: { type: 'runtime.RawExtension', codec: 'raw' } };
 }
 
 /** Declares a slice; atomic under server-side apply unless `extra` names another list type. */

@@ -8,7 +8,7 @@ import { type Schema, schemaOfField } from './schema.ts';
 
 export interface Pruned<T> {
   readonly value: T;
-  /** Paths of the dropped fields: the object's own metadata first, then the rest by path, then metadata of embedded resources. */
+  /** Paths of the dropped fields: those of the metadata first, then the rest by path. */
   readonly unknown: readonly string[];
 }
 
@@ -20,70 +20,36 @@ export function prune(object: Fields, schema: Schema): Pruned<Fields> {
 }
 
 /** Drops unknown fields of a custom resource; keeps nulls. */
-export function pruneUnknown(object: Fields, schema: Schema): Pruned<Fields> {
-  const found: Found = { fields: [], metadata: [], embedded: [] };
-  const root = { ...schema, 'x-kubernetes-embedded-resource': true };
-  const value = pruneFields(object, root, { path: '', found, metadata: found.metadata });
-  return { value, unknown: [...found.metadata, ...found.fields.sort(compareUtf8), ...found.embedded.sort(compareUtf8)] };
+export function pruneUnknown({ apiVersion, kind, metadata, ...rest }: Fields, schema: Schema): Pruned<Fields> {
+  const ofMetadata: string[] = [];
+  const ofRest: string[] = [];
+  const type = Object.entries({ apiVersion, kind }).filter(([, value]) => value !== undefined);
+  const pruned = metadata === undefined ? {} : { metadata: pruneValue(sortedKeys(metadata), OBJECT_META, 'metadata', ofMetadata) };
+  const value = { ...Object.fromEntries(type), ...pruned, ...pruneFields(rest, schema, '', ofRest) };
+  return { value, unknown: [...ofMetadata, ...ofRest.sort(compareUtf8)] };
 }
 
-interface Found {
-  readonly fields: string[];
-  readonly metadata: string[];
-  readonly embedded: string[];
+function pruneValue(value: Value, schema: Schema | undefined, path: string, unknown: string[]): Value {
+  // Types that decode themselves are not pruned.
+  if (schema?.go?.codec !== undefined) return value;
+  if (isList(value)) return value.map((item, index) => pruneValue(item, schema?.items, `${path}[${index}]`, unknown));
+  return isFields(value) ? pruneFields(value, schema, path, unknown) : value;
 }
 
-interface Place {
-  readonly path: string;
-  readonly found: Found;
-  /** Collector of unknown metadata fields of the resource. */
-  readonly metadata: string[];
-}
-
-function pruneValue(value: Value, schema: Schema | undefined, place: Place): Value {
-  if (isList(value)) {
-    if (schema?.items === undefined && preserves(schema)) return value;
-    return value.map((item, index) => pruneValue(item, schema?.items, at(place, `${place.path}[${index}]`)));
-  }
-  return isFields(value) ? pruneFields(value, schema, place) : value;
-}
-
-function pruneFields(object: Fields, schema: Schema | undefined, place: Place): Fields {
+function pruneFields(object: Fields, schema: Schema | undefined, parent: string, unknown: string[]): Fields {
   const kept: [string, Value][] = [];
   for (const [key, value] of Object.entries(object)) {
     if (value === undefined) continue;
-    const path = place.path === '' ? key : `${place.path}.${key}`;
-    if (schema?.['x-kubernetes-embedded-resource'] && TYPE_AND_METADATA.has(key)) {
-      kept.push([key, key === 'metadata' ? pruneMetadata(value, path, place.metadata) : value]);
-    } else if (isKnown(schema, key)) {
-      kept.push([key, pruneValue(value, schemaOfField(schema, key), at(place, path))]);
-    } else if (preserves(schema)) {
-      kept.push([key, value]);
-    } else {
-      place.found.fields.push(path);
-    }
+    const path = parent === '' ? key : `${parent}.${key}`;
+    if (isKnown(schema, key)) kept.push([key, pruneValue(value, schemaOfField(schema, key), path, unknown)]);
+    else if (schema?.['x-kubernetes-preserve-unknown-fields']) kept.push([key, value]);
+    else unknown.push(path);
   }
   return Object.fromEntries(kept);
 }
 
-function at({ found }: Place, path: string): Place {
-  return { path, found, metadata: found.embedded };
-}
-
-/** Types that decode themselves are not pruned. */
-function preserves(schema: Schema | undefined): boolean {
-  return schema?.['x-kubernetes-preserve-unknown-fields'] === true || schema?.go?.codec !== undefined;
-}
-
 function isKnown(schema: Schema | undefined, key: string): boolean {
   return schema !== undefined && (Object.hasOwn(schema.properties ?? {}, key) || schema.additionalProperties !== undefined);
-}
-
-const TYPE_AND_METADATA: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
-
-function pruneMetadata(metadata: Value, path: string, unknown: string[]): Value {
-  const found: Found = { fields: unknown, metadata: unknown, embedded: unknown };
-  return pruneValue(sortedKeys(metadata), OBJECT_META, { path, found, metadata: unknown });
 }
 
 /** Sorts the keys of metadata: Kubernetes decodes it from sorted keys, so its unknown fields are in that order. */

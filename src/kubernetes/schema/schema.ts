@@ -15,16 +15,11 @@ export interface Schema {
   readonly enum?: readonly Value[];
   readonly minimum?: number;
   readonly maximum?: number;
-  readonly exclusiveMinimum?: boolean;
-  readonly exclusiveMaximum?: boolean;
-  readonly multipleOf?: number;
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly pattern?: string;
   readonly minItems?: number;
   readonly maxItems?: number;
-  readonly uniqueItems?: boolean;
-  readonly minProperties?: number;
   readonly maxProperties?: number;
   readonly required?: readonly string[];
   /** Named fields. Built-in kinds have them in the order in which Go writes them. */
@@ -32,12 +27,7 @@ export interface Schema {
   /** Schema of the values of a map. */
   readonly additionalProperties?: Schema | boolean;
   readonly items?: Schema;
-  readonly allOf?: readonly Schema[];
-  readonly anyOf?: readonly Schema[];
-  readonly oneOf?: readonly Schema[];
-  readonly not?: Schema;
   readonly 'x-kubernetes-preserve-unknown-fields'?: boolean;
-  readonly 'x-kubernetes-embedded-resource'?: boolean;
   readonly 'x-kubernetes-int-or-string'?: boolean;
   readonly 'x-kubernetes-list-type'?: 'atomic' | 'set' | 'map';
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
@@ -71,13 +61,9 @@ export interface GoField {
   /** Value that is written for an empty field without `omitempty`, such as null, "" or false. Structs by value are always written. */
   readonly zero?: null | string | number | boolean;
   /** Codec of a type that decodes itself; its content is not checked for unknown fields. */
-  readonly codec?: 'time' | 'microTime' | 'bytes' | 'quantity' | 'intOrString' | 'raw' | 'fieldsV1';
+  readonly codec?: 'time' | 'microTime' | 'bytes' | 'raw' | 'fieldsV1';
   /** Protobuf numbers of a struct's fields that differ from their order; 0 for a field that protobuf does not have. */
   readonly numbers?: Readonly<Record<string, number>>;
-  /** Embedded struct, whose fields JSON has in the outer struct; protobuf keeps them apart. */
-  readonly embedded?: Schema;
-  /** Protobuf struct of a type that decodes itself from JSON: its first field that is set is the value. */
-  readonly message?: Schema;
 }
 
 /** Returns the schema of one field of an object: its own, or that of the map's values. */

@@ -5,7 +5,6 @@ import { type Fields, isFields, type KubeObject } from '../object.ts';
 import { OBJECT_META } from '../schema/go-struct.ts';
 import { prune } from '../schema/prune.ts';
 import type { StatusError } from '../status.ts';
-import { decodeEmbedded } from './decode-embedded.ts';
 import { cannotBeHandled, fieldWarnings, orRefuse, unrecognized, versionMismatch } from './decode-error.ts';
 import type { DecodedObject, DecodeRequest } from './decode-request.ts';
 import { decodeTyped } from './decode-typed.ts';
@@ -22,11 +21,10 @@ export function decodeCustom(document: TypedDocument, request: DecodeRequest): D
   const metadata = orRefuse(() => decodeTyped(toNode(object['metadata']), OBJECT_META), refuse).value;
   const isExpected = type.group === expected.group && type.kind === expected.kind;
   const { value, unknown } = isExpected ? prune(object, expected.schema) : { value: object, unknown: [] };
-  const decoded = isExpected ? orRefuse(() => decodeEmbedded(value, expected.schema), refuse) : value;
   const errors = [...duplicateErrors(document), ...unknown.map((path) => `unknown field "${path}"`)];
   const warnings = fieldWarnings(errors, fieldValidation, refuse);
   if (type.group !== expected.group || type.version !== expected.version) throw versionMismatch(type, expected);
-  return { object: { ...decoded, metadata } as unknown as KubeObject, warnings };
+  return { object: { ...value, metadata } as unknown as KubeObject, warnings };
 }
 
 /** Returns the document as plain fields with a kind. */

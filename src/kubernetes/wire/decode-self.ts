@@ -1,9 +1,9 @@
-// Types that decode themselves from JSON: times, quantities, int-or-strings and raw values. Their errors end decoding immediately.
+// Types that decode themselves from JSON: times and raw values. Their errors end decoding at once.
 
 import type { Value } from '../object.ts';
 import type { GoField } from '../schema/schema.ts';
 import { parseMicroTime, parseTime } from './go-time.ts';
-import { type JsonNode, numberValue, toValue } from './json-node.ts';
+import { type JsonNode, toValue } from './json-node.ts';
 
 /** Position of a value: `path` has list indexes and map keys, `fields` only struct fields. */
 export interface Place {
@@ -20,10 +20,6 @@ export function decodeSelf(node: JsonNode, codec: NonNullable<GoField['codec']>,
       return parseTime(stringOf(node, place));
     case 'microTime':
       return parseMicroTime(stringOf(node, place));
-    case 'intOrString':
-      return node.type === 'string' ? node.value : int32Of(node, place);
-    case 'quantity':
-      return quantityOf(node);
     case 'bytes':
     case 'raw':
     case 'fieldsV1':
@@ -50,23 +46,4 @@ export function isInteger(text: string, bits: number): boolean {
 function stringOf(node: JsonNode, place: Place): string {
   if (node.type !== 'string') throw typeMismatch(jsonType(node), 'string', place);
   return node.value;
-}
-
-function int32Of(node: JsonNode, place: Place): Value {
-  if (node.type !== 'number') throw typeMismatch(jsonType(node), 'int32', place);
-  if (!isInteger(node.text, 32)) throw typeMismatch(`number ${node.text}`, 'int32', place);
-  return numberValue(node.text);
-}
-
-const QUANTITY = /^[+-]?[0-9.]+([eEinumkKMGTP]*[-+]?[0-9]*)$/;
-const SUFFIX = /^([numkMGTPE]|[KMGTPE]i|[eE][-+]?\d+)?$/;
-
-function quantityOf(node: JsonNode): string {
-  const text = node.type === 'string' ? node.value.trim() : node.type === 'number' ? node.text : '';
-  const [, suffix] = QUANTITY.exec(text) ?? [];
-  if (suffix === undefined) {
-    throw new Error("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
-  }
-  if (!SUFFIX.test(suffix)) throw new Error("unable to parse quantity's suffix");
-  return text;
 }

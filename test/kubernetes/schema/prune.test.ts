@@ -14,7 +14,6 @@ const schema: Schema = {
         free: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, properties: { strict: { type: 'object', properties: {} } } },
         labels: { type: 'object', additionalProperties: { type: 'object', properties: { a: { type: 'string' } } } },
         list: { type: 'array', items: { type: 'object', properties: { k: { type: 'string' } } } },
-        template: { type: 'object', 'x-kubernetes-embedded-resource': true, properties: { spec: { type: 'object', properties: {} } } },
       },
     },
   },
@@ -50,18 +49,10 @@ describe('prune', () => {
     expect(pruned.unknown).toEqual(unknown);
   });
 
-  it('reports metadata first, then fields by path, then metadata of embedded resources', () => {
-    const template = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a', odd: 1 }, spec: { x: 1 } };
-    const object = {
-      apiVersion: 'example.dev/v1',
-      kind: 'Widget',
-      metadata: { zzz: 1, name: 'one', aaa: 1 },
-      spec: { template, b: 1 },
-      a: 1,
-    };
-    const { unknown, value } = prune(object, schema);
-    expect(unknown).toEqual(['metadata.aaa', 'metadata.zzz', 'a', 'spec.b', 'spec.template.spec.x', 'spec.template.metadata.odd']);
-    expect(value).toEqual(widget({ template: { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' }, spec: {} } }));
+  it('reports unknown fields of the metadata first, then the others by path', () => {
+    const { unknown, value } = prune({ ...widget({ b: 1 }), metadata: { zzz: 1, name: 'one', aaa: 1 }, a: 1 }, schema);
+    expect(unknown).toEqual(['metadata.aaa', 'metadata.zzz', 'a', 'spec.b']);
+    expect(value).toEqual(widget({}));
   });
 
   it('keeps all of managedFields', () => {

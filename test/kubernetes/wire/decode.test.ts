@@ -21,7 +21,6 @@ const wireSchema: Schema = {
         a: { type: 'integer' },
         n: { type: 'number' },
         free: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
-        emb: { type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true },
       },
     },
   },

@@ -3,8 +3,8 @@
 import type { Schema } from '../../schema/schema.ts';
 
 export interface NumberedField {
-  /** Name in JSON. Absent for an embedded struct, whose fields belong to the outer struct. */
-  readonly name?: string;
+  /** Name in JSON. */
+  readonly name: string;
   /** Name in Go, for errors. */
   readonly goName: string;
   readonly schema: Schema;
@@ -22,18 +22,11 @@ export function numberedFields(schema: Schema): ReadonlyMap<number, NumberedFiel
 }
 
 function* numbered({ properties = {}, go = { type: '' } }: Schema): Generator<[number, NumberedField]> {
-  const { numbers = {}, embedded } = go;
-  const inner = Object.keys(embedded?.properties ?? {});
+  const { numbers = {} } = go;
   const free = freeNumbers(new Set(Object.values(numbers)));
   for (const [name, schema] of Object.entries(properties)) {
-    // An embedded struct has the position of its first field.
-    if (embedded !== undefined && name === inner[0]) yield [free(), { goName: structName(embedded), schema: embedded }];
-    else if (!inner.includes(name)) yield [numbers[name] ?? free(), { name, goName: goName(name), schema }];
+    yield [numbers[name] ?? free(), { name, goName: goName(name), schema }];
   }
-}
-
-function structName({ go }: Schema): string {
-  return go?.struct ?? '';
 }
 
 function freeNumbers(given: ReadonlySet<number>): () => number {

@@ -7,7 +7,7 @@ import { isZero, zeroOf } from '../decode-typed.ts';
 import { decodeUtf8 } from '../utf8.ts';
 import { type NumberedField, numberedFields } from './fields.ts';
 import { DELIMITED, FIXED_64, ProtobufReader, VARINT } from './reader.ts';
-import { emptySelfValue, selfMessage, selfValue } from './self.ts';
+import { selfMessage, selfValue } from './self.ts';
 
 /** Decodes a message by the schema of its struct, or throws an Error with Go's message. Ignores unknown fields. */
 export function decodeMessage(bytes: Buffer, schema: Schema): Fields {
@@ -33,10 +33,6 @@ function readField(target: Open, reader: ProtobufReader, { name, goName, schema 
   const expected = wireTypeOf(schema.items ?? schema);
   const isPacked = schema.items !== undefined && wireType === DELIMITED && expected !== DELIMITED;
   if (wireType !== expected && !isPacked) throw new Error(`proto: wrong wireType = ${wireType} for field ${goName}`);
-  if (name === undefined) {
-    decodeInto(target, reader.delimited(), schema);
-    return;
-  }
   const previous = target[name];
   const value = isPacked ? packed(reader.delimited(), schema, previous) : valueOf(reader, schema, previous);
   if (!isCollection(schema) && isZero(value, schema)) delete target[name];
@@ -126,5 +122,5 @@ function codecValue(
     if (bytes.length > 0) throw withoutProtobuf();
     return {};
   }
-  return bytes.length === 0 ? emptySelfValue(codec) : selfValue(codec, decodeMessage(bytes, message), message);
+  return bytes.length === 0 ? undefined : selfValue(codec, decodeMessage(bytes, message), message);
 }

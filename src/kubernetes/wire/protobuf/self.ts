@@ -1,18 +1,17 @@
 // Protobuf messages and values of types that decode themselves from JSON.
 
 import type { Fields, Value } from '../../object.ts';
-import { bytes, int32, int64, struct, text } from '../../schema/go-struct.ts';
+import { bytes, int32, int64, struct } from '../../schema/go-struct.ts';
 import type { GoField, Schema } from '../../schema/schema.ts';
-import { decodeSelf } from '../decode-self.ts';
 import { microTimeText, timeText } from '../go-time.ts';
-import { toNode, toValue } from '../json-node.ts';
+import { toValue } from '../json-node.ts';
 import { parseJson } from '../json-parse.ts';
 
 type Codec = NonNullable<GoField['codec']>;
 
 /** Returns the message of such a type; undefined for raw values, which exist only in JSON. */
-export function selfMessage({ codec, message }: GoField): Schema | undefined {
-  return message ?? (codec === undefined ? undefined : MESSAGES[codec]);
+export function selfMessage({ codec }: GoField): Schema | undefined {
+  return codec === undefined ? undefined : MESSAGES[codec];
 }
 
 /** Returns the value of a message; undefined for null. Throws an Error with Go's message. */
@@ -22,10 +21,6 @@ export function selfValue(codec: Codec, message: Fields, { properties = {} }: Sc
       return timeText(integer(message['seconds']));
     case 'microTime':
       return microTimeText(integer(message['seconds']), Math.trunc(integer(message['nanos']) / 1000));
-    case 'quantity':
-      return decodeSelf(toNode(message['String_'] ?? ''), 'quantity', { path: '', fields: '', struct: '' });
-    case 'intOrString':
-      return message['type'] === undefined ? integer(message['intVal']) : (message['strVal'] ?? '');
     case 'bytes':
     case 'raw':
     case 'fieldsV1':
@@ -33,19 +28,11 @@ export function selfValue(codec: Codec, message: Fields, { properties = {} }: Sc
   }
 }
 
-/** Returns the value of an empty message. */
-export function emptySelfValue(codec: Codec): Value | undefined {
-  if (codec === 'quantity') return '0';
-  return codec === 'intOrString' ? 0 : undefined;
-}
-
 const TIMESTAMP = struct('v1.Timestamp', { seconds: int64(), nanos: int32() });
 
 const MESSAGES: Readonly<Partial<Record<Codec, Schema>>> = {
   time: TIMESTAMP,
   microTime: TIMESTAMP,
-  quantity: struct('resource.Quantity', { String_: text() }),
-  intOrString: struct('intstr.IntOrString', { type: int64(), intVal: int32(), strVal: text() }),
   fieldsV1: struct('v1.FieldsV1', { Raw: bytes() }),
 };
 

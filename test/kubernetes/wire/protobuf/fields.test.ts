@@ -11,18 +11,14 @@ function structsOf(schema: Schema, found: Schema[] = []): readonly Schema[] {
     if (found.some((each) => each.properties === properties && each.go?.struct === go?.struct)) return found;
     found.push(schema);
   }
-  const inner = [items, additionalProperties, go?.message, go?.embedded, ...Object.values(properties ?? {})];
+  const inner = [items, additionalProperties, ...Object.values(properties ?? {})];
   for (const each of inner) if (typeof each === 'object') structsOf(each, found);
   return found;
 }
 
-/** Returns the numbers as `name:1 volume:2.1`, sorted. */
-function numbersOf(schema: Schema, prefix = ''): string[] {
-  return [...numberedFields(schema)]
-    .filter(([number]) => number > 0)
-    .flatMap(([number, field]) =>
-      field.name === undefined ? numbersOf(field.schema, `${prefix}${number}.`) : [`${field.name}:${prefix}${number}`],
-    );
+/** `name:1`. */
+function numbersOf(schema: Schema): string[] {
+  return [...numberedFields(schema)].filter(([number]) => number > 0).map(([number, { name }]) => `${name}:${number}`);
 }
 
 function sorted(numbers: readonly string[]): string {
