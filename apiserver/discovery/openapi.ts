@@ -7,12 +7,19 @@ import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 import { parseAccept } from '../../src/kubernetes/wire/accept.ts';
 import { compareUtf8, goStructJson } from '../../src/std/go-text.ts';
 import type { Kind, Verb } from '../kinds/kind.ts';
-import type { DiscoveryRequest, DiscoveryState } from './route.ts';
 
 const ROOT = '/openapi/v3';
 
+export interface DocumentRequest {
+  /** Decoded path, such as `/apis/rbac.authorization.k8s.io/v1`. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly accept: string | undefined;
+  readonly ifNoneMatch: string | undefined;
+}
+
 /** Returns the response for a path under `/openapi/v3`; undefined for other paths. */
-export function openApiReply(request: DiscoveryRequest, { kinds }: DiscoveryState): Reply | undefined {
+export function openApiReply(request: DocumentRequest, kinds: readonly Kind[]): Reply | undefined {
   const { path } = request;
   if (path !== ROOT && !path.startsWith(`${ROOT}/`)) return undefined;
   const documents = documentsOf(kinds);
@@ -53,7 +60,7 @@ function index(documents: ReadonlyMap<string, Document>): Reply {
   return { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: goStructJson({ paths }) };
 }
 
-function documentReply({ query, accept, ifNoneMatch }: DiscoveryRequest, { body, hash }: Document): Reply {
+function documentReply({ query, accept, ifNoneMatch }: DocumentRequest, { body, hash }: Document): Reply {
   const vary = { vary: 'Accept' };
   if (!acceptsJson(accept)) return { status: 406, headers: vary, body: '' };
   const headers = { 'content-type': 'application/json', etag: `"${hash}"`, ...vary };

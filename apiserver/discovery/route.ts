@@ -19,16 +19,11 @@ import {
   groupDiscoveryList,
   groupsOf,
 } from './groups.ts';
-import { openApiReply } from './openapi.ts';
+import { type DocumentRequest, openApiReply } from './openapi.ts';
 
-export interface DiscoveryRequest {
+export interface DiscoveryRequest extends DocumentRequest {
   readonly method: string;
-  /** Decoded path, such as `/apis/rbac.authorization.k8s.io/v1`. */
-  readonly path: string;
-  readonly query: URLSearchParams;
-  readonly accept: string | undefined;
   readonly userAgent: string | undefined;
-  readonly ifNoneMatch: string | undefined;
 }
 
 export interface DiscoveryState {
@@ -41,7 +36,7 @@ export interface DiscoveryState {
 /** Returns the response; undefined for paths outside of discovery. Throws a StatusError (404, 405, 406). */
 export function discoveryRoute(request: DiscoveryRequest, state: DiscoveryState): Reply | undefined {
   const { path } = request;
-  return healthReply(path, request.query) ?? openApiReply(request, state) ?? versionReply(request) ?? groupsReply(request, state);
+  return healthReply(path, request.query) ?? openApiReply(request, state.kinds) ?? versionReply(request) ?? groupsReply(request, state);
 }
 
 const JSON_TYPE = { 'content-type': 'application/json' };

@@ -58,7 +58,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     'returns 503 without a request to the target after a recent failed probe',
   ],
   '`Cache-Control` of a response with a token': [ISSUE, 'forbids caches to store a response with a token'],
-  'no permission to list': [RECORDED_LISTS, 'is empty for those without rights'],
+  'no permission to list': [RECORDED_LISTS, 'returns an empty list to callers without permissions'],
   'fields of a Cluster': ['facade/clusters/cluster-list.property.test.ts', 'returns no field outside the allow-list'],
   "`reason` and `message` of a Cluster's conditions": [
     'facade/clusters/cluster-list.test.ts',
@@ -68,7 +68,10 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   '`remainingItemCount`': [LIST, 'counts remaining visible clusters'],
   '`resourceVersion`': [LIST, 'returns the hub’s version to a caller who sees everything'],
   'permissions change during a watch': [WATCH, 'sends DELETED for lost and ADDED for gained clusters'],
-  '`continue` of another replica, or after a change of permissions': [RECORDED_LISTS, 'does not go back to what was before it was there'],
+  '`continue` of another replica, or after a change of permissions': [
+    RECORDED_LISTS,
+    'rejects continue tokens from before its start as expired',
+  ],
   '`timeoutSeconds` of a list': [LIST, 'returns 504 if the hub does not review permissions within timeoutSeconds'],
   'a watch longer than an hour': [WATCH, 'after an hour at most'],
   'more large lists or watches than the limits per caller or in total': [
@@ -80,7 +83,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     'closes the connection of a reader who takes one slice in five seconds',
   ],
   'connection after a list above 1 MiB': [LIST, 'closes the connection after a large list'],
-  '`Vary`': [RECORDED_LISTS, 'says what it depends on'],
+  '`Vary`': [RECORDED_LISTS, 'forbids shared caching, and varies by Authorization'],
   'path with `//`, `..`, `%2F`, a trailing slash, or invalid names': [
     PATHS,
     'returns 404 for an invalid path without a request to the target',
