@@ -1,4 +1,4 @@
-// Roles and bindings: what they allow, what a refusal says, and that nobody grants what they do not hold.
+// Roles and bindings: allowed requests, and the messages of rejected ones.
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { askOf } from './asking.ts';

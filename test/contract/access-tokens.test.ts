@@ -237,7 +237,7 @@ function tokenOf({ body }: Answer): string {
   return (body['status'] as { readonly token: string }).token;
 }
 
-/** How long the answer says that the token lives; the token is signed a moment later. */
+/** Returns the lifetime in the response, in seconds; the token is signed a moment later. */
 function secondsLeft(answer: Answer): number {
   const { expirationTimestamp } = answer.body['status'] as { readonly expirationTimestamp: string };
   return Date.parse(expirationTimestamp) / 1000 - claimsOf(answer).iat;

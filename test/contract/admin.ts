@@ -1,4 +1,4 @@
-// What an administrator reads and writes, with as few words as tests want to spend on it.
+// Requests of an administrator, in a short form for tests.
 
 import type { ApiResponse } from '../support/api-request.ts';
 import { eventually } from './eventually.ts';

@@ -6,7 +6,7 @@ import type { ContractServer } from './server.ts';
 export interface Question {
   /** POST when there is a body, else GET. */
   readonly method?: string;
-  /** Whose request it is, by token; nobody's when null. The administrator's when absent. */
+  /** Bearer token of the caller; null for an anonymous request, the administrator's by default. */
   readonly as?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON unless it is text. */
@@ -29,7 +29,7 @@ export function askOf(server: ContractServer): Ask {
   };
 }
 
-/** What is not JSON, such as `404 page not found`, is a message. */
+/** Returns the message of a response; a body that is not JSON, such as `404 page not found`, is the message itself. */
 function parsed(text: string): Body {
   try {
     return JSON.parse(text) as Body;

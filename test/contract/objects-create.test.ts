@@ -108,7 +108,7 @@ describe('a new object', () => {
     ]);
     await objects.make(WIDGETS, widget('once'));
     expect(outcome(await objects.post(WIDGETS, widget('once')))).toBe(`409 AlreadyExists: widgets.${GROUP} "once" already exists`);
-    // What is wrong with it comes first.
+    // Validation errors come first.
     expect(outcome(await objects.post(WIDGETS, widget('once', { spec: { size: 101 } })))).toMatch(/^422 Invalid: /);
   });
 });

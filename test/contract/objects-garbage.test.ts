@@ -1,4 +1,4 @@
-// What a control plane does by itself: dependents follow their owners, namespaces take their content along.
+// Controllers of the control plane: dependents are deleted with their owners, and objects with their namespace.
 
 import { describe, expect, it } from '@jest/globals';
 import { eventually } from './eventually.ts';

@@ -48,7 +48,7 @@ export interface Objects {
   /** Text is sent as it is. */
   readonly apply: Write;
   readonly delete: (path: string, body?: unknown) => Promise<Answer>;
-  /** What POST has created; throws if it has not. */
+  /** Returns the created object; throws if POST fails. */
   readonly make: (path: string, body: unknown) => Promise<Body>;
 }
 

@@ -1,4 +1,4 @@
-// What a server says once it has forgotten: lists that cannot be continued as they began, revisions and watches out of reach.
+// Expired revisions: lists that cannot be continued at their revision, and watches from a revision that is compacted.
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { adminOf, definition, type Listed, messageOf } from './admin.ts';

@@ -17,7 +17,7 @@ beforeAll(async () => {
   await admin.define(definition('history.test', 'Widget', 'Namespaced', [{ name: 'v1', served: true, storage: true, schema }]), WIDGETS);
 }, 60_000);
 
-/** What happens to one of a few objects: it appears with a label, changes, or goes. */
+/** Change of one of a few objects: created with a label, updated, or deleted. */
 interface Step {
   readonly name: string;
   readonly label: string | null;
@@ -61,7 +61,7 @@ async function stateAt(path: string, query: string): Promise<{ readonly revision
   return { revision: metadata.resourceVersion, state: new Map(items.map((item) => [item.metadata.name, item.metadata.resourceVersion])) };
 }
 
-/** What remains of a state after events; a contradiction between the two is an error. */
+/** Returns the state after events; throws if an event contradicts the state. */
 function replayed(state: State, events: readonly WatchEvent[]): State {
   const next = new Map(state);
   for (const { type, object } of events) {

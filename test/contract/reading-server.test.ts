@@ -1,4 +1,4 @@
-// What clients ask of the server itself: its groups and kinds, its schemas, its version and health; and where paths lead.
+// Requests about the server itself: groups and kinds, schemas, version, health, and unknown paths.
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { adminOf, definition, messageOf } from './admin.ts';

@@ -98,7 +98,7 @@ describe.each(COLLECTIONS)('the beginning of a watch of %s', (_, path) => {
     const now = await latest(path);
     const seen = beginnings.map(async ([query]) => {
       const watching = await watchOf(`${path}?${query.replace('now', now)}&${only}&timeoutSeconds=1`);
-      // A server tells how far it has come whenever it likes.
+      // A server may send a bookmark at any time.
       const isTold = (event: string) => event !== 'BOOKMARK {}';
       return [query, (await watching.all()).map(brief).filter(isTold)];
     });
@@ -158,7 +158,7 @@ describe.each(COLLECTIONS)('the beginning of a watch of %s', (_, path) => {
   it('ends at once with a negative timeout', async () => {
     const watching = await watchOf(`${path}?watch=1&timeoutSeconds=-1&resourceVersion=0`);
     expect(watching.status).toBe(200);
-    // It may or may not have told something before it noticed that its time was over.
+    // The watch may have sent events before its timeout.
     await expect(watching.all()).resolves.toBeDefined();
   });
 });

@@ -5,7 +5,7 @@ import { type Outcome, type Recording, type Relaxation, Replay } from '../suppor
 import type { ContractServer } from './server.ts';
 
 export interface ReplayOptions {
-  /** What need not be equal, by the name of a recording. */
+  /** Relaxations of the comparison, by the name of a recording. */
   readonly relax?: (recording: Recording) => Relaxation | undefined;
   /** Waits for what a request brings about later, by the name of a recording. */
   readonly settle?: Readonly<Record<string, () => Promise<void>>>;

@@ -26,7 +26,7 @@ export interface ContractServer {
 export interface ContractServerOptions {
   /** Issuer of service-account tokens. */
   readonly issuer?: string;
-  /** Whether a real server needs kube-controller-manager beside it; the embedded one does that work itself. */
+  /** True if a real server needs kube-controller-manager; the embedded server runs these controllers itself. */
   readonly controllers?: boolean;
 }
 
@@ -73,7 +73,7 @@ async function startReal(options: ContractServerOptions): Promise<Started> {
   const { url, ca, compact, restart, stop } = await startRealCluster(options);
   const forget = async () => {
     await compact();
-    // What the API server remembers itself goes only with it.
+    // The state of the API server itself is deleted only with the server.
     await restart('kill');
   };
   return { url, ca, agent: new Agent({ ca, keepAlive: true }), forget, stop };

@@ -1,4 +1,4 @@
-// What the recorded token requests are about.
+// Objects that the recorded token requests refer to.
 
 import { eventually } from './eventually.ts';
 import type { ContractServer } from './server.ts';

@@ -29,7 +29,7 @@ export class WireReflector {
   #state = new Map<string, Shown>();
   #version: string | undefined;
   #answer: IncomingMessage | undefined;
-  /** How often it was told 410. */
+  /** Number of 410 responses. */
   expired = 0;
   problem: Error | undefined;
 
@@ -39,12 +39,12 @@ export class WireReflector {
     this.#query = query;
   }
 
-  /** What it believes to be there, apart from versions. */
+  /** Known objects, without their versions. */
   get contents(): readonly string[] {
     return contentsOf(this.#state.values());
   }
 
-  /** What a fresh list shows. */
+  /** Returns the objects of a new list. */
   async fresh(): Promise<readonly string[]> {
     return contentsOf((await this.#page('')).items);
   }

@@ -1,9 +1,9 @@
-// What a replay of `resources.json` need not reproduce: the order of several validation errors and of a user's rules, which
+// Differences that a replay of `resources.json` accepts: the order of several validation errors and of a user's rules, which
 // is chance in kube-apiserver, and what a server tells of itself and of resources that only kube-apiserver serves.
 
 import type { Recording, Relaxation } from './golden.ts';
 
-/** What may differ in the answer to a recording; undefined if nothing may. */
+/** Returns the relaxation for the response of a recording; undefined if it must be equal. */
 export function relaxationOf({ name, response }: Recording): Relaxation | undefined {
   const relax =
     BY_NAME[name] ?? (response.status === 422 ? (recorded, actual) => [sortedErrors(recorded), sortedErrors(actual)] : undefined);
@@ -36,7 +36,7 @@ interface RulesReview {
   readonly status: Readonly<Record<'resourceRules' | 'nonResourceRules', readonly unknown[]>>;
 }
 
-/** What every server that Purser works with serves. */
+/** Resources that every server serves. */
 const ALWAYS = new Set(
   [
     'configmaps events namespaces namespaces/status nodes pods secrets serviceaccounts serviceaccounts/token',
@@ -45,7 +45,7 @@ const ALWAYS = new Set(
   ].flatMap((names) => names.split(' ')),
 );
 
-/** How a server was built; the version of the API that it speaks is another matter. */
+/** Fields of the build, which differ between servers of the same version. */
 const BUILD = new Set(['buildDate', 'compiler', 'gitCommit', 'gitTreeState', 'goVersion', 'platform']);
 
 const BY_NAME: Readonly<Record<string, Relaxation>> = {

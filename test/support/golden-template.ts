@@ -39,7 +39,7 @@ export function rewriteContinueToken(token: string, rewrite: (text: string) => s
 const REVISION = '(?!0*[01]\\b)\\d+';
 const UID = '(?!(?<digit>[\\da-f])\\k<digit>{7}-)[\\da-f]{8}(?:-[\\da-f]{4}){3}-[\\da-f]{12}';
 
-/** What depends on the run, by kind. Midnight is only ever written by the requests themselves. */
+/** Patterns of values that depend on the run, by kind. Only requests contain midnight. */
 const KINDS: Readonly<Record<string, { readonly recorded: string; readonly actual?: string }>> = {
   continue: { recorded: 'eyJ2IjoibWV0YS5rOHMuaW8vdjEi[\\w-]+' },
   token: { recorded: '<jwt>', actual: 'eyJ[\\w-]+\\.[\\w-]+\\.[\\w-]+' },

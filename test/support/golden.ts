@@ -34,7 +34,7 @@ interface Summary {
   readonly itemNames: readonly string[];
 }
 
-/** What a comparison leaves out: turns a recorded and an actual body into two that are to be equal. */
+/** Converts a recorded and an actual body into two bodies that must be equal. */
 export type Relaxation = (recorded: string, actual: string) => readonly [string, string];
 
 export type Send = (method: string, path: string, request: ApiRequest) => Promise<ApiResponse>;
@@ -48,7 +48,7 @@ export function recordings(name: string): readonly Recording[] {
 export interface Outcome {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Whether an object is at a revision that no earlier answer showed; undefined for anything but a single object. */
+  /** True if an object has a revision that no earlier response contained; undefined for other responses. */
   readonly revision: 'new' | 'known' | undefined;
   readonly body: string;
 }
@@ -125,7 +125,7 @@ export class Replay {
     if (!this.#stands.has(recorded)) this.#stands.set(recorded, actual);
   }
 
-  /** What names one thing throughout the recording has to name one thing throughout the run. */
+  /** A value that names one object throughout the recording must name one object throughout the run. */
   #withConstants({ expected, stands }: Match): string {
     const changed = stands.filter(({ kind, recorded, actual }) => CONSTANTS.has(kind) && this.#stands.get(recorded) !== actual);
     return changed.reduce((text, { recorded, actual }) => text.replaceAll(actual, this.#stands.get(recorded) ?? recorded), expected);

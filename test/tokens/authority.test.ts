@@ -16,7 +16,7 @@ interface Hub {
   readonly authority: Authority;
 }
 
-/** An authority whose informers know nobody, on a hub that has these service accounts and answers every review alike. */
+/** Returns an authority with empty informers, on a hub with these service accounts and one result for all reviews. */
 function knowingNobody(accounts: () => Promise<readonly string[]>, answer: unknown = { status: { allowed: true } }): Hub {
   const listed: string[] = [];
   const hub = {

@@ -17,7 +17,7 @@ export function objectOf(kind: Kind, { metadata, ...fields }: Fields): KubeObjec
   };
 }
 
-/** What is stored for a create. */
+/** Returns the object that a create stores. */
 export function created(kind: Kind, fields: Fields): KubeObject {
   return kind.rules.prepareForCreate(kind.rules.defaulted(objectOf(kind, fields)));
 }
@@ -27,17 +27,17 @@ export function createdText(kind: Kind, fields: Fields): string {
   return objectText(created(kind, fields), kind.schema);
 }
 
-/** Why a create is refused. */
+/** Returns the errors of a rejected create. */
 export function createErrors(kind: Kind, fields: Fields): readonly string[] {
   return kind.rules.validate(created(kind, fields)).map(fieldErrorText);
 }
 
-/** What is stored when `next` replaces `old`. */
+/** Returns the object that is stored when `next` replaces `old`. */
 export function updated(kind: Kind, next: Fields, old: Fields): KubeObject {
   return kind.rules.prepareForUpdate(kind.rules.defaulted(objectOf(kind, next)), created(kind, old));
 }
 
-/** Why an update is refused. */
+/** Returns the errors of a rejected update. */
 export function updateErrors(kind: Kind, next: Fields, old: Fields): readonly string[] {
   return kind.rules.validateUpdate(updated(kind, next, old), created(kind, old)).map(fieldErrorText);
 }
