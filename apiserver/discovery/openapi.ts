@@ -71,10 +71,7 @@ function documentReply({ query, accept, ifNoneMatch }: DocumentRequest, { body, 
 
 function acceptsJson(accept = ''): boolean {
   const clauses = parseAccept(accept);
-  return (
-    clauses.length === 0 ||
-    clauses.some(({ type, subtype }) => (type === 'application' || type === '*') && (subtype === 'json' || subtype === '*'))
-  );
+  return clauses.length === 0 || clauses.some(({ type, subtype }) => /^(application|\*)\/(json|\*)$/.test(`${type}/${subtype}`));
 }
 
 const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
