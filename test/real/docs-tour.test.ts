@@ -48,7 +48,7 @@ describe('tour', () => {
     const { stdout } = await local.end('SIGTERM');
     const [introduction = ''] = welcome.split('…');
     const [printed = ''] = stdout.split('Try in');
-    const isFile = /(\S+\/)?kept\//g;
+    const isFile = /(\S+\/)?data\//g;
     expect(comparable(printed.replaceAll(isFile, '.purser/'))).toBe(comparable(introduction));
   });
 });
@@ -58,7 +58,7 @@ function here({ command, shown }: Step): Step {
   const addresses = { '127.0.0.1:7444': local.ready.facade, '127.0.0.1:7445': local.ready.metrics };
   const moved = Object.entries(addresses).reduce(
     (text, [known, url]) => text.replaceAll(known, new URL(url).host),
-    command.replaceAll('.purser/', 'kept/'),
+    command.replaceAll('.purser/', 'data/'),
   );
   return { command: moved, shown };
 }
