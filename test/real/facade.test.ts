@@ -131,7 +131,7 @@ describe('client-go', () => {
 
   it.each([
     ['a user without permission', 'bobtoken', 'deployer', 'User "bob" cannot create resource "serviceaccounts/token"'],
-    ['a missing service account', 'admintoken', 'nobody', 'serviceaccounts "nobody" not found'],
+    ['a missing service account', 'admintoken', 'missing', 'serviceaccounts "missing" not found'],
   ])('decodes the error for %s', async (_what, token, name, message) => {
     const { code, stderr } = await createToken(token, name);
     expect(stderr).toContain(message);

@@ -19,7 +19,7 @@ function messagesOf(step: Partial<Step>, next = {}): readonly string[] {
 describe('eventsOf', () => {
   it.each(Object.keys(FailureReason) as (keyof typeof FailureReason)[])('returns a sentence for %s', (reason) => {
     fc.assert(
-      fc.property(fc.constantFrom('', 'a detail', 'somebody (else)'), (detail) => {
+      fc.property(fc.constantFrom('', 'a detail', 'a detail (in parentheses)'), (detail) => {
         expect(messagesOf({ failure: toFailure(new IssueError(reason, detail), aToken().build()) })).toEqual([
           expect.stringMatching(/^[A-Z].*[.)]$/),
         ]);

@@ -71,9 +71,9 @@ describe('verifyServiceAccountToken', () => {
       { pod: bound.pod.pod, node: { name: 'x' } },
       { 'node-name': ['x'], 'pod-name': ['web'], 'pod-uid': ['pod-1'] },
     ],
-  ])('returns the service account of a token bound to %s', async (_, claims, told) => {
+  ])('returns the service account of a token bound to %s', async (_, claims, expected) => {
     const extra = Object.fromEntries(
-      Object.entries({ 'credential-id': ['JTI=j-1'], ...told }).map(([name, value]) => [`authentication.kubernetes.io/${name}`, value]),
+      Object.entries({ 'credential-id': ['JTI=j-1'], ...expected }).map(([name, value]) => [`authentication.kubernetes.io/${name}`, value]),
     );
     const groups = ['system:serviceaccounts', 'system:serviceaccounts:lab'];
     const user = { name: 'system:serviceaccount:lab:robot', uid: 'sa-1', groups, extra };

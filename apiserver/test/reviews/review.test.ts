@@ -73,11 +73,7 @@ describe('answerReview', () => {
   });
 
   it.each([
-    [
-      'a blank token, which nobody sends',
-      ' ',
-      { authenticated: true, user: { username: 'system:anonymous', groups: ['system:unauthenticated'] } },
-    ],
+    ['a blank token', ' ', { authenticated: true, user: { username: 'system:anonymous', groups: ['system:unauthenticated'] } }],
     ['a token and more', 'alicetoken x', { authenticated: true, user: { username: 'alice' } }],
   ])('reads %s as in an Authorization header', async (_, spec, status) => {
     expect(await ask('TokenReview', { spec: { token: spec } })).toMatchObject({ status });
