@@ -117,8 +117,6 @@ const ANNOTATIONS: Readonly<Record<Exclude<keyof typeof Annotation, 'rotate' | '
   rotations: 'Number of rotations so far.',
   issuedFor: "Cluster, digest of the name of Purser's credential, service account, audiences and bound object of the token, as JSON.",
   tokenDigest: '`sha256:` and the digest of the token, by which Purser detects a replaced token. Removed with the token.',
-  outputsDigest:
-    'Digests of the data: rendered with a placeholder for the token, and as written. Purser rewrites a Secret whose data differs.',
   rotateRequest: `Value of \`${Annotation.rotate}\` that Purser acted on last.`,
   revokeRequest: `Value of \`${Annotation.revoke}\` that Purser acted on last.`,
   template: 'Names of the labels and annotations that `spec.secret` sets, as JSON.',

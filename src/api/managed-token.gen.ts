@@ -178,6 +178,10 @@ export interface ManagedTokenStatus {
    */
   readonly tokenDigest?: string;
   /**
+   * SHA-256 digest of the data that Purser wrote into the Secret last, and of the outputs that the data was rendered from. Purser rewrites a Secret whose data differs.
+   */
+  readonly secretDigest?: string;
+  /**
    * Locations on target clusters where Purser may have created an anchor: the Secret that tokens with revocation BoundSecret are bound to. Purser adds a location before it creates the anchor, and removes the location after it has deleted the anchor.
    *
    * @maxItems 16

@@ -54,8 +54,6 @@ export const Annotation = {
   issuedFor: `${TokensGroup}/issued-for`,
   /** On the Secret: `sha256:` and the digest of the token, to detect a replaced token. */
   tokenDigest: `${TokensGroup}/token-digest`,
-  /** On the Secret: digests of its data, rendered with a placeholder and as written; see `outputsDigests`. */
-  outputsDigest: `${TokensGroup}/outputs-digest`,
   /** On the Secret: the last handled value of `rotate`. */
   rotateRequest: `${TokensGroup}/rotate-request`,
   /** On the Secret: the last handled value of `revoke`. */

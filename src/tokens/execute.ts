@@ -6,7 +6,7 @@ import { type IssueError, toIssueError } from '../targets/issue-error.ts';
 import { isIssuedWith } from '../targets/policy/issued-for.ts';
 import { reviewToken } from '../targets/reviews.ts';
 import { leave, RETRY_MS, release, revoke } from './anchors.ts';
-import { issue, secretFor } from './issue.ts';
+import { issue, writeIssued } from './issue.ts';
 import { latestToken, outputsOf, withRegistration } from './observe.ts';
 import type { OutputTarget } from './outputs/forms.ts';
 import { formerAnchors } from './policy/anchors.ts';
@@ -16,7 +16,7 @@ import { nextVerifyAt } from './policy/rotation.ts';
 import type { Situation, TokenObservation } from './policy/state.ts';
 import { reduceSecret, tokenOf } from './reduce.ts';
 import { failedStep, type Step, type TokenRun } from './run.ts';
-import { deleteSecrets, pausedStep, readSecret, recordRepair, refetchSecret, repairPauseMs, stripSecret, writeSecret } from './secrets.ts';
+import { deleteSecrets, pausedStep, readSecret, recordRepair, refetchSecret, repairPauseMs, stripSecret } from './secrets.ts';
 
 /**
  * Executes a plan. `isReviewed` is true if a review of this run allowed an issuance. Failures of hub and target are part of the step;
@@ -106,11 +106,10 @@ async function rewrite(run: TokenRun, plan: RewritePlan, situation: Situation): 
   const isSame = plan.record.tokenDigest === digestOf(text) && parseRecord(fresh?.metadata.annotations) !== undefined;
   const outputs = isSame ? outputsFor(run, current, plan.record) : undefined;
   if (outputs === undefined) return { observation: current, isDone: false };
-  const wanted = secretFor(current, { record: plan.record, token: new Sensitive(text), outputs });
-  const written = await writeSecret(run, current, { wanted, write: plan.write });
+  const written = await writeIssued(run, current, { record: plan.record, token: new Sensitive(text), outputs }, plan.write);
   if (written === undefined) return { observation: await refetchSecret(run, current), isDone: false };
   recordRepair(run, token);
-  return { observation: { ...current, secret: written }, isDone: false };
+  return { observation: written, isDone: false };
 }
 
 /** Returns the outputs for an existing token; undefined if its credential no longer covers the Cluster. */

@@ -3,7 +3,7 @@
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { Annotation } from '../api/names.ts';
-import type { Secret, Stored } from '../api/resources.ts';
+import type { Stored } from '../api/resources.ts';
 import { digestOf } from '../std/digest.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import { deleteAnchor, ensureAnchor } from '../targets/anchors.ts';
@@ -18,9 +18,9 @@ import { unrevokedEvents } from './events.ts';
 import { outputsOf, withRegistration } from './observe.ts';
 import type { OutputTarget } from './outputs/forms.ts';
 import { recordedAnchor } from './policy/anchors.ts';
-import { type IssuePlan, planToken } from './policy/plan.ts';
+import { type IssuePlan, planToken, type SecretWrite } from './policy/plan.ts';
 import { createRecord, requestOf, type TokenRecord } from './policy/record.ts';
-import { desiredSecret } from './policy/secret.ts';
+import { desiredSecret, digestOfData, digestOfOutputs, digestOfSecret } from './policy/secret.ts';
 import { type Situation, situationOf, type TokenObservation, type TokenState } from './policy/state.ts';
 import type { Step, TokenRun } from './run.ts';
 import { isRepair, pausedStep, recordRepair, refetchSecret, stripSecret, writeSecret } from './secrets.ts';
@@ -148,8 +148,8 @@ async function writeToken(
   let current: TokenObservation = observed;
   let { write } = plan;
   for (let writes = 1; writes <= MAX_WRITES; writes++) {
-    const secret = await writeSecret(run, current, { wanted: secretFor(current, issued), write });
-    if (secret !== undefined) return { observation: { ...current, secret }, isWritten: true };
+    const written = await writeIssued(run, current, issued, write);
+    if (written !== undefined) return { observation: written, isWritten: true };
     current = await refetchSecret(run, current);
     const again = planToken(situationOf(current, run.clock.now()), run.settings.limits);
     if (again.type !== 'issue') return { observation: current, isWritten: false };
@@ -158,7 +158,17 @@ async function writeToken(
   throw new IssueError('SecretWriteFailed', 'another client keeps changing it');
 }
 
-/** Returns the Secret for a token. */
-export function secretFor({ token, secret }: TokenObservation, { record, token: text, outputs: target }: TokenToWrite): Secret {
-  return desiredSecret({ token, record, target, ...(secret && { existing: secret.metadata }) }, text.reveal());
+/** Writes the Secret for a token. Returns the observation after that; undefined if the Secret is not in the observed version. */
+export async function writeIssued(
+  run: TokenRun,
+  observation: TokenObservation,
+  { record, token: text, outputs: target }: TokenToWrite,
+  write: SecretWrite,
+): Promise<TokenObservation | undefined> {
+  const { token, secret: existing } = observation;
+  const wanted = desiredSecret({ token, record, target, ...(existing && { existing: existing.metadata }) }, text.reveal());
+  const secret = await writeSecret(run, observation, { wanted, write });
+  if (secret === undefined) return undefined;
+  run.tracked.writtenDigest = digestOfSecret(digestOfOutputs(target), digestOfData(wanted.data ?? {}));
+  return { ...observation, secret, writtenDigest: run.tracked.writtenDigest };
 }

@@ -121,8 +121,8 @@ function reduceRequest([annotation, value]: readonly [string, string]): readonly
 }
 
 /** Returns the parts of a status that are records, which the CRD bounds: a tenant must not lose anchors by making the rest long. */
-function recordsOf({ observedGeneration, lastRevokeRequest, tokenDigest, anchors }: ManagedTokenStatus): ManagedTokenStatus {
-  return defined({ observedGeneration, lastRevokeRequest, tokenDigest, anchors });
+function recordsOf({ observedGeneration, lastRevokeRequest, tokenDigest, secretDigest, anchors }: ManagedTokenStatus): ManagedTokenStatus {
+  return defined({ observedGeneration, lastRevokeRequest, tokenDigest, secretDigest, anchors });
 }
 
 function stubOf({ metadata, spec, status, ...type }: Stored<StoredToken>): Stored<StoredToken> {

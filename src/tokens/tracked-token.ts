@@ -63,6 +63,8 @@ export class TrackedToken {
   lastIssuedAt: number | undefined;
   /** Digest of the token that was issued and written last; undefined before the first one. */
   issuedDigest: string | undefined;
+  /** Digest of the Secret that was written last, see `digestOfSecret`; undefined before the first one. */
+  writtenDigest: string | undefined;
   /** Time of the last run despite an exceeded budget, on the monotonic clock. */
   urgentAt = Number.NEGATIVE_INFINITY;
   /** Message of the last event about a shortened lifetime. */

@@ -12,7 +12,7 @@ import { tokenClaims } from '../../src/targets/policy/token-claims.ts';
 import type { OutputTarget } from '../../src/tokens/outputs/forms.ts';
 import { outputTarget } from '../../src/tokens/outputs/outputs.ts';
 import { createRecord, parseRecord, type TokenRecord } from '../../src/tokens/policy/record.ts';
-import { desiredSecret, digestOfData, digestOfOutputs, type StoredSecret } from '../../src/tokens/policy/secret.ts';
+import { desiredSecret, digestOfData, digestOfOutputs, digestOfSecret, type StoredSecret } from '../../src/tokens/policy/secret.ts';
 import type { TokenObservation } from '../../src/tokens/policy/state.ts';
 
 export const NOON = Date.parse('2026-03-01T12:00:00Z');
@@ -207,6 +207,14 @@ export function targetOf(token: ManagedToken, { spec }: Cluster): OutputTarget {
   return target;
 }
 
+/** Returns the part of an observation that a write of the Secret changes. */
+export function afterWrite(
+  { token, cluster = aCluster() }: Pick<TokenObservation, 'token' | 'cluster'>,
+  secret: StoredSecret,
+): Pick<TokenObservation, 'secret' | 'writtenDigest'> {
+  return { secret, writtenDigest: digestOfSecret(digestOfOutputs(targetOf(token, cluster)), secret.dataDigest) };
+}
+
 /** Builds the observation of a ManagedToken. */
 export class SceneBuilder {
   readonly #token: TokenBuilder;
@@ -220,7 +228,8 @@ export class SceneBuilder {
   /** Adds the Secret that Purser writes for a grant and the current spec. */
   holding(grant: GrantBuilder): SceneBuilder {
     const { cluster = aCluster(), secret } = this.#observed;
-    return this.with({ secret: stored(writtenSecret({ token: this.#token.build(), cluster, secret }, grant)) });
+    const token = this.#token.build();
+    return this.with(afterWrite({ token, cluster }, stored(writtenSecret({ token, cluster, secret }, grant))));
   }
 
   with(observed: Partial<Omit<TokenObservation, 'token'>>): SceneBuilder {

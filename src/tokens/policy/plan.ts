@@ -9,7 +9,7 @@ import { type AnchorPlace, anchorsOf, formerAnchors, hasAnchorFinalizer, hasRoom
 import { invalidSpecFailure, secretConflictFailure, type TokenFailure, tokenFailure } from './messages.ts';
 import { mayIssueAt, reasonToIssue } from './reasons-to-issue.ts';
 import type { TokenRecord } from './record.ts';
-import { desiredMetadata, hasMetadata, outputsDigests, type StoredSecret } from './secret.ts';
+import { desiredMetadata, digestOfSecret, hasMetadata, type StoredSecret } from './secret.ts';
 import { conflictOf } from './secret-ownership.ts';
 import { specProblems } from './spec.ts';
 import { ownedNames, type Situation, situationOf, type TokenObservation, type TokenState } from './state.ts';
@@ -179,12 +179,12 @@ const notWritable: Decision = ({ observation: { unwritable }, state, now }) => {
 
 const secretDiffers: Decision = ({ observation, state: { secret, record } }) => {
   if (secret === undefined || record === undefined) return undefined;
-  const { token, outputsDigest } = observation;
-  const digests = outputsDigests(outputsDigest ?? '', secret.dataDigest);
+  const { token, outputsDigest = '', writtenDigest } = observation;
   const isCurrent =
     secret === observation.secret &&
     writeOf(secret) === 'update' &&
-    hasMetadata(secret.metadata, desiredMetadata(token, record, digests, secret.metadata));
+    writtenDigest === digestOfSecret(outputsDigest, secret.dataDigest) &&
+    hasMetadata(secret.metadata, desiredMetadata(token, record, secret.metadata));
   return isCurrent ? undefined : { type: 'rewrite', from: secret.metadata.name ?? '', write: writeOf(observation.secret), record };
 };
 

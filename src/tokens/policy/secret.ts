@@ -41,31 +41,29 @@ export interface SecretTemplate {
 
 /** Returns the Secret to write. */
 export function desiredSecret({ token, record, target, existing }: SecretTemplate, tokenText: string): Secret {
-  const data = encoded(outputTexts(target, tokenText));
   const metadata = {
     name: secretNameOf(token),
     namespace: token.metadata.namespace,
     ...(existing && preconditions(existing)),
-    ...desiredMetadata(token, record, outputsDigests(digestOfOutputs(target), digestOfData(data)), existing),
+    ...desiredMetadata(token, record, existing),
   };
-  return { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data };
+  return { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data: encoded(outputTexts(target, tokenText)) };
 }
 
 /** Returns the Secret without the token in any encoding. The record of the token stays. */
 export function withoutToken(secret: Secret): Secret {
-  const { [Annotation.tokenDigest]: _, [Annotation.outputsDigest]: __, ...annotations } = secret.metadata.annotations ?? {};
+  const { [Annotation.tokenDigest]: _, ...annotations } = secret.metadata.annotations ?? {};
   const keys = tokenKeys();
   const data = Object.fromEntries(Object.entries(secret.data ?? {}).filter(([key]) => !keys.includes(key)));
   return { ...secret, metadata: { ...secret.metadata, annotations }, data };
 }
 
 /**
- * Returns the annotation that ties the data of a Secret to the outputs that it was rendered from. With it, Purser finds outdated or
- * altered data without the token, however the outputs encode it. The second digest covers the token, so only those who can read the
- * token can forge the annotation.
+ * Returns the digest that ties the data of a Secret to the outputs that it was rendered from. With it, Purser finds outdated or altered
+ * data without the token, however the outputs encode it. Its record is in the status: tenants write the Secret.
  */
-export function outputsDigests(outputs: string, data: string): string {
-  return `${outputs} ${data}`;
+export function digestOfSecret(outputsDigest: string, dataDigest: string): string {
+  return digestOf(`${outputsDigest} ${dataDigest}`);
 }
 
 /** Returns the digest of the outputs, rendered with a placeholder instead of the token. */
@@ -95,8 +93,8 @@ type OwnerReference = NonNullable<ObjectMeta['ownerReferences']>[number];
 /** Metadata of a Secret that Purser sets. */
 export type TokenMetadata = Required<Pick<ObjectMeta, 'labels' | 'annotations' | 'ownerReferences'>>;
 
-/** Returns the metadata that the Secret needs; `existing` is the present metadata, `digests` the result of `outputsDigests`. */
-export function desiredMetadata(token: ManagedToken, record: TokenRecord, digests: string, existing: ObjectMeta = {}): TokenMetadata {
+/** Returns the metadata that the Secret needs; `existing` is the present metadata. */
+export function desiredMetadata(token: ManagedToken, record: TokenRecord, existing: ObjectMeta = {}): TokenMetadata {
   const { labels = {}, annotations = {}, outputs } = token.spec.secret;
   const template = { labels: unreserved(labels), annotations: unreserved(annotations) };
   const dropped = parseTemplate(existing.annotations?.[Annotation.template]);
@@ -112,7 +110,6 @@ export function desiredMetadata(token: ManagedToken, record: TokenRecord, digest
       ...template.annotations,
       ...templateAnnotation(template),
       ...recordAnnotations(record, token),
-      [Annotation.outputsDigest]: digests,
     },
     ownerReferences: [...(existing.ownerReferences ?? []).filter(({ uid }) => uid !== token.metadata.uid), ownerReference(token)],
   };

@@ -33,6 +33,8 @@ export interface TokenObservation extends SecretClaim {
   readonly former: readonly StoredSecret[];
   /** Digest of the desired outputs, rendered with a placeholder token; undefined without the Cluster, and while `unwritable`. */
   readonly outputsDigest?: string;
+  /** Digest of the Secret that was written last, see `digestOfSecret`; undefined before the first one. */
+  readonly writtenDigest?: string;
   /** Reason not to write outputs: the registration of the Cluster, or the address in the spec, is not usable. */
   readonly unwritable?: TokenFailure;
   readonly verdict?: Verdict;

@@ -1,4 +1,4 @@
-// The status of a ManagedToken: a report on its Secret, except for status.anchors and status.tokenDigest, which are records.
+// The status of a ManagedToken: a report on its Secret, except for status.anchors and the digests, which are records.
 
 import type { ManagedToken, ManagedTokenStatus } from '../../api/managed-token.gen.ts';
 import { Annotation } from '../../api/names.ts';
@@ -32,6 +32,7 @@ export function desiredStatus({ observation, state, now }: Situation, outcome: O
     lastRotateRequest: state.record?.rotateRequest ?? previous.lastRotateRequest,
     lastRevokeRequest: handledRevocation(observation, outcome) ?? previous.lastRevokeRequest,
     tokenDigest: outcome.issuedDigest ?? previous.tokenDigest,
+    secretDigest: observation.writtenDigest,
     anchors: previous.anchors,
   });
   return isSame(previous, next) ? previous : next;

@@ -10,6 +10,7 @@ import { desiredStatus } from '../../../src/tokens/policy/status.ts';
 import {
   ACCOUNT_UID,
   aCluster,
+  afterWrite,
   aGrant,
   aScene,
   aToken,
@@ -231,7 +232,8 @@ function issued(observation: TokenObservation, plan: TokenPlan & { type: 'issue'
   const existing = plan.write === 'update' ? observation : { ...observation, secret: undefined };
   const { verifyAt: _, ...rest } = observation;
   const revoked = plan.freshAnchor ? requestOf(observation.token, Annotation.revoke) : undefined;
-  return { ...rest, ...(revoked && { revoked }), secret: stored(writtenSecret(existing, grant.claiming({ 'kubernetes.io': account }))) };
+  const secret = stored(writtenSecret(existing, grant.claiming({ 'kubernetes.io': account })));
+  return { ...rest, ...(revoked && { revoked }), ...afterWrite(observation, secret) };
 }
 
 /** A ManagedToken with a target that grants everything, in simulated time. */
@@ -278,8 +280,8 @@ class Life {
     }
     if (plan.type === 'rewrite' && secret !== undefined) {
       const { metadata, data = {} } = secretOf(observation, plan.record, '');
-      const dataDigest = digestOfData(data);
-      this.#observation = { ...observation, secret: { ...secret, metadata, dataDigest, type: 'Opaque', immutable: false } };
+      const written: StoredSecret = { ...secret, metadata, dataDigest: digestOfData(data), type: 'Opaque', immutable: false };
+      this.#observation = { ...observation, ...afterWrite(observation, written) };
       return true;
     }
     if (plan.type === 'revoke') {

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { Annotation, Label } from '../../../src/api/names.ts';
 import { digestOf } from '../../../src/std/digest.ts';
 import { parseRecord } from '../../../src/tokens/policy/record.ts';
-import { digestOfData, digestOfOutputs, isReserved, outputsDigests, withoutToken } from '../../../src/tokens/policy/secret.ts';
+import { digestOfData, digestOfOutputs, isReserved, withoutToken } from '../../../src/tokens/policy/secret.ts';
 import { aCluster, aGrant, aToken, at, SERVER, stored, type TokenBuilder, targetOf, writtenSecret } from '../../support/builders.ts';
 
 const ARGO_LABEL = 'argocd.argoproj.io/secret-type';
@@ -38,10 +38,6 @@ describe('desiredSecret', () => {
           'tokens.purser.dev/rotations': '0',
           'tokens.purser.dev/token-digest': digestOf(aGrant().text()),
           'tokens.purser.dev/credential-id': 'jti-1772366400',
-          'tokens.purser.dev/outputs-digest': outputsDigests(
-            digestOfOutputs(targetOf(aToken().build(), aCluster())),
-            digestOfData(data ?? {}),
-          ),
         },
         ownerReferences: [
           {
@@ -187,7 +183,6 @@ describe('withoutToken', () => {
     const { data, metadata } = withoutToken(secret);
     expect(Object.keys(data ?? {}).sort()).toEqual(['ca.crt', 'name', 'namespace', 'server']);
     expect(metadata.annotations).not.toHaveProperty([Annotation.tokenDigest]);
-    expect(metadata.annotations).not.toHaveProperty([Annotation.outputsDigest]);
     expect(metadata.annotations).toHaveProperty([Annotation.issuedFor]);
   });
 

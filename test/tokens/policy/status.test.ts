@@ -9,8 +9,8 @@ const HELD = aScene().holding(aGrant());
 
 describe('desiredStatus', () => {
   it('reports the token in the Secret', () => {
-    const scene = aScene(aToken().annotated(Annotation.rotate, 'monday')).holding(aGrant());
-    expect(desiredStatus(situationOf(scene.build(), at('12:00:01')), {})).toEqual({
+    const observation = aScene(aToken().annotated(Annotation.rotate, 'monday')).holding(aGrant()).build();
+    expect(desiredStatus(situationOf(observation, at('12:00:01')), {})).toEqual({
       observedGeneration: 1,
       conditions: [
         {
@@ -38,6 +38,7 @@ describe('desiredStatus', () => {
       credentialID: 'jti-1772366400',
       rotations: 0,
       lastRotateRequest: 'monday',
+      secretDigest: observation.writtenDigest,
     });
   });
 
