@@ -90,7 +90,7 @@ function createDeps(options: TokenControllerOptions, view: HubView, budgets: Nam
   const { hub, clients, recorder, clock, timers = clock, log, metrics, settings } = options;
   const memory = new TrackedTokens();
   const { protectedNamespaces, namespace } = settings;
-  const authority = new Authority({ hub: chargeReviews(hub, budgets), view, memory, protectedNamespaces });
+  const authority = new Authority({ hub: chargeReviews(hub, budgets), view, memory, clock, protectedNamespaces });
   const removals = new RemovalLimits({ hub, view, memory, clock, log, metrics, namespace });
   return { hub, clients, recorder, clock, timers, log, metrics, settings, view, memory, authority, removals, startedAt: clock.now() };
 }

@@ -104,13 +104,18 @@ function withFailure(step: Step): Step {
   return { ...step, failure: toFailure(error, observation.token) };
 }
 
-/** Requests an early reconcile for changes that no watch delivers, and for runs that took too many steps. */
+/** Requests an early reconcile for changes that no watch delivers, for a review to repeat, and for runs that took too many steps. */
 function requeueEarlier({ tracked, clock }: TokenRun, step: Step): Step {
   const isUnfinished = tracked.isOvertaken || !step.isDone;
   tracked.clearOvertaken();
-  if (!isUnfinished && tracked.unlabelled === undefined) return step;
-  const delayMs = isUnfinished ? UNFINISHED_MS : UNLABELLED_MS;
-  return { ...step, requeueAt: Math.min(step.requeueAt ?? Infinity, clock.now() + delayMs) };
+  const reviewMs = tracked.reviewAt - clock.monotonic();
+  const delayMs = Math.min(
+    isUnfinished ? UNFINISHED_MS : Infinity,
+    tracked.unlabelled === undefined ? Infinity : UNLABELLED_MS,
+    // A run that needs no permission leaves a review that is due to the next run that does.
+    reviewMs > 0 ? reviewMs : Infinity,
+  );
+  return delayMs === Infinity ? step : { ...step, requeueAt: Math.min(step.requeueAt ?? Infinity, clock.now() + delayMs) };
 }
 
 /** Writes the status if it changes, and records events. Returns the step with the ManagedToken as written. */
