@@ -1,7 +1,10 @@
 // Attempts of a tenant to keep a token whose permission was withdrawn or that an administrator revokes.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { Clusters, ManagedTokens, Namespaces, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
+import { Annotation } from '../../src/api/names.ts';
+import { Clusters, ManagedTokens, Namespaces, type Secret, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
+import type { ObjectMeta } from '../../src/api/wire.ts';
+import { digestOf } from '../../src/std/digest.ts';
 import { base64, CREDENTIALS, TokenWorld } from './token-world.ts';
 
 jest.setTimeout(60_000);
@@ -222,6 +225,40 @@ describe('a ManagedToken with a moved spec', () => {
     await world.patch('ci', { spec: { serviceAccount: ELSEWHERE, secret: { name: 'theirs' } } });
     await world.until(async () => !(await world.isAccepted(token)));
   });
+});
+
+/** Creates a Secret that claims to hold a token of the ManagedToken; `issuedFor` overrides parts of the record of Secret ci. */
+async function forge(name: string, issuedFor: object): Promise<void> {
+  const { labels, annotations = {}, ownerReferences } = (await world.secret())?.metadata ?? ({} as ObjectMeta);
+  const record = JSON.stringify({ ...JSON.parse(annotations[Annotation.issuedFor] ?? ''), ...issuedFor });
+  const text = 'opaque-forged-token';
+  const forged = { ...annotations, [Annotation.issuedFor]: record, [Annotation.tokenDigest]: digestOf(text) };
+  await world.hub.admin.create(Secrets, {
+    metadata: { namespace: world.namespace, name, labels, annotations: forged, ownerReferences },
+    type: 'Opaque',
+    data: { token: base64(text) },
+  } as Secret);
+}
+
+describe('a ManagedToken with a forged Secret', () => {
+  const viewer = { namespace: 'deploy', name: 'viewer' };
+
+  it.each([['BoundSecret' as const], ['None' as const]])(
+    'loses the former token with revocation %s after its spec has moved to the forged Secret while suspended',
+    async (revocation) => {
+      await allowBesides(`${world.cluster}/deploy/viewer`);
+      await world.run();
+      const token = await issued(revocation);
+      await world.patch('ci', { spec: { rotation: { suspend: true } } });
+      await world.reconciled();
+      await forge('other', { subject: 'system:serviceaccount:deploy:viewer' });
+      await world.patch('ci', { spec: { serviceAccount: viewer, secret: { name: 'other' } } });
+      await world.reconciled();
+      await withdraw();
+      await world.until(async () => (await world.tokenText()) === '');
+      if (revocation === 'BoundSecret') await world.until(async () => !(await world.isAccepted(token)));
+    },
+  );
 });
 
 describe('the revocation of a token', () => {
