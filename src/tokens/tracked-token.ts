@@ -75,7 +75,7 @@ export class TrackedToken {
   /** Secret of the desired name that the informer does not deliver because it lacks Purser's label. */
   unlabelled: { readonly secret: StoredSecret; readonly seenAt: number } | undefined;
   lastIssuedAt: number | undefined;
-  /** Digest of the token that was issued and written last; undefined before the first one. */
+  /** Digest of the token that was issued and written last, see `digestOfIssuance`; undefined before the first one. */
   issuedDigest: string | undefined;
   /** Digest of the Secret that was written last, see `digestOfSecret`; undefined before the first one. */
   writtenDigest: string | undefined;

@@ -227,17 +227,15 @@ describe('a ManagedToken with a moved spec', () => {
   });
 });
 
-/** Creates a Secret that claims to hold a token of the ManagedToken; `issuedFor` overrides parts of the record of Secret ci. */
-async function forge(name: string, issuedFor: object): Promise<void> {
+const FORGED = 'opaque-forged-token';
+
+/** Returns a Secret that claims to hold this token of the ManagedToken; `issuedFor` overrides parts of the record of Secret ci. */
+async function forgedSecret(name: string, issuedFor: object, text = FORGED): Promise<Secret> {
   const { labels, annotations = {}, ownerReferences } = (await world.secret())?.metadata ?? ({} as ObjectMeta);
   const record = JSON.stringify({ ...JSON.parse(annotations[Annotation.issuedFor] ?? ''), ...issuedFor });
-  const text = 'opaque-forged-token';
   const forged = { ...annotations, [Annotation.issuedFor]: record, [Annotation.tokenDigest]: digestOf(text) };
-  await world.hub.admin.create(Secrets, {
-    metadata: { namespace: world.namespace, name, labels, annotations: forged, ownerReferences },
-    type: 'Opaque',
-    data: { token: base64(text) },
-  } as Secret);
+  const metadata = { namespace: world.namespace, name, labels, annotations: forged, ownerReferences };
+  return { metadata, type: 'Opaque', data: { token: base64(text) } } as Secret;
 }
 
 describe('a ManagedToken with a forged Secret', () => {
@@ -251,7 +249,7 @@ describe('a ManagedToken with a forged Secret', () => {
       const token = await issued(revocation);
       await world.patch('ci', { spec: { rotation: { suspend: true } } });
       await world.reconciled();
-      await forge('other', { subject: 'system:serviceaccount:deploy:viewer' });
+      await world.hub.admin.create(Secrets, await forgedSecret('other', { subject: 'system:serviceaccount:deploy:viewer' }));
       await world.patch('ci', { spec: { serviceAccount: viewer, secret: { name: 'other' } } });
       await world.reconciled();
       await withdraw();
@@ -296,6 +294,33 @@ describe('the revocation of a token', () => {
     await world.pass(10 * MINUTE, 5_000);
     await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'admin');
     expect(await world.isAccepted(token)).toBe(false);
+  });
+
+  it.each([
+    ['a forged token', () => FORGED],
+    ['the issued token and a forged record', (token: string) => token],
+  ])('is not reported as done while the anchor may exist because of a Secret with %s', async (_, textOf) => {
+    const clusterName = `${world.cluster}-b`;
+    await world.register(clusterName, world.targets[1]);
+    await allowBesides(clusterName);
+    const { metadata } = await world.hub.admin.get(Clusters, { name: clusterName });
+    const { outcomes } = await world.run();
+    const token = await issued();
+    await world.target.stop();
+    await world.patch('ci', { spec: { clusterName, rotation: { suspend: true } } });
+    await world.until(async () => (await world.tokenText()) === '');
+    const { metadata: forged, data } = await forgedSecret('ci', { cluster: clusterName, clusterUID: metadata.uid }, textOf(token));
+    await world.hub.admin.patch(Secrets, ci(), { metadata: { annotations: forged.annotations }, data } as Record<string, unknown>);
+    await world.until(async () => (await world.condition('Ready')) === 'True Issued');
+    await world.pass(MINUTE, 5_000);
+    const before = outcomes.length;
+    await revoke('admin');
+    await world.until(async () => outcomes.length > before);
+    expect((await world.get()).status?.lastRevokeRequest).toBeUndefined();
+    await world.target.restart();
+    await world.pass(10 * MINUTE, 5_000);
+    await world.until(async () => !(await world.isAccepted(token)));
+    await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'admin');
   });
 
   it('deletes an anchor that lost its label', async () => {

@@ -4,6 +4,7 @@ import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { Annotation } from '../../api/names.ts';
 import type { Stored } from '../../api/resources.ts';
+import { digestOf } from '../../std/digest.ts';
 import { formatTimestamp, parseTimestamp, toWholeSecond } from '../../std/timestamp.ts';
 import type { Grant } from '../../targets/policy/grant.ts';
 import { encodeIssuedFor, type IssuedFor, issuedForOf, parseIssuedFor } from '../../targets/policy/issued-for.ts';
@@ -48,6 +49,14 @@ export function createRecord({ token, cluster, grant, tokenDigest, previous }: I
     ...(rotate && { rotateRequest: rotate }),
     ...(revoke && { revokeRequest: revoke }),
   };
+}
+
+/**
+ * Returns the digest that ties a token to the request that it was issued for. Its record is in the status: with it, Purser recognizes the
+ * last token although tenants write the Secret and the record there.
+ */
+export function digestOfIssuance(tokenDigest: string, issuedFor: IssuedFor): string {
+  return digestOf(`${tokenDigest} ${encodeIssuedFor(issuedFor)}`);
 }
 
 /** Returns the lifetime in whole seconds, as annotations hold it, and no longer than the claims allow. */

@@ -10,7 +10,7 @@ import { isIssuedWith, sameAudiences, supersededBy } from '../../targets/policy/
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
 import { isRevocable } from './anchors.ts';
 import type { TokenFailure } from './messages.ts';
-import { lifetimeOf, parseRecord, requestOf, type TokenRecord } from './record.ts';
+import { digestOfIssuance, lifetimeOf, parseRecord, requestOf, type TokenRecord } from './record.ts';
 import { type Lifetime, renewAt } from './rotation.ts';
 import type { StoredSecret } from './secret.ts';
 import { isOwnedBy, type SecretClaim } from './secret-ownership.ts';
@@ -127,6 +127,12 @@ export function isHeld({ hasToken, record, superseded, forged, refused }: TokenS
 /** Returns whether the Secret holds a token that Purser issued and that has not expired, for this spec or a former one. */
 export function isIssued({ hasToken, record, forged, expired }: TokenState): boolean {
   return hasToken && record !== undefined && !forged && !expired;
+}
+
+/** Returns whether the Secret holds the token of this issuance, see `digestOfIssuance`; false without a digest. */
+export function isOfIssuance({ secret, record }: TokenState, issuedDigest: string | undefined): boolean {
+  if (issuedDigest === undefined || secret?.tokenDigest === undefined || record === undefined) return false;
+  return digestOfIssuance(secret.tokenDigest, record.issuedFor) === issuedDigest;
 }
 
 /** Returns the names of all Secrets that the ManagedToken owns. */
