@@ -104,19 +104,23 @@ export async function reconcileWithinBudget(budgets: NamespaceBudgets, deps: Tok
   return await reconcileToken({ ...deps, clients: chargeDials(deps.clients, budgets, namespace) }, key, signal);
 }
 
+const SHORTEST_RETRY_MS = 1_000;
+
 interface RetryMeans {
   readonly retries: { readonly lanes: RetryBudget; readonly tenants: RetryBudget };
   readonly random: number;
 }
 
-/** Plans a retry within the budgets of cluster and namespace, and never too late for the token. */
-function retryOf(failure: Failure<string>, { view, clock }: TokenDeps, { retries, random }: RetryMeans): Retry {
+/** Plans a retry within the budgets of cluster and namespace, and never too late for the token or for a withdrawal. */
+function retryOf(failure: Failure<string>, { view, clock, memory }: TokenDeps, { retries, random }: RetryMeans): Retry {
   const token = view.tokens.get(failure.key);
   const expiry = expiresAt(token, view);
   const gaveUpAt = (token && giveUpAt(token)) ?? 0;
+  const { requeueAt = Infinity } = memory.of(token?.metadata.uid ?? '');
   const latestAt = Math.min(
     expiry === undefined ? Infinity : latestRetryAt(expiry, failure.now),
     gaveUpAt > failure.now ? gaveUpAt : Infinity,
+    Math.max(requeueAt, failure.now + SHORTEST_RETRY_MS),
   );
   const spend = () => {
     const lane = token === undefined ? '' : laneOf(token, view);

@@ -20,7 +20,10 @@ export async function reconcileToken(deps: TokenDeps, key: string, signal: Abort
   if (token === undefined) return {};
   const uid = token.metadata.uid ?? '';
   const run: TokenRun = { ...deps, key, uid, tracked: deps.memory.keep(uid), signal };
+  run.tracked.requeueAt = undefined;
   const step = await runUntilDeadline(run, observe(run, token));
+  // Withdrawal must not wait for the retry of a failed write of the status.
+  run.tracked.requeueAt = step.requeueAt;
   await writeStatus(run, step);
   if (step.error !== undefined) throw step.error;
   return { requeueAt: step.requeueAt };
@@ -46,11 +49,8 @@ async function runUntilDeadline(run: TokenRun, observed: TokenObservation): Prom
     const informed = run.view.tokens.get(run.key);
     const latest = informed?.metadata.uid === run.uid ? observe(run, informed) : observed;
     const observation = run.authority.isDoubtful(latest.token) ? { ...latest, cluster: undefined } : latest;
-    return withFailure({
-      observation,
-      isDone: true,
-      error: new IssueError('ClusterTimeout', `the run took more than ${RUN_MS / 1_000} s`),
-    });
+    const timeout = new IssueError('ClusterTimeout', `the run took more than ${RUN_MS / 1_000} s`);
+    return requeueEarlier(run, withFailure({ observation, isDone: true, error: timeout }));
   } finally {
     deadline.clear();
   }

@@ -66,6 +66,8 @@ export interface Allowance {
 export class TrackedToken {
   /** Name under which RBAC allowed the last issuance. */
   allowedAs: string | undefined;
+  /** Time of the next reconcile that the plans of the last run requested; undefined for none, and if the run failed before. */
+  requeueAt: number | undefined;
   /** Failure of the last run; undefined if it succeeded. */
   failure: TokenFailure | undefined;
   verdict: Verdict | undefined;
