@@ -76,7 +76,11 @@ function runTerm(options: TokenControllerOptions, view: HubView, stopping: Abort
     placeOf: (key) => priorityOf(key, deps),
     onQueue: ({ depth, held }) => {
       metrics?.observeQueue('managed-token', depth);
-      metrics?.observeBudgets(() => [...budgets.over(), ...overSlots(held(), SLOTS_PER_NAMESPACE), ...overBytes(view.tokens.list())]);
+      metrics?.observeBudgets(() => [
+        ...budgets.over(),
+        ...overSlots(held(), SLOTS_PER_NAMESPACE),
+        ...overBytes(view.tokens.list(), view.secrets.list()),
+      ]);
     },
   }).pipe(
     finalize(() => {
