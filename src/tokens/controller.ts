@@ -99,13 +99,14 @@ function createDeps(options: TokenControllerOptions, view: HubView, budgets: Nam
   return { hub, clients, recorder, clock, timers, log, metrics, settings, view, memory, authority, removals, startedAt: clock.now() };
 }
 
-/** Reconciles a ManagedToken, or defers it while its namespace is over its budget. */
+/** Reconciles a ManagedToken. Defers it while its namespace is over its budget; an urgent removal runs, but issues no token. */
 export async function reconcileWithinBudget(budgets: NamespaceBudgets, deps: TokenDeps, key: string, signal: AbortSignal): Promise<Result> {
   const namespace = namespaceOf(key);
   const waitMs = budgets.waitMs(namespace);
   const requeueAt = waitMs > 0 ? deferUntil(key, waitMs, deps) : undefined;
   if (requeueAt !== undefined) return { requeueAt };
-  return await reconcileToken({ ...deps, clients: chargeDials(deps.clients, budgets, namespace) }, key, signal);
+  const clients = chargeDials(deps.clients, budgets, namespace);
+  return await reconcileToken({ ...deps, clients, budgetMs: waitMs }, key, signal);
 }
 
 const SHORTEST_RETRY_MS = 1_000;
