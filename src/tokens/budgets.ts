@@ -204,7 +204,7 @@ export function overSlots(held: Iterable<readonly [tenant: string, slots: number
 export function overBytes(tokens: readonly StoredToken[], secrets: readonly StoredSecret[]): readonly Excess[] {
   const bytes = new Map<string, number>();
   for (const object of [...tokens, ...secrets]) {
-    const { namespace = '' } = object.metadata;
+    const { namespace } = object.metadata;
     bytes.set(namespace, (bytes.get(namespace) ?? 0) + (object.isOverBudget ? Infinity : bytesOf(object)));
   }
   return [...bytes].filter(([, total]) => total > BYTES_PER_NAMESPACE).map(([namespace]) => [namespace, 'bytes']);

@@ -21,25 +21,21 @@ export function reduceSecret(
   { isOverBudget }: Pick<StoredSecret, 'isOverBudget'> = {},
 ): Stored<StoredSecret> {
   const { managedFields: _, ...kept } = metadata;
-  const bytes = bytesIn(kept);
-  const isTooLarge = bytes > MAX_METADATA_LENGTH;
-  const isStub = isTooLarge || isOverBudget === true;
   const token = tokenOf({ data });
   const claims = tokenClaims(token);
-  const claimBytes = bytesIn(claims);
-  const own = isStub ? ownMetadata(kept) : kept;
-  const isClaimed = !isStub || claimBytes <= MAX_CLAIM_BYTES;
-  const secret = {
-    metadata: own,
-    ...(isTooLarge && { isTooLarge }),
-    ...(isOverBudget && { isOverBudget }),
+  const whole: Stored<StoredSecret> = {
+    metadata: kept,
     type,
     immutable,
     ...(token !== '' && { tokenDigest: digestOf(token) }),
     dataDigest: digestOfData(data),
-    ...(claims && isClaimed && { claims }),
+    ...(claims && { claims }),
   };
-  sizes.set(secret, (isStub ? bytesIn(own) : bytes) + (isClaimed ? claimBytes : 0));
+  const bytes = bytesIn(kept);
+  const isTooLarge = bytes > MAX_METADATA_LENGTH;
+  const marks = { ...(isTooLarge && { isTooLarge }), ...(isOverBudget && { isOverBudget }) };
+  const secret = isTooLarge || isOverBudget ? { ...stubOfSecret(whole), ...marks } : whole;
+  sizes.set(secret, secret === whole ? bytes + bytesIn(claims) : bytesIn(secret));
   return secret;
 }
 
@@ -60,7 +56,7 @@ function ownMetadata({
   labels = {},
   annotations = {},
   ownerReferences = [],
-}: Stored<Secret>['metadata']): Stored<Secret>['metadata'] {
+}: Stored<StoredSecret>['metadata']): Stored<StoredSecret>['metadata'] {
   let length = 0;
   const own = DEFINED.flatMap((key) => {
     const value = annotations[key];
@@ -86,6 +82,10 @@ function ownMetadata({
         uid: shortName(owner.uid),
       })),
   };
+}
+
+function stubOfSecret({ metadata, claims, ...rest }: Stored<StoredSecret>): Stored<StoredSecret> {
+  return { ...rest, metadata: ownMetadata(metadata), ...(claims && bytesIn(claims) <= MAX_CLAIM_BYTES && { claims }) };
 }
 
 function shortName(name: string): string {

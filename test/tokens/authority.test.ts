@@ -28,7 +28,13 @@ function knowingNobody(accounts: () => Promise<readonly string[]>, answer: unkno
     },
   };
   const view = { hasRequester: () => false, permissions: new RbacIndex(IssueTokens) };
-  const options = { hub, view, memory: new TrackedTokens(), clock: new FakeClock(), protectedNamespaces: [] } as unknown as AuthorityOptions;
+  const options = {
+    hub,
+    view,
+    memory: new TrackedTokens(),
+    clock: new FakeClock(),
+    protectedNamespaces: [],
+  } as unknown as AuthorityOptions;
   return { listed, authority: new Authority(options) };
 }
 

@@ -310,7 +310,7 @@ describe('the revocation of a token', () => {
     await world.patch('ci', { spec: { clusterName, rotation: { suspend: true } } });
     await world.until(async () => (await world.tokenText()) === '');
     const { metadata: forged, data } = await forgedSecret('ci', { cluster: clusterName, clusterUID: metadata.uid }, textOf(token));
-    await world.hub.admin.patch(Secrets, ci(), { metadata: { annotations: forged.annotations }, data } as Record<string, unknown>);
+    await world.hub.admin.patch(Secrets, ci(), { metadata: { annotations: forged.annotations }, data });
     await world.until(async () => (await world.condition('Ready')) === 'True Issued');
     await world.pass(MINUTE, 5_000);
     const before = outcomes.length;

@@ -67,7 +67,9 @@ function largeSecret(index: number, namespace = 'crowd'): Stored<Secret> {
   return {
     metadata: {
       ...metadata,
-      ...{ namespace, name, uid: `${namespace}-${name}` },
+      namespace,
+      name,
+      uid: `${namespace}-${name}`,
       annotations: { ...metadata.annotations, ...Object.fromEntries(own) },
       ownerReferences: [{ apiVersion: 'v1', kind: 'ManagedToken', name: 'x'.repeat(30 * KILOBYTE), uid: 'u', controller: true }],
     },

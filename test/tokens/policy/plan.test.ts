@@ -393,17 +393,17 @@ describe('planToken that holds', () => {
 
   const KEPT = { type: 'hold', strip: false, until: at('13:00:00') };
   const REMOVED = { type: 'remove', secrets: ['former'] };
+  const LATER = aScene().holding(aGrant().sentAt(at('12:30:00')));
   const renamed = { ...secretOfHeld(), metadata: { ...secretOfHeld().metadata, name: 'former' } };
   it.each([
-    ['keeps a former Secret with a valid token', HELD, renamed, '12:50:00', KEPT],
-    ['keeps a former Secret without a token', HELD, { ...withoutRecord(renamed), tokenDigest: undefined }, '12:50:00', KEPT],
-    ['deletes a former Secret with an expired token', aScene().holding(aGrant().sentAt(at('12:30:00'))), renamed, '13:10:00', REMOVED],
-    ['deletes a former Secret with an altered token', HELD, { ...renamed, tokenDigest: 'sha256:0' }, '12:50:00', REMOVED],
-    ['deletes a former Secret with a token without a record', HELD, withoutRecord(renamed), '12:50:00', REMOVED],
-    ['deletes a former Secret with a token for another spec', forViewer(), renamed, '12:50:00', REMOVED],
-  ])('holds while suspended, and %s', (_, scene, former, time, plan) => {
-    const suspended = scene.with({ former: [former as StoredSecret] }).changing((token) => token.suspended());
-    expect(planFor(suspended.build(), at(time))).toEqual(plan);
+    ['keeps a former Secret with a valid token', HELD.with({ former: [renamed] }), '12:50:00', KEPT],
+    ['keeps a former Secret without a token', HELD.with({ former: [withoutKeyToken(renamed)] }), '12:50:00', KEPT],
+    ['deletes a former Secret with an expired token', LATER.with({ former: [renamed] }), '13:10:00', REMOVED],
+    ['deletes a former Secret with an altered token', HELD.with({ former: [{ ...renamed, tokenDigest: 'x' }] }), '12:50:00', REMOVED],
+    ['deletes a former Secret with a token without a record', HELD.with({ former: [withoutRecord(renamed)] }), '12:50:00', REMOVED],
+    ['deletes a former Secret with a token for another spec', forViewer().with({ former: [renamed] }), '12:50:00', REMOVED],
+  ])('holds while suspended, and %s', (_, scene, time, plan) => {
+    expect(planFor(scene.changing((token) => token.suspended()).build(), at(time))).toEqual(plan);
   });
 
   it.each([
@@ -497,8 +497,7 @@ describe('planToken with revocation BoundSecret', () => {
       const other = { ...HERE, serviceAccount: 'another' };
       const scene = bound.changing((each) => each.withStatus({ anchors: [other] }));
       const suspended = scene.changing((each) => each.suspended());
-      for (const each of [scene, suspended])
-        expect(planFor(each.build(), at('12:20:00'))).toEqual({ type: 'leave', places: [other] });
+      for (const each of [scene, suspended]) expect(planFor(each.build(), at('12:20:00'))).toEqual({ type: 'leave', places: [other] });
     });
 
     it('waits before it retries to delete former anchors', () => {
@@ -603,8 +602,8 @@ function forViewer(): SceneBuilder {
   return aScene(aToken().with({ serviceAccount: { namespace: 'deploy', name: 'viewer' } })).holding(grant);
 }
 
-function withoutKeyToken() {
-  const { tokenDigest: _, claims: __, ...secret } = secretOfHeld();
+function withoutKeyToken(held = secretOfHeld()) {
+  const { tokenDigest: _, claims: __, ...secret } = held;
   return secret;
 }
 
