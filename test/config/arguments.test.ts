@@ -1,19 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { isLocalRun, unknownVariables } from '../../src/config/arguments.ts';
 
-const CLUSTER = { KUBECONFIG: '/kubeconfig' };
-
 describe('isLocalRun', () => {
   it.each([
-    ['dev', CLUSTER, true],
-    ['run', {}, false],
-    ['print target-rbac', {}, false],
-    ['', {}, true],
-    ['', { KUBECONFIG: '' }, true],
-    ['', CLUSTER, false],
-    ['--help', {}, true],
-  ])('for arguments "%s" and environment %j returns %s', (line, env, expected) => {
-    expect(isLocalRun(line.split(' ').filter(Boolean), env)).toBe(expected);
+    ['dev', true],
+    ['run', false],
+    ['print target-rbac', false],
+    ['', true],
+    ['--help', true],
+  ])('for arguments "%s" returns %s', (line, expected) => {
+    expect(isLocalRun(line.split(' ').filter(Boolean))).toBe(expected);
   });
 });
 

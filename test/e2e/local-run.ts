@@ -69,7 +69,7 @@ export interface ClusterRun {
 
 /** Starts Purser on the cluster of a kubeconfig. */
 export function startOnCluster(kubeconfig: string, ...args: readonly string[]): ClusterRun {
-  const child = launch({ KUBECONFIG: kubeconfig }, ...args);
+  const child = launch({ KUBECONFIG: kubeconfig }, 'run', ...args);
   const ended = waitForExit(child);
   let log = '';
   child.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()));
