@@ -27,15 +27,16 @@ export interface Arguments {
 export function readArguments(args: readonly string[], env: Env): Arguments {
   const [first = '', ...rest] = args;
   const printed = PRINTING.find((name) => name === first);
-  if (printed !== undefined) return { ...readArguments([...rest, `--${printed}`], {}) };
+  if (printed !== undefined) return readArguments([...rest, `--${printed}`], {});
   const command = commandOf(first);
   const { options, problems } = readOptions(command === undefined ? args : rest);
   return { command, options: new Map([...readVariables(env), ...options]), problems };
 }
 
 /** Returns whether the arguments start a local run, which is the default; a cluster is never selected by KUBECONFIG alone. */
-export function isLocalRun([first = '']: readonly string[]): boolean {
-  return first !== 'run' && first !== 'print';
+export function isLocalRun([first = '', second = '']: readonly string[]): boolean {
+  const command = first === 'help' ? second : first;
+  return command !== 'run' && command !== 'print';
 }
 
 const COMMANDS = ['run', 'dev'] as const;
