@@ -6,7 +6,10 @@ if (hasRoomInMemory()) process.env.TMPDIR ??= '/dev/shm';
 /** Returns whether Linux's memory folder has room for the servers' data, and runs the programs that tests write there. */
 function hasRoomInMemory() {
   try {
-    const mounted = readFileSync('/proc/mounts', 'utf8').split('\n').find((line) => line.split(' ')[1] === '/dev/shm') ?? 'noexec';
+    const mounted =
+      readFileSync('/proc/mounts', 'utf8')
+        .split('\n')
+        .find((line) => line.split(' ')[1] === '/dev/shm') ?? 'noexec';
     const { bavail, bsize } = statfsSync('/dev/shm');
     return !mounted.includes('noexec') && bavail * bsize > 4 * 2 ** 30;
   } catch {

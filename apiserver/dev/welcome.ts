@@ -23,7 +23,7 @@ export interface WelcomeOptions {
 /** Returns the text to print while the servers start. */
 export function startingText(clusters: number): string {
   const targets = clusters === 0 ? '' : ` and ${clusters} target cluster${clusters === 1 ? '' : 's'}`;
-  return `Starting Purser with a hub${targets} on this machine …\n\n`;
+  return `Starting Purser with a hub${targets} on this machine.\n\n`;
 }
 
 /** Returns the text to print when everything serves; its commands can be pasted into a shell. */
