@@ -5,10 +5,9 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import { pipeline } from 'node:stream/promises';
 import type { User } from '../access/user.ts';
 import { dns1123LabelProblems, dns1123SubdomainProblems } from '../kubernetes/names.ts';
-import { noRoute } from '../kubernetes/refusals.ts';
 import { isStream } from '../kubernetes/reply.ts';
 import { parseUrl } from '../kubernetes/request-url.ts';
-import { badRequest, statusError, unclassified } from '../kubernetes/status.ts';
+import { badRequest, pathNotFound, statusError, unclassified } from '../kubernetes/status.ts';
 import type { Preferences } from '../kubernetes/wire/negotiate.ts';
 import { requestTimeoutMs } from '../kubernetes/wire/options.ts';
 import { flag } from '../kubernetes/wire/query.ts';
@@ -119,7 +118,7 @@ export class Exchange implements FacadeRequest {
     // Reading fails anyway if the caller disconnects, so that only a timeout needs the signal.
     return readBody(message, {
       signal: this.#cancelTimeout && signal,
-      expectant: message.headers.expect === undefined ? undefined : response,
+      continueResponse: message.headers.expect === undefined ? undefined : response,
     });
   }
 
@@ -135,7 +134,7 @@ export class Exchange implements FacadeRequest {
     if (!url.startsWith('/') || url.includes('#')) throw badRequest('the target of the request is not a path');
     if (CONTROL.test(url) || Object.values(params).some((value) => CONTROL.test(value)))
       throw badRequest('the path contains control characters');
-    if (!Object.entries(params).every(([name, value]) => isName(name, value))) throw noRoute();
+    if (!Object.entries(params).every(([name, value]) => isName(name, value))) throw pathNotFound();
     this.params = params;
   }
 

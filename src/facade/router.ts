@@ -2,9 +2,8 @@
 
 import { METHODS } from 'node:http';
 import findMyWay, { type HTTPMethod } from 'find-my-way';
-import { noMethod, noRoute } from '../kubernetes/refusals.ts';
 import { errorReply, type Reply } from '../kubernetes/reply.ts';
-import { badRequest, internalError, StatusError, serviceUnavailable } from '../kubernetes/status.ts';
+import { badRequest, internalError, methodNotAllowed, pathNotFound, StatusError, serviceUnavailable } from '../kubernetes/status.ts';
 import type { Preferences } from '../kubernetes/wire/negotiate.ts';
 import { flag } from '../kubernetes/wire/query.ts';
 import { Abandoned, type Exchange } from './exchange.ts';
@@ -90,7 +89,7 @@ export class Router {
       exchange.startTimeout();
       exchange.caller = await authenticate(exchange);
       if (admit !== undefined) exchange.holdSeat(await admit(exchange));
-      if (route === undefined) throw noRoute();
+      if (route === undefined) throw pathNotFound();
     } catch (error) {
       return this.#reject(exchange, error, route);
     }
@@ -98,7 +97,7 @@ export class Router {
   }
 
   async #replyOf(exchange: Exchange, { method, endpoint }: Route): Promise<FacadeReply> {
-    if (!isServed(method, exchange)) return methodNotAllowed(exchange, method);
+    if (!isServed(method, exchange)) return methodNotAllowedReply(exchange, method);
     try {
       return await endpoint(exchange);
     } catch (error) {
@@ -124,8 +123,8 @@ function isServed(method: Route['method'], { method: requested, query }: Exchang
   return requested === method || (method === 'GET' && requested === 'HEAD' && !flag(query, 'watch'));
 }
 
-function methodNotAllowed({ preferences }: Exchange, allow: string): Reply {
-  const reply = errorReply(noMethod(), preferences);
+function methodNotAllowedReply({ preferences }: Exchange, allow: string): Reply {
+  const reply = errorReply(methodNotAllowed(), preferences);
   return { ...reply, headers: { ...reply.headers, allow } };
 }
 

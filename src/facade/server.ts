@@ -3,8 +3,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
-import { noMethod } from '../kubernetes/refusals.ts';
-import { type StatusError, statusError, unclassified } from '../kubernetes/status.ts';
+import { methodNotAllowed, type StatusError, statusError, unclassified } from '../kubernetes/status.ts';
 import { orderedJson } from '../kubernetes/wire/ordered-json.ts';
 import type { Clock } from '../std/clock.ts';
 import { type Listening, listen } from '../std/listening.ts';
@@ -109,7 +108,7 @@ function rejectMalformed({ code = '' }: NodeJS.ErrnoException, socket: Socket): 
 }
 
 function rejectConnect(socket: Socket): void {
-  endSoon(socket, rawReply(noMethod(), 'allow: POST\r\n'));
+  endSoon(socket, rawReply(methodNotAllowed(), 'allow: POST\r\n'));
 }
 
 /** Ends a connection after `text`. Node has detached from the socket, so errors and timeouts are handled here. */

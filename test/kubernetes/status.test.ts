@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { invalidValue, requiredValue } from '../../src/kubernetes/field-error.ts';
 import {
-  aggregated,
+  aggregate,
   alreadyExists,
   badRequest,
   conflict,
@@ -172,12 +172,12 @@ describe('qualifiedName', () => {
   });
 });
 
-describe('aggregated', () => {
+describe('aggregate', () => {
   it.each([
     [['a'], 'a'],
     [['a', 'a'], 'a'],
     [['b', 'a', 'b'], '[b, a]'],
   ])('for %j returns %s', (texts, text) => {
-    expect(aggregated(texts)).toBe(text);
+    expect(aggregate(texts)).toBe(text);
   });
 });

@@ -2,9 +2,9 @@
 // version, only the last event carries it, because callers cannot resume from the events before.
 
 import { NOT_RESUMABLE, type Visibility } from '../../access/visibility.ts';
-import type { ShownKind } from '../../kubernetes/kind.ts';
+import type { ServedKind } from '../../kubernetes/kind.ts';
 import type { KubeObject } from '../../kubernetes/object.ts';
-import { showEvent, type View } from '../../kubernetes/representation.ts';
+import { encodeEvent, type View } from '../../kubernetes/representation.ts';
 import type { Status } from '../../kubernetes/status.ts';
 import { watchEventText } from '../../kubernetes/wire/encode.ts';
 import { orderedJson } from '../../kubernetes/wire/ordered-json.ts';
@@ -52,7 +52,7 @@ export interface Piece {
 const PIECE_BYTES = 5 * 1024;
 
 /** Returns the form of whole objects, which consists of their shared bytes. */
-export function plainForm(kind: ShownKind): EventForm {
+export function plainForm(kind: ServedKind): EventForm {
   return {
     isShared: true,
     event: (type, item, version) => [PREFIXES[type], ...item.parts(version), SUFFIX],
@@ -65,7 +65,7 @@ export function plainForm(kind: ShownKind): EventForm {
 export function convertedForm(view: View, clock: Clock): EventForm {
   let isFirst = true;
   const line = (type: string, object: KubeObject) => {
-    const text = showEvent(object, { ...view, now: clock.now() }, isFirst);
+    const text = encodeEvent(object, { ...view, now: clock.now() }, isFirst);
     isFirst = false;
     return Buffer.from(watchEventText(type, text));
   };
@@ -88,7 +88,7 @@ const PREFIXES: Readonly<Record<EventType, Buffer>> = {
 };
 const SUFFIX = Buffer.from('}\n');
 
-function bookmarkObject({ group, version, kind }: ShownKind, resourceVersion: string, endsInitialEvents: boolean): KubeObject {
+function bookmarkObject({ group, version, kind }: ServedKind, resourceVersion: string, endsInitialEvents: boolean): KubeObject {
   const annotations = { 'k8s.io/initial-events-end': 'true' };
   return { apiVersion: `${group}/${version}`, kind, metadata: { ...(endsInitialEvents && { annotations }), resourceVersion } };
 }

@@ -5,14 +5,14 @@ import type { User } from '../../access/user.ts';
 import type { Visibility } from '../../access/visibility.ts';
 import type { ApiObject } from '../../api/resources.ts';
 import type { Informer } from '../../kube/informer.ts';
-import type { SelectableKind, ShownKind } from '../../kubernetes/kind.ts';
+import type { SelectableKind, ServedKind } from '../../kubernetes/kind.ts';
 import type { OpenApiSchema } from '../openapi-schemas.ts';
 
 /** The public description of a list. */
 export interface Listing {
   /** Plural name in lower case, for paths and messages. */
   readonly plural: string;
-  readonly kind: ShownKind & SelectableKind;
+  readonly kind: ServedKind & SelectableKind;
   /** OpenAPI schema of the public form. */
   readonly schema: OpenApiSchema;
 }

@@ -6,9 +6,9 @@ import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createGzip, gzip } from 'node:zlib';
 import { objectKey } from '../../kube/paths.ts';
-import { requestedVersion } from '../../kubernetes/list-revision.ts';
+import { parseRequestedVersion } from '../../kubernetes/list-revision.ts';
 import { type Reply, textReply } from '../../kubernetes/reply.ts';
-import { checkView, listParts, showObject, type View } from '../../kubernetes/representation.ts';
+import { checkView, encodeObject, listParts, type View } from '../../kubernetes/representation.ts';
 import { badRequest, notFound } from '../../kubernetes/status.ts';
 import { acceptsGzip } from '../../kubernetes/wire/accept-gzip.ts';
 import { formatList } from '../../kubernetes/wire/list-pieces.ts';
@@ -68,7 +68,7 @@ export async function getObject({ listing, history, access, clock }: ListDeps, r
   const representation = negotiate(request.preferences, { builtIn: false, tables: true });
   const view = viewOf(request, listing, representation.as, clock);
   if (flag(request.query, 'export')) throw badRequest('the export parameter, deprecated since v1.14, is no longer supported');
-  const version = requestedVersion(text(request.query, 'resourceVersion'));
+  const version = parseRequestedVersion(text(request.query, 'resourceVersion'));
   history.checkSynced(listing.plural);
   const findVisibility = () => access.visibleTo(request.caller.user);
   await history.waitFor(version, { signal: request.signal, findVisibility });
@@ -78,7 +78,7 @@ export async function getObject({ listing, history, access, clock }: ListDeps, r
   const item = visibility.includes(key) ? history.collection.get(key) : undefined;
   if (item === undefined) throw notFound({ group: listing.kind.group, name: listing.plural }, name);
   const object = item.at(formatVersion(item.revision, visibility.fingerprint));
-  const reply = textReply(200, showObject(object, view), representation);
+  const reply = textReply(200, encodeObject(object, view), representation);
   return { ...reply, headers: { ...reply.headers, ...VARY } };
 }
 

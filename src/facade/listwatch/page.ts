@@ -1,7 +1,14 @@
 // One page of a list: its version, its items, and the start of the next page.
 
 import type { Visibility } from '../../access/visibility.ts';
-import { continuation, isExact, listedVersion, pageLimit, tooOldToContinue, tooOldToList } from '../../kubernetes/list-revision.ts';
+import {
+  continueTokenExpired,
+  isExact,
+  listExpired,
+  pageLimit,
+  parseContinueToken,
+  parseListVersion,
+} from '../../kubernetes/list-revision.ts';
 import { parseSelectors, Selection } from '../../kubernetes/selection.ts';
 import { statusError } from '../../kubernetes/status.ts';
 import { encodeContinue } from '../../kubernetes/wire/continue-token.ts';
@@ -53,8 +60,8 @@ export interface PageRequest extends ListQuery {
 /** Returns one page under current permissions. Waits up to three seconds for a version that is not reached yet. Throws 400, 410, 504. */
 export async function readPage(history: History, request: PageRequest): Promise<Page> {
   const { namespace, selection, options, signal, findVisibility, clock } = request;
-  const token = continuation(options);
-  const version = token?.revision ?? listedVersion(options);
+  const token = parseContinueToken(options);
+  const version = token?.revision ?? parseListVersion(options);
   const requested = parseVersion(version);
   const timeLeftMs = timeLeft(options, clock);
   await history.waitFor(version, { signal, findVisibility, timeoutMs: timeLeftMs() });
@@ -65,7 +72,7 @@ export async function readPage(history: History, request: PageRequest): Promise<
   // If the visible names have changed since the first page, the pages together would be inconsistent.
   const isOther = token !== undefined && requested.fingerprint !== visibility.fingerprint;
   const collection = isOther ? undefined : history.at(requested.revision);
-  if (collection === undefined) throw token === undefined ? tooOldToList() : tooOldToContinue(token);
+  if (collection === undefined) throw token === undefined ? listExpired() : continueTokenExpired(token);
   return pageOf(collection, { ...range, revision: requested.revision });
 }
 

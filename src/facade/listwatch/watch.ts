@@ -2,7 +2,7 @@
 
 import type { ServerResponse } from 'node:http';
 import type { Visibility } from '../../access/visibility.ts';
-import { requestedVersion } from '../../kubernetes/list-revision.ts';
+import { parseRequestedVersion } from '../../kubernetes/list-revision.ts';
 import { expired, hasReason, type Status } from '../../kubernetes/status.ts';
 import { negotiateWatch } from '../../kubernetes/wire/negotiate.ts';
 import type { ListOptions } from '../../kubernetes/wire/options.ts';
@@ -50,7 +50,7 @@ export async function watchObjects(deps: WatchDeps, request: FacadeRequest): Pro
   const query = parseQuery(request, listing, true);
   const view = viewOf(request, listing, representation.as, clock);
   const form = representation.as === undefined ? plain : convertedForm(view, clock);
-  requestedVersion(query.options.resourceVersion);
+  parseRequestedVersion(query.options.resourceVersion);
   history.checkSynced(listing.plural);
   await access.visibleTo(request.caller.user);
   const release = watchLimiter.acquire(request);
@@ -81,7 +81,7 @@ async function serve(deps: WatchDeps, request: FacadeRequest, stream: Stream): P
   const { promise, resolve } = Promise.withResolvers<void>();
   let watcher: Watcher | undefined = undefined;
   const writer = new StreamWriter(response, clock, () => watcher?.pump());
-  const requested = requestedVersion(options.resourceVersion);
+  const requested = parseRequestedVersion(options.resourceVersion);
   const wait = { signal: request.signal, findVisibility: () => access.visibleTo(request.caller.user) };
   const failure = options.sendInitialEvents === true ? await waitFor(history, requested, wait) : undefined;
   const endReplay = options.sendInitialEvents === true && failure === undefined ? await startReplay(deps, request, writer) : () => {};
@@ -146,7 +146,7 @@ function toSelection({ namespace, options, selection }: ListQuery): Pick<Watcher
 }
 
 function startOf(history: History, visibility: Visibility, { namespace, options }: ListQuery): Start | Status {
-  const requested = parseVersion(requestedVersion(options.resourceVersion));
+  const requested = parseVersion(parseRequestedVersion(options.resourceVersion));
   const now = { visibility, position: history.end, ahead: 0, replay: undefined };
   if (options.sendInitialEvents === true) {
     const bookmark = options.allowWatchBookmarks ? 'initial' : undefined;

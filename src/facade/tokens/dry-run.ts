@@ -3,7 +3,7 @@
 import { type ApiObject, Pods, type Resource, Secrets, ServiceAccounts } from '../../api/resources.ts';
 import { checkBoundKind, checkBoundObject, checkObjectName } from '../../kubernetes/bound-object.ts';
 import type { KubeObject } from '../../kubernetes/object.ts';
-import { answeredTokenRequest, checkExpiration, checkName, checkUid, type PostedAccount } from '../../kubernetes/token-request.ts';
+import { checkExpiration, checkName, checkUid, type ServiceAccountName, toTokenResponse } from '../../kubernetes/token-request.ts';
 import { fieldsOf, textOf, uidOf } from '../../kubernetes/untrusted.ts';
 import { type Part, readObject } from '../../targets/read-object.ts';
 import type { TokenSource } from '../../targets/target.ts';
@@ -12,7 +12,7 @@ import type { PostedTokenRequest } from './token-request.ts';
 
 export interface DryRunOptions {
   readonly source: TokenSource;
-  readonly serviceAccount: PostedAccount;
+  readonly serviceAccount: ServiceAccountName;
   /** Warns the caller about a check that was not possible. */
   readonly warn: (text: string) => void;
   readonly signal: AbortSignal;
@@ -29,8 +29,8 @@ export async function dryRun(posted: PostedTokenRequest, options: DryRunOptions)
   checkExpiration(tokenRequest);
   await checkBound(tokenRequest.spec.boundObjectRef, options);
   const now = source.clock.now();
-  const response = { account: { ...serviceAccount, uid }, audiences, expirationSeconds, status: { token: '' } };
-  return answeredTokenRequest(tokenRequest, response, now);
+  const response = { serviceAccount: { ...serviceAccount, uid }, audiences, expirationSeconds, status: { token: '' } };
+  return toTokenResponse(tokenRequest, response, now);
 }
 
 async function checkBound(reference: PostedTokenRequest['tokenRequest']['spec']['boundObjectRef'], options: DryRunOptions): Promise<void> {
@@ -47,7 +47,7 @@ async function checkBound(reference: PostedTokenRequest['tokenRequest']['spec'][
   checkBoundObject(reference, { uid: uidOf(object) ?? '', serviceAccountName }, serviceAccount);
 }
 
-async function find(resource: Resource<ApiObject>, name: PostedAccount, part: Part, { source, warn, signal }: DryRunOptions) {
+async function find(resource: Resource<ApiObject>, name: ServiceAccountName, part: Part, { source, warn, signal }: DryRunOptions) {
   const object = await readObject(source, resource, name, { part, signal });
   if (object === undefined) warn(`existence not checked: Purser may not read ${resource.plural} of the cluster`);
   return object;

@@ -3,9 +3,9 @@ import * as fc from 'fast-check';
 import {
   type LabelSelector,
   type LabelSelectorObject,
-  labelSelectorOf,
   matchesLabels,
   parseLabelSelector,
+  toLabelSelector,
 } from '../../../src/kubernetes/selectors/label-selector.ts';
 import { isEverything, SelectorError } from '../../../src/kubernetes/selectors/selector.ts';
 
@@ -170,13 +170,13 @@ describe('matchesLabels', () => {
   });
 });
 
-describe('labelSelectorOf', () => {
+describe('toLabelSelector', () => {
   it('selects everything for an empty selector', () => {
-    expect(isEverything(labelSelectorOf({}))).toBe(true);
+    expect(isEverything(toLabelSelector({}))).toBe(true);
   });
 
   it('requires all labels and all expressions', () => {
-    const selector = labelSelectorOf({
+    const selector = toLabelSelector({
       matchLabels: { app: 'purser' },
       matchExpressions: [
         { key: 'tier', operator: 'In', values: ['web', 'api'] },
@@ -207,6 +207,6 @@ describe('labelSelectorOf', () => {
     [{ matchLabels: { '-a': 'b' } }, `key: Invalid value: "-a": name part ${KEY}`],
     [{ matchLabels: { a: '-b' } }, `values[0][a]: Invalid value: "-b": ${VALUE}`],
   ])('rejects %j', (object, message) => {
-    expect(() => labelSelectorOf(object)).toThrow(expect.objectContaining({ name: 'SelectorError', message }));
+    expect(() => toLabelSelector(object)).toThrow(expect.objectContaining({ name: 'SelectorError', message }));
   });
 });
