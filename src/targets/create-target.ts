@@ -4,7 +4,7 @@ import type { Cluster } from '../api/cluster.gen.ts';
 import { FieldManager } from '../api/names.ts';
 import type { Secret } from '../api/resources.ts';
 import { KubeClient } from '../kube/client.ts';
-import { fixed, type KubeConfigSource } from '../kube/kube-config.ts';
+import { fixedConfig, type KubeConfigSource } from '../kube/kube-config.ts';
 import { createTransport } from '../kube/transport.ts';
 import type { Clock } from '../std/clock.ts';
 import { defined } from '../std/defined.ts';
@@ -64,7 +64,7 @@ export function isNamedHub({ metadata }: Cluster, { hub }: TargetSettings): bool
   return hub !== undefined && hub.clusterName !== undefined && hub.clusterName === metadata.name;
 }
 
-type NamedCluster = Parameters<typeof fixed>[0];
+type NamedCluster = Parameters<typeof fixedConfig>[0];
 type Reference = NonNullable<NonNullable<Cluster['spec']['authInfo']>['controller']>;
 
 const TIMEOUT_MS = 10_000;
@@ -108,9 +108,9 @@ function clusterOf(server: string, caData: string | undefined, { proxyFor }: Tar
 }
 
 function configOf(cluster: NamedCluster, credential: Credential): KubeConfigSource {
-  if (credential.type === 'token') return fixed(cluster, { name: 'purser', token: credential.token.reveal() });
+  if (credential.type === 'token') return fixedConfig(cluster, { name: 'purser', token: credential.token.reveal() });
   const [certData, keyData] = [credential.certificate, credential.key.reveal()].map((pem) => Buffer.from(pem).toString('base64'));
-  return fixed(cluster, { name: 'purser', certData: certData ?? '', keyData: keyData ?? '' });
+  return fixedConfig(cluster, { name: 'purser', certData: certData ?? '', keyData: keyData ?? '' });
 }
 
 function connectTo(config: KubeConfigSource, connections: number, { clock, allowLoopback }: TargetSettings): KubeClient {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { of, toArray } from 'rxjs';
 import type { ConfigMap, Stored } from '../../src/api/resources.ts';
 import type { ListWatchEvent } from '../../src/kube/list-watch.ts';
-import { type Change, ObjectStore, reflect } from '../../src/kube/store.ts';
+import { type Change, ObjectStore, reflectBatches } from '../../src/kube/store.ts';
 
 function object(name: string, resourceVersion: string, more: { readonly uid?: string; readonly value?: string } = {}): Stored<ConfigMap> {
   return { metadata: { name, namespace: 'ns', resourceVersion, uid: more.uid ?? `uid-${name}` }, data: { value: more.value ?? '' } };
@@ -25,14 +25,14 @@ describe('ObjectStore', () => {
     expect(shown(changes)).toEqual(['deleted ns/a 1', 'updated ns/c 9', 'added ns/d 4']);
   });
 
-  it('keeps its content between two lists', () => {
+  it('contains all objects of a new list before it emits the changes', () => {
     const store = new ObjectStore<ConfigMap>();
     store.apply(listed(object('a', '1')));
     const sizes: number[] = [];
     of(listed(object('a', '2'), object('b', '2')))
-      .pipe(reflect(store, () => sizes.push(store.size)))
+      .pipe(reflectBatches(store, () => sizes.push(store.size)))
       .subscribe(() => sizes.push(store.size));
-    expect(sizes).toEqual([2, 2, 2]);
+    expect(sizes).toEqual([2, 2]);
   });
 
   it('distinguishes a re-created object from an updated one', () => {
@@ -98,10 +98,10 @@ describe('ObjectStore', () => {
     let all: readonly Change<ConfigMap>[] = [];
     of(...events)
       .pipe(
-        reflect(store, () => undefined),
+        reflectBatches(store, () => undefined),
         toArray(),
       )
-      .subscribe((changes) => (all = changes));
+      .subscribe((batches) => (all = batches.flatMap(({ changes }) => changes)));
     expect(shown(all)).toEqual(['added ns/a 1', 'added ns/b 2']);
   });
 });
