@@ -7,7 +7,7 @@ import { checkExpiration, checkName, checkUid, type ServiceAccountName, toTokenR
 import { fieldsOf, textOf, uidOf } from '../../kubernetes/untrusted.ts';
 import { type Part, readObject } from '../../targets/read-object.ts';
 import type { TokenSource } from '../../targets/target.ts';
-import { rejectAccount } from '../../targets/token-exchange.ts';
+import { checkServiceAccount } from '../../targets/token-exchange.ts';
 import type { PostedTokenRequest } from './token-request.ts';
 
 export interface DryRunOptions {
@@ -22,7 +22,7 @@ export interface DryRunOptions {
 export async function dryRun(posted: PostedTokenRequest, options: DryRunOptions): Promise<KubeObject> {
   const { tokenRequest, audiences, expirationSeconds } = posted;
   const { source, serviceAccount, signal } = options;
-  await rejectAccount(source, serviceAccount, signal);
+  await checkServiceAccount(source, serviceAccount, signal);
   checkName(tokenRequest, serviceAccount);
   const uid = uidOf(await find(ServiceAccounts, serviceAccount, 'metadata', options));
   if (uid !== undefined) checkUid(tokenRequest, { ...serviceAccount, uid });
