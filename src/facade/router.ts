@@ -1,4 +1,4 @@
-// The routes of the façade. All paths but those of public documents require an authenticated caller, also paths without a route.
+// The routes of the façade. All paths except those of public documents require an authenticated caller, including paths without a route.
 
 import { METHODS } from 'node:http';
 import findMyWay, { type HTTPMethod } from 'find-my-way';
@@ -27,7 +27,7 @@ export interface PublicDocument {
 export interface RouterOptions {
   readonly routes: readonly Route[];
   readonly documents: readonly PublicDocument[];
-  /** Returns the caller who sent a request. Throws a StatusError without valid credentials. */
+  /** Returns the caller of a request. Throws a StatusError without valid credentials. */
   readonly authenticate: (exchange: Exchange) => Promise<Caller>;
   /** Waits for a seat; returns the function that releases it. Throws a StatusError for a caller with too many requests. */
   readonly admit?: (exchange: Exchange) => Promise<() => void>;
@@ -65,7 +65,7 @@ export class Router {
 
   /** Serves a request to its end. Rejects it with 503 if the server is stopping. */
   serve(exchange: Exchange, isStopping: boolean): void {
-    const found = this.#router.find(exchange.method as HTTPMethod, exchange.message.url ?? '');
+    const found = this.#router.find(exchange.method as HTTPMethod, exchange.url);
     if (found === null) return this.#reject(exchange, badRequest('the path cannot be decoded'));
     const { path, document, route } = found.store as Entry;
     exchange.route = path;
@@ -128,7 +128,7 @@ function methodNotAllowedReply({ preferences }: Exchange, allow: string): Reply 
   return { ...reply, headers: { ...reply.headers, allow } };
 }
 
-/** Returns the response for any thrown value. For an unexpected error, it contains only the request ID, which the log contains, too. */
+/** Returns the response for any thrown value. For an unexpected error, it contains only the request ID, which the log also contains. */
 function toErrorReply(error: unknown, preferences: Preferences, requestId: string): Reply {
   const known = error instanceof StatusError ? error : internalError(`the request ${requestId} could not be completed`, { cause: error });
   const reply = errorReply(known, preferences);

@@ -49,7 +49,7 @@ beforeEach(async () => {
     documents: [{ path: '/document', reply: () => OK }],
     authenticate: async ({ rawHeaders }) => {
       seen.push(rawHeaders);
-      return { user: { username: 'alice', uid: '', groups: [], extra: {} }, tokenId: 'a', stillValid: async () => true };
+      return { user: { username: 'alice', uid: '', groups: [], extra: {} }, tokenId: 'a', isStillValid: async () => true };
     },
     report: (error) => void reported.push(error),
     onResponse: (response) => void recorded.push(response),

@@ -93,7 +93,7 @@ function bookmarkObject({ group, version, kind }: ServedKind, resourceVersion: s
   return { apiVersion: `${group}/${version}`, kind, metadata: { ...(endsInitialEvents && { annotations }), resourceVersion } };
 }
 
-/** Returns the next piece of the log; 'expired' if a part of it is unknown. Skips events up to `ahead`, which the caller has. */
+/** Returns the next piece of the log; 'expired' if a part of it is unknown. Skips events up to the revision `ahead`, which the caller has received. */
 export function readLog(history: History, from: number, filter: EventFilter, ahead: number): Piece | 'expired' {
   const lines = new Lines(filter);
   let held: (ItemEvent & { readonly at: number; readonly revision: number }) | undefined;
@@ -119,10 +119,10 @@ export function readLog(history: History, from: number, filter: EventFilter, ahe
 function toEvent({ before, after }: Entry, { visibility, selects }: EventFilter): ItemEvent | undefined {
   const key = (after ?? before)?.key;
   if (key === undefined || !visibility.includes(key)) return undefined;
-  const isSeen = after !== undefined && selects(after);
-  const wasSeen = before !== undefined && selects(before);
-  if (isSeen) return { type: wasSeen ? 'MODIFIED' : 'ADDED', item: after };
-  return wasSeen ? { type: 'DELETED', item: before } : undefined;
+  const isVisible = after !== undefined && selects(after);
+  const wasVisible = before !== undefined && selects(before);
+  if (isVisible) return { type: wasVisible ? 'MODIFIED' : 'ADDED', item: after };
+  return wasVisible ? { type: 'DELETED', item: before } : undefined;
 }
 
 export interface ReplayOptions {

@@ -1,4 +1,4 @@
-// List and get. Compact JSON is written from shared bytes, in slices, as fast as the client reads.
+// List and get requests. Compact JSON is written from shared bytes, in slices, as fast as the client reads.
 
 import type { ServerResponse } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
@@ -237,15 +237,15 @@ function compress(slices: Slices): AsyncIterable<Buffer> {
 
 /** Writes all slices. Closes the connection of a client that reads below the minimum rate. */
 async function writeSlices(slices: Slices | AsyncIterable<Buffer>, response: ServerResponse, clock: Clock): Promise<void> {
-  let sent = 0;
-  const stop = enforceReadRate({ clock, sent: () => sent, onTooSlow: () => response.destroy() });
+  let sentBytes = 0;
+  const stop = enforceReadRate({ clock, sentBytes: () => sentBytes, onTooSlow: () => response.destroy() });
   try {
     for await (const slice of slices) {
       if (response.destroyed) return;
       if (!response.write(slice)) await untilDrained(response);
       // Lets other requests run while the kernel accepts slices at once.
       else await setImmediate();
-      sent += slice.length;
+      sentBytes += slice.length;
     }
   } finally {
     stop();

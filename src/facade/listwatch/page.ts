@@ -39,7 +39,7 @@ export function parseQuery({ params, query }: Pick<FacadeRequest, 'params' | 'qu
 }
 
 export interface Page {
-  /** Whole collection if the page contains all of it, so that its shared bytes are sent; else undefined. */
+  /** The collection if the page contains all of it, so that shared bytes are sent; undefined otherwise. */
   readonly whole: Collection | undefined;
   /** Items of the page; empty if `whole` is defined. */
   readonly items: readonly Item[];
@@ -92,12 +92,13 @@ function pageOf(collection: Collection, { visibility, namespace, selection, revi
   const isWhole = limit === 0 && namespace === '' && start === '' && selection.isEverything && visibility.isEverything;
   if (isWhole) return { ...version, whole: collection, items: [], continue: '' };
   const items = select(collection.visible(visibility, namespace, start), selection);
-  if (limit === 0 || items.length <= limit) return { ...version, whole: undefined, items, continue: '' };
+  const last = limit === 0 || items.length <= limit ? undefined : items[limit - 1];
+  if (last === undefined) return { ...version, whole: undefined, items, continue: '' };
   return {
     ...version,
     whole: undefined,
     items: items.slice(0, limit),
-    continue: encodeContinue(versionNumber(revision, visibility.fingerprint), items[limit - 1]?.key ?? ''),
+    continue: encodeContinue(versionNumber(revision, visibility.fingerprint), last.key),
     ...(selection.isEverything && { remaining: items.length - limit }),
   };
 }

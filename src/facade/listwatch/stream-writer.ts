@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../std/clock.ts';
 
-/** Lines as one chunk of a chunked body. */
+/** Lines of a watch as one chunk of a chunked body. */
 export class Chunk {
   readonly framed: Buffer;
   readonly #headLength: number;

@@ -90,7 +90,7 @@ export class Watcher {
 
   /** Writes pending events until the writer is blocked. */
   pump(shared: SharedPieces = new Map()): void {
-    // A caller who sees no object gets no event, so that dropped entries do not matter.
+    // A caller that sees no object gets no event, so that dropped entries do not affect it.
     if (this.#visibility.isNothing) this.#position = this.#options.history.end;
     while (!this.#isOver) {
       if (this.#position < this.#options.history.start) return this.expire();

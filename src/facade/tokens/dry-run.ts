@@ -24,30 +24,35 @@ export async function dryRun(posted: PostedTokenRequest, options: DryRunOptions)
   const { source, serviceAccount, signal } = options;
   await checkServiceAccount(source, serviceAccount, signal);
   checkName(tokenRequest, serviceAccount);
-  const uid = uidOf(await find(ServiceAccounts, serviceAccount, 'metadata', options));
+  const uid = uidOf(await readOrWarn(ServiceAccounts, serviceAccount, 'metadata', options));
   if (uid !== undefined) checkUid(tokenRequest, { ...serviceAccount, uid });
   checkExpiration(tokenRequest);
-  await checkBound(tokenRequest.spec.boundObjectRef, options);
+  await checkBoundReference(tokenRequest.spec.boundObjectRef, options);
   const now = source.clock.now();
   const response = { serviceAccount: { ...serviceAccount, uid }, audiences, expirationSeconds, status: { token: '' } };
   return toTokenResponse(tokenRequest, response, now);
 }
 
-async function checkBound(reference: PostedTokenRequest['tokenRequest']['spec']['boundObjectRef'], options: DryRunOptions): Promise<void> {
+async function checkBoundReference(
+  reference: PostedTokenRequest['tokenRequest']['spec']['boundObjectRef'],
+  options: DryRunOptions,
+): Promise<void> {
   if (reference === undefined) return;
   const { kind = '', name = '' } = reference;
   checkBoundKind(reference, [Pods.kind, Secrets.kind]);
   checkObjectName(name);
   const { namespace, name: serviceAccount } = options.serviceAccount;
   const found =
-    kind === Pods.kind ? find(Pods, { namespace, name }, 'whole', options) : find(Secrets, { namespace, name }, 'metadata', options);
+    kind === Pods.kind
+      ? readOrWarn(Pods, { namespace, name }, 'whole', options)
+      : readOrWarn(Secrets, { namespace, name }, 'metadata', options);
   const object = await found;
   if (object === undefined) return;
   const serviceAccountName = textOf(fieldsOf(object['spec'])['serviceAccountName']);
   checkBoundObject(reference, { uid: uidOf(object) ?? '', serviceAccountName }, serviceAccount);
 }
 
-async function find(resource: Resource<ApiObject>, name: ServiceAccountName, part: Part, { source, warn, signal }: DryRunOptions) {
+async function readOrWarn(resource: Resource<ApiObject>, name: ServiceAccountName, part: Part, { source, warn, signal }: DryRunOptions) {
   const object = await readObject(source, resource, name, { part, signal });
   if (object === undefined) warn(`existence not checked: Purser may not read ${resource.plural} of the cluster`);
   return object;

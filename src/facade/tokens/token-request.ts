@@ -1,4 +1,4 @@
-// The TokenRequest of a caller: decoded as kube-apiserver does, checked against the rules of the installation, and turned into the
+// The TokenRequest of a caller: decoded like in kube-apiserver, checked against the rules of the installation, and converted to the
 // request to the target cluster.
 
 import { checkBoundKind } from '../../kubernetes/bound-object.ts';
@@ -51,7 +51,7 @@ export interface PostedTokenRequest {
   readonly warnings: readonly string[];
 }
 
-/** The request to a target cluster. It contains checked fields alone. */
+/** The request to a target cluster. It contains only checked fields. */
 export interface OutgoingRequest {
   /** Request that the response is checked against. */
   readonly expected: TargetTokenRequest;

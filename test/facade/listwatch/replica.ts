@@ -235,7 +235,7 @@ export function requestOf(query: string, caller: TestCaller): FacadeRequest {
     signal: new AbortController().signal,
     requestId: 'request',
     address: '10.0.0.1',
-    caller: { user: caller.user, tokenId: caller.user.username, stillValid: async () => caller.isValid },
+    caller: { user: caller.user, tokenId: caller.user.username, isStillValid: async () => caller.isValid },
     warn: () => {},
   };
 }

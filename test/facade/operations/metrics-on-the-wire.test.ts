@@ -24,7 +24,7 @@ beforeEach(async () => {
   transport = createTransport(fixedConfig(cluster, { name: 'purser', token: 'hub-credential' }), { clock });
   const hub = new KubeClient(transport, 'purser');
   const authenticator = new Authenticator({ hub, clock, log, audiences: [] });
-  const ping = { name: 'ping', holds: () => true };
+  const ping = { name: 'ping', passes: () => true };
   running = await listenForOperations({
     host: '127.0.0.1',
     port: 0,
