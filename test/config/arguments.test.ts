@@ -12,7 +12,7 @@ describe('isLocalRun', () => {
     ['', { KUBECONFIG: '' }, true],
     ['', CLUSTER, false],
     ['--help', {}, true],
-  ])('for arguments "%s" and environment %j returns %s', (line, env, expected) => {
+  ])('evaluates arguments "%s" and environment %j to %s', (line, env, expected) => {
     expect(isLocalRun(line.split(' ').filter(Boolean), env)).toBe(expected);
   });
 });

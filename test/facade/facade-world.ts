@@ -149,7 +149,7 @@ export function allowingHub(change: Partial<Record<'TokenReview' | 'SubjectAcces
   return (request, reply) => {
     const body = JSON.parse(request.body) as Review;
     const response =
-      change[body.kind]?.(body) ?? (body.kind === 'TokenReview' ? authenticated(body) : { allowed: body.spec.user === 'alice' });
+      change[body.kind]?.(body) ?? (body.kind === 'TokenReview' ? toAuthenticated(body) : { allowed: body.spec.user === 'alice' });
     reply.json(201, { ...body, status: response });
   };
 }
@@ -164,7 +164,7 @@ export interface Review {
   };
 }
 
-function authenticated({ spec }: Review): object {
+function toAuthenticated({ spec }: Review): object {
   const username = { [ALLOWED]: 'alice', [DENIED]: 'bob' }[spec.token];
   if (username === undefined) return { user: {}, error: 'invalid bearer token' };
   return { authenticated: true, user: { username, uid: `${username}-uid`, groups: ['system:authenticated'] }, audiences: ['hub'] };

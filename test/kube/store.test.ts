@@ -12,7 +12,7 @@ function listed(...objects: readonly Stored<ConfigMap>[]): ListWatchEvent<Config
   return { type: 'listed', objects, resourceVersion: '100' };
 }
 
-function shown(changes: readonly Change<ConfigMap>[]): string[] {
+function formatChanges(changes: readonly Change<ConfigMap>[]): string[] {
   return changes.map(({ type, key, object: { metadata } }) => `${type} ${key} ${metadata.resourceVersion}`);
 }
 
@@ -22,7 +22,7 @@ describe('ObjectStore', () => {
     store.apply(listed(object('a', '1'), object('b', '2'), object('c', '3')));
     const changes = store.apply(listed(object('b', '2'), object('c', '9'), object('d', '4')));
     expect(store.keys()).toEqual(['ns/b', 'ns/c', 'ns/d']);
-    expect(shown(changes)).toEqual(['deleted ns/a 1', 'updated ns/c 9', 'added ns/d 4']);
+    expect(formatChanges(changes)).toEqual(['deleted ns/a 1', 'updated ns/c 9', 'added ns/d 4']);
   });
 
   it('contains all objects of a new list before it emits the changes', () => {
@@ -38,7 +38,7 @@ describe('ObjectStore', () => {
   it('distinguishes a re-created object from an updated one', () => {
     const store = new ObjectStore<ConfigMap>();
     store.apply(listed(object('a', '1', { uid: 'first' })));
-    expect(shown(store.apply(listed(object('a', '5', { uid: 'second' }))))).toEqual(['deleted ns/a 1', 'added ns/a 5']);
+    expect(formatChanges(store.apply(listed(object('a', '5', { uid: 'second' }))))).toEqual(['deleted ns/a 1', 'added ns/a 5']);
   });
 
   it('returns no change for a repeated event', () => {
@@ -102,6 +102,6 @@ describe('ObjectStore', () => {
         toArray(),
       )
       .subscribe((batches) => (all = batches.flatMap(({ changes }) => changes)));
-    expect(shown(all)).toEqual(['added ns/a 1', 'added ns/b 2']);
+    expect(formatChanges(all)).toEqual(['added ns/a 1', 'added ns/b 2']);
   });
 });

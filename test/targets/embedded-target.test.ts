@@ -232,7 +232,7 @@ describe('ensureAnchor and deleteAnchor on the embedded API server', () => {
     await expect(issue({ boundObject: { kind: 'Secret', name, uid: after } })).resolves.toBeDefined();
   });
 
-  it('reject to use a Secret that Purser did not create, but delete it by its name', async () => {
+  it('rejects a Secret that Purser did not create as an anchor, but deletes a Secret with the name of an anchor', async () => {
     await admin.create(Secrets, { metadata: { namespace, name }, type: 'Opaque', data: { password: base64('theirs') } });
     await expect(ensure()).rejects.toMatchObject({
       reason: 'RequestRejected',

@@ -98,7 +98,7 @@ describe('parseLabelSelector', () => {
     expect(() => parseLabelSelector(text)).toThrow(expect.objectContaining({ name: 'SelectorError', message }));
   });
 
-  it('either parses any text or throws a SelectorError', () => {
+  it('parses any text or throws a SelectorError', () => {
     const piece = fc.constantFrom('a', 'b', 'in', 'notin', '(', ')', ',', '=', '!', '<', '>', ' ', '5', '\0', 'é');
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
@@ -136,7 +136,7 @@ describe('matchesLabels', () => {
     ['a>9007199254740992', { a: '9007199254740993' }, true],
     ['a,b', { a: '1' }, false],
     ['toString', {}, false],
-  ])('for %j and %j returns %j', (text, labels, expected) => {
+  ])('matches %j against the labels %j: %j', (text, labels, expected) => {
     expect(matchesLabels(parseLabelSelector(text), labels)).toBe(expected);
   });
 
