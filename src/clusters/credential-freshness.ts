@@ -14,7 +14,7 @@ export function credentialEvidence({ cluster, credential }: RegisteredCluster, c
   return credential === undefined ? { type: 'missing' } : storedEvidence(credential);
 }
 
-/** Evidence by Secret: certificates are costly to parse, and informers replace Secrets rather than change them. */
+/** Evidence by Secret: parsing certificates is expensive, and informers replace Secrets rather than change them. */
 const EVIDENCE = new WeakMap<Secret, CredentialEvidence>();
 
 function storedEvidence(credential: Secret): CredentialEvidence {

@@ -1,5 +1,5 @@
 // State of each cluster that the controller keeps between two reconciles. All times are on the monotonic clock, so that setting the
-// system clock neither delays probes nor makes all of them due at once.
+// system clock neither delays probes nor makes all probes due together.
 
 import type { ClusterCondition, ClusterStatus } from '../api/cluster.gen.ts';
 import { isSameRegistration, type RegisteredCluster, type Registration, registrationOf } from '../targets/registered-cluster.ts';

@@ -118,7 +118,7 @@ export class Router {
   }
 }
 
-/** Returns true if the route serves the method. HEAD is served as GET, except for a watch, which consists of its body alone. */
+/** Returns true if the route serves the method. HEAD is served as GET, except for a watch, whose response is only its body. */
 function isServed(method: Route['method'], { method: requested, query }: Exchange): boolean {
   return requested === method || (method === 'GET' && requested === 'HEAD' && !flag(query, 'watch'));
 }

@@ -13,7 +13,7 @@ export interface KubeConfigSource {
   getCurrentUser(): User | null;
 }
 
-/** Reads the files of a `KUBECONFIG` value; the first of several entries with the same name wins. Throws without a current context. */
+/** Reads the files of a `KUBECONFIG` value; the first of several entries with the same name applies. Throws without a current context. */
 export async function loadKubeConfig(paths: string): Promise<KubeConfigSource> {
   const files = paths.split(delimiter).filter((path) => path !== '');
   const parts = await Promise.all(files.map(async (path) => parsePart(await readFile(path, 'utf8'), dirname(path))));

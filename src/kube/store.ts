@@ -1,4 +1,4 @@
-// In-memory copy of one collection, with indexes and the changes that each event makes.
+// In-memory copy of one collection, with indexes and the changes of each event.
 
 import { mergeMap, type OperatorFunction, of, tap } from 'rxjs';
 import type { ApiObject, Stored } from '../api/resources.ts';

@@ -68,7 +68,7 @@ export class Transport {
     return this.#credentials.ca;
   }
 
-  /** Returns the response, whatever its status. Throws TransportError, or the reason of `signal` after an abort. */
+  /** Returns the response, with any status code. Throws TransportError, or the reason of `signal` after an abort. */
   async request(request: TransportRequest): Promise<HttpResponse> {
     const sentAt = this.#clock.monotonic();
     const deadline = startDeadline(this.#clock, request.timeoutMs ?? this.#timeoutMs, request.signal);

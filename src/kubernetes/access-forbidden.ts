@@ -23,11 +23,11 @@ function subjectText(group: string, resource: string, name: string): string {
 }
 
 function deniedText(user: NamedUser, attributes: AccessAttributes): string {
-  const who = `User ${goQuote(user.name)} cannot ${attributes.verb}`;
-  if (attributes.type === 'path') return `${who} path ${goQuote(attributes.path)}`;
+  const action = `User ${goQuote(user.name)} cannot ${attributes.verb}`;
+  if (attributes.type === 'path') return `${action} path ${goQuote(attributes.path)}`;
   const { group, resource, subresource, namespace } = attributes;
-  const what = `resource ${goQuote(subresource === '' ? resource : `${resource}/${subresource}`)} in API group ${goQuote(group)}`;
-  return `${who} ${what} ${namespace === '' ? 'at the cluster scope' : `in the namespace ${goQuote(namespace)}`}`;
+  const target = `resource ${goQuote(subresource === '' ? resource : `${resource}/${subresource}`)} in API group ${goQuote(group)}`;
+  return `${action} ${target} ${namespace === '' ? 'at the cluster scope' : `in the namespace ${goQuote(namespace)}`}`;
 }
 
 /** Escapes HTML, so that a browser that shows the error renders no markup. */

@@ -99,7 +99,7 @@ function isDeferred(error: unknown): boolean {
 }
 
 export interface RetryRate {
-  /** Number of retries that a lane may make at once. */
+  /** Maximum burst of retries of a lane. */
   readonly free: number;
   /** Time between further retries of a lane, in milliseconds. */
   readonly gapMs: number;

@@ -48,7 +48,7 @@ export function goJsonNumber(value: number): string {
   return String(value).replace(/e([+-])(\d)$/, (_, sign: string, digit: string) => `e${sign}${sign === '-' ? '' : '0'}${digit}`);
 }
 
-/** Formats a number like %v of fmt: integers plain, others as floats. */
+/** Formats a number like %v of fmt: integers without exponent, other numbers as floats. */
 export function goNumber(value: number | bigint): string {
   return typeof value === 'bigint' || Number.isSafeInteger(value) ? String(value) : goFloat(value);
 }

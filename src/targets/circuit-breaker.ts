@@ -1,4 +1,4 @@
-// A circuit breaker: after repeated failures, requests to a cluster pause, then one request tests it before the others resume.
+// A circuit breaker: after repeated failures, requests to a cluster pause, then one request tests the cluster before other requests resume.
 // A state machine without timers; times are on the monotonic clock.
 
 export type Breaker =

@@ -19,7 +19,7 @@ export interface PinnedEndpoints {
 
 /**
  * Returns the endpoints of a Cluster for a client at `ownAddress`. Throws an IssueError unless the pins cover the Cluster's name,
- * every address and every certificate: one that is not covered makes the whole registration suspect.
+ * every address and every certificate: a registration with another address or certificate is not trusted.
  */
 export function pinnedEndpoints(cluster: Stored<Cluster>, pins: Pins, ownAddress: string | undefined): PinnedEndpoints {
   const { name } = cluster.metadata;

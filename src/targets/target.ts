@@ -29,7 +29,7 @@ export interface TargetOptions {
   readonly hub?: HubIdentity;
   /** True if the system roots verify servers, because the Cluster has no caBundle. */
   readonly usesSystemRoots?: boolean;
-  /** True if the clients are shared with others, so that they are not closed. */
+  /** True if other code uses the clients too, so that the target does not close them. */
   readonly isShared?: boolean;
 }
 
@@ -39,7 +39,7 @@ export type Purpose = 'requests' | 'calls' | 'probes';
 /** Maximum number of connections per address and purpose. The requests of a probe are sequential. */
 export const CONNECTIONS: Readonly<Record<Purpose, number>> = { requests: 16, calls: 16, probes: 1 };
 
-/** One request to the target. It may be repeated at another address, so it must depend on its arguments alone. */
+/** One request to the target. It may be repeated at another address, so it must depend only on its arguments. */
 export type TargetCall<T> = (client: KubeClient, options: CallOptions) => Promise<T>;
 
 /** The part of a target that sends requests. */

@@ -47,12 +47,12 @@ beforeEach(async () => {
   namespaces += 1;
   namespace = `deploy-${namespaces}`;
   await admin.create(Namespaces, { metadata: { name: namespace } });
-  await createAccount();
+  await createServiceAccount();
 });
 
 afterEach(() => admin.delete(Namespaces, { name: namespace }));
 
-async function createAccount(): Promise<string> {
+async function createServiceAccount(): Promise<string> {
   const { metadata } = await admin.create(ServiceAccounts, { metadata: { namespace, name: 'deployer' } });
   return metadata.uid ?? '';
 }
@@ -98,7 +98,7 @@ describe('issueToken on the embedded API server', () => {
   it('does not renew a token for a re-created service account', async () => {
     const grant = await issue();
     await admin.delete(ServiceAccounts, { namespace, name: 'deployer' });
-    const uid = await createAccount();
+    const uid = await createServiceAccount();
     await expect(issue({ accountUID: grant.claims?.accountUID ?? '' })).rejects.toMatchObject({ reason: 'ServiceAccountRecreated' });
     await expect(review(grant)).resolves.toBe(false);
     await expect(issue({ accountUID: uid })).resolves.toMatchObject({ claims: { accountUID: uid } });
@@ -223,7 +223,7 @@ describe('ensureAnchor and deleteAnchor on the embedded API server', () => {
     const before = await ensure();
     await admin.patch(Secrets, { namespace, name }, { metadata: { finalizers: ['tests.example.com/kept'] } });
     await admin.delete(ServiceAccounts, { namespace, name: 'deployer' });
-    await createAccount();
+    await createServiceAccount();
     // An anchor that is being deleted is not used for new tokens.
     await expect(ensure()).rejects.toMatchObject({ reason: 'RequestRejected' });
     await admin.patch(Secrets, { namespace, name }, { metadata: { finalizers: null } });

@@ -113,7 +113,7 @@ export function evaluateProbe(evidence: ProbeEvidence): ProbeFindings {
   return findings;
 }
 
-/** Evaluates the conditions that depend on the credential alone. */
+/** Evaluates the conditions that depend only on the credential. */
 export function evaluateCredential(credential: CredentialEvidence, now: number): ReadonlyMap<ConditionType, Finding> {
   return new Map(
     Object.entries(CLUSTER_CONDITIONS).flatMap(([type, row]) =>

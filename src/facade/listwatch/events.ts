@@ -61,7 +61,7 @@ export function plainForm(kind: ServedKind): EventForm {
   };
 }
 
-/** Returns the form of tables, or of metadata alone. Only the first event of a watch has the columns of its table. */
+/** Returns the form of tables, or of metadata only. Only the first event of a watch has the columns of its table. */
 export function convertedForm(view: View, clock: Clock): EventForm {
   let isFirst = true;
   const line = (type: string, object: KubeObject) => {

@@ -36,7 +36,7 @@ export interface ListDeps {
 
 /** Size above which a list is large, in bytes. */
 const LARGE_BYTES = 1 << 20;
-/** Size up to which a response is written at once, in bytes; a larger response is written in slices. */
+/** Maximum size of a response that is written in one piece, in bytes; a larger response is written in slices. */
 const WHOLE_BYTES = 256 * 1024;
 /** Size from which a response is compressed for clients that accept it, in bytes. */
 const MIN_GZIP_BYTES = 128 * 1024;
@@ -243,7 +243,7 @@ async function writeSlices(slices: Slices | AsyncIterable<Buffer>, response: Ser
     for await (const slice of slices) {
       if (response.destroyed) return;
       if (!response.write(slice)) await untilDrained(response);
-      // Lets other requests run while the kernel accepts slices at once.
+      // Lets other requests run while the kernel accepts slices immediately.
       else await setImmediate();
       sentBytes += slice.length;
     }

@@ -40,7 +40,7 @@ interface SharedPiece extends Pick<Piece, 'next'> {
   readonly chunk: Chunk | undefined;
 }
 
-/** All watches. Changes within one turn of the event loop are written to each watch at once. */
+/** All watches. Changes within one turn of the event loop are written to each watch together. */
 export class Watchers {
   readonly #watchers = new Set<Watcher>();
   #isScheduled = false;

@@ -33,7 +33,7 @@ import type { FacadeRequest } from '../request.ts';
 export interface TokenRules {
   /** Audiences of requests that name none; if empty, such requests are rejected. */
   readonly defaultAudiences: readonly string[];
-  /** Audiences that the façade accepts in callers' tokens. It issues no token for them: such a token could request others. */
+  /** Audiences that the façade accepts in callers' tokens. It issues no token for these audiences: a caller could request further tokens with such a token. */
   readonly ownAudiences: readonly string[];
   readonly limits: TokenLimits;
 }

@@ -1,4 +1,4 @@
-// Types that decode themselves from JSON: times and raw values. Their errors end decoding at once.
+// Types that decode themselves from JSON: times and raw values. Their errors end decoding immediately.
 
 import type { Value } from '../object.ts';
 import type { GoField } from '../schema/schema.ts';

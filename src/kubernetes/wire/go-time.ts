@@ -45,7 +45,7 @@ interface ParsedTime {
   readonly fraction: string;
 }
 
-/** time.Parse for the two layouts; the value has one character per byte, because Go counts bytes. */
+/** Parser of times in the two layouts, like time.Parse; the value has one character per byte, because Go counts bytes. */
 class TimeParser {
   readonly #value: string;
   readonly #layout: string;

@@ -26,7 +26,7 @@ export type JsonScalar =
  */
 export const MAX_DEPTH = 1000;
 
-/** Returns the plain value of a document; the last of repeated keys wins, and objects have no prototype. */
+/** Returns the plain value of a document; the last of repeated keys applies, and objects have no prototype. */
 export function toValue(root: JsonNode): Value {
   const values = new Map<JsonNode, Value>();
   const valueOf = (node: JsonNode): Value => (isContainer(node) ? (values.get(node) ?? null) : scalarValue(node));

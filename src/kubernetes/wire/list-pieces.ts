@@ -19,7 +19,7 @@ function* jsonPieces({ before, items, after }: ListParts): Generator<string> {
   yield start === before ? `${before}${after}` : after;
 }
 
-/** Yields YAML. Items are not indented below their key, so each item is encoded alone. */
+/** Yields YAML. Items are not indented below their key, so each item is encoded separately. */
 function* yamlPieces({ before, items, after }: ListParts): Generator<string> {
   const empty = jsonToYaml(`${before}${after}`);
   const [head = '', key = '', tail = ''] = empty.split(EMPTY_LIST);
