@@ -33,7 +33,7 @@ const all: Responses = {
   '/apis/tokens.purser.dev/v1alpha1': listing('managedtokens'),
 };
 
-describe('untilServed', () => {
+describe('waitUntilServed', () => {
   it('resolves immediately if all kinds are served', async () => {
     const { served, reports, clock } = world(all);
     await served;

@@ -333,7 +333,7 @@ describe('runController', () => {
   });
 
   it.each([
-    ['placeOf', { priorityOf: () => broken() }],
+    ['priorityOf', { priorityOf: () => broken() }],
     ['the retry policy', { retryPolicy: () => broken() }],
   ])('fails with a defect of %s and leaves no timer', async (_case, options) => {
     start(options);

@@ -68,7 +68,7 @@ describe('owner', () => {
   });
 });
 
-describe('mapped', () => {
+describe('mapToKeys', () => {
   it('returns the keys of the previous and the current object', () => {
     const wake = mapToKeys(({ metadata }: ConfigMap) => new Set([metadata.labels?.['cluster'] ?? 'none', 'all']));
     const [eu, us] = [object('x', { labels: { cluster: 'eu' } }), object('x', { labels: { cluster: 'us' } })];

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { cleanMessage } from '../../src/std/clean-message.ts';
 import { jwt } from '../support/builders.ts';
 
-describe('cleanedMessage', () => {
+describe('cleanMessage', () => {
   it.each([
     ['escape sequences of terminals', 'a\u001b[31mred\u001b[0m', 'a[31mred[0m'],
     ['NUL', 'a\0b', 'ab'],
