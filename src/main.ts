@@ -8,7 +8,7 @@ import { type Config, parseConfig } from './config/config.ts';
 import { helpText } from './config/help.ts';
 import { checkCertificateFiles, checkEnvironment } from './config/preflight.ts';
 import { StartError, toListenError } from './config/start-error.ts';
-import { ownAddressTowards } from './kube/addresses.ts';
+import { localAddressFor } from './kube/addresses.ts';
 import { inClusterConfig, loadKubeConfig } from './kube/kube-config.ts';
 import { systemClock } from './std/clock.ts';
 import { defined } from './std/defined.ts';
@@ -66,7 +66,7 @@ async function startOnCluster(config: Config, log: Logger): Promise<App> {
   const { kubeConfig } = config;
   try {
     const hub = kubeConfig === undefined ? inClusterConfig(process.env) : await loadKubeConfig(kubeConfig);
-    const ownAddress = await ownAddressTowards(hub.getCurrentCluster()?.server ?? '');
+    const ownAddress = await localAddressFor(hub.getCurrentCluster()?.server ?? '');
     const { metricsAuth = 'token' } = config;
     const settings = { ...config, metricsAuth, ownAddress, drainMs: DRAIN_MS, memoryBytes: process.constrainedMemory() || undefined };
     return startApp({ hub, clock: systemClock, random: Math.random, log, execEnv: process.env, settings, onDefect: fatal(log) });

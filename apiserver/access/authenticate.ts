@@ -1,6 +1,6 @@
 // Authentication by bearer token: a static token, a service-account token, or none (`system:anonymous`).
 
-import { aggregated } from '../../src/kubernetes/status.ts';
+import { aggregate } from '../../src/kubernetes/status.ts';
 import { type ServiceAccountTrust, verifyServiceAccountToken } from './service-account-tokens.ts';
 import { type User, withGroup } from './user.ts';
 
@@ -31,7 +31,7 @@ export async function authenticate(
   const verdict = await verifyServiceAccountToken(token, audiences, authenticators.serviceAccounts, now);
   if (verdict.type === 'accepted') return { ...verdict, user: authenticated(verdict.user) };
   const reasons = [INVALID_TOKEN, ...(verdict.type === 'rejected' ? [verdict.reason] : [])];
-  return { type: 'rejected', reason: aggregated(reasons) };
+  return { type: 'rejected', reason: aggregate(reasons) };
 }
 
 const ANONYMOUS: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };

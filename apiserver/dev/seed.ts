@@ -4,7 +4,7 @@
 import { DefaultNamespace } from '../../src/api/names.ts';
 import { Clusters, ManagedTokens, Secrets } from '../../src/api/resources.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
-import { untilServed } from '../../src/kube/discovery.ts';
+import { waitUntilServed } from '../../src/kube/discovery.ts';
 import { applyAll, applyMissing, readManifests } from '../../src/kube/manifests.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import type { LocalServer } from './servers.ts';
@@ -13,7 +13,7 @@ import type { LocalServer } from './servers.ts';
 export async function installOnHub(hub: KubeClient, signal: AbortSignal): Promise<void> {
   await applyAll(hub, await readManifests('crds'));
   await applyMissing(hub, [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: DefaultNamespace } }]);
-  await untilServed(hub, [Clusters, ManagedTokens], { clock: systemClock, random: Math.random, signal });
+  await waitUntilServed(hub, [Clusters, ManagedTokens], { clock: systemClock, random: Math.random, signal });
 }
 
 /** Creates Purser's service account on a target, and registers the target on the hub with a new token of that service account. */

@@ -2,7 +2,7 @@
 
 import { isListenError, StartError, toListenError } from '../../src/config/start-error.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { fixed, type KubeConfigSource } from '../../src/kube/kube-config.ts';
+import { fixedConfig, type KubeConfigSource } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import type { Logger } from '../../src/telemetry/logger.ts';
@@ -68,7 +68,7 @@ async function startServer(name: string, options: ServersOptions): Promise<Start
   const server = name === HUB ? await listenOn(options.apiPort, name, options) : await listenOnLastPort(name, options);
   const { url, port, ca, issueServing } = server;
   const cluster = { name, server: url, caData: Buffer.from(ca).toString('base64'), skipTLSVerify: false };
-  const admin = fixed(cluster, { name: 'admin', token: tokens['admin'] ?? '' });
+  const admin = fixedConfig(cluster, { name: 'admin', token: tokens['admin'] ?? '' });
   return { server: { name, url, port, ca, tokens, admin, issueServing }, close: () => server.close() };
 }
 

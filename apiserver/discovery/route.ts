@@ -3,8 +3,8 @@
 
 import { createHash } from 'node:crypto';
 import { arch, platform } from 'node:os';
-import { noMethod, noRoute } from '../../src/kubernetes/refusals.ts';
 import { plainText, type Reply } from '../../src/kubernetes/reply.ts';
+import { methodNotAllowed, pathNotFound } from '../../src/kubernetes/status.ts';
 import { formatBody } from '../../src/kubernetes/wire/encode.ts';
 import { checkRoutable, negotiateDocument, type Representation } from '../../src/kubernetes/wire/negotiate.ts';
 import { goStructJson } from '../../src/std/go-text.ts';
@@ -44,8 +44,8 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 function versionReply({ path, method, accept }: DiscoveryRequest): Reply | undefined {
   const [, root, ...below] = trimmed(path).split('/');
   if (root !== 'version') return undefined;
-  if (below.length > 0) throw noRoute();
-  if (method !== 'GET') throw noMethod();
+  if (below.length > 0) throw pathNotFound();
+  if (method !== 'GET') throw methodNotAllowed();
   checkRoutable(accept, ['application/json']);
   return { status: 200, headers: JSON_TYPE, body: JSON.stringify(VERSION, undefined, 2) };
 }
@@ -74,7 +74,7 @@ function trimmed(path: string): string {
 
 function rootReply(request: DiscoveryRequest, { kinds, serverAddress }: DiscoveryState, isCore: boolean): Reply {
   const groups = groupsNow(kinds).filter(({ name }) => (name === '') === isCore);
-  if (isCore && request.method !== 'GET') throw noMethod();
+  if (isCore && request.method !== 'GET') throw methodNotAllowed();
   const aggregated = aggregatedRepresentation(preferencesOf(request));
   if (aggregated !== undefined) return aggregatedReply(request, groupDiscoveryList(groups), aggregated);
   return documentReply(request, isCore ? apiVersions(serverAddress) : apiGroupList(groups), { routed: isCore });
@@ -87,7 +87,7 @@ function groupReply(request: DiscoveryRequest, groups: readonly Group[], name: s
   const routed = isBuiltIn(group);
   const groupVersion = group.versions.find((each) => each.version === version);
   if (groupVersion !== undefined) return documentReply(request, apiResourceList(groupVersion), { routed });
-  if (routed) throw noRoute();
+  if (routed) throw pathNotFound();
   return undefined;
 }
 
@@ -96,7 +96,7 @@ function isBuiltIn({ versions }: Group): boolean {
 }
 
 function documentReply(request: DiscoveryRequest, document: object, { routed }: { readonly routed: boolean }): Reply {
-  if (routed && request.method !== 'GET') throw noMethod();
+  if (routed && request.method !== 'GET') throw methodNotAllowed();
   const representation = negotiateDocument(preferencesOf(request), { routed });
   return { status: 200, headers: { 'content-type': representation.contentType }, body: formatBody(goStructJson(document), representation) };
 }

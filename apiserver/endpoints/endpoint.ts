@@ -3,7 +3,7 @@
 import { isKnownKind } from '../../src/kubernetes/known-kinds.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { type Reply, textReply } from '../../src/kubernetes/reply.ts';
-import { checkView, showObject, type View } from '../../src/kubernetes/representation.ts';
+import { checkView, encodeObject, type View } from '../../src/kubernetes/representation.ts';
 import type { BodyMediaType } from '../../src/kubernetes/wire/content-type.ts';
 import { decodeObject } from '../../src/kubernetes/wire/decode.ts';
 import type { ExpectedKind } from '../../src/kubernetes/wire/decode-request.ts';
@@ -43,7 +43,7 @@ export function viewOf(api: Api, request: KindRequest, as: Representation['as'])
 
 /** Returns a response with one object. */
 export function objectReply(api: Api, request: KindRequest, representation: Representation, { status, object }: Answer): Reply {
-  return textReply(status, showObject(object, viewOf(api, request, representation.as)), representation);
+  return textReply(status, encodeObject(object, viewOf(api, request, representation.as)), representation);
 }
 
 export interface Answer {

@@ -1,7 +1,7 @@
 // Endpoints other than resources: discovery, OpenAPI, version, health, and the keys that verify tokens.
 
-import { noMethod } from '../../src/kubernetes/refusals.ts';
 import { plainText, type Reply } from '../../src/kubernetes/reply.ts';
+import { methodNotAllowed } from '../../src/kubernetes/status.ts';
 import { checkRoutable } from '../../src/kubernetes/wire/negotiate.ts';
 import { keySet, type OidcDocument, openIdConfiguration } from '../access/signing-key.ts';
 import { discoveryRoute } from '../discovery/route.ts';
@@ -23,7 +23,7 @@ export async function pathEndpoint(api: AccessApi, request: ApiRequest, facts: S
 }
 
 function oidcReply({ method, preferences }: ApiRequest, { contentType, cacheControl, body }: OidcDocument): Reply {
-  if (method !== 'GET') throw noMethod();
+  if (method !== 'GET') throw methodNotAllowed();
   checkRoutable(preferences.accept, [contentType]);
   return { status: 200, headers: { 'content-type': contentType, 'cache-control': cacheControl }, body };
 }

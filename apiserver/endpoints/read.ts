@@ -1,8 +1,8 @@
 // GET: one object, a list, or a watch.
 
-import { requestedVersion } from '../../src/kubernetes/list-revision.ts';
+import { parseRequestedVersion } from '../../src/kubernetes/list-revision.ts';
 import { type Reply, textReply } from '../../src/kubernetes/reply.ts';
-import { showEvent, showList, type View } from '../../src/kubernetes/representation.ts';
+import { encodeEvent, encodeList, type View } from '../../src/kubernetes/representation.ts';
 import { parseSelectors, Selection } from '../../src/kubernetes/selection.ts';
 import { notFound } from '../../src/kubernetes/status.ts';
 import { watchEventText } from '../../src/kubernetes/wire/encode.ts';
@@ -30,7 +30,7 @@ export async function listEndpoint(api: Api, request: KindRequest): Promise<Repl
   const target = targetOf(request);
   const { options, selection } = selected(request, target.namespace);
   const page = await listObjects(api, target, selection, options);
-  return textReply(200, showList(page, viewOf(api, request, representation.as)), representation);
+  return textReply(200, encodeList(page, viewOf(api, request, representation.as)), representation);
 }
 
 export async function watchEndpoint(api: Api, request: KindRequest): Promise<Reply> {
@@ -44,7 +44,7 @@ export async function watchEndpoint(api: Api, request: KindRequest): Promise<Rep
 
 /** Waits for the minimum revision of a get. Throws 400, 500, 504. */
 async function reachedRevision(api: Api, query: URLSearchParams): Promise<void> {
-  const wanted = Number(requestedVersion(text(query, 'resourceVersion')));
+  const wanted = Number(parseRequestedVersion(text(query, 'resourceVersion')));
   if (wanted > api.store.revision) await api.reached(wanted);
 }
 
@@ -78,5 +78,5 @@ async function* lines(batches: AsyncIterable<readonly WatchEvent[]>, view: View)
 
 function eventLine(event: WatchEvent, view: View, isFirst: boolean): string {
   if (event.type === 'ERROR') return watchEventText('ERROR', orderedJson(event.status));
-  return watchEventText(event.type, showEvent(event.object, view, isFirst));
+  return watchEventText(event.type, encodeEvent(event.object, view, isFirst));
 }

@@ -1,10 +1,9 @@
 // Routing of resource requests to their endpoints, or to the right 404 and 405.
 // kube-apiserver routes built-in kinds and custom resources differently, and so their errors differ.
 
-import { noMethod, noRoute } from '../../src/kubernetes/refusals.ts';
 import { plainText, type Reply } from '../../src/kubernetes/reply.ts';
 import { reviewKinds } from '../../src/kubernetes/reviews.ts';
-import { badRequest, notFound, qualifiedName, statusError } from '../../src/kubernetes/status.ts';
+import { badRequest, methodNotAllowed, notFound, pathNotFound, qualifiedName, statusError } from '../../src/kubernetes/status.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { ApiRequest, ResourceRequest } from '../request.ts';
 import { resourceName } from '../verbs/api.ts';
@@ -36,18 +35,18 @@ export async function resourceEndpoint(api: AccessApi, request: ResourceApiReque
   const review = reviewKinds.find((each) => each.group === group && each.version === version && each.plural === resource);
   if (review !== undefined) return reviewEndpoint(api, request, review);
   const isBuiltInGroup = api.registry.all().some((each) => each.builtIn && each.group === group);
-  if (isBuiltInGroup || reviewKinds.some((each) => each.group === group)) throw noRoute();
+  if (isBuiltInGroup || reviewKinds.some((each) => each.group === group)) throw pathNotFound();
   return pageNotFound();
 }
 
 async function builtIn(api: AccessApi, request: KindRequest): Promise<Reply> {
   const { kind, info, method } = request;
   const endpoints = routesOf(kind, info);
-  if (endpoints === undefined) throw noRoute();
+  if (endpoints === undefined) throw pathNotFound();
   if (info.parts.length > 1 && info.name === '') throw badRequest('name must be provided');
   const isServed = info.subresource !== '' || kind.verbs.some((verb) => verb === info.verb);
   const endpoint = isServed && method !== 'HEAD' ? endpoints[info.verb] : undefined;
-  if (endpoint === undefined) throw noMethod();
+  if (endpoint === undefined) throw methodNotAllowed();
   return endpoint(api, request);
 }
 

@@ -1,10 +1,10 @@
 // Endpoints of objects that are never stored: reviews, and the token subresource of service accounts.
 
 import type { Policy } from '../../src/kubernetes/rbac.ts';
-import { noMethod, noRoute } from '../../src/kubernetes/refusals.ts';
 import { type Reply, textReply } from '../../src/kubernetes/reply.ts';
-import { showAnswer } from '../../src/kubernetes/representation.ts';
+import { encodeVirtualObject } from '../../src/kubernetes/representation.ts';
 import type { ReviewKind } from '../../src/kubernetes/reviews.ts';
+import { methodNotAllowed, pathNotFound } from '../../src/kubernetes/status.ts';
 import { TOKEN_REQUEST_KIND } from '../../src/kubernetes/token-request.ts';
 import { bodyMediaType } from '../../src/kubernetes/wire/content-type.ts';
 import { negotiate } from '../../src/kubernetes/wire/negotiate.ts';
@@ -30,8 +30,8 @@ export async function reviewEndpoint(
   kind: ReviewKind,
 ): Promise<Reply> {
   const { namespace, parts, verb } = request.info;
-  if (parts.length > 1 || namespace !== '') throw noRoute();
-  if (verb !== 'create') throw noMethod();
+  if (parts.length > 1 || namespace !== '') throw pathNotFound();
+  if (verb !== 'create') throw methodNotAllowed();
   const representation = negotiate(request.preferences, { builtIn: true, tables: false });
   const mediaType = bodyMediaType(request.contentType);
   const body = await request.body();
@@ -40,7 +40,7 @@ export async function reviewEndpoint(
   const manager = fieldManagerName(options.fieldManager, request.userAgent);
   const context = { user: request.user, policy: api.policy, authenticators: api.authenticators, now: api.now() };
   const answered = await answerReview(kind, { object, manager }, context);
-  return textReply(201, showAnswer(answered, { ...kind, builtIn: true }, representation.as), representation);
+  return textReply(201, encodeVirtualObject(answered, { ...kind, builtIn: true }, representation.as), representation);
 }
 
 export async function tokenEndpoint(api: AccessApi, request: KindRequest): Promise<Reply> {
@@ -58,5 +58,5 @@ export async function tokenEndpoint(api: AccessApi, request: KindRequest): Promi
     admit: () => admitCreate(api, kind, { apiVersion: 'v1', kind: kind.kind, metadata: { namespace, name } }),
   };
   const answered = await createToken(posted, api.issuance, api.now());
-  return textReply(201, showAnswer(answered, TOKEN_REQUEST_KIND, representation.as), representation);
+  return textReply(201, encodeVirtualObject(answered, TOKEN_REQUEST_KIND, representation.as), representation);
 }

@@ -2,17 +2,17 @@
 
 import { type FieldError, forbiddenValue, invalidValue, unsupportedValue } from '../../src/kubernetes/field-error.ts';
 import { type Reply, textReply } from '../../src/kubernetes/reply.ts';
-import { showList } from '../../src/kubernetes/representation.ts';
+import { encodeList } from '../../src/kubernetes/representation.ts';
 import { DELETE_OPTIONS } from '../../src/kubernetes/reviews.ts';
 import { badRequest, hasReason } from '../../src/kubernetes/status.ts';
 import { bodyMediaType, patchType } from '../../src/kubernetes/wire/content-type.ts';
 import { messageOf, missingField } from '../../src/kubernetes/wire/document.ts';
 import {
+  checkOptions,
   type DeleteOptions,
   dryRunErrors,
   type PropagationPolicy,
   patchOptions,
-  refuse,
   writeOptions,
 } from '../../src/kubernetes/wire/options.ts';
 import { orderedJson } from '../../src/kubernetes/wire/ordered-json.ts';
@@ -73,7 +73,7 @@ export async function deleteCollectionEndpoint(api: Api, request: KindRequest): 
   for (const { metadata } of page.items) {
     deletePresent(api, { ...target, namespace: metadata.namespace ?? '', name: metadata.name ?? '' }, deletion);
   }
-  return textReply(200, showList(page, viewOf(api, request, representation.as)), representation);
+  return textReply(200, encodeList(page, viewOf(api, request, representation.as)), representation);
 }
 
 /** Returns the DeleteOptions of a request. Throws 422 for propagation in the foreground and for orphans. */
@@ -81,7 +81,7 @@ async function servedDeletion(request: KindRequest): Promise<DeleteOptions> {
   const options = deleteOptions(request.query, await request.body(), request.contentType);
   const { propagationPolicy = options.orphanDependents ? 'Orphan' : 'Background' } = options;
   const why = notServed(`the propagation policy ${propagationPolicy}`);
-  refuse('DeleteOptions', propagationPolicy === 'Background' ? [] : [forbiddenValue('propagationPolicy', why)]);
+  checkOptions('DeleteOptions', propagationPolicy === 'Background' ? [] : [forbiddenValue('propagationPolicy', why)]);
   return options;
 }
 
@@ -103,7 +103,7 @@ function success({ kind, name }: Target, { object }: Deletion): object {
 /** Returns the DeleteOptions of a request; ignores unknown fields of the body. Throws a StatusError (400, 415, 422). */
 export function deleteOptions(query: URLSearchParams, body: Buffer, contentType: string | undefined): DeleteOptions {
   const { dryRun = [], ...options } = body.length > 0 ? fromBody(body, contentType) : fromQuery(query);
-  refuse('DeleteOptions', errorsOf(options, dryRun));
+  checkOptions('DeleteOptions', errorsOf(options, dryRun));
   return { ...(options as Omit<DeleteOptions, 'dryRun'>), dryRun: dryRun.length > 0 };
 }
 

@@ -1,13 +1,13 @@
 // A kind of object: names, schema and lifecycle rules. Built-in kinds and kinds of CustomResourceDefinitions have the same form.
 
 import type { FieldError } from '../../src/kubernetes/field-error.ts';
-import type { SelectableKind, ShownKind } from '../../src/kubernetes/kind.ts';
+import type { SelectableKind, ServedKind } from '../../src/kubernetes/kind.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { keepSystemMetadata, validateAnyMetadata, validateAnyMetadataUpdate } from './metadata.ts';
 
 export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
 
-export interface Kind extends ShownKind, SelectableKind {
+export interface Kind extends ServedKind, SelectableKind {
   readonly plural: string;
   readonly singular: string;
   readonly shortNames: readonly string[];

@@ -4,7 +4,7 @@ import { type FieldError, forbiddenValue, invalidValue } from '../../src/kuberne
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { type AccessAttributes, decide, type Policy, rulesFor } from '../../src/kubernetes/rbac.ts';
 import type { ReviewKind } from '../../src/kubernetes/reviews.ts';
-import { aggregated, badRequest, invalid } from '../../src/kubernetes/status.ts';
+import { aggregate, badRequest, invalid } from '../../src/kubernetes/status.ts';
 import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { type Authenticators, authenticate } from '../access/authenticate.ts';
 import type { User } from '../access/user.ts';
@@ -160,7 +160,7 @@ function reviewSelfSubjectRules(review: KubeObject, { user, policy }: ReviewCont
     resourceRules: resourceRules.map(({ verbs, apiGroups, resources, resourceNames }) => ({ verbs, apiGroups, resources, resourceNames })),
     nonResourceRules: nonResourceRules.map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs })),
     incomplete: false,
-    ...(errors.length > 0 && { evaluationError: aggregated(errors) }),
+    ...(errors.length > 0 && { evaluationError: aggregate(errors) }),
   };
   return { apiVersion, kind, metadata: {}, spec: {}, status };
 }

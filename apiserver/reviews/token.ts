@@ -6,14 +6,14 @@ import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { TOKEN_REQUEST } from '../../src/kubernetes/reviews.ts';
 import { notFound } from '../../src/kubernetes/status.ts';
 import {
-  answeredTokenRequest,
   type BoundObjectReference,
   checkExpiration,
   checkName,
   checkNamespace,
   checkUid,
-  defaultedTokenRequest,
   type TokenRequest,
+  toTokenResponse,
+  withTokenDefaults,
 } from '../../src/kubernetes/token-request.ts';
 import { formatTimestamp } from '../../src/std/timestamp.ts';
 import type { ObjectSource } from '../access/policy.ts';
@@ -44,14 +44,14 @@ export interface PostedTokenRequest {
 
 /** Issues a token for a TokenRequest. Throws a StatusError for the first check that fails. */
 export async function createToken(posted: PostedTokenRequest, issuance: TokenIssuance, now: number): Promise<KubeObject> {
-  const request = withManagedFields(defaultedTokenRequest(posted.object), posted.manager, now);
+  const request = withManagedFields(withTokenDefaults(posted.object), posted.manager, now);
   const serviceAccount = checkedAccount(request, posted, issuance.objects);
   const grant = grantFor(request, serviceAccount, posted, issuance);
   const { audiences } = grant;
   const expirationSeconds = grant.lifetimeSeconds;
   const token = await signToken({ ...claimsFor(grant, now) }, issuance.key);
   const status = { token, expirationTimestamp: formatTimestamp(now + expirationSeconds * 1000) };
-  return answeredTokenRequest(request, { account: accountOf(serviceAccount), audiences, expirationSeconds, status }, now);
+  return toTokenResponse(request, { serviceAccount: identityOf(serviceAccount), audiences, expirationSeconds, status }, now);
 }
 
 /** Adds the managedFields: the manager owns the fields that the client sent, not those that the server fills in. */
@@ -74,12 +74,12 @@ function checkedAccount(request: TokenRequest, posted: PostedTokenRequest, objec
   posted.admit();
   checkName(request, posted);
   const serviceAccount = storedObject(objects, 'serviceaccounts', posted.namespace, posted.name);
-  checkUid(request, accountOf(serviceAccount));
+  checkUid(request, identityOf(serviceAccount));
   checkExpiration(request);
   return serviceAccount;
 }
 
-function accountOf({ metadata: { name = '', namespace = '', uid = '' } }: KubeObject) {
+function identityOf({ metadata: { name = '', namespace = '', uid = '' } }: KubeObject) {
   return { name, namespace, uid };
 }
 

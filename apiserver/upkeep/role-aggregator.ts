@@ -1,7 +1,7 @@
 // The controller of aggregated ClusterRoles: fills in the rules of the roles that an aggregation rule selects.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
-import { type LabelSelectorObject, labelSelectorOf, matchesLabels } from '../../src/kubernetes/selectors/label-selector.ts';
+import { type LabelSelectorObject, matchesLabels, toLabelSelector } from '../../src/kubernetes/selectors/label-selector.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { sameValue } from '../same-value.ts';
 import type { Api } from '../verbs/api.ts';
@@ -42,7 +42,7 @@ function rolesOf({ store }: Api): readonly ClusterRole[] {
 
 /** Returns the rules of all selected roles in the order of their names, each rule once. */
 function aggregatedRules(role: ClusterRole, roles: readonly ClusterRole[]): readonly unknown[] {
-  const selectors = (role.aggregationRule?.clusterRoleSelectors ?? []).map(labelSelectorOf);
+  const selectors = (role.aggregationRule?.clusterRoleSelectors ?? []).map(toLabelSelector);
   const selected = roles.filter((other) => other !== role && selectors.some((selector) => matchesLabels(selector, other.metadata.labels)));
   const rules: unknown[] = [];
   for (const rule of selected.flatMap((other) => other.rules ?? [])) {

@@ -1,6 +1,13 @@
 // List: which revision, which objects, which page of them.
 
-import { continuation, isExact, listedVersion, pageLimit, tooOldToContinue, tooOldToList } from '../../src/kubernetes/list-revision.ts';
+import {
+  continueTokenExpired,
+  isExact,
+  listExpired,
+  pageLimit,
+  parseContinueToken,
+  parseListVersion,
+} from '../../src/kubernetes/list-revision.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import type { ListPage } from '../../src/kubernetes/representation.ts';
 import type { Selection } from '../../src/kubernetes/selection.ts';
@@ -17,12 +24,12 @@ export async function listObjects(
   selection: Selection,
   options: ListOptions,
 ): Promise<ListPage> {
-  const token = continuation(options);
-  const wanted = Number(token?.revision ?? listedVersion(options));
+  const token = parseContinueToken(options);
+  const wanted = Number(token?.revision ?? parseListVersion(options));
   if (wanted > api.store.revision) await api.reached(wanted);
   const isPinned = wanted > 0 && (token !== undefined || isExact(options, selection));
   const objects = storeOf(api, kind).list(namespace, isPinned ? wanted : undefined);
-  if (objects === undefined) throw token === undefined ? tooOldToList() : tooOldToContinue(token);
+  if (objects === undefined) throw token === undefined ? listExpired() : continueTokenExpired(token);
   const range = { kind, namespace, start: token?.start ?? '', limit: pageLimit(options) };
   return pageOf(objects, selection, range, isPinned ? wanted : api.store.revision);
 }

@@ -60,8 +60,8 @@ Options:
 
 const USAGE = 'usage: purser print target-rbac [--namespaces NS,NS], or purser print registration';
 
-/** Name of Purser's service account on a target, of its role and of the binding. */
-const ACCOUNT = 'purser';
+/** Name of Purser's service account on a target cluster, of its role and of the role binding. */
+const SERVICE_ACCOUNT = 'purser';
 
 function parsePrintArguments(args: readonly string[]): {
   readonly name: keyof typeof MANIFESTS;
@@ -92,14 +92,14 @@ function isManifest(name: string): name is keyof typeof MANIFESTS {
 }
 
 function limitRecipe(recipe: string, namespaces: readonly string[]): string {
-  const own = recipe.replace(' | ', ` --namespaces ${namespaces.join(',')} | `);
-  return `${own}# If Purser had these permissions in all namespaces before, run: kubectl --context TARGET delete clusterrolebinding ${ACCOUNT}\n`;
+  const limited = recipe.replace(' | ', ` --namespaces ${namespaces.join(',')} | `);
+  return `${limited}# If Purser had these permissions in all namespaces before, run: kubectl --context TARGET delete clusterrolebinding ${SERVICE_ACCOUNT}\n`;
 }
 
-/** Replaces the ClusterRoleBinding by a RoleBinding in each namespace; cluster-wide permissions stay. */
+/** Replaces Purser's ClusterRoleBinding by a RoleBinding in each namespace; keeps other objects. */
 function limitToNamespaces(text: string, namespaces: readonly string[]): string {
-  const wide = `kind: ClusterRoleBinding\nmetadata:\n  name: ${ACCOUNT}\n`;
-  const narrow = (namespace: string) => `kind: RoleBinding\nmetadata:\n  name: ${ACCOUNT}\n  namespace: ${namespace}\n`;
+  const wide = `kind: ClusterRoleBinding\nmetadata:\n  name: ${SERVICE_ACCOUNT}\n`;
+  const narrow = (namespace: string) => `kind: RoleBinding\nmetadata:\n  name: ${SERVICE_ACCOUNT}\n  namespace: ${namespace}\n`;
   const documents = text.split(SEPARATOR);
   return documents
     .flatMap((document) =>

@@ -7,7 +7,7 @@ import { IssueError } from '../targets/issue-error.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
 import type { CredentialEvidence } from './policy/conditions.ts';
 
-/** Returns the credential of a cluster as the condition CredentialFresh needs it. */
+/** Returns the evidence about Purser's credential for the condition CredentialFresh. */
 export function credentialEvidence({ cluster, credential }: RegisteredCluster, clients: Pick<ClusterClients, 'isHub'>): CredentialEvidence {
   const isOwn = cluster.spec.authInfo?.controller?.kind === 'ServiceAccount' && clients.isHub(cluster);
   if (isOwn) return { type: 'own' };
@@ -22,7 +22,7 @@ interface StoredCredential {
   readonly evidence: CredentialEvidence;
 }
 
-/** Known credentials by Secret: certificates are costly to parse, and informers replace Secrets rather than change them. */
+/** Known credentials by Secret: parsing certificates is expensive, and informers replace Secrets rather than change them. */
 const STORED = new WeakMap<Secret, StoredCredential>();
 
 function stored(credential: Secret): StoredCredential {

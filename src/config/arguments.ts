@@ -18,7 +18,7 @@ export interface OptionText {
 /** The parsed command line and environment. */
 export interface Arguments {
   readonly command: Command | undefined;
-  /** Options that are set; the last occurrence on the command line wins. */
+  /** Options that are set; the last occurrence on the command line applies. */
   readonly options: ReadonlyMap<OptionName, OptionText>;
   readonly problems: readonly string[];
 }
@@ -116,7 +116,7 @@ interface OptionToken {
 }
 
 /**
- * Returns the variables that look like those of options but are none, each with the most similar variable if there is exactly one.
+ * Returns the variables with Purser's prefix that belong to no option, each with the most similar variable if there is exactly one.
  * Purser would otherwise ignore a misspelled setting silently.
  */
 export function unknownVariables(env: Env): readonly string[] {

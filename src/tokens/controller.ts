@@ -73,7 +73,7 @@ function runTerm(options: TokenControllerOptions, view: HubView, stopping: Abort
     concurrency: CONCURRENCY,
     concurrencyPerLane: CONCURRENCY_PER_CLUSTER,
     tenantShare: TENANT_SHARE,
-    placeOf: (key) => priorityOf(key, deps),
+    priorityOf: (key) => priorityOf(key, deps),
     onQueue: ({ depth, held }) => {
       metrics?.observeQueue('managed-token', depth);
       metrics?.observeBudgets(() => [...budgets.over(), ...overSlots(held(), SLOTS_PER_NAMESPACE), ...overBytes(view.tokens.list())]);

@@ -4,7 +4,7 @@ import type { ManagedToken, ManagedTokenStatus } from '../api/managed-token.gen.
 import { Annotation, TokenConditionType } from '../api/names.ts';
 import { AlertReason, IssueReason, ReadyReason } from '../api/reasons.ts';
 import type { Note } from '../kube/recorder.ts';
-import { cleanedMessage } from '../std/clean-message.ts';
+import { cleanMessage } from '../std/clean-message.ts';
 import { sentence } from '../std/sentence.ts';
 import { formatTimestamp } from '../std/timestamp.ts';
 import { isLastingReason } from '../targets/issue-error.ts';
@@ -96,7 +96,7 @@ function clampedEvents(observation: Step['observation']): readonly Note[] {
 function failureEvents(failure: TokenFailure | undefined, previous: ManagedTokenStatus, before: TokenFailure | undefined): readonly Note[] {
   if (failure === undefined || failure.reason === before?.reason) return [];
   if (previous.conditions?.some(({ type, status, reason }) => isFailing(type, status) && reason === failure.reason)) return [];
-  return [{ type: 'Warning', reason: failure.reason, message: sentence(cleanedMessage(failure.message)) }];
+  return [{ type: 'Warning', reason: failure.reason, message: sentence(cleanMessage(failure.message)) }];
 }
 
 function expiryEvents(previous: ManagedTokenStatus, next: ManagedTokenStatus): readonly Note[] {

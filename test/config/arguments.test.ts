@@ -8,7 +8,7 @@ describe('isLocalRun', () => {
     ['print target-rbac', false],
     ['', true],
     ['--help', true],
-  ])('for arguments "%s" returns %s', (line, expected) => {
+  ])('evaluates arguments "%s" to %s', (line, expected) => {
     expect(isLocalRun(line.split(' ').filter(Boolean))).toBe(expected);
   });
 });

@@ -7,9 +7,9 @@ import { ClusterRoleBindings, ClusterRoles, Clusters } from '../../src/api/resou
 import { createClusterList } from '../../src/facade/clusters/cluster-list.ts';
 import { createFacade } from '../../src/facade/facade.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { untilServed } from '../../src/kube/discovery.ts';
+import { waitUntilServed } from '../../src/kube/discovery.ts';
 import { createInformer } from '../../src/kube/informer.ts';
-import { fixed } from '../../src/kube/kube-config.ts';
+import { fixedConfig } from '../../src/kube/kube-config.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
@@ -72,7 +72,7 @@ function running(facade: Started | undefined): Started {
 
 async function start(server: ContractServer, { install, ...options }: ClusterFacadeOptions): Promise<Started> {
   const cluster = { name: 'hub', server: server.url, caData: Buffer.from(server.ca).toString('base64'), skipTLSVerify: false };
-  const transport = createTransport(fixed(cluster, { name: 'purser', token: server.tokens.admin }), { clock });
+  const transport = createTransport(fixedConfig(cluster, { name: 'purser', token: server.tokens.admin }), { clock });
   const hub = new KubeClient(transport, 'purser');
   await (install?.(server) ?? installDefinitions(hub));
   const followed = { client: hub, clock, random: Math.random };
@@ -109,5 +109,5 @@ async function start(server: ContractServer, { install, ...options }: ClusterFac
 
 async function installDefinitions(hub: KubeClient): Promise<void> {
   await applyAll(hub, await readManifests('crds'));
-  await untilServed(hub, [Clusters], { clock, random: Math.random, signal: AbortSignal.timeout(30_000) });
+  await waitUntilServed(hub, [Clusters], { clock, random: Math.random, signal: AbortSignal.timeout(30_000) });
 }

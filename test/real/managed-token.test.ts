@@ -19,8 +19,8 @@ import {
 } from '../../src/api/resources.ts';
 import { type App, startApp } from '../../src/app/app.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { untilServed } from '../../src/kube/discovery.ts';
-import { fixed, loadKubeConfig } from '../../src/kube/kube-config.ts';
+import { waitUntilServed } from '../../src/kube/discovery.ts';
+import { fixedConfig, loadKubeConfig } from '../../src/kube/kube-config.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
 import { TokenReviews } from '../../src/kube/reviews.ts';
 import { createTransport } from '../../src/kube/transport.ts';
@@ -110,7 +110,7 @@ async function allow(name: string): Promise<void> {
 async function start(verifyIntervalMs = 0): Promise<App> {
   const token = await accountToken(hub);
   const { url, ca } = hub.cluster;
-  const source = fixed({ name: 'hub', server: url, caData: base64(ca), skipTLSVerify: false }, { name: 'purser', token });
+  const source = fixedConfig({ name: 'hub', server: url, caData: base64(ca), skipTLSVerify: false }, { name: 'purser', token });
   const log = createLogger({ level: 'trace', readable: false, write: (line) => logged.push(line) });
   // Purser probes Clusters only at registration, so that all counted requests belong to tokens.
   const rarely = { probeIntervalMs: YEAR_MS, accessIntervalMs: YEAR_MS };
@@ -130,7 +130,11 @@ beforeAll(async () => {
   hub = first as Place;
   targets = others;
   await applyAll(hub.admin, await readManifests('crds'));
-  await untilServed(hub.admin, [Clusters, ManagedTokens], { clock: systemClock, random: Math.random, signal: AbortSignal.timeout(30_000) });
+  await waitUntilServed(hub.admin, [Clusters, ManagedTokens], {
+    clock: systemClock,
+    random: Math.random,
+    signal: AbortSignal.timeout(30_000),
+  });
   await applyFile(hub, 'deploy/base/namespace.yaml');
   await applyFile(hub, 'deploy/base/access.yaml');
   for (const target of targets) await applyFile(target, 'deploy/target');

@@ -26,8 +26,8 @@ import {
 import type { ObjectMeta } from '../../src/api/wire.ts';
 import { createClusterController } from '../../src/clusters/controller.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { untilServed } from '../../src/kube/discovery.ts';
-import { fixed } from '../../src/kube/kube-config.ts';
+import { waitUntilServed } from '../../src/kube/discovery.ts';
+import { fixedConfig } from '../../src/kube/kube-config.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
 import { Recorder } from '../../src/kube/recorder.ts';
 import { TokenReviews } from '../../src/kube/reviews.ts';
@@ -91,7 +91,7 @@ export class TestServer {
 
   client(token: string): KubeClient {
     const cluster = { name: 'test', server: this.url, caData: base64(this.ca), skipTLSVerify: false };
-    return new KubeClient(createTransport(fixed(cluster, { name: 'test', token }), { clock: systemClock }), 'tests');
+    return new KubeClient(createTransport(fixedConfig(cluster, { name: 'test', token }), { clock: systemClock }), 'tests');
   }
 
   /** Stops the server and keeps its data. */
@@ -158,7 +158,7 @@ export class TokenWorld {
     const world = new TokenWorld(hub, others);
     await applyAll(hub.admin, [...(await readManifests('crds')), ...(await hubAccess())]);
     await grantOwnNamespace(hub.admin);
-    await untilServed(hub.admin, [Clusters, ManagedTokens], {
+    await waitUntilServed(hub.admin, [Clusters, ManagedTokens], {
       clock: systemClock,
       random: Math.random,
       signal: AbortSignal.timeout(20_000),

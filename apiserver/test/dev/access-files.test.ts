@@ -1,7 +1,7 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { fixed, parseKubeConfig } from '../../../src/kube/kube-config.ts';
+import { fixedConfig, parseKubeConfig } from '../../../src/kube/kube-config.ts';
 import { newFolder } from '../../../test/support/folders.ts';
 import { kubeconfigOf, writeAccessFiles } from '../../dev/access-files.ts';
 import { openDataFolder } from '../../dev/data-folder.ts';
@@ -13,7 +13,7 @@ const hub: Omit<LocalServer, 'issueServing'> = {
   port: 7443,
   ca: 'PEM\n',
   tokens: { admin: 'opaque-a', alice: 'opaque-b' },
-  admin: fixed({ name: 'hub', server: 'https://127.0.0.1:7443', skipTLSVerify: false }, { name: 'admin' }),
+  admin: fixedConfig({ name: 'hub', server: 'https://127.0.0.1:7443', skipTLSVerify: false }, { name: 'admin' }),
 };
 const target: Omit<LocalServer, 'issueServing'> = { ...hub, name: 'target-1', url: 'https://127.0.0.1:9', tokens: { admin: 'opaque-c' } };
 

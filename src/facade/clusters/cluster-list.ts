@@ -13,7 +13,7 @@ import { createListWatch, type ListWatch, type ListWatchOptions } from '../listw
 import { RbacAccess, type RbacAccessOptions } from '../listwatch/rbac-access.ts';
 import { object, text } from '../openapi-schemas.ts';
 
-/** Columns of the CRD, without the one for the hub alone. */
+/** Columns of the CRD, without the column that only the hub shows. */
 export const CLUSTER_COLUMNS: readonly PrinterColumn[] = [
   {
     name: 'Ready',
@@ -150,7 +150,7 @@ function conditionsOf({ conditions }: Fields): Fields {
   return { conditions: conditions.filter(isFields).filter(isKnownCondition).map(publicCondition) };
 }
 
-/** Returns true if Purser writes conditions of this type. Others are not published. */
+/** Returns true if Purser writes conditions of this type. Other conditions are not published. */
 function isKnownCondition({ type, status }: Fields): boolean {
   return CONDITION_TYPES.has(type) && CONDITION_STATUSES.has(status);
 }

@@ -1,4 +1,4 @@
-// The audit log: one line for every token request. A line identifies an issued token by its ID alone.
+// The audit log: one line for every token request. A line identifies an issued token only by its ID.
 
 import type { IssueTarget } from '../../access/issue-permission.ts';
 import type { User } from '../../access/user.ts';
