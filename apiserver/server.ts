@@ -7,6 +7,7 @@ import { bootstrapPolicy } from './access/bootstrap-policy.ts';
 import { generateSigningKey, parseSigningKey, type SigningKey } from './access/signing-key.ts';
 import type { User } from './access/user.ts';
 import { createApi } from './api.ts';
+import { startUpkeep } from './controllers/start.ts';
 import { pathEndpoint } from './endpoints/path.ts';
 import { resourceEndpoint } from './endpoints/resource.ts';
 import { handle } from './handler.ts';
@@ -15,7 +16,6 @@ import { listenForRequests } from './listener.ts';
 import type { ApiRequest } from './request.ts';
 import { type Journal, openJournal } from './storage/journal.ts';
 import { ObjectStore } from './storage/object-store.ts';
-import { startUpkeep } from './upkeep/start.ts';
 
 export interface ApiServerOptions {
   /** Data folder, locked for one server at a time. */

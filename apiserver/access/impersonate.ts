@@ -3,7 +3,7 @@
 import { accessForbidden } from '../../src/kubernetes/access-forbidden.ts';
 import { type AccessAttributes, decide, type Policy } from '../../src/kubernetes/rbac.ts';
 import { badRequest } from '../../src/kubernetes/status.ts';
-import { notServed } from '../refusal.ts';
+import { notServed } from '../unsupported.ts';
 import { serviceAccountGroups, serviceAccountOf, type User, withGroup } from './user.ts';
 
 /** Headers by lower-case name, as in Node's `headersDistinct`. */

@@ -20,7 +20,7 @@ import { flag, integer } from '../../src/kubernetes/wire/query.ts';
 import { apiVersionOf, withDefaultType } from '../../src/kubernetes/wire/type-meta.ts';
 import { readTypedBody } from '../../src/kubernetes/wire/typed-body.ts';
 import { goQuote } from '../../src/std/go-text.ts';
-import { notServed } from '../refusal.ts';
+import { notServed } from '../unsupported.ts';
 import type { Api, Target } from '../verbs/api.ts';
 import { applyObject } from '../verbs/apply.ts';
 import { createObject } from '../verbs/create.ts';

@@ -9,7 +9,7 @@ import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { type Authenticators, authenticate } from '../access/authenticate.ts';
 import type { User } from '../access/user.ts';
 import { withTrackedUpdate } from '../fields/managed-fields.ts';
-import { notServed } from '../refusal.ts';
+import { notServed } from '../unsupported.ts';
 
 /** Input of reviews. */
 export interface ReviewContext {

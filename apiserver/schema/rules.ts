@@ -5,7 +5,7 @@ import { type FieldError, forbiddenValue, invalidOmitted, invalidValue } from '.
 import { isFields, isList, type Value } from '../../src/kubernetes/object.ts';
 import { fieldPath } from '../../src/kubernetes/schema/field-path.ts';
 import { type Schema, schemaOfField, type ValidationRule } from '../../src/kubernetes/schema/schema.ts';
-import { notServed } from '../refusal.ts';
+import { notServed } from '../unsupported.ts';
 import { matchesPattern } from './pattern.ts';
 
 /** Returns the errors of all rules of a schema for a resource, and for its change from `old`. */

@@ -9,8 +9,8 @@ import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { applyPatch } from '../fields/apply.ts';
 import { type Api, resourceName, storeOf, type Target, type Writer } from './api.ts';
 import { inNamespace, storeNew, withoutVersion } from './create.ts';
-import { decodeApplied } from './patched-object.ts';
-import { typingOf } from './tracked.ts';
+import { decodeApplied } from './decode-patched.ts';
+import { typingOf } from './field-tracking.ts';
 import { checkName, replaceObject } from './update.ts';
 
 export interface Application {

@@ -7,7 +7,7 @@ import { formatTimestamp } from '../../src/std/timestamp.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { KindStore } from '../storage/kind-store.ts';
 import { type Api, checkValid, resourceName, storeOf, type Target, type Writer } from './api.ts';
-import { tracked } from './tracked.ts';
+import { tracked } from './field-tracking.ts';
 
 /** Maximum length of the prefix in generated names. */
 const MAX_GENERATED_PREFIX = 58;

@@ -16,8 +16,8 @@ import { strategicMerge } from '../fields/strategic-merge.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { type Api, resourceName, storeOf, type Target, type Writer } from './api.ts';
 import { inNamespace } from './create.ts';
-import { type DecodedDocument, decodePatchedText, decodeStrategic, type IsRegistered } from './patched-object.ts';
-import { tracked } from './tracked.ts';
+import { type DecodedDocument, decodePatchedText, decodeStrategic, type IsRegistered } from './decode-patched.ts';
+import { tracked } from './field-tracking.ts';
 import { checkName, replaceObject } from './update.ts';
 
 export interface Patch {

@@ -9,7 +9,7 @@ import type { Kind, Rules } from '../kinds/kind.ts';
 import { keepSystemMetadata } from '../kinds/metadata.ts';
 import { type Api, checkValid, resourceName, storeOf, type Target, type Writer } from './api.ts';
 import { inNamespace } from './create.ts';
-import { tracked } from './tracked.ts';
+import { tracked } from './field-tracking.ts';
 
 /** Replaces an object by that of a PUT. */
 export function updateObject(api: Api, target: Target, decoded: KubeObject, writer: Writer): KubeObject {

@@ -3,12 +3,12 @@
 import { bootstrapPolicy } from '../../apiserver/access/bootstrap-policy.ts';
 import { generateSigningKey, parseSigningKey } from '../../apiserver/access/signing-key.ts';
 import { createApi } from '../../apiserver/api.ts';
+import { systemWriter } from '../../apiserver/controllers/controller.ts';
+import { startUpkeep } from '../../apiserver/controllers/start.ts';
 import type { AccessApi } from '../../apiserver/endpoints/review.ts';
 import { bootstrapNamespaces } from '../../apiserver/kinds/registry.ts';
 import type { Journal, JournalEntry } from '../../apiserver/storage/journal.ts';
 import { ObjectStore } from '../../apiserver/storage/object-store.ts';
-import { startUpkeep } from '../../apiserver/upkeep/start.ts';
-import { systemWriter } from '../../apiserver/upkeep/upkeep.ts';
 import type { Target } from '../../apiserver/verbs/api.ts';
 import { createObject } from '../../apiserver/verbs/create.ts';
 import { deleteObject } from '../../apiserver/verbs/delete.ts';

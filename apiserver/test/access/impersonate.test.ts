@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { AccessAttributes, PolicyRule } from '../../../src/kubernetes/rbac.ts';
 import { impersonate } from '../../access/impersonate.ts';
 import { storedPolicy } from '../../access/policy.ts';
-import { exchange } from './golden.ts';
+import { exchange } from '../recorded.ts';
 import { binding, role, storedObjects } from './stored-objects.ts';
 
 const alice = { name: 'alice', groups: ['system:authenticated'] };

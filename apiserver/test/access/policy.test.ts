@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { accessForbidden } from '../../../src/kubernetes/access-forbidden.ts';
 import type { AccessAttributes } from '../../../src/kubernetes/rbac.ts';
 import { authorize, storedPolicy } from '../../access/policy.ts';
-import { exchange } from './golden.ts';
+import { exchange } from '../recorded.ts';
 import { binding, role, storedObjects } from './stored-objects.ts';
 
 type ResourceAttributes = AccessAttributes & { type: 'resource' };

@@ -6,8 +6,8 @@ import { storedPolicy } from '../../access/policy.ts';
 import { claimsFor } from '../../access/service-account-tokens.ts';
 import { generateSigningKey, parseSigningKey, signToken } from '../../access/signing-key.ts';
 import { answerReview, type ReviewContext } from '../../reviews/review.ts';
-import { exchange } from '../access/golden.ts';
 import { binding, core, role, storedObjects } from '../access/stored-objects.ts';
+import { exchange } from '../recorded.ts';
 
 const now = Date.UTC(2026, 10, 15);
 const audiences = ['https://gold.test'];

@@ -3,8 +3,8 @@ import { StatusError } from '../../../src/kubernetes/status.ts';
 import { type ServiceAccountTrust, verifyServiceAccountToken } from '../../access/service-account-tokens.ts';
 import { generateSigningKey, parseSigningKey } from '../../access/signing-key.ts';
 import { createToken, type PostedTokenRequest, type TokenIssuance } from '../../reviews/token.ts';
-import { type Exchange, recorded } from '../access/golden.ts';
 import { core, storedObjects } from '../access/stored-objects.ts';
+import { type Exchange, recorded } from '../recorded.ts';
 
 const UID = 'ab92bebf-09c1-471d-81fe-84e584411bac';
 const now = Date.UTC(2026, 10, 15, 0, 7, 14, 900);

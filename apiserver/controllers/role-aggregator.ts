@@ -6,7 +6,7 @@ import type { Kind } from '../kinds/kind.ts';
 import { sameValue } from '../same-value.ts';
 import type { Api } from '../verbs/api.ts';
 import { applyObject } from '../verbs/apply.ts';
-import { type Stop, systemWriter, targetOf } from './upkeep.ts';
+import { type Stop, systemWriter, targetOf } from './controller.ts';
 
 const RESOURCE = 'rbac.authorization.k8s.io/clusterroles';
 const WRITER = systemWriter('clusterrole-aggregation-controller');

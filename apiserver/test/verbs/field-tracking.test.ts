@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { resetPathsOf } from '../../verbs/tracked.ts';
+import { resetPathsOf } from '../../verbs/field-tracking.ts';
 
 const status = { name: 'status', kind: { group: '', version: 'v1', kind: 'X' }, verbs: ['get'] };
 

@@ -5,11 +5,11 @@ import { hasReason } from '../../src/kubernetes/status.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { Api } from '../verbs/api.ts';
 import { createObject } from '../verbs/create.ts';
+import { type Stop, systemWriter, targetOf, type Upkeep } from './controller.ts';
 import { serveDefinitions } from './definitions.ts';
 import { collectGarbage } from './garbage-collector.ts';
 import { terminateNamespaces } from './namespace-terminator.ts';
 import { aggregateRoles } from './role-aggregator.ts';
-import { type Stop, systemWriter, targetOf, type Upkeep } from './upkeep.ts';
 
 /** Definitions first: other controllers also handle custom resources. */
 const UPKEEP: readonly Upkeep[] = [

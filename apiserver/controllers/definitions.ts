@@ -8,7 +8,7 @@ import { EVERY } from '../storage/object-store.ts';
 import { type Api, storeOf } from '../verbs/api.ts';
 import { deleteObject } from '../verbs/delete.ts';
 import { updateObject } from '../verbs/update.ts';
-import { type Stop, systemWriter, targetOf } from './upkeep.ts';
+import { type Stop, systemWriter, targetOf } from './controller.ts';
 
 const RESOURCE = 'apiextensions.k8s.io/customresourcedefinitions';
 const WRITER = systemWriter('kube-apiserver');

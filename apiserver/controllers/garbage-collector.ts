@@ -8,7 +8,7 @@ import { type Change, EVERY } from '../storage/object-store.ts';
 import type { Api } from '../verbs/api.ts';
 import { deleteObject } from '../verbs/delete.ts';
 import { updateObject } from '../verbs/update.ts';
-import { kindOfResource, type Stop, systemWriter, targetOf } from './upkeep.ts';
+import { kindOfResource, type Stop, systemWriter, targetOf } from './controller.ts';
 
 /** Storage location of an object. */
 export interface Place {

@@ -4,7 +4,7 @@ import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { EVERY } from '../storage/object-store.ts';
 import type { Api } from '../verbs/api.ts';
 import { deleteObject } from '../verbs/delete.ts';
-import { kindOfResource, type Stop, targetOf } from './upkeep.ts';
+import { kindOfResource, type Stop, targetOf } from './controller.ts';
 
 export function terminateNamespaces(api: Api): Stop {
   const step = (name = '') => {

@@ -15,7 +15,7 @@ export interface Exchange {
 
 /** The exchanges of one recording. */
 export function recorded(file: 'token-requests' | 'resources'): readonly Exchange[] {
-  return JSON.parse(readFileSync(new URL(`../../../test/golden/${file}.json`, import.meta.url), 'utf8'));
+  return JSON.parse(readFileSync(new URL(`../../test/golden/${file}.json`, import.meta.url), 'utf8'));
 }
 
 /** One exchange of a recording. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { SELF_SUBJECT_RULES_REVIEW, SUBJECT_ACCESS_REVIEW, TOKEN_REQUEST, TOKEN_REVIEW } from '../../../src/kubernetes/reviews.ts';
-import { structText } from '../../../src/kubernetes/wire/struct-text.ts';
+import { SELF_SUBJECT_RULES_REVIEW, SUBJECT_ACCESS_REVIEW, TOKEN_REQUEST, TOKEN_REVIEW } from '../../src/kubernetes/reviews.ts';
+import { structText } from '../../src/kubernetes/wire/struct-text.ts';
 
 describe('reviews', () => {
   it.each([
