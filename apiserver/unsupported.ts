@@ -1,6 +1,6 @@
-// The sentence by which the embedded server rejects requests outside its contract.
+// The error text for requests outside the contract of the embedded server.
 
-/** Returns the detail of a rejection: `the local API server does not support conversion webhooks`. */
-export function notServed(what: string): string {
-  return `the local API server does not support ${what}; use a real cluster`;
+/** Returns the error text for a feature: `the local API server does not support conversion webhooks; use a real cluster`. */
+export function notSupported(feature: string): string {
+  return `the local API server does not support ${feature}; use a real cluster`;
 }

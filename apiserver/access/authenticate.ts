@@ -1,12 +1,12 @@
 // Authentication by bearer token: a static token, a service-account token, or none (`system:anonymous`).
 
 import { aggregated } from '../../src/kubernetes/status.ts';
-import { type ServiceAccountTrust, verifyServiceAccountToken } from './service-account-tokens.ts';
+import { type TokenIssuer, verifyServiceAccountToken } from './service-account-tokens.ts';
 import { type User, withGroup } from './user.ts';
 
 export interface Authenticators {
   readonly staticTokens: ReadonlyMap<string, User>;
-  readonly serviceAccounts: ServiceAccountTrust;
+  readonly serviceAccounts: TokenIssuer;
   /** Audiences of this API server, for which static tokens are valid. */
   readonly audiences: readonly string[];
 }

@@ -3,7 +3,7 @@
 import { accessForbidden } from '../../src/kubernetes/access-forbidden.ts';
 import { type AccessAttributes, decide, type Policy } from '../../src/kubernetes/rbac.ts';
 import { badRequest } from '../../src/kubernetes/status.ts';
-import { notServed } from '../unsupported.ts';
+import { notSupported } from '../unsupported.ts';
 import { serviceAccountGroups, serviceAccountOf, type User, withGroup } from './user.ts';
 
 /** Headers by lower-case name, as in Node's `headersDistinct`. */
@@ -17,7 +17,7 @@ export function impersonate(requestor: User, headers: Headers, attributes: Acces
   const [name = ''] = headers['impersonate-user'] ?? [];
   const groups = headers['impersonate-group'] ?? [];
   const unsupported = Object.keys(headers).find((header) => header === 'impersonate-uid' || header.startsWith('impersonate-extra-'));
-  if (unsupported !== undefined) throw badRequest(notServed(`the header ${unsupported}`));
+  if (unsupported !== undefined) throw badRequest(notSupported(`the header ${unsupported}`));
   if (name === '') {
     if (groups.length === 0) return requestor;
     throw badRequest(`requested ${goUser(groups)} without impersonating a user name`);

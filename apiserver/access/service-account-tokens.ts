@@ -74,10 +74,11 @@ export function claimedObject({ metadata: { name, uid } }: KubeObject): ClaimedO
   return { ...(name !== undefined && { name }), ...(uid !== undefined && { uid }) };
 }
 
-export interface ServiceAccountTrust {
+/** Issuer and verifier of service-account tokens. */
+export interface TokenIssuer {
   readonly issuer: string;
   readonly key: SigningKey;
-  /** Audiences of this API server. */
+  /** Audiences of this API server: the default audiences of tokens. */
   readonly audiences: readonly string[];
   readonly objects: ObjectSource;
 }
@@ -92,23 +93,23 @@ export type TokenVerdict =
 export async function verifyServiceAccountToken(
   token: string,
   audiences: readonly string[],
-  trust: ServiceAccountTrust,
+  issuer: TokenIssuer,
   now: number,
 ): Promise<TokenVerdict> {
   const parsed = parseToken(token);
-  if (parsed === undefined || parsed.claims['iss'] !== trust.issuer) return { type: 'unknown' };
-  if (parsed.kid !== '' && parsed.kid !== trust.key.id) return rejected('invalid signature, no keys found');
-  if (!(await isSignedBy(token, trust.key))) return rejected('go-jose/go-jose: error in cryptographic primitive');
-  return verifyClaims(parsed.claims, audiences, trust, now);
+  if (parsed === undefined || parsed.claims['iss'] !== issuer.issuer) return { type: 'unknown' };
+  if (parsed.kid !== '' && parsed.kid !== issuer.key.id) return rejected('invalid signature, no keys found');
+  if (!(await isSignedBy(token, issuer.key))) return rejected('go-jose/go-jose: error in cryptographic primitive');
+  return verifyClaims(parsed.claims, audiences, issuer, now);
 }
 
-function verifyClaims(claims: TokenClaims, audiences: readonly string[], trust: ServiceAccountTrust, now: number): TokenVerdict {
-  const tokenAudiences = audiencesOf(claims) ?? trust.audiences;
+function verifyClaims(claims: TokenClaims, audiences: readonly string[], issuer: TokenIssuer, now: number): TokenVerdict {
+  const tokenAudiences = audiencesOf(claims) ?? issuer.audiences;
   const matching = audiences.filter((audience) => tokenAudiences.includes(audience));
   if (matching.length === 0) {
     return rejected(`token audiences ${quotedList(tokenAudiences)} is invalid for the target audiences ${quotedList(audiences)}`);
   }
-  const reason = timeProblem(claims, now) ?? objectProblem(claims['kubernetes.io'] ?? {}, trust.objects, now);
+  const reason = timeProblem(claims, now) ?? objectProblem(claims['kubernetes.io'] ?? {}, issuer.objects, now);
   return reason === undefined ? { type: 'accepted', user: userOf(claims), audiences: matching } : rejected(reason);
 }
 

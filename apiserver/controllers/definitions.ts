@@ -2,9 +2,9 @@
 
 import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { customKind, servedKind } from '../kinds/custom.ts';
-import { CLEANUP, type CustomResourceDefinition, established } from '../kinds/definition.ts';
+import { CLEANUP, type CustomResourceDefinition, establish } from '../kinds/definition.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { EVERY } from '../storage/object-store.ts';
+import { ALL_RESOURCES } from '../storage/object-store.ts';
 import { type Api, storeOf } from '../verbs/api.ts';
 import { deleteObject } from '../verbs/delete.ts';
 import { updateObject } from '../verbs/update.ts';
@@ -17,8 +17,8 @@ export function serveDefinitions(api: Api): Stop {
   const definitions = () => api.store.list(RESOURCE) as readonly CustomResourceDefinition[];
   const forEach = (all: readonly CustomResourceDefinition[], act: (api: Api, definition: CustomResourceDefinition) => void) =>
     all.forEach((definition) => api.attempt(() => act(api, definition)));
-  forEach(definitions(), follow);
-  return api.store.subscribe(EVERY, ({ resource, type, object }) => {
+  forEach(definitions(), reconcile);
+  return api.store.subscribe(ALL_RESOURCES, ({ resource, type, object }) => {
     if (resource !== RESOURCE) {
       // The deletion of the last object completes the deletion of its definition.
       if (type === 'DELETED') forEach(definitions().filter(isTerminating), cleanUp);
@@ -26,16 +26,16 @@ export function serveDefinitions(api: Api): Stop {
     }
     const definition = object as CustomResourceDefinition;
     const live = api.store.get(RESOURCE, definition.metadata.name ?? '');
-    if (live !== undefined) return follow(api, live as CustomResourceDefinition);
+    if (live !== undefined) return reconcile(api, live as CustomResourceDefinition);
     api.serve(definition.spec.group, definition.spec.names.plural, undefined);
   });
 }
 
-function follow(api: Api, definition: CustomResourceDefinition): void {
+function reconcile(api: Api, definition: CustomResourceDefinition): void {
   const { group, names } = definition.spec;
   api.serve(group, names.plural, servedKind(definition));
   if (isTerminating(definition)) return cleanUp(api, definition);
-  const next = established(definition, formatTimestamp(api.now()));
+  const next = establish(definition, formatTimestamp(api.now()));
   if (next !== definition) updateObject(api, targetOf(definitionKind(api), definition, 'status'), next, WRITER);
 }
 

@@ -4,7 +4,7 @@ import type { KubeObject, OwnerReference } from '../../src/kubernetes/object.ts'
 import { parseGroupVersion } from '../../src/kubernetes/wire/type-meta.ts';
 import type { Registry } from '../kinds/registry.ts';
 import { resourceOf } from '../storage/kind-store.ts';
-import { type Change, EVERY } from '../storage/object-store.ts';
+import { ALL_RESOURCES, type Change } from '../storage/object-store.ts';
 import type { Api } from '../verbs/api.ts';
 import { deleteObject } from '../verbs/delete.ts';
 import { updateObject } from '../verbs/update.ts';
@@ -55,7 +55,7 @@ export class OwnerGraph {
   }
 
   /** Returns the owners of an object that do not exist; none if that is unknown for one of them. */
-  lostOwners({ metadata: { namespace = '', ownerReferences = [] } }: KubeObject): readonly OwnerReference[] {
+  missingOwners({ metadata: { namespace = '', ownerReferences = [] } }: KubeObject): readonly OwnerReference[] {
     const lost: OwnerReference[] = [];
     for (const owner of ownerReferences) {
       const expected = this.#placeOf(owner, namespace);
@@ -92,7 +92,7 @@ export function collectGarbage(api: Api): Stop {
   for (const resource of api.store.resources()) {
     for (const object of api.store.list(resource)) collector.observe({ resource, key: keyOf(object) }, object);
   }
-  const unsubscribe = api.store.subscribe(EVERY, (change) => collector.react(change));
+  const unsubscribe = api.store.subscribe(ALL_RESOURCES, (change) => collector.react(change));
   return () => {
     unsubscribe();
     collector.stop();
@@ -120,7 +120,7 @@ class GarbageCollector {
   observe(place: Place, object: KubeObject): void {
     this.#graph.set(place, object);
     const { uid = '' } = object.metadata;
-    const lost = this.#graph.lostOwners(object);
+    const lost = this.#graph.missingOwners(object);
     if (lost.length === 0) return this.#cancelRecheck(object);
     // An owner that exists under another name will not appear under this one.
     if (lost.every((owner) => this.#graph.place(owner.uid) !== undefined)) return this.#api.attempt(() => this.#collect(place));
@@ -146,7 +146,7 @@ class GarbageCollector {
     if (object === undefined) return;
     this.#cancelRecheck(object);
     const { ownerReferences = [], deletionTimestamp } = object.metadata;
-    const lost = this.#graph.lostOwners(object);
+    const lost = this.#graph.missingOwners(object);
     if (lost.length === 0 || deletionTimestamp !== undefined) return;
     const present = ownerReferences.filter((owner) => !lost.includes(owner));
     if (present.length === 0) this.#delete(place, object);

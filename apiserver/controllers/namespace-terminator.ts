@@ -1,20 +1,20 @@
 // The controller of namespace deletion: deletes the content of a terminating namespace, then the namespace.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
-import { EVERY } from '../storage/object-store.ts';
+import { ALL_RESOURCES } from '../storage/object-store.ts';
 import type { Api } from '../verbs/api.ts';
 import { deleteObject } from '../verbs/delete.ts';
 import { kindOfResource, type Stop, targetOf } from './controller.ts';
 
 export function terminateNamespaces(api: Api): Stop {
-  const step = (name = '') => {
+  const reconcile = (name = '') => {
     if (api.store.get('namespaces', name)?.metadata.deletionTimestamp !== undefined) terminate(api, name);
   };
-  for (const { metadata } of api.store.list('namespaces')) api.attempt(() => step(metadata.name));
-  return api.store.subscribe(EVERY, ({ resource, type, object: { metadata } }) => {
-    if (resource === 'namespaces') step(metadata.name);
+  for (const { metadata } of api.store.list('namespaces')) api.attempt(() => reconcile(metadata.name));
+  return api.store.subscribe(ALL_RESOURCES, ({ resource, type, object: { metadata } }) => {
+    if (resource === 'namespaces') reconcile(metadata.name);
     // The deletion of the last object completes the deletion of its namespace.
-    else if (type === 'DELETED') step(metadata.namespace);
+    else if (type === 'DELETED') reconcile(metadata.namespace);
   });
 }
 

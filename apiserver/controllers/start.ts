@@ -14,7 +14,7 @@ import { aggregateRoles } from './role-aggregator.ts';
 /** Definitions first: other controllers also handle custom resources. */
 const UPKEEP: readonly Upkeep[] = [
   serveDefinitions,
-  keepDefaultAccounts,
+  createDefaultServiceAccounts,
   aggregateRoles,
   terminateNamespaces,
   collectGarbage,
@@ -25,7 +25,7 @@ const UPKEEP: readonly Upkeep[] = [
 const RETRY_MS = 5_000;
 
 /** Creates the bootstrap objects and starts all controllers. Restarts them after writes were undone: each begins with the stored state. */
-export function startUpkeep(api: Api, initial: readonly KubeObject[]): Stop {
+export function startControllers(api: Api, initial: readonly KubeObject[]): Stop {
   bootstrap(api, initial);
   let stops = UPKEEP.map((start) => start(api));
   let cancelRetry: Stop | undefined;
@@ -54,7 +54,7 @@ export function bootstrap(api: Api, objects: readonly KubeObject[]): void {
     if (kind === undefined) throw new Error(`${object.apiVersion} ${object.kind} is not served here`);
     const { namespace = '', name = '' } = object.metadata;
     try {
-      createObject(api, { kind, namespace, name, subresource: '' }, kind.rules.defaulted(object), systemWriter('kube-apiserver'));
+      createObject(api, { kind, namespace, name, subresource: '' }, kind.rules.applyDefaults(object), systemWriter('kube-apiserver'));
     } catch (error) {
       if (!hasReason(error, 'AlreadyExists')) throw error;
     }
@@ -63,16 +63,16 @@ export function bootstrap(api: Api, objects: readonly KubeObject[]): void {
 
 const WRITER = systemWriter('kube-controller-manager');
 
-export function keepDefaultAccounts(api: Api): Stop {
-  for (const { metadata } of api.store.list('namespaces')) api.attempt(() => provideAccount(api, metadata.name));
+export function createDefaultServiceAccounts(api: Api): Stop {
+  for (const { metadata } of api.store.list('namespaces')) api.attempt(() => createDefaultServiceAccount(api, metadata.name));
   const stops = [
-    api.store.subscribe('namespaces', ({ object }) => provideAccount(api, object.metadata.name)),
-    api.store.subscribe('serviceaccounts', ({ object }) => provideAccount(api, object.metadata.namespace)),
+    api.store.subscribe('namespaces', ({ object }) => createDefaultServiceAccount(api, object.metadata.name)),
+    api.store.subscribe('serviceaccounts', ({ object }) => createDefaultServiceAccount(api, object.metadata.namespace)),
   ];
   return () => stops.forEach((stop) => stop());
 }
 
-function provideAccount(api: Api, namespace = ''): void {
+function createDefaultServiceAccount(api: Api, namespace = ''): void {
   const exists = api.store.get('serviceaccounts', `${namespace}/default`) !== undefined;
   const place = api.store.get('namespaces', namespace);
   if (exists || place === undefined || place.metadata.deletionTimestamp !== undefined) return;

@@ -27,7 +27,7 @@ export interface AppliedPatch extends Typing {
   readonly now: string;
   readonly subresource?: string;
   /** Decodes the merged object and fills in defaults, as for any other write. */
-  readonly defaulted?: (object: KubeObject) => KubeObject;
+  readonly applyDefaults?: (object: KubeObject) => KubeObject;
 }
 
 /** Returns the object to store, with its managedFields. Throws a conflict without force, and the API error of a malformed patch. */
@@ -77,7 +77,7 @@ function mergedObject(
   if (fields.size === 0) tracked.delete(self);
   else tracked.set(self, { ...mine, fields, ...(!isSame && { time: patch.now }) });
   const object = isSame ? patch.live : kubeObject(next);
-  return { object: isSame || patch.defaulted === undefined ? object : patch.defaulted(object), ownerships: tracked };
+  return { object: isSame || patch.applyDefaults === undefined ? object : patch.applyDefaults(object), ownerships: tracked };
 }
 
 /** Returns the recorded owners. An object without records belongs to the owner `before-first-apply`. */

@@ -21,7 +21,7 @@ import {
   validateAnyMetadataUpdate,
   validateMetadata,
   validateMetadataUpdate,
-  withCountedGeneration,
+  withIncrementedGeneration,
 } from './metadata.ts';
 
 const VERBS: readonly Verb[] = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
@@ -103,14 +103,14 @@ interface CustomVersion extends Pick<Kind, 'group' | 'version' | 'kind' | 'names
 function customRules(version: CustomVersion): Rules {
   const { schema, namespaced, hasStatus } = version;
   return {
-    defaulted: (object) => withDefaults(object, schema),
+    applyDefaults: (object) => withDefaults(object, schema),
     prepareForCreate: (object) => {
       const fresh = hasStatus ? withoutStatus(object) : object;
       return { ...fresh, metadata: { ...fresh.metadata, generation: 1 } };
     },
     prepareForUpdate: (next, old) => {
       const kept = keepSystemMetadata(next, old);
-      return withCountedGeneration(hasStatus ? withStatusOf(kept, old) : kept, old);
+      return withIncrementedGeneration(hasStatus ? withStatusOf(kept, old) : kept, old);
     },
     prepareForStatusUpdate: (next, old) => withStatusOf({ ...old, metadata: withManagedFieldsOf(old, next) }, next),
     validate: (object) => {

@@ -11,7 +11,7 @@ import { sameValue } from '../same-value.ts';
 import { patternProblem } from '../schema/pattern.ts';
 import { ruleProblem } from '../schema/rules.ts';
 import { FORMATS } from '../schema/validate.ts';
-import { notServed } from '../unsupported.ts';
+import { notSupported } from '../unsupported.ts';
 import { DEFINITION_SCHEMA, KEYWORDS } from './definition-schema.ts';
 import { builtInKind, type Kind, type Strategy } from './kind.ts';
 import { subdomainName, validateMetadata, validateMetadataUpdate } from './metadata.ts';
@@ -70,7 +70,7 @@ export interface DraftDefinition extends KubeObject {
 }
 
 /** Returns the definition with its empty fields in place. */
-export function asDefinition(draft: DraftDefinition): CustomResourceDefinition {
+export function toDefinition(draft: DraftDefinition): CustomResourceDefinition {
   const { group = '', scope = '', names, versions, ...rest } = draft.spec ?? {};
   return {
     ...draft,
@@ -89,8 +89,8 @@ export function hasCondition({ status }: CustomResourceDefinition, type: string)
   return (status?.conditions ?? []).some((condition) => condition.type === type && condition.status === 'True');
 }
 
-/** Returns the definition with its names accepted and established; the same object if it is so already. */
-export function established(definition: CustomResourceDefinition, now: string): CustomResourceDefinition {
+/** Returns the definition with its names accepted and establish; the same object if it is so already. */
+export function establish(definition: CustomResourceDefinition, now: string): CustomResourceDefinition {
   const accepted = withCondition(definition.status?.conditions ?? [], ACCEPTED, now);
   const status = { ...definition.status, conditions: withCondition(accepted, ESTABLISHED, now), acceptedNames: definition.spec.names };
   return sameValue(status, definition.status) ? definition : { ...definition, status };
@@ -139,7 +139,7 @@ function terminating(draft: DraftDefinition, deletedAt: string): KubeObject {
   };
 }
 
-function defaulted(definition: CustomResourceDefinition): CustomResourceDefinition {
+function applyDefaults(definition: CustomResourceDefinition): CustomResourceDefinition {
   const { spec, status } = definition;
   const { kind, singular = '', listKind = '' } = spec.names;
   const stored = status?.storedVersions ?? [];
@@ -195,7 +195,7 @@ function validateUpdate(next: CustomResourceDefinition, old: CustomResourceDefin
     ...immutable('spec.names.plural', spec.names.plural, old.spec.names.plural),
     ...(spec.versions[0]?.name === old.spec.versions[0]?.name
       ? []
-      : [forbiddenValue('spec.versions[0].name', notServed('a change of the stored version'))]),
+      : [forbiddenValue('spec.versions[0].name', notSupported('a change of the stored version'))]),
   ];
 }
 
@@ -208,12 +208,14 @@ function specErrors({ group, scope, names, versions, conversion, preserveUnknown
     ...(isGroup ? [] : [invalidValue('spec.group', group, 'should be a domain with at least one dot')]),
     ...(SCOPES.includes(scope) ? [] : [unsupportedValue('spec.scope', scope, SCOPES)]),
     ...required.map((name) => requiredValue(`spec.names.${name}`)),
-    ...(versions.length === 1 && versions[0]?.storage ? [] : [forbiddenValue('spec.versions', notServed('other than one stored version'))]),
+    ...(versions.length === 1 && versions[0]?.storage
+      ? []
+      : [forbiddenValue('spec.versions', notSupported('other than one stored version'))]),
     ...versions.flatMap((version, index) => versionErrors(version, `spec.versions[${index}]`)),
     ...(conversion === undefined || conversion.strategy === 'None'
       ? []
-      : [forbiddenValue('spec.conversion.strategy', notServed('conversion webhooks'))]),
-    ...(preserveUnknownFields ? [forbiddenValue('spec.preserveUnknownFields', notServed('preserveUnknownFields'))] : []),
+      : [forbiddenValue('spec.conversion.strategy', notSupported('conversion webhooks'))]),
+    ...(preserveUnknownFields ? [forbiddenValue('spec.preserveUnknownFields', notSupported('preserveUnknownFields'))] : []),
   ];
 }
 
@@ -224,7 +226,7 @@ function versionErrors({ schema, subresources, ...rest }: DefinitionVersion, pat
     ...(declared === undefined
       ? [requiredValue(`${path}.schema.openAPIV3Schema`)]
       : schemaErrors(declared, `${path}.schema.openAPIV3Schema`)),
-    ...(subresources?.scale === undefined ? [] : [forbiddenValue(`${path}.subresources.scale`, notServed('the scale subresource'))]),
+    ...(subresources?.scale === undefined ? [] : [forbiddenValue(`${path}.subresources.scale`, notSupported('the scale subresource'))]),
     ...paths.flatMap((each) => (each?.startsWith('.') ? [] : [invalidValue(path, each, 'must be a simple json path starting with .')])),
   ];
 }
@@ -234,9 +236,9 @@ function schemaErrors(schema: Schema, path: string): readonly FieldError[] {
   const problem = pattern === '' ? undefined : patternProblem(pattern);
   return [
     ...Object.keys(schema).flatMap((name) =>
-      KEYWORDS.includes(name) ? [] : [forbiddenValue(`${path}.${name}`, notServed(`${name} in schemas`))],
+      KEYWORDS.includes(name) ? [] : [forbiddenValue(`${path}.${name}`, notSupported(`${name} in schemas`))],
     ),
-    ...(format === undefined || FORMATS.has(format) ? [] : [forbiddenValue(`${path}.format`, notServed(`the format ${format}`))]),
+    ...(format === undefined || FORMATS.has(format) ? [] : [forbiddenValue(`${path}.format`, notSupported(`the format ${format}`))]),
     ...(problem === undefined
       ? []
       : [invalidValue(`${path}.pattern`, pattern, `must be a valid regular expression, but isn't: ${problem}`)]),
@@ -254,19 +256,19 @@ const strategy: Strategy = {
   unconditionalUpdate: false,
   hasGeneration: true,
   terminating,
-  defaulted: (draft: DraftDefinition) => defaulted(asDefinition(draft)),
+  applyDefaults: (draft: DraftDefinition) => applyDefaults(toDefinition(draft)),
   prepareForCreate: (draft: DraftDefinition) => {
-    const definition = asDefinition(draft);
+    const definition = toDefinition(draft);
     return {
       ...definition,
       metadata: { ...definition.metadata, generation: 1 },
       status: { storedVersions: storageVersions(definition.spec) },
     };
   },
-  prepareForUpdate: (next: DraftDefinition, old: DraftDefinition) => changed(asDefinition(next), asDefinition(old)),
-  prepareForStatusUpdate: (next, old: DraftDefinition) => ({ ...next, spec: asDefinition(old).spec }),
-  validate: (draft: DraftDefinition) => validate(asDefinition(draft)),
-  validateUpdate: (next: DraftDefinition, old: DraftDefinition) => validateUpdate(asDefinition(next), asDefinition(old)),
+  prepareForUpdate: (next: DraftDefinition, old: DraftDefinition) => changed(toDefinition(next), toDefinition(old)),
+  prepareForStatusUpdate: (next, old: DraftDefinition) => ({ ...next, spec: toDefinition(old).spec }),
+  validate: (draft: DraftDefinition) => validate(toDefinition(draft)),
+  validateUpdate: (next: DraftDefinition, old: DraftDefinition) => validateUpdate(toDefinition(next), toDefinition(old)),
   validateStatusUpdate: validateMetadataUpdate,
 };
 

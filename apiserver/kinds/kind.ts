@@ -30,7 +30,7 @@ export interface Subresource {
 /** Lifecycle rules of a kind. Every function is pure; validations include metadata. */
 export interface Rules {
   /** Fills in defaults after decoding, on create and on every change. */
-  defaulted(object: KubeObject): KubeObject;
+  applyDefaults(object: KubeObject): KubeObject;
   /** Drops fields that a create must not set and adds required fields. */
   prepareForCreate(object: KubeObject): KubeObject;
   /** Keeps fields that an update must not change, and increments the generation. */
@@ -97,7 +97,7 @@ function rulesOf(strategy: Strategy, namespaced: boolean): Rules {
     deleteReturnsObject: false,
     hasGeneration: false,
     ...strategy,
-    defaulted: strategy.defaulted ?? same,
+    applyDefaults: strategy.applyDefaults ?? same,
     prepareForCreate: strategy.prepareForCreate ?? same,
     prepareForUpdate: (next, old) => prepareForUpdate(keepSystemMetadata(next, old), old),
     prepareForStatusUpdate: (next, old) => prepareForStatusUpdate(keepSystemMetadata(next, old), old),

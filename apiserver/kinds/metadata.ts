@@ -182,7 +182,7 @@ export function keepSystemMetadata(next: KubeObject, old: KubeObject): KubeObjec
 }
 
 /** Returns `next` with an incremented generation if anything outside of the metadata has changed. */
-export function withCountedGeneration(next: KubeObject, old: KubeObject): KubeObject {
+export function withIncrementedGeneration(next: KubeObject, old: KubeObject): KubeObject {
   const { metadata: nextMetadata, ...nextRest } = next;
   const { metadata: oldMetadata, ...oldRest } = old;
   if (sameValue(nextRest, oldRest)) return next;

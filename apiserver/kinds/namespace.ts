@@ -31,11 +31,11 @@ const SCHEMA = objectStruct('v1.Namespace', {
 
 const strategy: Strategy = {
   deleteReturnsObject: true,
-  defaulted: (namespace: Namespace) =>
-    labelled({ ...namespace, status: { ...namespace.status, phase: namespace.status?.phase || 'Active' } }),
+  applyDefaults: (namespace: Namespace) =>
+    withNameLabel({ ...namespace, status: { ...namespace.status, phase: namespace.status?.phase || 'Active' } }),
   prepareForCreate: (namespace: Namespace) => {
     const finalizers = namespace.spec?.finalizers ?? [];
-    return labelled({
+    return withNameLabel({
       ...namespace,
       spec: { finalizers: finalizers.includes('kubernetes') ? finalizers : [...finalizers, 'kubernetes'] },
       status: { phase: 'Active' },
@@ -59,7 +59,7 @@ function validate(namespace: KubeObject): readonly FieldError[] {
 }
 
 /** Labels a namespace with its name, once it has one. */
-function labelled(namespace: KubeObject): KubeObject {
+function withNameLabel(namespace: KubeObject): KubeObject {
   const { name, labels } = namespace.metadata;
   if (name === undefined || name === '') return namespace;
   return { ...namespace, metadata: { ...namespace.metadata, labels: { ...labels, 'kubernetes.io/metadata.name': name } } };

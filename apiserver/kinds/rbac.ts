@@ -156,7 +156,7 @@ function bindingStrategy(namespaced: boolean): Strategy {
     ...bindingErrors(binding, namespaced),
   ];
   return {
-    defaulted: withGroups,
+    applyDefaults: withGroups,
     validate,
     validateUpdate: (next, old) => [...validate(next), ...validateCoreMetadataUpdate(next, old), ...roleRefChangeErrors(next, old)],
   };

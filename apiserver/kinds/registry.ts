@@ -72,5 +72,5 @@ export const builtInKinds: readonly Kind[] = [
 
 /** The namespaces of a fresh server, to be created as any client would create them. */
 export const bootstrapNamespaces: readonly KubeObject[] = ['kube-system', 'kube-public', 'kube-node-lease', 'default'].map((name) =>
-  namespaceKind.rules.defaulted({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }),
+  namespaceKind.rules.applyDefaults({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }),
 );

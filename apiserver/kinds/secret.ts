@@ -28,7 +28,7 @@ const SCHEMA = objectStruct(
 );
 
 /** Merges `stringData` into `data`, and fills in the type. */
-function defaulted({ stringData, ...secret }: Secret): KubeObject {
+function applyDefaults({ stringData, ...secret }: Secret): KubeObject {
   const encoded = Object.entries(stringData ?? {}).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);
   const data: Readonly<Record<string, string>> = { ...secret.data, ...Object.fromEntries(encoded) };
   return { ...secret, ...(encoded.length > 0 && { data }), type: secret.type || 'Opaque' };
@@ -92,7 +92,7 @@ export const secretKind: Kind = builtInKind({
     cells: (secret: Secret, now) => [secret.metadata.name, secret.type ?? '', Object.keys(secret.data ?? {}).length, age(secret, now)],
   },
   strategy: {
-    defaulted,
+    applyDefaults,
     validate,
     validateUpdate: (next, old) => [...validateCoreMetadataUpdate(next, old), ...changeErrors(next, old), ...validate(next)],
   },

@@ -9,7 +9,7 @@ import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { type Authenticators, authenticate } from '../access/authenticate.ts';
 import type { User } from '../access/user.ts';
 import { withTrackedUpdate } from '../fields/managed-fields.ts';
-import { notServed } from '../unsupported.ts';
+import { notSupported } from '../unsupported.ts';
 
 /** Input of reviews. */
 export interface ReviewContext {
@@ -28,7 +28,7 @@ export interface PostedReview {
 }
 
 /** Evaluates a review of any kind. Throws a StatusError for an invalid review. */
-export async function answerReview(kind: ReviewKind, posted: PostedReview, context: ReviewContext): Promise<KubeObject> {
+export async function evaluateReview(kind: ReviewKind, posted: PostedReview, context: ReviewContext): Promise<KubeObject> {
   const answer = ANSWERS[kind.kind];
   if (answer === undefined) throw new Error(`reviews of kind ${kind.kind} are not implemented`);
   return answer(received(kind, posted, context.now), context);
@@ -117,7 +117,7 @@ function specErrors({ spec: { resourceAttributes, nonResourceAttributes } = {} }
 
 function selectorErrors({ spec: { resourceAttributes = {} } = {} }: AccessReview): readonly FieldError[] {
   const names = (['fieldSelector', 'labelSelector'] as const).filter((name) => resourceAttributes[name] !== undefined);
-  return names.map((name) => forbiddenValue(`spec.resourceAttributes.${name}`, notServed('selectors in access reviews')));
+  return names.map((name) => forbiddenValue(`spec.resourceAttributes.${name}`, notSupported('selectors in access reviews')));
 }
 
 function subjectErrors({ spec: { user = '', groups = [] } = {} }: AccessReview): readonly FieldError[] {

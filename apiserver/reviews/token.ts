@@ -17,18 +17,16 @@ import {
 } from '../../src/kubernetes/token-request.ts';
 import { formatTimestamp } from '../../src/std/timestamp.ts';
 import type { ObjectSource } from '../access/policy.ts';
-import { type BoundClaims, type ClaimedObject, claimedObject, claimsFor, type TokenGrant } from '../access/service-account-tokens.ts';
-import { type SigningKey, signToken } from '../access/signing-key.ts';
+import {
+  type BoundClaims,
+  type ClaimedObject,
+  claimedObject,
+  claimsFor,
+  type TokenGrant,
+  type TokenIssuer,
+} from '../access/service-account-tokens.ts';
+import { signToken } from '../access/signing-key.ts';
 import { withTrackedUpdate } from '../fields/managed-fields.ts';
-
-/** Settings for issuing tokens. */
-export interface TokenIssuance {
-  readonly issuer: string;
-  readonly key: SigningKey;
-  /** Audiences of this API server: the default audiences of tokens. */
-  readonly audiences: readonly string[];
-  readonly objects: ObjectSource;
-}
 
 /** A decoded TokenRequest with its service account. */
 export interface PostedTokenRequest {
@@ -43,13 +41,13 @@ export interface PostedTokenRequest {
 }
 
 /** Issues a token for a TokenRequest. Throws a StatusError for the first check that fails. */
-export async function createToken(posted: PostedTokenRequest, issuance: TokenIssuance, now: number): Promise<KubeObject> {
+export async function createToken(posted: PostedTokenRequest, issuer: TokenIssuer, now: number): Promise<KubeObject> {
   const request = withManagedFields(defaultedTokenRequest(posted.object), posted.manager, now);
-  const serviceAccount = checkedAccount(request, posted, issuance.objects);
-  const grant = grantFor(request, serviceAccount, posted, issuance);
+  const serviceAccount = checkedAccount(request, posted, issuer.objects);
+  const grant = grantFor(request, serviceAccount, posted, issuer);
   const { audiences } = grant;
   const expirationSeconds = grant.lifetimeSeconds;
-  const token = await signToken({ ...claimsFor(grant, now) }, issuance.key);
+  const token = await signToken({ ...claimsFor(grant, now) }, issuer.key);
   const status = { token, expirationTimestamp: formatTimestamp(now + expirationSeconds * 1000) };
   return answeredTokenRequest(request, { account: accountOf(serviceAccount), audiences, expirationSeconds, status }, now);
 }
@@ -83,11 +81,11 @@ function accountOf({ metadata: { name = '', namespace = '', uid = '' } }: KubeOb
   return { name, namespace, uid };
 }
 
-function grantFor({ spec }: TokenRequest, serviceAccount: KubeObject, posted: PostedTokenRequest, issuance: TokenIssuance): TokenGrant {
-  const audiences = spec.audiences?.length ? spec.audiences : issuance.audiences;
-  const bound = spec.boundObjectRef && boundObject(spec.boundObjectRef, posted, issuance.objects);
+function grantFor({ spec }: TokenRequest, serviceAccount: KubeObject, posted: PostedTokenRequest, issuer: TokenIssuer): TokenGrant {
+  const audiences = spec.audiences?.length ? spec.audiences : issuer.audiences;
+  const bound = spec.boundObjectRef && boundObject(spec.boundObjectRef, posted, issuer.objects);
   return {
-    issuer: issuance.issuer,
+    issuer: issuer.issuer,
     id: randomUUID(),
     serviceAccount,
     audiences,

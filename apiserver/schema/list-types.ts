@@ -50,22 +50,22 @@ export function withDefaults<T extends object>(object: T, schema: Schema): T;
 export function withDefaults(object: Fields, schema: Schema): Fields {
   const fields: [string, Value][] = [];
   for (const [key, value] of Object.entries(object)) {
-    if (value !== undefined) fields.push([key, defaultedChild(value, schemaOfField(schema, key))]);
+    if (value !== undefined) fields.push([key, childWithDefaults(value, schemaOfField(schema, key))]);
   }
   for (const [key, property] of Object.entries(schema.properties ?? {})) {
     const missing = property.default ?? null;
-    if (missing !== null && !Object.hasOwn(object, key)) fields.push([key, defaultedValue(missing, property)]);
+    if (missing !== null && !Object.hasOwn(object, key)) fields.push([key, valueWithDefaults(missing, property)]);
   }
   return Object.fromEntries(fields);
 }
 
-function defaultedChild(value: Value, schema: Schema | undefined): Value {
+function childWithDefaults(value: Value, schema: Schema | undefined): Value {
   const isMissing = value === null && schema !== undefined && !schema.nullable;
-  return defaultedValue(isMissing ? (schema.default ?? null) : value, schema);
+  return valueWithDefaults(isMissing ? (schema.default ?? null) : value, schema);
 }
 
-function defaultedValue(value: Value, schema: Schema | undefined): Value {
+function valueWithDefaults(value: Value, schema: Schema | undefined): Value {
   if (schema === undefined) return value;
-  if (isList(value)) return value.map((item) => defaultedChild(item, schema.items));
+  if (isList(value)) return value.map((item) => childWithDefaults(item, schema.items));
   return isFields(value) ? withDefaults(value, schema) : value;
 }

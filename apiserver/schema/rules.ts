@@ -5,7 +5,7 @@ import { type FieldError, forbiddenValue, invalidOmitted, invalidValue } from '.
 import { isFields, isList, type Value } from '../../src/kubernetes/object.ts';
 import { fieldPath } from '../../src/kubernetes/schema/field-path.ts';
 import { type Schema, schemaOfField, type ValidationRule } from '../../src/kubernetes/schema/schema.ts';
-import { notServed } from '../unsupported.ts';
+import { notSupported } from '../unsupported.ts';
 import { matchesPattern } from './pattern.ts';
 
 /** Returns the errors of all rules of a schema for a resource, and for its change from `old`. */
@@ -24,13 +24,13 @@ export function hasRules(schema: Schema | undefined): boolean {
 /** Returns why the server cannot evaluate a rule; undefined if it can. */
 export function ruleProblem({ rule = '', reason, fieldPath: path = '', ...rest }: Partial<ValidationRule>): string | undefined {
   const { messageExpression, optionalOldSelf } = rest;
-  if (reason === 'FieldValueRequired' || reason === 'FieldValueDuplicate') return notServed(`the reason ${reason}`);
-  if (messageExpression !== undefined) return notServed('messageExpression');
-  if (optionalOldSelf !== undefined) return notServed('optionalOldSelf');
-  if (/__\w+__/.test(rule)) return notServed('escaped field names in rules');
-  if (!/^(\.\w+)*$/.test(path)) return notServed('a fieldPath other than .name');
+  if (reason === 'FieldValueRequired' || reason === 'FieldValueDuplicate') return notSupported(`the reason ${reason}`);
+  if (messageExpression !== undefined) return notSupported('messageExpression');
+  if (optionalOldSelf !== undefined) return notSupported('optionalOldSelf');
+  if (/__\w+__/.test(rule)) return notSupported('escaped field names in rules');
+  if (!/^(\.\w+)*$/.test(path)) return notSupported('a fieldPath other than .name');
   const { valid, error } = CEL.check(rule);
-  return valid ? undefined : notServed(`this rule (${String((error as Error | undefined)?.message).split('\n')[0]})`);
+  return valid ? undefined : notSupported(`this rule (${String((error as Error | undefined)?.message).split('\n')[0]})`);
 }
 
 interface Node {

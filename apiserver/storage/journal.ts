@@ -27,9 +27,9 @@ export interface Journal {
   /** Writes all entries and the revision, or nothing. Returns the length of their text after it is durable. */
   commit(revision: number, entries: readonly JournalEntry[]): number;
   /** Returns a value of the folder, such as its signing key; undefined if there is none. */
-  kept(name: string): string | undefined;
+  readValue(name: string): string | undefined;
   /** Stores such a value and returns it. */
-  keep(name: string, value: string): string;
+  writeValue(name: string, value: string): string;
   close(): void;
 }
 
@@ -100,8 +100,8 @@ function journalOver(database: DatabaseSync): Journal {
         throw error;
       }
     },
-    kept: (name) => valueOf(fact, name),
-    keep(name, value) {
+    readValue: (name) => valueOf(fact, name),
+    writeValue(name, value) {
       setFact.run(name, value);
       return value;
     },

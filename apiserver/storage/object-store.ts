@@ -1,5 +1,5 @@
 // All objects with one revision counter, their recent history, and the news of every change.
-// Reads and writes are synchronous; a response that shows them must wait for `durable`.
+// Reads and writes are synchronous; a response that shows them must wait for `whenDurable`.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { EventLog } from './event-log.ts';
@@ -21,7 +21,7 @@ type Listener = (change: Change) => void;
 type Report = (error: unknown) => void;
 
 /** Subscription to all resources. */
-export const EVERY = '*';
+export const ALL_RESOURCES = '*';
 
 /** Number of changes that old lists and resumed watches can go back. */
 const HISTORY = 20_000;
@@ -139,7 +139,7 @@ export class ObjectStore {
   }
 
   /** Resolves when all writes are on disk. Rejects after a failed commit, which undoes the writes of this turn. */
-  async durable(): Promise<void> {
+  async whenDurable(): Promise<void> {
     await this.#commit;
   }
 
@@ -149,7 +149,7 @@ export class ObjectStore {
     return () => void this.#undoListeners.delete(listener);
   }
 
-  /** Calls `listener` for every change of a resource, or of EVERY one, after it is on disk, in order. */
+  /** Calls `listener` for every change of a resource, or of ALL_RESOURCES one, after it is on disk, in order. */
   subscribe(resource: string, listener: Listener): () => void {
     const listeners = this.#listeners.get(resource) ?? new Set();
     this.#listeners.set(resource, listeners.add(listener));
@@ -187,7 +187,7 @@ export class ObjectStore {
         }
       });
     });
-    // Callers await `durable`; a failed commit must not be an unhandled rejection as well.
+    // Callers await `whenDurable`; a failed commit must not be an unhandled rejection as well.
     this.#commit.catch(() => {});
   }
 
@@ -207,7 +207,7 @@ export class ObjectStore {
     for (const change of batch) {
       this.#durableRevision = change.revision;
       this.#notify(change.resource, change);
-      this.#notify(EVERY, change);
+      this.#notify(ALL_RESOURCES, change);
     }
     if (this.#written > HISTORY_LENGTH / 2) this.#forget();
   }

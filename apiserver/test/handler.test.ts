@@ -16,7 +16,7 @@ describe('handle', () => {
     order = [];
     deps = {
       ...api,
-      durable: async () => void order.push('durable'),
+      whenDurable: async () => void order.push('durable'),
       endpoint: async () => OK,
       report: (error) => void faults.push(error),
     };
@@ -50,7 +50,7 @@ describe('handle', () => {
 
   it('repeats a read whose writes were undone, and no other request', async () => {
     let failures = 2;
-    const durable = async () => {
+    const whenDurable = async () => {
       order.push('durable');
       if (failures-- > 0) throw internalError('disk full');
     };
@@ -58,14 +58,14 @@ describe('handle', () => {
       order.push('endpoint');
       return OK;
     };
-    expect(await handle({ ...deps, durable, endpoint }, incoming('/api/v1/pods'))).toMatchObject({ status: 200 });
+    expect(await handle({ ...deps, whenDurable, endpoint }, incoming('/api/v1/pods'))).toMatchObject({ status: 200 });
     expect(order).toEqual(['endpoint', 'durable', 'endpoint', 'durable', 'endpoint', 'durable']);
     failures = 2;
     for (const [url, method] of [
       ['/api/v1/pods?watch=true', 'GET'],
       ['/api/v1/namespaces', 'POST'],
     ] as const) {
-      expect(await handle({ ...deps, durable, endpoint }, incoming(url, undefined, { method }))).toMatchObject({ status: 500 });
+      expect(await handle({ ...deps, whenDurable, endpoint }, incoming(url, undefined, { method }))).toMatchObject({ status: 500 });
     }
     expect(order.slice(6)).toEqual(['endpoint', 'durable', 'endpoint', 'durable']);
   });

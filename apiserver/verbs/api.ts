@@ -19,7 +19,7 @@ export interface Api extends Pick<Clock, 'now' | 'wakeAt'> {
   /** Returns five random characters for generated names. */
   nameSuffix(): string;
   /** Resolves when the store has reached a revision; rejects with 504 after a timeout. */
-  reached(revision: number): Promise<void>;
+  waitForRevision(revision: number): Promise<void>;
   /** Replaces the kind of a definition's resource; undefined removes the resource. */
   serve(group: string, plural: string, kind: Kind | undefined): void;
   /** Returns the oldest revision from which watches of a kind can resume. */

@@ -38,7 +38,7 @@ export function applyObject(api: Api, target: Target, { body, fieldValidation, f
     kind: kind.kind,
     now: formatTimestamp(api.now()),
     subresource,
-    defaulted: (merged) => kind.rules.defaulted(decodeApplied(merged, kind)),
+    applyDefaults: (merged) => kind.rules.applyDefaults(decodeApplied(merged, kind)),
   });
   checkRepeated(fieldValidation, writer.warn);
   const next = inNamespace(checkName(object, name), kind, namespace);

@@ -7,7 +7,7 @@ import { formatTimestamp } from '../../src/std/timestamp.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { KindStore } from '../storage/kind-store.ts';
 import { type Api, checkValid, resourceName, storeOf, type Target, type Writer } from './api.ts';
-import { tracked } from './field-tracking.ts';
+import { trackFields } from './field-tracking.ts';
 
 /** Maximum length of the prefix in generated names. */
 const MAX_GENERATED_PREFIX = 58;
@@ -17,7 +17,7 @@ const NAME_TRIES = 8;
 export function createObject(api: Api, target: Target, decoded: KubeObject, writer: Writer): KubeObject {
   const { kind, namespace } = target;
   const next = withoutDeletion(inNamespace(decoded, kind, namespace));
-  return storeNew(api, kind, tracked(api, target, { next, writer }), writer);
+  return storeNew(api, kind, trackFields(api, target, { next, writer }), writer);
 }
 
 /** Stores a new object with its managedFields. */

@@ -14,7 +14,7 @@ export interface Write {
 }
 
 /** Returns the written object with its metadata.managedFields. */
-export function tracked(api: Api, target: Target, { live, next, writer }: Write): KubeObject {
+export function trackFields(api: Api, target: Target, { live, next, writer }: Write): KubeObject {
   const { subresource } = target;
   return withTrackedUpdate({ ...typingOf(target), live, next, manager: writer.manager, now: formatTimestamp(api.now()), subresource });
 }

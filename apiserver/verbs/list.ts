@@ -19,7 +19,7 @@ export async function listObjects(
 ): Promise<ListPage> {
   const token = continuation(options);
   const wanted = Number(token?.revision ?? listedVersion(options));
-  if (wanted > api.store.revision) await api.reached(wanted);
+  if (wanted > api.store.revision) await api.waitForRevision(wanted);
   const isPinned = wanted > 0 && (token !== undefined || isExact(options, selection));
   const objects = storeOf(api, kind).list(namespace, isPinned ? wanted : undefined);
   if (objects === undefined) throw token === undefined ? tooOldToList() : tooOldToContinue(token);

@@ -17,7 +17,7 @@ import type { Kind } from '../kinds/kind.ts';
 import { type Api, resourceName, storeOf, type Target, type Writer } from './api.ts';
 import { inNamespace } from './create.ts';
 import { type DecodedDocument, decodePatchedText, decodeStrategic, type IsRegistered } from './decode-patched.ts';
-import { tracked } from './field-tracking.ts';
+import { trackFields } from './field-tracking.ts';
 import { checkName, replaceObject } from './update.ts';
 
 export interface Patch {
@@ -31,8 +31,8 @@ export function patchObject(api: Api, target: Target, patch: Patch, writer: Writ
   const live = storeOf(api, kind).get(namespace, name);
   if (live === undefined) throw notFound(resourceName(kind), name);
   const decoded = decodePatched(patched(api, kind, live, patch), patch.fieldValidation, writer);
-  const next = inNamespace(checkName(kind.rules.defaulted(decoded), name), kind, namespace);
-  return replaceObject(api, target, { live, next: tracked(api, target, { live, next, writer }) }, writer);
+  const next = inNamespace(checkName(kind.rules.applyDefaults(decoded), name), kind, namespace);
+  return replaceObject(api, target, { live, next: trackFields(api, target, { live, next, writer }) }, writer);
 }
 
 interface Patched {

@@ -9,7 +9,7 @@ import type { Kind, Rules } from '../kinds/kind.ts';
 import { keepSystemMetadata } from '../kinds/metadata.ts';
 import { type Api, checkValid, resourceName, storeOf, type Target, type Writer } from './api.ts';
 import { inNamespace } from './create.ts';
-import { tracked } from './field-tracking.ts';
+import { trackFields } from './field-tracking.ts';
 
 /** Replaces an object by that of a PUT. */
 export function updateObject(api: Api, target: Target, decoded: KubeObject, writer: Writer): KubeObject {
@@ -18,7 +18,7 @@ export function updateObject(api: Api, target: Target, decoded: KubeObject, writ
   const live = storeOf(api, kind).get(namespace, name);
   if (live === undefined) throw notFound(resourceName(kind), name);
   checkUid(target, next, live);
-  return replaceObject(api, target, { live, next: tracked(api, target, { live, next, writer }) }, writer);
+  return replaceObject(api, target, { live, next: trackFields(api, target, { live, next, writer }) }, writer);
 }
 
 export interface Replacement {

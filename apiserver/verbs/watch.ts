@@ -33,7 +33,7 @@ export async function watchObjects(api: Api, request: WatchRequest): Promise<Asy
   const from = Number(requestedVersion(options.resourceVersion));
   if ((options.timeoutSeconds ?? 0) < 0) return once([]);
   try {
-    if (options.sendInitialEvents === true && from > api.store.revision) await api.reached(from);
+    if (options.sendInitialEvents === true && from > api.store.revision) await api.waitForRevision(from);
   } catch (error) {
     if (!hasReason(error, 'Timeout')) throw error;
     return once([{ type: 'ERROR', status: error.status }]);
@@ -100,7 +100,7 @@ function startOf(api: Api, { kind, selection, options }: WatchRequest, from: num
 
 /** Waits until all writes are on disk: a watch must not show writes that a crash could undo. */
 async function settled(api: Api): Promise<void> {
-  while (!api.store.isDurable) await api.store.durable().catch(() => {});
+  while (!api.store.isDurable) await api.store.whenDurable().catch(() => {});
 }
 
 /** Schedules the bookmarks and the end of a watch; returns functions that cancel them. */

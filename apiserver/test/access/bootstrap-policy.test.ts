@@ -39,8 +39,8 @@ describe('bootstrapPolicy', () => {
   });
 
   it('aggregates view into edit, and edit into admin', () => {
-    const labelled = (name: string) => bootstrapPolicy().find(({ metadata }) => metadata.name === name)?.metadata.labels;
-    expect(labelled('view')).toMatchObject({ 'rbac.authorization.k8s.io/aggregate-to-edit': 'true' });
-    expect(labelled('edit')).toMatchObject({ 'rbac.authorization.k8s.io/aggregate-to-admin': 'true' });
+    const labels = (name: string) => bootstrapPolicy().find(({ metadata }) => metadata.name === name)?.metadata.labels;
+    expect(labels('view')).toMatchObject({ 'rbac.authorization.k8s.io/aggregate-to-edit': 'true' });
+    expect(labels('edit')).toMatchObject({ 'rbac.authorization.k8s.io/aggregate-to-admin': 'true' });
   });
 });

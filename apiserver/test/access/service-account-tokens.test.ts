@@ -3,8 +3,8 @@ import * as fc from 'fast-check';
 import {
   type BoundClaims,
   claimsFor,
-  type ServiceAccountTrust,
   type TokenGrant,
+  type TokenIssuer,
   verifyServiceAccountToken,
 } from '../../access/service-account-tokens.ts';
 import { generateSigningKey, parseSigningKey, type SigningKey, signToken } from '../../access/signing-key.ts';
@@ -28,11 +28,11 @@ const bound = {
 const CRYPTO_FAILURE = 'go-jose/go-jose: error in cryptographic primitive';
 
 let key: SigningKey;
-let trust: ServiceAccountTrust;
+let issuer: TokenIssuer;
 
 beforeAll(async () => {
   key = parseSigningKey(await generateSigningKey());
-  trust = { issuer: 'https://hub.test', key, audiences: ['https://hub.test'], objects: storedObjects(...objects) };
+  issuer = { issuer: 'https://hub.test', key, audiences: ['https://hub.test'], objects: storedObjects(...objects) };
 });
 
 function token(grant: Partial<TokenGrant> = {}): Promise<string> {
@@ -77,7 +77,7 @@ describe('verifyServiceAccountToken', () => {
     );
     const groups = ['system:serviceaccounts', 'system:serviceaccounts:lab'];
     const user = { name: 'system:serviceaccount:lab:robot', uid: 'sa-1', groups, extra };
-    const verdict = await verifyServiceAccountToken(await token({ bound: claims }), ['x', 'https://hub.test'], trust, now);
+    const verdict = await verifyServiceAccountToken(await token({ bound: claims }), ['x', 'https://hub.test'], issuer, now);
     expect(verdict).toEqual({ type: 'accepted', user, audiences: ['https://hub.test'] });
   });
 
@@ -85,20 +85,20 @@ describe('verifyServiceAccountToken', () => {
     ['has expired', 3600 + 61, 'service account token has expired'],
     ['is from the future', -61, 'service account token is not valid yet'],
   ])('rejects a token that %s', async (_, ageSeconds, reason) => {
-    expect(await verifyServiceAccountToken(await token(), ['https://hub.test'], trust, now + ageSeconds * 1000)).toEqual({
+    expect(await verifyServiceAccountToken(await token(), ['https://hub.test'], issuer, now + ageSeconds * 1000)).toEqual({
       type: 'rejected',
       reason,
     });
   });
 
   it.each([3600 + 60, -60])('accepts a token within the leeway, at %d seconds', async (ageSeconds) => {
-    expect(await verifyServiceAccountToken(await token(), ['https://hub.test'], trust, now + ageSeconds * 1000)).toMatchObject({
+    expect(await verifyServiceAccountToken(await token(), ['https://hub.test'], issuer, now + ageSeconds * 1000)).toMatchObject({
       type: 'accepted',
     });
   });
 
   it('rejects a token for other audiences', async () => {
-    expect(await verifyServiceAccountToken(await token({ audiences: ['a', 'b'] }), ['c', 'd'], trust, now)).toEqual({
+    expect(await verifyServiceAccountToken(await token({ audiences: ['a', 'b'] }), ['c', 'd'], issuer, now)).toEqual({
       type: 'rejected',
       reason: 'token audiences ["a" "b"] is invalid for the target audiences ["c" "d"]',
     });
@@ -138,7 +138,7 @@ describe('verifyServiceAccountToken', () => {
     const verdict = await verifyServiceAccountToken(
       await token({ bound: claims }),
       ['https://hub.test'],
-      { ...trust, objects: storedObjects(...changed) },
+      { ...issuer, objects: storedObjects(...changed) },
       now,
     );
     expect(verdict).toMatchObject(reason === undefined ? { type: 'accepted' } : { type: 'rejected', reason });
@@ -162,7 +162,7 @@ describe('verifyServiceAccountToken', () => {
     ],
     ['without a signature', async () => `${(await token()).split('.').slice(0, 2).join('.')}.`, CRYPTO_FAILURE],
   ])('does not accept a token %s', async (_, make, outcome) => {
-    const verdict = await verifyServiceAccountToken(await make(), ['https://hub.test'], trust, now);
+    const verdict = await verifyServiceAccountToken(await make(), ['https://hub.test'], issuer, now);
     expect(verdict).toEqual(outcome === 'unknown' ? { type: 'unknown' } : { type: 'rejected', reason: outcome });
   });
 
@@ -174,7 +174,7 @@ describe('verifyServiceAccountToken', () => {
         const at = place % whole.length;
         const changed = whole.slice(0, at) + char + whole.slice(at + removed);
         fc.pre(!isSameToken(changed, whole));
-        const verdict = await verifyServiceAccountToken(changed, ['https://hub.test'], trust, now);
+        const verdict = await verifyServiceAccountToken(changed, ['https://hub.test'], issuer, now);
         expect(verdict.type).not.toBe('accepted');
         for (const part of changed.split('.').filter(({ length }) => length > 8)) expect(JSON.stringify(verdict)).not.toContain(part);
       }),

@@ -73,7 +73,7 @@ describe('an apply that creates', () => {
   });
 
   it('fills in defaults that nobody owns', () => {
-    const result = apply(undefined, ledger({ data: { a: '1' } }), { defaulted: (object) => ({ ...object, frozen: false }) });
+    const result = apply(undefined, ledger({ data: { a: '1' } }), { applyDefaults: (object) => ({ ...object, frozen: false }) });
     expect(result['frozen']).toBe(false);
     expect(fieldsOf(result)).toEqual({ a: { 'f:data': { 'f:a': {} } } });
   });

@@ -83,7 +83,7 @@ describe('applyPatch', () => {
         subresource,
         schema,
         resetPaths: subresource === '' ? [['status']] : [['metadata'], ['spec']],
-        defaulted: (object) => ({ ...object, spec: { color: 'red', mode: 'auto', ...(object['spec'] as object) } }),
+        applyDefaults: (object) => ({ ...object, spec: { color: 'red', mode: 'auto', ...(object['spec'] as object) } }),
       }),
     );
     if (recorded.kind === 'Status') {

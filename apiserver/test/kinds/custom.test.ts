@@ -6,7 +6,7 @@ import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import { prune } from '../../../src/kubernetes/schema/prune.ts';
 import { recordings } from '../../../test/support/golden.ts';
 import { customKind } from '../../kinds/custom.ts';
-import { asDefinition, customResourceDefinitionKind, type DraftDefinition } from '../../kinds/definition.ts';
+import { customResourceDefinitionKind, type DraftDefinition, toDefinition } from '../../kinds/definition.ts';
 import type { Kind } from '../../kinds/kind.ts';
 
 const golden = recordings('resources');
@@ -16,7 +16,7 @@ function jsonOf(text: unknown): KubeObject {
 }
 
 function kindOf(draft: DraftDefinition): Kind {
-  const kind = customKind(asDefinition(customResourceDefinitionKind.rules.defaulted(draft)));
+  const kind = customKind(toDefinition(customResourceDefinitionKind.rules.applyDefaults(draft)));
   if (kind === undefined) throw new Error('the definition serves no version');
   return kind;
 }
@@ -26,7 +26,7 @@ const widgets = kindOf(jsonOf(golden.find(({ name }) => name === 'crd-create')?.
 function decoded(kind: Kind, object: KubeObject): KubeObject {
   const { namespace = 'lab' } = object.metadata;
   const placed = { ...object, metadata: { ...object.metadata, ...(kind.namespaced && { namespace }) } };
-  return kind.rules.defaulted(prune(placed, kind.schema).value);
+  return kind.rules.applyDefaults(prune(placed, kind.schema).value);
 }
 
 function created(kind: Kind, object: KubeObject): KubeObject {
@@ -161,7 +161,7 @@ describe('crds/', () => {
 
   it.each(drafts)('contains a valid definition in %s', (_, draft) => {
     const { rules } = customResourceDefinitionKind;
-    const definition = rules.prepareForCreate(rules.defaulted(draft));
+    const definition = rules.prepareForCreate(rules.applyDefaults(draft));
     expect(rules.validate(definition).map(fieldErrorText)).toEqual([]);
     expect(kindOf(draft).kind).toBe(draft.spec?.names?.kind);
   });

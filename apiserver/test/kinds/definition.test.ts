@@ -3,11 +3,11 @@ import { fieldErrorText } from '../../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import { objectText } from '../../../src/kubernetes/wire/encode.ts';
 import {
-  asDefinition,
   type DefinitionVersion,
   type DraftDefinition,
-  established,
+  establish,
   customResourceDefinitionKind as kind,
+  toDefinition,
 } from '../../kinds/definition.ts';
 
 const now = '2026-01-01T00:00:00Z';
@@ -22,7 +22,7 @@ function draft(spec: object = {}, name = 'widgets.example.dev'): DraftDefinition
 }
 
 function created(spec: object = {}, name?: string): KubeObject {
-  return kind.rules.prepareForCreate(kind.rules.defaulted(draft(spec, name)));
+  return kind.rules.prepareForCreate(kind.rules.applyDefaults(draft(spec, name)));
 }
 
 function createErrors(spec: object, name?: string): readonly string[] {
@@ -30,7 +30,7 @@ function createErrors(spec: object, name?: string): readonly string[] {
 }
 
 function accepted(object: KubeObject) {
-  return established(asDefinition(object), now);
+  return establish(toDefinition(object), now);
 }
 
 describe('validation of a new CustomResourceDefinition', () => {
@@ -123,7 +123,7 @@ describe('validation of a new CustomResourceDefinition', () => {
   });
 });
 
-describe('established', () => {
+describe('establish', () => {
   it('accepts the names of a definition and establishes it', () => {
     const definition = accepted(created());
     expect(definition.status).toEqual({
@@ -142,9 +142,9 @@ describe('established', () => {
     });
   });
 
-  it('returns the same object for an established definition', () => {
+  it('returns the same object for an establish definition', () => {
     const definition = accepted(created());
-    expect(established(definition, later)).toBe(definition);
+    expect(establish(definition, later)).toBe(definition);
   });
 });
 
@@ -152,11 +152,11 @@ describe('update of a CustomResourceDefinition', () => {
   const old = accepted(created());
 
   function updated(spec: object): KubeObject {
-    return kind.rules.prepareForUpdate(kind.rules.defaulted({ ...draft(spec), metadata: old.metadata }), old);
+    return kind.rules.prepareForUpdate(kind.rules.applyDefaults({ ...draft(spec), metadata: old.metadata }), old);
   }
 
   it('increments the generation and keeps the status', () => {
-    const next = asDefinition(updated({ versions: [{ ...v1, subresources: { status: {} } }] }));
+    const next = toDefinition(updated({ versions: [{ ...v1, subresources: { status: {} } }] }));
     expect(next.metadata.generation).toBe(2);
     expect(next.status?.acceptedNames).toEqual(old.status?.acceptedNames);
     expect(updated({}).metadata.generation).toBe(1);
@@ -186,7 +186,7 @@ describe('update of a CustomResourceDefinition', () => {
       deletionTimestamp: later,
       finalizers: ['customresourcecleanup.apiextensions.k8s.io'],
     });
-    expect(asDefinition(going ?? old).status?.conditions?.at(-1)).toEqual({
+    expect(toDefinition(going ?? old).status?.conditions?.at(-1)).toEqual({
       type: 'Terminating',
       status: 'True',
       lastTransitionTime: later,

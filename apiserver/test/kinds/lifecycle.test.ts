@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubeObject, ObjectMeta } from '../../../src/kubernetes/object.ts';
-import { keepSystemMetadata, withCountedGeneration } from '../../kinds/metadata.ts';
+import { keepSystemMetadata, withIncrementedGeneration } from '../../kinds/metadata.ts';
 
 const widget = (metadata: ObjectMeta, fields: object = {}): KubeObject => ({
   apiVersion: 'example.dev/v1',
@@ -27,15 +27,15 @@ describe('keepSystemMetadata', () => {
   });
 });
 
-describe('withCountedGeneration', () => {
+describe('withIncrementedGeneration', () => {
   const old = widget({ name: 'x', generation: 4 }, { spec: { size: 1 } });
 
   it('increments the generation for changes outside the metadata', () => {
-    expect(withCountedGeneration(widget({ name: 'x' }, { spec: { size: 2 } }), old).metadata.generation).toBe(5);
+    expect(withIncrementedGeneration(widget({ name: 'x' }, { spec: { size: 2 } }), old).metadata.generation).toBe(5);
   });
 
   it('keeps the generation for changes of metadata', () => {
     const next = widget({ name: 'x', generation: 4, labels: { a: 'b' } }, { spec: { size: 1 } });
-    expect(withCountedGeneration(next, old)).toBe(next);
+    expect(withIncrementedGeneration(next, old)).toBe(next);
   });
 });

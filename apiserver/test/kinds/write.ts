@@ -19,7 +19,7 @@ export function objectOf(kind: Kind, { metadata, ...fields }: Fields): KubeObjec
 
 /** Returns the object that a create stores. */
 export function created(kind: Kind, fields: Fields): KubeObject {
-  return kind.rules.prepareForCreate(kind.rules.defaulted(objectOf(kind, fields)));
+  return kind.rules.prepareForCreate(kind.rules.applyDefaults(objectOf(kind, fields)));
 }
 
 /** The same as the answer shows it. */
@@ -34,7 +34,7 @@ export function createErrors(kind: Kind, fields: Fields): readonly string[] {
 
 /** Returns the object that is stored when `next` replaces `old`. */
 export function updated(kind: Kind, next: Fields, old: Fields): KubeObject {
-  return kind.rules.prepareForUpdate(kind.rules.defaulted(objectOf(kind, next)), created(kind, old));
+  return kind.rules.prepareForUpdate(kind.rules.applyDefaults(objectOf(kind, next)), created(kind, old));
 }
 
 /** Returns the errors of a rejected update. */

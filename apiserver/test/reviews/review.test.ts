@@ -5,7 +5,7 @@ import { bootstrapPolicy } from '../../access/bootstrap-policy.ts';
 import { storedPolicy } from '../../access/policy.ts';
 import { claimsFor } from '../../access/service-account-tokens.ts';
 import { generateSigningKey, parseSigningKey, signToken } from '../../access/signing-key.ts';
-import { answerReview, type ReviewContext } from '../../reviews/review.ts';
+import { evaluateReview, type ReviewContext } from '../../reviews/review.ts';
 import { binding, core, role, storedObjects } from '../access/stored-objects.ts';
 import { exchange } from '../recorded.ts';
 
@@ -37,14 +37,14 @@ async function ask(kindName: string, body: object): Promise<unknown> {
   if (kind === undefined) throw new Error(`${kindName} is no review`);
   const object = { apiVersion: `${kind.group}/v1`, kind: kindName, metadata: {}, ...body };
   try {
-    return await answerReview(kind, { object, manager: 'unknown' }, context);
+    return await evaluateReview(kind, { object, manager: 'unknown' }, context);
   } catch (error) {
     if (error instanceof StatusError) return error.status;
     throw error;
   }
 }
 
-describe('answerReview', () => {
+describe('evaluateReview', () => {
   it.each([
     'tokenreview-ok',
     'tokenreview-wrong-audience',

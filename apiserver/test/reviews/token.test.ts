@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { StatusError } from '../../../src/kubernetes/status.ts';
-import { type ServiceAccountTrust, verifyServiceAccountToken } from '../../access/service-account-tokens.ts';
+import { type TokenIssuer, verifyServiceAccountToken } from '../../access/service-account-tokens.ts';
 import { generateSigningKey, parseSigningKey } from '../../access/signing-key.ts';
-import { createToken, type PostedTokenRequest, type TokenIssuance } from '../../reviews/token.ts';
+import { createToken, type PostedTokenRequest } from '../../reviews/token.ts';
 import { core, storedObjects } from '../access/stored-objects.ts';
 import { type Exchange, recorded } from '../recorded.ts';
 
@@ -19,13 +19,11 @@ const objects = storedObjects(
 );
 const hub = 'https://hub.test';
 
-let issuance: TokenIssuance;
-let trust: ServiceAccountTrust;
+let issuer: TokenIssuer;
 
 beforeAll(async () => {
   const key = parseSigningKey(await generateSigningKey());
-  issuance = { issuer: hub, key, audiences: [hub], objects };
-  trust = { issuer: hub, key, audiences: [hub], objects };
+  issuer = { issuer: hub, key, audiences: [hub], objects };
 });
 
 function posted(body: unknown, options: Partial<PostedTokenRequest> = {}): PostedTokenRequest {
@@ -38,7 +36,7 @@ function claimsOf(token: string): Readonly<Record<string, unknown>> {
 }
 
 async function issued(body: unknown) {
-  const answer = (await createToken(posted(body), issuance, now)) as never as {
+  const answer = (await createToken(posted(body), issuer, now)) as never as {
     spec: Record<string, unknown>;
     status: { token: string; expirationTimestamp: string };
   };
@@ -50,13 +48,13 @@ describe('createToken', () => {
 
   it.each(answered.map((each) => [each.name, each] as const))('responds as recorded: %s', async (_, { request, response }) => {
     const [, , , , namespace = '', , name = ''] = decodeURIComponent(request.path).split('/');
-    const answer = await createToken(posted(JSON.parse(request.body ?? '{}'), { namespace, name }), issuance, now).catch(statusOf);
+    const answer = await createToken(posted(JSON.parse(request.body ?? '{}'), { namespace, name }), issuer, now).catch(statusOf);
     expect(normal(answer)).toEqual(normal(JSON.parse(response.body)));
   });
 
   it('issues tokens that can be verified', async () => {
     const { status } = await issued({ spec: { audiences: ['x', 'y'] } });
-    expect(await verifyServiceAccountToken(status.token, ['y', 'z'], trust, now)).toMatchObject({ type: 'accepted', audiences: ['y'] });
+    expect(await verifyServiceAccountToken(status.token, ['y', 'z'], issuer, now)).toMatchObject({ type: 'accepted', audiences: ['y'] });
   });
 
   it.each([
@@ -85,23 +83,23 @@ describe('createToken', () => {
     const admit = () => {
       throw refusal;
     };
-    await expect(createToken(posted(wrong, { admit }), issuance, now)).rejects.toBe(refusal);
-    await expect(createToken(posted(wrong), issuance, now)).rejects.toThrow('must match the service account name');
-    await expect(createToken(posted({ spec: { expirationSeconds: 1 } }, { name: 'ghost' }), issuance, now)).rejects.toThrow('not found');
-    await expect(createToken(posted({ spec: { expirationSeconds: 1, boundObjectRef: {} } }), issuance, now)).rejects.toThrow(
+    await expect(createToken(posted(wrong, { admit }), issuer, now)).rejects.toBe(refusal);
+    await expect(createToken(posted(wrong), issuer, now)).rejects.toThrow('must match the service account name');
+    await expect(createToken(posted({ spec: { expirationSeconds: 1 } }, { name: 'ghost' }), issuer, now)).rejects.toThrow('not found');
+    await expect(createToken(posted({ spec: { expirationSeconds: 1, boundObjectRef: {} } }), issuer, now)).rejects.toThrow(
       'less than 10 minutes',
     );
   });
 
   it('rejects names of Object.prototype as kinds', async () => {
     const boundObjectRef = { kind: 'toString', apiVersion: 'v1', name: 'bindme' };
-    await expect(createToken(posted({ spec: { boundObjectRef } }), issuance, now)).rejects.toThrow(
+    await expect(createToken(posted({ spec: { boundObjectRef } }), issuer, now)).rejects.toThrow(
       'cannot bind token to object of type /v1, Kind=toString',
     );
   });
 
   it('rejects lifetimes beyond the range of doubles', async () => {
-    await expect(createToken(posted({ spec: { expirationSeconds: 9223372036854775807n } }), issuance, now)).rejects.toThrow(
+    await expect(createToken(posted({ spec: { expirationSeconds: 9223372036854775807n } }), issuer, now)).rejects.toThrow(
       'Invalid value: 9223372036854775807: may not specify a duration larger than 2^32 seconds',
     );
   });

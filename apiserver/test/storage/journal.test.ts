@@ -20,13 +20,13 @@ describe('openJournal', () => {
       { resource: 'secrets', key: 'a/y', object: secret('y') },
     ]);
     journal.commit(8, [{ resource: 'secrets', key: 'a/x' }]);
-    journal.keep('signing-key', 'PEM');
+    journal.writeValue('signing-key', 'PEM');
     journal.close();
 
     const reopened = openJournal(folder);
     expect(reopened.revision).toBe(8);
     expect([...reopened.load()]).toEqual([{ resource: 'secrets', key: 'a/y', object: secret('y') }]);
-    expect(reopened.kept('signing-key')).toBe('PEM');
+    expect(reopened.readValue('signing-key')).toBe('PEM');
     reopened.close();
   });
 

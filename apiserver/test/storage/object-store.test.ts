@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { array, assert, boolean, constantFrom, nat, property, record, string } from 'fast-check';
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import type { Journal, JournalEntry } from '../../storage/journal.ts';
-import { type Change, EVERY, ObjectStore } from '../../storage/object-store.ts';
+import { ALL_RESOURCES, type Change, ObjectStore } from '../../storage/object-store.ts';
 
 /** A journal in memory whose disk can fail. */
 function memoryJournal(): Journal & { committed: JournalEntry[]; broken: boolean } {
@@ -16,8 +16,8 @@ function memoryJournal(): Journal & { committed: JournalEntry[]; broken: boolean
       this.committed.push(...entries);
       return JSON.stringify(entries).length;
     },
-    kept: () => undefined,
-    keep: (_name, value) => value,
+    readValue: () => undefined,
+    writeValue: (_name, value) => value,
     close: () => {},
   };
 }
@@ -49,11 +49,11 @@ describe('ObjectStore', () => {
     const journal = memoryJournal();
     const store = storeOver(journal);
     const seen: string[] = [];
-    store.subscribe(EVERY, ({ type, key }) => seen.push(`${type} ${key} ${journal.committed.length}`));
+    store.subscribe(ALL_RESOURCES, ({ type, key }) => seen.push(`${type} ${key} ${journal.committed.length}`));
     store.put('configmaps', 'a/x', object('x'));
     store.put('configmaps', 'a/y', object('y'));
     expect(seen).toEqual([]);
-    await store.durable();
+    await store.whenDurable();
     expect(seen).toEqual(['ADDED a/x 2', 'ADDED a/y 2']);
     expect(store.isDurable).toBe(true);
   });
@@ -83,10 +83,10 @@ describe('ObjectStore', () => {
       throw broken;
     });
     store.subscribe('configmaps', ({ key }) => seen.push(key));
-    store.subscribe(EVERY, ({ key }) => seen.push(key));
+    store.subscribe(ALL_RESOURCES, ({ key }) => seen.push(key));
     store.put('configmaps', 'a/x', object('x'));
     store.put('configmaps', 'a/y', object('y'));
-    await store.durable();
+    await store.whenDurable();
     expect(seen).toEqual(['a/x', 'a/x', 'a/y', 'a/y']);
     expect(faults).toEqual([broken, broken]);
   });
@@ -97,23 +97,23 @@ describe('ObjectStore', () => {
     const store = storeOver(journal, faults);
     const seen: string[] = [];
     let undone = 0;
-    store.subscribe(EVERY, ({ type, key, revision }) => seen.push(`${type} ${key} ${revision}`));
+    store.subscribe(ALL_RESOURCES, ({ type, key, revision }) => seen.push(`${type} ${key} ${revision}`));
     store.onUndone(() => (undone += 1));
     store.put('configmaps', 'a/kept', object('kept', 'old'));
-    await store.durable();
+    await store.whenDurable();
     journal.broken = true;
     for (let n = 0; n < 2; n++) {
       store.put('configmaps', 'a/new', object('new'));
       store.put('configmaps', 'a/kept', object('kept', 'changed'));
       store.remove('configmaps', 'a/kept');
-      await expect(store.durable()).rejects.toThrow('disk full');
+      await expect(store.whenDurable()).rejects.toThrow('disk full');
     }
     expect(store.list('configmaps')).toEqual([{ ...object('kept', 'old'), metadata: { name: 'kept', resourceVersion: '2' } }]);
     expect([store.revision, store.durableRevision, store.since('configmaps', 2), undone]).toEqual([2, 2, [], 2]);
-    await store.durable();
+    await store.whenDurable();
     journal.broken = false;
     store.put('configmaps', 'a/new', object('new'));
-    await store.durable();
+    await store.whenDurable();
     expect(seen).toEqual(['ADDED a/kept 2', 'ADDED a/new 3']);
     expect(journal.committed.map(({ key }) => key)).toEqual(['a/kept', 'a/new']);
     expect(faults).toEqual([new Error('disk full')]);
@@ -126,7 +126,7 @@ describe('ObjectStore', () => {
     for (let n = 0; n < 16; n++) {
       revisions.push(store.revision);
       store.put('configmaps', 'a/x', object('x', large));
-      await store.durable();
+      await store.whenDurable();
     }
     const remembered = revisions.filter((revision) => store.since('configmaps', revision) !== undefined);
     expect(remembered.length).toBeGreaterThanOrEqual(4);
