@@ -1,4 +1,4 @@
-// A kind of object: names, schema and lifecycle rules. Built-in kinds and kinds of CustomResourceDefinitions have the same form.
+// Kinds: names, schema and lifecycle rules, for built-in kinds and for kinds of CustomResourceDefinitions.
 
 import type { FieldError } from '../../src/kubernetes/field-error.ts';
 import type { SelectableKind, ShownKind } from '../../src/kubernetes/kind.ts';
@@ -15,9 +15,9 @@ export interface Kind extends ShownKind, SelectableKind {
   readonly verbs: readonly Verb[];
   readonly subresources: readonly Subresource[];
   readonly rules: Rules;
-  /** Reason for rejecting creates while the definition of the kind is deleted. */
-  readonly creationRefusal?: string;
-  /** Reads a stored object; absent for kinds whose schema never changes. */
+  /** Reason to reject creates while the definition of the kind is terminating; absent otherwise. */
+  readonly createRejection?: string;
+  /** Converts a stored object to the current schema; absent for built-in kinds, whose schema never changes. */
   readonly fromStored?: (stored: KubeObject) => KubeObject;
 }
 
@@ -31,18 +31,18 @@ export interface Subresource {
 export interface Rules {
   /** Fills in defaults after decoding, on create and on every change. */
   applyDefaults(object: KubeObject): KubeObject;
-  /** Drops fields that a create must not set and adds required fields. */
+  /** Drops fields that a create must not set, and adds fields that the server sets. */
   prepareForCreate(object: KubeObject): KubeObject;
   /** Keeps fields that an update must not change, and increments the generation. */
   prepareForUpdate(next: KubeObject, old: KubeObject): KubeObject;
-  /** Keeps everything but the status (and some metadata) for the status subresource. */
+  /** Keeps all fields but the status and some metadata, for the status subresource. */
   prepareForStatusUpdate(next: KubeObject, old: KubeObject): KubeObject;
   validate(object: KubeObject): readonly FieldError[];
   validateUpdate(next: KubeObject, old: KubeObject): readonly FieldError[];
   validateStatusUpdate(next: KubeObject, old: KubeObject): readonly FieldError[];
-  /** For kinds with a two-step deletion (Namespaces, CustomResourceDefinitions): the object after the first step. */
+  /** Returns the object after the first step of its deletion; absent for kinds with one step. */
   terminating?(object: KubeObject, deletedAt: string): KubeObject;
-  /** Returns finalizers outside of the metadata (Namespaces). */
+  /** Returns the finalizers outside of the metadata; absent for kinds other than Namespace. */
   ownFinalizers?(object: KubeObject): readonly string[];
   /** True if the server accepts a PUT without resourceVersion. */
   readonly unconditionalUpdate: boolean;
@@ -61,12 +61,12 @@ export interface Declaration
   readonly strategy: Strategy;
 }
 
-/** Rules of one kind that differ from the common rules. `prepare…Update` receives the metadata that only the server writes. */
+/** Rules of a kind that differ from the common rules. `next` of `prepare…Update` has the system metadata of `old`. */
 export type Strategy = Partial<Rules> & Pick<Rules, 'validate' | 'validateUpdate'>;
 
 const ALL_VERBS: readonly Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
-/** Returns the kind of a declaration, with defaults filled in. */
+/** Creates a built-in kind; fills in defaults. */
 export function builtInKind({ strategy, ...declared }: Declaration): Kind {
   const singular = declared.kind.toLowerCase();
   return {
@@ -83,11 +83,11 @@ export function builtInKind({ strategy, ...declared }: Declaration): Kind {
     selectableFields: {},
     fieldLabelErrors: declared.selectableFields === undefined ? 'generic' : 'named',
     ...declared,
-    rules: rulesOf(strategy, declared.namespaced),
+    rules: toRules(strategy, declared.namespaced),
   };
 }
 
-function rulesOf(strategy: Strategy, namespaced: boolean): Rules {
+function toRules(strategy: Strategy, namespaced: boolean): Rules {
   const same = (object: KubeObject) => object;
   const prepareForUpdate = strategy.prepareForUpdate ?? same;
   const prepareForStatusUpdate = strategy.prepareForStatusUpdate ?? same;

@@ -1,4 +1,4 @@
-// Namespaces: cluster-scoped, with two phases and a finalizer in their spec.
+// Namespaces: their phase, and the finalizers in their spec.
 
 import type { FieldError } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
@@ -58,7 +58,7 @@ function validate(namespace: KubeObject): readonly FieldError[] {
   return validateCoreMetadata(namespace, { namespaced: false, nameProblems: labelName });
 }
 
-/** Labels a namespace with its name, once it has one. */
+/** Returns the namespace with its name as a label; unchanged without a name. */
 function withNameLabel(namespace: KubeObject): KubeObject {
   const { name, labels } = namespace.metadata;
   if (name === undefined || name === '') return namespace;

@@ -83,7 +83,7 @@ const IMMORTAL: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-p
 
 /** Throws for a create in a missing or terminating namespace, or of a terminating kind. */
 export function admitCreate(api: Api, kind: Kind, { metadata }: KubeObject): void {
-  if (kind.creationRefusal !== undefined) throw forbidden(resourceName(kind), metadata.name ?? '', kind.creationRefusal);
+  if (kind.createRejection !== undefined) throw forbidden(resourceName(kind), metadata.name ?? '', kind.createRejection);
   if (!kind.namespaced) return;
   const namespace = metadata.namespace ?? '';
   const found = api.store.get('namespaces', namespace);

@@ -21,7 +21,7 @@ describe('Registry', () => {
     expect(registry.findKind('', 'v2', 'Secret')).toBeUndefined();
   });
 
-  it('adds and removes kinds of definitions', () => {
+  it('adds, replaces and removes kinds of definitions', () => {
     const registry = new Registry(builtInKinds);
     registry.set('example.dev', 'widgets', widget('v1beta1'));
     expect(registry.find('example.dev', 'v1beta1', 'widgets')?.kind).toBe('Widget');
