@@ -20,7 +20,7 @@ interface Node extends Place {
   readonly owners: readonly OwnerReference[];
 }
 
-export class OwnerGraph {
+class OwnerGraph {
   /** Every stored object by uid. */
   readonly #nodes = new Map<string, Node>();
   /** Uids of dependents by the uid of their owner, which need not exist. */

@@ -47,7 +47,7 @@ export function startControllers(api: Api, initial: readonly KubeObject[]): Stop
 }
 
 /** Creates missing objects; changes of users stay. */
-export function bootstrap(api: Api, objects: readonly KubeObject[]): void {
+function bootstrap(api: Api, objects: readonly KubeObject[]): void {
   for (const object of objects) {
     const [group, version] = object.apiVersion.includes('/') ? object.apiVersion.split('/') : ['', object.apiVersion];
     const kind = api.registry.findKind(group as string, version as string, object.kind);
@@ -63,7 +63,7 @@ export function bootstrap(api: Api, objects: readonly KubeObject[]): void {
 
 const WRITER = systemWriter('kube-controller-manager');
 
-export function createDefaultServiceAccounts(api: Api): Stop {
+function createDefaultServiceAccounts(api: Api): Stop {
   for (const { metadata } of api.store.list('namespaces')) api.attempt(() => createDefaultServiceAccount(api, metadata.name));
   const stops = [
     api.store.subscribe('namespaces', ({ object }) => createDefaultServiceAccount(api, object.metadata.name)),
@@ -84,7 +84,7 @@ function createDefaultServiceAccount(api: Api, namespace = ''): void {
 const LIFETIME_MS = 3_600_000;
 const INTERVAL_MS = 60_000;
 
-export function expireEvents(api: Api): Stop {
+function expireEvents(api: Api): Stop {
   let cancel: Stop;
   const sweep = () => {
     const oldest = api.now() - LIFETIME_MS;

@@ -9,7 +9,7 @@ import type { ApiRequest } from '../request.ts';
 import type { AccessApi } from './endpoint.ts';
 
 interface ServerInfo {
-  /** Host and port under which clients reach the server. */
+  /** Host and port of the server for clients. */
   readonly address: string;
 }
 

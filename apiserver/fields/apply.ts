@@ -123,7 +123,7 @@ function textOf(value: unknown): string {
 }
 
 /** Returns `merged` without the fields that the applier owned in `last` and that no owner has in `ownerships`. */
-export function withoutAbandoned(merged: TypedObject, ownerships: Ownerships, last: Ownership | undefined): TypedObject {
+function withoutAbandoned(merged: TypedObject, ownerships: Ownerships, last: Ownership | undefined): TypedObject {
   if (last === undefined || last.fields.size === 0) return merged;
   const { type, value } = merged;
   const lastFields = withNamedFields(type, last.fields);
@@ -141,7 +141,7 @@ function namedFields({ type, value }: TypedObject): FieldSet {
 }
 
 /** Returns the conflict of an apply; `taken` are the fields that each owner would lose. */
-export function applyConflict(taken: ReadonlyMap<string, FieldSet>, ownerships: Ownerships): StatusError {
+function applyConflict(taken: ReadonlyMap<string, FieldSet>, ownerships: Ownerships): StatusError {
   const conflicts = [...taken]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, fields]) => ({ owner: printOwner(key, ownerships), paths: [...pathsOf(fields)].map(printPath) }));
@@ -168,7 +168,7 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 const MAX_ANNOTATION_BYTES = 256 * 1024;
 
 /** Returns the fields that client-side apply set and that still have the values it gave them. */
-export function lastAppliedFields(live: KubeObject, typing: Typing): FieldSet {
+function lastAppliedFields(live: KubeObject, typing: Typing): FieldSet {
   const text = live.metadata.annotations?.[LAST_APPLIED];
   const last = text === undefined ? undefined : parsed(text);
   if (last?.['apiVersion'] !== typing.apiVersion) return NO_FIELDS;
@@ -180,7 +180,7 @@ export function lastAppliedFields(live: KubeObject, typing: Typing): FieldSet {
 }
 
 /** Returns `object` with an updated annotation of client-side apply, if it has one. */
-export function withLastApplied(object: KubeObject, applied: KubeObject): KubeObject {
+function withLastApplied(object: KubeObject, applied: KubeObject): KubeObject {
   const annotations = object.metadata.annotations ?? {};
   if (!annotations[LAST_APPLIED]) return object;
   const updated = { ...annotations, [LAST_APPLIED]: `${goJson(withoutAnnotation(applied))}\n` };
@@ -209,7 +209,7 @@ function parsed(text: string): JsonObject | undefined {
 }
 
 /** Returns `live` with every field of `applied`. */
-export function mergeValues(type: MergeType, live: unknown, applied: unknown): unknown {
+function mergeValues(type: MergeType, live: unknown, applied: unknown): unknown {
   if (applied === undefined) return live;
   if (live === undefined) return applied;
   const part = partFor(type, applied);

@@ -152,7 +152,7 @@ export function fieldNameOf(element: PathElement): string | undefined {
 }
 
 /** Parses one key of a fieldsV1 document; undefined for unknown types of elements. Throws an Error for a malformed key. */
-export function parsePathElement(text: string): PathElement | undefined {
+function parsePathElement(text: string): PathElement | undefined {
   if (text.length < 2) throw new Error('key must be 2 characters long:');
   if (text[1] !== ':') throw new Error(`missing colon: ${text}`);
   const rest = text.slice(2);
@@ -169,7 +169,7 @@ export function parsePathElement(text: string): PathElement | undefined {
 }
 
 /** Orders fields first, then entries by key, entries by value, and positions. */
-export function comparePathElements(a: PathElement, b: PathElement): number {
+function comparePathElements(a: PathElement, b: PathElement): number {
   if (a === b) return 0;
   const rank = RANKS.indexOf(a.charAt(0)) - RANKS.indexOf(b.charAt(0));
   if (rank !== 0) return rank;

@@ -95,7 +95,7 @@ function grantFor({ spec }: TokenRequest, serviceAccount: KubeObject, posted: Po
 }
 
 /** Returns the claims of the object that a token of `account` is bound to. Throws a StatusError for an invalid reference. */
-export function boundObject(
+function boundObject(
   reference: BoundObjectReference,
   account: { readonly namespace: string; readonly name: string },
   objects: ObjectSource,
@@ -124,7 +124,7 @@ function nodeOfPod(nodeName: string, objects: ObjectSource): ClaimedObject | und
 }
 
 /** Returns a stored object of the core group. Throws 404 for a missing object and 400 for an invalid name. */
-export function storedObject(objects: ObjectSource, plural: string, namespace: string, name: string): KubeObject {
+function storedObject(objects: ObjectSource, plural: string, namespace: string, name: string): KubeObject {
   checkObjectName(name);
   const found = objects.get('', plural, namespace, name);
   if (found === undefined) throw notFound({ group: '', name: plural }, name);

@@ -13,7 +13,7 @@ export function resourceOf({ group, plural }: Pick<Kind, 'group' | 'plural'>): s
 }
 
 /** Returns the key of an object. Throws 400 for a name that is not a path segment. */
-export function keyOf(kind: Kind, namespace: string, name: string): string {
+function keyOf(kind: Kind, namespace: string, name: string): string {
   if (name === '') throw badRequest('Name parameter required.');
   const [problem] = pathSegmentProblems(name);
   if (problem !== undefined) throw badRequest(`Name parameter invalid: ${goQuote(name)}: ${problem}`);

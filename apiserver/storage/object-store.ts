@@ -247,7 +247,7 @@ function journalEntry({ resource, key, type, object }: Change): JournalEntry {
 }
 
 /** Keys are `namespace/name`, or `name` for cluster-scoped kinds; their byte order is the order of lists, as in etcd. */
-export class Collection {
+class Collection {
   readonly #objects = new Map<string, KubeObject>();
   /** The keys of #objects in order; undefined while they must be sorted again. */
   #sorted: string[] | undefined = [];

@@ -67,7 +67,7 @@ export interface AppliedBody {
 }
 
 /** Reads the body. Throws 400. */
-export function readApplied(body: Buffer): AppliedBody {
+function readApplied(body: Buffer): AppliedBody {
   const { node, duplicates } = parse(body);
   return {
     applied: asObject(toValue(node)),
