@@ -71,7 +71,6 @@ function storedObjects(store: ObjectStore): ObjectSource {
   };
 }
 
-/** Resolves at a revision of the store; rejects with 504 after a timeout. */
 async function waitForRevision(store: ObjectStore, clock: Clock, revision: number): Promise<void> {
   const done = new AbortController();
   const unsubscribe = store.subscribe(ALL_RESOURCES, (change) => {

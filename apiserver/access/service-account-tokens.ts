@@ -1,4 +1,4 @@
-// Service-account tokens: their claims, and their verification. A token ends with its lifetime, its service account or its bound object.
+// Service-account tokens: claims and verification. A token is valid until its expiry, while its service account and bound object exist.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { goQuote } from '../../src/std/go-text.ts';
@@ -6,13 +6,13 @@ import type { ObjectSource } from './policy.ts';
 import { isSignedBy, parseToken, type SigningKey } from './signing-key.ts';
 import { serviceAccountGroups, type User } from './user.ts';
 
-/** Reference of a token to an object. A node may be named before it exists. */
+/** Reference of a token to an object. The reference to a missing node has no uid. */
 export interface ClaimedObject {
   readonly name?: string;
   readonly uid?: string;
 }
 
-/** Objects that a token is bound to: a Secret, a Pod with its node if any, or a node. */
+/** Objects that a token is bound to: a Secret, a Pod with its node, or a node. */
 export interface BoundClaims {
   readonly pod?: ClaimedObject;
   readonly secret?: ClaimedObject;
@@ -83,13 +83,13 @@ export interface TokenIssuer {
   readonly objects: ObjectSource;
 }
 
-/** `unknown`: not a token of this server. The reason of a rejection never quotes the token. */
+/** Result of a verification; `unknown` for a token of another issuer. The reason never contains the token. */
 export type TokenVerdict =
   | { readonly type: 'accepted'; readonly user: User; readonly audiences: readonly string[] }
   | { readonly type: 'rejected'; readonly reason: string }
   | { readonly type: 'unknown' };
 
-/** Verifies a token for at least one of `audiences`. */
+/** Verifies a token, which must be valid for one of `audiences`. */
 export async function verifyServiceAccountToken(
   token: string,
   audiences: readonly string[],
@@ -133,7 +133,7 @@ function userOf({ jti, 'kubernetes.io': kubernetes = {} }: TokenClaims): User {
   };
 }
 
-/** Tolerated difference of clocks, and the time for which tokens of deleted objects stay valid. */
+/** Tolerated clock skew, and the validity of tokens after the deletion of their objects. */
 const LEEWAY_MS = 60_000;
 
 function rejected(reason: string): TokenVerdict {
@@ -168,10 +168,10 @@ function serviceAccountProblem(
   objects: ObjectSource,
   now: number,
 ): string | undefined {
-  const account = objects.get('', 'serviceaccounts', namespace, name);
-  if (account === undefined) return `serviceaccounts "${name}" not found`;
-  if (account.metadata.uid !== uid) return `service account UID (${account.metadata.uid}) does not match claim (${uid})`;
-  return wasDeleted(account, now) ? `service account ${namespace}/${name} has been deleted` : undefined;
+  const serviceAccount = objects.get('', 'serviceaccounts', namespace, name);
+  if (serviceAccount === undefined) return `serviceaccounts "${name}" not found`;
+  if (serviceAccount.metadata.uid !== uid) return `service account UID (${serviceAccount.metadata.uid}) does not match claim (${uid})`;
+  return wasDeleted(serviceAccount, now) ? `service account ${namespace}/${name} has been deleted` : undefined;
 }
 
 function boundProblem(kind: string, { uid = '' }: ClaimedObject, object: KubeObject | undefined, now: number): string | undefined {

@@ -15,7 +15,7 @@ export function systemWriter(manager: string): Writer {
     manager,
     dryRun: false,
     warn: () => {},
-    checkMayCreate: () => {},
+    authorizeCreate: () => {},
   };
 }
 

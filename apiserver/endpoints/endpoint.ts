@@ -41,7 +41,7 @@ export function representationOf({ preferences, kind, info }: KindRequest): Repr
 export function writerOf(request: KindRequest, { dryRun, fieldManager }: WriteOptions): Writer {
   const { userAgent, warn } = request;
   const manager = fieldManagerName(fieldManager, userAgent);
-  return { dryRun, warn, manager, checkMayCreate: () => request.authorize('create') };
+  return { dryRun, warn, manager, authorizeCreate: () => request.authorize('create') };
 }
 
 /** Returns the view of the objects in a response. Throws 400. */

@@ -1,4 +1,4 @@
-// The `token` subresource of service accounts.
+// Issuance of service-account tokens.
 
 import { randomUUID } from 'node:crypto';
 import { checkBoundKind, checkBoundObject, checkObjectName } from '../../src/kubernetes/bound-object.ts';
@@ -31,7 +31,7 @@ import { withTrackedUpdate } from '../fields/managed-fields.ts';
 /** A decoded TokenRequest with its service account. */
 export interface PostedTokenRequest {
   readonly object: KubeObject;
-  /** The service account of the URL. */
+  /** Namespace and name of the service account, from the URL. */
   readonly namespace: string;
   readonly name: string;
   /** Field manager. */
@@ -43,16 +43,16 @@ export interface PostedTokenRequest {
 /** Issues a token for a TokenRequest. Throws a StatusError for the first check that fails. */
 export async function createToken(posted: PostedTokenRequest, issuer: TokenIssuer, now: number): Promise<KubeObject> {
   const request = withManagedFields(defaultedTokenRequest(posted.object), posted.manager, now);
-  const serviceAccount = checkedAccount(request, posted, issuer.objects);
+  const serviceAccount = checkServiceAccount(request, posted, issuer.objects);
   const grant = grantFor(request, serviceAccount, posted, issuer);
   const { audiences } = grant;
   const expirationSeconds = grant.lifetimeSeconds;
   const token = await signToken({ ...claimsFor(grant, now) }, issuer.key);
   const status = { token, expirationTimestamp: formatTimestamp(now + expirationSeconds * 1000) };
-  return answeredTokenRequest(request, { account: accountOf(serviceAccount), audiences, expirationSeconds, status }, now);
+  return answeredTokenRequest(request, { account: referenceTo(serviceAccount), audiences, expirationSeconds, status }, now);
 }
 
-/** Adds the managedFields: the manager owns the fields that the client sent, not those that the server fills in. */
+/** Adds managedFields: the manager owns the fields of the client, not the fields that the server fills in. */
 function withManagedFields(request: TokenRequest, manager: string, now: number): TokenRequest {
   const { metadata } = withTrackedUpdate({
     live: undefined,
@@ -66,18 +66,18 @@ function withManagedFields(request: TokenRequest, manager: string, now: number):
   return { ...request, metadata };
 }
 
-/** Returns the service account after all checks of the request except those of its bound object. */
-function checkedAccount(request: TokenRequest, posted: PostedTokenRequest, objects: ObjectSource): KubeObject {
+/** Checks the request except its bound object. Returns the service account. */
+function checkServiceAccount(request: TokenRequest, posted: PostedTokenRequest, objects: ObjectSource): KubeObject {
   checkNamespace(request, posted);
   posted.admit();
   checkName(request, posted);
   const serviceAccount = storedObject(objects, 'serviceaccounts', posted.namespace, posted.name);
-  checkUid(request, accountOf(serviceAccount));
+  checkUid(request, referenceTo(serviceAccount));
   checkExpiration(request);
   return serviceAccount;
 }
 
-function accountOf({ metadata: { name = '', namespace = '', uid = '' } }: KubeObject) {
+function referenceTo({ metadata: { name = '', namespace = '', uid = '' } }: KubeObject) {
   return { name, namespace, uid };
 }
 
@@ -116,7 +116,7 @@ interface Pod extends KubeObject {
   readonly spec?: { readonly serviceAccountName?: string; readonly nodeName?: string };
 }
 
-/** Returns the node on which a Pod runs, if it runs; by name alone if the node is not registered. */
+/** Returns the node of a Pod, by name alone if the node does not exist; undefined for an unscheduled Pod. */
 function nodeOfPod(nodeName: string, objects: ObjectSource): ClaimedObject | undefined {
   if (nodeName === '') return undefined;
   const node = objects.get('', 'nodes', '', nodeName);

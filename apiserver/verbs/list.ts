@@ -1,4 +1,4 @@
-// List: which revision, which objects, which page of them.
+// List: one page of the selected objects at a revision.
 
 import { continuation, isExact, listedVersion, pageLimit, tooOldToContinue, tooOldToList } from '../../src/kubernetes/list-revision.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
@@ -10,7 +10,7 @@ import type { Kind } from '../kinds/kind.ts';
 import { keyOfObject } from '../storage/kind-store.ts';
 import { type Api, storeOf } from './api.ts';
 
-/** One page of a list. Waits a moment for revisions that have not happened yet. */
+/** Returns one page of a list. Waits for a future revision; rejects with 504 after a timeout. */
 export async function listObjects(
   api: Api,
   { kind, namespace }: { readonly kind: Kind; readonly namespace: string },
@@ -30,7 +30,7 @@ export async function listObjects(
 interface Range {
   readonly kind: Kind;
   readonly namespace: string;
-  /** The first key of the page, relative to the namespace that is listed. */
+  /** First key of the page, relative to the listed namespace. */
   readonly start: string;
   readonly limit: number;
 }

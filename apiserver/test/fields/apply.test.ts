@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import { type AppliedPatch, applyPatch } from '../../fields/apply.ts';
 import { withTrackedUpdate } from '../../fields/managed-fields.ts';
+import { resultOrStatus } from '../status.ts';
 import { GADGET, gadget, LEDGER, ledger } from './sample-kinds.ts';
 
 const NOW = '2026-11-15T00:00:00Z';
@@ -22,14 +23,6 @@ function applied(live: KubeObject | undefined, object: KubeObject, patch: Partia
 
 function fieldsOf({ metadata }: KubeObject): Readonly<Record<string, unknown>> {
   return Object.fromEntries((metadata.managedFields ?? []).map(({ manager = '', fieldsV1 }) => [manager, fieldsV1]));
-}
-
-function statusOf(act: () => unknown): unknown {
-  try {
-    return act();
-  } catch (error) {
-    return (error as { readonly status: unknown }).status;
-  }
 }
 
 describe('an apply that creates', () => {
@@ -205,7 +198,7 @@ describe('a conflict', () => {
   const cause = (message: string, field: string) => ({ reason: 'FieldManagerConflict', message: `conflict with ${message}`, field });
 
   it('names the field and who applied it', () => {
-    expect(statusOf(() => apply(live, ledger({ data: { k: '9' } }), { manager: 'b' }))).toEqual({
+    expect(resultOrStatus(() => apply(live, ledger({ data: { k: '9' } }), { manager: 'b' }))).toEqual({
       kind: 'Status',
       apiVersion: 'v1',
       metadata: {},
@@ -218,7 +211,7 @@ describe('a conflict', () => {
   });
 
   it('lists several fields by who owns them, with version and subresource of updates', () => {
-    expect(statusOf(() => apply(live, ledger({ data: { l: '9', m: '9', k: '9' } }), { manager: 'b' }))).toMatchObject({
+    expect(resultOrStatus(() => apply(live, ledger({ data: { l: '9', m: '9', k: '9' } }), { manager: 'b' }))).toMatchObject({
       message:
         'Apply failed with 3 conflicts: conflicts with "a":\n- .data.k\n- .data.l\nconflicts with "u" with subresource "status" using v1:\n- .data.m',
       details: { causes: [cause('"a"', '.data.k'), cause('"a"', '.data.l'), cause('"u" with subresource "status" using v1', '.data.m')] },
@@ -308,7 +301,7 @@ describe('a malformed apply', () => {
     ],
   ])('is refused for %j', (fields, problem) => {
     const message = `failed to create typed patch object (ns/g; fld.dev/v1, Kind=Gadget): ${problem}`;
-    expect(statusOf(() => apply(undefined, gadget(fields, { namespace: 'ns' })))).toEqual({
+    expect(resultOrStatus(() => apply(undefined, gadget(fields, { namespace: 'ns' })))).toEqual({
       kind: 'Status',
       apiVersion: 'v1',
       metadata: {},

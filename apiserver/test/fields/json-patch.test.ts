@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { jsonPatch } from '../../fields/json-patch.ts';
+import { resultOrStatus } from '../status.ts';
 
 const DOCUMENT = { kind: 'ConfigMap', data: { a: '1', 'x/y~z': '2' }, list: ['p', 'q'], empty: null };
 
@@ -49,7 +50,7 @@ describe('jsonPatch', () => {
     ['adding the whole document', [{ op: 'add', path: '', value: {} }]],
     ['a scalar for the whole document', [{ op: 'replace', path: '', value: 5 }]],
   ])('rejects %s without a reason', (_, patch) => {
-    expect(statusOf(() => jsonPatch(DOCUMENT, patch))).toMatchObject(REJECTED);
+    expect(resultOrStatus(() => jsonPatch(DOCUMENT, patch))).toMatchObject(REJECTED);
   });
 
   it.each([
@@ -75,7 +76,7 @@ describe('jsonPatch', () => {
       ),
     ).toEqual(DOCUMENT);
     expect(
-      statusOf(() =>
+      resultOrStatus(() =>
         jsonPatch(
           DOCUMENT,
           Array.from({ length: 10_001 }, () => operation),
@@ -106,7 +107,7 @@ describe('jsonPatch', () => {
     const text = 'x'.repeat(1024 * 1024);
     const patch = (copies: number) => Array.from({ length: copies }, (_, index) => ({ op: 'copy', from: '/text', path: `/copy${index}` }));
     expect(Object.keys(jsonPatch({ text }, patch(2)) as object)).toHaveLength(3);
-    expect(statusOf(() => jsonPatch({ text }, patch(3)))).toMatchObject(REJECTED);
+    expect(resultOrStatus(() => jsonPatch({ text }, patch(3)))).toMatchObject(REJECTED);
   });
 
   it('never changes the document it is given', () => {
@@ -120,17 +121,9 @@ describe('jsonPatch', () => {
     fc.assert(
       fc.property(fc.array(operation, { maxLength: 4 }), (patch) => {
         const document = structuredClone(DOCUMENT);
-        statusOf(() => jsonPatch(document, patch));
+        resultOrStatus(() => jsonPatch(document, patch));
         expect(document).toEqual(DOCUMENT);
       }),
     );
   });
 });
-
-function statusOf(act: () => unknown): unknown {
-  try {
-    return act();
-  } catch (error) {
-    return (error as { readonly status: unknown }).status;
-  }
-}

@@ -1,6 +1,5 @@
-// The owners of fields as a real kube-apiserver has recorded them.
+// Field owners, compared with recordings of a real kube-apiserver.
 
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import type { Schema } from '../../../src/kubernetes/schema/schema.ts';
@@ -9,23 +8,11 @@ import { trackUpdate } from '../../fields/managed-fields.ts';
 import { coreEventKind } from '../../kinds/event.ts';
 import { leaseKind } from '../../kinds/lease.ts';
 import { secretKind } from '../../kinds/secret.ts';
+import { exchange } from '../recorded.ts';
+import { resultOrStatus } from '../status.ts';
 
-interface Exchange {
-  readonly name: string;
-  readonly request: { readonly method: string; readonly path: string; readonly body?: string };
-  readonly response: { readonly status: number; readonly body: string };
-}
-
-const EXCHANGES = JSON.parse(readFileSync(new URL('../../../test/golden/resources.json', import.meta.url), 'utf8')) as readonly Exchange[];
-
-function exchange(name: string): Exchange {
-  const found = EXCHANGES.find((recorded) => recorded.name === name);
-  if (found === undefined) throw new Error(`no exchange ${name}`);
-  return found;
-}
-
-function answer(name: string): KubeObject {
-  return JSON.parse(exchange(name).response.body) as KubeObject;
+function recordedObject(name: string): KubeObject {
+  return JSON.parse(exchange('resources', name).response.body) as KubeObject;
 }
 
 function timeOf({ metadata }: KubeObject): string {
@@ -42,8 +29,8 @@ describe('trackUpdate', () => {
     ['lease-put', 'lease-create', leaseKind.schema],
     ['event-create', undefined, coreEventKind.schema],
   ] as const)('records the owners of %s as recorded', (name, before, schema: Schema) => {
-    const next = answer(name);
-    const live = before === undefined ? undefined : answer(before);
+    const next = recordedObject(name);
+    const live = before === undefined ? undefined : recordedObject(before);
     const sent = { ...next, metadata: { ...next.metadata, managedFields: live?.metadata.managedFields ?? [] } };
     const tracked = trackUpdate({ live, next: sent, manager: 'unknown', apiVersion: next.apiVersion, now: timeOf(next), schema });
     expect(JSON.stringify(tracked)).toBe(JSON.stringify(next.metadata.managedFields));
@@ -53,7 +40,7 @@ describe('trackUpdate', () => {
 describe('applyPatch', () => {
   const schema =
     (
-      JSON.parse(exchange('crd-create').request.body ?? '') as {
+      JSON.parse(exchange('resources', 'crd-create').request.body ?? '') as {
         readonly spec: { readonly versions: readonly { readonly schema: { readonly openAPIV3Schema: Schema } }[] };
       }
     ).spec.versions[0]?.schema.openAPIV3Schema ?? {};
@@ -67,13 +54,13 @@ describe('applyPatch', () => {
     ['cr-apply-removes-owned', 'cr-apply-force'],
     ['cr-apply-status', 'cr-apply-removes-owned'],
   ])('applies %s as recorded', (name, before) => {
-    const { request } = exchange(name);
+    const { request } = exchange('resources', name);
     const url = new URL(request.path, 'https://x');
-    const recorded = answer(name);
+    const recorded = recordedObject(name);
     const subresource = url.pathname.endsWith('/status') ? 'status' : '';
-    const result = outcome(() =>
+    const result = resultOrStatus(() =>
       applyPatch({
-        live: before === undefined ? undefined : answer(before),
+        live: before === undefined ? undefined : recordedObject(before),
         applied: JSON.parse(request.body ?? '') as KubeObject,
         manager: url.searchParams.get('fieldManager') ?? '',
         force: url.searchParams.get('force') === 'true',
@@ -95,11 +82,3 @@ describe('applyPatch', () => {
     expect((result as KubeObject)['status']).toEqual(recorded['status']);
   });
 });
-
-function outcome(apply: () => KubeObject): unknown {
-  try {
-    return apply();
-  } catch (error) {
-    return (error as { readonly status: unknown }).status;
-  }
-}

@@ -1,16 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
-import { resetPathsOf } from '../../verbs/field-tracking.ts';
+import { namespaceKind } from '../../kinds/namespace.ts';
+import { secretKind } from '../../kinds/secret.ts';
+import { typingOf } from '../../verbs/field-tracking.ts';
+import { widgetKind } from '../discovery/discover.ts';
 
-const status = { name: 'status', kind: { group: '', version: 'v1', kind: 'X' }, verbs: ['get'] };
-
-describe('resetPathsOf', () => {
+describe('typingOf', () => {
   it.each([
-    ['a kind without status', { builtIn: true, subresources: [] }, '', []],
-    ['a kind with status', { builtIn: true, subresources: [status] }, '', [['status']]],
-    ['another endpoint of it', { builtIn: true, subresources: [status] }, 'finalize', [['status']]],
-    ['the status of a built-in kind', { builtIn: true, subresources: [status] }, 'status', [['spec']]],
-    ['the status of a custom resource', { builtIn: false, subresources: [status] }, 'status', [['metadata'], ['spec']]],
-  ])('returns the fields that %s does not write', (_, kind, subresource, paths) => {
-    expect(resetPathsOf(kind, subresource)).toEqual(paths);
+    ['a kind without status', secretKind, '', []],
+    ['a kind with status', namespaceKind, '', [['status']]],
+    ['another subresource of a kind with status', namespaceKind, 'finalize', [['status']]],
+    ['the status of a built-in kind', namespaceKind, 'status', [['spec']]],
+    ['the status of a custom resource', widgetKind(), 'status', [['metadata'], ['spec']]],
+  ])('returns the paths that the endpoint of %s does not write', (_, kind, subresource, paths) => {
+    expect(typingOf({ kind, subresource }).resetPaths).toEqual(paths);
   });
 });
