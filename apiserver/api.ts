@@ -56,7 +56,7 @@ export function createApi(store: ObjectStore, { issuer, signingKey, tokens, cloc
     nameSuffix: () => Array.from({ length: 5 }, () => NAME_CHARACTERS[randomInt(NAME_CHARACTERS.length)]).join(''),
     waitForRevision: (revision) => waitForRevision(store, clock, revision),
     serve(group, plural, kind) {
-      if (registry.resource(group, plural) === undefined) servedSince.set(`${group}/${plural}`, store.revision);
+      if (registry.resource(group, plural) === undefined) servedSince.set(resourceOf({ group, plural }), store.revision);
       registry.set(group, plural, kind);
     },
     watchableSince: (kind) => servedSince.get(resourceOf(kind)) ?? startedAt,

@@ -1,7 +1,7 @@
 // The request handler: authentication, impersonation, authorization, endpoint, and a response after the commit.
 
 import { randomUUID } from 'node:crypto';
-import type { AccessAttributes, Policy } from '../src/kubernetes/rbac.ts';
+import type { Policy } from '../src/kubernetes/rbac.ts';
 import { errorReply, type Reply } from '../src/kubernetes/reply.ts';
 import { parseUrl, type RequestUrl } from '../src/kubernetes/request-url.ts';
 import { internalError, StatusError, unauthorized } from '../src/kubernetes/status.ts';
@@ -11,7 +11,7 @@ import { warningHeaders } from '../src/kubernetes/wire/warning.ts';
 import { type Authenticators, authenticate } from './access/authenticate.ts';
 import { impersonate } from './access/impersonate.ts';
 import { authorize } from './access/policy.ts';
-import { type ApiRequest, type Incoming, type RequestInfo, requestInfo } from './request.ts';
+import { type ApiRequest, type Incoming, requestInfo } from './request.ts';
 
 export interface HandlerDeps {
   readonly authenticators: Authenticators;
@@ -88,9 +88,8 @@ async function admit(deps: HandlerDeps, incoming: Incoming, { path, query }: Req
   const { authenticators, policy } = deps;
   const authentication = await authenticate(headerOf(incoming, 'authorization'), authenticators.audiences, authenticators, deps.now());
   if (authentication.type === 'rejected') throw unauthorized();
-  const attributes = attributesOf(info);
-  const user = impersonate(authentication.user, incoming.headers, attributes, policy);
-  authorize(user, attributes, policy);
+  const user = impersonate(authentication.user, incoming.headers, info, policy);
+  authorize(user, info, policy);
   return {
     ...caller,
     method: incoming.method,
@@ -101,16 +100,10 @@ async function admit(deps: HandlerDeps, incoming: Incoming, { path, query }: Req
     contentType: headerOf(incoming, 'content-type'),
     userAgent: headerOf(incoming, 'user-agent'),
     header: (name) => headerOf(incoming, name),
-    authorize: (verb) => authorize(user, { ...attributes, verb }, policy),
+    authorize: (verb) => authorize(user, { ...info, verb }, policy),
     body: incoming.body,
     signal: incoming.signal,
   };
-}
-
-function attributesOf(info: RequestInfo): AccessAttributes {
-  if (info.type === 'path') return info;
-  const { type, verb, group, namespace, resource, subresource, name } = info;
-  return { type, verb, group, namespace, resource, subresource, name };
 }
 
 function preferencesOf(incoming: Incoming, query: URLSearchParams): Preferences {

@@ -1,22 +1,17 @@
-// Controllers of the embedded server: they react to durable changes, through the verbs that requests use.
-// Later writes may have followed a change, so controllers read the stored state, not the change.
+// Common parts of the controllers. They react to committed changes, and write through the verbs that requests use.
+// A controller reads the stored state instead of the change: later writes may have followed.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { Api, Target, Writer } from '../verbs/api.ts';
 
-/** Starts a controller. A stored object that breaks current rules must not keep the server from starting. */
-export type Upkeep = (api: Api) => Stop;
+/** Starts a controller. Must not throw for a stored object that violates current rules. */
+export type StartController = (api: Api) => Stop;
 export type Stop = () => void;
 
-/** Returns the writer for the server's own changes; `manager` is the name of the Kubernetes component that makes them. */
+/** Returns the writer of a controller; `manager` is the Kubernetes component that makes these writes on a real cluster. */
 export function systemWriter(manager: string): Writer {
-  return {
-    manager,
-    dryRun: false,
-    warn: () => {},
-    authorizeCreate: () => {},
-  };
+  return { manager, dryRun: false, warn: () => {}, authorizeCreate: () => {} };
 }
 
 /** Returns the target of an object or of its subresource. */

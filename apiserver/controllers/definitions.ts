@@ -1,8 +1,8 @@
-// The controller of CustomResourceDefinitions: serves their kinds, establishes them, and deletes their objects before a definition.
+// The controller of CustomResourceDefinitions: serves and establishes them, and deletes their objects before a definition.
 
 import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { customKind, servedKind } from '../kinds/custom.ts';
-import { CLEANUP, type CustomResourceDefinition, establish } from '../kinds/definition.ts';
+import { CLEANUP, type CustomResourceDefinition, customResourceDefinitionKind, establish } from '../kinds/definition.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { ALL_RESOURCES } from '../storage/object-store.ts';
 import { type Api, storeOf } from '../verbs/api.ts';
@@ -13,6 +13,7 @@ import { type Stop, systemWriter, targetOf } from './controller.ts';
 const RESOURCE = 'apiextensions.k8s.io/customresourcedefinitions';
 const WRITER = systemWriter('kube-apiserver');
 
+/** Starts the controller. */
 export function serveDefinitions(api: Api): Stop {
   const definitions = () => api.store.list(RESOURCE) as readonly CustomResourceDefinition[];
   const forEach = (all: readonly CustomResourceDefinition[], act: (api: Api, definition: CustomResourceDefinition) => void) =>
@@ -36,7 +37,7 @@ function reconcile(api: Api, definition: CustomResourceDefinition): void {
   api.serve(group, names.plural, servedKind(definition));
   if (isTerminating(definition)) return cleanUp(api, definition);
   const next = establish(definition, formatTimestamp(api.now()));
-  if (next !== definition) updateObject(api, targetOf(definitionKind(api), definition, 'status'), next, WRITER);
+  if (next !== definition) updateObject(api, targetOf(customResourceDefinitionKind, definition, 'status'), next, WRITER);
 }
 
 /** Deletes the objects of a terminating definition, then removes its finalizer. */
@@ -45,21 +46,22 @@ function cleanUp(api: Api, definition: CustomResourceDefinition): void {
   const { finalizers = [] } = live?.metadata ?? {};
   if (live === undefined || !finalizers.includes(CLEANUP)) return;
   const kind = customKind(definition);
-  const remaining = () => (kind === undefined ? [] : (storeOf(api, kind).list('') ?? []));
-  for (const object of remaining()) {
-    if (object.metadata.deletionTimestamp === undefined) deleteObject(api, targetOf(kind as Kind, object), { dryRun: false });
-  }
-  if (remaining().length > 0) return;
+  if (kind !== undefined && !deleteAll(api, kind)) return;
   const { finalizers: _, ...metadata } = live.metadata;
   const others = finalizers.filter((name) => name !== CLEANUP);
   const released = { ...live, metadata: others.length === 0 ? metadata : { ...metadata, finalizers: others } };
-  updateObject(api, targetOf(definitionKind(api), live), released, WRITER);
+  updateObject(api, targetOf(customResourceDefinitionKind, live), released, WRITER);
+}
+
+/** Deletes all objects of a kind; returns false while finalizers keep some of them. */
+function deleteAll(api: Api, kind: Kind): boolean {
+  const objects = () => storeOf(api, kind).list('') ?? [];
+  for (const object of objects()) {
+    if (object.metadata.deletionTimestamp === undefined) deleteObject(api, targetOf(kind, object), { dryRun: false });
+  }
+  return objects().length === 0;
 }
 
 function isTerminating({ metadata }: CustomResourceDefinition): boolean {
   return metadata.deletionTimestamp !== undefined;
-}
-
-function definitionKind(api: Api): Kind {
-  return api.registry.find('apiextensions.k8s.io', 'v1', 'customresourcedefinitions') as Kind;
 }

@@ -1,4 +1,4 @@
-// Garbage collection in the background: deletes objects after their last owner.
+// The garbage collector: deletes objects in the background after the deletion of their last owner.
 
 import type { KubeObject, OwnerReference } from '../../src/kubernetes/object.ts';
 import { parseGroupVersion } from '../../src/kubernetes/wire/type-meta.ts';
@@ -10,20 +10,21 @@ import { deleteObject } from '../verbs/delete.ts';
 import { updateObject } from '../verbs/update.ts';
 import { kindOfResource, type Stop, systemWriter, targetOf } from './controller.ts';
 
-/** Storage location of an object. */
-export interface Place {
+/** Location of a stored object. */
+interface Location {
   readonly resource: string;
   readonly key: string;
 }
 
-interface Node extends Place {
+interface Node extends Location {
   readonly owners: readonly OwnerReference[];
 }
 
+/** Stored objects with their owners and dependents. */
 class OwnerGraph {
-  /** Every stored object by uid. */
+  /** All stored objects by uid. */
   readonly #nodes = new Map<string, Node>();
-  /** Uids of dependents by the uid of their owner, which need not exist. */
+  /** Uids of dependents by the uid of their owner, also for owners that do not exist. */
   readonly #dependents = new Map<string, Set<string>>();
   readonly #registry: Registry;
 
@@ -31,10 +32,10 @@ class OwnerGraph {
     this.#registry = registry;
   }
 
-  set(place: Place, { metadata }: KubeObject): void {
+  set(location: Location, { metadata }: KubeObject): void {
     const { uid = '', ownerReferences: owners = [] } = metadata;
     this.#unlink(uid);
-    this.#nodes.set(uid, { ...place, owners });
+    this.#nodes.set(uid, { ...location, owners });
     for (const owner of owners) {
       const dependents = this.#dependents.get(owner.uid) ?? new Set();
       this.#dependents.set(owner.uid, dependents.add(uid));
@@ -46,28 +47,28 @@ class OwnerGraph {
     this.#nodes.delete(uid);
   }
 
-  place(uid: string): Place | undefined {
+  locationOf(uid: string): Location | undefined {
     return this.#nodes.get(uid);
   }
 
-  dependentsOf(uid: string): readonly Place[] {
+  dependentsOf(uid: string): readonly Location[] {
     return [...(this.#dependents.get(uid) ?? [])].flatMap((dependent) => this.#nodes.get(dependent) ?? []);
   }
 
-  /** Returns the owners of an object that do not exist; none if that is unknown for one of them. */
+  /** Returns the owners of an object that do not exist; none if the kind of an owner is unknown. */
   missingOwners({ metadata: { namespace = '', ownerReferences = [] } }: KubeObject): readonly OwnerReference[] {
-    const lost: OwnerReference[] = [];
+    const missing: OwnerReference[] = [];
     for (const owner of ownerReferences) {
-      const expected = this.#placeOf(owner, namespace);
+      const expected = this.#expectedLocation(owner, namespace);
       if (expected === undefined) return [];
       const found = this.#nodes.get(owner.uid);
-      if (found?.resource !== expected.resource || found.key !== expected.key) lost.push(owner);
+      if (found?.resource !== expected.resource || found.key !== expected.key) missing.push(owner);
     }
-    return lost;
+    return missing;
   }
 
-  /** Returns the location of an owner: the namespace of its dependent, or the cluster scope. Undefined if its kind is unknown. */
-  #placeOf({ apiVersion, kind: named, name }: OwnerReference, namespace: string): Place | undefined {
+  /** Returns the expected location of an owner: in the namespace of its dependent or cluster-scoped. Undefined for an unknown kind or namespace. */
+  #expectedLocation({ apiVersion, kind: named, name }: OwnerReference, namespace: string): Location | undefined {
     const { group, version } = parseGroupVersion(apiVersion);
     const kind = this.#registry.findKind(group, version, named);
     if (kind === undefined || (kind.namespaced && namespace === '')) return undefined;
@@ -84,9 +85,10 @@ class OwnerGraph {
 }
 
 const WRITER = systemWriter('kube-controller-manager');
-/** Grace period for an unknown owner, which may be created later, as when a backup is restored. */
+/** Grace period for an unknown owner, in milliseconds: a restore of a backup may create the owner later. */
 const UNKNOWN_OWNER_GRACE_MS = 30_000;
 
+/** Starts the controller. */
 export function collectGarbage(api: Api): Stop {
   const collector = new GarbageCollector(api);
   for (const resource of api.store.resources()) {
@@ -102,7 +104,7 @@ export function collectGarbage(api: Api): Stop {
 class GarbageCollector {
   readonly #api: Api;
   readonly #graph: OwnerGraph;
-  /** Cancels the second check of an object without its owner, by uid. */
+  /** Functions that cancel the second check of an object with a missing owner, by uid. */
   readonly #rechecks = new Map<string, Stop>();
 
   constructor(api: Api) {
@@ -117,17 +119,17 @@ class GarbageCollector {
     for (const dependent of this.#graph.dependentsOf(object.metadata.uid ?? '')) this.#api.attempt(() => this.#collect(dependent));
   }
 
-  observe(place: Place, object: KubeObject): void {
-    this.#graph.set(place, object);
+  observe(location: Location, object: KubeObject): void {
+    this.#graph.set(location, object);
     const { uid = '' } = object.metadata;
-    const lost = this.#graph.missingOwners(object);
-    if (lost.length === 0) return this.#cancelRecheck(object);
-    // An owner that exists under another name will not appear under this one.
-    if (lost.every((owner) => this.#graph.place(owner.uid) !== undefined)) return this.#api.attempt(() => this.#collect(place));
+    const missing = this.#graph.missingOwners(object);
+    if (missing.length === 0) return this.#cancelRecheck(object);
+    // An owner with this uid and another name exists: the named owner will not be created.
+    if (missing.every((owner) => this.#graph.locationOf(owner.uid) !== undefined)) return this.#api.attempt(() => this.#collect(location));
     if (this.#rechecks.has(uid)) return;
     this.#rechecks.set(
       uid,
-      this.#api.wakeAt(this.#api.now() + UNKNOWN_OWNER_GRACE_MS, () => this.#collect(place)),
+      this.#api.wakeAt(this.#api.now() + UNKNOWN_OWNER_GRACE_MS, () => this.#collect(location)),
     );
   }
 
@@ -140,25 +142,25 @@ class GarbageCollector {
     this.#rechecks.delete(uid);
   }
 
-  /** Deletes an object without owners; removes references to deleted owners from an object with other owners. */
-  #collect(place: Place): void {
-    const object = this.#api.store.get(place.resource, place.key);
+  /** Deletes an object whose owners are all missing; otherwise removes its references to missing owners. */
+  #collect(location: Location): void {
+    const object = this.#api.store.get(location.resource, location.key);
     if (object === undefined) return;
     this.#cancelRecheck(object);
     const { ownerReferences = [], deletionTimestamp } = object.metadata;
-    const lost = this.#graph.missingOwners(object);
-    if (lost.length === 0 || deletionTimestamp !== undefined) return;
-    const present = ownerReferences.filter((owner) => !lost.includes(owner));
-    if (present.length === 0) this.#delete(place, object);
-    else this.#setOwners(place, object, present);
+    const missing = this.#graph.missingOwners(object);
+    if (missing.length === 0 || deletionTimestamp !== undefined) return;
+    const present = ownerReferences.filter((owner) => !missing.includes(owner));
+    if (present.length === 0) this.#delete(location, object);
+    else this.#setOwners(location, object, present);
   }
 
-  #delete({ resource }: Place, object: KubeObject): void {
+  #delete({ resource }: Location, object: KubeObject): void {
     const kind = kindOfResource(this.#api, resource);
     if (kind !== undefined) deleteObject(this.#api, targetOf(kind, object), { dryRun: false });
   }
 
-  #setOwners({ resource }: Place, object: KubeObject, ownerReferences: readonly OwnerReference[]): void {
+  #setOwners({ resource }: Location, object: KubeObject, ownerReferences: readonly OwnerReference[]): void {
     const kind = kindOfResource(this.#api, resource);
     const next = { ...object, metadata: { ...object.metadata, ownerReferences } };
     if (kind !== undefined) updateObject(this.#api, targetOf(kind, object), next, WRITER);

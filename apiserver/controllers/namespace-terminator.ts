@@ -1,4 +1,4 @@
-// The controller of namespace deletion: deletes the content of a terminating namespace, then the namespace.
+// The controller of namespace deletion: deletes the objects in a terminating namespace, then the namespace.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { ALL_RESOURCES } from '../storage/object-store.ts';
@@ -6,6 +6,7 @@ import type { Api } from '../verbs/api.ts';
 import { deleteObject } from '../verbs/delete.ts';
 import { kindOfResource, type Stop, targetOf } from './controller.ts';
 
+/** Starts the controller. */
 export function terminateNamespaces(api: Api): Stop {
   const reconcile = (name = '') => {
     if (api.store.get('namespaces', name)?.metadata.deletionTimestamp !== undefined) terminate(api, name);
@@ -25,10 +26,9 @@ function terminate(api: Api, namespace: string): void {
     deleteObject(api, targetOf(kind, object), { dryRun: false, propagationPolicy: 'Background' });
   }
   const terminating = api.store.get('namespaces', namespace);
-  if (terminating === undefined) return;
-  if (contentOf(api, namespace).length > 0) return;
+  if (terminating === undefined || contentOf(api, namespace).length > 0) return;
   const { finalizers = [] } = (terminating['spec'] ?? {}) as { finalizers?: readonly string[] };
-  // The namespace waits for finalizers of other owners.
+  // Finalizers of other controllers keep the namespace.
   const others = finalizers.filter((name) => name !== 'kubernetes');
   if (others.length === finalizers.length) return;
   if (others.length === 0) api.store.remove('namespaces', namespace);

@@ -1,18 +1,19 @@
-// Startup of the bootstrap objects and of all controllers, in the order of their dependencies.
+// Start of all controllers, after the creation of the bootstrap objects. Two small controllers are defined here.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
-import type { Kind } from '../kinds/kind.ts';
+import { parseGroupVersion } from '../../src/kubernetes/wire/type-meta.ts';
+import { serviceAccountKind } from '../kinds/service-account.ts';
 import type { Api } from '../verbs/api.ts';
 import { createObject } from '../verbs/create.ts';
-import { type Stop, systemWriter, targetOf, type Upkeep } from './controller.ts';
+import { type StartController, type Stop, systemWriter, targetOf } from './controller.ts';
 import { serveDefinitions } from './definitions.ts';
 import { collectGarbage } from './garbage-collector.ts';
 import { terminateNamespaces } from './namespace-terminator.ts';
 import { aggregateRoles } from './role-aggregator.ts';
 
-/** Definitions first: other controllers also handle custom resources. */
-const UPKEEP: readonly Upkeep[] = [
+/** Controllers in the order of their start. Definitions are first: other controllers also handle custom resources. */
+const CONTROLLERS: readonly StartController[] = [
   serveDefinitions,
   createDefaultServiceAccounts,
   aggregateRoles,
@@ -21,23 +22,23 @@ const UPKEEP: readonly Upkeep[] = [
   expireEvents,
 ];
 
-/** Delay of a restart after writes were undone, in milliseconds. */
+/** Delay of a restart after a failed commit, in milliseconds. */
 const RETRY_MS = 5_000;
 
-/** Creates the bootstrap objects and starts all controllers. Restarts them after writes were undone: each begins with the stored state. */
+/** Creates the bootstrap objects and starts all controllers. Restarts them after a failed commit: each starts from the stored state. */
 export function startControllers(api: Api, initial: readonly KubeObject[]): Stop {
-  bootstrap(api, initial);
-  let stops = UPKEEP.map((start) => start(api));
+  createMissing(api, initial);
+  let stops = CONTROLLERS.map((start) => start(api));
   let cancelRetry: Stop | undefined;
   const stopAll = () => stops.forEach((stop) => stop());
-  const startOver = () => {
+  const restart = () => {
     cancelRetry = undefined;
     stopAll();
-    api.attempt(() => bootstrap(api, initial));
-    stops = UPKEEP.map((start) => start(api));
+    api.attempt(() => createMissing(api, initial));
+    stops = CONTROLLERS.map((start) => start(api));
   };
   const unsubscribe = api.store.onUndone(() => {
-    cancelRetry ??= api.wakeAt(api.now() + RETRY_MS, startOver);
+    cancelRetry ??= api.wakeAt(api.now() + RETRY_MS, restart);
   });
   return () => {
     unsubscribe();
@@ -46,15 +47,14 @@ export function startControllers(api: Api, initial: readonly KubeObject[]): Stop
   };
 }
 
-/** Creates missing objects; changes of users stay. */
-function bootstrap(api: Api, objects: readonly KubeObject[]): void {
+/** Creates missing objects; does not change existing ones. */
+function createMissing(api: Api, objects: readonly KubeObject[]): void {
   for (const object of objects) {
-    const [group, version] = object.apiVersion.includes('/') ? object.apiVersion.split('/') : ['', object.apiVersion];
-    const kind = api.registry.findKind(group as string, version as string, object.kind);
-    if (kind === undefined) throw new Error(`${object.apiVersion} ${object.kind} is not served here`);
-    const { namespace = '', name = '' } = object.metadata;
+    const { group, version } = parseGroupVersion(object.apiVersion);
+    const kind = api.registry.findKind(group, version, object.kind);
+    if (kind === undefined) throw new Error(`${object.apiVersion} ${object.kind} is not served`);
     try {
-      createObject(api, { kind, namespace, name, subresource: '' }, kind.rules.applyDefaults(object), systemWriter('kube-apiserver'));
+      createObject(api, targetOf(kind, object), kind.rules.applyDefaults(object), systemWriter('kube-apiserver'));
     } catch (error) {
       if (!hasReason(error, 'AlreadyExists')) throw error;
     }
@@ -63,6 +63,7 @@ function bootstrap(api: Api, objects: readonly KubeObject[]): void {
 
 const WRITER = systemWriter('kube-controller-manager');
 
+/** Creates the service account `default` in every namespace, also after its deletion. */
 function createDefaultServiceAccounts(api: Api): Stop {
   for (const { metadata } of api.store.list('namespaces')) api.attempt(() => createDefaultServiceAccount(api, metadata.name));
   const stops = [
@@ -74,24 +75,24 @@ function createDefaultServiceAccounts(api: Api): Stop {
 
 function createDefaultServiceAccount(api: Api, namespace = ''): void {
   const exists = api.store.get('serviceaccounts', `${namespace}/default`) !== undefined;
-  const place = api.store.get('namespaces', namespace);
-  if (exists || place === undefined || place.metadata.deletionTimestamp !== undefined) return;
-  const kind = api.registry.find('', 'v1', 'serviceaccounts') as Kind;
-  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace } };
-  createObject(api, targetOf(kind, account), account, WRITER);
+  const parent = api.store.get('namespaces', namespace);
+  if (exists || parent === undefined || parent.metadata.deletionTimestamp !== undefined) return;
+  const serviceAccount = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace } };
+  createObject(api, targetOf(serviceAccountKind, serviceAccount), serviceAccount, WRITER);
 }
 
-const LIFETIME_MS = 3_600_000;
-const INTERVAL_MS = 60_000;
+const EVENT_LIFETIME_MS = 3_600_000;
+const EXPIRY_INTERVAL_MS = 60_000;
 
+/** Deletes Events one hour after their creation. */
 function expireEvents(api: Api): Stop {
   let cancel: Stop;
   const sweep = () => {
-    const oldest = api.now() - LIFETIME_MS;
+    const oldest = api.now() - EVENT_LIFETIME_MS;
     for (const { metadata } of api.store.list('events')) {
       if (Date.parse(metadata.creationTimestamp ?? '') < oldest) api.store.remove('events', `${metadata.namespace}/${metadata.name}`);
     }
-    cancel = api.wakeAt(api.now() + INTERVAL_MS, sweep);
+    cancel = api.wakeAt(api.now() + EXPIRY_INTERVAL_MS, sweep);
   };
   sweep();
   return () => cancel();

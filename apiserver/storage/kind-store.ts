@@ -1,4 +1,4 @@
-// The object store as one kind sees it: keys from names, and stored objects as the schema of today reads them.
+// The objects of one kind in the store: keys by namespace and name, and conversion to the current schema.
 
 import { pathSegmentProblems } from '../../src/kubernetes/names.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
@@ -7,12 +7,12 @@ import { goQuote } from '../../src/std/go-text.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { Change, ObjectStore } from './object-store.ts';
 
-/** Returns the name under which objects of a kind are stored: `secrets`, or `coordination.k8s.io/leases`. */
+/** Returns the resource name of a kind in the store: `secrets`, or `coordination.k8s.io/leases`. */
 export function resourceOf({ group, plural }: Pick<Kind, 'group' | 'plural'>): string {
   return group === '' ? plural : `${group}/${plural}`;
 }
 
-/** Returns the key of an object. Throws 400 for a name that is not a path segment. */
+/** Returns the key of a name. Throws 400 for a name that is not a path segment. */
 function keyOf(kind: Kind, namespace: string, name: string): string {
   if (name === '') throw badRequest('Name parameter required.');
   const [problem] = pathSegmentProblems(name);
@@ -20,7 +20,7 @@ function keyOf(kind: Kind, namespace: string, name: string): string {
   return kind.namespaced ? `${namespace}/${name}` : name;
 }
 
-/** Returns the key of an object. */
+/** Returns the key of an object. Throws 400 for a name that is not a path segment. */
 export function keyOfObject(kind: Kind, { metadata }: KubeObject): string {
   return keyOf(kind, metadata.namespace ?? '', metadata.name ?? '');
 }
@@ -38,49 +38,49 @@ export class KindStore {
 
   get(namespace: string, name: string): KubeObject | undefined {
     const stored = this.#store.get(this.#resource, keyOf(this.kind, namespace, name));
-    return stored && this.#served(stored);
+    return stored && this.#convert(stored);
   }
 
-  /** Returns objects in the order of their keys, now or at an earlier revision; undefined for a dropped revision. */
+  /** Returns objects by key, now or at an earlier revision; undefined for a dropped revision. */
   list(namespace: string, revision?: number): readonly KubeObject[] | undefined {
     const within = namespace === '' ? undefined : namespace;
     const objects =
       revision === undefined ? this.#store.list(this.#resource, within) : this.#store.listAt(this.#resource, revision, within);
-    return objects?.map((object) => this.#served(object));
+    return objects?.map((object) => this.#convert(object));
   }
 
   put(object: KubeObject): KubeObject {
-    return this.#served(this.#store.put(this.#resource, keyOfObject(this.kind, object), object));
+    return this.#convert(this.#store.put(this.#resource, keyOfObject(this.kind, object), object));
   }
 
   /** Returns the object as a read after `put` would return it. */
   preview(object: KubeObject): KubeObject {
-    return this.#served(object);
+    return this.#convert(object);
   }
 
   remove(object: KubeObject): KubeObject | undefined {
     const removed = this.#store.remove(this.#resource, keyOfObject(this.kind, object));
-    return removed && this.#served(removed);
+    return removed && this.#convert(removed);
   }
 
   /** Returns the changes after `revision`; undefined if they were dropped. */
   since(revision: number): readonly Change[] | undefined {
-    return this.#store.since(this.#resource, revision)?.map((change) => this.#servedChange(change));
+    return this.#store.since(this.#resource, revision)?.map((change) => this.#convertChange(change));
   }
 
   subscribe(listener: (change: Change) => void): () => void {
-    return this.#store.subscribe(this.#resource, (change) => listener(this.#servedChange(change)));
+    return this.#store.subscribe(this.#resource, (change) => listener(this.#convertChange(change)));
   }
 
-  #servedChange(change: Change): Change {
+  #convertChange(change: Change): Change {
     return {
       ...change,
-      object: this.#served(change.object),
-      ...(change.previous && { previous: this.#served(change.previous) }),
+      object: this.#convert(change.object),
+      ...(change.previous && { previous: this.#convert(change.previous) }),
     };
   }
 
-  #served(stored: KubeObject): KubeObject {
+  #convert(stored: KubeObject): KubeObject {
     return this.kind.fromStored?.(stored) ?? stored;
   }
 }

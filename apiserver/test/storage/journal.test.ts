@@ -40,13 +40,13 @@ describe('openJournal', () => {
     reopened.close();
   });
 
-  it('makes files readable for their owner only', () => {
+  it('creates files that only their owner can read', () => {
     openJournal(folder).close();
     expect(statSync(folder).mode & 0o777).toBe(0o700);
     expect(statSync(join(folder, 'state.db')).mode & 0o777).toBe(0o600);
   });
 
-  it('locks the folder for one server', () => {
+  it('locks the folder for one process', () => {
     const journal = openJournal(folder);
     expect(() => openJournal(folder)).toThrow(/state\.db is in use by another process/);
     journal.close();
@@ -80,11 +80,11 @@ describe('openJournal', () => {
     const damaged = readFileSync(file);
     damaged.fill(0xff, 5000, 30_000);
     writeFileSync(file, damaged);
-    expect(() => openJournal(folder)).toThrow(/is damaged and was left as it is/);
+    expect(() => openJournal(folder)).toThrow(/is damaged and was not changed/);
     expect(readFileSync(file).equals(damaged)).toBe(true);
   });
 
-  it.each(['state.db', 'state.db.draft'])('says why %s cannot be used', (name) => {
+  it.each(['state.db', 'state.db.draft'])('reports a directory in place of %s', (name) => {
     mkdirSync(join(folder, name), { recursive: true });
     const use = () => openJournal(folder);
     expect(use).toThrow(DataFolderError);
