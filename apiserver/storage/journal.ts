@@ -137,7 +137,10 @@ function inspect(file: string): void {
   const isOurs = header.toString('latin1', 0, 15) === 'SQLite format 3' && header.readUInt32BE(68) === APPLICATION_ID;
   if (!isOurs) throw new DataFolderError(`${file} was not written by Purser; choose another data folder`);
   const format = header.readUInt32BE(60);
-  if (format !== FORMAT) throw new DataFolderError(`${file} has format ${format}, and this version of Purser reads format ${FORMAT}`);
+  if (format !== FORMAT)
+    throw new DataFolderError(
+      `${file} has format ${format}, but this version of Purser reads format ${FORMAT}; choose another data folder`,
+    );
   const reader = new DatabaseSync(file, { readOnly: true });
   try {
     const verdict = reader.prepare('PRAGMA quick_check(1)').get()?.['quick_check'];

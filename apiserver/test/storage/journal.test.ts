@@ -53,7 +53,7 @@ describe('openJournal', () => {
     openJournal(folder).close();
   });
 
-  it('rejects a foreign folder and leaves it untouched', () => {
+  it('rejects a folder of another program, and does not change it', () => {
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'thesis.txt'), 'years of work');
     expect(() => openJournal(folder)).toThrow(/is not a data folder of Purser \(it contains thesis\.txt\)/);
@@ -63,14 +63,14 @@ describe('openJournal', () => {
   it.each([
     ['text', Buffer.from('not a database, but long enough to have a header of one hundred bytes: '.repeat(2))],
     ['nothing', Buffer.alloc(0)],
-  ])('rejects a state file that contains %s and leaves it untouched', (_, content) => {
+  ])('rejects a state file with %s as content, and does not change it', (_, content) => {
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'state.db'), content);
     expect(() => openJournal(folder)).toThrow(DataFolderError);
     expect(readFileSync(join(folder, 'state.db'))).toEqual(content);
   });
 
-  it('rejects a damaged file and leaves it untouched', () => {
+  it('rejects a damaged file, and does not change it', () => {
     const journal = openJournal(folder);
     for (let revision = 2; revision < 200; revision++) {
       journal.commit(revision, [{ resource: 'secrets', key: `a/${revision}`, object: secret('x'.repeat(500)) }]);
