@@ -1,6 +1,7 @@
 // The controller of namespace deletion: deletes the objects in a terminating namespace, then the namespace.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
+import type { Kind } from '../kinds/kind.ts';
 import { ALL_RESOURCES } from '../storage/object-store.ts';
 import type { Api } from '../verbs/api.ts';
 import { deleteObject } from '../verbs/delete.ts';
@@ -20,10 +21,8 @@ export function terminateNamespaces(api: Api): Stop {
 }
 
 function terminate(api: Api, namespace: string): void {
-  for (const { resource, object } of contentOf(api, namespace)) {
-    const kind = kindOfResource(api, resource);
-    if (kind === undefined || object.metadata.deletionTimestamp !== undefined) continue;
-    deleteObject(api, targetOf(kind, object), { dryRun: false, propagationPolicy: 'Background' });
+  for (const { kind, object } of contentOf(api, namespace)) {
+    if (object.metadata.deletionTimestamp === undefined) deleteObject(api, targetOf(kind, object), { dryRun: false });
   }
   const terminating = api.store.get('namespaces', namespace);
   if (terminating === undefined || contentOf(api, namespace).length > 0) return;
@@ -35,15 +34,10 @@ function terminate(api: Api, namespace: string): void {
   else api.store.put('namespaces', namespace, { ...terminating, spec: { finalizers: others } });
 }
 
-interface Content {
-  readonly resource: string;
-  readonly object: KubeObject;
-}
-
-function contentOf(api: Api, namespace: string): readonly Content[] {
-  return api.store
-    .resources()
-    .flatMap((resource) =>
-      kindOfResource(api, resource)?.namespaced === true ? api.store.list(resource, namespace).map((object) => ({ resource, object })) : [],
-    );
+/** Returns all objects in a namespace. */
+function contentOf(api: Api, namespace: string): readonly { readonly kind: Kind; readonly object: KubeObject }[] {
+  return api.store.resources().flatMap((resource) => {
+    const kind = kindOfResource(api, resource);
+    return kind?.namespaced ? api.store.list(resource, namespace).map((object) => ({ kind, object })) : [];
+  });
 }

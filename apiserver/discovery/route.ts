@@ -39,15 +39,13 @@ export function discoveryRoute(request: DiscoveryRequest, state: DiscoveryState)
   return healthReply(path, request.query) ?? openApiReply(request, state.kinds) ?? versionReply(request) ?? groupsReply(request, state);
 }
 
-const JSON_TYPE = { 'content-type': 'application/json' };
-
 function versionReply({ path, method, accept }: DiscoveryRequest): Reply | undefined {
   const [, root, ...below] = withoutTrailingSlashes(path).split('/');
   if (root !== 'version') return undefined;
   if (below.length > 0) throw noRoute();
   if (method !== 'GET') throw noMethod();
   checkRoutable(accept, ['application/json']);
-  return { status: 200, headers: JSON_TYPE, body: JSON.stringify(VERSION, undefined, 2) };
+  return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(VERSION, undefined, 2) };
 }
 
 const groupCache = new WeakMap<readonly Kind[], readonly Group[]>();

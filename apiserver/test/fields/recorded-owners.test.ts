@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import type { Schema } from '../../../src/kubernetes/schema/schema.ts';
 import { applyPatch } from '../../fields/apply.ts';
-import { trackUpdate } from '../../fields/managed-fields.ts';
+import { withTrackedUpdate } from '../../fields/managed-fields.ts';
 import { coreEventKind } from '../../kinds/event.ts';
 import { leaseKind } from '../../kinds/lease.ts';
 import { secretKind } from '../../kinds/secret.ts';
@@ -19,7 +19,7 @@ function timeOf({ metadata }: KubeObject): string {
   return metadata.managedFields?.at(-1)?.time ?? '';
 }
 
-describe('trackUpdate', () => {
+describe('withTrackedUpdate', () => {
   it.each([
     ['secret-create', undefined, secretKind.schema],
     ['secret-patch-merge', 'secret-create', secretKind.schema],
@@ -28,12 +28,12 @@ describe('trackUpdate', () => {
     ['lease-create', undefined, leaseKind.schema],
     ['lease-put', 'lease-create', leaseKind.schema],
     ['event-create', undefined, coreEventKind.schema],
-  ] as const)('records the owners of %s as recorded', (name, before, schema: Schema) => {
+  ] as const)('returns the recorded owners of %s', (name, before, schema: Schema) => {
     const next = recordedObject(name);
     const live = before === undefined ? undefined : recordedObject(before);
     const sent = { ...next, metadata: { ...next.metadata, managedFields: live?.metadata.managedFields ?? [] } };
-    const tracked = trackUpdate({ live, next: sent, manager: 'unknown', apiVersion: next.apiVersion, now: timeOf(next), schema });
-    expect(JSON.stringify(tracked)).toBe(JSON.stringify(next.metadata.managedFields));
+    const update = { live, next: sent, manager: 'unknown', apiVersion: next.apiVersion, now: timeOf(next), schema };
+    expect(JSON.stringify(withTrackedUpdate(update).metadata.managedFields)).toBe(JSON.stringify(next.metadata.managedFields));
   });
 });
 
@@ -53,7 +53,7 @@ describe('applyPatch', () => {
     ['cr-apply-force', 'cr-apply-other-manager'],
     ['cr-apply-removes-owned', 'cr-apply-force'],
     ['cr-apply-status', 'cr-apply-removes-owned'],
-  ])('applies %s as recorded', (name, before) => {
+  ])('returns the recorded result of %s', (name, before) => {
     const { request } = exchange('resources', name);
     const url = new URL(request.path, 'https://x');
     const recorded = recordedObject(name);
