@@ -92,8 +92,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
 
 /** Throws 500 for a write that the disk rejected and that was undone. */
 function rejectUnwritten(cause: unknown): never {
-  const why = (cause as Error).message;
-  throw internalError(`the data folder cannot be written (${why}); nothing was changed. Free disk space and try again`, { cause });
+  const reason = (cause as Error).message;
+  throw internalError(`the data folder cannot be written (${reason}); nothing was changed. Free disk space and try again`, { cause });
 }
 
 interface Identity {

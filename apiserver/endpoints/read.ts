@@ -44,8 +44,8 @@ export async function watchEndpoint(api: Api, request: KindRequest): Promise<Rep
 
 /** Waits for the minimum resourceVersion of a get. Throws 400, 500 or 504. */
 async function waitForRequestedRevision(api: Api, query: URLSearchParams): Promise<void> {
-  const wanted = Number(requestedVersion(text(query, 'resourceVersion')));
-  if (wanted > api.store.revision) await api.waitForRevision(wanted);
+  const requested = Number(requestedVersion(text(query, 'resourceVersion')));
+  if (requested > api.store.revision) await api.waitForRevision(requested);
 }
 
 /** Parses the list options and selectors of a query. Throws 400 and 422 in kube-apiserver's order. */

@@ -57,7 +57,7 @@ export async function deleteEndpoint(api: Api, request: KindRequest): Promise<Re
   const options = await readDeleteOptions(request);
   const target = targetOf(request);
   const deletion = deleteObject(api, target, options);
-  if (!deletion.gone || target.kind.rules.deleteReturnsObject) {
+  if (!deletion.removed || target.kind.rules.deleteReturnsObject) {
     return objectReply(api, request, representation, { status: 200, object: deletion.object });
   }
   return textReply(200, orderedJson(successStatus(target, deletion)), representation);

@@ -131,9 +131,9 @@ function withoutAbandoned(merged: TypedObject, ownerships: Ownerships, last: Own
   const bare = declaredFields({ ...merged, value: removeFields(type, value, lastFields) });
   const owned = withDeclaredFields(type, [...ownerships.values()].map(({ fields }) => fields).reduce(union));
   const missing = difference(all, union(bare, owned));
-  const kept = declaredFields({ ...merged, value: removeFields(type, value, missing) });
-  const gone = intersection(difference(all, kept), lastFields);
-  return { ...merged, value: removeFields(type, value, gone) };
+  const remaining = declaredFields({ ...merged, value: removeFields(type, value, missing) });
+  const abandoned = intersection(difference(all, remaining), lastFields);
+  return { ...merged, value: removeFields(type, value, abandoned) };
 }
 
 function declaredFields({ type, value }: TypedObject): FieldSet {

@@ -182,9 +182,9 @@ export function mergePatch(document: JsonObject, patch: unknown): unknown {
 function mergeValue(target: unknown, patch: unknown): unknown {
   if (!isFields(target)) return withoutNulls(patch);
   if (!isFields(patch)) return patch;
-  const kept = Object.entries(target).filter(([name]) => fieldOf(patch, name) === undefined);
+  const unchanged = Object.entries(target).filter(([name]) => fieldOf(patch, name) === undefined);
   const changed = Object.entries(patch).filter(([, value]) => value !== null && value !== undefined);
-  return Object.fromEntries([...kept, ...changed.map(([name, value]) => [name, mergeValue(fieldOf(target, name), value)] as const)]);
+  return Object.fromEntries([...unchanged, ...changed.map(([name, value]) => [name, mergeValue(fieldOf(target, name), value)] as const)]);
 }
 
 /** Returns a value without null fields, also in objects of lists. */

@@ -117,20 +117,20 @@ function remove(type: MergeType, value: unknown, fields: FieldSet): unknown {
 
 function removeFromMap({ map }: MergeType, value: unknown, fields: FieldSet): unknown {
   if (!map || !isFields(value)) return null;
-  const kept = Object.entries(value).flatMap(([name, field]): [string, unknown][] => {
+  const remaining = Object.entries(value).flatMap(([name, field]): [string, unknown][] => {
     const node = fields.get(fieldElement(name));
     if (node === undefined || field === undefined) return [[name, field]];
     return node.member ? [] : [[name, remove(fieldType(map, name) ?? {}, field, node.children)]];
   });
-  return kept.length > 0 ? Object.fromEntries(kept) : null;
+  return remaining.length > 0 ? Object.fromEntries(remaining) : null;
 }
 
 function removeFromList({ list }: MergeType, value: unknown, fields: FieldSet): unknown {
   if (!list || !Array.isArray(value)) return null;
-  const kept = value.flatMap((entry: unknown): unknown[] => {
+  const remaining = value.flatMap((entry: unknown): unknown[] => {
     const node = fields.get(entryElement(list, entry));
     if (node === undefined) return [entry];
     return node.member ? [] : [remove(list.items(), entry, node.children)];
   });
-  return kept.length > 0 ? kept : null;
+  return remaining.length > 0 ? remaining : null;
 }

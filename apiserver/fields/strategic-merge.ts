@@ -90,12 +90,12 @@ function arrange(
   { theirs, order }: { readonly theirs: readonly unknown[]; readonly order: readonly unknown[] },
   key: string,
 ): readonly unknown[] {
-  const wanted = order.map((entry) => identityOf(entry, key));
+  const orderedIdentities = order.map((entry) => identityOf(entry, key));
   const before = theirs.map((entry) => identityOf(entry, key));
-  const byPlace = (places: readonly unknown[]) => (a: unknown, b: unknown) =>
-    places.indexOf(identityOf(a, key)) - places.indexOf(identityOf(b, key));
-  const named = entries.filter((entry) => wanted.includes(identityOf(entry, key))).sort(byPlace(wanted));
-  const others = entries.filter((entry) => !wanted.includes(identityOf(entry, key))).sort(byPlace(before));
+  const byPosition = (positions: readonly unknown[]) => (a: unknown, b: unknown) =>
+    positions.indexOf(identityOf(a, key)) - positions.indexOf(identityOf(b, key));
+  const named = entries.filter((entry) => orderedIdentities.includes(identityOf(entry, key))).sort(byPosition(orderedIdentities));
+  const others = entries.filter((entry) => !orderedIdentities.includes(identityOf(entry, key))).sort(byPosition(before));
   const result: unknown[] = [];
   while (named.length > 0 && others.length > 0) {
     const [ours, theirPlace] = [before.indexOf(identityOf(named[0], key)), before.indexOf(identityOf(others[0], key))];
@@ -122,8 +122,8 @@ function fieldSchema(schema: Schema, name: string): Schema {
   return field;
 }
 
-function malformed(why: string): StatusError {
-  return badRequest(`invalid strategic merge patch: ${why}`);
+function malformed(reason: string): StatusError {
+  return badRequest(`invalid strategic merge patch: ${reason}`);
 }
 
 function isDirective(value: unknown): value is JsonObject {
@@ -133,6 +133,6 @@ function isDirective(value: unknown): value is JsonObject {
 function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return value.filter((entry) => !isDirective(entry)).map(withoutDirectives);
   if (!isFields(value)) return value;
-  const kept = Object.entries(value).filter(([, field]) => !isDirective(field));
-  return Object.fromEntries(kept.map(([name, field]) => [name, withoutDirectives(field)]));
+  const remaining = Object.entries(value).filter(([, field]) => !isDirective(field));
+  return Object.fromEntries(remaining.map(([name, field]) => [name, withoutDirectives(field)]));
 }

@@ -87,9 +87,9 @@ export function validateCoreMetadataUpdate(next: KubeObject, old: KubeObject): r
 }
 
 function coreFinalizerErrors({ metadata }: KubeObject): readonly FieldError[] {
-  const why = 'name is neither a standard finalizer name nor is it fully qualified';
+  const detail = 'name is neither a standard finalizer name nor is it fully qualified';
   return (metadata.finalizers ?? []).flatMap((name, index) =>
-    isQualifiedFinalizer(name) ? [] : [invalidValue(`metadata.finalizers[${index}]`, name, why)],
+    isQualifiedFinalizer(name) ? [] : [invalidValue(`metadata.finalizers[${index}]`, name, detail)],
   );
 }
 

@@ -39,7 +39,7 @@ function oneRuleErrors(rule: Partial<PolicyRule>, namespaced: boolean, field: st
     if (resources.length === 0) errors.push(requiredValue(`${field}.resources`, 'resource rules must supply at least one resource'));
     return errors;
   }
-  const invalidUrls = (why: string) => invalidValue(`${field}.nonResourceURLs`, nonResourceURLs, why);
+  const invalidUrls = (detail: string) => invalidValue(`${field}.nonResourceURLs`, nonResourceURLs, detail);
   if (namespaced) errors.push(invalidUrls('namespaced rules cannot apply to non-resource URLs'));
   if (apiGroups.length + resources.length + resourceNames.length > 0) {
     errors.push(invalidUrls('rules cannot apply to both regular resources and non-resource URLs'));
@@ -50,8 +50,8 @@ function oneRuleErrors(rule: Partial<PolicyRule>, namespaced: boolean, field: st
 function aggregationErrors({ aggregationRule }: Role): readonly FieldError[] {
   const { clusterRoleSelectors = [] } = aggregationRule ?? {};
   if (aggregationRule === undefined || clusterRoleSelectors.length > 0) return [];
-  const why = 'at least one clusterRoleSelector required if aggregationRule is non-nil';
-  return [requiredValue('aggregationRule.clusterRoleSelectors', why)];
+  const detail = 'at least one clusterRoleSelector required if aggregationRule is non-nil';
+  return [requiredValue('aggregationRule.clusterRoleSelectors', detail)];
 }
 
 function bindingErrors({ roleRef, subjects = [] }: Binding, namespaced: boolean): readonly FieldError[] {

@@ -48,8 +48,8 @@ const EVALUATORS: Readonly<Record<string, Evaluator | undefined>> = {
 function prepareReview(kind: ReviewKind, { object, manager }: PostedReview, now: number): KubeObject {
   const apiVersion = `${kind.group}/${kind.version}`;
   const next = withTrackedUpdate({ live: undefined, next: object, manager, apiVersion, now: formatTimestamp(now), schema: kind.schema });
-  const kept = Object.entries(next.metadata).filter(([field]) => !SERVER_FIELDS.has(field));
-  return { ...next, metadata: Object.fromEntries(kept) };
+  const allowed = Object.entries(next.metadata).filter(([field]) => !SERVER_FIELDS.has(field));
+  return { ...next, metadata: Object.fromEntries(allowed) };
 }
 
 /** Metadata that a client cannot set. */
@@ -111,8 +111,8 @@ function specErrors({ spec: { resourceAttributes, nonResourceAttributes } = {} }
     return [pathInvalid(nonResourceAttributes, 'cannot be specified in combination with resourceAttributes')];
   }
   if (resourceAttributes || nonResourceAttributes) return [];
-  const why = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
-  return [invalidValue('spec.resourceAttributes', null, why)];
+  const detail = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
+  return [invalidValue('spec.resourceAttributes', null, detail)];
 }
 
 function selectorErrors({ spec: { resourceAttributes = {} } = {} }: AccessReview): readonly FieldError[] {
@@ -125,8 +125,8 @@ function subjectErrors({ spec: { user = '', groups = [] } = {} }: AccessReview):
 }
 
 /** Returns the error for nonResourceAttributes. kube-apiserver prints their fields with Go names. */
-function pathInvalid({ path = '', verb = '' }: PathAttributes, why: string): FieldError {
-  return invalidValue('spec.nonResourceAttributes', { Path: path, Verb: verb }, why);
+function pathInvalid({ path = '', verb = '' }: PathAttributes, detail: string): FieldError {
+  return invalidValue('spec.nonResourceAttributes', { Path: path, Verb: verb }, detail);
 }
 
 function subjectOf({ spec: { user = '', groups = [] } = {} }: AccessReview): User {

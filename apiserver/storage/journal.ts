@@ -184,8 +184,8 @@ function toDataFolderError(file: string, error: unknown): DataFolderError {
   return new DataFolderError(`cannot use ${file}: ${message}`, { cause: error });
 }
 
-function damaged(file: string, why: string, cause?: unknown): DataFolderError {
-  return new DataFolderError(`${file} is damaged and was not changed (${why}); choose another data folder`, { cause });
+function damaged(file: string, reason: string, cause?: unknown): DataFolderError {
+  return new DataFolderError(`${file} is damaged and was not changed (${reason}); choose another data folder`, { cause });
 }
 
 /** Parses a stored object; integers beyond the range of doubles become bigints. */

@@ -92,6 +92,6 @@ function parse(body: Buffer): YamlDocument {
 function toObject(value: Value): KubeObject {
   if (isFields(value) || value === null) return Object.assign({ apiVersion: '', kind: '', metadata: {} }, value);
   const found = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value === 'string' ? 'string' : 'number';
-  const why = `json: cannot unmarshal ${found} into Go value of type map[string]interface {}`;
-  throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${why}`);
+  const detail = `json: cannot unmarshal ${found} into Go value of type map[string]interface {}`;
+  throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${detail}`);
 }

@@ -12,7 +12,7 @@ import { isRemovable } from './update.ts';
 export interface Deletion {
   readonly object: KubeObject;
   /** False if finalizers keep the object. */
-  readonly gone: boolean;
+  readonly removed: boolean;
 }
 
 export function deleteObject(api: Api, target: Target, options: DeleteOptions): Deletion {
@@ -24,9 +24,9 @@ export function deleteObject(api: Api, target: Target, options: DeleteOptions): 
   checkPreconditions(target, live, options);
   const next = live.metadata.deletionTimestamp === undefined ? markDeleted(live, kind, api.now()) : live;
   if (!isRemovable(kind, next)) {
-    return { object: next === live || options.dryRun ? next : store.put(next), gone: false };
+    return { object: next === live || options.dryRun ? next : store.put(next), removed: false };
   }
-  return { object: options.dryRun ? live : (store.remove(live) ?? live), gone: true };
+  return { object: options.dryRun ? live : (store.remove(live) ?? live), removed: true };
 }
 
 function markDeleted(object: KubeObject, { rules }: Kind, now: number): KubeObject {
@@ -48,11 +48,11 @@ function checkPreconditions({ kind, name }: Target, { metadata }: KubeObject, { 
   const { uid, resourceVersion } = preconditions;
   const named = { group: kind.group, name: kind.kind };
   if (uid !== undefined && uid !== metadata.uid) {
-    const why = `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`;
-    throw conflict(named, name, why);
+    const detail = `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`;
+    throw conflict(named, name, detail);
   }
   if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
-    const why = `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`;
-    throw conflict(named, name, why);
+    const detail = `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`;
+    throw conflict(named, name, detail);
   }
 }

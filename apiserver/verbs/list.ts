@@ -18,13 +18,13 @@ export async function listObjects(
   options: ListOptions,
 ): Promise<ListPage> {
   const token = continuation(options);
-  const wanted = Number(token?.revision ?? listedVersion(options));
-  if (wanted > api.store.revision) await api.waitForRevision(wanted);
-  const isPinned = wanted > 0 && (token !== undefined || isExact(options, selection));
-  const objects = storeOf(api, kind).list(namespace, isPinned ? wanted : undefined);
+  const requested = Number(token?.revision ?? listedVersion(options));
+  if (requested > api.store.revision) await api.waitForRevision(requested);
+  const isPinned = requested > 0 && (token !== undefined || isExact(options, selection));
+  const objects = storeOf(api, kind).list(namespace, isPinned ? requested : undefined);
   if (objects === undefined) throw token === undefined ? tooOldToList() : tooOldToContinue(token);
   const range = { kind, namespace, start: token?.start ?? '', limit: pageLimit(options) };
-  return pageOf(objects, selection, range, isPinned ? wanted : api.store.revision);
+  return pageOf(objects, selection, range, isPinned ? requested : api.store.revision);
 }
 
 interface Range {

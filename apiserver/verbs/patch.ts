@@ -94,6 +94,6 @@ function decodeOrReject(decode: () => DecodedDocument, quoted: string): DecodedD
   }
 }
 
-function invalidPatch(quoted: string, why: string): Error {
-  return invalid({ group: '', name: '' }, '', [invalidValue('patch', quoted, why)]);
+function invalidPatch(quoted: string, detail: string): Error {
+  return invalid({ group: '', name: '' }, '', [invalidValue('patch', quoted, detail)]);
 }

@@ -68,8 +68,8 @@ export function isRemovable({ rules }: Kind, object: KubeObject): boolean {
 /** Throws 409 if the request contains the uid of another object. */
 function checkUid({ kind, name }: Target, { metadata: { uid } }: KubeObject, live: KubeObject): void {
   if (uid === undefined || uid === live.metadata.uid) return;
-  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${live.metadata.uid ?? ''}`;
-  throw conflict(resourceName(kind), name, why);
+  const detail = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${live.metadata.uid ?? ''}`;
+  throw conflict(resourceName(kind), name, detail);
 }
 
 /** Throws 400 unless the object has the name of the URL. */
