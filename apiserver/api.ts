@@ -8,8 +8,8 @@ import type { SigningKey } from './access/signing-key.ts';
 import type { User } from './access/user.ts';
 import type { AccessApi } from './endpoints/endpoint.ts';
 import { customResourceDefinitionKind } from './kinds/definition.ts';
+import { resourceOf } from './kinds/kind.ts';
 import { builtInKinds, Registry } from './kinds/registry.ts';
-import { resourceOf } from './storage/kind-store.ts';
 import { ALL_RESOURCES, type ObjectStore } from './storage/object-store.ts';
 
 export interface ApiOptions {
@@ -56,7 +56,8 @@ export function createApi(store: ObjectStore, { issuer, signingKey, tokens, cloc
     nameSuffix: () => Array.from({ length: 5 }, () => NAME_CHARACTERS[randomInt(NAME_CHARACTERS.length)]).join(''),
     waitForRevision: (revision) => waitForRevision(store, clock, revision),
     serve(group, plural, kind) {
-      if (registry.resource(group, plural) === undefined) servedSince.set(resourceOf({ group, plural }), store.revision);
+      const resource = resourceOf({ group, plural });
+      if (registry.byResource(resource) === undefined) servedSince.set(resource, store.revision);
       registry.set(group, plural, kind);
     },
     watchableSince: (kind) => servedSince.get(resourceOf(kind)) ?? startedAt,

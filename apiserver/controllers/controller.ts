@@ -18,9 +18,3 @@ export function systemWriter(manager: string): Writer {
 export function targetOf(kind: Kind, { metadata: { namespace = '', name = '' } }: KubeObject, subresource = ''): Target {
   return { kind, namespace, name, subresource };
 }
-
-/** Returns the kind of a stored resource; undefined if it is not served. */
-export function kindOfResource({ registry }: Api, resource: string): Kind | undefined {
-  const slash = resource.lastIndexOf('/');
-  return registry.resource(resource.slice(0, Math.max(slash, 0)), resource.slice(slash + 1));
-}

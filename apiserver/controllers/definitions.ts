@@ -4,7 +4,7 @@ import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { customKind, servedKind } from '../kinds/custom.ts';
 import { CLEANUP, type CustomResourceDefinition, customResourceDefinitionKind, establish } from '../kinds/definition.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { ALL_RESOURCES } from '../storage/object-store.ts';
+import { ALL_RESOURCES, type StoredObject } from '../storage/object-store.ts';
 import { type Api, storeOf } from '../verbs/api.ts';
 import { deleteObject } from '../verbs/delete.ts';
 import { updateObject } from '../verbs/update.ts';
@@ -13,10 +13,12 @@ import { type Stop, systemWriter, targetOf } from './controller.ts';
 const RESOURCE = 'apiextensions.k8s.io/customresourcedefinitions';
 const WRITER = systemWriter('kube-apiserver');
 
+type StoredDefinition = CustomResourceDefinition & StoredObject;
+
 /** Starts the controller. */
 export function serveDefinitions(api: Api): Stop {
-  const definitions = () => api.store.list(RESOURCE) as readonly CustomResourceDefinition[];
-  const forEach = (all: readonly CustomResourceDefinition[], act: (api: Api, definition: CustomResourceDefinition) => void) =>
+  const definitions = () => api.store.list(RESOURCE) as readonly StoredDefinition[];
+  const forEach = (all: readonly StoredDefinition[], act: (api: Api, definition: StoredDefinition) => void) =>
     all.forEach((definition) => api.attempt(() => act(api, definition)));
   forEach(definitions(), reconcile);
   return api.store.subscribe(ALL_RESOURCES, ({ resource, type, object }) => {
@@ -25,14 +27,14 @@ export function serveDefinitions(api: Api): Stop {
       if (type === 'DELETED') forEach(definitions().filter(isTerminating), cleanUp);
       return;
     }
-    const definition = object as CustomResourceDefinition;
-    const live = api.store.get(RESOURCE, definition.metadata.name ?? '');
-    if (live !== undefined) return reconcile(api, live as CustomResourceDefinition);
+    const definition = object as StoredDefinition;
+    const live = api.store.get(RESOURCE, definition.metadata.name);
+    if (live !== undefined) return reconcile(api, live as StoredDefinition);
     api.serve(definition.spec.group, definition.spec.names.plural, undefined);
   });
 }
 
-function reconcile(api: Api, definition: CustomResourceDefinition): void {
+function reconcile(api: Api, definition: StoredDefinition): void {
   const { group, names } = definition.spec;
   api.serve(group, names.plural, servedKind(definition));
   if (isTerminating(definition)) return cleanUp(api, definition);
@@ -41,8 +43,8 @@ function reconcile(api: Api, definition: CustomResourceDefinition): void {
 }
 
 /** Deletes the objects of a terminating definition, then removes its finalizer. */
-function cleanUp(api: Api, definition: CustomResourceDefinition): void {
-  const live = api.store.get(RESOURCE, definition.metadata.name ?? '');
+function cleanUp(api: Api, definition: StoredDefinition): void {
+  const live = api.store.get(RESOURCE, definition.metadata.name);
   const { finalizers = [] } = live?.metadata ?? {};
   if (live === undefined || !finalizers.includes(CLEANUP)) return;
   const kind = customKind(definition);

@@ -1,14 +1,14 @@
 // The garbage collector: deletes objects in the background after the deletion of their last owner.
 
-import type { KubeObject, OwnerReference } from '../../src/kubernetes/object.ts';
+import type { OwnerReference } from '../../src/kubernetes/object.ts';
 import { parseGroupVersion } from '../../src/kubernetes/wire/type-meta.ts';
+import { resourceOf } from '../kinds/kind.ts';
 import type { Registry } from '../kinds/registry.ts';
-import { resourceOf } from '../storage/kind-store.ts';
-import { ALL_RESOURCES, type Change } from '../storage/object-store.ts';
+import { ALL_RESOURCES, type Change, type StoredObject } from '../storage/object-store.ts';
 import type { Api } from '../verbs/api.ts';
 import { deleteObject } from '../verbs/delete.ts';
 import { updateObject } from '../verbs/update.ts';
-import { kindOfResource, type Stop, systemWriter, targetOf } from './controller.ts';
+import { type Stop, systemWriter, targetOf } from './controller.ts';
 
 /** Location of a stored object. */
 interface Location {
@@ -32,8 +32,8 @@ class OwnerGraph {
     this.#registry = registry;
   }
 
-  set(location: Location, { metadata }: KubeObject): void {
-    const { uid = '', ownerReferences: owners = [] } = metadata;
+  set(location: Location, { metadata }: StoredObject): void {
+    const { uid, ownerReferences: owners = [] } = metadata;
     this.#unlink(uid);
     this.#nodes.set(uid, { ...location, owners });
     for (const owner of owners) {
@@ -42,7 +42,7 @@ class OwnerGraph {
     }
   }
 
-  delete({ metadata: { uid = '' } }: KubeObject): void {
+  delete({ metadata: { uid } }: StoredObject): void {
     this.#unlink(uid);
     this.#nodes.delete(uid);
   }
@@ -56,7 +56,7 @@ class OwnerGraph {
   }
 
   /** Returns the owners of an object that do not exist; none if the kind of an owner is unknown. */
-  missingOwners({ metadata: { namespace = '', ownerReferences = [] } }: KubeObject): readonly OwnerReference[] {
+  missingOwners({ metadata: { namespace = '', ownerReferences = [] } }: StoredObject): readonly OwnerReference[] {
     const missing: OwnerReference[] = [];
     for (const owner of ownerReferences) {
       const expected = this.#expectedLocation(owner, namespace);
@@ -116,12 +116,12 @@ class GarbageCollector {
     if (type !== 'DELETED') return this.observe({ resource, key }, object);
     this.#cancelRecheck(object);
     this.#graph.delete(object);
-    for (const dependent of this.#graph.dependentsOf(object.metadata.uid ?? '')) this.#api.attempt(() => this.#collect(dependent));
+    for (const dependent of this.#graph.dependentsOf(object.metadata.uid)) this.#api.attempt(() => this.#collect(dependent));
   }
 
-  observe(location: Location, object: KubeObject): void {
+  observe(location: Location, object: StoredObject): void {
     this.#graph.set(location, object);
-    const { uid = '' } = object.metadata;
+    const { uid } = object.metadata;
     const missing = this.#graph.missingOwners(object);
     if (missing.length === 0) return this.#cancelRecheck(object);
     // An owner with this uid and another name exists: the named owner will not be created.
@@ -137,7 +137,7 @@ class GarbageCollector {
     for (const cancel of this.#rechecks.values()) cancel();
   }
 
-  #cancelRecheck({ metadata: { uid = '' } }: KubeObject): void {
+  #cancelRecheck({ metadata: { uid } }: StoredObject): void {
     this.#rechecks.get(uid)?.();
     this.#rechecks.delete(uid);
   }
@@ -150,23 +150,15 @@ class GarbageCollector {
     const { ownerReferences = [], deletionTimestamp } = object.metadata;
     const missing = this.#graph.missingOwners(object);
     if (missing.length === 0 || deletionTimestamp !== undefined) return;
+    const kind = this.#api.registry.byResource(location.resource);
+    if (kind === undefined) return;
     const present = ownerReferences.filter((owner) => !missing.includes(owner));
-    if (present.length === 0) this.#delete(location, object);
-    else this.#setOwners(location, object, present);
-  }
-
-  #delete({ resource }: Location, object: KubeObject): void {
-    const kind = kindOfResource(this.#api, resource);
-    if (kind !== undefined) deleteObject(this.#api, targetOf(kind, object), { dryRun: false });
-  }
-
-  #setOwners({ resource }: Location, object: KubeObject, ownerReferences: readonly OwnerReference[]): void {
-    const kind = kindOfResource(this.#api, resource);
-    const next = { ...object, metadata: { ...object.metadata, ownerReferences } };
-    if (kind !== undefined) updateObject(this.#api, targetOf(kind, object), next, WRITER);
+    const next = { ...object, metadata: { ...object.metadata, ownerReferences: present } };
+    if (present.length === 0) deleteObject(this.#api, targetOf(kind, object), { dryRun: false });
+    else updateObject(this.#api, targetOf(kind, object), next, WRITER);
   }
 }
 
-function keyOf({ metadata: { namespace, name = '' } }: KubeObject): string {
+function keyOf({ metadata: { namespace, name } }: StoredObject): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }

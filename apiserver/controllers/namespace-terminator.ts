@@ -5,7 +5,7 @@ import type { Kind } from '../kinds/kind.ts';
 import { ALL_RESOURCES } from '../storage/object-store.ts';
 import type { Api } from '../verbs/api.ts';
 import { deleteObject } from '../verbs/delete.ts';
-import { kindOfResource, type Stop, targetOf } from './controller.ts';
+import { type Stop, targetOf } from './controller.ts';
 
 /** Starts the controller. */
 export function terminateNamespaces(api: Api): Stop {
@@ -37,7 +37,7 @@ function terminate(api: Api, namespace: string): void {
 /** Returns all objects in a namespace. */
 function contentOf(api: Api, namespace: string): readonly { readonly kind: Kind; readonly object: KubeObject }[] {
   return api.store.resources().flatMap((resource) => {
-    const kind = kindOfResource(api, resource);
+    const kind = api.registry.byResource(resource);
     return kind?.namespaced ? api.store.list(resource, namespace).map((object) => ({ kind, object })) : [];
   });
 }

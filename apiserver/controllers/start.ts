@@ -90,7 +90,7 @@ function expireEvents(api: Api): Stop {
   const sweep = () => {
     const oldest = api.now() - EVENT_LIFETIME_MS;
     for (const { metadata } of api.store.list('events')) {
-      if (Date.parse(metadata.creationTimestamp ?? '') < oldest) api.store.remove('events', `${metadata.namespace}/${metadata.name}`);
+      if (Date.parse(metadata.creationTimestamp) < oldest) api.store.remove('events', `${metadata.namespace}/${metadata.name}`);
     }
     cancel = api.wakeAt(api.now() + EXPIRY_INTERVAL_MS, sweep);
   };

@@ -56,7 +56,7 @@ export function parseSelection({ kind, query, info }: KindRequest, namespace: st
   return { options, selection: new Selection(kind, selectors, namespace) };
 }
 
-/** Minimum length of a written piece, in characters: small events are written together. */
+/** Target length of a written piece, in characters: small events are written together. */
 const PIECE_LENGTH = 64 * 1024;
 
 async function* lines(batches: AsyncIterable<readonly WatchEvent[]>, view: View): AsyncGenerator<string> {

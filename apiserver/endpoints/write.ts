@@ -71,7 +71,7 @@ export async function deleteCollectionEndpoint(api: Api, request: KindRequest): 
   const deletion = await readDeleteOptions(request);
   const page = await listObjects(api, target, selection, options);
   for (const { metadata } of page.items) {
-    deleteListed(api, { ...target, namespace: metadata.namespace ?? '', name: metadata.name ?? '' }, deletion);
+    deleteListed(api, { ...target, namespace: metadata.namespace ?? '', name: metadata.name }, deletion);
   }
   return textReply(200, showList(page, viewOf(api, request, representation.as)), representation);
 }

@@ -21,6 +21,11 @@ export interface Kind extends ShownKind, SelectableKind {
   readonly fromStored?: (stored: KubeObject) => KubeObject;
 }
 
+/** Returns the resource of a kind, as in the store: `secrets`, or `coordination.k8s.io/leases`. */
+export function resourceOf({ group, plural }: Pick<Kind, 'group' | 'plural'>): string {
+  return group === '' ? plural : `${group}/${plural}`;
+}
+
 export interface Subresource {
   readonly name: string;
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string };

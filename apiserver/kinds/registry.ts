@@ -3,7 +3,7 @@
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { configMapKind } from './config-map.ts';
 import { coreEventKind } from './event.ts';
-import type { Kind } from './kind.ts';
+import { type Kind, resourceOf } from './kind.ts';
 import { leaseKind } from './lease.ts';
 import { namespaceKind } from './namespace.ts';
 import { nodeKind, podKind } from './pod.ts';
@@ -12,7 +12,7 @@ import { secretKind } from './secret.ts';
 import { serviceAccountKind } from './service-account.ts';
 
 export class Registry {
-  /** Kinds by group and plural. */
+  /** Kinds by resource. */
   readonly #resources = new Map<string, Kind>();
   #all: readonly Kind[] = [];
 
@@ -36,23 +36,19 @@ export class Registry {
 
   /** Returns the kind by group, version and resource. */
   find(group: string, version: string, plural: string): Kind | undefined {
-    const kind = this.resource(group, plural);
+    const kind = this.byResource(resourceOf({ group, plural }));
     return kind?.version === version ? kind : undefined;
   }
 
-  /** Returns the kind of a resource, in any version. */
-  resource(group: string, plural: string): Kind | undefined {
-    return this.#resources.get(resourceOf({ group, plural }));
+  /** Returns the kind of a resource, such as `secrets` or `coordination.k8s.io/leases`, in any version. */
+  byResource(resource: string): Kind | undefined {
+    return this.#resources.get(resource);
   }
 
   /** Returns the kind by group, version and kind of its objects. */
   findKind(group: string, version: string, kind: string): Kind | undefined {
     return this.#all.find((each) => each.group === group && each.version === version && each.kind === kind);
   }
-}
-
-function resourceOf({ group, plural }: Pick<Kind, 'group' | 'plural'>): string {
-  return `${group}/${plural}`;
 }
 
 /** All built-in kinds except CustomResourceDefinition. */

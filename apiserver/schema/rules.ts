@@ -107,7 +107,7 @@ function compile(rule: ValidationRule): CompiledRule {
   return { rule, usesOldSelf, evaluate: (variables) => program({ ...variables }) as unknown };
 }
 
-/** Replaces `matches` of the library, which takes exponential time; returns true if the expression uses oldSelf. */
+/** Replaces `matches` of the library, which can take exponential time; returns true if the expression uses oldSelf. */
 function prepareExpression(node: unknown): boolean {
   if (typeof node !== 'object' || node === null) return false;
   if ('op' in node && 'args' in node) {

@@ -4,13 +4,8 @@ import { pathSegmentProblems } from '../../src/kubernetes/names.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { badRequest } from '../../src/kubernetes/status.ts';
 import { goQuote } from '../../src/std/go-text.ts';
-import type { Kind } from '../kinds/kind.ts';
-import type { Change, ObjectStore } from './object-store.ts';
-
-/** Returns the resource name of a kind in the store: `secrets`, or `coordination.k8s.io/leases`. */
-export function resourceOf({ group, plural }: Pick<Kind, 'group' | 'plural'>): string {
-  return group === '' ? plural : `${group}/${plural}`;
-}
+import { type Kind, resourceOf } from '../kinds/kind.ts';
+import type { Change, ObjectStore, StoredObject } from './object-store.ts';
 
 /** Returns the key of a name. Throws 400 for a name that is not a path segment. */
 function keyOf(kind: Kind, namespace: string, name: string): string {
@@ -36,29 +31,29 @@ export class KindStore {
     this.#resource = resourceOf(kind);
   }
 
-  get(namespace: string, name: string): KubeObject | undefined {
+  get(namespace: string, name: string): StoredObject | undefined {
     const stored = this.#store.get(this.#resource, keyOf(this.kind, namespace, name));
     return stored && this.#convert(stored);
   }
 
   /** Returns objects by key, now or at an earlier revision; undefined for a dropped revision. */
-  list(namespace: string, revision?: number): readonly KubeObject[] | undefined {
+  list(namespace: string, revision?: number): readonly StoredObject[] | undefined {
     const within = namespace === '' ? undefined : namespace;
     const objects =
       revision === undefined ? this.#store.list(this.#resource, within) : this.#store.listAt(this.#resource, revision, within);
     return objects?.map((object) => this.#convert(object));
   }
 
-  put(object: KubeObject): KubeObject {
+  put(object: KubeObject): StoredObject {
     return this.#convert(this.#store.put(this.#resource, keyOfObject(this.kind, object), object));
   }
 
   /** Returns the object as a read after `put` would return it. */
   preview(object: KubeObject): KubeObject {
-    return this.#convert(object);
+    return this.kind.fromStored?.(object) ?? object;
   }
 
-  remove(object: KubeObject): KubeObject | undefined {
+  remove(object: KubeObject): StoredObject | undefined {
     const removed = this.#store.remove(this.#resource, keyOfObject(this.kind, object));
     return removed && this.#convert(removed);
   }
@@ -80,7 +75,7 @@ export class KindStore {
     };
   }
 
-  #convert(stored: KubeObject): KubeObject {
-    return this.kind.fromStored?.(stored) ?? stored;
+  #convert(stored: StoredObject): StoredObject {
+    return (this.kind.fromStored?.(stored) ?? stored) as StoredObject;
   }
 }

@@ -1,9 +1,14 @@
 // The object store: all objects, one revision counter, recent history, and notifications of changes.
 // Reads and writes are synchronous; a response must wait for `whenDurable`.
 
-import type { KubeObject } from '../../src/kubernetes/object.ts';
+import type { KubeObject, ObjectMeta } from '../../src/kubernetes/object.ts';
 import { EventLog } from './event-log.ts';
 import type { Journal, JournalEntry } from './journal.ts';
+
+/** An object in the store, with the metadata that the server has set. */
+export interface StoredObject extends KubeObject {
+  readonly metadata: ObjectMeta & Required<Pick<ObjectMeta, 'name' | 'uid' | 'resourceVersion' | 'creationTimestamp'>>;
+}
 
 /** A write, for watches and lists at old revisions. */
 export interface Change {
@@ -12,9 +17,9 @@ export interface Change {
   readonly key: string;
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   /** New state; for a deletion the last state, with the revision of the deletion. */
-  readonly object: KubeObject;
+  readonly object: StoredObject;
   /** State before the change; absent for a new object. */
-  readonly previous?: KubeObject;
+  readonly previous?: StoredObject;
 }
 
 type Listener = (change: Change) => void;
@@ -54,7 +59,7 @@ export class ObjectStore {
     this.#durableRevision = journal.revision;
     this.#mark = journal.revision;
     this.#history = new EventLog<Change>({ start: journal.revision, capacity: HISTORY_CHANGES });
-    for (const { resource, key, object } of journal.load()) this.#collection(resource).set(key, object);
+    for (const { resource, key, object } of journal.load()) this.#collection(resource).set(key, object as StoredObject);
   }
 
   /** Revision of the last write. */
@@ -72,18 +77,18 @@ export class ObjectStore {
     return this.#history.start;
   }
 
-  get(resource: string, key: string): KubeObject | undefined {
+  get(resource: string, key: string): StoredObject | undefined {
     return this.#collection(resource).get(key);
   }
 
   /** Returns objects by key. */
-  list(resource: string, namespace?: string): readonly KubeObject[] {
+  list(resource: string, namespace?: string): readonly StoredObject[] {
     const collection = this.#collection(resource);
-    return collection.keys(namespace).map((key) => collection.get(key) as KubeObject);
+    return collection.keys(namespace).map((key) => collection.get(key) as StoredObject);
   }
 
   /** Returns the objects at `revision`; undefined if the history starts later. */
-  listAt(resource: string, revision: number, namespace?: string): readonly KubeObject[] | undefined {
+  listAt(resource: string, revision: number, namespace?: string): readonly StoredObject[] | undefined {
     const changes = this.since(resource, revision);
     if (changes === undefined) return undefined;
     if (changes.length === 0) return this.list(resource, namespace);
@@ -93,7 +98,7 @@ export class ObjectStore {
       if (previous === undefined) past.delete(key);
       else past.set(key, previous);
     }
-    return past.keys(namespace).map((key) => past.get(key) as KubeObject);
+    return past.keys(namespace).map((key) => past.get(key) as StoredObject);
   }
 
   /** Returns the resources that have or had objects. */
@@ -107,8 +112,8 @@ export class ObjectStore {
     return changes === 'expired' ? undefined : changes.filter((change) => change.resource === resource);
   }
 
-  /** Creates or replaces an object; returns it with its new resourceVersion. */
-  put(resource: string, key: string, object: KubeObject): KubeObject {
+  /** Creates or replaces an object, which has a name and a uid; returns it with its new resourceVersion. */
+  put(resource: string, key: string, object: KubeObject): StoredObject {
     const previous = this.get(resource, key);
     const stored = this.#next(object);
     this.#collection(resource).set(key, stored);
@@ -124,7 +129,7 @@ export class ObjectStore {
   }
 
   /** Removes an object; returns its last state at the revision of the removal. */
-  remove(resource: string, key: string): KubeObject | undefined {
+  remove(resource: string, key: string): StoredObject | undefined {
     const previous = this.get(resource, key);
     if (previous === undefined) return undefined;
     const last = this.#next(previous);
@@ -168,9 +173,9 @@ export class ObjectStore {
     return collection;
   }
 
-  #next(object: KubeObject): KubeObject {
+  #next(object: KubeObject): StoredObject {
     this.#revision += 1;
-    return { ...object, metadata: { ...object.metadata, resourceVersion: String(this.#revision) } };
+    return { ...object, metadata: { ...object.metadata, resourceVersion: String(this.#revision) } } as StoredObject;
   }
 
   #record(change: Change): void {
@@ -248,15 +253,15 @@ function journalEntry({ resource, key, type, object }: Change): JournalEntry {
 
 /** Objects by key: `namespace/name`, or `name` for cluster-scoped kinds. Lists have the byte order of keys, as in etcd. */
 class Collection {
-  readonly #objects = new Map<string, KubeObject>();
+  readonly #objects = new Map<string, StoredObject>();
   /** Sorted keys; undefined if they must be sorted again. */
   #sorted: string[] | undefined = [];
 
-  get(key: string): KubeObject | undefined {
+  get(key: string): StoredObject | undefined {
     return this.#objects.get(key);
   }
 
-  set(key: string, object: KubeObject): void {
+  set(key: string, object: StoredObject): void {
     if (!this.#objects.has(key)) this.#insert(key);
     this.#objects.set(key, object);
   }
@@ -265,7 +270,7 @@ class Collection {
     if (this.#objects.delete(key)) this.#sorted = undefined;
   }
 
-  entries(): IterableIterator<[string, KubeObject]> {
+  entries(): IterableIterator<[string, StoredObject]> {
     return this.#objects.entries();
   }
 

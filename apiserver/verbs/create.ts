@@ -6,6 +6,7 @@ import { alreadyExists, badRequest, forbidden, notFound, unclassified } from '..
 import { formatTimestamp } from '../../src/std/timestamp.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { KindStore } from '../storage/kind-store.ts';
+import type { StoredObject } from '../storage/object-store.ts';
 import { type Api, checkValid, resourceName, storeOf, type Target, type Writer } from './api.ts';
 import { trackFields } from './field-tracking.ts';
 
@@ -75,9 +76,9 @@ function hasResourceVersion({ metadata: { resourceVersion = '' } }: KubeObject):
   return /^\d+$/.test(resourceVersion) && Number(resourceVersion) !== 0;
 }
 
-function conflictWith(kind: Kind, { metadata }: KubeObject): Error {
+function conflictWith(kind: Kind, { metadata }: StoredObject): Error {
   const prefix = metadata.deletionTimestamp === undefined ? '' : 'object is being deleted: ';
-  return alreadyExists(resourceName(kind), metadata.name ?? '', prefix);
+  return alreadyExists(resourceName(kind), metadata.name, prefix);
 }
 
 const NAMESPACES = { group: '', name: 'namespaces' };

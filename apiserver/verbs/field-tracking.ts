@@ -29,7 +29,7 @@ export function typingOf({ kind, subresource }: Pick<Target, 'kind' | 'subresour
 }
 
 /** Returns the paths that an endpoint does not write. `subresource` is empty for the object itself. */
-function resetPathsOf({ subresources, builtIn }: Kind, subresource: string): Typing['resetPaths'] & object {
+function resetPathsOf({ subresources, builtIn }: Kind, subresource: string): NonNullable<Typing['resetPaths']> {
   if (!subresources.some(({ name }) => name === 'status')) return [];
   if (subresource !== 'status') return [['status']];
   // The status endpoints of built-in kinds also write metadata; those of custom resources do not.

@@ -1,13 +1,13 @@
 // List: one page of the selected objects at a revision.
 
 import { continuation, isExact, listedVersion, pageLimit, tooOldToContinue, tooOldToList } from '../../src/kubernetes/list-revision.ts';
-import type { KubeObject } from '../../src/kubernetes/object.ts';
 import type { ListPage } from '../../src/kubernetes/representation.ts';
 import type { Selection } from '../../src/kubernetes/selection.ts';
 import { encodeContinue } from '../../src/kubernetes/wire/continue-token.ts';
 import type { ListOptions } from '../../src/kubernetes/wire/options.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { keyOfObject } from '../storage/kind-store.ts';
+import type { StoredObject } from '../storage/object-store.ts';
 import { type Api, storeOf } from './api.ts';
 
 /** Returns one page of a list. Waits for a future revision; rejects with 504 after a timeout. */
@@ -16,7 +16,7 @@ export async function listObjects(
   { kind, namespace }: { readonly kind: Kind; readonly namespace: string },
   selection: Selection,
   options: ListOptions,
-): Promise<ListPage> {
+): Promise<StoredPage> {
   const token = continuation(options);
   const requested = Number(token?.revision ?? listedVersion(options));
   if (requested > api.store.revision) await api.waitForRevision(requested);
@@ -27,6 +27,8 @@ export async function listObjects(
   return pageOf(objects, selection, range, isPinned ? requested : api.store.revision);
 }
 
+type StoredPage = ListPage & { readonly items: readonly StoredObject[] };
+
 interface Range {
   readonly kind: Kind;
   readonly namespace: string;
@@ -35,12 +37,12 @@ interface Range {
   readonly limit: number;
 }
 
-function pageOf(objects: readonly KubeObject[], selection: Selection, range: Range, revision: number): ListPage {
+function pageOf(objects: readonly StoredObject[], selection: Selection, range: Range, revision: number): StoredPage {
   const fromStart = range.start === '' ? objects : objects.filter((object) => relativeKey(range, object) >= range.start);
   const selected = selection.isEverything ? fromStart : fromStart.filter((object) => selection.matches(object));
   if (range.limit <= 0 || selected.length <= range.limit) return { items: selected, revision, continue: '' };
   const items = selected.slice(0, range.limit);
-  const last = items.at(-1) as KubeObject;
+  const last = items.at(-1) as StoredObject;
   return {
     items,
     revision,
@@ -49,7 +51,7 @@ function pageOf(objects: readonly KubeObject[], selection: Selection, range: Ran
   };
 }
 
-function relativeKey({ kind, namespace }: Range, object: KubeObject): string {
+function relativeKey({ kind, namespace }: Range, object: StoredObject): string {
   const key = keyOfObject(kind, object);
   return namespace === '' ? key : key.slice(namespace.length + 1);
 }

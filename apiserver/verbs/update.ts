@@ -7,6 +7,7 @@ import { objectText } from '../../src/kubernetes/wire/encode.ts';
 import { withoutTimeChanges } from '../fields/managed-fields.ts';
 import type { Kind, Rules } from '../kinds/kind.ts';
 import { keepSystemMetadata } from '../kinds/metadata.ts';
+import type { StoredObject } from '../storage/object-store.ts';
 import { type Api, checkValid, resourceName, storeOf, type Target, type Writer } from './api.ts';
 import { inNamespace } from './create.ts';
 import { trackFields } from './field-tracking.ts';
@@ -22,7 +23,7 @@ export function updateObject(api: Api, target: Target, decoded: KubeObject, writ
 }
 
 export interface Replacement {
-  readonly live: KubeObject;
+  readonly live: StoredObject;
   /** The next state, with its managedFields. */
   readonly next: KubeObject;
 }
@@ -66,9 +67,9 @@ export function isRemovable({ rules }: Kind, object: KubeObject): boolean {
 }
 
 /** Throws 409 if the request contains the uid of another object. */
-function checkUid({ kind, name }: Target, { metadata: { uid } }: KubeObject, live: KubeObject): void {
+function checkUid({ kind, name }: Target, { metadata: { uid } }: KubeObject, live: StoredObject): void {
   if (uid === undefined || uid === live.metadata.uid) return;
-  const detail = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${live.metadata.uid ?? ''}`;
+  const detail = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${live.metadata.uid}`;
   throw conflict(resourceName(kind), name, detail);
 }
 
@@ -81,7 +82,7 @@ export function checkName(object: KubeObject, name: string): KubeObject {
 }
 
 /** Returns the object with its resourceVersion, by default that of the live object. Throws 409 for an old version. */
-function checkVersion(kind: Kind, name: string, next: KubeObject, live: KubeObject): KubeObject {
+function checkVersion(kind: Kind, name: string, next: KubeObject, live: StoredObject): KubeObject {
   const { resourceVersion = '' } = next.metadata;
   if (resourceVersion !== '' && !/^\d+$/.test(resourceVersion)) {
     throw unclassified(`strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`);
@@ -90,7 +91,7 @@ function checkVersion(kind: Kind, name: string, next: KubeObject, live: KubeObje
     if (!kind.rules.unconditionalUpdate) {
       throw invalid(resourceName(kind), name, [invalidValue('metadata.resourceVersion', 0, 'must be specified for an update')]);
     }
-    return { ...next, metadata: { ...next.metadata, resourceVersion: live.metadata.resourceVersion ?? '' } };
+    return { ...next, metadata: { ...next.metadata, resourceVersion: live.metadata.resourceVersion } };
   }
   if (resourceVersion !== live.metadata.resourceVersion) throw modified(resourceName(kind), name);
   return next;

@@ -51,7 +51,7 @@ export async function watchObjects(api: Api, request: WatchRequest): Promise<Asy
   };
   const bookmark = () => {
     const { durableRevision } = api.store;
-    // A bookmark at the start of the watch has no use.
+    // A bookmark at the start of the watch contains no newer revision.
     if (durableRevision > start.after) queue.push(bookmarkAt(kind, durableRevision));
   };
   stops.push(

@@ -5,7 +5,7 @@ import type { ObjectSource } from '../../access/policy.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
 
-/** An ObjectSource over plain objects. */
+/** Returns an ObjectSource over these objects. */
 export function storedObjects(...objects: readonly KubeObject[]): ObjectSource {
   const list = (group: string, plural: string, namespace?: string) =>
     objects.filter(

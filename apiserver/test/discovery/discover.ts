@@ -6,7 +6,7 @@ import type { Kind } from '../../kinds/kind.ts';
 import { builtInKinds } from '../../kinds/registry.ts';
 import { secretKind } from '../../kinds/secret.ts';
 
-/** A kind as a CustomResourceDefinition declares it. */
+/** Returns a kind like that of a CustomResourceDefinition. */
 export function widgetKind(version = 'v1alpha1'): Kind {
   const self = { group: 'example.dev', version, kind: 'Widget' };
   return {

@@ -45,7 +45,7 @@ describe('field sets', () => {
     expect([...pathsOf(set)].map(printPath)).toEqual(['.spec[port=80,proto="TCP"].note', '.x[="y"]', '.x[0]']);
   });
 
-  it('decodes its own encoding', () => {
+  it('decodes an encoded set to the same set', () => {
     fc.assert(fc.property(fields, (set) => expect(fromFieldsV1(toFieldsV1(set))).toEqual(set)));
   });
 

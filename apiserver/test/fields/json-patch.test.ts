@@ -110,7 +110,7 @@ describe('jsonPatch', () => {
     expect(resultOrStatus(() => jsonPatch({ text }, patch(3)))).toMatchObject(REJECTED);
   });
 
-  it('does not change its argument', () => {
+  it('does not change the document in place', () => {
     const paths = fc.constantFrom('/data/a', '/data/b', '/list/0', '/list/-', '/none/x', '');
     const operation = fc.record({
       op: fc.constantFrom('add', 'remove', 'replace', 'move', 'copy', 'test'),

@@ -176,7 +176,7 @@ describe('withTrackedUpdate of an existing object', () => {
     expect(updated(live, { data: { a: '1' } }).metadata.managedFields).toEqual([expect.objectContaining({ manager: 'a', time: NOW })]);
   });
 
-  it('records a subresource separately', () => {
+  it('records the owners of a subresource separately', () => {
     const live = created(gadget({ spec: { size: 1 } }), 'a', CUSTOM);
     const next = updated(
       live,

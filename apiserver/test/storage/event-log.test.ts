@@ -56,7 +56,7 @@ describe('EventLog', () => {
     expect([log.start, log.since(16)]).toEqual([16, []]);
   });
 
-  it('returns its newest revision', () => {
+  it('returns the revision of the newest event', () => {
     expect(logOf(3).revision).toBe(10);
     expect(logOf(3, 11, 12, 13, 14).revision).toBe(14);
   });
