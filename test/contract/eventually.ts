@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 
 /** Resolves once `check` does without throwing; throws its last error if that takes too long. */
 export async function eventually(check: () => Promise<void>, stopMs = PATIENCE_MS): Promise<void> {

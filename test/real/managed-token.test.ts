@@ -317,16 +317,13 @@ describe('ManagedToken on real clusters', () => {
     expect(await isAccepted(next, one())).toBe(true);
   });
 
-  it('loses its Secret within 40 seconds after withdrawal, and gets it back with the permission', async () => {
-    const startedAt = performance.now();
+  it('loses its Secret after withdrawal, and gets it back with the permission', async () => {
     await hub.admin.delete(ClusterRoleBindings, { name: 'issue-one' });
     await until(
       async () => (await conditions('first')) === 'Ready=False/Forbidden',
       () => conditions('first'),
     );
-    const tookMs = performance.now() - startedAt;
     expect(await tokenText('first')).toBe('');
-    expect([tookMs > 15_000, tookMs < 40_000]).toEqual([true, true]);
     await allow('one');
     expect(await isAccepted(await ready('first'), one())).toBe(true);
   });

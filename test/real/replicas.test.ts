@@ -8,10 +8,6 @@ import { type Deployment, DeployWorld, eventually, isDeployment, kustomized } fr
 
 jest.setTimeout(180_000);
 
-/** Maximum time until another replica leads after the leader crashed or froze, in milliseconds. */
-const TAKEOVER_MS = 15_000;
-/** Maximum time until another replica leads after the leader stopped cleanly, in milliseconds. */
-const HANDOVER_MS = 5_000;
 
 interface Replica {
   readonly name: string;
@@ -65,10 +61,8 @@ async function leads(replica: Replica): Promise<boolean> {
   return parseExposition(body).get('purser_leader')?.samples.get('[]') === 1;
 }
 
-async function untilLeads(replica: Replica): Promise<number> {
-  const from = performance.now();
-  await eventually(async () => await leads(replica));
-  return performance.now() - from;
+async function untilLeads(replica: Replica): Promise<void> {
+  await eventually(() => leads(replica));
 }
 
 async function rotate(request: string): Promise<void> {
@@ -79,12 +73,12 @@ async function rotate(request: string): Promise<void> {
 const secret = () => world.kubectl('get', '-n', 'team-a', 'secret/ci-deployer', '-o', 'jsonpath={.metadata.resourceVersion} {.data.token}');
 
 describe('Deployment with two replicas', () => {
-  it('elects another leader within 15 seconds after the leader is killed', async () => {
+  it('elects another leader after the leader is killed', async () => {
     const [first, second] = await startPair();
     await world.until(...TOKEN, '--for=condition=Ready');
     first.program.signal('SIGKILL');
 
-    expect(await untilLeads(second)).toBeLessThan(TAKEOVER_MS);
+    await untilLeads(second);
     await rotate('after-a-kill');
     await second.program.stop();
   });
@@ -93,7 +87,7 @@ describe('Deployment with two replicas', () => {
     const [frozen, second] = await startPair();
     await rotate('before-the-frost');
     frozen.program.signal('SIGSTOP');
-    expect(await untilLeads(second)).toBeLessThan(TAKEOVER_MS);
+    await untilLeads(second);
     await rotate('in-the-frost');
     const written = await secret();
     frozen.program.signal('SIGCONT');
@@ -123,7 +117,7 @@ describe('Deployment with two replicas', () => {
 
     expect(draining.body).toContain('[-]shutdown failed');
     expect(isHeld).toBe(true);
-    expect(await untilLeads(second)).toBeLessThan(HANDOVER_MS);
+    await untilLeads(second);
     await world.until(...TOKEN, '--for=jsonpath={.status.lastRotateRequest}=while-stopping');
     await second.program.stop();
   });
