@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubeObject, OwnerReference } from '../../../src/kubernetes/object.ts';
 import { ApiWorld } from '../../../test/support/api-world.ts';
+import { sampleDefinition } from '../sample-definition.ts';
 
 const configMap = (name: string, owners: readonly OwnerReference[] = []): KubeObject => ({
   apiVersion: 'v1',
@@ -78,14 +79,7 @@ describe('collectGarbage', () => {
   });
 
   it('deletes the dependents of custom resources that are deleted with their definition', async () => {
-    const names = { plural: 'bins', kind: 'Bin' };
-    const versions = [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }];
-    const definition = await world.create({
-      apiVersion: 'apiextensions.k8s.io/v1',
-      kind: 'CustomResourceDefinition',
-      metadata: { name: 'bins.example.dev' },
-      spec: { group: 'example.dev', scope: 'Namespaced', names, versions },
-    });
+    const definition = await world.create(sampleDefinition({ plural: 'bins', kind: 'Bin' }));
     const type = { apiVersion: 'example.dev/v1', kind: 'Bin' };
     const bin = await world.create({ ...type, metadata: { name: 'bin', namespace: 'default' } });
     const child = await world.create(configMap('child', [{ ...ownedBy(bin), ...type }]));

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import { ApiWorld } from '../../../test/support/api-world.ts';
+import { sampleDefinition } from '../sample-definition.ts';
 
 const namespace = (name: string): KubeObject => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
 const inNamespace = (kind: string, name: string, finalizers?: readonly string[]): KubeObject => ({
@@ -14,17 +15,7 @@ const clusterRole = (name: string, rest: object): KubeObject => ({
   metadata: { name },
   ...rest,
 });
-const definition: KubeObject = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: 'widgets.example.dev' },
-  spec: {
-    group: 'example.dev',
-    scope: 'Namespaced',
-    names: { plural: 'widgets', kind: 'Widget' },
-    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
-  },
-};
+const definition = sampleDefinition({ plural: 'widgets', kind: 'Widget' });
 const widget: KubeObject = { apiVersion: 'example.dev/v1', kind: 'Widget', metadata: { name: 'one', namespace: 'lab' } };
 
 describe('startControllers', () => {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { customKind } from '../../kinds/custom.ts';
-import { type CustomResourceDefinition, customResourceDefinitionKind } from '../../kinds/definition.ts';
+import { customResourceDefinitionKind } from '../../kinds/definition.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { builtInKinds } from '../../kinds/registry.ts';
+import { sampleDefinition } from '../sample-definition.ts';
 import { discover, document } from './discover.ts';
 
 const LEASES = '/openapi/v3/apis/coordination.k8s.io/v1';
@@ -57,25 +58,8 @@ describe('openApiReply', () => {
 });
 
 const spec = { type: 'object', description: 'Desired state.', properties: { size: { type: 'integer' } } } as const;
-const definition: CustomResourceDefinition = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: 'widgets.example.dev' },
-  spec: {
-    group: 'example.dev',
-    scope: 'Namespaced',
-    names: { plural: 'widgets', kind: 'Widget' },
-    versions: [
-      {
-        name: 'v1',
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        schema: { openAPIV3Schema: { type: 'object', description: 'A widget.', properties: { spec } } },
-      },
-    ],
-  },
-};
+const schema = { openAPIV3Schema: { type: 'object', description: 'A widget.', properties: { spec } } } as const;
+const definition = sampleDefinition({ plural: 'widgets', kind: 'Widget' }, { subresources: { status: {} }, schema });
 const widgets = customKind(definition) as Kind;
 const allKinds: readonly Kind[] = [...builtInKinds, customResourceDefinitionKind, widgets];
 
@@ -114,8 +98,8 @@ describe('openApiReply for one kind', () => {
   });
 
   it('describes a kind with its group, version and kind', () => {
-    const schema = documentOf(widgets).components.schemas['dev.example.v1.Widget'];
-    expect(schema).toMatchObject({
+    const published = documentOf(widgets).components.schemas['dev.example.v1.Widget'];
+    expect(published).toMatchObject({
       description: 'A widget.',
       properties: { spec, metadata: { allOf: [{ $ref: '#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta' }] } },
       'x-kubernetes-group-version-kind': [{ group: 'example.dev', version: 'v1', kind: 'Widget' }],

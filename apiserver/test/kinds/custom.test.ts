@@ -8,6 +8,7 @@ import { recordings } from '../../../test/support/golden.ts';
 import { customKind } from '../../kinds/custom.ts';
 import { customResourceDefinitionKind, type DraftDefinition, toDefinition } from '../../kinds/definition.ts';
 import type { Kind } from '../../kinds/kind.ts';
+import { sampleDefinition } from '../sample-definition.ts';
 
 const golden = recordings('resources');
 
@@ -106,52 +107,37 @@ describe('customKind rules', () => {
 });
 
 describe('customKind', () => {
-  const schema = (properties: object) => ({ openAPIV3Schema: { type: 'object', properties } });
-  const text = { type: 'string' };
-  const definition: DraftDefinition = {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: 'gears.example.dev' },
-    spec: JSON.parse(
-      JSON.stringify({
-        group: 'example.dev',
-        scope: 'Cluster',
-        names: { plural: 'gears', kind: 'Gear' },
-        versions: [
-          {
-            name: 'v1',
-            served: true,
-            storage: true,
-            schema: schema({ spec: { type: 'object', properties: { color: { ...text, default: 'red' }, n: { type: 'integer' } } } }),
-            selectableFields: [{ jsonPath: '.spec.color' }, { jsonPath: '.spec.n' }],
-          },
-        ],
-      }),
-    ) as NonNullable<DraftDefinition['spec']>,
-  };
-  const stable = kindOf(definition);
+  const spec = { type: 'object', properties: { color: { type: 'string', default: 'red' }, n: { type: 'integer' } } } as const;
+  const definition = sampleDefinition(
+    { plural: 'gears', kind: 'Gear', scope: 'Cluster' },
+    {
+      schema: { openAPIV3Schema: { type: 'object', properties: { spec } } },
+      selectableFields: [{ jsonPath: '.spec.color' }, { jsonPath: '.spec.n' }],
+    },
+  );
+  const gears = kindOf(definition);
 
   it('returns the kind of the served version', () => {
-    expect(stable.version).toBe('v1');
-    expect(stable).toMatchObject({ kind: 'Gear', listKind: 'GearList', singular: 'gear', namespaced: false, builtIn: false });
+    expect(gears.version).toBe('v1');
+    expect(gears).toMatchObject({ kind: 'Gear', listKind: 'GearList', singular: 'gear', namespaced: false, builtIn: false });
   });
 
   it('returns the values of selectable fields as text', () => {
     const gear = { apiVersion: 'example.dev/v1', kind: 'Gear', metadata: { name: 'one' }, spec: { color: 'red', n: 5 } };
     const bare = { ...gear, spec: undefined };
-    expect(stable.selectableFields['spec.color']?.(gear)).toBe('red');
-    expect(stable.selectableFields['spec.n']?.(gear)).toBe('5');
-    expect(stable.selectableFields['spec.n']?.(bare)).toBe('');
+    expect(gears.selectableFields['spec.color']?.(gear)).toBe('red');
+    expect(gears.selectableFields['spec.n']?.(gear)).toBe('5');
+    expect(gears.selectableFields['spec.n']?.(bare)).toBe('');
   });
 
   it('prunes stored objects and fills in their defaults', () => {
     const stored = { apiVersion: 'example.dev/v1', kind: 'Gear', metadata: { name: 'one' }, spec: { gone: 1 } };
-    expect(stable.fromStored?.(stored)).toEqual({ ...stored, spec: { color: 'red' } });
+    expect(gears.fromStored?.(stored)).toEqual({ ...stored, spec: { color: 'red' } });
   });
 
   it('returns a stored object itself if the schema changes nothing', () => {
     const stored = { apiVersion: 'example.dev/v1', kind: 'Gear', metadata: { name: 'one' }, spec: { color: 'blue' } };
-    expect(stable.fromStored?.(stored)).toBe(stored);
+    expect(gears.fromStored?.(stored)).toBe(stored);
   });
 });
 
