@@ -38,7 +38,7 @@ export default {
   ],
   reporters: ['default', '<rootDir>/test/support/leak-reporter.ts'],
   // A test fails by what it sees, not because the machine has other work.
-  testTimeout: 30_000,
+  testTimeout: 300_000,
   // ES modules of a finished test file are never freed (jestjs/jest#14605): start a fresh worker now and then.
   workerIdleMemoryLimit: '700MB',
 };

@@ -1,4 +1,4 @@
-// The text that `npm start` prints when the local run is ready.
+// Texts that `npm start` prints while the local run starts and when it is ready.
 
 import { relative } from 'node:path';
 import type { AccessibleServer } from './access-files.ts';
@@ -20,7 +20,13 @@ export interface WelcomeOptions {
   readonly cwd: string;
 }
 
-/** Returns the text; its commands can be pasted into a shell. */
+/** Returns the text to print while the servers start. */
+export function startingText(clusters: number): string {
+  const targets = clusters === 0 ? '' : ` and ${clusters} target cluster${clusters === 1 ? '' : 's'}`;
+  return `Starting Purser with a hub${targets} on this machine …\n\n`;
+}
+
+/** Returns the text to print when all servers are ready; its commands can be pasted into a shell. */
 export function welcomeText({ hub, targets, facade, metrics, folder, samples, cwd }: WelcomeOptions): string {
   const path = (absolute: string) => shellQuote(relativePath(absolute, cwd));
   const servers = [hub, ...targets];

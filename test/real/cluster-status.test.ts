@@ -24,8 +24,7 @@ afterAll(async () => {
   await target.stop();
 }, 60_000);
 
-const shows = (condition: string, name = 'real') =>
-  eventually(async () => expect(await world.conditions(name)).toContain(condition));
+const shows = (condition: string, name = 'real') => eventually(async () => expect(await world.conditions(name)).toContain(condition));
 
 it('reports Ready and the version of a reachable cluster', async () => {
   await shows('Ready=True ClusterReady');

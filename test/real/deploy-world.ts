@@ -42,11 +42,11 @@ export function isDeployment(object: DeployedObject): object is Deployment {
   return object.kind === 'Deployment';
 }
 
-/** Polls until the predicate returns true, for at most a minute. */
+/** Polls until the predicate returns true, for at most three minutes. */
 export async function eventually(isSo: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 60_000;
+  const end = performance.now() + 180_000;
   while (!(await isSo())) {
-    if (performance.now() > end) throw new Error('the expected state was not reached within 60 s');
+    if (performance.now() > end) throw new Error('the expected state was not reached within three minutes');
     await delay(100);
   }
 }
@@ -95,7 +95,7 @@ export class DeployWorld {
     const world = await DeployWorld.bare();
     for (const name of ['team-a', 'team-b', 'fleet']) await world.kubectl('create', 'namespace', name);
     await world.kubectl('apply', '--server-side', '-k', `REPO/deploy/${path}`);
-    await world.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s');
+    await world.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=180s');
     return world;
   }
 
@@ -183,7 +183,7 @@ export class DeployWorld {
 
   /** Runs `kubectl wait` on the hub. Throws the last log lines of Purser if the wait fails. */
   async until(...args: readonly string[]): Promise<void> {
-    const { code, stderr } = await kubectl(this.hub, ['wait', ...args, '--timeout=60s']);
+    const { code, stderr } = await kubectl(this.hub, ['wait', ...args, '--timeout=180s']);
     if (code === 0) return;
     const said = await Promise.all([...this.#running.values()].map((program) => program.output()));
     throw new Error([stderr, ...said.map((log) => log.split('\n').slice(-20).join('\n'))].join('\n'));

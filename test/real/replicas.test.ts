@@ -8,7 +8,6 @@ import { type Deployment, DeployWorld, eventually, isDeployment, kustomized } fr
 
 jest.setTimeout(180_000);
 
-
 interface Replica {
   readonly name: string;
   readonly program: Program;

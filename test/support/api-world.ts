@@ -1,4 +1,4 @@
-// The embedded API server without a socket: in-memory store, fake clock, and all upkeep running.
+// The embedded API server without a socket: in-memory store, fake clock, and all controllers running.
 
 import { bootstrapPolicy } from '../../apiserver/access/bootstrap-policy.ts';
 import { generateSigningKey, parseSigningKey } from '../../apiserver/access/signing-key.ts';
