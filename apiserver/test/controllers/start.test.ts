@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import { ApiWorld } from '../../../test/support/api-world.ts';
+import { sampleDefinition } from '../sample-definition.ts';
 
 const namespace = (name: string): KubeObject => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
 const inNamespace = (kind: string, name: string, finalizers?: readonly string[]): KubeObject => ({
@@ -14,20 +15,10 @@ const clusterRole = (name: string, rest: object): KubeObject => ({
   metadata: { name },
   ...rest,
 });
-const definition: KubeObject = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: 'widgets.example.dev' },
-  spec: {
-    group: 'example.dev',
-    scope: 'Namespaced',
-    names: { plural: 'widgets', kind: 'Widget' },
-    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
-  },
-};
+const definition = sampleDefinition({ plural: 'widgets', kind: 'Widget' });
 const widget: KubeObject = { apiVersion: 'example.dev/v1', kind: 'Widget', metadata: { name: 'one', namespace: 'lab' } };
 
-describe('upkeep', () => {
+describe('startControllers', () => {
   let world: ApiWorld;
   beforeEach(async () => {
     world = await ApiWorld.start();
@@ -35,14 +26,14 @@ describe('upkeep', () => {
   });
   afterEach(() => expect(world.faults).toEqual([]));
 
-  it('gives every namespace a default service account, again and again', async () => {
+  it('creates a default service account in every namespace, also after its deletion', async () => {
     const account = inNamespace('ServiceAccount', 'default');
     expect(world.find(account)).toBeDefined();
     await world.delete(account);
     expect(world.find(account)).toBeDefined();
   });
 
-  it('creates a default service account that a full disk refused, once there is space', async () => {
+  it('creates a default service account that a full disk rejected, after the disk has space', async () => {
     const account = inNamespace('ServiceAccount', 'default');
     world.api.store.subscribe('serviceaccounts', ({ type }) => {
       if (type === 'DELETED') world.disk.isFull = true;
@@ -56,7 +47,7 @@ describe('upkeep', () => {
     expect(world.faults.splice(0)).toEqual([new Error('database or disk is full')]);
   });
 
-  it('empties a namespace before it goes', async () => {
+  it('deletes all objects of a namespace before the namespace', async () => {
     await world.create(inNamespace('Secret', 'plain'));
     const held = await world.create(inNamespace('ConfigMap', 'held', ['example.dev/hold']));
     await world.delete(namespace('lab'));
@@ -72,7 +63,7 @@ describe('upkeep', () => {
     expect(world.find(namespace('lab'))).toBeUndefined();
   });
 
-  it('fills roles that aggregate others, and follows them', async () => {
+  it('copies the rules of selected roles, and removes the rules of deleted roles', async () => {
     const rule = { apiGroups: ['example.dev'], resources: ['widgets'], verbs: ['get'] };
     const labels = { metadata: { name: 'part', labels: { 'example.dev/all': 'true' } } };
     const whole = clusterRole('whole', {
@@ -86,11 +77,11 @@ describe('upkeep', () => {
     expect(world.find(whole)?.['rules'] ?? []).toEqual([]);
   });
 
-  it('comes to rest where roles aggregate each other', async () => {
+  it('aggregates roles that select each other without an endless loop', async () => {
     const rule = (resource: string) => ({ apiGroups: ['example.dev'], resources: [resource], verbs: ['get'] });
     const role = (name: string, part: string, rest: object) => ({ ...clusterRole(name, rest), metadata: { name, labels: { part } } });
     const selecting = (...parts: string[]) => ({ clusterRoleSelectors: parts.map((part) => ({ matchLabels: { part } })) });
-    // In one turn, so that each could see the other as it was before.
+    // All in one turn: each controller step could read an outdated state of the other role.
     void world.create(role('source-1', 'one', { rules: [rule('widgets')] }));
     void world.create(role('source-2', 'two', { rules: [rule('gadgets')] }));
     void world.create(role('both-1', 'other-one', { aggregationRule: selecting('one', 'other-two'), rules: [] }));
@@ -100,7 +91,7 @@ describe('upkeep', () => {
     expect(world.find(clusterRole('both-2', {}))?.['rules']).toHaveLength(2);
   });
 
-  it('looks at what is there now, not at what the news was about', async () => {
+  it('reconciles the current state instead of the state of the change', async () => {
     void world.create(namespace('brief'));
     void world.delete(namespace('brief'));
     void world.create(definition);
@@ -111,7 +102,7 @@ describe('upkeep', () => {
     expect(world.find(definition)?.['status']).toMatchObject({ acceptedNames: { plural: 'widgets' } });
   });
 
-  it('serves what a definition declares, and takes its objects along when it goes', async () => {
+  it('serves the kind of a definition, and deletes its objects with the definition', async () => {
     await world.create(definition);
     expect(world.find(definition)).toMatchObject({
       status: {
@@ -128,8 +119,8 @@ describe('upkeep', () => {
     expect(world.api.store.list('example.dev/widgets')).toEqual([]);
   });
 
-  it('starts although something stored breaks the rules of today', async () => {
-    // Without a version, which every write demands.
+  it('starts if a stored object violates current rules, and reports it', async () => {
+    // The stored definition has no resourceVersion, which every update requires.
     const broken = { resource: 'apiextensions.k8s.io/customresourcedefinitions', key: 'widgets.example.dev', object: definition };
     const other = await ApiWorld.start([broken]);
     expect(other.faults).toEqual([expect.objectContaining({ message: expect.stringContaining('must be specified for an update') })]);
@@ -137,7 +128,7 @@ describe('upkeep', () => {
     expect(other.find(inNamespace('ServiceAccount', 'default'))).toBeDefined();
   });
 
-  it('forgets events after an hour', async () => {
+  it('deletes Events after an hour', async () => {
     const event: KubeObject = {
       ...inNamespace('Event', 'e'),
       involvedObject: { kind: 'Secret', namespace: 'lab', name: 'x' },

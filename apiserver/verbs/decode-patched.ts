@@ -1,4 +1,4 @@
-// A document that a patch or an apply has produced, as an object of its kind: pruned, typed, canonical.
+// Decoding of patched and applied documents.
 
 import { apiVersionOf, type Fields, type KubeObject, type ObjectMeta } from '../../src/kubernetes/object.ts';
 import { OBJECT_META } from '../../src/kubernetes/schema/go-struct.ts';
@@ -13,13 +13,13 @@ import type { Kind } from '../kinds/kind.ts';
 
 export interface DecodedDocument {
   readonly object: KubeObject;
-  /** `unknown field "spec.x"`. */
+  /** Errors of strict decoding, such as `unknown field "spec.x"`. */
   readonly strictErrors: readonly string[];
 }
 
 export type IsRegistered = (group: string, version: string, kind: string) => boolean;
 
-/** Decodes the text that a JSON or merge patch has produced, or throws an Error in Go's words when it is not of the kind. */
+/** Decodes the result of a JSON or merge patch. Throws an Error with Go's message if it is not an object of the kind. */
 export function decodePatchedText(text: string, kind: Kind, isRegistered: IsRegistered): DecodedDocument {
   const body = Buffer.from(text);
   const { node, type } = readDocument(body, 'json');
@@ -29,7 +29,7 @@ export function decodePatchedText(text: string, kind: Kind, isRegistered: IsRegi
   return decodeCustom(toValue(node) as Fields, kind, prune);
 }
 
-/** Decodes the result of a strategic merge, whatever type it names. */
+/** Decodes the result of a strategic merge patch as an object of the kind; ignores its type. */
 export function decodeStrategic(document: Fields, kind: Kind): DecodedDocument {
   try {
     const { object, strictErrors } = decodeBuiltIn(toNode(document), kind);
@@ -39,7 +39,7 @@ export function decodeStrategic(document: Fields, kind: Kind): DecodedDocument {
   }
 }
 
-/** Decodes the result of an apply. Validation rejects nulls in custom resources: another manager may own the old value. */
+/** Decodes the result of an apply. Keeps nulls in custom resources for validation to reject: another manager may own the old value. */
 export function decodeApplied(document: KubeObject, kind: Kind): KubeObject {
   const fields = document as unknown as Fields;
   if (!kind.builtIn) return decodeCustom(fields, kind, pruneUnknown).object;
@@ -53,7 +53,7 @@ export function decodeApplied(document: KubeObject, kind: Kind): KubeObject {
   }
 }
 
-/** kube-apiserver converts these objects field by field, and reports bad base64 with a prefix. */
+/** Returns the message of a conversion error. kube-apiserver adds a prefix for invalid base64. */
 function conversionProblem(error: unknown): string {
   const { message } = error as Error;
   return message.startsWith('illegal base64') ? `error decoding from json: ${message}` : message;
@@ -75,9 +75,9 @@ function decodeBuiltIn(node: JsonNode, kind: Kind): DecodedDocument {
   return { object: { ...value, apiVersion: apiVersionOf(kind), kind: kind.kind, metadata }, strictErrors };
 }
 
-function decodeCustom(fields: Fields, kind: Kind, pruned: typeof pruneUnknown): DecodedDocument {
+function decodeCustom(fields: Fields, kind: Kind, pruneFields: typeof pruneUnknown): DecodedDocument {
   const metadata = decodeTyped(toNode(fields['metadata']), OBJECT_META).value;
-  const { value, unknown } = pruned(fields, kind.schema);
+  const { value, unknown } = pruneFields(fields, kind.schema);
   const object = { ...value, metadata } as unknown as KubeObject;
   return { object, strictErrors: unknown.map((path) => `unknown field "${path}"`) };
 }

@@ -1,38 +1,25 @@
-// The owners of fields as a real kube-apiserver has recorded them.
+// Field owners, compared with recordings of a real kube-apiserver.
 
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import type { Schema } from '../../../src/kubernetes/schema/schema.ts';
 import { applyPatch } from '../../fields/apply.ts';
-import { trackUpdate } from '../../fields/managed-fields.ts';
+import { withTrackedUpdate } from '../../fields/managed-fields.ts';
 import { coreEventKind } from '../../kinds/event.ts';
 import { leaseKind } from '../../kinds/lease.ts';
 import { secretKind } from '../../kinds/secret.ts';
+import { exchange } from '../recorded.ts';
+import { resultOrStatus } from '../status.ts';
 
-interface Exchange {
-  readonly name: string;
-  readonly request: { readonly method: string; readonly path: string; readonly body?: string };
-  readonly response: { readonly status: number; readonly body: string };
-}
-
-const EXCHANGES = JSON.parse(readFileSync(new URL('../../../test/golden/resources.json', import.meta.url), 'utf8')) as readonly Exchange[];
-
-function exchange(name: string): Exchange {
-  const found = EXCHANGES.find((recorded) => recorded.name === name);
-  if (found === undefined) throw new Error(`no exchange ${name}`);
-  return found;
-}
-
-function answer(name: string): KubeObject {
-  return JSON.parse(exchange(name).response.body) as KubeObject;
+function recordedObject(name: string): KubeObject {
+  return JSON.parse(exchange('resources', name).response.body) as KubeObject;
 }
 
 function timeOf({ metadata }: KubeObject): string {
   return metadata.managedFields?.at(-1)?.time ?? '';
 }
 
-describe('trackUpdate', () => {
+describe('withTrackedUpdate', () => {
   it.each([
     ['secret-create', undefined, secretKind.schema],
     ['secret-patch-merge', 'secret-create', secretKind.schema],
@@ -41,19 +28,19 @@ describe('trackUpdate', () => {
     ['lease-create', undefined, leaseKind.schema],
     ['lease-put', 'lease-create', leaseKind.schema],
     ['event-create', undefined, coreEventKind.schema],
-  ] as const)('records the owners of %s as recorded', (name, before, schema: Schema) => {
-    const next = answer(name);
-    const live = before === undefined ? undefined : answer(before);
+  ] as const)('returns the recorded owners of %s', (name, before, schema: Schema) => {
+    const next = recordedObject(name);
+    const live = before === undefined ? undefined : recordedObject(before);
     const sent = { ...next, metadata: { ...next.metadata, managedFields: live?.metadata.managedFields ?? [] } };
-    const tracked = trackUpdate({ live, next: sent, manager: 'unknown', apiVersion: next.apiVersion, now: timeOf(next), schema });
-    expect(JSON.stringify(tracked)).toBe(JSON.stringify(next.metadata.managedFields));
+    const update = { live, next: sent, manager: 'unknown', apiVersion: next.apiVersion, now: timeOf(next), schema };
+    expect(JSON.stringify(withTrackedUpdate(update).metadata.managedFields)).toBe(JSON.stringify(next.metadata.managedFields));
   });
 });
 
 describe('applyPatch', () => {
   const schema =
     (
-      JSON.parse(exchange('crd-create').request.body ?? '') as {
+      JSON.parse(exchange('resources', 'crd-create').request.body ?? '') as {
         readonly spec: { readonly versions: readonly { readonly schema: { readonly openAPIV3Schema: Schema } }[] };
       }
     ).spec.versions[0]?.schema.openAPIV3Schema ?? {};
@@ -66,14 +53,14 @@ describe('applyPatch', () => {
     ['cr-apply-force', 'cr-apply-other-manager'],
     ['cr-apply-removes-owned', 'cr-apply-force'],
     ['cr-apply-status', 'cr-apply-removes-owned'],
-  ])('applies %s as recorded', (name, before) => {
-    const { request } = exchange(name);
+  ])('returns the recorded result of %s', (name, before) => {
+    const { request } = exchange('resources', name);
     const url = new URL(request.path, 'https://x');
-    const recorded = answer(name);
+    const recorded = recordedObject(name);
     const subresource = url.pathname.endsWith('/status') ? 'status' : '';
-    const result = outcome(() =>
+    const result = resultOrStatus(() =>
       applyPatch({
-        live: before === undefined ? undefined : answer(before),
+        live: before === undefined ? undefined : recordedObject(before),
         applied: JSON.parse(request.body ?? '') as KubeObject,
         manager: url.searchParams.get('fieldManager') ?? '',
         force: url.searchParams.get('force') === 'true',
@@ -83,7 +70,7 @@ describe('applyPatch', () => {
         subresource,
         schema,
         resetPaths: subresource === '' ? [['status']] : [['metadata'], ['spec']],
-        defaulted: (object) => ({ ...object, spec: { color: 'red', mode: 'auto', ...(object['spec'] as object) } }),
+        applyDefaults: (object) => ({ ...object, spec: { color: 'red', mode: 'auto', ...(object['spec'] as object) } }),
       }),
     );
     if (recorded.kind === 'Status') {
@@ -95,11 +82,3 @@ describe('applyPatch', () => {
     expect((result as KubeObject)['status']).toEqual(recorded['status']);
   });
 });
-
-function outcome(apply: () => KubeObject): unknown {
-  try {
-    return apply();
-  } catch (error) {
-    return (error as { readonly status: unknown }).status;
-  }
-}

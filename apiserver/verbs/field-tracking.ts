@@ -1,4 +1,4 @@
-// Field ownership after an ordinary write: create, PUT, and JSON, merge and strategic patches.
+// Tracking of field owners for all writes except server-side apply.
 
 import { apiVersionOf, type KubeObject } from '../../src/kubernetes/object.ts';
 import { formatTimestamp } from '../../src/std/timestamp.ts';
@@ -13,13 +13,13 @@ export interface Write {
   readonly writer: Writer;
 }
 
-/** Returns the written object with its metadata.managedFields. */
-export function tracked(api: Api, target: Target, { live, next, writer }: Write): KubeObject {
+/** Returns the written object with its managedFields. */
+export function trackFields(api: Api, target: Target, { live, next, writer }: Write): KubeObject {
   const { subresource } = target;
   return withTrackedUpdate({ ...typingOf(target), live, next, manager: writer.manager, now: formatTimestamp(api.now()), subresource });
 }
 
-/** Returns how fields of a kind are owned at one of its endpoints. */
+/** Returns the type information for the fields that an endpoint of a kind writes. */
 export function typingOf({ kind, subresource }: Pick<Target, 'kind' | 'subresource'>): Typing {
   return {
     schema: kind.schema,
@@ -28,14 +28,10 @@ export function typingOf({ kind, subresource }: Pick<Target, 'kind' | 'subresour
   };
 }
 
-/** Status is written at its own endpoint only, and that writes little else. `subresource` is empty for the object itself. */
-export function resetPathsOf(
-  { subresources, builtIn }: Pick<Kind, 'subresources' | 'builtIn'>,
-  subresource: string,
-): readonly (readonly string[])[] {
-  const status = subresources.find(({ name }) => name === 'status');
-  if (status === undefined) return [];
+/** Returns the paths that an endpoint does not write. `subresource` is empty for the object itself. */
+function resetPathsOf({ subresources, builtIn }: Kind, subresource: string): NonNullable<Typing['resetPaths']> {
+  if (!subresources.some(({ name }) => name === 'status')) return [];
   if (subresource !== 'status') return [['status']];
-  // The status endpoints of built-in kinds take changes of metadata, those of custom resources do not.
+  // The status endpoints of built-in kinds also write metadata; those of custom resources do not.
   return builtIn ? [['spec']] : [['metadata'], ['spec']];
 }

@@ -1,4 +1,4 @@
-// Exchanges recorded with a real kube-apiserver.
+// Recorded requests and responses of a real kube-apiserver.
 
 import { readFileSync } from 'node:fs';
 
@@ -13,13 +13,15 @@ export interface Exchange {
   readonly response: { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string };
 }
 
-/** The exchanges of one recording. */
-export function recorded(file: 'token-requests' | 'resources'): readonly Exchange[] {
-  return JSON.parse(readFileSync(new URL(`../../../test/golden/${file}.json`, import.meta.url), 'utf8'));
+type RecordingFile = 'token-requests' | 'resources';
+
+/** Returns the exchanges of a recording. */
+export function recorded(file: RecordingFile): readonly Exchange[] {
+  return JSON.parse(readFileSync(new URL(`../../test/golden/${file}.json`, import.meta.url), 'utf8'));
 }
 
-/** One exchange of a recording. */
-export function exchange(file: 'token-requests' | 'resources', name: string): Exchange {
+/** Returns one exchange of a recording. Throws an Error for an unknown name. */
+export function exchange(file: RecordingFile, name: string): Exchange {
   const found = recorded(file).find((each) => each.name === name);
   if (found === undefined) throw new Error(`${name} is not recorded`);
   return found;

@@ -1,12 +1,12 @@
-// The controller of aggregated ClusterRoles: fills in the rules of the roles that an aggregation rule selects.
+// The controller of aggregated ClusterRoles: copies the rules of the roles that an aggregationRule selects.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { type LabelSelectorObject, matchesLabels, toLabelSelector } from '../../src/kubernetes/selectors/label-selector.ts';
-import type { Kind } from '../kinds/kind.ts';
+import { clusterRoleKind } from '../kinds/rbac.ts';
 import { sameValue } from '../same-value.ts';
 import type { Api } from '../verbs/api.ts';
 import { applyObject } from '../verbs/apply.ts';
-import { type Stop, systemWriter, targetOf } from './upkeep.ts';
+import { type Stop, systemWriter, targetOf } from './controller.ts';
 
 const RESOURCE = 'rbac.authorization.k8s.io/clusterroles';
 const WRITER = systemWriter('clusterrole-aggregation-controller');
@@ -16,24 +16,24 @@ interface ClusterRole extends KubeObject {
   readonly rules?: readonly unknown[];
 }
 
+/** Starts the controller. */
 export function aggregateRoles(api: Api): Stop {
-  const kind = api.registry.find('rbac.authorization.k8s.io', 'v1', 'clusterroles') as Kind;
   const aggregateAll = () => {
-    for (const role of rolesOf(api)) if (role.aggregationRule !== undefined) api.attempt(() => aggregate(api, kind, role));
+    for (const role of rolesOf(api)) if (role.aggregationRule !== undefined) api.attempt(() => aggregate(api, role));
   };
   aggregateAll();
   return api.store.subscribe(RESOURCE, aggregateAll);
 }
 
-/** Updates one role from the current state of the others: with an older state, two roles that aggregate each other would swap rules forever. */
-function aggregate(api: Api, kind: Kind, role: ClusterRole): void {
+/** Updates a role from the current state of the others: with an older state, two roles that select each other would swap rules forever. */
+function aggregate(api: Api, role: ClusterRole): void {
   const rules = aggregatedRules(role, rolesOf(api));
   if (sameValue(rules, role.rules ?? [])) return;
   const { apiVersion, kind: type, metadata } = role;
-  // Without selected roles, the controller claims no rules, and rules of other writers stay.
+  // Without selected roles, the controller owns no rules, and rules of other writers remain.
   const applied = { apiVersion, kind: type, metadata: { name: metadata.name }, ...(rules.length > 0 && { rules }) };
   const body = Buffer.from(JSON.stringify(applied));
-  applyObject(api, targetOf(kind, role), { body, fieldValidation: 'Ignore', force: true }, WRITER);
+  applyObject(api, targetOf(clusterRoleKind, role), { body, fieldValidation: 'Ignore', force: true }, WRITER);
 }
 
 function rolesOf({ store }: Api): readonly ClusterRole[] {
