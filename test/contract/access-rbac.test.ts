@@ -1,9 +1,9 @@
 // Roles and bindings: allowed requests, and the messages of rejected ones.
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { askOf } from './asking.ts';
 import { eventually } from './eventually.ts';
 import { outcome } from './objects.ts';
+import { askOf } from './requests.ts';
 import { contractServer } from './server.ts';
 
 const server = contractServer({ controllers: true });

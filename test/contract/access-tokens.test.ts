@@ -2,9 +2,9 @@
 
 import { createPublicKey, type JsonWebKey, verify } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { askOf } from './asking.ts';
 import { eventually } from './eventually.ts';
 import { type Answer, outcome } from './objects.ts';
+import { askOf } from './requests.ts';
 import { contractServer } from './server.ts';
 
 const server = contractServer();

@@ -4,7 +4,7 @@ import { beforeAll, describe } from '@jest/globals';
 import { type Recording, recordings } from '../support/golden.ts';
 import { eventually } from './eventually.ts';
 import { cluster, definition } from './golden-clusters.ts';
-import { itAnswersAsRecorded } from './recorded.ts';
+import { itAnswersAsRecorded } from './replay.ts';
 import { contractServer } from './server.ts';
 import { create, isServed } from './world.ts';
 

@@ -7,7 +7,7 @@ import { type Recording, type Relaxation, recordings } from '../support/golden.t
 import { clusterFacade } from './cluster-facade.ts';
 import { eventually } from './eventually.ts';
 import { cluster, definition } from './golden-clusters.ts';
-import { itAnswersAsRecorded } from './recorded.ts';
+import { itAnswersAsRecorded } from './replay.ts';
 import { type ContractServer, contractServer } from './server.ts';
 import { create, isServed } from './world.ts';
 

@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Recording, recordings } from '../support/golden.ts';
 import { CLUSTER, contractFacade } from './facade.ts';
-import { itAnswersAsRecorded } from './recorded.ts';
+import { itAnswersAsRecorded } from './replay.ts';
 import { contractServer } from './server.ts';
 import { createTokenWorld, withoutManagedFields } from './token-world.ts';
 

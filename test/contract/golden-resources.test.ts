@@ -4,7 +4,7 @@ import { describe } from '@jest/globals';
 import { recordings } from '../support/golden.ts';
 import { relaxationOf } from '../support/golden-relaxations.ts';
 import { eventually } from './eventually.ts';
-import { itAnswersAsRecorded } from './recorded.ts';
+import { itAnswersAsRecorded } from './replay.ts';
 import { contractServer } from './server.ts';
 import { isAllowed, isServed } from './world.ts';
 

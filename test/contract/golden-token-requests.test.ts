@@ -2,7 +2,7 @@
 
 import { beforeAll, describe } from '@jest/globals';
 import { recordings } from '../support/golden.ts';
-import { itAnswersAsRecorded } from './recorded.ts';
+import { itAnswersAsRecorded } from './replay.ts';
 import { contractServer } from './server.ts';
 import { createTokenWorld } from './token-world.ts';
 

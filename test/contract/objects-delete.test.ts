@@ -3,7 +3,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { CONFIG_MAPS, configMap, GROUP, NAMESPACE, outcome, prepareWorld, WIDGETS, widget } from './objects.ts';
 import { contractServer } from './server.ts';
-import { watch } from './watching.ts';
+import { watch } from './watch-stream.ts';
 
 const server = contractServer();
 const objects = prepareWorld(server);

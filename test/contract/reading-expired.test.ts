@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { adminOf, definition, type Listed, messageOf } from './admin.ts';
 import { eventually } from './eventually.ts';
 import { contractServer } from './server.ts';
-import { watch } from './watching.ts';
+import { watch } from './watch-stream.ts';
 
 const server = contractServer();
 const admin = adminOf(server);

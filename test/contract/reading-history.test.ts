@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { adminOf, definition } from './admin.ts';
 import { contractServer } from './server.ts';
-import { type WatchEvent, watch } from './watching.ts';
+import { type WatchEvent, watch } from './watch-stream.ts';
 
 const server = contractServer();
 const admin = adminOf(server);

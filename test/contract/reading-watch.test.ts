@@ -3,7 +3,7 @@
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { adminOf, definition, messageOf } from './admin.ts';
 import { contractServer } from './server.ts';
-import { type WatchEvent, type Watching, watch } from './watching.ts';
+import { type WatchEvent, type Watching, watch } from './watch-stream.ts';
 
 const server = contractServer();
 const admin = adminOf(server);

@@ -2,8 +2,8 @@
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { adminOf, definition } from './admin.ts';
-import { askOf } from './asking.ts';
 import { outcome } from './objects.ts';
+import { askOf } from './requests.ts';
 import { contractServer } from './server.ts';
 
 const server = contractServer();

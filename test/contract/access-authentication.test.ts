@@ -1,9 +1,9 @@
 // Who a request comes from, by its Authorization header; and as whom it runs, by its Impersonate headers.
 
 import { describe, expect, it } from '@jest/globals';
-import { askOf } from './asking.ts';
 import { eventually } from './eventually.ts';
 import { outcome } from './objects.ts';
+import { askOf } from './requests.ts';
 import { contractServer } from './server.ts';
 
 const server = contractServer();

@@ -5,8 +5,8 @@ import { parse, parseAllDocuments } from 'yaml';
 import { yamlFiles } from '../api/custom-resource.ts';
 import { clusters, managedTokens } from '../api/custom-resource-cases.ts';
 import { adminOf } from './admin.ts';
-import { askOf } from './asking.ts';
 import { outcome } from './objects.ts';
+import { askOf } from './requests.ts';
 import { contractServer } from './server.ts';
 
 const server = contractServer();

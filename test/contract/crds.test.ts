@@ -1,9 +1,9 @@
 // CustomResourceDefinitions: which are refused, and how they come, share names, change and go.
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { askOf } from './asking.ts';
 import { eventually } from './eventually.ts';
 import { type Answer, outcome } from './objects.ts';
+import { askOf } from './requests.ts';
 import { contractServer } from './server.ts';
 
 const server = contractServer();
