@@ -1,4 +1,4 @@
-// The informer of the official JavaScript client on the façade.
+// The informer of the official JavaScript client against the façade.
 
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { type Informer, KubeConfig, type KubernetesListObject, type KubernetesObject, makeInformer } from '@kubernetes/client-node';
@@ -53,8 +53,8 @@ async function grant(names: readonly string[]): Promise<void> {
   await facade.hub.apply(ClusterRoleBindings, { metadata: { name: 'team' }, roleRef, subjects }, { force: true });
 }
 
-describe('informer of @kubernetes/client-node on the façade', () => {
-  it('follows changes of clusters and of permissions', async () => {
+describe('informer of @kubernetes/client-node', () => {
+  it('follows changes of clusters and of permissions on the façade', async () => {
     const { hub } = facade;
     for (const name of ['a', 'b', 'c']) await hub.create(Clusters, clusterOf(name, 'prod'));
     await grant(['a', 'b', 'd']);

@@ -77,11 +77,11 @@ class World {
   }
 
   /** Connects every client, and compares its contents with a fresh list. */
-  async agrees(): Promise<void> {
+  async expectConsistent(): Promise<void> {
     for (const each of this.clients) {
       each.resume();
       await each.connect();
-      expect(each.contents).toEqual(await each.fresh());
+      expect(each.contents).toEqual(await each.listContents());
     }
   }
 }
@@ -97,12 +97,12 @@ function ifMissing(error: unknown): void {
 }
 
 describe('list and watch of the façade', () => {
-  it('gives every client the state of a fresh list after random changes', async () => {
+  it('converges every client to the state of a fresh list after random changes', async () => {
     const world = new World(facade);
     await fc.assert(
       fc.asyncProperty(fc.array(action, { minLength: 20, maxLength: 60 }), async (actions) => {
         for (const next of actions) await world.act(next);
-        await eventually(() => world.agrees());
+        await eventually(() => world.expectConsistent());
         expect(world.clients.flatMap(({ problem }) => problem ?? [])).toEqual([]);
       }),
       { numRuns: 8, endOnFailure: true },
