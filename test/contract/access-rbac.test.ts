@@ -143,7 +143,7 @@ describe('Forbidden response', () => {
     });
   });
 
-  it('precedes other errors of the same request', async () => {
+  it('returns 403 and 401 before other errors of the same request', async () => {
     const broken = { as: server.tokens.bob, method: 'POST', headers: { accept: 'image/png', 'content-type': 'text/plain' }, body: '{' };
     expect((await send(`${NAMESPACE_PATH}/configmaps?dryRun=nonsense`, broken)).status).toBe(403);
     expect((await send(`${NAMESPACE_PATH}/configmaps?dryRun=nonsense`, { ...broken, as: 'unknown' })).status).toBe(401);
@@ -169,7 +169,7 @@ describe('RBAC objects', () => {
     await eventually(async () => expect(await rules()).toEqual([rule('pods')]));
   });
 
-  it('owns the rules of an aggregated ClusterRole, and keeps its rules if it selects no role', async () => {
+  it('rejects applied rules of an aggregated ClusterRole, and keeps the rules of one that selects no role', async () => {
     const rule = (resource: string): Rule => ({ apiGroups: [''], resources: [resource], verbs: ['get'] });
     const selecting = (part: string) => ({ clusterRoleSelectors: [{ matchLabels: { part } }] });
     const role = (name: string, rest: object) => ({ metadata: { name }, ...rest });

@@ -229,7 +229,7 @@ describe('SubjectAccessReview', () => {
 describe('SelfSubjectRulesReview', () => {
   const rules = (as: string, namespace?: string) => send(`${AUTHORIZATION}/selfsubjectrulesreviews`, { as, body: { spec: { namespace } } });
 
-  it('lists the rules of the caller', async () => {
+  it('returns the rules of the caller', async () => {
     const { resourceRules, nonResourceRules, incomplete } = statusOf(await rules(server.tokens.alice, 'reviews')) as Rules;
     expect(resourceRules).toContainEqual({ verbs: ['get'], apiGroups: [''], resources: ['configmaps'] });
     expect(resourceRules).toContainEqual({ verbs: ['create'], apiGroups: ['authentication.k8s.io'], resources: ['selfsubjectreviews'] });
@@ -240,12 +240,12 @@ describe('SelfSubjectRulesReview', () => {
     expect(incomplete).toBe(false);
   });
 
-  it('omits rules of other namespaces', async () => {
+  it('omits the rules of other namespaces', async () => {
     const { resourceRules } = statusOf(await rules(server.tokens.alice, 'default')) as Rules;
     expect(resourceRules).not.toContainEqual({ verbs: ['get'], apiGroups: [''], resources: ['configmaps'] });
   });
 
-  it('lists all rules for administrators', async () => {
+  it('returns all rules for an administrator', async () => {
     const { resourceRules, nonResourceRules } = statusOf(await rules(server.tokens.admin, 'reviews')) as Rules;
     expect(resourceRules).toContainEqual({ verbs: ['*'], apiGroups: ['*'], resources: ['*'] });
     expect(nonResourceRules).toContainEqual({ verbs: ['*'], nonResourceURLs: ['*'] });

@@ -143,7 +143,7 @@ describe('service account token', () => {
     expect(kube['node']).toEqual({ name: 'no-such-node' });
   });
 
-  it('has the signature of a key that the server publishes', async () => {
+  it('verifies with a key that the server publishes', async () => {
     const { body } = await send('/openid/v1/jwks');
     const [header = '', claims = '', signature = ''] = tokenOf(await request('robot', {})).split('.');
     const { alg, kid, ...rest } = JSON.parse(Buffer.from(header, 'base64url').toString()) as { alg: string; kid: string };

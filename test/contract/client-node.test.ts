@@ -61,7 +61,7 @@ describe('@kubernetes/client-node', () => {
     expect(JSON.parse((error as ApiException<string>).body)).toMatchObject({ kind: 'Status', reason: 'Invalid', code: 422 });
   });
 
-  it('pages through a list', async () => {
+  it('lists ConfigMaps in pages', async () => {
     for (const name of ['p1', 'p2', 'p3'])
       await core.createNamespacedConfigMap({ namespace, body: { metadata: { name, labels: { page: 'yes' } } } });
     const first = await core.listNamespacedConfigMap({ namespace, labelSelector: 'page=yes', limit: 2 });

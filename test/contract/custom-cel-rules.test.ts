@@ -78,7 +78,7 @@ describe('CEL rule', () => {
     expect(result).toBe(`422 Invalid: Ruled.rules.test "${name}" is invalid: ${problem}`);
   });
 
-  it('reads metadata.name at the root of the object', async () => {
+  it('reads metadata.name in a rule for the root of the object', async () => {
     expect((await createRuled({}, 'evil')).result).toBe(
       '422 Invalid: Ruled.rules.test "evil" is invalid: <nil>: Invalid value: the name evil is reserved',
     );
@@ -94,7 +94,7 @@ describe('CEL rule', () => {
     });
   });
 
-  it('is not evaluated for an object that its schema rejects', async () => {
+  it('skips an object that its schema rejects', async () => {
     const { name, result } = await createRuled({ plain: 1, described: 'bad' });
     expect(result).toBe(
       `422 Invalid: Ruled.rules.test "${name}" is invalid: [spec.plain: Invalid value: "integer": spec.plain in body must be of type string: "integer", ` +

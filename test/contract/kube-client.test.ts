@@ -142,7 +142,7 @@ describe('createInformer', () => {
 
   function rejectWatchList(from: KubeClient): KubeClient['watch'] {
     return (resource, { sendInitialEvents, ...options }) =>
-      // Without resourceVersionMatch, which the server insists on, these options are invalid.
+      // The server rejects the invalid field selector, as one without WatchList rejects sendInitialEvents.
       from.watch(resource, sendInitialEvents === true ? { ...options, fieldSelector: 'nonsense' } : options);
   }
 });

@@ -19,7 +19,7 @@ describe('server-side apply', () => {
     expect([status, body['data'], fieldManagers(body)]).toEqual([201, { a: '1' }, ['one Apply {"f:data":{"f:a":{}}}']]);
   });
 
-  it('changes nothing when repeated, not even timestamps', async () => {
+  it('changes nothing when an apply is repeated, not even timestamps', async () => {
     const object = widget('again', { spec: { size: 1, tags: ['a'] } });
     const { body: first } = await apply(`${WIDGETS}/again`, 'one', object);
     const { status, body } = await apply(`${WIDGETS}/again`, 'one', object);
@@ -86,7 +86,7 @@ describe('server-side apply', () => {
 });
 
 describe('apply conflict', () => {
-  it('names the manager and the field, and is resolved with force', async () => {
+  it('names the manager and the field of a conflict, and accepts the apply with force', async () => {
     await apply('conflict', 'one', configMap('conflict', { data: { a: '1' } }));
     const rejected = await apply('conflict', 'two', configMap('conflict', { data: { a: '2' } }));
     expect(rejected.body).toEqual({
@@ -103,7 +103,7 @@ describe('apply conflict', () => {
     expect([body['data'], fieldManagers(body)]).toEqual([{ a: '2' }, ['two Apply {"f:data":{"f:a":{}}}']]);
   });
 
-  it('names the API version and the subresource of an update', async () => {
+  it('names the API version and the subresource of a conflicting update', async () => {
     await apply(`${WIDGETS}/updated`, 'one', widget('updated', { spec: { size: 1 } }));
     await objects.merge(`${WIDGETS}/updated?fieldManager=edit`, { spec: { size: 2 } });
     await objects.merge(`${WIDGETS}/updated/status?fieldManager=ctl`, { status: { count: 1 } });
@@ -115,7 +115,7 @@ describe('apply conflict', () => {
     );
   });
 
-  it('does not occur for kubectl and fields of its client-side apply', async () => {
+  it('accepts fields of a client-side apply from kubectl without a conflict', async () => {
     const last = JSON.stringify(configMap('kubectl', { data: { a: '1' } }));
     const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': last };
     await objects.create(
@@ -128,7 +128,7 @@ describe('apply conflict', () => {
 });
 
 describe('server-side apply of the status', () => {
-  it('records a separate manager for the status', async () => {
+  it('records a separate manager for the status of an object', async () => {
     await apply(`${WIDGETS}/status`, 'one', widget('status', { spec: { size: 1 }, status: { ready: true } }));
     const { body } = await apply(
       `${WIDGETS}/status/status`,
@@ -143,7 +143,7 @@ describe('server-side apply of the status', () => {
     expect([emptied['status'], fieldManagers(emptied)]).toEqual([undefined, ['one Apply {"f:spec":{"f:size":{}}}']]);
   });
 
-  it('does not create a missing object', async () => {
+  it('rejects the status of a missing object', async () => {
     expect(outcome(await apply(`${WIDGETS}/absent/status`, 'one', widget('absent')))).toBe(
       `404 NotFound: widgets.${GROUP} "absent" not found`,
     );

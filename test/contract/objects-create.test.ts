@@ -39,7 +39,7 @@ describe('new object', () => {
     expect(fieldManagers(body)).toEqual(['unknown Update {"f:data":{".":{},"f:a":{}}}']);
   });
 
-  it('has generation 1 for kinds with a generation', async () => {
+  it('starts with generation 1 for kinds with a generation', async () => {
     const generation = 7;
     const [counted, kept] = [
       await objects.create(WIDGETS, widget('generation', {}, { generation })),
@@ -48,14 +48,14 @@ describe('new object', () => {
     expect([counted.metadata.generation, kept.metadata.generation]).toEqual([1, 7]);
   });
 
-  it('has no status for kinds with a status subresource', async () => {
+  it('omits the status of kinds with a status subresource', async () => {
     const rest = { spec: { size: 1 }, status: { ready: true } };
     expect(await objects.create(WIDGETS, widget('status', rest))).not.toHaveProperty('status');
     const gadget = await objects.create(GADGETS, { ...widget('status', rest), kind: 'Gadget' });
     expect(gadget['status']).toEqual({ ready: true });
   });
 
-  it('needs no kind and apiVersion for built-in kinds', async () => {
+  it('accepts an object of a built-in kind without kind and apiVersion', async () => {
     const { status, body } = await objects.post(CONFIG_MAPS, { metadata: { name: 'untyped' } });
     expect([status, body.kind, body.apiVersion]).toEqual([201, 'ConfigMap', 'v1']);
   });
@@ -115,7 +115,7 @@ describe('new object', () => {
 });
 
 describe('generateName', () => {
-  it('appends five random characters', async () => {
+  it('appends five random characters to generateName', async () => {
     const { metadata } = await objects.create(CONFIG_MAPS, { metadata: { generateName: 'made-' } });
     expect(metadata.name).toMatch(/^made-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
     expect(metadata['generateName']).toBe('made-');
@@ -194,7 +194,7 @@ describe('URL of a create', () => {
     expect((await objects.post(`${WIDGETS}/elsewhere`, widget('misplaced'))).body.metadata.name).toBe('misplaced');
   });
 
-  it('drops the namespace of cluster-scoped kinds', async () => {
+  it('ignores the namespace of cluster-scoped objects', async () => {
     const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'spaceless', namespace: 'other' } };
     const { status, body } = await objects.post('/apis/rbac.authorization.k8s.io/v1/clusterroles', role);
     expect([status, body.metadata['namespace']]).toEqual([201, undefined]);

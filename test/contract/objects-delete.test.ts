@@ -110,7 +110,7 @@ describe('deletion', () => {
 });
 
 describe('object with finalizers', () => {
-  it('keeps its deletionTimestamp until its last finalizer is removed', async () => {
+  it('exists with a deletionTimestamp until its last finalizer is removed', async () => {
     await objects.create(WIDGETS, widget('held', { spec: { size: 1 } }, { finalizers: ['a.b/c', 'd.e/f'] }));
     const events = await eventsOf(
       WIDGETS,
@@ -145,7 +145,7 @@ describe('object with finalizers', () => {
     expect((await objects.post(CONFIG_MAPS, configMap('late'))).status).toBe(201);
   });
 
-  it('survives a dry run that removes its last finalizer', async () => {
+  it('keeps an object after a dry run that removes its last finalizer', async () => {
     await objects.create(CONFIG_MAPS, configMap('dry-held', {}, HELD));
     await objects.delete(`${CONFIG_MAPS}/dry-held`);
     expect((await objects.merge(`${CONFIG_MAPS}/dry-held?dryRun=All`, { metadata: { finalizers: null } })).status).toBe(200);

@@ -67,7 +67,7 @@ describe('namespace', () => {
 });
 
 describe('deletion of a namespace', () => {
-  it('waits for its contents, and rejects new contents', async () => {
+  it('waits for the contents of a terminating namespace, and rejects new contents', async () => {
     await objects.create(NAMESPACES, namespace('ending'));
     await objects.create(`${NAMESPACES}/ending/configmaps`, configMap('held', {}, { finalizers: ['hold.on/please'] }));
     const { status, body } = await objects.delete(`${NAMESPACES}/ending`);

@@ -14,7 +14,7 @@ function withoutQuote(text: string): string {
 }
 
 describe('merge patch', () => {
-  it('sets, removes and keeps fields', async () => {
+  it('sets, removes and keeps fields of an object', async () => {
     await objects.create(CONFIG_MAPS, configMap('merge', { data: { a: '1', b: '2' } }, { labels: { x: 'y' } }));
     const { status, body } = await objects.merge(`${CONFIG_MAPS}/merge?fieldManager=m`, { data: { a: null, c: '3' } });
     expect([status, body['data'], body.metadata['labels']]).toEqual([200, { b: '2', c: '3' }, { x: 'y' }]);
@@ -87,7 +87,7 @@ describe('merge patch', () => {
     );
   });
 
-  it('changes only the status through the status subresource', async () => {
+  it('changes only the status at the status subresource', async () => {
     await objects.create(WIDGETS, widget('status', { spec: { size: 1 } }));
     const patch = { status: { ready: true }, spec: { size: 9 }, metadata: { labels: { a: 'b' } } };
     const { body } = await objects.merge(`${WIDGETS}/status/status`, patch);
@@ -96,7 +96,7 @@ describe('merge patch', () => {
 });
 
 describe('JSON patch', () => {
-  it('applies operations in order', async () => {
+  it('applies operations of a JSON patch in order', async () => {
     await objects.create(CONFIG_MAPS, configMap('json', { data: { a: '1', b: '2' } }, { labels: { 'x.y/z': 'q' } }));
     const { status, body } = await objects.json(`${CONFIG_MAPS}/json`, [
       { op: 'test', path: '/data/a', value: '1' },
@@ -115,7 +115,7 @@ describe('JSON patch', () => {
     ]);
   });
 
-  it('applies all operations or none', async () => {
+  it('applies all operations of a JSON patch or none', async () => {
     const created = await objects.create(CONFIG_MAPS, configMap('nothing', { data: { a: '1' } }));
     const patch = [
       { op: 'add', path: '/data/b', value: '2' },
@@ -150,7 +150,7 @@ describe('JSON patch', () => {
       Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/kind', value: 'ConfigMap' })),
       '413 RequestEntityTooLarge: Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001',
     ],
-  ])('validates operations (%#)', async (patch, expected) => {
+  ])('validates the operations of a JSON patch (%#)', async (patch, expected) => {
     await objects.post(CONFIG_MAPS, configMap('bad', { data: { a: '1' } }));
     expect(outcome(await objects.json(`${CONFIG_MAPS}/bad`, patch))).toBe(expected);
   });

@@ -164,7 +164,7 @@ describe('validation of an update', () => {
 });
 
 describe('status subresource', () => {
-  it('writes only the status', async () => {
+  it('writes only the status, not the spec and metadata', async () => {
     const created = await objects.create(WIDGETS, widget('apart', { spec: { size: 1 } }));
     const metadata = { ...created.metadata, labels: { a: 'b' }, annotations: { a: 'b' }, finalizers: ['a.b/c'] };
     const { status, body } = await objects.put(`${WIDGETS}/apart/status?fieldManager=ctl`, {

@@ -79,7 +79,7 @@ describe('deploy/samples', () => {
 });
 
 describe('status of a ManagedToken', () => {
-  it('changes without other fields when a client with a partial object writes it', async () => {
+  it('keeps spec, metadata and field managers when a client writes the status with a partial object', async () => {
     const name = 'reduced';
     const manifest = {
       apiVersion: 'tokens.purser.dev/v1alpha1',

@@ -10,7 +10,7 @@ const MAPS = '/api/v1/namespaces/lists/configmaps';
 const WIDGETS = '/apis/lists.test/v1/widgets';
 const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 
-/** Collections of a built-in kind and of a custom resource. At the revision in `then` each contains a to e; later f is created and b deleted. */
+/** Collections of a built-in kind and of a custom resource. Each has a to e at the revision in `then`; later, f is created and b deleted. */
 const COLLECTIONS = [
   ['configmaps', MAPS],
   ['widgets', WIDGETS],
@@ -305,7 +305,7 @@ describe('empty list', () => {
     );
   });
 
-  it('is the response for a namespace that does not exist', async () => {
+  it('returns no items for a namespace that does not exist', async () => {
     expect(await admin.names('/api/v1/namespaces/no-such/configmaps')).toEqual([]);
   });
 });

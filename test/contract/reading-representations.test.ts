@@ -175,7 +175,7 @@ describe('Table', () => {
     ['Metadata', 'PartialObjectMetadata', 'meta.k8s.io/v1'],
     ['Object', 'Widget', 'forms.test/v1'],
     ['None', undefined, undefined],
-  ])('includes with includeObject=%s: %s', async (includeObject, kind, apiVersion) => {
+  ])('contains for includeObject=%s objects of kind %s', async (includeObject, kind, apiVersion) => {
     const { rows } = await table(`${WIDGETS}?includeObject=${includeObject}&limit=1`);
     expect([rows[0]?.object?.kind, rows[0]?.object?.apiVersion]).toEqual([kind, apiVersion]);
   });
@@ -190,13 +190,13 @@ describe('Table', () => {
     },
   );
 
-  it('has the requested API version', async () => {
+  it('returns a Table in the requested API version', async () => {
     const accept = TABLE.replace('v=v1', 'v=v1beta1');
     const { apiVersion, rows } = await table(`${MAPS}?limit=1`, `${accept},${TABLE}`);
     expect([apiVersion, rows[0]?.object?.apiVersion]).toEqual(['meta.k8s.io/v1beta1', 'meta.k8s.io/v1beta1']);
   });
 
-  it('can be YAML', async () => {
+  it('returns a Table in YAML', async () => {
     const { headers, body } = await admin.get(`${MAPS}/a`, { accept: TABLE.replace('json', 'yaml') });
     expect([headers['content-type'], body.slice(0, 51)]).toEqual([
       'application/yaml',
@@ -297,14 +297,14 @@ describe('JSON response', () => {
     ['x', 'pretty=true', true],
     ['x', 'pretty=T', true],
     ['x', 'pretty=tRUE', false],
-  ])('depends on user agent %s and query %j: indented is %s', async (agent, query, isIndented) => {
+  ])('indents a response for user agent %s and query %j: %s', async (agent, query, isIndented) => {
     for (const path of [`${MAPS}/a`, `${WIDGETS}/a`, `${WIDGETS}/none`]) {
       const { body } = await admin.get(`${path}?${query}`, { 'user-agent': agent });
       expect([body.startsWith('{\n  "'), body.endsWith('}\n')]).toEqual([isIndented, !isIndented]);
     }
   });
 
-  it('is indented for the pretty parameter of Accept', async () => {
+  it('indents a response for the pretty parameter of Accept', async () => {
     expect((await admin.get(`${MAPS}/a`, { accept: 'application/json;pretty=1' })).body).toMatch(/^{\n {2}"kind": "ConfigMap",\n/);
   });
 

@@ -231,7 +231,7 @@ describe.each(COLLECTIONS)('events of a watch of %s', (_, path) => {
     expect(seen).toEqual([['ADDED many-1', 'ADDED many-2'], ['ADDED many-2'], ['ADDED many-1', 'ADDED many-x', 'ADDED many-2']]);
   });
 
-  it('resumes from the revision of any event', async () => {
+  it('resumes a watch from the revision of any event', async () => {
     const from = await latest(path);
     for (const name of ['r-1', 'r-2', 'r-3']) await createObject(path, name);
     const whole = await (await openWatch(`${path}?watch=1&resourceVersion=${from}`)).events(3);
