@@ -2,7 +2,7 @@
 
 import { describe } from '@jest/globals';
 import { recordings } from '../support/golden.ts';
-import { relaxationOf } from '../support/golden-relaxations.ts';
+import { findRelaxation } from '../support/golden-relaxations.ts';
 import { eventually } from './eventually.ts';
 import { itRespondsAsRecorded } from './replay.ts';
 import { contractServer } from './server.ts';
@@ -15,5 +15,5 @@ describe('requests to an empty server', () => {
     'crd-create': () => eventually(() => expectServed(server, '/apis/example.dev/v1alpha1/namespaces/lab/widgets')),
     'binding-create': () => eventually(() => expectAllowed(server, 'alice', secret)),
   };
-  itRespondsAsRecorded(server, recordings('resources'), { relax: relaxationOf, settle });
+  itRespondsAsRecorded(server, recordings('resources'), { relax: findRelaxation, settle });
 });

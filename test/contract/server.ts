@@ -24,7 +24,7 @@ export interface ContractServer {
 }
 
 export interface ContractServerOptions {
-  /** Issuer of service-account tokens. */
+  /** Issuer of service account tokens. */
   readonly issuer?: string;
   /** True if a real server needs kube-controller-manager; the embedded server runs these controllers itself. */
   readonly controllers?: boolean;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse, parseAllDocuments } from 'yaml';
 import { type ApiRequest, type ApiResponse, sendRequest } from '../support/api-request.ts';
-import { readDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
+import { parseDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
 import { kubeBinaries } from '../support/kube-binaries.ts';
 import { type Program, startProgram } from '../support/processes.ts';
 import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
@@ -247,7 +247,7 @@ async function done(cluster: RealCluster, args: readonly string[]): Promise<stri
 
 /** Returns the Node.js options of the image, with access to this repository and to the folder. */
 function nodeOptions(folder: string): readonly string[] {
-  const final = readDockerfile(readText('Dockerfile')).stages.at(-1) as Stage;
+  const final = parseDockerfile(readText('Dockerfile')).stages.at(-1) as Stage;
   const options = wordsOf(final, 'ENTRYPOINT').filter((word) => word.startsWith('--'));
   return [...options, `--allow-fs-read=${REPOSITORY}/*`, `--allow-fs-read=${folder}/*`, `--allow-fs-write=${folder}/*`];
 }

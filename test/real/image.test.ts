@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { chmod, copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { buildStages, environmentOf, readDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
+import { buildStages, environmentOf, parseDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
 import { newFolder } from '../support/folders.ts';
 import { startProgram } from '../support/processes.ts';
 import { startRealCluster } from '../support/real-cluster.ts';
@@ -16,7 +16,7 @@ import { eventually } from './deploy-world.ts';
 jest.setTimeout(600_000);
 
 const REPOSITORY = join(import.meta.dirname, '../..');
-const file = readDockerfile(readText('Dockerfile'));
+const file = parseDockerfile(readText('Dockerfile'));
 const final = file.stages.at(-1) as Stage;
 const hasDocker = spawnSync('docker', ['info']).status === 0;
 /** Command that enters the image. Users other than root use a user namespace. */
