@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { newFolder } from '../support/folders.ts';
 import type { Program } from '../support/processes.ts';
 import { type Deployment, DeployWorld, eventually, isDeployment, kustomized } from './deploy-world.ts';
-import { grantsOf, type PermissionUse, unused, useOf } from './granted.ts';
+import { grantsOf, type PermissionUse, unused, useOf } from './permission-use.ts';
 
 jest.setTimeout(240_000);
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
 import { readText } from '../support/repository.ts';
 import { type DeployedObject, type Deployment, DeployWorld, eventually, isDeployment, kustomized } from './deploy-world.ts';
-import { grantsOf, unused, useOf } from './granted.ts';
+import { grantsOf, unused, useOf } from './permission-use.ts';
 
 jest.setTimeout(240_000);
 

@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { type Deployment, DeployWorld, isDeployment, kustomized } from './deploy-world.ts';
-import { useOf } from './granted.ts';
+import { useOf } from './permission-use.ts';
 
 jest.setTimeout(240_000);
 
