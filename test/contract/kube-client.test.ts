@@ -63,9 +63,9 @@ describe('KubeClient', () => {
 
   it('applies an object, and takes fields of other managers only with force', async () => {
     await createConfigMap('applied');
-    const wanted = { metadata: { namespace, name: 'applied' }, data: { value: '9' } };
-    await expect(client.apply(ConfigMaps, wanted)).rejects.toMatchObject({ reason: 'Conflict' });
-    expect((await client.apply(ConfigMaps, wanted, { force: true })).data).toEqual({ value: '9' });
+    const applied = { metadata: { namespace, name: 'applied' }, data: { value: '9' } };
+    await expect(client.apply(ConfigMaps, applied)).rejects.toMatchObject({ reason: 'Conflict' });
+    expect((await client.apply(ConfigMaps, applied, { force: true })).data).toEqual({ value: '9' });
   });
 
   it('patches and replaces the status subresource', async () => {

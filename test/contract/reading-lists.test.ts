@@ -148,10 +148,10 @@ describe('future revision', () => {
 
   it('returns the list when the revision appears', async () => {
     const { metadata } = await admin.patch(`${MAPS}/a`, { data: { round: '1' } });
-    const wanted = Number(metadata.resourceVersion) + 1;
-    const waiting = admin.list(`${MAPS}?resourceVersion=${wanted}`);
+    const next = Number(metadata.resourceVersion) + 1;
+    const waiting = admin.list(`${MAPS}?resourceVersion=${next}`);
     await admin.patch(`${MAPS}/a`, { data: { round: '2' } });
-    expect(Number((await waiting).metadata.resourceVersion)).toBeGreaterThanOrEqual(wanted);
+    expect(Number((await waiting).metadata.resourceVersion)).toBeGreaterThanOrEqual(next);
   });
 });
 
