@@ -1,3 +1,19 @@
+import { readFileSync, statfsSync } from 'node:fs';
+
+// The servers of tests write every change through to disk: a folder in memory takes half the time of the suite off a slow disk.
+if (hasRoomInMemory()) process.env.TMPDIR ??= '/dev/shm';
+
+/** Returns whether Linux's memory folder has room for the servers' data, and runs the programs that tests write there. */
+function hasRoomInMemory() {
+  try {
+    const mounted = readFileSync('/proc/mounts', 'utf8').split('\n').find((line) => line.split(' ')[1] === '/dev/shm') ?? 'noexec';
+    const { bavail, bsize } = statfsSync('/dev/shm');
+    return !mounted.includes('noexec') && bavail * bsize > 4 * 2 ** 30;
+  } catch {
+    return false;
+  }
+}
+
 // Node strips the types itself: no transpiler, no source maps, exact line numbers.
 const common = {
   testEnvironment: 'node',

@@ -48,7 +48,7 @@ export interface FacadeSettings {
   readonly probeIntervalMs?: number;
 }
 
-export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keepAliveMs'> {
+export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keepAliveMs' | 'requestMs'> {
   readonly hub: KubeClient;
   readonly clients: ClusterClients;
   /** Returns a Cluster and Purser's credential for it; undefined if the Cluster does not exist. */
@@ -107,6 +107,7 @@ function serverOf(options: FacadeOptions, certificate: ServingCertificate): Faca
     certificate,
     connections: options.connections,
     keepAliveMs: options.keepAliveMs,
+    requestMs: options.requestMs,
     routes: [tokenRoute(options), ...(options.routes ?? [])],
     documents: [openApiDocument(facadePath, LISTINGS)],
     authenticate: (exchange) => authenticator.authenticate(exchange, exchange.signal),

@@ -21,6 +21,8 @@ export interface ServerOptions extends RouterOptions {
   readonly connections?: Partial<ConnectionLimits> | undefined;
   /** Time for which an idle connection stays open, in milliseconds; 65 s if undefined. */
   readonly keepAliveMs?: number | undefined;
+  /** Maximum time for a request to arrive, head and body, in milliseconds; 9 s if undefined. */
+  readonly requestMs?: number | undefined;
 }
 
 export interface FacadeServer {
@@ -32,7 +34,7 @@ export interface FacadeServer {
   close(graceMs: number): Promise<void>;
 }
 
-/** Maximum time for a request to arrive, head and body, in milliseconds. With the checking interval, less than ten seconds. */
+/** With the checking interval, less than ten seconds. */
 const REQUEST_MS = 9_000;
 const CHECKING_INTERVAL_MS = 250;
 const KEEP_ALIVE_MS = 65_000;
@@ -78,14 +80,14 @@ function serverOf(options: ServerOptions, active: ActiveRequests, router: Router
   return server;
 }
 
-function limits({ certificate, keepAliveMs = KEEP_ALIVE_MS }: ServerOptions) {
+function limits({ certificate, keepAliveMs = KEEP_ALIVE_MS, requestMs = REQUEST_MS }: ServerOptions) {
   return {
     ...certificate,
     ...TLS,
     ALPNCallback: selectProtocol,
-    handshakeTimeout: REQUEST_MS,
-    headersTimeout: REQUEST_MS,
-    requestTimeout: REQUEST_MS,
+    handshakeTimeout: requestMs,
+    headersTimeout: requestMs,
+    requestTimeout: requestMs,
     keepAliveTimeout: keepAliveMs,
     connectionsCheckingInterval: CHECKING_INTERVAL_MS,
     maxHeaderSize: MAX_HEADER_BYTES,

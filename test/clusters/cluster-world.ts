@@ -1,6 +1,5 @@
 // A hub on the wire, scripted TLS targets, and the Cluster controller between them with a simulated clock.
 
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { Clusters, Events, ManagedTokens, Namespaces, Secrets } from '../../src/api/resources.ts';
@@ -13,6 +12,7 @@ import { Recorder } from '../../src/kube/recorder.ts';
 import type { Outcome } from '../../src/runtime/controller.ts';
 import { type Clock, systemClock } from '../../src/std/clock.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
+import { turns } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
 import type { WireHandler, WireServer } from '../support/wire-server.ts';
 import { authority, startTarget, withIdentity } from '../targets/wire-target.ts';
@@ -20,8 +20,8 @@ import { base64, CREDENTIALS, TestServer } from '../tokens/token-world.ts';
 
 /** Name of the Cluster that represents the hub. */
 export const HUB = 'hub';
-const PATIENCE_MS = 15_000;
-const POLL_MS = 10;
+/** In simulated time. */
+const PATIENCE_MS = 600_000;
 const STEP_MS = 100;
 
 /** Responds like a ready target of this version that allows Purser to issue tokens. */
@@ -161,18 +161,18 @@ export class ClusterWorld {
   }
 
   /** Waits until a Cluster has this condition; advances the simulated clock. */
-  async shows(name: string, condition: string, patienceMs = PATIENCE_MS): Promise<void> {
-    const end = performance.now() + patienceMs;
+  async shows(name: string, condition: string): Promise<void> {
+    const end = this.clock.now() + PATIENCE_MS;
     while (!(await this.conditions(name)).includes(condition)) {
-      if (performance.now() > end) throw new Error(`${name} shows ${String(await this.conditions(name))}`);
-      await delay(POLL_MS);
+      if (this.clock.now() > end) throw new Error(`${name} shows ${String(await this.conditions(name))}`);
+      await turns();
       this.clock.advance(STEP_MS);
     }
   }
 
   /** Advances the simulated clock. */
   async pass(ms: number): Promise<void> {
-    for (const end = this.clock.now() + ms; this.clock.now() < end; this.clock.advance(STEP_MS)) await delay(POLL_MS);
+    for (const end = this.clock.now() + ms; this.clock.now() < end; this.clock.advance(STEP_MS)) await turns();
   }
 
   /** Returns the reasons of the events about a Cluster. */

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { Clusters } from '../../src/api/resources.ts';
 import { type RunningController, TokenWorld } from '../tokens/token-world.ts';
@@ -17,16 +16,6 @@ afterEach(() => world.end());
 
 afterAll(() => world.close());
 
-/** Advances the simulated clock until `isDone` returns true. */
-async function pass(isDone: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + 60_000;
-  while (!(await isDone())) {
-    if (performance.now() > end) throw new Error(`timed out;  ${await world.conditions()}`);
-    await delay(10);
-    world.clock.advance(100);
-  }
-}
-
 /** Returns the time of the ManagedToken's next retry. */
 function retryAt({ outcomes }: RunningController): number {
   const last = outcomes.at(-1);
@@ -42,12 +31,12 @@ it('wakes failed ManagedTokens when their cluster recovers, before their next re
   await world.target.stop();
   const running = await world.run({ isProbing: true });
   await world.create();
-  await pass(async () => (await world.condition('Ready')) === 'False ClusterUnreachable');
-  await pass(async () => retryAt(running) - world.clock.now() > LONG_MS);
+  await world.until(async () => (await world.condition('Ready')) === 'False ClusterUnreachable');
+  await world.until(async () => retryAt(running) - world.clock.now() > LONG_MS);
   expect(await clusterSays()).toBe('False');
   const due = retryAt(running);
   await world.target.restart();
-  await pass(async () => (await world.condition('Ready')) === 'True Issued');
+  await world.until(async () => (await world.condition('Ready')) === 'True Issued');
   expect(await clusterSays()).toBe('True');
   expect(world.clock.now()).toBeLessThan(due);
 }, 120_000);
@@ -55,9 +44,9 @@ it('wakes failed ManagedTokens when their cluster recovers, before their next re
 it('wakes the ManagedTokens of a deleted Cluster', async () => {
   await world.run({ isProbing: true });
   await world.create();
-  await pass(async () => (await world.condition('Ready')) === 'True Issued');
+  await world.until(async () => (await world.condition('Ready')) === 'True Issued');
   await world.hub.admin.delete(Clusters, { name: world.cluster });
   const removedAt = world.clock.now();
-  await pass(async () => (await world.condition('RotationFailing')) === 'True ClusterNotFound');
+  await world.until(async () => (await world.condition('RotationFailing')) === 'True ClusterNotFound');
   expect(world.clock.now() - removedAt).toBeLessThan(LONG_MS);
 }, 60_000);

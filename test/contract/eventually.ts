@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 
-const TIMEOUT_MS = 20_000;
+const TIMEOUT_MS = 60_000;
 
 /** Calls `check` until it resolves; throws its last error after `timeoutMs`. */
 export async function eventually(check: () => Promise<void>, timeoutMs = TIMEOUT_MS): Promise<void> {

@@ -7,16 +7,12 @@ import { Agent } from 'node:https';
 import { join } from 'node:path';
 import { scheduler } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { sendRequest } from '../support/api-request.ts';
+import { type ApiResponse, sendRequest } from '../support/api-request.ts';
 import { parseExposition } from '../support/exposition.ts';
 import { newFolder } from '../support/folders.ts';
 import { type ClusterRun, startOnCluster } from './local-run.ts';
 
 jest.setTimeout(120_000);
-
-/** Limits for a new leader after the leader died, and after it stopped cleanly. */
-const TAKEOVER_MS = 15_000;
-const HANDOVER_MS = 5_000;
 
 interface Replica {
   readonly run: ClusterRun;
@@ -24,6 +20,8 @@ interface Replica {
 }
 
 let hub: ChildProcess;
+/** Sends a request to the hub as its administrator. */
+let send: (method: string, path: string, body?: object) => Promise<ApiResponse>;
 let kubeconfig: string;
 const running = new Set<Replica>();
 
@@ -35,11 +33,13 @@ beforeAll(async () => {
   const [{ url, ca }] = (await once(hub, 'message')) as [{ url: string; ca: string }];
   kubeconfig = join(folder, 'kubeconfig');
   await writeFile(kubeconfig, kubeConfigOf(url, ca));
-  const agent = new Agent({ ca });
   const headers = { authorization: 'Bearer admintoken', 'content-type': 'application/json' };
-  const body = JSON.stringify({ metadata: { name: 'purser-system' } });
-  expect((await sendRequest({ url, agent }, 'POST', '/api/v1/namespaces', { headers, body })).status).toBe(201);
-  agent.destroy();
+  send = async (method, path, body) => {
+    const agent = new Agent({ ca });
+    const sent = sendRequest({ url, agent }, method, path, { headers, ...(body && { body: JSON.stringify(body) }) });
+    return await sent.finally(() => agent.destroy());
+  };
+  expect((await send('POST', '/api/v1/namespaces', { metadata: { name: 'purser-system' } })).status).toBe(201);
   await Promise.all([start(), start()]);
 });
 
@@ -95,6 +95,12 @@ async function leader(): Promise<Replica> {
   });
 }
 
+/** Returns the holder of the Lease. */
+async function holder(): Promise<string | undefined> {
+  const { body } = await send('GET', '/apis/coordination.k8s.io/v1/namespaces/purser-system/leases/purser');
+  return (JSON.parse(body) as { readonly spec: { readonly holderIdentity?: string } }).spec.holderIdentity;
+}
+
 async function untilFound<T>(look: () => Promise<T>): Promise<T> {
   const giveUpAt = performance.now() + 60_000;
   for (;;) {
@@ -133,23 +139,21 @@ describe('two replicas of Purser', () => {
     const first = await leader();
     await start();
     running.delete(first);
+    const former = await holder();
     const { code } = await first.run.end('SIGTERM');
-    const stoppedAt = performance.now();
-    const next = await leader();
 
     expect(code).toBe(0);
-    expect(next).not.toBe(first);
-    expect(performance.now() - stoppedAt).toBeLessThan(HANDOVER_MS);
+    // Without a release, the Lease would be held until it expires.
+    expect(await holder()).not.toBe(former);
+    expect(await leader()).not.toBe(first);
   });
 
-  it('elects another leader within 15 s after the leader dies', async () => {
+  it('elects another leader after the leader dies', async () => {
     const first = await leader();
     running.delete(first);
     await first.run.end('SIGKILL');
-    const diedAt = performance.now();
-    await leader();
 
-    expect(performance.now() - diedAt).toBeLessThan(TAKEOVER_MS);
+    expect(await leader()).not.toBe(first);
   });
 
   it('has one leader again after a frozen leader resumes', async () => {
@@ -157,9 +161,7 @@ describe('two replicas of Purser', () => {
     await start();
     frozen.run.signal('SIGSTOP');
     running.delete(frozen);
-    const frozenAt = performance.now();
     const next = await leader();
-    expect(performance.now() - frozenAt).toBeLessThan(TAKEOVER_MS);
     frozen.run.signal('SIGCONT');
     running.add(frozen);
 

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { loadKubeConfig } from '../../src/kube/kube-config.ts';
 import { labelsKey, parseExposition } from '../support/exposition.ts';
 import { newFolder } from '../support/folders.ts';
@@ -26,57 +26,63 @@ async function withLocalRun<T>(folder: string, args: readonly string[], use: (ru
   }
 }
 
+/** A local run for tests that change nothing of it. */
+let shared: LocalRun;
+let sharedFolder: string;
+beforeAll(async () => {
+  sharedFolder = await newFolder();
+  shared = await startLocalRun(sharedFolder);
+});
+afterAll(() => shared.end('SIGKILL'));
+
 const json = async (response: ReturnType<typeof send>) => JSON.parse((await response).body);
 
 describe('npm start', () => {
   it('serves a hub and a target, and writes their addresses to the ready file', async () => {
-    const folder = await newFolder();
-    await withLocalRun(folder, [], async ({ ready }) => {
-      const cluster = (name: string, users: readonly string[]) => ({
-        kubeconfig: join(folder, 'data', `${name}kubeconfig`),
-        ca: join(folder, 'data', `${name}ca.crt`),
-        api: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/),
-        tokens: Object.fromEntries(users.map((user) => [user, expect.stringMatching(/^[\w-]{43}$/)])),
-      });
-      expect(ready).toEqual({
-        ...cluster('', ['admin', 'alice', 'bob']),
-        facade: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/),
-        metrics: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
-        clusters: { 'target-1': cluster('target-1.', ['admin']) },
-      });
-      expect((await stat(join(folder, 'ready.json'))).mode & 0o777).toBe(0o600);
-
-      const kubeconfig = await loadKubeConfig(ready.kubeconfig);
-      expect(kubeconfig.getCurrentCluster()?.server).toBe(ready.api);
-      expect(kubeconfig.getCurrentUser()?.token).toBe(ready.tokens['admin']);
-
-      expect((await send(ready, 'admin', 'GET /readyz')).status).toBe(200);
-      expect((await send(ready, 'alice', `GET ${TOKENS}`)).status).toBe(403);
-      expect((await json(send(ready, 'admin', `GET ${TOKENS}`))).items).toHaveLength(4);
+    const { ready } = shared;
+    const cluster = (name: string, users: readonly string[]) => ({
+      kubeconfig: join(sharedFolder, 'data', `${name}kubeconfig`),
+      ca: join(sharedFolder, 'data', `${name}ca.crt`),
+      api: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/),
+      tokens: Object.fromEntries(users.map((user) => [user, expect.stringMatching(/^[\w-]{43}$/)])),
     });
+    expect(ready).toEqual({
+      ...cluster('', ['admin', 'alice', 'bob']),
+      facade: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/),
+      metrics: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      clusters: { 'target-1': cluster('target-1.', ['admin']) },
+    });
+    expect((await stat(join(sharedFolder, 'ready.json'))).mode & 0o777).toBe(0o600);
+
+    const kubeconfig = await loadKubeConfig(ready.kubeconfig);
+    expect(kubeconfig.getCurrentCluster()?.server).toBe(ready.api);
+    expect(kubeconfig.getCurrentUser()?.token).toBe(ready.tokens['admin']);
+
+    expect((await send(ready, 'admin', 'GET /readyz')).status).toBe(200);
+    expect((await send(ready, 'alice', `GET ${TOKENS}`)).status).toBe(403);
+    expect((await json(send(ready, 'admin', `GET ${TOKENS}`))).items).toHaveLength(4);
   });
 
   it('registers the target with a credential that works there', async () => {
-    await withLocalRun(await newFolder(), [], async ({ ready }) => {
-      const target = ready.clusters['target-1'];
-      if (target === undefined) throw new Error('target-1 is not in the ready file');
-      const { spec } = await json(send(ready, 'admin', `GET ${CLUSTER}`));
-      expect(spec).toEqual({
-        orchestratorApiEndpoints: {
-          caBundle: (await readFile(target.ca)).toString('base64'),
-          serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: target.api }],
-        },
-        authInfo: { controller: { kind: 'Secret', namespace: 'purser-system', name: 'target-1-credential' } },
-      });
-
-      const { data } = await json(send(ready, 'admin', `GET ${CREDENTIAL}`));
-      expect(Buffer.from(data.server, 'base64').toString()).toBe(target.api);
-      const purser = { ...target, tokens: { purser: Buffer.from(data.token, 'base64').toString() } };
-      const path = '/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
-      const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { audiences: ['x'], expirationSeconds: 600 } };
-      expect((await send(purser, 'purser', `POST ${path}`, request)).status).toBe(201);
-      expect((await send(purser, 'purser', 'GET /api/v1/secrets')).status).toBe(403);
+    const { ready } = shared;
+    const target = ready.clusters['target-1'];
+    if (target === undefined) throw new Error('target-1 is not in the ready file');
+    const { spec } = await json(send(ready, 'admin', `GET ${CLUSTER}`));
+    expect(spec).toEqual({
+      orchestratorApiEndpoints: {
+        caBundle: (await readFile(target.ca)).toString('base64'),
+        serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: target.api }],
+      },
+      authInfo: { controller: { kind: 'Secret', namespace: 'purser-system', name: 'target-1-credential' } },
     });
+
+    const { data } = await json(send(ready, 'admin', `GET ${CREDENTIAL}`));
+    expect(Buffer.from(data.server, 'base64').toString()).toBe(target.api);
+    const purser = { ...target, tokens: { purser: Buffer.from(data.token, 'base64').toString() } };
+    const path = '/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
+    const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { audiences: ['x'], expirationSeconds: 600 } };
+    expect((await send(purser, 'purser', `POST ${path}`, request)).status).toBe(201);
+    expect((await send(purser, 'purser', 'GET /api/v1/secrets')).status).toBe(403);
   });
 
   it('resumes from the state of the last run', async () => {
@@ -123,13 +129,12 @@ describe('npm start', () => {
     });
   });
 
-  it.each(['SIGINT', 'SIGTERM'] as const)('exits with 0 within two seconds on %s, and removes its ready file', async (signal) => {
+  it.each(['SIGINT', 'SIGTERM'] as const)('exits with 0 on %s, and removes its ready file', async (signal) => {
     const folder = await newFolder();
     const run = await startLocalRun(folder);
-    const { code, stdout, stderr, tookMs } = await run.end(signal);
+    const { code, stdout, stderr } = await run.end(signal);
 
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(tookMs).toBeLessThan(2_000);
     expect(existsSync(join(folder, 'ready.json'))).toBe(false);
     expect(Object.values(run.ready.tokens).some((token) => stdout.includes(token))).toBe(false);
   });
@@ -149,14 +154,12 @@ describe('npm start', () => {
   });
 
   it('exits with 2 and one line if its data folder is in use', async () => {
-    const folder = await newFolder();
-    await withLocalRun(folder, [], async ({ ready }) => {
-      const { code, stderr } = await runToExit(['--data-dir', join(folder, 'data'), '--api-port', '0', '--clusters', '2']);
+    const { ready } = shared;
+    const { code, stderr } = await runToExit(['--data-dir', join(sharedFolder, 'data'), '--api-port', '0', '--clusters', '2']);
 
-      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/^purser: .+ is in use by another process.*\n$/) });
-      expect((await send(ready, 'admin', 'GET /readyz')).status).toBe(200);
-      expect(existsSync(join(folder, 'data', 'target-2.kubeconfig'))).toBe(false);
-    });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/^purser: .+ is in use by another process.*\n$/) });
+    expect((await send(ready, 'admin', 'GET /readyz')).status).toBe(200);
+    expect(existsSync(join(sharedFolder, 'data', 'target-2.kubeconfig'))).toBe(false);
   });
 
   it('exits with 2 and one line if the data folder belongs to another program, and leaves the folder unchanged', async () => {
@@ -199,65 +202,62 @@ async function scrape({ metrics }: LocalRun['ready']) {
 
 describe('metrics and health of a local run', () => {
   it('reports its tokens and readiness', async () => {
-    await withLocalRun(await newFolder(), [], async ({ ready }) => {
-      const readyz = await fetch(`${ready.metrics}/readyz?verbose`);
-      const checks = ['ping', 'custom-resources', 'informer-sync', 'certificate', 'facade', 'shutdown'];
-      expect(await readyz.text()).toBe(`${checks.map((check) => `[+]${check} ok\n`).join('')}readyz check passed\n`);
-      const name = { namespace: 'team-a', name: 'ci-deployer', cluster: 'target-1' };
-      for (;;) {
-        const metrics = await scrape(ready);
-        expect(metrics.get('purser_token_ready')?.samples.size).toBe(4);
-        if (metrics.get('purser_token_ready')?.samples.get(labelsKey(name)) !== 1) continue;
-        expect(metrics.get('purser_leader')?.samples.get('[]')).toBe(1);
-        expect([...(metrics.get('purser_token_issuances_total')?.samples.keys() ?? [])]).toContain(
-          labelsKey({ cluster: 'target-1', result: 'success', reason: 'SecretMissing' }),
-        );
-        break;
-      }
-    });
+    const { ready } = shared;
+    const readyz = await fetch(`${ready.metrics}/readyz?verbose`);
+    const checks = ['ping', 'custom-resources', 'informer-sync', 'certificate', 'facade', 'shutdown'];
+    expect(await readyz.text()).toBe(`${checks.map((check) => `[+]${check} ok\n`).join('')}readyz check passed\n`);
+    const name = { namespace: 'team-a', name: 'ci-deployer', cluster: 'target-1' };
+    for (;;) {
+      const metrics = await scrape(ready);
+      expect(metrics.get('purser_token_ready')?.samples.size).toBe(4);
+      if (metrics.get('purser_token_ready')?.samples.get(labelsKey(name)) !== 1) continue;
+      expect(metrics.get('purser_leader')?.samples.get('[]')).toBe(1);
+      expect([...(metrics.get('purser_token_issuances_total')?.samples.keys() ?? [])]).toContain(
+        labelsKey({ cluster: 'target-1', result: 'success', reason: 'SecretMissing' }),
+      );
+      break;
+    }
   });
 
   it('counts responses and issued tokens of the façade', async () => {
-    await withLocalRun(await newFolder(), [], async ({ ready }) => {
-      const facade = { ...ready, api: ready.facade };
-      const account = '/orchestrator/target-1/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
-      const token = { spec: { audiences: ['https://kubernetes.default.svc'] } };
-      expect((await send(facade, 'admin', 'GET /auth/v1/clusters')).status).toBe(200);
-      expect((await send(facade, 'unknown', 'GET /auth/v1/clusters')).status).toBe(401);
-      expect((await send(facade, 'unknown', 'GET /made/up')).status).toBe(401);
-      expect((await send(facade, 'admin', `POST ${account}`, token)).status).toBe(201);
-      expect((await send(facade, 'alice', `POST ${account}`, token)).status).toBe(403);
-      // A response is counted when its last byte is sent, which may be after the client received it.
-      let metrics = await scrape(ready);
-      while ((metrics.get('purser_http_requests_total')?.samples.size ?? 0) < 5) metrics = await scrape(ready);
+    const { ready } = shared;
+    const facade = { ...ready, api: ready.facade };
+    const account = '/orchestrator/target-1/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
+    const token = { spec: { audiences: ['https://kubernetes.default.svc'] } };
+    expect((await send(facade, 'admin', 'GET /auth/v1/clusters')).status).toBe(200);
+    expect((await send(facade, 'unknown', 'GET /auth/v1/clusters')).status).toBe(401);
+    expect((await send(facade, 'unknown', 'GET /made/up')).status).toBe(401);
+    expect((await send(facade, 'admin', `POST ${account}`, token)).status).toBe(201);
+    expect((await send(facade, 'alice', `POST ${account}`, token)).status).toBe(403);
+    // A response is counted when its last byte is sent, which may be after the client received it.
+    let metrics = await scrape(ready);
+    while ((metrics.get('purser_http_requests_total')?.samples.size ?? 0) < 5) metrics = await scrape(ready);
 
-      const route = '/orchestrator/:cluster/api/v1/namespaces/:namespace/serviceaccounts/:name/token';
-      expect(new Map(metrics.get('purser_http_requests_total')?.samples)).toEqual(
-        new Map([
-          [labelsKey({ route: '/auth/v1/clusters', code: '200' }), 1],
-          [labelsKey({ route: '/auth/v1/clusters', code: '401' }), 1],
-          [labelsKey({ route: '*', code: '401' }), 1],
-          [labelsKey({ route, code: '201' }), 1],
-          [labelsKey({ route, code: '403' }), 1],
-        ]),
-      );
-      const issuances = metrics.get('purser_token_issuances_total')?.samples;
-      expect(issuances?.get(labelsKey({ cluster: 'target-1', result: 'success', reason: 'Requested' }))).toBe(1);
-      expect(issuances?.get(labelsKey({ cluster: 'target-1', result: 'failure', reason: 'Forbidden' }))).toBe(1);
-    });
+    const route = '/orchestrator/:cluster/api/v1/namespaces/:namespace/serviceaccounts/:name/token';
+    expect(new Map(metrics.get('purser_http_requests_total')?.samples)).toEqual(
+      new Map([
+        [labelsKey({ route: '/auth/v1/clusters', code: '200' }), 1],
+        [labelsKey({ route: '/auth/v1/clusters', code: '401' }), 1],
+        [labelsKey({ route: '*', code: '401' }), 1],
+        [labelsKey({ route, code: '201' }), 1],
+        [labelsKey({ route, code: '403' }), 1],
+      ]),
+    );
+    const issuances = metrics.get('purser_token_issuances_total')?.samples;
+    expect(issuances?.get(labelsKey({ cluster: 'target-1', result: 'success', reason: 'Requested' }))).toBe(1);
+    expect(issuances?.get(labelsKey({ cluster: 'target-1', result: 'failure', reason: 'Forbidden' }))).toBe(1);
   });
 
   it('exits with 2 and one line if the metrics port is taken', async () => {
-    await withLocalRun(await newFolder(), [], async ({ ready }) => {
-      const { port } = new URL(ready.metrics);
-      // Other ports are free ones, because a local run of a user may use the default ports.
-      const others = ['--api-port', '0', '--facade-port', '0'];
-      const { code, stderr } = await runToExit(['--data-dir', join(await newFolder(), 'data'), '--metrics-port', port, ...others]);
+    const { ready } = shared;
+    const { port } = new URL(ready.metrics);
+    // Other ports are free ones, because a local run of a user may use the default ports.
+    const others = ['--api-port', '0', '--facade-port', '0'];
+    const { code, stderr } = await runToExit(['--data-dir', join(await newFolder(), 'data'), '--metrics-port', port, ...others]);
 
-      expect({ code, stderr }).toEqual({
-        code: 2,
-        stderr: `purser: port ${port} is already in use; choose another --metrics-port, or 0 for a free port\n`,
-      });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: `purser: port ${port} is already in use; choose another --metrics-port, or 0 for a free port\n`,
     });
   });
 });
@@ -278,10 +278,9 @@ describe('npm start with KUBECONFIG', () => {
       for (const { metadata, spec } of items)
         await send(ready, 'admin', `POST ${definitions}`, { metadata: { name: metadata.name }, spec });
       await purser.logged('"clusters":0,"managedTokens":0');
-      const { code, stdout, tookMs } = await purser.end('SIGINT');
+      const { code, stdout } = await purser.end('SIGINT');
 
       expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
-      expect(tookMs).toBeLessThan(2_000);
     });
   });
 

@@ -246,10 +246,7 @@ describe('bodies above the limit', () => {
 
   it('reads an excessive body for at most one second', async () => {
     const connection = await sent(request(POST, `Content-Length: ${64 << 20}`));
-    const startedAt = performance.now();
-    const read = connection.read(() => false);
-    await read;
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    await connection.read(() => false);
     expect(responsesIn(connection.text)).toHaveLength(1);
   });
 
@@ -261,11 +258,9 @@ describe('bodies above the limit', () => {
 
 describe('bodies that do not arrive', () => {
   it.each(['timeout=1s', 'timeout=1s&watch=true'])('ends a request whose body does not arrive after ?%s', async (query) => {
-    const startedAt = performance.now();
     const connection = await sent(request(`${POST}?${query}`, 'Content-Length: 5'));
     const [response] = responsesIn((await connection.read(isWhole)).text);
     expect(response).toMatchObject({ status: 504, body: expect.stringContaining('"Timeout"') });
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
   });
 
   it('sends one response for a body that does not arrive', async () => {
@@ -295,18 +290,19 @@ describe('rejections', () => {
 });
 
 describe('close', () => {
+  /** Longer than any test may take. */
+  const GRACE_MS = 3_600_000;
+
   it('closes without waiting for idle connections', async () => {
     const { promise: isEnd, resolve: end } = Promise.withResolvers<void>();
     endpoint = () => isEnd.then(() => OK);
     const connection = await sent(request(POST, 'Content-Length: 0'));
     await eventually(() => expect(seen).toHaveLength(1));
-    const startedAt = performance.now();
-    const stopped = server.close(20_000);
+    const stopped = server.close(GRACE_MS);
     end();
     const [response] = responsesIn((await connection.read(() => false)).text);
     expect(response).toMatchObject({ status: 200, headers: { connection: 'close' } });
     await stopped;
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
   });
 
   it('ends streams as soon as the server stops', async () => {
@@ -320,9 +316,7 @@ describe('close', () => {
     });
     const connection = await sent(request(POST, 'Content-Length: 0'));
     await connection.read((text) => text.includes('first'));
-    const startedAt = performance.now();
-    await server.close(20_000);
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    await server.close(GRACE_MS);
   });
 
   it('closes the remaining connections at the end of the grace period', async () => {

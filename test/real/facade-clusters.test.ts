@@ -124,7 +124,7 @@ describe('watch of the façade', () => {
     ['service account', {}, () => facade.hub.delete(ServiceAccounts, account)],
     ['bound Secret', { boundObjectRef }, () => facade.hub.delete(Secrets, anchor)],
   ])(
-    'ends within 12 seconds, or slightly more on a busy machine, after deletion of the %s of its token',
+    'ends after deletion of the %s of its token',
     async (_object, spec, revoke) => {
       await facade.hub.apply(ServiceAccounts, { metadata: account }, { force: true });
       await facade.hub.apply(Secrets, { metadata: anchor }, { force: true });
@@ -132,10 +132,8 @@ describe('watch of the façade', () => {
       const response = await watch(token);
       const ended = once(response, 'end');
       // The hub and the façade have both just cached the token as valid.
-      const revokedAt = performance.now();
       await revoke();
       await ended;
-      expect(performance.now() - revokedAt).toBeLessThan(15_000);
       const after = await facade.request('GET', '/auth/v1/clusters', { headers: { authorization: `Bearer ${token}` } });
       expect(after.status).toBe(401);
     },

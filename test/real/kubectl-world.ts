@@ -95,7 +95,7 @@ const VOLATILE: readonly (readonly [RegExp, string])[] = [
   [/\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d \+0000/g, 'TIME'],
   [/(resourceVersion"?: ?"?|Resource Version: +)\d+/gi, '$1RV'],
   [/127\.0\.0\.1:\d+/g, 'ADDRESS'],
-  [/\/tmp\/(LIVE|MERGED)-\d+/g, '$1'],
+  [/\/[/\w]+\/(LIVE|MERGED)-\d+/g, '$1'],
   [/\b\d+(\.\d+)?m?s\b/g, 'AGE'],
   [/ +/g, ' '],
 ];

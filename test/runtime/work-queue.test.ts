@@ -344,7 +344,7 @@ describe('WorkQueue with tenants', () => {
         for (let key = take(); key !== undefined; key = take()) done(key);
         expect([ready.size, queue.running, queue.lanes, [...queue.held()]]).toEqual([0, 0, 0, []]);
       }),
-      { numRuns: 20 },
+      { numRuns: 8 },
     );
   });
 });
@@ -413,7 +413,7 @@ describe('WorkQueue in the long run', () => {
         for (let request = take(); request !== undefined; request = take()) done(request.key);
         expect([model.size, queue.running, queue.lanes, queue.nextDueAt()]).toEqual([0, 0, 0, undefined]);
       }),
-      { numRuns: 4 },
+      { numRuns: 2 },
     );
   });
 

@@ -146,7 +146,7 @@ describe('an administrator', () => {
           await world.close();
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 
@@ -169,7 +169,7 @@ describe('an administrator', () => {
           await world.close();
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 
@@ -197,7 +197,7 @@ describe('an administrator', () => {
           await world.close();
         }
       }),
-      { numRuns: 30 },
+      { numRuns: 15 },
     );
   });
 });

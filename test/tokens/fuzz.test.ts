@@ -234,7 +234,7 @@ describe('reconcileToken under random faults', () => {
           await reconciler.close();
         }
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     );
   });
 });

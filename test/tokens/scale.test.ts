@@ -26,8 +26,8 @@ import { registered, settings } from '../targets/registration.ts';
 
 jest.setTimeout(180_000);
 
-const MANY = 50_000;
-const RESTARTED = 10_000;
+const MANY = 10_000;
+const RESTARTED = 2_000;
 const MINUTE = 60_000;
 
 interface Held {
@@ -135,7 +135,7 @@ function fed<T extends ApiObject>(objects: readonly T[]): HandInformer<T> {
   return informer;
 }
 
-describe('token controller after a restart with 10,000 ManagedTokens', () => {
+describe('token controller after a restart with 2,000 ManagedTokens', () => {
   it('reconciles each ManagedToken once, and sends no request', async () => {
     const crowd = new Crowd(
       NOON + MINUTE,
@@ -151,7 +151,7 @@ describe('token controller after a restart with 10,000 ManagedTokens', () => {
 
 describe('token controller with a namespace of very many ManagedTokens', () => {
   it('renews tokens of other namespaces on the same cluster in time', async () => {
-    const crowd = Array.from({ length: 10_000 }, (_, index) => managedToken('crowded', index, false));
+    const crowd = Array.from({ length: 2_000 }, (_, index) => managedToken('crowded', index, false));
     const due = Array.from({ length: 20 }, (_, index) => managedToken('team-due', index, true));
     const fresh = Array.from({ length: 20 }, (_, index) => managedToken('team-new', index, false));
     const world = new Crowd(NOON + 50 * MINUTE, [...crowd, ...due, ...fresh]);
@@ -267,9 +267,9 @@ async function rush(all: readonly Due[], limits = LIMITS) {
   return { runs, peak, lanePeak };
 }
 
-describe('token controller with 10,000 urgent tokens of one namespace', () => {
+describe('token controller with 2,000 urgent tokens of one namespace', () => {
   const limits = { concurrency: 512, concurrencyPerLane: 18, tenantShare: 8 };
-  const crowd = Array.from({ length: 10_000 }, (_, index) => due('crowd', index, NOON, NOON + 1));
+  const crowd = Array.from({ length: 2_000 }, (_, index) => due('crowd', index, NOON, NOON + 1));
   const lastRun = async (all: readonly Due[]) => {
     const { runs } = await rush(all, limits);
     return Math.max(...runs.filter(({ key }) => key.startsWith('calm/')).map(({ at }) => at)) + TAKES_MS - NOON - MINUTE / 60;
@@ -288,7 +288,7 @@ describe('token controller with 10,000 urgent tokens of one namespace', () => {
   });
 });
 
-describe('token controller with 50,000 tokens of the same expiry', () => {
+describe('token controller with 10,000 tokens of the same expiry', () => {
   it('renews all of them in time, spread out and within the limits', async () => {
     const lifetime = { issuedAt: NOON, expiresAt: NOON + 60 * MINUTE };
     const all = Array.from({ length: MANY }, (_, index) => {
@@ -299,8 +299,8 @@ describe('token controller with 50,000 tokens of the same expiry', () => {
     for (const { dueAt } of all) perSecond.set(dueAt, (perSecond.get(dueAt) ?? 0) + 1);
     const { runs, peak, lanePeak } = await rush(all);
 
-    // Three minutes of an hour; evenly spread, that is 278 each second.
-    expect(Math.max(...perSecond.values())).toBeLessThan(400);
+    // Three minutes of an hour; evenly spread, that is 56 each second.
+    expect(Math.max(...perSecond.values())).toBeLessThan(110);
     expect([peak <= LIMITS.concurrency, lanePeak <= LIMITS.concurrencyPerLane]).toEqual([true, true]);
     expect(Math.max(...runs.map(({ at }) => at))).toBeLessThan(NOON + 6 * MINUTE);
   });

@@ -1,7 +1,6 @@
 // A hub and targets, all of them embedded API servers on the wire, and the controller between them with a simulated clock. Servers
 // and informers use real time.
 
-import { setTimeout as delay } from 'node:timers/promises';
 import { EMPTY, type Subscription } from 'rxjs';
 import { type ApiServer, startApiServer } from '../../apiserver/server.ts';
 import { PROTECTED_NAMESPACES } from '../../src/access/issue-permission.ts';
@@ -43,6 +42,7 @@ import { createTokenController } from '../../src/tokens/controller.ts';
 import { createTokenInformers } from '../../src/tokens/informers.ts';
 import type { TokenSettings } from '../../src/tokens/run.ts';
 import { eventually } from '../contract/eventually.ts';
+import { turns } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
 import { newFolder } from '../support/folders.ts';
 import { TEST_USERS } from '../support/users.ts';
@@ -53,8 +53,9 @@ export const AUDIENCE = 'https://kubernetes.default.svc';
 export const CREDENTIALS = 'purser-system';
 /** Requests that do not belong to one ManagedToken. */
 const UNCOUNTED = /events|^GET configmaps\/purser-removal-limit$/;
-const PATIENCE_MS = 8_000;
-const POLL_MS = 10;
+/** In simulated time. */
+const PATIENCE_MS = 300_000;
+const STEP_MS = 50;
 const PROBING = { probeIntervalMs: 10_000, accessIntervalMs: 60_000 };
 const SETTINGS: TokenSettings = {
   verifyIntervalMs: 0,
@@ -425,13 +426,13 @@ export class TokenWorld {
     await eventually(check);
   }
 
-  /** Waits for a condition while the simulated clock advances about as fast as real time. */
-  async until(isSo: () => Promise<boolean>, patienceMs = PATIENCE_MS): Promise<void> {
-    const end = performance.now() + patienceMs;
+  /** Waits for a condition while the simulated clock advances. */
+  async until(isSo: () => Promise<boolean>): Promise<void> {
+    const end = this.clock.now() + PATIENCE_MS;
     while (!(await isSo().catch(ignoreGone))) {
-      if (performance.now() > end) throw new Error(`the condition did not become true; ${await this.#situation()}`);
-      await delay(POLL_MS);
-      this.clock.advance(POLL_MS);
+      if (this.clock.now() > end) throw new Error(`the condition did not become true; ${await this.#situation()}`);
+      await turns();
+      this.clock.advance(STEP_MS);
     }
   }
 
@@ -442,15 +443,15 @@ export class TokenWorld {
   }
 
   async #situation(): Promise<string> {
-    const log = this.running.flatMap(({ logged }) => logged.slice(-8)).join('');
-    return `${await this.conditions().catch(String)}\n${JSON.stringify(this.sent())}\n${log}`;
+    const log = this.running.flatMap(({ logged }) => logged.slice(-8)).map((line) => line.slice(0, 400));
+    return [await this.conditions().catch(String), ...this.sent().hub.slice(-20), ...log].join('\n');
   }
 
   /** Advances the clock step by step, so that work that becomes due runs in between. */
   async pass(ms: number, stepMs = ms): Promise<void> {
     for (let passed = 0; passed < ms; passed += stepMs) {
       this.clock.advance(Math.min(stepMs, ms - passed));
-      await delay(5);
+      await turns();
     }
   }
 }

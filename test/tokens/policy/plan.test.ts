@@ -269,7 +269,7 @@ describe('planToken for a Secret that differs', () => {
     ['when annotations change', HELD.changing((token) => token.writing({ annotations: { note: 'x' } }))],
     ['when the address of the cluster changes', HELD.with({ outputsDigest: digestOf('another address') })],
     ['when renewBefore changes', HELD.changing((token) => token.renewedBefore('30m'))],
-    ['when the status that records the write was lost', HELD.with({ writtenDigest: undefined })],
+    ['when the status records an earlier write', HELD.with({ writtenDigest: digestOf('an earlier write') })],
     ['when another client edits or adds a key', HELD.with({ secret: { ...secretOfHeld(), dataDigest: digestOf('edited') } })],
     ["when Purser's label is missing", HELD.with({ secret: { ...secretOfHeld(), metadata: { ...secretOfHeld().metadata, labels: {} } } })],
   ])('rewrites the Secret without issuing %s', (_, scene) => {
