@@ -44,7 +44,7 @@ describe('RBAC rule', () => {
   ])('evaluates a rule %s (%j) for %j: allowed is %s', async (_, rule, attributes, allowed) => {
     const user = await createUser(rule);
     const review = { spec: { user, resourceAttributes: attributes } };
-    await untilGranted(user, rule);
+    await waitUntilGranted(user, rule);
     const { body } = await send('/apis/authorization.k8s.io/v1/subjectaccessreviews', { body: review });
     expect(body['status']).toMatchObject({ allowed });
   });
@@ -61,7 +61,7 @@ describe('RBAC rule', () => {
     ['/else', false],
   ])('evaluates nonResourceURLs for %s: allowed is %s', async (path, allowed) => {
     const user = await createUser(paths);
-    await untilGranted(user, paths);
+    await waitUntilGranted(user, paths);
     const { body } = await send('/apis/authorization.k8s.io/v1/subjectaccessreviews', {
       body: { spec: { user, nonResourceAttributes: { verb: 'get', path } } },
     });
@@ -76,7 +76,7 @@ describe('RBAC rule', () => {
     ['', 403],
   ])('evaluates resourceNames for a list with the field selector %j: %d', async (selector, status) => {
     const user = await createUser(names);
-    await untilGranted(user, names);
+    await waitUntilGranted(user, names);
     const query = selector === '' ? '' : `?fieldSelector=${encodeURIComponent(selector)}`;
     expect((await send(`${NAMESPACE_PATH}/configmaps${query}`, { headers: { 'impersonate-user': user } })).status).toBe(status);
   });
@@ -171,10 +171,10 @@ describe('RBAC objects', () => {
 
   it('rejects applied rules of an aggregated ClusterRole, and keeps the rules of one that selects no role', async () => {
     const rule = (resource: string): Rule => ({ apiGroups: [''], resources: [resource], verbs: ['get'] });
-    const selecting = (part: string) => ({ clusterRoleSelectors: [{ matchLabels: { part } }] });
+    const selectPart = (part: string) => ({ clusterRoleSelectors: [{ matchLabels: { part } }] });
     const role = (name: string, rest: object) => ({ metadata: { name }, ...rest });
-    await create(server, `${RBAC}/clusterroles`, role('lone', { aggregationRule: selecting('of-nothing'), rules: [rule('nodes')] }));
-    await create(server, `${RBAC}/clusterroles`, role('shared', { aggregationRule: selecting('of-shared'), rules: [rule('nodes')] }));
+    await create(server, `${RBAC}/clusterroles`, role('lone', { aggregationRule: selectPart('of-nothing'), rules: [rule('nodes')] }));
+    await create(server, `${RBAC}/clusterroles`, role('shared', { aggregationRule: selectPart('of-shared'), rules: [rule('nodes')] }));
     await create(server, `${RBAC}/clusterroles`, {
       metadata: { name: 'part-shared', labels: { part: 'of-shared' } },
       rules: [rule('pods')],
@@ -268,7 +268,7 @@ async function bind(kind: string, role: string, subjects: readonly object[]): Pr
 }
 
 /** Resolves when the server grants the first verb of a rule. */
-async function untilGranted(user: string, rule: Rule): Promise<void> {
+async function waitUntilGranted(user: string, rule: Rule): Promise<void> {
   const first = (list: string) => rule[list]?.[0];
   const verb = first('verbs');
   const [resource, subresource] = first('resources')?.replace('*/', 'any/').split('/') ?? [];

@@ -41,7 +41,7 @@ beforeAll(async () => {
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'metrics' },
     subjects: [user('bob'), { apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'watchers' }],
   });
-  await eventually(async () => expect(await allowed('bob', { nonResourceAttributes: { verb: 'get', path: '/metrics' } })).toBe(true));
+  await eventually(async () => expect(await isAllowed('bob', { nonResourceAttributes: { verb: 'get', path: '/metrics' } })).toBe(true));
 }, 60_000);
 
 describe('TokenReview', () => {
@@ -270,7 +270,7 @@ function access(spec: object): Promise<KubeResponse> {
   return send(`${AUTHORIZATION}/subjectaccessreviews`, { body: { spec } });
 }
 
-async function allowed(name: string, attributes: object): Promise<unknown> {
+async function isAllowed(name: string, attributes: object): Promise<unknown> {
   return (statusOf(await access({ user: name, ...attributes })) as { readonly allowed: boolean }).allowed;
 }
 

@@ -124,7 +124,7 @@ describe('service account token', () => {
     ['a Pod on a Node', { boundObjectRef: { kind: 'Pod', name: 'placed' } }, 3600, { node: ['node-1'], pod: ['placed'] }],
   ] as const)('contains the claims of a token bound to %s', async (_, spec, seconds, bound) => {
     const response = await request('robot', spec);
-    const claims = claimsOf(response);
+    const claims = decodeClaims(response);
     const objects = Object.entries(bound).map(([kind, [name]]) => [kind, { name, uid: expect.any(String) }]);
     expect(claims).toEqual({
       ...basics,
@@ -139,7 +139,7 @@ describe('service account token', () => {
   });
 
   it('names a deleted Node in the claims of a token bound to its Pod', async () => {
-    const { 'kubernetes.io': kube } = claimsOf(await request('robot', { boundObjectRef: { kind: 'Pod', name: 'lost' } }));
+    const { 'kubernetes.io': kube } = decodeClaims(await request('robot', { boundObjectRef: { kind: 'Pod', name: 'lost' } }));
     expect(kube['node']).toEqual({ name: 'no-such-node' });
   });
 
@@ -232,7 +232,7 @@ interface Claims {
   readonly 'kubernetes.io': Readonly<Record<string, unknown>>;
 }
 
-function claimsOf(response: KubeResponse): Claims {
+function decodeClaims(response: KubeResponse): Claims {
   return JSON.parse(Buffer.from(tokenOf(response).split('.')[1] ?? '', 'base64url').toString()) as Claims;
 }
 
@@ -243,7 +243,7 @@ function tokenOf({ body }: KubeResponse): string {
 /** Returns the lifetime in the response, in seconds; the token is signed a moment later. */
 function secondsLeft(response: KubeResponse): number {
   const { expirationTimestamp } = response.body['status'] as { readonly expirationTimestamp: string };
-  return Date.parse(expirationTimestamp) / 1000 - claimsOf(response).iat;
+  return Date.parse(expirationTimestamp) / 1000 - decodeClaims(response).iat;
 }
 
 async function createObject(path: string, body: object): Promise<string> {

@@ -41,17 +41,17 @@ export function clusterFacade(server: ContractServer, options: ClusterFacadeOpti
   afterAll(() => started?.stop(), START_MS);
   return {
     get url() {
-      return running(started).url;
+      return requireStarted(started).url;
     },
     ca: authority.certificate,
     tokens: server.tokens,
     get hub() {
-      return running(started).hub;
+      return requireStarted(started).hub;
     },
     get agent() {
-      return running(started).agent;
+      return requireStarted(started).agent;
     },
-    request: (method, path, request) => sendRequest(running(started), method, path, request),
+    request: (method, path, request) => sendRequest(requireStarted(started), method, path, request),
   };
 }
 
@@ -65,7 +65,7 @@ interface Started {
 const START_MS = 120_000;
 const authority = createAuthority(Date.now());
 
-function running(facade: Started | undefined): Started {
+function requireStarted(facade: Started | undefined): Started {
   if (facade === undefined) throw new Error('The façade starts in beforeAll.');
   return facade;
 }

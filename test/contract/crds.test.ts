@@ -56,13 +56,13 @@ interface Status {
   readonly storedVersions: readonly string[];
 }
 
-async function statusOf(plural: string, group = 'defs.test'): Promise<Status> {
+async function getStatus(plural: string, group = 'defs.test'): Promise<Status> {
   return (await send(`${DEFINITIONS}/${plural}.${group}`)).body['status'] as Status;
 }
 
 /** Returns the conditions of a CRD, each as `NamesAccepted=True NoConflicts: no conflicts found`. */
-async function conditionsOf(plural: string, group?: string): Promise<readonly string[]> {
-  const { conditions = [] } = await statusOf(plural, group);
+async function getConditions(plural: string, group?: string): Promise<readonly string[]> {
+  const { conditions = [] } = await getStatus(plural, group);
   return conditions.map(({ type, status, reason, message }) => `${type}=${status} ${reason}: ${message}`);
 }
 
@@ -100,8 +100,8 @@ describe('CRD', () => {
   it('establishes and serves a new kind, and adds it to discovery', async () => {
     const group = 'born.test';
     await define({ plural: 'births', kind: 'Birth', group, names: { shortNames: ['bi'], categories: ['all'] } });
-    await eventually(async () => expect(await conditionsOf('births', group)).toEqual(ACCEPTED));
-    const { acceptedNames, storedVersions } = await statusOf('births', group);
+    await eventually(async () => expect(await getConditions('births', group)).toEqual(ACCEPTED));
+    const { acceptedNames, storedVersions } = await getStatus('births', group);
     expect(acceptedNames).toEqual({
       plural: 'births',
       singular: 'birth',
@@ -171,17 +171,17 @@ describe('CRD', () => {
     await paint('a', { color: 'red', size: 1, list: ['x', 'y'] }, { 'acme.io/team': 't' });
     await paint('b', { color: 'blue', size: 2 });
     await paint('c', {});
-    const selected = async (selector: string) => {
+    const selectNames = async (selector: string) => {
       const { body } = await send(`${paints}?fieldSelector=${encodeURIComponent(selector)}`);
       return body['items'] === undefined
         ? body.message
         : (body['items'] as readonly { metadata: { name: string } }[]).map(({ metadata }) => metadata.name);
     };
-    expect(await selected('spec.color=red')).toEqual(['a']);
-    expect(await selected('spec.color!=red,spec.size!=2')).toEqual(['c']);
-    expect(await selected('spec.size=2')).toEqual(['b']);
-    expect(await selected('spec.color=')).toEqual(['c']);
-    expect(await selected('spec.other=1')).toBe('field label not supported: spec.other');
+    expect(await selectNames('spec.color=red')).toEqual(['a']);
+    expect(await selectNames('spec.color!=red,spec.size!=2')).toEqual(['c']);
+    expect(await selectNames('spec.size=2')).toEqual(['b']);
+    expect(await selectNames('spec.color=')).toEqual(['c']);
+    expect(await selectNames('spec.other=1')).toBe('field label not supported: spec.other');
     const { body } = await send(paints, { headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' } });
     const columns = body['columnDefinitions'] as readonly {
       readonly name: string;

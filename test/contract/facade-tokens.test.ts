@@ -1,4 +1,4 @@
-// Responses of the façade's token endpoint, compared with those of the server itself.
+// Responses of the façade's token endpoint, toCompared with those of the server itself.
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
@@ -139,13 +139,13 @@ describe('token endpoint of the façade', () => {
     const request = { headers: all, ...(body !== undefined && { body }) };
     const direct = await server.request('POST', `${PATH}${query}`, request);
     const actual = await facade.request('POST', `/orchestrator/${CLUSTER}${PATH}${query}`, request);
-    const compared = (response: typeof direct) => ({
+    const toCompared = (response: typeof direct) => ({
       status: response.status,
       type: response.headers['content-type'],
       warning: response.headers['warning'],
       body: normalize(response.body),
     });
-    expect(compared(actual)).toEqual(compared(direct));
+    expect(toCompared(actual)).toEqual(toCompared(direct));
   });
 });
 

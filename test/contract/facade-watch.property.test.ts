@@ -51,13 +51,13 @@ class World {
     if ('client' in next) return this.#control(next);
     switch (next.type) {
       case 'put':
-        return void (await this.#hub.apply(Clusters, clusterOf(next.name, next.env), { force: true }));
+        return void (await this.#hub.apply(Clusters, buildCluster(next.name, next.env), { force: true }));
       case 'delete':
-        return this.#hub.delete(Clusters, { name: next.name }).catch(ifMissing);
+        return this.#hub.delete(Clusters, { name: next.name }).catch(ignoreNotFound);
       case 'grant':
         return this.#grant(next.user, next.names);
       case 'withdraw':
-        return this.#hub.delete(ClusterRoleBindings, { name: next.user }).catch(ifMissing);
+        return this.#hub.delete(ClusterRoleBindings, { name: next.user }).catch(ignoreNotFound);
     }
   }
 
@@ -86,13 +86,13 @@ class World {
   }
 }
 
-function clusterOf(named: string, env: string): Cluster {
+function buildCluster(named: string, env: string): Cluster {
   const serverEndpoints = [{ clientCIDR: '0.0.0.0/0', serverAddress: 'https://10.0.0.1' }];
   const metadata = { name: named, labels: { env, at: performance.now().toFixed(3) } };
   return { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata, spec: { orchestratorApiEndpoints: { serverEndpoints } } };
 }
 
-function ifMissing(error: unknown): void {
+function ignoreNotFound(error: unknown): void {
   if (!hasReason(error, 'NotFound')) throw error;
 }
 

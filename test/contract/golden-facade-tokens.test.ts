@@ -33,7 +33,7 @@ const forbidden = ({ body = '', ...rest }: Response): Response => ({
   ...rest,
   body: body.replace('in the namespace \\"team-a\\"', (text) => `${text}${missing}`),
 });
-const allowed = (response: Response): Response => ({ ...response, headers: { ...response.headers, allow: 'POST' } });
+const withAllow = (response: Response): Response => ({ ...response, headers: { ...response.headers, allow: 'POST' } });
 
 /** Expected responses of the façade that differ from the recording, by its name. */
 const DIFFERENCES: Readonly<Record<string, (recorded: Response) => Response>> = {
@@ -56,10 +56,10 @@ const DIFFERENCES: Readonly<Record<string, (recorded: Response) => Response>> = 
   'sa-dotdot': () => noRoute,
   'sa-encoded-dotdot': () => noRoute,
   'trailing-slash': () => noRoute,
-  'method-GET': allowed,
-  'method-PATCH': allowed,
-  'method-HEAD': allowed,
-  'method-OPTIONS': allowed,
+  'method-GET': withAllow,
+  'method-PATCH': withAllow,
+  'method-HEAD': withAllow,
+  'method-OPTIONS': withAllow,
 };
 
 const recorded = recordings('token-requests').map(({ response, ...recording }): Recording => {

@@ -11,7 +11,7 @@ const objects = prepareWorld(server);
 const HELD = { finalizers: ['a.b/c'] };
 
 /** Returns the first `count` events of an object during `act`, each as type, deletion and finalizers. */
-async function eventsOf(path: string, name: string, act: () => Promise<unknown>, count: number): Promise<readonly string[]> {
+async function collectEvents(path: string, name: string, act: () => Promise<unknown>, count: number): Promise<readonly string[]> {
   const { body } = await objects.get(path);
   const selection = `fieldSelector=metadata.name%3D${name}&resourceVersion=${body.metadata.resourceVersion}`;
   const stream = await watch(server, `${path}?watch=true&${selection}`);
@@ -112,7 +112,7 @@ describe('deletion', () => {
 describe('object with finalizers', () => {
   it('exists with a deletionTimestamp until its last finalizer is removed', async () => {
     await objects.create(WIDGETS, widget('held', { spec: { size: 1 } }, { finalizers: ['a.b/c', 'd.e/f'] }));
-    const events = await eventsOf(
+    const events = await collectEvents(
       WIDGETS,
       'held',
       async () => {

@@ -24,7 +24,7 @@ function ownedBy(...owners: readonly Body[]): object {
   };
 }
 
-async function untilDeleted(path: string): Promise<void> {
+async function waitUntilDeleted(path: string): Promise<void> {
   await eventually(async () => expect((await objects.get(path)).status).toBe(404));
 }
 
@@ -37,8 +37,8 @@ describe('garbage collector', () => {
     await objects.create(CONFIG_MAPS, configMap('background-grandchild', {}, ownedBy({ ...child, apiVersion: 'v1', kind: 'Secret' })));
     await objects.delete(`${CONFIG_MAPS}/background?propagationPolicy=Background`);
     expect((await objects.get(`${CONFIG_MAPS}/background`)).status).toBe(404);
-    await untilDeleted(`${SECRETS}/background-child`);
-    await untilDeleted(`${CONFIG_MAPS}/background-grandchild`);
+    await waitUntilDeleted(`${SECRETS}/background-child`);
+    await waitUntilDeleted(`${CONFIG_MAPS}/background-grandchild`);
   });
 
   it('removes the reference to a deleted owner from a dependent with another owner', async () => {
@@ -58,7 +58,7 @@ describe('garbage collector', () => {
     await objects.create(CLUSTER_ROLES, { metadata: { name: 'doubting', ...ownedBy(gone) } });
     await objects.create(CONFIG_MAPS, configMap('undoubting', {}, ownedBy(gone)));
     await objects.delete(`${CONFIG_MAPS}/doubtful`);
-    await untilDeleted(`${CONFIG_MAPS}/undoubting`);
+    await waitUntilDeleted(`${CONFIG_MAPS}/undoubting`);
     expect((await objects.get(`${CONFIG_MAPS}/doubting`)).body.metadata['ownerReferences']).toHaveLength(2);
     expect((await objects.get(`${CLUSTER_ROLES}/doubting`)).body.metadata['ownerReferences']).toHaveLength(1);
   });
@@ -68,7 +68,7 @@ describe('garbage collector', () => {
     const named = { ...owner, metadata: { ...owner.metadata, name: 'misnamed' } };
     await objects.create(CONFIG_MAPS, configMap('by-name', {}, ownedBy(named)));
     await objects.create(CONFIG_MAPS, configMap('by-kind', {}, ownedBy({ ...owner, kind: 'Secret' })));
-    for (const name of ['by-name', 'by-kind']) await untilDeleted(`${CONFIG_MAPS}/${name}`);
+    for (const name of ['by-name', 'by-kind']) await waitUntilDeleted(`${CONFIG_MAPS}/${name}`);
   });
 
   it('waits for the finalizers of dependents', async () => {
@@ -80,7 +80,7 @@ describe('garbage collector', () => {
       expect([body.metadata['finalizers'], typeof body.metadata['deletionTimestamp']]).toEqual([HELD.finalizers, 'string']);
     });
     await release(`${CONFIG_MAPS}/patient-child`);
-    await untilDeleted(`${CONFIG_MAPS}/patient-child`);
+    await waitUntilDeleted(`${CONFIG_MAPS}/patient-child`);
   });
 });
 
@@ -101,7 +101,7 @@ describe('namespace controller', () => {
     await objects.create('/apis/coordination.k8s.io/v1/namespaces/full/leases', lease);
     const { body } = await objects.delete(`${NAMESPACES}/full`);
     expect([body['status'], body['spec']]).toEqual([{ phase: 'Terminating' }, { finalizers: ['kubernetes'] }]);
-    await untilDeleted(`${NAMESPACES}/full`);
+    await waitUntilDeleted(`${NAMESPACES}/full`);
     expect((await objects.get(`${NAMESPACES}/full/configmaps/content`)).status).toBe(404);
     expect((await objects.get('/apis/coordination.k8s.io/v1/namespaces/full/leases/content')).status).toBe(404);
     expect((await objects.post(NAMESPACES, namespace('full'))).status).toBe(201);
@@ -122,6 +122,6 @@ describe('namespace controller', () => {
       /^403 Forbidden: .* because it is being terminated$/,
     );
     for (const path of [`${NAMESPACES}/waiting/configmaps`, `${NAMESPACES}/waiting/secrets`, leases]) await release(`${path}/held`);
-    await untilDeleted(`${NAMESPACES}/waiting`);
+    await waitUntilDeleted(`${NAMESPACES}/waiting`);
   }, 60_000);
 });

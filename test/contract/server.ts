@@ -43,14 +43,14 @@ export function contractServer(options: ContractServerOptions = {}): ContractSer
   }, START_MS);
   return {
     get url() {
-      return running(started).url;
+      return requireStarted(started).url;
     },
     get ca() {
-      return running(started).ca;
+      return requireStarted(started).ca;
     },
     tokens: { admin: 'admintoken', alice: 'alicetoken', bob: 'bobtoken' },
-    request: (method, path, request) => sendRequest(running(started), method, path, request),
-    forget: () => running(started).forget(),
+    request: (method, path, request) => sendRequest(requireStarted(started), method, path, request),
+    forget: () => requireStarted(started).forget(),
   };
 }
 
@@ -64,7 +64,7 @@ interface Started {
 
 const START_MS = 120_000;
 
-function running(server: Started | undefined): Started {
+function requireStarted(server: Started | undefined): Started {
   if (server === undefined) throw new Error('The server starts in beforeAll.');
   return server;
 }

@@ -41,12 +41,12 @@ export class WireReflector {
 
   /** Known clusters as JSON, without their resourceVersions. */
   get contents(): readonly string[] {
-    return contentsOf(this.#state.values());
+    return toContents(this.#state.values());
   }
 
   /** Returns the clusters of a new list, in the form of `contents`. */
   async listContents(): Promise<readonly string[]> {
-    return contentsOf((await this.#page('')).items);
+    return toContents((await this.#page('')).items);
   }
 
   /** Watches from the last known revision; without one, lists first, in pages of `limit`. */
@@ -128,6 +128,6 @@ export class WireReflector {
   }
 }
 
-function contentsOf(clusters: Iterable<ListedCluster>): readonly string[] {
+function toContents(clusters: Iterable<ListedCluster>): readonly string[] {
   return [...clusters].map((each) => JSON.stringify({ ...each, metadata: { ...each.metadata, resourceVersion: '' } })).sort();
 }

@@ -59,7 +59,7 @@ async function listClusters(token: string): Promise<unknown> {
   return items.map(({ metadata, spec }) => ({ name: metadata.name, labels: metadata.labels, spec }));
 }
 
-function clusterOf(name: string, round: number): Cluster {
+function buildCluster(name: string, round: number): Cluster {
   const serverEndpoints = [{ clientCIDR: '0.0.0.0/0', serverAddress: `https://10.0.0.${round}` }];
   const spec = { orchestratorApiEndpoints: { serverEndpoints } };
   return { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata: { name, labels: { round: String(round) } }, spec };
@@ -89,7 +89,7 @@ describe('reflector of client-go', () => {
         expect(await reflectors[1]?.state()).toEqual(await listClusters(admin));
       };
       for (let round = 1; round <= 6; round++) {
-        for (const name of names) await facade.hub.apply(Clusters, clusterOf(name, round), { force: true });
+        for (const name of names) await facade.hub.apply(Clusters, buildCluster(name, round), { force: true });
         await grant(names.slice(round, round + 5));
         await facade.hub.delete(Clusters, { name: names[round] ?? '' });
         await eventually(expectSynced);
