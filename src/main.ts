@@ -35,7 +35,8 @@ async function start(stopped: AbortSignal): Promise<Running | undefined> {
     process.stdout.write(versionText());
     return undefined;
   }
-  if (config.command === 'dev') throw new StartError('this program does not include the local run; in a checkout, run npm start -- dev');
+  if (config.command !== 'run')
+    throw new StartError('to run Purser on a cluster, use purser run; for a local run, use npm start in a checkout');
   checkEnvironment(process.env);
   const log = createLogger({
     level: config.logLevel ?? 'info',

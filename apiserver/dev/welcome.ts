@@ -20,7 +20,13 @@ export interface WelcomeOptions {
   readonly cwd: string;
 }
 
-/** Returns the text to print; its commands can be pasted into a shell. */
+/** Returns the text to print while the servers start. */
+export function startingText(clusters: number): string {
+  const targets = clusters === 0 ? '' : ` and ${clusters} target cluster${clusters === 1 ? '' : 's'}`;
+  return `Starting Purser with a hub${targets} on this machine …\n\n`;
+}
+
+/** Returns the text to print when everything serves; its commands can be pasted into a shell. */
 export function welcomeText({ hub, targets, facade, metrics, folder, samples, cwd }: WelcomeOptions): string {
   const path = (absolute: string) => quoted(shown(absolute, cwd));
   const places = [hub, ...targets];

@@ -6,9 +6,11 @@ import { StartError } from '../config/start-error.ts';
 import { namespaces as readNamespaces, ValueError } from '../config/values.ts';
 import { repositoryPath } from '../kube/manifests.ts';
 
-/** Returns the output of `purser print`; undefined for other commands. Throws a StartError for invalid arguments. */
+/** Returns the output of `purser print` and `purser help print`; undefined for other commands. Throws a StartError for invalid arguments. */
 export async function printManifests([command, ...args]: readonly string[]): Promise<string | undefined> {
+  if (command === 'help' && args[0] === 'print') return HELP;
   if (command !== 'print') return undefined;
+  if (args.includes('--help')) return HELP;
   const { name, namespaces } = parsePrintArguments(args);
   const { path, recipe } = MANIFESTS[name];
   const text = await readFile(repositoryPath(path), 'utf8');
@@ -42,6 +44,19 @@ const MANIFESTS = {
 `,
   },
 } as const satisfies Readonly<Record<string, Manifest>>;
+
+const HELP = `Usage: purser print target-rbac [--namespaces NS,NS]
+       purser print registration
+
+Prints manifests that register a target cluster, with instructions.
+
+Manifests:
+  target-rbac   service account and permissions of Purser, for the target cluster
+  registration  Cluster, for the hub
+
+Options:
+  --namespaces NS,NS  namespaces of the service accounts that Purser can issue tokens for (default all)
+`;
 
 const USAGE = 'usage: purser print target-rbac [--namespaces NS,NS], or purser print registration';
 

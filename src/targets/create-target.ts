@@ -38,9 +38,10 @@ export function createTarget({ cluster, credential: secret }: RegisteredCluster,
   if (controller === undefined) throw new IssueError('CredentialMissing', 'the Cluster has no spec.authInfo.controller');
   if (controller.kind === 'ServiceAccount') return hubTarget(cluster, settings);
   const referred = referredSecret(controller, secret, settings.credentialNamespaces);
-  const credential = readCredential(referred);
   const pins = readPins(referred);
+  // Before the credential is read: errors must not describe the credential of another Cluster.
   const endpoints = pinnedEndpoints(cluster, pins, settings.ownAddress);
+  const credential = readCredential(referred);
   const { servers, caBundle } = endpoints;
   const connect: TargetOptions['connect'] = (server, purpose) =>
     connectTo(configOf(clusterOf(server, caBundle, settings), credential), CONNECTIONS[purpose], settings);

@@ -45,10 +45,15 @@ export function readPins(secret: Secret): Pins {
       .map(serverUrl)
       .filter((server) => server !== undefined),
     authorities: authoritiesOf(secret),
-    clusters: wordsOf(secret, CredentialSecretKey.cluster),
+    clusters: clustersOf(secret),
     // A key without any namespace allows none, so that a mistake does not widen the credential.
     namespaces: hasKey(secret, CredentialSecretKey.namespaces) ? wordsOf(secret, CredentialSecretKey.namespaces) : undefined,
   };
+}
+
+/** Returns the names of the Clusters that the credential is for. */
+export function clustersOf(secret: Secret): readonly string[] {
+  return wordsOf(secret, CredentialSecretKey.cluster);
 }
 
 /** Period in which a credential is valid, in milliseconds since 1970; `expiresAt` is absent for a JWT without expiry. */

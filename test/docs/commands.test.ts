@@ -38,7 +38,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'kubectl --context hub -n purser-system rollout undo deployment/purser': 'needs nodes',
   'kubectl --context hub -n purser-system port-forward service/purser 7444:443': 'needs nodes',
   'kubectl --context hub apply --server-side -k deploy/base': 'the installation runs the same command',
-  'KUBECONFIG=$PWD/purser.kubeconfig npm start -- --facade-tls-secret purser-facade-tls':
+  'KUBECONFIG=$PWD/purser.kubeconfig npm start -- run --facade-tls-secret purser-facade-tls':
     'test/real/deploy.test.ts runs the same program with such a kubeconfig',
 };
 

@@ -43,11 +43,11 @@ export function isDeployment(object: DeployedObject): object is Deployment {
   return object.kind === 'Deployment';
 }
 
-/** Polls until the predicate returns true; throws after a minute. */
+/** Polls until the predicate returns true; throws after three minutes. */
 export async function waitUntil(isMet: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 60_000;
+  const end = performance.now() + 180_000;
   while (!(await isMet())) {
-    if (performance.now() > end) throw new Error('the expected state was not reached within 60 s');
+    if (performance.now() > end) throw new Error('the expected state was not reached within three minutes');
     await delay(100);
   }
 }
@@ -96,7 +96,7 @@ export class DeployWorld {
     const world = await DeployWorld.startEmpty();
     for (const name of ['team-a', 'team-b', 'fleet']) await world.kubectl('create', 'namespace', name);
     await world.kubectl('apply', '--server-side', '-k', `REPO/deploy/${path}`);
-    await world.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s');
+    await world.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=180s');
     return world;
   }
 
@@ -191,7 +191,7 @@ export class DeployWorld {
 
   /** Runs `kubectl wait` on the hub. Throws the last log lines of Purser if the wait fails. */
   async waitFor(...args: readonly string[]): Promise<void> {
-    const { code, stderr } = await runKubectl(this.hub, ['wait', ...args, '--timeout=60s']);
+    const { code, stderr } = await runKubectl(this.hub, ['wait', ...args, '--timeout=180s']);
     if (code === 0) return;
     const logs = await Promise.all([...this.#running.values()].map((program) => program.output()));
     throw new Error([stderr, ...logs.map((log) => log.split('\n').slice(-20).join('\n'))].join('\n'));

@@ -108,7 +108,7 @@ interface Running {
   readonly controllers: Program | undefined;
 }
 
-const START_MS = 60_000;
+const START_MS = 180_000;
 const START_ATTEMPTS = 5;
 
 function createCluster(plan: Plan, started: Running): RealCluster {
