@@ -27,7 +27,7 @@ const { scripts } = JSON.parse(readText('package.json')) as { readonly scripts: 
 
 /** Commands in fenced blocks that no test runs, with the reason. */
 const NOT_RUN: Readonly<Record<string, string>> = {
-  'kubectl annotate -n purser-system configmap/purser-removal-limit registry.purser.dev/release="$(date +%s)" --overwrite':
+  'kubectl --context hub annotate -n purser-system configmap/purser-removal-limit registry.purser.dev/release="$(date +%s)" --overwrite':
     'needs many withdrawn tokens; test/tokens/removal-limits.test.ts sets the same annotation',
   'npm ci && npm start': 'test/real/docs-tour.test.ts starts the same program on free ports, and compares its output',
   'docker build -t registry.example.com/purser:0.1.0 .': 'test/real/image.test.ts builds the image, without Docker if it is not installed',
