@@ -16,7 +16,7 @@ import { blocksIn, runBlock, startDocsWorld } from './docs-world.ts';
 
 jest.setTimeout(300_000);
 
-const [install, register, renew, schedule, uninstall] = blocksIn('hub');
+const [install, register, renew, replace, schedule, uninstall] = blocksIn('hub');
 const [hubItself] = blocksIn('hub-itself');
 const [calls, certificate] = blocksIn('facade');
 const [orphans] = blocksIn('orphans');
@@ -101,6 +101,17 @@ describe('commands in docs/operating.md', () => {
     const [ran] = await runSteps(renew === undefined ? [] : stepsOf(renew), docs.shell);
     expect(ran).toMatchObject({ code: 0, printed: expect.stringContaining('is valid until') });
     await docs.world.waitFor('cluster.registry.purser.dev', 'target-1', '--for=condition=Authorized');
+  });
+
+  it('revokes a credential, and continues with the next one', async () => {
+    const credential = async () =>
+      await place.world.kubectl('get', 'secret/target-1-credential', '-n', 'purser-system', '-o', 'jsonpath={.data.token}');
+    const token = Buffer.from(await credential(), 'base64').toString();
+    expect(await failures(replace, place.shell)).toEqual([]);
+    const isRejected = (error: unknown) => String(error).includes('Unauthorized');
+    // The target caches authenticated tokens for a few seconds.
+    await eventually(() => place.world.onTarget('auth', 'whoami', '--token', token).then(() => false, isRejected));
+    await place.world.until('cluster.registry.purser.dev', 'target-1', '--for=condition=Authorized');
   });
 
   it('renews a credential on a schedule with minimal permissions', async () => {

@@ -21,6 +21,12 @@ export const CLUSTER_COLUMNS: readonly PrinterColumn[] = [
     description: 'Status of the Ready condition: tokens can be issued for the cluster.',
     jsonPath: '.status.conditions[?(@.type=="Ready")].status',
   },
+  {
+    name: 'Reason',
+    type: 'string',
+    description: 'Reason of the Ready condition.',
+    jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
+  },
   { name: 'Version', type: 'string', description: "Version reported by the cluster's API server.", jsonPath: '.status.version' },
   { name: 'Type', type: 'string', description: 'Distribution of the cluster.', jsonPath: '.status.type' },
   {
@@ -45,16 +51,9 @@ export const CLUSTER_COLUMNS: readonly PrinterColumn[] = [
     priority: 1,
   },
   {
-    name: 'Reason',
-    type: 'string',
-    description: 'Reason of the Ready condition.',
-    jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
-    priority: 1,
-  },
-  {
-    name: 'Last Seen',
+    name: 'Heartbeat',
     type: 'date',
-    description: 'Time since the last recorded probe.',
+    description: 'Time since Purser last wrote the status, which it does every few minutes while nothing changes.',
     jsonPath: '.status.conditions[?(@.type=="Ready")].lastHeartbeatTime',
     priority: 1,
   },
