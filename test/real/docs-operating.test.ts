@@ -105,13 +105,13 @@ describe('commands in docs/operating.md', () => {
 
   it('revokes a credential, and continues with the next one', async () => {
     const credential = async () =>
-      await place.world.kubectl('get', 'secret/target-1-credential', '-n', 'purser-system', '-o', 'jsonpath={.data.token}');
+      await docs.world.kubectl('get', 'secret/target-1-credential', '-n', 'purser-system', '-o', 'jsonpath={.data.token}');
     const token = Buffer.from(await credential(), 'base64').toString();
-    expect(await failures(replace, place.shell)).toEqual([]);
+    expect(await runBlock(replace, docs.shell)).toEqual([]);
     const isRejected = (error: unknown) => String(error).includes('Unauthorized');
     // The target caches authenticated tokens for a few seconds.
-    await eventually(() => place.world.onTarget('auth', 'whoami', '--token', token).then(() => false, isRejected));
-    await place.world.until('cluster.registry.purser.dev', 'target-1', '--for=condition=Authorized');
+    await waitUntil(() => docs.world.kubectlOnTarget('auth', 'whoami', '--token', token).then(() => false, isRejected));
+    await docs.world.waitFor('cluster.registry.purser.dev', 'target-1', '--for=condition=Authorized');
   });
 
   it('renews a credential on a schedule with minimal permissions', async () => {
