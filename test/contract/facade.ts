@@ -14,7 +14,7 @@ import { type ApiRequest, type ApiResponse, sendRequest } from '../support/api-r
 import { aCredential, base64, registered, settings } from '../targets/registration.ts';
 import { eventually } from './eventually.ts';
 import type { ContractServer } from './server.ts';
-import { create, isAllowed } from './world.ts';
+import { create, expectAllowed } from './world.ts';
 
 /** Name of the target. */
 export const CLUSTER = 'prod-eu';
@@ -79,6 +79,6 @@ async function allowAlice(server: ContractServer): Promise<void> {
   const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'alice' }];
   await create(server, '/apis/rbac.authorization.k8s.io/v1/clusterroles', rbac('ClusterRole', { rules }));
   await create(server, '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', rbac('ClusterRoleBinding', { roleRef, subjects }));
-  const issuing = { verb: 'issue', group: 'registry.purser.dev', resource: 'clusters', subresource: 'token', name: CLUSTER };
-  await eventually(() => isAllowed(server, 'alice', issuing));
+  const issue = { verb: 'issue', group: 'registry.purser.dev', resource: 'clusters', subresource: 'token', name: CLUSTER };
+  await eventually(() => expectAllowed(server, 'alice', issue));
 }

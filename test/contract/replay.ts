@@ -7,26 +7,29 @@ import type { ContractServer } from './server.ts';
 export interface ReplayOptions {
   /** Relaxations of the comparison, by the name of a recording. */
   readonly relax?: (recording: Recording) => Relaxation | undefined;
-  /** Waits for what a request brings about later, by the name of a recording. */
+  /** Waits for later effects of a request, by the name of a recording. */
   readonly settle?: Readonly<Record<string, () => Promise<void>>>;
 }
 
-/** Tests that the server answers each request as recorded: status, headers and body. */
-export function itAnswersAsRecorded(
+/** Tests that the server responds to each request as recorded: status, headers and body. */
+export function itRespondsAsRecorded(
   server: Pick<ContractServer, 'request'>,
   recordings: readonly Recording[],
   options: ReplayOptions = {},
 ): void {
   const replay = new Replay(server.request);
-  it.each(recordings.map((recording) => [recording.name, recording] as const))('answers %s as recorded', async (name, recording) => {
-    const { expected, actual } = await replay.play(recording, options.relax?.(recording));
-    await options.settle?.[name]?.();
-    expect(readable(actual, expected)).toEqual(readable(expected, actual));
-  });
+  it.each(recordings.map((recording) => [recording.name, recording] as const))(
+    'responds to the request %s as recorded',
+    async (name, recording) => {
+      const { expected, actual } = await replay.play(recording, options.relax?.(recording));
+      await options.settle?.[name]?.();
+      expect(excerpt(actual, expected)).toEqual(excerpt(expected, actual));
+    },
+  );
 }
 
-/** Long bodies are shown around the first place where they differ. */
-function readable({ body, ...rest }: Outcome, other: Outcome): object {
+/** Returns a response with the part of its body around the first difference, because whole bodies are too long to compare by eye. */
+function excerpt({ body, ...rest }: Outcome, other: Outcome): object {
   if (body === other.body) return { ...rest, body: '(equal)' };
   const at = firstDifference(body, other.body);
   return { ...rest, bodyDiffersAt: at, before: body.slice(Math.max(0, at - 160), at), from: body.slice(at, at + 240) };

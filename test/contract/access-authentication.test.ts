@@ -1,13 +1,13 @@
-// Who a request comes from, by its Authorization header; and as whom it runs, by its Impersonate headers.
+// Authentication of callers by the Authorization header, and impersonation by Impersonate headers.
 
 import { describe, expect, it } from '@jest/globals';
-import { askOf } from './asking.ts';
 import { eventually } from './eventually.ts';
-import { outcome } from './objects.ts';
+import { createSender, outcome } from './requests.ts';
 import { contractServer } from './server.ts';
+import { create } from './world.ts';
 
 const server = contractServer();
-const ask = askOf(server);
+const send = createSender(server);
 const SELF = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const AUTHENTICATION = 'authentication.k8s.io';
@@ -15,14 +15,14 @@ const AUTHENTICATION = 'authentication.k8s.io';
 type Headers = Readonly<Record<string, string>>;
 
 async function whoAmI(as: string | null, headers: Headers = {}): Promise<unknown> {
-  const answer = await ask(SELF, { as, headers, body: {} });
-  return answer.status === 201 ? (answer.body['status'] as { readonly userInfo: unknown }).userInfo : outcome(answer);
+  const response = await send(SELF, { as, headers, body: {} });
+  return response.status === 201 ? (response.body['status'] as { readonly userInfo: unknown }).userInfo : outcome(response);
 }
 
-describe('an Authorization header', () => {
+describe('authentication', () => {
   const admin = { username: 'admin', uid: 'admin-uid', groups: ['system:masters', 'system:authenticated'] };
-  const nobody = `403 Forbidden: selfsubjectreviews.${AUTHENTICATION} is forbidden: User "system:anonymous" cannot create resource "selfsubjectreviews" in API group "${AUTHENTICATION}" at the cluster scope`;
-  const unknown = '401 Unauthorized: Unauthorized';
+  const anonymous = `403 Forbidden: selfsubjectreviews.${AUTHENTICATION} is forbidden: User "system:anonymous" cannot create resource "selfsubjectreviews" in API group "${AUTHENTICATION}" at the cluster scope`;
+  const invalid = '401 Unauthorized: Unauthorized';
 
   it.each([
     ['Bearer admintoken', admin],
@@ -30,33 +30,33 @@ describe('an Authorization header', () => {
     ['BEARER admintoken', admin],
     [' Bearer admintoken ', admin],
     ['Bearer admintoken and more', admin],
-    ['Bearer  admintoken', nobody],
-    ['Bearer', nobody],
-    ['admintoken', nobody],
-    ['Basic YWRtaW46YWRtaW4=', nobody],
-    ['Bearer\tadmintoken', nobody],
-    ['Bearer nonsense', unknown],
-    ['Bearer a.b.c', unknown],
-  ])('%j', async (authorization, expected) => {
+    ['Bearer  admintoken', anonymous],
+    ['Bearer', anonymous],
+    ['admintoken', anonymous],
+    ['Basic YWRtaW46YWRtaW4=', anonymous],
+    ['Bearer\tadmintoken', anonymous],
+    ['Bearer nonsense', invalid],
+    ['Bearer a.b.c', invalid],
+  ])('authenticates the caller of a request with Authorization: %j', async (authorization, expected) => {
     expect(await whoAmI(null, { authorization })).toEqual(expected);
   });
 
-  it.each(['/readyz', '/version', '/nowhere', '/api/v1/pods'])('is rejected at %s with a wrong token', async (path) => {
-    expect((await ask(path, { as: 'nonsense' })).status).toBe(401);
+  it.each(['/readyz', '/version', '/nowhere', '/api/v1/pods'])('rejects an invalid token at %s', async (path) => {
+    expect((await send(path, { as: 'nonsense' })).status).toBe(401);
   });
 
-  it('may be missing for public paths only', async () => {
-    expect((await ask('/version', { as: null })).status).toBe(200);
-    expect(outcome(await ask('/apis', { as: null }))).toBe('403 Forbidden: forbidden: User "system:anonymous" cannot get path "/apis"');
+  it('accepts anonymous requests for public paths only', async () => {
+    expect((await send('/version', { as: null })).status).toBe(200);
+    expect(outcome(await send('/apis', { as: null }))).toBe('403 Forbidden: forbidden: User "system:anonymous" cannot get path "/apis"');
   });
 
-  it('is not replaced by headers of a proxy', async () => {
+  it('ignores X-Remote headers of a proxy', async () => {
     const headers = { 'x-remote-user': 'admin', 'x-remote-group': 'system:masters' };
-    expect((await ask('/api/v1/namespaces', { as: null, headers })).status).toBe(403);
+    expect((await send('/api/v1/namespaces', { as: null, headers })).status).toBe(403);
   });
 });
 
-describe('an administrator', () => {
+describe('impersonation by an administrator', () => {
   it.each([
     ['a user', { 'impersonate-user': 'zoe' }, { username: 'zoe', groups: ['system:authenticated'] }],
     [
@@ -69,14 +69,14 @@ describe('an administrator', () => {
       { 'impersonate-user': 'system:serviceaccount:a:b' },
       { username: 'system:serviceaccount:a:b', groups: ['system:serviceaccounts', 'system:serviceaccounts:a', 'system:authenticated'] },
     ],
-  ])('impersonates %s', async (_, headers, expected) => {
+  ])('accepts %s', async (_, headers, expected) => {
     expect(await whoAmI(server.tokens.admin, headers)).toEqual(expected);
   });
 
-  it('is rejected for a group without a user', async () => {
-    const wanted = '&user.DefaultInfo{Name:"", UID:"", Groups:[]string{"devs"}, Extra:map[string][]string(nil)}';
+  it('rejects a group without a user', async () => {
+    const requested = '&user.DefaultInfo{Name:"", UID:"", Groups:[]string{"devs"}, Extra:map[string][]string(nil)}';
     expect(await whoAmI(server.tokens.admin, { 'impersonate-group': 'devs' })).toBe(
-      `400 BadRequest: requested ${wanted} without impersonating a user name`,
+      `400 BadRequest: requested ${requested} without impersonating a user name`,
     );
   });
 });
@@ -92,22 +92,22 @@ describe('impersonation', () => {
     expect(await whoAmI(server.tokens.alice, headers)).toBe(rejection('alice', mode));
   });
 
-  it('rejects callers without credentials', async () => {
+  it('rejects a caller without credentials', async () => {
     expect(await whoAmI(null, { 'impersonate-user': 'carol' })).toBe(rejection('system:anonymous'));
   });
 
   it.each([
     ['the user', {}, { username: 'carol', groups: ['system:authenticated'] }],
     ['a group', { 'impersonate-group': 'devs' }, { username: 'carol', groups: ['devs', 'system:authenticated'] }],
-  ])('accepts %s that the caller has permission for', async (_, headers, expected) => {
-    await make(`${RBAC}/clusterroles`, {
+  ])('accepts %s that RBAC allows the caller to impersonate', async (_, headers, expected) => {
+    await create(server, `${RBAC}/clusterroles`, {
       metadata: { name: `acts-${Object.keys(headers).length}` },
       rules: [
         { apiGroups: [''], resources: ['users'], resourceNames: ['carol'], verbs: ['impersonate'] },
         { apiGroups: [''], resources: ['groups'], resourceNames: ['devs'], verbs: ['impersonate'] },
       ],
     });
-    await make(`${RBAC}/clusterrolebindings`, {
+    await create(server, `${RBAC}/clusterrolebindings`, {
       metadata: { name: `acts-${Object.keys(headers).length}` },
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: `acts-${Object.keys(headers).length}` },
       subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'bob' }],
@@ -115,8 +115,3 @@ describe('impersonation', () => {
     await eventually(async () => expect(await whoAmI(server.tokens.bob, { 'impersonate-user': 'carol', ...headers })).toEqual(expected));
   });
 });
-
-async function make(path: string, body: object): Promise<void> {
-  const answer = await ask(path, { body });
-  if (answer.status !== 201) throw new Error(`POST ${path} answered ${JSON.stringify(answer)}`);
-}

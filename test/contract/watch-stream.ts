@@ -1,4 +1,4 @@
-// A watch under way: its events as they come.
+// An open watch, and the events that it has received.
 
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
@@ -25,72 +25,72 @@ export interface WatchedObject {
   readonly [field: string]: unknown;
 }
 
-const PATIENCE_MS = 20_000;
+const TIMEOUT_MS = 20_000;
 
-/** Starts a watch as administrator; resolves once the server has answered. */
-export async function watch(server: ContractServer, path: string, headers: Readonly<Record<string, string>> = {}): Promise<Watching> {
+/** Starts a watch as the administrator; resolves when the headers of the response arrive. */
+export async function watch(server: ContractServer, path: string, headers: Readonly<Record<string, string>> = {}): Promise<WatchStream> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const authorization = `Bearer ${server.tokens.admin}`;
   const outgoing = request(`${server.url}${path}`, { ca: server.ca, agent: false, headers: { authorization, ...headers } }, resolve);
   outgoing.on('error', reject);
   outgoing.end();
-  return new Watching(await promise);
+  return new WatchStream(await promise);
 }
 
-export class Watching {
-  readonly #answer: IncomingMessage;
+export class WatchStream {
+  readonly #response: IncomingMessage;
   readonly #lines: string[] = [];
-  readonly #news = new EventTarget();
+  readonly #changes = new EventTarget();
   #ended = false;
 
-  constructor(answer: IncomingMessage) {
-    this.#answer = answer;
-    const reader = createInterface({ input: answer });
+  constructor(response: IncomingMessage) {
+    this.#response = response;
+    const reader = createInterface({ input: response });
     reader.on('line', (line) => {
       this.#lines.push(line);
-      this.#news.dispatchEvent(new Event('news'));
+      this.#changes.dispatchEvent(new Event('change'));
     });
     reader.on('close', () => {
       this.#ended = true;
-      this.#news.dispatchEvent(new Event('news'));
+      this.#changes.dispatchEvent(new Event('change'));
     });
-    answer.on('error', () => {});
+    response.on('error', () => {});
   }
 
   get status(): number {
-    return this.#answer.statusCode ?? 0;
+    return this.#response.statusCode ?? 0;
   }
 
-  /** The first `count` lines, as they came. */
+  /** Waits for the first `count` lines, and returns them unparsed. */
   async lines(count: number): Promise<readonly string[]> {
-    await this.#until(() => this.#lines.length >= count || this.#ended, `${count} events`);
+    await this.#waitUntil(() => this.#lines.length >= count || this.#ended, `${count} events`);
     return this.#lines.slice(0, count);
   }
 
-  /** The first `count` events. */
+  /** Waits for the first `count` events. */
   async events(count: number): Promise<readonly WatchEvent[]> {
     return (await this.lines(count)).map((line) => JSON.parse(line) as WatchEvent);
   }
 
-  /** All events, once the server has ended the watch. */
+  /** Waits until the server ends the watch, and returns all events. */
   async all(): Promise<readonly WatchEvent[]> {
-    await this.#until(() => this.#ended, 'the end');
+    await this.#waitUntil(() => this.#ended, 'its end');
     return this.events(this.#lines.length);
   }
 
   close(): void {
-    this.#answer.destroy();
+    this.#response.destroy();
   }
 
-  async #until(isSo: () => boolean, what: string): Promise<void> {
-    const patience = AbortSignal.timeout(PATIENCE_MS);
-    while (!isSo()) {
+  async #waitUntil(isDone: () => boolean, expected: string): Promise<void> {
+    const timeout = AbortSignal.timeout(TIMEOUT_MS);
+    while (!isDone()) {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
-      const impatient = () => reject(new Error(`the watch did not bring ${what}, but ${JSON.stringify(this.#lines)}`));
-      this.#news.addEventListener('news', () => resolve(), { once: true });
-      patience.addEventListener('abort', impatient, { once: true });
+      const onTimeout = () => reject(new Error(`timeout: expected ${expected} of the watch, received ${JSON.stringify(this.#lines)}`));
+      this.#changes.addEventListener('change', () => resolve(), { once: true });
+      timeout.addEventListener('abort', onTimeout, { once: true });
       await promise;
-      patience.removeEventListener('abort', impatient);
+      timeout.removeEventListener('abort', onTimeout);
     }
   }
 }

@@ -1,11 +1,11 @@
-// The forms in which objects are read: Tables, metadata alone, JSON and YAML, compact, indented and compressed.
+// Representations of objects: Table, PartialObjectMetadata, JSON and YAML, compact and indented.
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { adminOf, definition, messageOf } from './admin.ts';
+import { createAdmin, definition, messageOf } from './admin.ts';
 import { contractServer } from './server.ts';
 
 const server = contractServer();
-const admin = adminOf(server);
+const admin = createAdmin(server);
 const NS = 'namespaces/forms';
 const MAPS = `/api/v1/${NS}/configmaps`;
 const WIDGETS = '/apis/forms.test/v1/widgets';
@@ -72,13 +72,13 @@ async function table(path: string, accept = TABLE): Promise<Table> {
   return JSON.parse(body) as Table;
 }
 
-/** Ages are as old as the test. */
-function ageless(cells: readonly unknown[] | undefined): readonly unknown[] | undefined {
+/** Replaces ages, which depend on the duration of the test. */
+function withoutAges(cells: readonly unknown[] | undefined): readonly unknown[] | undefined {
   return cells?.map((cell) => (typeof cell === 'string' && /^\d+s$/.test(cell) ? 'AGE' : cell));
 }
 
-describe('a Table', () => {
-  it('contains the columns of a definition and typed cells', async () => {
+describe('Table', () => {
+  it('contains the printer columns of a CRD and typed cells', async () => {
     const { columnDefinitions, rows } = await table(WIDGETS);
     expect(columnDefinitions.map(({ name, type, priority }) => `${name} ${type} ${priority}`)).toEqual([
       'Name string 0',
@@ -123,10 +123,10 @@ describe('a Table', () => {
     ]);
   });
 
-  it('contains name and age for definitions without columns', async () => {
+  it('contains name and age for a CRD without printer columns', async () => {
     const { columnDefinitions, rows } = await table(PLAIN);
     expect(columnDefinitions.map(({ name, type }) => `${name} ${type}`)).toEqual(['Name string', 'Age date']);
-    expect(rows.map(({ cells }) => ageless(cells))).toEqual([
+    expect(rows.map(({ cells }) => withoutAges(cells))).toEqual([
       ['a', 'AGE'],
       ['b', 'AGE'],
     ]);
@@ -143,18 +143,18 @@ describe('a Table', () => {
     [`/apis/rbac.authorization.k8s.io/v1/${NS}/rolebindings`, 'Name Role Age Users* Groups* ServiceAccounts*'],
     ['/apis/rbac.authorization.k8s.io/v1/clusterroles', 'Name Created At'],
     ['/apis/apiextensions.k8s.io/v1/customresourcedefinitions', 'Name Created At'],
-  ])('of %s contains the columns %s', async (path, expected) => {
+  ])('represents %s with the columns %s', async (path, expected) => {
     const { columnDefinitions } = await table(`${path}?limit=1`);
     expect(columnDefinitions.map(({ name, priority }) => `${name}${priority > 0 ? '*' : ''}`).join(' ')).toBe(expected);
   });
 
-  it('contains cells of built-in kinds', async () => {
+  it('contains the cells of built-in kinds', async () => {
     const { rows } = await table(MAPS);
-    expect(rows.map(({ cells }) => ageless(cells))).toEqual([
+    expect(rows.map(({ cells }) => withoutAges(cells))).toEqual([
       ['a', 2, 'AGE'],
       ['b', 2, 'AGE'],
     ]);
-    expect(ageless((await table('/api/v1/namespaces/forms')).rows[0]?.cells)).toEqual(['forms', 'Active', 'AGE']);
+    expect(withoutAges((await table('/api/v1/namespaces/forms')).rows[0]?.cells)).toEqual(['forms', 'Active', 'AGE']);
   });
 
   it('contains the continue token of a page and the revision of an object', async () => {
@@ -175,28 +175,28 @@ describe('a Table', () => {
     ['Metadata', 'PartialObjectMetadata', 'meta.k8s.io/v1'],
     ['Object', 'Widget', 'forms.test/v1'],
     ['None', undefined, undefined],
-  ])('includes for includeObject=%s %s', async (includeObject, kind, apiVersion) => {
+  ])('contains for includeObject=%s objects of kind %s', async (includeObject, kind, apiVersion) => {
     const { rows } = await table(`${WIDGETS}?includeObject=${includeObject}&limit=1`);
     expect([rows[0]?.object?.kind, rows[0]?.object?.apiVersion]).toEqual([kind, apiVersion]);
   });
 
   it.each([`${MAPS}?`, `${MAPS}?labelSelector=none&`, `${MAPS}/a?`, `${WIDGETS}?`])(
-    'from %s does not include just anything',
+    'rejects an unknown includeObject at %s',
     async (path) => {
-      const answer = await admin.get(`${path}includeObject=x`, { accept: TABLE });
-      const why = `includeObject: Invalid value: "x": must be 'Metadata', 'Object', 'None', or empty`;
-      expect([answer.status, messageOf(answer)]).toEqual([400, `Unable to convert to Table as requested: ${why}`]);
+      const response = await admin.get(`${path}includeObject=x`, { accept: TABLE });
+      const cause = `includeObject: Invalid value: "x": must be 'Metadata', 'Object', 'None', or empty`;
+      expect([response.status, messageOf(response)]).toEqual([400, `Unable to convert to Table as requested: ${cause}`]);
       expect((await admin.get(`${path}includeObject=x`)).status).toBe(200);
     },
   );
 
-  it('has the requested version', async () => {
+  it('returns a Table in the requested API version', async () => {
     const accept = TABLE.replace('v=v1', 'v=v1beta1');
     const { apiVersion, rows } = await table(`${MAPS}?limit=1`, `${accept},${TABLE}`);
     expect([apiVersion, rows[0]?.object?.apiVersion]).toEqual(['meta.k8s.io/v1beta1', 'meta.k8s.io/v1beta1']);
   });
 
-  it('is available in YAML', async () => {
+  it('returns a Table in YAML', async () => {
     const { headers, body } = await admin.get(`${MAPS}/a`, { accept: TABLE.replace('json', 'yaml') });
     expect([headers['content-type'], body.slice(0, 51)]).toEqual([
       'application/yaml',
@@ -206,7 +206,7 @@ describe('a Table', () => {
 });
 
 describe('PartialObjectMetadata', () => {
-  it.each([MAPS, WIDGETS])('of the list at %s', async (path) => {
+  it.each([MAPS, WIDGETS])('represents the list at %s', async (path) => {
     const { status, headers, body } = await admin.get(`${path}?limit=1`, { accept: MANY });
     expect([status, headers['content-type']]).toEqual([200, 'application/json']);
     expect(body).toMatch(
@@ -214,7 +214,7 @@ describe('PartialObjectMetadata', () => {
     );
   });
 
-  it.each([MAPS, WIDGETS])('of one object at %s, in either version', async (path) => {
+  it.each([MAPS, WIDGETS])('represents one object at %s in the versions v1 and v1beta1', async (path) => {
     const { body } = await admin.get(`${path}/a`, { accept: ONE });
     expect(body).toMatch(/^{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io\/v1","metadata":{"name":"a",/);
     expect(Object.keys(JSON.parse(body) as object)).toEqual(['kind', 'apiVersion', 'metadata']);
@@ -227,7 +227,7 @@ describe('PartialObjectMetadata', () => {
     [`${MAPS}/a`, MANY, 406, 'you requested PartialObjectMetadataList, but the requested object is not a list (*core.ConfigMap)'],
     [WIDGETS, ONE, 406, 'you requested PartialObjectMetadata, but the requested object is a list (*unstructured.UnstructuredList)'],
     [`${WIDGETS}/a`, MANY, 500, 'content is not a list'],
-  ])('of %s is not available as %s', async (path, accept, status, message) => {
+  ])('rejects a request for %s as %s', async (path, accept, status, message) => {
     const indented = await admin.get(path, { accept });
     expect([indented.status, messageOf(indented), indented.body.startsWith('{\n  "kind": "Status"')]).toEqual([status, message, true]);
     const compact = await admin.get(path, { accept: `${accept},application/json` });
@@ -235,7 +235,7 @@ describe('PartialObjectMetadata', () => {
   });
 });
 
-describe('the media type of a response', () => {
+describe('content negotiation', () => {
   const JSON_TYPE = 'application/json';
   const YAML_TYPE = 'application/yaml';
 
@@ -251,7 +251,7 @@ describe('the media type of a response', () => {
     [`,,${JSON_TYPE}`, JSON_TYPE],
     ['application/json;as=Nonsense;v=v1;g=meta.k8s.io,application/json', JSON_TYPE],
     ['application/json;as=Table;v=v2;g=meta.k8s.io,application/yaml', YAML_TYPE],
-  ])('for Accept: %s is %s', async (accept, expected) => {
+  ])('selects for Accept: %s the media type %s', async (accept, expected) => {
     for (const path of [`${MAPS}/a`, `${WIDGETS}/a`]) {
       const { status, headers, body } = await admin.get(path, { accept });
       expect([status, headers['content-type'], body.startsWith('{')]).toEqual([200, expected, expected === JSON_TYPE]);
@@ -269,13 +269,13 @@ describe('the media type of a response', () => {
     ['application/json;as=Nonsense;v=v1;g=meta.k8s.io', `${MAPS}/a`, `only the following media types are accepted: ${PRODUCED}`, true],
     ['text/html', `${WIDGETS}/a`, `only the following media types are accepted: ${PRODUCED}`, true],
     ['application/json;as=Table;v=v2;g=meta.k8s.io', WIDGETS, `only the following media types are accepted: ${PRODUCED}`, true],
-  ])('cannot be %s for %s', async (accept, path, message, isIndented) => {
-    const answer = await admin.get(path, { accept });
-    expect([answer.status, messageOf(answer), answer.headers['content-type']]).toEqual([406, message, JSON_TYPE]);
-    expect(answer.body.startsWith('{\n  "kind"')).toBe(isIndented);
+  ])('rejects Accept: %s for %s', async (accept, path, message, isIndented) => {
+    const response = await admin.get(path, { accept });
+    expect([response.status, messageOf(response), response.headers['content-type']]).toEqual([406, message, JSON_TYPE]);
+    expect(response.body.startsWith('{\n  "kind"')).toBe(isIndented);
   });
 
-  it('of an error follows the request, without Tables', async () => {
+  it('returns errors as JSON or YAML, never as Table', async () => {
     const yaml = await admin.get(`${MAPS}/none`, { accept: YAML_TYPE });
     expect([yaml.status, yaml.headers['content-type']]).toEqual([404, YAML_TYPE]);
     expect(yaml.body).toBe(
@@ -286,7 +286,7 @@ describe('the media type of a response', () => {
   });
 });
 
-describe('JSON', () => {
+describe('JSON response', () => {
   it.each([
     ['curl/8.5.0', '', true],
     ['Wget/1.21', '', true],
@@ -297,18 +297,18 @@ describe('JSON', () => {
     ['x', 'pretty=true', true],
     ['x', 'pretty=T', true],
     ['x', 'pretty=tRUE', false],
-  ])('for %s with %j is indented: %s', async (agent, query, isIndented) => {
+  ])('indents a response for user agent %s and query %j: %s', async (agent, query, isIndented) => {
     for (const path of [`${MAPS}/a`, `${WIDGETS}/a`, `${WIDGETS}/none`]) {
       const { body } = await admin.get(`${path}?${query}`, { 'user-agent': agent });
       expect([body.startsWith('{\n  "'), body.endsWith('}\n')]).toEqual([isIndented, !isIndented]);
     }
   });
 
-  it('is indented for the pretty parameter of Accept', async () => {
+  it('indents a response for the pretty parameter of Accept', async () => {
     expect((await admin.get(`${MAPS}/a`, { accept: 'application/json;pretty=1' })).body).toMatch(/^{\n {2}"kind": "ConfigMap",\n/);
   });
 
-  it('keeps the order of fields for built-in kinds, sorts custom ones, and escapes as Go does', async () => {
+  it('keeps the field order of built-in kinds, sorts fields of custom resources, and escapes as Go does', async () => {
     const { body: map } = await admin.get(`${MAPS}/a`);
     expect(map).toMatch(/^{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"forms","uid":/);
     expect(map).toContain(String.raw`"data":{"k":"yes","n":"\u003c1\u003e"}}`);
@@ -318,7 +318,7 @@ describe('JSON', () => {
   });
 });
 
-describe('a large request', () => {
+describe('size limit of requests', () => {
   const body = ' '.repeat(3 * 1024 * 1024 + 1);
 
   it.each([
@@ -326,15 +326,15 @@ describe('a large request', () => {
     ['PUT', `${MAPS}/a`, 'application/json'],
     ['PATCH', `${MAPS}/a`, 'application/merge-patch+json'],
     ['POST', WIDGETS, 'application/json'],
-  ])('is rejected for %s %s', async (method, path, type) => {
-    const answer = await admin.ask(method, path, { 'content-type': type }, body);
-    expect([answer.status, messageOf(answer)]).toEqual([413, 'Request entity too large: limit is 3145728']);
+  ])('rejects a body above 3 MiB for %s %s', async (method, path, type) => {
+    const response = await admin.send(method, path, { 'content-type': type }, body);
+    expect([response.status, messageOf(response)]).toEqual([413, 'Request entity too large: limit is 3145728']);
   });
 
-  it('is rejected for its unknown format first', async () => {
-    const answer = await admin.ask('POST', MAPS, { 'content-type': 'text/plain' }, body);
+  it('rejects an unknown media type before the size', async () => {
+    const response = await admin.send('POST', MAPS, { 'content-type': 'text/plain' }, body);
     const known = 'application/json, application/yaml, application/vnd.kubernetes.protobuf';
     const message = `the body of the request was in an unknown format - accepted media types include: ${known}`;
-    expect([answer.status, messageOf(answer)]).toEqual([415, message]);
+    expect([response.status, messageOf(response)]).toEqual([415, message]);
   });
 });

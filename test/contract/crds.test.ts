@@ -1,13 +1,12 @@
-// CustomResourceDefinitions: which are refused, and how they come, share names, change and go.
+// CustomResourceDefinitions: validation, establishment, changes and deletion.
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { askOf } from './asking.ts';
 import { eventually } from './eventually.ts';
-import { type Answer, outcome } from './objects.ts';
+import { createSender, type KubeResponse, outcome } from './requests.ts';
 import { contractServer } from './server.ts';
 
 const server = contractServer();
-const ask = askOf(server);
+const send = createSender(server);
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
 const text = { type: 'string' };
@@ -43,12 +42,12 @@ function definition({
   return { metadata: { name: `${plural}.${group}` }, spec: { group, scope, names: { plural, kind, ...names }, versions } };
 }
 
-function define(parts: Definition): Promise<Answer> {
-  return ask(DEFINITIONS, { body: definition(parts) });
+function define(parts: Definition): Promise<KubeResponse> {
+  return send(DEFINITIONS, { body: definition(parts) });
 }
 
-function change(path: string, body: object): Promise<Answer> {
-  return ask(path, { method: 'PATCH', headers: { 'content-type': 'application/merge-patch+json' }, body });
+function change(path: string, body: object): Promise<KubeResponse> {
+  return send(path, { method: 'PATCH', headers: { 'content-type': 'application/merge-patch+json' }, body });
 }
 
 interface Status {
@@ -57,13 +56,13 @@ interface Status {
   readonly storedVersions: readonly string[];
 }
 
-async function statusOf(plural: string, group = 'defs.test'): Promise<Status> {
-  return (await ask(`${DEFINITIONS}/${plural}.${group}`)).body['status'] as Status;
+async function getStatus(plural: string, group = 'defs.test'): Promise<Status> {
+  return (await send(`${DEFINITIONS}/${plural}.${group}`)).body['status'] as Status;
 }
 
-/** `NamesAccepted=True NoConflicts: no conflicts found`. */
-async function conditionsOf(plural: string, group?: string): Promise<readonly string[]> {
-  const { conditions = [] } = await statusOf(plural, group);
+/** Returns the conditions of a CRD, each as `NamesAccepted=True NoConflicts: no conflicts found`. */
+async function getConditions(plural: string, group?: string): Promise<readonly string[]> {
+  const { conditions = [] } = await getStatus(plural, group);
   return conditions.map(({ type, status, reason, message }) => `${type}=${status} ${reason}: ${message}`);
 }
 
@@ -72,7 +71,7 @@ const ACCEPTED = [
   'Established=True InitialNamesAccepted: the initial names have been accepted',
 ];
 
-describe('a definition is rejected for', () => {
+describe('validation of a CRD', () => {
   it.each([
     ['a group without a dot', { group: 'nodots' }, 'spec.group: Invalid value: "nodots": should be a domain with at least one dot'],
     ['an unknown scope', { scope: 'World' }, 'spec.scope: Unsupported value: "World": supported values: "Cluster", "Namespaced"'],
@@ -81,13 +80,13 @@ describe('a definition is rejected for', () => {
       { versions: [{ name: 'v1', served: true, storage: true }] },
       'spec.versions[0].schema.openAPIV3Schema: Required value',
     ],
-  ])('%s', async (_, parts, problem) => {
+  ])('rejects %s', async (_, parts, problem) => {
     const { status, body } = await define({ plural: 'bads', kind: 'Bad', ...parts });
     expect([status, body.message]).toEqual([422, expect.stringContaining(problem)]);
   });
 
-  it('another name than that of plural and group', async () => {
-    const { status, body } = await ask(DEFINITIONS, {
+  it('rejects a name other than <plural>.<group>', async () => {
+    const { status, body } = await send(DEFINITIONS, {
       body: { ...definition({ plural: 'bads', kind: 'Bad' }), metadata: { name: 'bads' } },
     });
     expect([status, body.message]).toEqual([
@@ -97,12 +96,12 @@ describe('a definition is rejected for', () => {
   });
 });
 
-describe('a definition', () => {
-  it('is accepted, established, served and discovered', async () => {
+describe('CRD', () => {
+  it('establishes and serves a new kind, and adds it to discovery', async () => {
     const group = 'born.test';
     await define({ plural: 'births', kind: 'Birth', group, names: { shortNames: ['bi'], categories: ['all'] } });
-    await eventually(async () => expect(await conditionsOf('births', group)).toEqual(ACCEPTED));
-    const { acceptedNames, storedVersions } = await statusOf('births', group);
+    await eventually(async () => expect(await getConditions('births', group)).toEqual(ACCEPTED));
+    const { acceptedNames, storedVersions } = await getStatus('births', group);
     expect(acceptedNames).toEqual({
       plural: 'births',
       singular: 'birth',
@@ -112,38 +111,38 @@ describe('a definition', () => {
       categories: ['all'],
     });
     expect(storedVersions).toEqual(['v1']);
-    await eventually(async () => expect((await ask(`/apis/${group}/v1/births`)).body).toMatchObject({ kind: 'BirthList', items: [] }));
+    await eventually(async () => expect((await send(`/apis/${group}/v1/births`)).body).toMatchObject({ kind: 'BirthList', items: [] }));
     await eventually(async () => {
-      const { body } = await ask(`/apis/${group}/v1`);
+      const { body } = await send(`/apis/${group}/v1`);
       expect(body['resources']).toMatchObject([
         { name: 'births', singularName: 'birth', kind: 'Birth', shortNames: ['bi'], categories: ['all'], namespaced: false },
       ]);
     });
   });
 
-  describe('when established', () => {
+  describe('established CRD', () => {
     const path = `${DEFINITIONS}/changes.change.test`;
     beforeAll(async () => {
       await define({ plural: 'changes', kind: 'Change', group: 'change.test' });
-      await eventually(async () => expect((await ask('/apis/change.test/v1/changes')).status).toBe(200));
+      await eventually(async () => expect((await send('/apis/change.test/v1/changes')).status).toBe(200));
     });
 
     it.each([
-      ['its group', { spec: { group: 'other.test' } }, 'spec.group: Invalid value: "other.test": field is immutable'],
-      ['its plural', { spec: { names: { plural: 'others' } } }, 'spec.names.plural: Invalid value: "others": field is immutable'],
-      ['its scope', { spec: { scope: 'Namespaced' } }, 'spec.scope: Invalid value: "Namespaced": field is immutable'],
-      ['its kind', { spec: { names: { kind: 'Other' } } }, 'spec.names.kind: Invalid value: "Other": field is immutable'],
-    ])('cannot change %s', async (_, patch, problem) => {
+      ['the group', { spec: { group: 'other.test' } }, 'spec.group: Invalid value: "other.test": field is immutable'],
+      ['the plural name', { spec: { names: { plural: 'others' } } }, 'spec.names.plural: Invalid value: "others": field is immutable'],
+      ['the scope', { spec: { scope: 'Namespaced' } }, 'spec.scope: Invalid value: "Namespaced": field is immutable'],
+      ['the kind', { spec: { names: { kind: 'Other' } } }, 'spec.names.kind: Invalid value: "Other": field is immutable'],
+    ])('rejects a change of %s', async (_, patch, problem) => {
       const { status, body } = await change(path, patch);
       expect([status, body.message]).toEqual([422, expect.stringContaining(problem)]);
     });
 
-    it('fills new defaults into stored objects, and accepts unchanged old errors', async () => {
+    it('sets new defaults in stored objects, and accepts unchanged invalid fields', async () => {
       const objects = '/apis/change.test/v1/changes';
-      await ask(objects, { body: { apiVersion: 'change.test/v1', kind: 'Change', metadata: { name: 'old' }, spec: { x: 'a' } } });
+      await send(objects, { body: { apiVersion: 'change.test/v1', kind: 'Change', metadata: { name: 'old' }, spec: { x: 'a' } } });
       const stricter = struct({ spec: struct({ x: { type: 'string', minLength: 3 }, z: { type: 'string', default: 'Z' } }) });
       await change(path, { spec: { versions: [version('v1', stricter)] } });
-      await eventually(async () => expect((await ask(`${objects}/old`)).body['spec']).toEqual({ x: 'a', z: 'Z' }));
+      await eventually(async () => expect((await send(`${objects}/old`)).body['spec']).toEqual({ x: 'a', z: 'Z' }));
       expect((await change(`${objects}/old`, { metadata: { labels: { a: 'b' } } })).status).toBe(200);
       expect(outcome(await change(`${objects}/old`, { spec: { x: 'b' } }))).toContain('spec.x in body should be at least 3 chars long');
     });
@@ -166,24 +165,24 @@ describe('a definition', () => {
       versions: [version('v1', schema, { additionalPrinterColumns, selectableFields })],
     });
     const paints = '/apis/paint.test/v1/paints';
-    await eventually(async () => expect((await ask(paints)).status).toBe(200));
+    await eventually(async () => expect((await send(paints)).status).toBe(200));
     const paint = (name: string, spec: object, labels: object = {}) =>
-      ask(paints, { body: { apiVersion: 'paint.test/v1', kind: 'Paint', metadata: { name, labels }, spec } });
+      send(paints, { body: { apiVersion: 'paint.test/v1', kind: 'Paint', metadata: { name, labels }, spec } });
     await paint('a', { color: 'red', size: 1, list: ['x', 'y'] }, { 'acme.io/team': 't' });
     await paint('b', { color: 'blue', size: 2 });
     await paint('c', {});
-    const selected = async (selector: string) => {
-      const { body } = await ask(`${paints}?fieldSelector=${encodeURIComponent(selector)}`);
+    const selectNames = async (selector: string) => {
+      const { body } = await send(`${paints}?fieldSelector=${encodeURIComponent(selector)}`);
       return body['items'] === undefined
         ? body.message
         : (body['items'] as readonly { metadata: { name: string } }[]).map(({ metadata }) => metadata.name);
     };
-    expect(await selected('spec.color=red')).toEqual(['a']);
-    expect(await selected('spec.color!=red,spec.size!=2')).toEqual(['c']);
-    expect(await selected('spec.size=2')).toEqual(['b']);
-    expect(await selected('spec.color=')).toEqual(['c']);
-    expect(await selected('spec.other=1')).toBe('field label not supported: spec.other');
-    const { body } = await ask(paints, { headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' } });
+    expect(await selectNames('spec.color=red')).toEqual(['a']);
+    expect(await selectNames('spec.color!=red,spec.size!=2')).toEqual(['c']);
+    expect(await selectNames('spec.size=2')).toEqual(['b']);
+    expect(await selectNames('spec.color=')).toEqual(['c']);
+    expect(await selectNames('spec.other=1')).toBe('field label not supported: spec.other');
+    const { body } = await send(paints, { headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' } });
     const columns = body['columnDefinitions'] as readonly {
       readonly name: string;
       readonly description: string;
@@ -201,24 +200,24 @@ describe('a definition', () => {
     ]);
   });
 
-  it('deletes its objects first, and waits for their finalizers', async () => {
+  it('deletes the custom resources before the CRD, and waits for their finalizers', async () => {
     const path = '/apis/gone.test/v1/goners';
     await define({ plural: 'goners', kind: 'Goner', group: 'gone.test' });
-    await eventually(async () => expect((await ask(path)).status).toBe(200));
-    const goner = (name: string, metadata: object = {}) => ({
+    await eventually(async () => expect((await send(path)).status).toBe(200));
+    const custom = (name: string, metadata: object = {}) => ({
       body: { apiVersion: 'gone.test/v1', kind: 'Goner', metadata: { name, ...metadata } },
     });
-    await ask(path, goner('free'));
-    await ask(path, goner('held', { finalizers: ['a.b/c'] }));
-    const { body } = await ask(`${DEFINITIONS}/goners.gone.test`, { method: 'DELETE' });
+    await send(path, custom('free'));
+    await send(path, custom('held', { finalizers: ['a.b/c'] }));
+    const { body } = await send(`${DEFINITIONS}/goners.gone.test`, { method: 'DELETE' });
     expect(body.metadata['deletionTimestamp']).toBeDefined();
-    await eventually(async () => expect((await ask(`${path}/free`)).status).toBe(404));
-    await eventually(async () => expect((await ask(`${path}/held`)).body.metadata['deletionTimestamp']).toBeDefined());
-    expect(outcome(await ask(path, goner('late')))).toBe(
+    await eventually(async () => expect((await send(`${path}/free`)).status).toBe(404));
+    await eventually(async () => expect((await send(`${path}/held`)).body.metadata['deletionTimestamp']).toBeDefined());
+    expect(outcome(await send(path, custom('late')))).toBe(
       '403 Forbidden: goners.gone.test "late" is forbidden: create not allowed while custom resource definition is terminating',
     );
     await change(`${path}/held`, { metadata: { finalizers: null } });
-    await eventually(async () => expect((await ask(`${DEFINITIONS}/goners.gone.test`)).status).toBe(404));
-    await eventually(async () => expect((await ask(path)).status).toBe(404));
+    await eventually(async () => expect((await send(`${DEFINITIONS}/goners.gone.test`)).status).toBe(404));
+    await eventually(async () => expect((await send(path)).status).toBe(404));
   }, 30_000);
 });

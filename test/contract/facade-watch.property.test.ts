@@ -51,13 +51,13 @@ class World {
     if ('client' in next) return this.#control(next);
     switch (next.type) {
       case 'put':
-        return void (await this.#hub.apply(Clusters, clusterOf(next.name, next.env), { force: true }));
+        return void (await this.#hub.apply(Clusters, buildCluster(next.name, next.env), { force: true }));
       case 'delete':
-        return this.#hub.delete(Clusters, { name: next.name }).catch(ifMissing);
+        return this.#hub.delete(Clusters, { name: next.name }).catch(ignoreNotFound);
       case 'grant':
         return this.#grant(next.user, next.names);
       case 'withdraw':
-        return this.#hub.delete(ClusterRoleBindings, { name: next.user }).catch(ifMissing);
+        return this.#hub.delete(ClusterRoleBindings, { name: next.user }).catch(ignoreNotFound);
     }
   }
 
@@ -77,32 +77,32 @@ class World {
   }
 
   /** Connects every client, and compares its contents with a fresh list. */
-  async agrees(): Promise<void> {
+  async expectConsistent(): Promise<void> {
     for (const each of this.clients) {
       each.resume();
       await each.connect();
-      expect(each.contents).toEqual(await each.fresh());
+      expect(each.contents).toEqual(await each.listContents());
     }
   }
 }
 
-function clusterOf(named: string, env: string): Cluster {
+function buildCluster(named: string, env: string): Cluster {
   const serverEndpoints = [{ clientCIDR: '0.0.0.0/0', serverAddress: 'https://10.0.0.1' }];
   const metadata = { name: named, labels: { env, at: performance.now().toFixed(3) } };
   return { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata, spec: { orchestratorApiEndpoints: { serverEndpoints } } };
 }
 
-function ifMissing(error: unknown): void {
+function ignoreNotFound(error: unknown): void {
   if (!hasReason(error, 'NotFound')) throw error;
 }
 
 describe('list and watch of the façade', () => {
-  it('gives every client the state of a fresh list after random changes', async () => {
+  it('converges every client to the state of a fresh list after random changes', async () => {
     const world = new World(facade);
     await fc.assert(
       fc.asyncProperty(fc.array(action, { minLength: 20, maxLength: 60 }), async (actions) => {
         for (const next of actions) await world.act(next);
-        await eventually(() => world.agrees());
+        await eventually(() => world.expectConsistent());
         expect(world.clients.flatMap(({ problem }) => problem ?? [])).toEqual([]);
       }),
       { numRuns: 8, endOnFailure: true },

@@ -1,16 +1,15 @@
-// Purser's own kinds on an API server: every case of the schemas, every sample, and the columns that people read.
+// Purser's CRDs on the server under test: cases of the schemas, samples, status writes and printer columns.
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
 import { yamlFiles } from '../api/custom-resource.ts';
 import { clusters, managedTokens } from '../api/custom-resource-cases.ts';
-import { adminOf } from './admin.ts';
-import { askOf } from './asking.ts';
-import { outcome } from './objects.ts';
+import { createAdmin } from './admin.ts';
+import { createSender, outcome } from './requests.ts';
 import { contractServer } from './server.ts';
 
 const server = contractServer();
-const ask = askOf(server);
+const send = createSender(server);
 const CLUSTERS = '/apis/registry.purser.dev/v1alpha1/clusters';
 const TOKENS = '/apis/tokens.purser.dev/v1alpha1/managedtokens';
 const TEAM = '/apis/tokens.purser.dev/v1alpha1/namespaces/team-a/managedtokens';
@@ -23,13 +22,13 @@ interface Sample {
 
 declare const testServer: 'embedded' | 'real';
 
-/** The embedded server has no quotas. */
+/** Objects of the samples. The embedded server does not serve ResourceQuotas. */
 const samples = yamlFiles('deploy/samples/')
   .flatMap(([file, content]) => parseAllDocuments(content).map((document) => [file, document.toJS() as Sample] as const))
   .filter(([, { kind }]) => kind !== 'ResourceQuota' || testServer === 'real');
 
 beforeAll(async () => {
-  const admin = adminOf(server);
+  const admin = createAdmin(server);
   for (const [, content] of yamlFiles('crds/')) {
     const definition = parse(content) as { readonly metadata: { readonly name: string } };
     await admin.define(definition, definition.metadata.name.startsWith('clusters') ? CLUSTERS : TOKENS);
@@ -42,43 +41,45 @@ describe.each([
   ['ManagedToken', TEAM, managedTokens],
 ])('%s', (kind, path, cases) => {
   it.each(cases.map((each) => [each.name, each] as const))('%s', async (_, { object, rejected }) => {
-    const { status, body, warnings } = await ask(`${path}?dryRun=All&fieldValidation=Strict`, { body: object });
+    const { status, body, warnings } = await send(`${path}?dryRun=All&fieldValidation=Strict`, { body: object });
     expect(warnings).toEqual([]);
     if (rejected === undefined) return expect([status, body.message]).toEqual([201, undefined]);
     const { causes } = body['details'] as { readonly causes: readonly { readonly field: string; readonly message: string }[] };
-    // Rules are not asked about what has the wrong shape; that much is said besides.
-    const said = causes.filter(({ field }) => field !== '<nil>');
+    // A cause without a field reports that CEL rules were not evaluated.
+    const relevant = causes.filter(({ field }) => field !== '<nil>');
     expect([status, body.message]).toEqual([
       422,
       expect.stringContaining(`${kind}.${object.apiVersion.split('/')[0]} "${object.metadata.name}" is invalid: `),
     ]);
-    expect(said).toEqual([expect.objectContaining({ field: fieldOf(rejected.field), message: expect.stringContaining(rejected.message) })]);
+    expect(relevant).toEqual([
+      expect.objectContaining({ field: matchField(rejected.field), message: expect.stringContaining(rejected.message) }),
+    ]);
   });
 
   it('rejects unknown fields', async () => {
     const [{ object } = { object: { spec: {} } }] = cases;
     const body = { ...object, spec: { ...(object.spec as object), unknown: 1 } };
-    expect(outcome(await ask(`${path}?fieldValidation=Strict`, { body }))).toBe(
+    expect(outcome(await send(`${path}?fieldValidation=Strict`, { body }))).toBe(
       `400 BadRequest: ${kind} in version "v1alpha1" cannot be handled as a ${kind}: strict decoding error: unknown field "spec.unknown"`,
     );
   });
 });
 
-describe('the samples', () => {
+describe('deploy/samples', () => {
   it.each(samples.map(([file, sample]) => [`${file}: ${sample.kind} ${sample.metadata.name}`, sample] as const))(
-    'contain the applicable object %s',
+    'contains an object that can be applied: %s',
     async (_, sample) => {
       const path = `${pathOf(sample)}/${sample.metadata.name}?fieldManager=samples&fieldValidation=Strict&force=true`;
       const headers = { 'content-type': 'application/apply-patch+yaml' };
-      const { status, body, warnings } = await ask(path, { method: 'PATCH', headers, body: sample });
+      const { status, body, warnings } = await send(path, { method: 'PATCH', headers, body: sample });
       expect([body.message, warnings]).toEqual([undefined, []]);
       expect([200, 201]).toContain(status);
     },
   );
 });
 
-describe('the status of a ManagedToken', () => {
-  it('is written by a partial client without other changes', async () => {
+describe('status of a ManagedToken', () => {
+  it('keeps spec, metadata and field managers when a client writes the status with a partial object', async () => {
     const name = 'reduced';
     const manifest = {
       apiVersion: 'tokens.purser.dev/v1alpha1',
@@ -87,7 +88,7 @@ describe('the status of a ManagedToken', () => {
       spec: { clusterName: 'c', serviceAccount: { namespace: 'n', name: 'a' }, audiences: ['x'], secret: { labels: { app: 'a' } } },
     };
     const headers = { 'content-type': 'application/apply-patch+yaml' };
-    const { body: applied } = await ask(`${TEAM}/${name}?fieldManager=them`, { method: 'PATCH', headers, body: manifest });
+    const { body: applied } = await send(`${TEAM}/${name}?fieldManager=them`, { method: 'PATCH', headers, body: manifest });
     const stored = applied as unknown as Stored;
     const { uid, resourceVersion } = stored.metadata;
     const { labels: _, ...secret } = stored.spec.secret;
@@ -99,12 +100,12 @@ describe('the status of a ManagedToken', () => {
       status: { rotations: 7 },
       isTooLarge: true,
     };
-    const { status, body } = await ask(`${TEAM}/${name}/status?fieldManager=purser`, { method: 'PUT', body: reduced });
+    const { status, body } = await send(`${TEAM}/${name}/status?fieldManager=purser`, { method: 'PUT', body: reduced });
     const written = body as unknown as Stored;
-    const theirs = ({ metadata }: Stored) => metadata.managedFields.find(({ manager }) => manager === 'them')?.fieldsV1;
+    const ownedFields = ({ metadata }: Stored) => metadata.managedFields.find(({ manager }) => manager === 'them')?.fieldsV1;
     expect([status, written.status, written.spec]).toEqual([200, { rotations: 7 }, stored.spec]);
     expect(written.metadata).toMatchObject(manifest.metadata);
-    expect(theirs(written)).toEqual(theirs(stored));
+    expect(ownedFields(written)).toEqual(ownedFields(stored));
   });
 });
 
@@ -118,25 +119,25 @@ interface Stored {
   readonly status?: unknown;
 }
 
-describe('a table', () => {
+describe('Table', () => {
   const table = async (path: string) => {
-    const { body } = await ask(path, { headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' } });
+    const { body } = await send(path, { headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' } });
     return (body['columnDefinitions'] as readonly { readonly name: string; readonly type: string; readonly priority: number }[]).map(
       ({ name, type, priority }) => `${name} ${type} ${priority}`,
     );
   };
 
-  it('of ManagedTokens contains the declared columns', async () => {
+  it('contains the declared columns of ManagedTokens', async () => {
     expect(await table(TOKENS)).toEqual(await declaredColumns('managedtokens.tokens.purser.dev'));
   });
 
-  it('of Clusters contains the declared columns', async () => {
+  it('contains the declared columns of Clusters', async () => {
     expect(await table(CLUSTERS)).toEqual(await declaredColumns('clusters.registry.purser.dev'));
   });
 });
 
 async function declaredColumns(name: string): Promise<readonly string[]> {
-  const { body } = await ask(`/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}`);
+  const { body } = await send(`/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}`);
   const { versions } = body['spec'] as {
     readonly versions: readonly {
       readonly additionalPrinterColumns: readonly { readonly name: string; readonly type: string; readonly priority?: number }[];
@@ -148,8 +149,8 @@ async function declaredColumns(name: string): Promise<readonly string[]> {
   ];
 }
 
-/** A list that repeats itself is rejected at the repetition, and rules name the values of a map in brackets. */
-function fieldOf(path: string): unknown {
+/** Matches the field of a cause: a duplicate is reported with its index, and rules report the value of a map in brackets. */
+function matchField(path: string): unknown {
   const [parent, last] = [path.slice(0, path.lastIndexOf('.')), path.slice(path.lastIndexOf('.') + 1)];
   return expect.stringMatching(new RegExp(`^(${RegExp.escape(path)}(\\[1\\])?|${RegExp.escape(`${parent}[${last}]`)})$`));
 }

@@ -41,17 +41,17 @@ interface Binding extends ManifestObject {
 }
 
 /** Returns the permissions that bindings among these objects grant to a service account. */
-export function grantsOf(objects: readonly ManifestObject[], account: string): readonly Grant[] {
+export function findGrants(objects: readonly ManifestObject[], account: string): readonly Grant[] {
   const bindings = objects.filter((object): object is Binding => object.kind.endsWith('RoleBinding'));
   const bound = bindings.filter(({ subjects }) => subjects.some(({ kind, name }) => kind === 'ServiceAccount' && name === account));
   return bound.flatMap(({ metadata: { namespace }, roleRef }) => {
     const isRole = ({ kind, metadata }: ManifestObject) =>
       kind === roleRef.kind && metadata.name === roleRef.name && (kind === 'ClusterRole' || metadata.namespace === namespace);
-    return objects.filter((object): object is Role => isRole(object)).flatMap((role) => grantsIn(role, namespace));
+    return objects.filter((object): object is Role => isRole(object)).flatMap((role) => toGrants(role, namespace));
   });
 }
 
-function grantsIn({ metadata, rules }: Role, namespace: string | undefined): readonly Grant[] {
+function toGrants({ metadata, rules }: Role, namespace: string | undefined): readonly Grant[] {
   return rules.flatMap(({ apiGroups = [], resources = [], resourceNames = [undefined], verbs }) =>
     verbs.flatMap((verb) =>
       apiGroups.flatMap((group) =>
@@ -62,12 +62,12 @@ function grantsIn({ metadata, rules }: Role, namespace: string | undefined): rea
 }
 
 /** Describes granted permissions that were not used. A used watch includes list, because not every hub supports WatchList. */
-export function unused(grants: readonly Grant[], { used }: PermissionUse): readonly string[] {
-  const needed = new Set(used.flatMap((use) => narrowest(grants.filter((grant) => covers(grant, use)))));
-  const isWatched = (grant: Grant) => [...needed].some((other) => wordsOf(other) === wordsOf({ ...grant, verb: 'watch' }));
+export function findUnused(grants: readonly Grant[], { used }: PermissionUse): readonly string[] {
+  const needed = new Set(used.flatMap((use) => findNarrowest(grants.filter((grant) => covers(grant, use)))));
+  const isWatched = (grant: Grant) => [...needed].some((other) => describeGrant(other) === describeGrant({ ...grant, verb: 'watch' }));
   return grants
     .filter((grant) => !needed.has(grant) && !(grant.verb === 'list' && isWatched(grant)))
-    .map(wordsOf)
+    .map(describeGrant)
     .sort();
 }
 
@@ -77,13 +77,13 @@ function covers(grant: Grant, use: Use): boolean {
 }
 
 /** Returns the narrowest of the permissions that cover a request. */
-function narrowest(grants: readonly Grant[]): readonly Grant[] {
+function findNarrowest(grants: readonly Grant[]): readonly Grant[] {
   const width = ({ namespace, name }: Grant) => (namespace === undefined ? 2 : 0) + (name === undefined ? 1 : 0);
   const least = Math.min(...grants.map(width));
   return grants.filter((grant) => width(grant) === least);
 }
 
-function wordsOf({ role, verb, resource, namespace, name }: Grant): string {
+function describeGrant({ role, verb, resource, namespace, name }: Grant): string {
   return [verb, resource, ...(name === undefined ? [] : [name]), ...(namespace === undefined ? [] : ['in', namespace]), `(${role})`].join(
     ' ',
   );
@@ -99,17 +99,17 @@ interface AuditEvent {
 }
 
 /** Reads the requests of a service account from an audit log. */
-export async function useOf(auditLog: string, account: string): Promise<PermissionUse> {
+export async function readUse(auditLog: string, account: string): Promise<PermissionUse> {
   const lines = (await readFile(auditLog, 'utf8')).split('\n').filter((line) => line !== '');
   const events = lines.map((line) => JSON.parse(line) as AuditEvent).filter(({ user }) => user.username === account);
   // An open watch has no ResponseComplete stage yet.
   const completed = events.filter(({ stage }) => stage === 'ResponseComplete' || stage === 'ResponseStarted');
   return {
-    used: completed.flatMap((event) => (event.objectRef === undefined ? [] : [useIn(event.verb, event.objectRef)])),
+    used: completed.flatMap((event) => (event.objectRef === undefined ? [] : [toUse(event.verb, event.objectRef)])),
     rejected: completed.filter(({ responseStatus }) => responseStatus?.code === 403).map(({ verb, requestURI }) => `${verb} ${requestURI}`),
   };
 }
 
-function useIn(verb: string, { apiGroup, resource, subresource, namespace, name }: NonNullable<AuditEvent['objectRef']>): Use {
+function toUse(verb: string, { apiGroup, resource, subresource, namespace, name }: NonNullable<AuditEvent['objectRef']>): Use {
   return { verb, group: apiGroup ?? '', resource: [resource, subresource].filter(Boolean).join('/'), namespace, name };
 }

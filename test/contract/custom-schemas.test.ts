@@ -1,13 +1,12 @@
-// Custom resources and their schemas: the words of every refusal, and what becomes of what is taken.
+// Structural schemas of custom resources: messages of validation, defaulting, pruning and the status subresource.
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { adminOf, definition } from './admin.ts';
-import { askOf } from './asking.ts';
-import { outcome } from './objects.ts';
+import { createAdmin, definition } from './admin.ts';
+import { createSender, outcome } from './requests.ts';
 import { contractServer } from './server.ts';
 
 const server = contractServer();
-const ask = askOf(server);
+const send = createSender(server);
 const WORDS = '/apis/words.test/v1/words';
 
 const text = { type: 'string' };
@@ -59,7 +58,7 @@ const SPEC = {
 beforeAll(async () => {
   const schema = { openAPIV3Schema: struct({ spec: struct(SPEC), status: struct({ x: { type: 'integer' } }) }) };
   const version = { name: 'v1', served: true, storage: true, subresources: { status: {} }, schema };
-  await adminOf(server).define(definition('words.test', 'Word', 'Cluster', [version]), WORDS);
+  await createAdmin(server).define(definition('words.test', 'Word', 'Cluster', [version]), WORDS);
 }, 60_000);
 
 let count = 0;
@@ -70,10 +69,10 @@ function word(content: object, metadata: object = {}): { readonly name: string; 
   return { name, body: { apiVersion: 'words.test/v1', kind: 'Word', metadata: { name, ...metadata }, ...content } };
 }
 
-describe('a custom resource is refused for', () => {
-  const type = (field: string, wanted: string, found: string) =>
-    `spec.${field}: Invalid value: "${found}": spec.${field} in body must be of type ${wanted}: "${found}"`;
-  const value = (field: string, shown: string, rest: string) => `spec.${field}: Invalid value: ${shown}: spec.${field} in body ${rest}`;
+describe('validation of a custom resource', () => {
+  const type = (field: string, expected: string, found: string) =>
+    `spec.${field}: Invalid value: "${found}": spec.${field} in body must be of type ${expected}: "${found}"`;
+  const value = (field: string, quoted: string, rest: string) => `spec.${field}: Invalid value: ${quoted}: spec.${field} in body ${rest}`;
 
   it.each([
     [{ text: 1 }, type('text', 'string', 'integer')],
@@ -111,10 +110,10 @@ describe('a custom resource is refused for', () => {
     [{ time: 'x' }, value('time', '"x"', 'must be of type date-time: "x"')],
     [{ deep: { list: [{ name: '' }] } }, value('deep.list[0].name', '""', 'should be at least 1 chars long')],
     [{ deep: { list: [{ counts: { 'a/b': -1 } }] } }, value('deep.list[0].counts.a/b', '-1', 'should be greater than or equal to 0')],
-  ])('%j', async (spec, problem) => {
+  ])('rejects %j', async (spec, problem) => {
     const { name, body } = word({ spec });
-    const { status, body: answer } = await ask(WORDS, { body });
-    expect([status, answer.message]).toEqual([422, expect.stringContaining(`Word.words.test "${name}" is invalid: ${problem}`)]);
+    const { status, body: response } = await send(WORDS, { body });
+    expect([status, response.message]).toEqual([422, expect.stringContaining(`Word.words.test "${name}" is invalid: ${problem}`)]);
   });
 
   it.each([
@@ -144,54 +143,58 @@ describe('a custom resource is refused for', () => {
       { metadata: { name: 'x', labels: { a: 1 } } },
       /^400 BadRequest: Word in version "v1" cannot be handled as a Word: json: cannot unmarshal number into Go struct field ObjectMeta\.labels of type string$/,
     ],
-  ])('%s', async (_, content, expected) => {
-    expect(outcome(await ask(WORDS, { body: { ...word({}).body, ...content } }))).toMatch(expected);
+  ])('rejects %s', async (_, content, expected) => {
+    expect(outcome(await send(WORDS, { body: { ...word({}).body, ...content } }))).toMatch(expected);
   });
 
-  it('fields that are unknown or told twice, if that is asked for', async () => {
+  it('rejects unknown and duplicate fields with fieldValidation=Strict, and otherwise warns or ignores them', async () => {
     const body =
       '{"apiVersion":"words.test/v1","kind":"Word","metadata":{"name":"strict","zz":1},"spec":{"text":"a","text":"b","yy":1},"xx":1}';
     const problems = ['duplicate field "spec.text"', 'unknown field "metadata.zz"', 'unknown field "spec.yy"', 'unknown field "xx"'];
-    expect(outcome(await ask(`${WORDS}?fieldValidation=Strict`, { body }))).toBe(
+    expect(outcome(await send(`${WORDS}?fieldValidation=Strict`, { body }))).toBe(
       `400 BadRequest: Word in version "v1" cannot be handled as a Word: strict decoding error: ${problems.join(', ')}`,
     );
-    expect((await ask(`${WORDS}?fieldValidation=Ignore&dryRun=All`, { body })).warnings).toEqual([]);
-    expect((await ask(WORDS, { body })).warnings).toEqual(problems);
+    expect((await send(`${WORDS}?fieldValidation=Ignore&dryRun=All`, { body })).warnings).toEqual([]);
+    expect((await send(WORDS, { body })).warnings).toEqual(problems);
   });
 });
 
-describe('a custom resource that is taken', () => {
+describe('accepted custom resource', () => {
   it.each([
-    ['has defaults', { defaults: {} }, { defaults: { a: 'A', d: { e: true }, h: 'H' } }],
+    ['sets defaults', { defaults: {} }, { defaults: { a: 'A', d: { e: true }, h: 'H' } }],
     [
-      'has defaults in what it has',
+      'sets defaults in existing objects and items',
       { defaults: { b: {}, f: [{}, { g: 'x' }] } },
       { defaults: { a: 'A', b: { c: 7 }, d: { e: true }, f: [{ g: 'G' }, { g: 'x' }], h: 'H' } },
     ],
     [
-      'has defaults for null, unless null is allowed',
+      'replaces null with the default unless the field is nullable',
       { defaults: { a: null, b: { c: null }, h: null } },
       { defaults: { a: 'A', b: { c: 7 }, d: { e: true }, h: null } },
     ],
-    ['has no defaults where there is nothing', {}, {}],
-    ['loses what the schema does not know', { text: 'x', unknown: 1, object: { x: 'x', y: 'y' } }, { text: 'x', object: { x: 'x' } }],
-    ['loses null where null means nothing', { text: null, nullable: null }, { nullable: null }],
-    ['keeps integers that are written as fractions', { integer: 3, number: 3.25 }, { integer: 3, number: 3.25 }],
+    ['sets no defaults in absent objects', {}, {}],
+    [
+      'prunes fields that the schema does not specify',
+      { text: 'x', unknown: 1, object: { x: 'x', y: 'y' } },
+      { text: 'x', object: { x: 'x' } },
+    ],
+    ['prunes null unless the field is nullable', { text: null, nullable: null }, { nullable: null }],
+    ['keeps integers and fractions', { integer: 3, number: 3.25 }, { integer: 3, number: 3.25 }],
   ])('%s', async (_, spec, expected) => {
-    const { status, body } = await ask(`${WORDS}?fieldValidation=Ignore`, { body: word({ spec }).body });
+    const { status, body } = await send(`${WORDS}?fieldValidation=Ignore`, { body: word({ spec }).body });
     expect([status, body['spec']]).toEqual([201, expected]);
   });
 
-  it('has its status apart', async () => {
-    const { name, body } = word({ spec: { text: 'a' }, status: { x: 'not even valid' } });
-    expect((await ask(WORDS, { body })).body).not.toHaveProperty('status');
+  it('separates writes of the status from writes of the spec', async () => {
+    const { name, body } = word({ spec: { text: 'a' }, status: { x: 'invalid' } });
+    expect((await send(WORDS, { body })).body).not.toHaveProperty('status');
     const headers = { 'content-type': 'application/merge-patch+json' };
-    const patch = (path: string, content: object) => ask(`${WORDS}/${name}${path}`, { method: 'PATCH', headers, body: content });
+    const patch = (path: string, content: object) => send(`${WORDS}/${name}${path}`, { method: 'PATCH', headers, body: content });
     const changed = await patch('/status', { status: { x: 1 }, spec: { text: 'b' }, metadata: { labels: { a: 'b' } } });
     expect(changed.body).toMatchObject({ spec: { text: 'a' }, status: { x: 1 }, metadata: { generation: 1 } });
     expect(changed.body.metadata['labels']).toBeUndefined();
-    const specified = await patch('', { status: { x: 2 }, spec: { text: 'b' } });
-    expect(specified.body).toMatchObject({ spec: { text: 'b' }, status: { x: 1 }, metadata: { generation: 2 } });
+    const updated = await patch('', { status: { x: 2 }, spec: { text: 'b' } });
+    expect(updated.body).toMatchObject({ spec: { text: 'b' }, status: { x: 1 }, metadata: { generation: 2 } });
     expect(outcome(await patch('/status', { status: { x: 'one' } }))).toBe(
       `422 Invalid: Word.words.test "${name}" is invalid: status.x: Invalid value: "string": x in body must be of type integer: "string"`,
     );
