@@ -10,14 +10,14 @@ import { goQuote } from '../std/go-text.ts';
 import { Recent } from '../std/recent.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { isAllowed } from './hub-review.ts';
-import { exactName, type IssueTarget, issueNames, reviewIssue } from './issue-permission.ts';
+import { exactName, type IssueTarget, issueNames, protectionOf, reviewIssue } from './issue-permission.ts';
 import { type User, userKey } from './user.ts';
 
 export interface AuthorizerOptions {
   readonly hub: Pick<KubeClient, 'createReview'>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Namespaces whose service accounts a rule must name. */
+  /** Namespaces whose service accounts require an RBAC rule that names the namespace. */
   readonly protectedNamespaces: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export class Authorizer {
   readonly #options: AuthorizerOptions;
   /** Decisions by user, with all attributes, and service account. */
   readonly #decisions: FreshCache<boolean>;
-  /** The names that were allowed last, by the same keys. */
+  /** Names that were allowed last, by the keys of decisions. */
   readonly #allowedAs = new Recent<string>(MAX_NAMES);
 
   constructor(options: AuthorizerOptions) {
@@ -33,7 +33,7 @@ export class Authorizer {
     this.#decisions = new FreshCache({ clock: options.clock, ttlMs: TTL_MS, maxEntries: MAX_DECISIONS });
   }
 
-  /** Returns if the user may have a token of this service account. Throws 403, or 503 if the review fails. */
+  /** Resolves if the user is permitted to issue a token for this service account. Throws 403, or 503 if the review fails. */
   async authorize(user: User, target: IssueTarget, signal: AbortSignal): Promise<void> {
     const key = `${userKey(user)}/${exactName(target)}`;
     // Several requests may wait for one review, so none of them can cancel it.
@@ -43,7 +43,7 @@ export class Authorizer {
         this.#decisions.find(key, () => this.#review(key, user, target)),
         signal,
       ));
-    if (!allowed) throw forbidden(user, target);
+    if (!allowed) throw forbidden(user, target, protectionOf(target, this.#options.protectedNamespaces));
   }
 
   async #review(key: string, user: User, target: IssueTarget): Promise<boolean> {
@@ -56,12 +56,12 @@ export class Authorizer {
 }
 
 const TTL_MS = 10_000;
-/** About ten megabytes of decisions. */
+/** Maximum number of cached decisions, about ten megabytes. */
 const MAX_DECISIONS = 50_000;
 const MAX_NAMES = 10_000;
 
 /** Returns the error of the target cluster, followed by the permission that is missing on the hub. */
-function forbidden({ username }: User, target: IssueTarget): Error {
+function forbidden({ username }: User, target: IssueTarget, protection: string): Error {
   const attributes = {
     type: 'resource',
     verb: 'create',
@@ -71,5 +71,6 @@ function forbidden({ username }: User, target: IssueTarget): Error {
     namespace: target.namespace,
     name: target.serviceAccount,
   } as const;
-  return accessForbidden({ name: username }, attributes, `issue clusters/token ${goQuote(exactName(target))} in ${RegistryGroup}`);
+  const missing = `issue clusters/token ${goQuote(exactName(target))} in ${RegistryGroup}`;
+  return accessForbidden({ name: username }, attributes, protection === '' ? missing : `${missing}; ${protection}`);
 }

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Secret, Stored } from '../../src/api/resources.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { fixed } from '../../src/kube/kube-config.ts';
+import { fixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import {
@@ -242,7 +242,7 @@ describe('ClusterClients with TLS certificates', () => {
     const server = await world.serve(grants());
     expect(await world.failure(at([server], { ca: undefined }))).toMatchObject({
       reason: 'TLSVerifyFailed',
-      message: expect.stringContaining(': the Cluster has no caBundle, so the system roots were used. Set caBundle if '),
+      message: expect.stringContaining(': the Cluster has no caBundle, so Purser trusts only public certificate authorities'),
     });
     expect(server.requests).toEqual([]);
   });
@@ -485,7 +485,7 @@ describe('ClusterClients with the hub', () => {
 
   async function startHub(): Promise<WireServer> {
     const server = await startWireServer(withIdentity(grants()));
-    const config = fixed({ name: 'hub', server: server.url, skipTLSVerify: false }, { name: 'us', token: 'hub-token' });
+    const config = fixedConfig({ name: 'hub', server: server.url, skipTLSVerify: false }, { name: 'us', token: 'hub-token' });
     const client = new KubeClient(createTransport(config, { clock: world.clock }), 'purser');
     start({ hub: { clusterName: 'hub', client, namespace: 'purser-system' } });
     return server;

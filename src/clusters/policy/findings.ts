@@ -1,7 +1,7 @@
 // Findings about a cluster: status, reason and message of a condition. A message names the cause, then the remedy.
 
 import { ClusterReason } from '../../api/reasons.ts';
-import { cleanedMessage } from '../../std/clean-message.ts';
+import { cleanMessage } from '../../std/clean-message.ts';
 import { sentence } from '../../std/sentence.ts';
 
 /** The content of one condition. */
@@ -11,12 +11,12 @@ export interface Finding {
   readonly message: string;
 }
 
-/** Makes a finding with the sentence of its reason, the detail, and the remedy unless the status is True. */
+/** Returns a finding with the sentence of its reason, the detail, and the remedy unless the status is True. */
 export function finding(status: Finding['status'], reason: ClusterReason, detail = ''): Finding {
-  return findingOf(status, reason, detail === '' ? ClusterReason[reason] : `${ClusterReason[reason]}: ${cleanedMessage(detail)}`);
+  return findingOf(status, reason, detail === '' ? ClusterReason[reason] : `${ClusterReason[reason]}: ${cleanMessage(detail)}`);
 }
 
-/** Makes a finding with its own cause in place of the reason's sentence. */
+/** Returns a finding with another cause in place of the reason's sentence. */
 export function findingOf(status: Finding['status'], reason: ClusterReason, cause: string): Finding {
   const remedy = status === 'True' ? undefined : REMEDIES[reason];
   return { status, reason, message: [cause, ...(remedy === undefined ? [] : [remedy])].map(sentence).join(' ') };
@@ -35,7 +35,8 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
   DNSFailed: "check the host name in serverEndpoints and Purser's DNS",
   ConnectionRefused: 'check that the API server runs, and the port in serverEndpoints',
   Timeout: 'check that the API server runs, and that firewalls allow connections from Purser',
-  TLSVerifyFailed: "check that caBundle is the cluster's, and that its certificate covers the address in serverEndpoints",
+  TLSVerifyFailed:
+    "set caBundle to the cluster's certificate authority, and check that the certificate covers the address in serverEndpoints",
   AddressNotAllowed: 'register an https address that is neither loopback nor link-local nor that of a metadata service',
   ResponseUntrusted: 'check that serverEndpoints points to a Kubernetes API server',
   Unreachable: 'check that the API server runs, and the network between the API server and Purser',
@@ -43,7 +44,8 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
   CredentialRejected: 'write a credential that the cluster accepts to the Secret that spec.authInfo.controller names',
   CredentialNotForCluster: 'add the name of the Cluster to the key cluster of the Secret if the Cluster may use the credential',
   EndpointNotPinned: 'add the address to the key server of the Secret if the credential may be sent there',
-  CANotPinned: "add the certificate to the key ca.crt of the Secret if it is the cluster's certificate authority",
+  CANotPinned:
+    "set caBundle and the key ca.crt of the Secret to the cluster's certificate authority or, for a public one, omit caBundle and set ca.crt to the word system",
   Forbidden:
     'apply deploy/target/access.yaml to the cluster, or allow the service account to create serviceaccounts/token in namespaces that ManagedTokens name',
   PermissionsUnknown: 'allow the service account to create selfsubjectreviews and selfsubjectaccessreviews, as system:basic-user does',
