@@ -158,6 +158,13 @@ describe('token controller with a deleted binding that the authorizer of the hub
     expect([(await nextDelay()) > 60, reviews(), world.hub.secrets.size]).toEqual([true, 6, 1]);
   });
 
+  it('repeats the review of a token that was not reconciled between a restart and the deletion', async () => {
+    reconciler = await restart(reconciler);
+    reconciler.grantPermission();
+    reconciler.withdrawPermission();
+    expect(await nextDelay()).toBe(1);
+  });
+
   it('sends no review for a reconcile before the next review is due', async () => {
     await nextDelay();
     await reconciler.reconcile();
