@@ -9,7 +9,7 @@ import { auditWithdrawal } from './events.ts';
 import { anchorsOf } from './policy/anchors.ts';
 import { heldRemovalFailure, type TokenFailure } from './policy/messages.ts';
 import { isToBeStripped } from './policy/plan.ts';
-import { isHeld, isIssued, ownedNames, situationOf, type TokenObservation, tokenState } from './policy/state.ts';
+import { isHeld, isIssued, isOfIssuance, ownedNames, situationOf, type TokenObservation, tokenState } from './policy/state.ts';
 import { withdrawalAfter } from './policy/withdrawal.ts';
 import type { Removal } from './removal-limits.ts';
 import type { Step, TokenRun } from './run.ts';
@@ -66,7 +66,7 @@ async function withdraw(run: TokenRun, observation: TokenObservation, refusal: R
     };
   }
   // Tenants can forge the record in the Secret, but neither status nor memory.
-  const isKnown = [tracked.issuedDigest, token.status?.tokenDigest].some((digest) => digest && digest === state.secret?.tokenDigest);
+  const isKnown = isOfIssuance(state, tracked.issuedDigest ?? token.status?.tokenDigest);
   // A change of the spec, such as of the requester, is no mistake in RBAC.
   const isSelfCaused = refusal.isRequesterMissing || token.metadata.generation !== token.status?.observedGeneration;
   tracked.refuse(now, { countedIn: isKnown && isIssued(state) ? token.metadata.namespace : undefined, isSelfCaused });

@@ -3,7 +3,7 @@
 // are in the log and in the conditions of the Cluster.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
-import { RegistryGroup } from '../../api/names.ts';
+import { Label, RegistryGroup } from '../../api/names.ts';
 import { AlertReason, FailureReason, ReadyReason } from '../../api/reasons.ts';
 import { cleanMessage } from '../../std/clean-message.ts';
 import { sentence } from '../../std/sentence.ts';
@@ -44,16 +44,19 @@ export function invalidSpecFailure(problems: readonly string[]): TokenFailure {
   return { reason: 'InvalidSpec', message: sentence(texts === '' ? ReadyReason.InvalidSpec : `${ReadyReason.InvalidSpec}: ${texts}`) };
 }
 
-export function secretConflictFailure({ name, owner, isClaimed, isTooLarge }: SecretConflict): TokenFailure {
+export function secretConflictFailure({ name, owner, isClaimed, isTooLarge, isOverBudget }: SecretConflict): TokenFailure {
   const remedy = 'Choose another spec.secret.name.';
   const message = (() => {
     if (isTooLarge) return `The metadata of Secret ${name} exceeds 32 kB. Remove labels and annotations that Purser did not set.`;
+    if (isOverBudget) return `Purser does not write Secret ${name}, because ${OVER_BUDGET}`;
     if (owner === undefined) return `The ManagedToken does not own Secret ${name}. Delete the Secret, or choose another spec.secret.name.`;
     if (isClaimed) return `The Secret ${name} is for the ManagedToken ${owner}, which is older. ${remedy}`;
     return `The Secret ${name} belongs to the ManagedToken ${owner}. ${remedy}`;
   })();
   return { reason: 'SecretConflict', message };
 }
+
+const OVER_BUDGET = `ManagedTokens and Secrets of this namespace take too much memory. Delete unused Secrets with the label ${Label.managedBy}.`;
 
 /** Returns the failure of a removal that a limit delays or pauses. */
 export function heldRemovalFailure(reason: 'MassWithdrawal' | 'RemovalDelayed', forbidden: string): TokenFailure {
