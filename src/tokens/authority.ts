@@ -1,7 +1,7 @@
 // The permission of a ManagedToken's requester to have its token issued: reviewed by the hub, remembered until RBAC changes.
 
 import { reviewAccess } from '../access/hub-review.ts';
-import { exactName, type IssueTarget, issueNames, reviewIssue } from '../access/issue-permission.ts';
+import { exactName, type IssueTarget, issueNames, protectionOf, reviewIssue } from '../access/issue-permission.ts';
 import { serviceAccountUser, type User } from '../access/user.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { ServiceAccounts } from '../api/resources.ts';
@@ -52,10 +52,11 @@ export class Authority {
     const name = await reviewIssue(this.#namesInOrder(token), (attributes) =>
       orIssueError(this.#isAllowed(requester, attributes, signal), 'AuthorizationFailed', signal),
     );
-    const { view, clock } = this.#options;
+    const { view, clock, protectedNamespaces } = this.#options;
     const isIndexed = view.permissions.allows(requester, this.#namesFor(token));
     if (name === undefined) {
-      const message = forbiddenMessage(token, exactName(targetOf(token)));
+      const target = targetOf(token);
+      const message = forbiddenMessage(token, exactName(target), protectionOf(target, protectedNamespaces));
       return { allowed: false, message, isRequesterMissing: false, isUnexpected: isIndexed };
     }
     tracked.allow({ name, question: questionOf(token), doubts, isExpected: isIndexed }, clock.monotonic());

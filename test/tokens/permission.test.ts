@@ -150,14 +150,14 @@ describe('token controller after a withdrawal', () => {
     await world.pass(14_000, 1_000);
     await world.reconciled();
     expect(await world.secret()).toBeDefined();
-    expect(await world.condition('Ready')).toBe('True Issued');
+    expect(await world.conditions()).toBe('Ready=True Issued RotationFailing=True WithdrawalPending');
     await world.pass(2_000, 500);
     await world.until(async () => (await world.secret()) === undefined);
     await world.until(async () => (await world.conditions()) === FORBIDDEN);
     await world.reconciled();
 
     expect(await world.secret()).toBeUndefined();
-    await world.expectEvents(['Normal Issued', 'Warning Forbidden']);
+    await world.expectEvents(['Normal Issued', 'Warning WithdrawalPending', 'Warning Forbidden', 'Warning Withdrawn']);
   });
 
   it('re-creates the Secret when the permission is restored', async () => {
@@ -178,7 +178,7 @@ describe('token controller after a withdrawal', () => {
     const first = await issued();
     await world.forbid();
     await reviewed(3);
-    await world.pass(5_000, 1_000);
+    await world.pass(4_000, 1_000);
     await world.allow(world.cluster);
     await world.pass(60_000, 1_000);
     await world.reconciled();

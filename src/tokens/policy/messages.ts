@@ -13,7 +13,14 @@ import type { SecretConflict } from './secret-ownership.ts';
 
 /** Cause of a missing or outdated token. */
 export interface TokenFailure {
-  readonly reason: FailureReason | 'Forbidden' | 'SecretConflict' | 'InvalidSpec' | 'MassWithdrawal' | 'RemovalDelayed';
+  readonly reason:
+    | FailureReason
+    | 'Forbidden'
+    | 'SecretConflict'
+    | 'InvalidSpec'
+    | 'WithdrawalPending'
+    | 'MassWithdrawal'
+    | 'RemovalDelayed';
   /** Cause and remedy, for users. */
   readonly message: string;
 }
@@ -29,9 +36,14 @@ export function tokenFailure(reason: FailureReason, token: ManagedToken, respons
   return { reason, message: `${sentence(relayed === '' ? text : `${text}: ${relayed}`)}${remedy}` };
 }
 
-/** Returns the message for a requester without permission; `issueName` is the most specific name of the permission. */
-export function forbiddenMessage(token: ManagedToken, issueName: string): string {
-  return `User "${requesterSubject(token)}" cannot issue clusters/token "${issueName}" in ${RegistryGroup}. Allow it by a ClusterRole and a ClusterRoleBinding.`;
+/**
+ * Returns the message for a requester without permission; `issueName` is the most specific name of the permission, `protection` the
+ * reason for which a less specific one is not enough, or empty.
+ */
+export function forbiddenMessage(token: ManagedToken, issueName: string, protection = ''): string {
+  const missing = `User "${requesterSubject(token)}" cannot issue clusters/token "${issueName}" in ${RegistryGroup}.`;
+  const remedy = 'Allow it by a ClusterRole and a ClusterRoleBinding.';
+  return protection === '' ? `${missing} ${remedy}` : `${missing} ${remedy} ${sentence(protection)}`;
 }
 
 export function requesterMissingMessage({ metadata, spec }: ManagedToken): string {
@@ -61,6 +73,16 @@ const OVER_BUDGET = `ManagedTokens and Secrets of this namespace take too much m
 /** Returns the failure of a removal that a limit delays or pauses. */
 export function heldRemovalFailure(reason: 'MassWithdrawal' | 'RemovalDelayed', forbidden: string): TokenFailure {
   return { reason, message: `${sentence(AlertReason[reason])} ${REMOVAL_REMEDIES[reason]} ${forbidden}` };
+}
+
+/** Returns the failure of a token whose requester lost permission, until a second review; `forbidden` names the missing permission. */
+export function pendingWithdrawalFailure(forbidden: string): TokenFailure {
+  return { reason: 'WithdrawalPending', message: `${sentence(AlertReason.WithdrawalPending)} ${forbidden}` };
+}
+
+/** Returns the event for a removed Secret; `forbidden` names the missing permission. */
+export function withdrawnMessage(forbidden: string): string {
+  return `${sentence(AlertReason.Withdrawn)} ${forbidden}`;
 }
 
 export function orphanedAnchorMessage({ cluster, namespace }: AnchorLocation, name: string): string {
