@@ -10,7 +10,16 @@ import { auditWithdrawal } from './events.ts';
 import { anchorsOf } from './policy/anchors.ts';
 import { heldRemovalFailure, pendingWithdrawalFailure, type TokenFailure, withdrawnMessage } from './policy/messages.ts';
 import { isToBeStripped } from './policy/plan.ts';
-import { isHeld, isIssued, isOfIssuance, ownedNames, situationOf, type TokenObservation, tokenState } from './policy/state.ts';
+import {
+  isHeld,
+  isIssued,
+  isOfIssuance,
+  ownedNames,
+  type Situation,
+  situationOf,
+  type TokenObservation,
+  tokenState,
+} from './policy/state.ts';
 import { withdrawalAfter } from './policy/withdrawal.ts';
 import type { Removal } from './removal-limits.ts';
 import type { Step, TokenRun } from './run.ts';
@@ -53,7 +62,8 @@ async function hideCluster(run: TokenRun, observation: TokenObservation): Promis
 async function withdraw(run: TokenRun, observation: TokenObservation, refusal: Refusal): Promise<Step> {
   const { tracked, removals, clock } = run;
   const { message } = refusal;
-  const { state, now } = situationOf(observation, clock.now());
+  const situation = situationOf(observation, clock.now());
+  const { state, now } = situation;
   const { token } = observation;
   const forbidden: TokenFailure = { reason: 'Forbidden', message };
   if (ownedNames(observation).length === 0 && anchorsOf(token).length === 0) {
@@ -66,11 +76,7 @@ async function withdraw(run: TokenRun, observation: TokenObservation, refusal: R
       requeueAt: now + nextReviewMs(run, refusal),
     };
   }
-  // Tenants can forge the record in the Secret, but neither status nor memory.
-  const isKnown = isOfIssuance(state, tracked.issuedDigest ?? token.status?.tokenDigest);
-  // A change of the spec, such as of the requester, is no mistake in RBAC.
-  const isSelfCaused = refusal.isRequesterMissing || token.metadata.generation !== token.status?.observedGeneration;
-  tracked.refuse(now, { countedIn: isKnown && isIssued(state) ? token.metadata.namespace : undefined, isSelfCaused });
+  recordRefusal(run, situation, refusal);
   const next = withdrawalAfter(tracked.refusedAt, now);
   if (next.type === 'keep') return { observation, isDone: true, requeueAt: undefined };
   if (next.type === 'recheck') {
@@ -80,6 +86,15 @@ async function withdraw(run: TokenRun, observation: TokenObservation, refusal: R
   const removal = await removals.check(token, tracked);
   if (removal.type !== 'allowed') return heldStep(run, observation, removal, message);
   return { ...(await remove(run, observation, message)), isDone: true, failure: forbidden, requeueAt: now + nextReviewMs(run, refusal) };
+}
+
+/** Records a review that denied permission, and whether the removal limits count the token. */
+function recordRefusal({ tracked }: TokenRun, { observation: { token }, state, now }: Situation, { isRequesterMissing }: Refusal): void {
+  // Tenants can forge the record in the Secret, but neither status nor memory.
+  const isKnown = isOfIssuance(state, tracked.issuedDigest ?? token.status?.tokenDigest);
+  // A change of the spec, such as of the requester, is no mistake in RBAC.
+  const isSelfCaused = isRequesterMissing || token.metadata.generation !== token.status?.observedGeneration;
+  tracked.refuse(now, { countedIn: isKnown && isIssued(state) ? token.metadata.namespace : undefined, isSelfCaused });
 }
 
 /** Interval between reviews of a refused token, in milliseconds; RBAC is watched, other authorizers are not. */
