@@ -100,7 +100,7 @@ class TypedDecoder {
   private number(text: string, { type }: GoField, place: Place): Value | undefined {
     const fits = RANGES[type] ?? RANGES['float64'];
     if (fits?.(text)) return numberValue(text);
-    return this.fail(typeMismatch(`number ${text}`, type, place));
+    return this.fail(() => typeMismatch(`number ${text}`, type, place));
   }
 
   /** Decodes base64 or, like Go, a list of byte values. */
@@ -109,21 +109,21 @@ class TypedDecoder {
       const items = this.list(node, BYTE_LIST, place, undefined);
       return isList(items) ? Buffer.from(items.map(Number)).toString('base64') : undefined;
     }
-    if (node.type !== 'string') return this.fail(typeMismatch(jsonType(node), go.type, place));
+    if (node.type !== 'string') return this.fail(() => typeMismatch(jsonType(node), go.type, place));
     try {
       return canonicalBase64(node.value);
     } catch (error) {
-      return this.fail(error as Error);
+      return this.fail(() => error as Error);
     }
   }
 
   private mismatch(node: JsonNode, { go = UNTYPED }: Schema, place: Place): undefined {
-    return this.fail(typeMismatch(jsonType(node), go.type, place));
+    return this.fail(() => typeMismatch(jsonType(node), go.type, place));
   }
 
-  /** Reports the first wrong type. Decoding continues, because a type that decodes itself may still fail. */
-  private fail(error: Error): undefined {
-    this.firstError ??= error;
+  /** Reports the first wrong type. Decoding continues, because a type that decodes itself may still fail. Errors are slow to create. */
+  private fail(error: () => Error): undefined {
+    this.firstError ??= error();
   }
 
   private strict(what: string, path: string): void {

@@ -12,16 +12,16 @@ import { readTypedBody, type TypedBody } from './typed-body.ts';
 
 /** Decodes a body, or throws a StatusError (400, 413, or 415 for protobuf without a schema). */
 export function decodeObject(request: DecodeRequest): DecodedObject {
-  const { body, mediaType, kind, maxYamlBytes } = request;
+  const { body, mediaType, kind, yamlLimits } = request;
   const refuse = (message: string): StatusError => unrecognized(body, kind, message);
   if (kind.builtIn)
     return decodeBuiltIn(
-      orRefuse(() => readTypedBody(body, mediaType, maxYamlBytes), refuse),
+      orRefuse(() => readTypedBody(body, mediaType, yamlLimits), refuse),
       request,
     );
   if (mediaType === 'protobuf') throw withoutProtobuf();
   return decodeCustom(
-    orRefuse(() => readDocument(body, mediaType, maxYamlBytes), refuse),
+    orRefuse(() => readDocument(body, mediaType, yamlLimits), refuse),
     request,
   );
 }
