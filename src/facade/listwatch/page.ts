@@ -9,7 +9,7 @@ import { listOptions, validateListOptions } from '../../kubernetes/wire/list-opt
 import type { ListOptions } from '../../kubernetes/wire/options.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { FacadeRequest } from '../request.ts';
-import type { Collection, Item } from './collection.ts';
+import { Collection, type Item } from './collection.ts';
 import type { Listing } from './filtered-list.ts';
 import type { History } from './history.ts';
 import { parseVersion, versionNumber } from './version.ts';
@@ -64,9 +64,10 @@ export async function readPage(history: History, request: PageRequest): Promise<
   if (!isPinned) return pageOf(history.collection, { ...range, revision: Math.max(history.revisionFor(visibility), requested.revision) });
   // If the visible names have changed since the first page, the pages together would be inconsistent.
   const isOther = token !== undefined && requested.fingerprint !== visibility.fingerprint;
-  const collection = isOther ? undefined : history.at(requested.revision);
-  if (collection === undefined) throw token === undefined ? tooOldToList() : tooOldToContinue(token);
-  return pageOf(collection, { ...range, revision: requested.revision });
+  const position = isOther ? undefined : history.positionAfter(requested.revision);
+  if (position === undefined) throw token === undefined ? tooOldToList() : tooOldToContinue(token);
+  // A caller without permissions must not cause the work of restoring objects.
+  return pageOf(visibility.isNothing ? Collection.empty : history.at(position), { ...range, revision: requested.revision });
 }
 
 interface Range {
