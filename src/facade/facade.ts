@@ -15,6 +15,7 @@ import { type CertificateSource, followCertificate, type ServingCertificate } fr
 import { FairQueue, type FairQueueLimits } from './limits/fair-queue.ts';
 import { RequestRateLimiter } from './limits/request-rate.ts';
 import type { ReviewLimit } from './limits/review-limit.ts';
+import { tenantOf } from './limits/tenant.ts';
 import { LISTINGS } from './lists.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Route } from './router.ts';
@@ -112,8 +113,9 @@ function serverOf(options: FacadeOptions, certificate: ServingCertificate): Faca
     documents: [openApiDocument(facadePath, LISTINGS)],
     authenticate: (exchange) => authenticator.authenticate(exchange, exchange.signal),
     admit: ({ caller: { user }, signal }) => {
-      rateLimiter.count(user.username);
-      return queue.acquire(user.username, signal);
+      const tenant = tenantOf(user.username);
+      rateLimiter.count(tenant);
+      return queue.acquire(tenant, signal);
     },
     onResponse: (response) => options.metrics?.recordRequest(response),
     report: (error, requestID) => log.error({ error, requestID }, 'unexpected error'),

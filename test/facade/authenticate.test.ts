@@ -8,7 +8,13 @@ import { silentLog } from '../support/silent-log.ts';
 const ATTACKER = '10.0.0.66';
 const OTHER_ADDRESS = '10.0.0.7';
 
-/** A hub that accepts every token that begins with `good`. Tokens that differ only after a tilde belong to one user. */
+/** Returns the user of a token. Tokens that differ only after a tilde belong to one user, or to service accounts of `team-a`. */
+function usernameOf(token: string): string {
+  const [name = '', id = ''] = token.split('~');
+  return name === 'good-of-team-a' ? `system:serviceaccount:team-a:robot-${id}` : name;
+}
+
+/** A hub that accepts every token that begins with `good`. */
 class World {
   readonly clock = new FakeClock();
   reviews = 0;
@@ -37,7 +43,7 @@ class World {
   async #review(token: string): Promise<unknown> {
     this.reviews += 1;
     if (this.isAway) throw new Error('the hub is away');
-    return { status: token.startsWith('good') ? { authenticated: true, user: { username: token.replace(/~.*/, '') } } : { user: {} } };
+    return { status: token.startsWith('good') ? { authenticated: true, user: { username: usernameOf(token) } } : { user: {} } };
   }
 }
 
@@ -111,6 +117,16 @@ describe('Authenticator for a caller with many tokens', () => {
     const codes = await sendMany(new World(), 0);
     expect(codes.filter((code) => code === 200).length).toBeLessThan(64 + 32 + 64 + 20);
     expect(new Set(codes)).toEqual(new Set([200, 429]));
+  });
+
+  it('counts the tokens of all service accounts of a namespace together', async () => {
+    const world = new World();
+    const codes: number[] = [];
+    for (let index = 0; index < 1_000; index += 20) {
+      const tokens = Array.from({ length: 20 }, (_, next) => `good-of-team-a~${index}-${next}`);
+      codes.push(...(await Promise.all(tokens.map((token) => world.code(token, ATTACKER)))));
+    }
+    expect(codes.filter((code) => code === 200).length).toBeLessThan(64 + 32 + 64 + 20);
   });
 
   it('accepts tokens of one user that each come from another address', async () => {
