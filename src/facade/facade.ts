@@ -59,7 +59,7 @@ export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keep
   readonly log: Logger;
   readonly settings: FacadeSettings;
   readonly metrics?: Pick<Metrics, 'recordRequest' | 'recordIssuance'>;
-  /** Limit on reviews of unknown tokens, shared with the rest of the process; a new limit if undefined. */
+  /** Limit on reviews, shared with the rest of the process; a new limit if undefined. */
   readonly reviewLimit?: ReviewLimit;
   /** Further routes, such as those of lists. */
   readonly routes?: readonly Route[];

@@ -28,6 +28,10 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   ],
   'more requests than `--facade-rate`': [ABUSE, 'limits one caller to --facade-rate'],
   'more than eight requests of one caller in progress': [ABUSE, 'serves eight requests of one caller at a time'],
+  'more than 100 tokens of one caller per second that were last reviewed ten seconds ago': [
+    'facade/authenticate.test.ts',
+    'reviews 200 known tokens of one user at once',
+  ],
   'many unknown tokens': [ABUSE, 'reviews unknown tokens at a limited rate'],
   'no audiences': [BODY, 'no audiences'],
   'an audience of `--facade-audiences`': [BODY, 'rejects an audience of the façade itself'],

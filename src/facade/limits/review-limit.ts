@@ -1,5 +1,5 @@
-// The limit on TokenReviews of unknown tokens, which the hub has not accepted before. It applies first to source addresses whose tokens
-// are rejected, or that send many tokens of one tenant, so that other addresses keep their share.
+// The limits on TokenReviews. That of unknown tokens, which the hub has not accepted before, applies first to source addresses whose
+// tokens are rejected, or that send many tokens of one tenant, so that other addresses keep their share.
 
 import type { Clock } from '../../std/clock.ts';
 import { Recent } from '../../std/recent.ts';
@@ -13,6 +13,8 @@ export interface ReviewRates {
   readonly suspects: Rate;
   /** Rate for one address beyond its allowance. */
   readonly suspect: Rate;
+  /** Rate for known tokens of one tenant. A token is reviewed every ten seconds at most, so that many active tokens reach it. */
+  readonly known: Rate;
 }
 
 /** Result of a review: the user of an accepted token; `failed` if the hub gave no result. */
@@ -37,6 +39,7 @@ const RATES: ReviewRates = {
   shared: { perSecond: 200, burst: 400 },
   suspects: { perSecond: 20, burst: 40 },
   suspect: { perSecond: 5, burst: 10 },
+  known: { perSecond: 100, burst: 200 },
 };
 /** Maximum number of pending reviews and debited tokens of a new address. Each credited token adds one. */
 const ALLOWANCE = 32;
@@ -57,6 +60,8 @@ export class ReviewLimit {
   readonly #sources = new Recent<Source>(MAX_SOURCES);
   /** Accepted tokens by tenant. */
   readonly #tenants = new Recent<DecayingCount>(MAX_TENANTS);
+  /** Rates of known tokens by tenant. */
+  readonly #known = new Recent<TokenBucket>(MAX_TENANTS);
 
   constructor(clock: Clock, rates: ReviewRates = RATES) {
     this.#clock = clock;
@@ -65,7 +70,16 @@ export class ReviewLimit {
     this.#suspects = new TokenBucket(clock, rates.suspects);
   }
 
-  /** Admits the review of a token from an address. The caller must call `settle` once, when the review has ended. */
+  /** Admits the review of a known token of a user. */
+  admitKnown(username: string): Admission {
+    const tenant = tenantOf(username);
+    const bucket = this.#known.get(tenant) ?? new TokenBucket(this.#clock, this.#rates.known);
+    this.#known.set(tenant, bucket);
+    const waitMs = bucket.take();
+    return waitMs > 0 ? { waitMs } : { waitMs: 0, settle: () => {} };
+  }
+
+  /** Admits the review of an unknown token from an address. The caller must call `settle` once, when the review has ended. */
   admit(address: string): Admission {
     const source = this.#sourceOf(address);
     const waitMs = isWithinAllowance(source) ? this.#shared.take() : source.bucket.take() || this.#suspects.take();
