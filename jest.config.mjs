@@ -6,7 +6,10 @@ if (hasRoomInMemory()) process.env.TMPDIR ??= '/dev/shm';
 /** Returns whether Linux's memory folder has room for the servers' data, and runs the programs that tests write there. */
 function hasRoomInMemory() {
   try {
-    const mounted = readFileSync('/proc/mounts', 'utf8').split('\n').find((line) => line.split(' ')[1] === '/dev/shm') ?? 'noexec';
+    const mounted =
+      readFileSync('/proc/mounts', 'utf8')
+        .split('\n')
+        .find((line) => line.split(' ')[1] === '/dev/shm') ?? 'noexec';
     const { bavail, bsize } = statfsSync('/dev/shm');
     return !mounted.includes('noexec') && bavail * bsize > 4 * 2 ** 30;
   } catch {
@@ -38,7 +41,7 @@ export default {
   ],
   reporters: ['default', '<rootDir>/test/support/leak-reporter.ts'],
   // A test fails by what it sees, not because the machine has other work.
-  testTimeout: 30_000,
+  testTimeout: 300_000,
   // ES modules of a finished test file are never freed (jestjs/jest#14605): start a fresh worker now and then.
   workerIdleMemoryLimit: '700MB',
 };

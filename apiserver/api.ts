@@ -6,11 +6,11 @@ import { type Clock, sleep } from '../src/std/clock.ts';
 import { type ObjectSource, storedPolicy } from './access/policy.ts';
 import type { SigningKey } from './access/signing-key.ts';
 import type { User } from './access/user.ts';
-import type { AccessApi } from './endpoints/review.ts';
+import type { AccessApi } from './endpoints/endpoint.ts';
 import { customResourceDefinitionKind } from './kinds/definition.ts';
+import { resourceOf } from './kinds/kind.ts';
 import { builtInKinds, Registry } from './kinds/registry.ts';
-import { resourceOf } from './storage/kind-store.ts';
-import { EVERY, type ObjectStore } from './storage/object-store.ts';
+import { ALL_RESOURCES, type ObjectStore } from './storage/object-store.ts';
 
 export interface ApiOptions {
   readonly issuer: string;
@@ -21,16 +21,18 @@ export interface ApiOptions {
   readonly report: (error: unknown) => void;
 }
 
-/** Characters of generated names: no vowels and nothing that looks like another, so that no words come out. */
+/** Characters of generated names: no vowels and no look-alikes, so that names contain no words. */
 const NAME_CHARACTERS = 'bcdfghjklmnpqrstvwxz2456789';
-/** Time that a list or watch waits for a future revision. */
+/** Maximum wait of a request for a future revision. */
 const REVISION_WAIT_MS = 3_000;
 
+/** Creates the API over a store. */
 export function createApi(store: ObjectStore, { issuer, signingKey, tokens, clock, report }: ApiOptions): AccessApi {
   const registry = new Registry([...builtInKinds, customResourceDefinitionKind]);
   const objects = storedObjects(store);
   const policy = storedPolicy(objects);
   const audiences = [issuer];
+  const tokenIssuer = { issuer, key: signingKey, audiences, objects };
   const startedAt = store.revision;
   const servedSince = new Map<string, number>();
   const attempt = (act: () => void) => {
@@ -48,17 +50,14 @@ export function createApi(store: ObjectStore, { issuer, signingKey, tokens, cloc
     store,
     registry,
     policy,
-    authenticators: {
-      staticTokens: tokens,
-      serviceAccounts: { issuer, key: signingKey, audiences, objects },
-      audiences,
-    },
-    issuance: { issuer, key: signingKey, audiences, objects },
+    authenticators: { staticTokens: tokens, serviceAccounts: tokenIssuer, audiences },
+    tokenIssuer,
     random: Math.random,
     nameSuffix: () => Array.from({ length: 5 }, () => NAME_CHARACTERS[randomInt(NAME_CHARACTERS.length)]).join(''),
-    reached: (revision) => reached(store, clock, revision),
+    waitForRevision: (revision) => waitForRevision(store, clock, revision),
     serve(group, plural, kind) {
-      if (registry.resource(group, plural) === undefined) servedSince.set(`${group}/${plural}`, store.revision);
+      const resource = resourceOf({ group, plural });
+      if (registry.byResource(resource) === undefined) servedSince.set(resource, store.revision);
       registry.set(group, plural, kind);
     },
     watchableSince: (kind) => servedSince.get(resourceOf(kind)) ?? startedAt,
@@ -73,9 +72,9 @@ function storedObjects(store: ObjectStore): ObjectSource {
   };
 }
 
-async function reached(store: ObjectStore, clock: Clock, revision: number): Promise<void> {
+async function waitForRevision(store: ObjectStore, clock: Clock, revision: number): Promise<void> {
   const done = new AbortController();
-  const unsubscribe = store.subscribe(EVERY, (change) => {
+  const unsubscribe = store.subscribe(ALL_RESOURCES, (change) => {
     if (change.revision >= revision) done.abort();
   });
   try {

@@ -1,7 +1,7 @@
-// Handling of every request: authentication, impersonation, authorization, endpoint, and a response after the commit.
+// The request handler: authentication, impersonation, authorization, endpoint, and a response after the commit.
 
 import { randomUUID } from 'node:crypto';
-import type { AccessAttributes, Policy } from '../src/kubernetes/rbac.ts';
+import type { Policy } from '../src/kubernetes/rbac.ts';
 import { errorReply, type Reply } from '../src/kubernetes/reply.ts';
 import { parseUrl, type RequestUrl } from '../src/kubernetes/request-url.ts';
 import { internalError, StatusError, unauthorized } from '../src/kubernetes/status.ts';
@@ -11,14 +11,14 @@ import { warningHeaders } from '../src/kubernetes/wire/warning.ts';
 import { type Authenticators, authenticate } from './access/authenticate.ts';
 import { impersonate } from './access/impersonate.ts';
 import { authorize } from './access/policy.ts';
-import { type ApiRequest, type Incoming, type RequestInfo, requestInfo } from './request.ts';
+import { type ApiRequest, type Incoming, requestInfo } from './request.ts';
 
 export interface HandlerDeps {
   readonly authenticators: Authenticators;
   readonly policy: Policy;
   now(): number;
-  /** Resolves when everything that a response can show is on disk. */
-  durable(): Promise<void>;
+  /** Resolves when all state that a response can contain is on disk. */
+  whenDurable(): Promise<void>;
   /** Handles an authorized request. */
   endpoint(request: ApiRequest): Promise<Reply>;
   /** Receives unexpected errors. */
@@ -33,7 +33,7 @@ export async function handle(deps: HandlerDeps, incoming: Incoming): Promise<Rep
   const url = parseUrl(incoming.url);
   if (url === undefined) return BAD_URL;
   const preferences = preferencesOf(incoming, url.query);
-  const reply = await answer(deps, incoming, url, { preferences, warn: (text) => void warnings.push(text) });
+  const reply = await respond(deps, incoming, url, { preferences, warn: (text) => void warnings.push(text) });
   return {
     ...reply,
     headers: {
@@ -47,9 +47,9 @@ export async function handle(deps: HandlerDeps, incoming: Incoming): Promise<Rep
 
 type Caller = Pick<ApiRequest, 'preferences' | 'warn'>;
 
-async function answer(deps: HandlerDeps, incoming: Incoming, url: RequestUrl, caller: Caller): Promise<Reply> {
+async function respond(deps: HandlerDeps, incoming: Incoming, url: RequestUrl, caller: Caller): Promise<Reply> {
   try {
-    return await durableAnswer(deps, async () => deps.endpoint(await admitted(deps, incoming, url, caller)), isPlainRead(incoming, url));
+    return await respondDurably(deps, async () => deps.endpoint(await admit(deps, incoming, url, caller)), isPlainRead(incoming, url));
   } catch (error) {
     if (error instanceof StatusError) return errorReply(error, caller.preferences);
     // Errors after the caller has disconnected are expected and are not reported.
@@ -58,15 +58,15 @@ async function answer(deps: HandlerDeps, incoming: Incoming, url: RequestUrl, ca
   }
 }
 
-/** Attempts of a read that saw writes which were undone before they were on disk. */
+/** Maximum attempts of a read whose commit failed: it may have returned writes that were then undone. */
 const READ_ATTEMPTS = 5;
 
-/** Rejections also show stored state, such as an existing object. */
-async function durableAnswer(deps: HandlerDeps, act: () => Promise<Reply>, isRepeatable: boolean): Promise<Reply> {
+/** Waits for the commit also before a rejection, which may contain stored state, such as the name of an existing object. */
+async function respondDurably(deps: HandlerDeps, act: () => Promise<Reply>, isRepeatable: boolean): Promise<Reply> {
   for (let attempt = 1; ; attempt++) {
     const [outcome] = await Promise.allSettled([act()]);
     try {
-      await deps.durable();
+      await deps.whenDurable();
     } catch (error) {
       if (isRepeatable && attempt < READ_ATTEMPTS) continue;
       throw error;
@@ -81,16 +81,15 @@ function isPlainRead({ method }: Incoming, { path, query }: RequestUrl): boolean
   return (method === 'GET' || method === 'HEAD') && requestInfo(method, path, query).verb !== 'watch';
 }
 
-/** Authenticates, impersonates and authorises; throws 400, 401 or 403. */
-async function admitted(deps: HandlerDeps, incoming: Incoming, { path, query }: RequestUrl, caller: Caller): Promise<ApiRequest> {
+/** Authenticates, impersonates and authorizes. Throws 400, 401 or 403. */
+async function admit(deps: HandlerDeps, incoming: Incoming, { path, query }: RequestUrl, caller: Caller): Promise<ApiRequest> {
   const info = requestInfo(incoming.method, path, query);
   if (info.verb !== 'watch') requestTimeoutMs(query);
   const { authenticators, policy } = deps;
   const authentication = await authenticate(headerOf(incoming, 'authorization'), authenticators.audiences, authenticators, deps.now());
   if (authentication.type === 'rejected') throw unauthorized();
-  const attributes = attributesOf(info);
-  const user = impersonate(authentication.user, incoming.headers, attributes, policy);
-  authorize(user, attributes, policy);
+  const user = impersonate(authentication.user, incoming.headers, info, policy);
+  authorize(user, info, policy);
   return {
     ...caller,
     method: incoming.method,
@@ -101,16 +100,10 @@ async function admitted(deps: HandlerDeps, incoming: Incoming, { path, query }: 
     contentType: headerOf(incoming, 'content-type'),
     userAgent: headerOf(incoming, 'user-agent'),
     header: (name) => headerOf(incoming, name),
-    authorize: (verb) => authorize(user, { ...attributes, verb }, policy),
+    authorize: (verb) => authorize(user, { ...info, verb }, policy),
     body: incoming.body,
     signal: incoming.signal,
   };
-}
-
-function attributesOf(info: RequestInfo): AccessAttributes {
-  if (info.type === 'path') return info;
-  const { type, verb, group, namespace, resource, subresource, name } = info;
-  return { type, verb, group, namespace, resource, subresource, name };
 }
 
 function preferencesOf(incoming: Incoming, query: URLSearchParams): Preferences {

@@ -20,29 +20,29 @@ export interface ListenerOptions {
 }
 
 export interface Listener extends Pick<Listening, 'port'> {
-  /** Ends watches, lets other requests finish for a moment, and closes. */
+  /** Ends watches, waits at most CLOSE_MS for other requests, and closes. */
   close(): Promise<void>;
 }
 
-/** Time for active requests to finish when the server stops. */
+/** Maximum time for active requests to finish when the server stops, in milliseconds. */
 const CLOSE_MS = 1_000;
 
-/** Starts to listen; rejects when the port is taken. */
+/** Starts to listen. Rejects if the port is in use. */
 export async function listenForRequests(options: ListenerOptions): Promise<Listener> {
   const { handle, tls, report } = options;
   const activeRequests = new Set<AbortController>();
   const server = createServer({ ...tls, minVersion: 'TLSv1.2' }, (message, response) => {
-    const gone = new AbortController();
-    activeRequests.add(gone);
+    const disconnected = new AbortController();
+    activeRequests.add(disconnected);
     response.on('close', () => {
-      gone.abort();
-      activeRequests.delete(gone);
-      // A server that stops does not wait for the next request of a connection.
+      disconnected.abort();
+      activeRequests.delete(disconnected);
+      // A stopping server does not wait for the next request of a connection.
       if (!server.listening) message.socket.destroySoon();
     });
-    serve(handle, message, response, gone.signal).catch((error: unknown) => {
-      // The reply has started: a broken connection shows the caller that it is incomplete.
-      if (!gone.signal.aborted) report(error);
+    serve(handle, message, response, disconnected.signal).catch((error: unknown) => {
+      // The response has started: only a broken connection shows the caller that it is incomplete.
+      if (!disconnected.signal.aborted) report(error);
       response.destroy();
     });
   });
@@ -61,16 +61,16 @@ async function serve(
   handle: ListenerOptions['handle'],
   message: IncomingMessage,
   response: ServerResponse,
-  gone: AbortSignal,
+  disconnected: AbortSignal,
 ): Promise<void> {
-  const reply = await handle(incoming(message, gone));
+  const reply = await handle(toIncoming(message, disconnected));
   // The rest of the body must be read; otherwise the caller cannot read the response.
   message.resume();
-  if (isStream(reply.body)) await stream(reply, reply.body, response);
+  if (isStream(reply.body)) await sendStream(reply, reply.body, response);
   else send(reply, reply.body, message, response);
 }
 
-function incoming(message: IncomingMessage, signal: AbortSignal): Incoming {
+function toIncoming(message: IncomingMessage, signal: AbortSignal): Incoming {
   return {
     method: message.method ?? '',
     url: message.url ?? '/',
@@ -88,8 +88,8 @@ function send({ status, headers }: Reply, body: string | Buffer, message: Incomi
   response.end(message.method === 'HEAD' ? undefined : body);
 }
 
-/** Writes no faster than the caller reads. */
-async function stream({ status, headers }: Reply, pieces: AsyncIterable<string>, response: ServerResponse): Promise<void> {
+/** Sends a stream no faster than the caller reads it. */
+async function sendStream({ status, headers }: Reply, pieces: AsyncIterable<string>, response: ServerResponse): Promise<void> {
   writeHead(response, status, headers);
   response.flushHeaders();
   await pipeline(pieces, response);

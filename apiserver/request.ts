@@ -1,4 +1,4 @@
-// A request: its meaning by method and URL, and its form after authentication.
+// Requests: their verb, resource and name by method and URL, and their form after authentication.
 
 import { pathSegmentProblems } from '../src/kubernetes/names.ts';
 import { parseFieldSelector, requiredName } from '../src/kubernetes/selectors/field-selector.ts';
@@ -11,12 +11,12 @@ export type RequestInfo = ResourceRequest | PathRequest;
 /** A request for a resource of an API group. */
 export interface ResourceRequest {
   readonly type: 'resource';
-  /** get, list, watch, create, update, patch, delete, deletecollection; empty for methods that mean nothing here. */
+  /** get, list, watch, create, update, patch, delete or deletecollection; empty for other methods. */
   readonly verb: string;
   readonly group: string;
   readonly version: string;
   readonly namespace: string;
-  /** True if the path continues below a namespace. */
+  /** True for a path below `namespaces/NAME/`. */
   readonly isInNamespace: boolean;
   readonly resource: string;
   readonly name: string;
@@ -25,7 +25,7 @@ export interface ResourceRequest {
   readonly parts: readonly string[];
 }
 
-/** Any other request: discovery, health, OpenAPI. */
+/** A request for another path: discovery, health, OpenAPI. */
 export interface PathRequest {
   readonly type: 'path';
   readonly verb: string;
@@ -41,28 +41,28 @@ const VERBS: Readonly<Record<string, string>> = {
   DELETE: 'delete',
 };
 
-/** `path` is percent-decoded, as Go's URL.Path is; one slash too many at either end does not matter. */
+/** Returns the meaning of a request. `path` is percent-decoded, as Go's URL.Path; slashes at both ends are ignored. */
 export function requestInfo(method: string, path: string, query: URLSearchParams): RequestInfo {
   const [prefix, ...segments] = path.replace(/^\/+|\/+$/g, '').split('/');
   // The core group has no name in paths.
   const [group = '', version = '', ...below] = prefix === 'api' ? ['', ...segments] : segments;
   const isResource = (prefix === 'api' || prefix === 'apis') && below.length > 0;
   if (!isResource) return { type: 'path', verb: method.toLowerCase(), path };
-  const place = placeOf(below);
-  return { type: 'resource', group, version, ...place, ...verbAndName(VERBS[method] ?? '', place.name, query) };
+  const location = locationOf(below);
+  return { type: 'resource', group, version, ...location, ...verbAndName(VERBS[method] ?? '', location.name, query) };
 }
 
-type Place = Pick<ResourceRequest, 'namespace' | 'isInNamespace' | 'resource' | 'name' | 'subresource' | 'parts'>;
+type Location = Pick<ResourceRequest, 'namespace' | 'isInNamespace' | 'resource' | 'name' | 'subresource' | 'parts'>;
 
-function placeOf(below: readonly string[]): Place {
+function locationOf(below: readonly string[]): Location {
   const namespace = below[0] === 'namespaces' ? (below[1] ?? '') : '';
-  const isInNamespace = leadsThroughNamespace(below);
+  const isInNamespace = isBelowNamespace(below);
   const parts = isInNamespace ? below.slice(2) : below;
   const [resource = '', name = '', subresource = ''] = parts;
   return { namespace, isInNamespace, resource, name, subresource, parts };
 }
 
-function leadsThroughNamespace(parts: readonly string[]): boolean {
+function isBelowNamespace(parts: readonly string[]): boolean {
   return parts[0] === 'namespaces' && parts.length > 2 && parts[2] !== 'status' && parts[2] !== 'finalize';
 }
 
@@ -73,30 +73,30 @@ function verbAndName(verb: string, name: string, query: URLSearchParams): { verb
   return { verb: flag(query, 'watch') ? 'watch' : 'list', name: nameInSelector(query) };
 }
 
-/** A list that can only hold one object is authorised by that object's name. */
+/** Returns the name in a selector of one object: such a list is authorized by that name. Empty for other selectors. */
 function nameInSelector(query: URLSearchParams): string {
   try {
     const name = requiredName(parseFieldSelector(query.get('fieldSelector') ?? '')) ?? '';
     return pathSegmentProblems(name).length === 0 ? name : '';
   } catch {
-    // The list itself reports the error of the selector.
+    // The endpoint reports the error of the selector.
     return '';
   }
 }
 
-/** A request as it arrived. */
+/** A received request. */
 export interface Incoming {
   readonly method: string;
-  /** Path and query as they came. */
+  /** Path and query, percent-encoded. */
   readonly url: string;
   readonly headers: Readonly<Record<string, readonly string[] | undefined>>;
-  /** Reads the whole body; 413 when it is too large. */
+  /** Reads the whole body. Throws 413 for a body beyond the limit. */
   readonly body: () => Promise<Buffer>;
-  /** Aborted when the caller goes away or the server stops. */
+  /** Aborted when the caller disconnects or the server stops. */
   readonly signal: AbortSignal;
 }
 
-/** A request that has been authenticated and may proceed. */
+/** An authenticated and authorized request. */
 export interface ApiRequest extends Pick<Incoming, 'method' | 'body' | 'signal'> {
   readonly info: RequestInfo;
   readonly path: string;
@@ -106,7 +106,7 @@ export interface ApiRequest extends Pick<Incoming, 'method' | 'body' | 'signal'>
   readonly contentType: string | undefined;
   readonly userAgent: string | undefined;
   header(name: string): string | undefined;
-  /** Refuses, by throwing 403, callers who may not do this, too, at the same place. */
+  /** Throws 403 unless the caller may also use `verb` on the target of the request. */
   authorize(verb: string): void;
   /** Adds a Warning header to the response. */
   readonly warn: (text: string) => void;

@@ -1,11 +1,11 @@
-// Equality of JSON values: numbers by amount, objects regardless of the order of their fields.
+// Equality of JSON values: numbers by value, objects regardless of the order of their fields.
 
 import { isFields } from '../src/kubernetes/object.ts';
 
 /** A JSON object of any kind. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Reports if two values are equal. An undefined field equals an absent one. */
+/** Returns true for equal values. An undefined field equals an absent one. */
 export function sameValue(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (isNumeric(a) && isNumeric(b)) return Number(a) === Number(b) && (typeof a === 'number' || typeof b === 'number');
@@ -13,7 +13,7 @@ export function sameValue(a: unknown, b: unknown): boolean {
   return isFields(a) && isFields(b) && sameFields(a, b);
 }
 
-/** A field of an object; names such as `constructor` are no exception. */
+/** Returns an own field of an object; undefined for inherited names such as `constructor`. */
 export function fieldOf(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }

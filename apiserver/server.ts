@@ -1,4 +1,4 @@
-// The embedded API server: one folder, one port, and everything in between put together.
+// The embedded API server: storage, controllers and endpoints on one data folder and one port.
 
 import { internalError } from '../src/kubernetes/status.ts';
 import { systemClock } from '../src/std/clock.ts';
@@ -7,6 +7,7 @@ import { bootstrapPolicy } from './access/bootstrap-policy.ts';
 import { generateSigningKey, parseSigningKey, type SigningKey } from './access/signing-key.ts';
 import type { User } from './access/user.ts';
 import { createApi } from './api.ts';
+import { startControllers } from './controllers/start.ts';
 import { pathEndpoint } from './endpoints/path.ts';
 import { resourceEndpoint } from './endpoints/resource.ts';
 import { handle } from './handler.ts';
@@ -15,14 +16,13 @@ import { listenForRequests } from './listener.ts';
 import type { ApiRequest } from './request.ts';
 import { type Journal, openJournal } from './storage/journal.ts';
 import { ObjectStore } from './storage/object-store.ts';
-import { startUpkeep } from './upkeep/start.ts';
 
 export interface ApiServerOptions {
   /** Data folder, locked for one server at a time. */
   readonly folder: string;
-  /** 0 for any free port. */
+  /** Port; 0 for any free port. */
   readonly port: number;
-  /** The issuer of service-account tokens, and their audience unless a request names others. */
+  /** Issuer of service-account tokens, and their default audience. */
   readonly issuer: string;
   /** Users by their bearer tokens. */
   readonly tokens: ReadonlyMap<string, User>;
@@ -42,18 +42,18 @@ export interface ApiServer {
 
 const HOST = '127.0.0.1';
 
-/** Serves what the folder holds. Throws a DataFolderError for folders that cannot be used, and the socket's error for a port that is taken. */
+/** Starts a server on a data folder. Throws a DataFolderError for an unusable folder, and the socket's error for a port in use. */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const journal = openJournal(options.folder);
   let closeStorage = async () => journal.close();
   try {
-    const identity = await identityOf(journal, systemClock.now());
+    const identity = await loadIdentity(journal, systemClock.now());
     const store = new ObjectStore(journal, options.report);
     const api = createApi(store, { ...options, clock: systemClock, signingKey: identity.signingKey });
-    const stopUpkeep = startUpkeep(api, [...bootstrapNamespaces, ...bootstrapPolicy()]);
+    const stopControllers = startControllers(api, [...bootstrapNamespaces, ...bootstrapPolicy()]);
     // Controllers write independently of requests: their writes must be on disk before the folder is closed.
     closeStorage = async () => {
-      stopUpkeep();
+      stopControllers();
       await store.close();
     };
     let address = '';
@@ -65,14 +65,14 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       ...api,
       endpoint,
       report: options.report,
-      durable: () => store.durable().catch(unavailable),
+      whenDurable: () => store.whenDurable().catch(rejectUnwritten),
     };
     const { serving, authority } = identity;
     const tls = { cert: serving.certificate, key: serving.key };
-    // Upkeep tries again what a full disk does not take now.
-    await store.durable().catch(() => {});
-    const where = { ...options, host: HOST, clock: systemClock };
-    const listener = await listenForRequests({ ...where, tls, handle: (request) => handle(deps, request) });
+    // Controllers retry writes that a full disk rejects now.
+    await store.whenDurable().catch(() => {});
+    const socket = { ...options, host: HOST, clock: systemClock, tls };
+    const listener = await listenForRequests({ ...socket, handle: (request) => handle(deps, request) });
     address = `${HOST}:${listener.port}`;
     return {
       url: `https://${address}`,
@@ -90,22 +90,24 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   }
 }
 
-/** Refuses a write that is not on disk; it was undone. */
-function unavailable(cause: unknown): never {
-  const why = (cause as Error).message;
-  throw internalError(`the data folder cannot be written (${why}); nothing was changed. Free disk space and try again`, { cause });
+/** Throws 500 for a write that the disk rejected and that was undone. */
+function rejectUnwritten(cause: unknown): never {
+  const reason = (cause as Error).message;
+  throw internalError(`the data folder cannot be written (${reason}); nothing was changed. Free disk space and try again`, { cause });
 }
 
-export interface Identity {
+interface Identity {
   readonly authority: Certificate;
   readonly signingKey: SigningKey;
-  /** Certificate of the TLS socket; reissued at each start. */
+  /** Certificate of the TLS socket, reissued at each start. */
   readonly serving: Certificate;
 }
 
-/** Returns the identity that belongs to a data folder, made on first use. */
-export async function identityOf(journal: Journal, now: number): Promise<Identity> {
-  const authority = JSON.parse(journal.kept('authority') ?? journal.keep('authority', JSON.stringify(createAuthority(now)))) as Certificate;
-  const signingKey = parseSigningKey(journal.kept('signing-key') ?? journal.keep('signing-key', await generateSigningKey()));
+/** Loads the identity of a data folder; creates it on first use. */
+async function loadIdentity(journal: Journal, now: number): Promise<Identity> {
+  const authority = JSON.parse(
+    journal.readValue('authority') ?? journal.writeValue('authority', JSON.stringify(createAuthority(now))),
+  ) as Certificate;
+  const signingKey = parseSigningKey(journal.readValue('signing-key') ?? journal.writeValue('signing-key', await generateSigningKey()));
   return { authority, signingKey, serving: issueServerCertificate(authority, LOOPBACK_NAMES, now) };
 }

@@ -8,7 +8,7 @@ import { type Config, parseConfig } from './config/config.ts';
 import { helpText } from './config/help.ts';
 import { checkCertificateFiles, checkEnvironment } from './config/preflight.ts';
 import { StartError, toListenError } from './config/start-error.ts';
-import { ownAddressTowards } from './kube/addresses.ts';
+import { localAddressFor } from './kube/addresses.ts';
 import { inClusterConfig, loadKubeConfig } from './kube/kube-config.ts';
 import { systemClock } from './std/clock.ts';
 import { defined } from './std/defined.ts';
@@ -35,7 +35,8 @@ async function start(stopped: AbortSignal): Promise<Running | undefined> {
     process.stdout.write(versionText());
     return undefined;
   }
-  if (config.command === 'dev') throw new StartError('this program does not include the local run; in a checkout, run npm start -- dev');
+  if (config.command !== 'run')
+    throw new StartError('to run Purser on a cluster, use purser run; for a local run, use npm start in a checkout');
   checkEnvironment(process.env);
   const log = createLogger({
     level: config.logLevel ?? 'info',
@@ -65,7 +66,7 @@ async function startOnCluster(config: Config, log: Logger): Promise<App> {
   const { kubeConfig } = config;
   try {
     const hub = kubeConfig === undefined ? inClusterConfig(process.env) : await loadKubeConfig(kubeConfig);
-    const ownAddress = await ownAddressTowards(hub.getCurrentCluster()?.server ?? '');
+    const ownAddress = await localAddressFor(hub.getCurrentCluster()?.server ?? '');
     const { metricsAuth = 'token' } = config;
     const settings = { ...config, metricsAuth, ownAddress, drainMs: DRAIN_MS, memoryBytes: process.constrainedMemory() || undefined };
     return startApp({ hub, clock: systemClock, random: Math.random, log, execEnv: process.env, settings, onDefect: fatal(log) });

@@ -13,7 +13,7 @@ else await run();
 async function run() {
   module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)));
   const { isLocalRun } = await import('./config/arguments.ts');
-  await import(isLocalRun(process.argv.slice(2), process.env) ? '../apiserver/dev/main.ts' : './main.ts');
+  await import(isLocalRun(process.argv.slice(2)) ? '../apiserver/dev/main.ts' : './main.ts');
 }
 
 /** Returns the path of the Node that npm installs on Linux; undefined elsewhere. */

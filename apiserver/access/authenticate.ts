@@ -1,12 +1,12 @@
 // Authentication by bearer token: a static token, a service-account token, or none (`system:anonymous`).
 
-import { aggregated } from '../../src/kubernetes/status.ts';
-import { type ServiceAccountTrust, verifyServiceAccountToken } from './service-account-tokens.ts';
+import { aggregate } from '../../src/kubernetes/status.ts';
+import { type TokenIssuer, verifyServiceAccountToken } from './service-account-tokens.ts';
 import { type User, withGroup } from './user.ts';
 
 export interface Authenticators {
   readonly staticTokens: ReadonlyMap<string, User>;
-  readonly serviceAccounts: ServiceAccountTrust;
+  readonly serviceAccounts: TokenIssuer;
   /** Audiences of this API server, for which static tokens are valid. */
   readonly audiences: readonly string[];
 }
@@ -16,7 +16,7 @@ export type Authentication =
   | { readonly type: 'accepted'; readonly user: User; readonly audiences: readonly string[] }
   | { readonly type: 'rejected'; readonly reason: string };
 
-/** Authenticates an Authorization header for `audiences`: the server's own for a request, any for a TokenReview. */
+/** Authenticates an Authorization header for `audiences`: those of the server for a request, any for a TokenReview. */
 export async function authenticate(
   authorization: string | undefined,
   audiences: readonly string[],
@@ -31,13 +31,13 @@ export async function authenticate(
   const verdict = await verifyServiceAccountToken(token, audiences, authenticators.serviceAccounts, now);
   if (verdict.type === 'accepted') return { ...verdict, user: authenticated(verdict.user) };
   const reasons = [INVALID_TOKEN, ...(verdict.type === 'rejected' ? [verdict.reason] : [])];
-  return { type: 'rejected', reason: aggregated(reasons) };
+  return { type: 'rejected', reason: aggregate(reasons) };
 }
 
 const ANONYMOUS: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 const INVALID_TOKEN = 'invalid bearer token';
 
-/** Returns the second word of `Bearer TOKEN`. Single spaces separate words; kube-apiserver ignores further words. */
+/** Returns the token of `Bearer TOKEN`. One space separates words; kube-apiserver ignores further words. */
 function bearerToken(authorization = ''): string | undefined {
   const [scheme = '', token = ''] = authorization.trim().split(' ');
   return scheme.toLowerCase() === 'bearer' && token !== '' ? token : undefined;

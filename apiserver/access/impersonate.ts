@@ -1,9 +1,9 @@
-// Impersonation: `kubectl --as` and `--as-group`, by the verb `impersonate` on users, groups and service accounts.
+// Impersonation of users, groups and service accounts (`kubectl --as`, `--as-group`).
 
 import { accessForbidden } from '../../src/kubernetes/access-forbidden.ts';
 import { type AccessAttributes, decide, type Policy } from '../../src/kubernetes/rbac.ts';
 import { badRequest } from '../../src/kubernetes/status.ts';
-import { notServed } from '../refusal.ts';
+import { notSupported } from '../unsupported.ts';
 import { serviceAccountGroups, serviceAccountOf, type User, withGroup } from './user.ts';
 
 /** Headers by lower-case name, as in Node's `headersDistinct`. */
@@ -17,26 +17,29 @@ export function impersonate(requestor: User, headers: Headers, attributes: Acces
   const [name = ''] = headers['impersonate-user'] ?? [];
   const groups = headers['impersonate-group'] ?? [];
   const unsupported = Object.keys(headers).find((header) => header === 'impersonate-uid' || header.startsWith('impersonate-extra-'));
-  if (unsupported !== undefined) throw badRequest(notServed(`the header ${unsupported}`));
+  if (unsupported !== undefined) throw badRequest(notSupported(`the header ${unsupported}`));
   if (name === '') {
     if (groups.length === 0) return requestor;
     throw badRequest(`requested ${goUser(groups)} without impersonating a user name`);
   }
-  const account = serviceAccountOf(name);
-  const wanted = [
-    account === undefined ? { resource: 'users', name } : { resource: 'serviceaccounts', ...account },
+  const serviceAccount = serviceAccountOf(name);
+  const targets = [
+    serviceAccount === undefined ? { resource: 'users', name } : { resource: 'serviceaccounts', ...serviceAccount },
     ...groups.map((group) => ({ resource: 'groups', name: group })),
   ];
-  const isAllowed = wanted.every((each) => decide(requestor, impersonation(each), policy).allowed);
-  if (!isAllowed) throw rejection(requestor, account === undefined ? 'user-info' : 'serviceaccount', attributes);
-  return withSystemGroups({ name, groups: account && groups.length === 0 ? serviceAccountGroups(account.namespace) : groups });
+  const isAllowed = targets.every((each) => decide(requestor, impersonation(each), policy).allowed);
+  if (!isAllowed) throw rejection(requestor, serviceAccount === undefined ? 'user-info' : 'serviceaccount', attributes);
+  return withSystemGroups({
+    name,
+    groups: serviceAccount && groups.length === 0 ? serviceAccountGroups(serviceAccount.namespace) : groups,
+  });
 }
 
-function impersonation(what: { readonly resource: string; readonly name: string; readonly namespace?: string }): AccessAttributes {
-  return { type: 'resource', verb: 'impersonate', group: '', subresource: '', namespace: '', ...what };
+function impersonation(target: { readonly resource: string; readonly name: string; readonly namespace?: string }): AccessAttributes {
+  return { type: 'resource', verb: 'impersonate', group: '', subresource: '', namespace: '', ...target };
 }
 
-/** kube-apiserver tries its constrained modes first and reports the rejection of the first one. */
+/** Returns the rejection of the first constrained mode, which kube-apiserver reports. */
 function rejection(requestor: User, mode: string, attributes: AccessAttributes): Error {
   return accessForbidden(requestor, { ...attributes, verb: `impersonate-on:${mode}:${attributes.verb}` }, '');
 }

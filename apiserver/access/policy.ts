@@ -15,10 +15,10 @@ import type { User } from './user.ts';
 
 export const RBAC_GROUP = 'rbac.authorization.k8s.io';
 
-/** Read access to the stored objects; namespaces are '' for cluster-scoped kinds. */
+/** Reader of stored objects. The namespace is empty for cluster-scoped kinds. */
 export interface ObjectSource {
   get(group: string, plural: string, namespace: string, name: string): KubeObject | undefined;
-  /** Returns the objects of one namespace, or of all without one. Unchanged objects keep their identity. */
+  /** Returns the objects of one namespace or of all. An unchanged object is the same object in every call. */
   list(group: string, plural: string, namespace?: string): readonly KubeObject[];
 }
 
@@ -28,7 +28,7 @@ export function authorize(user: User, attributes: AccessAttributes, policy: Poli
   if (!allowed) throw accessForbidden(user, attributes, reason);
 }
 
-/** Returns the policy in force: each decision reads the stored objects. */
+/** Returns the policy of the stored roles and bindings, which each decision reads. */
 export function storedPolicy(objects: ObjectSource): Policy {
   return {
     clusterRoleBindings: () => bindings(objects.list(RBAC_GROUP, 'clusterrolebindings')),
@@ -49,13 +49,13 @@ interface StoredBinding extends KubeObject {
   readonly roleRef?: RoleRef;
 }
 
-/** Every request reads all bindings, and stored objects never change: each is converted once. */
-const converted = new WeakMap<KubeObject, Binding>();
+/** Converted bindings by stored object: every request reads all bindings, and stored objects never change. */
+const bindingCache = new WeakMap<KubeObject, Binding>();
 
 function* bindings(objects: readonly KubeObject[]): Generator<Binding> {
   for (const object of objects) {
-    const binding = converted.get(object) ?? toBinding(object);
-    converted.set(object, binding);
+    const binding = bindingCache.get(object) ?? toBinding(object);
+    bindingCache.set(object, binding);
     yield binding;
   }
 }

@@ -1,4 +1,4 @@
-// Service-account tokens: their claims, and their verification. A token ends with its lifetime, its service account or its bound object.
+// Service-account tokens: claims and verification. A token is valid until its expiry, while its service account and bound object exist.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { goQuote } from '../../src/std/go-text.ts';
@@ -6,13 +6,13 @@ import type { ObjectSource } from './policy.ts';
 import { isSignedBy, parseToken, type SigningKey } from './signing-key.ts';
 import { serviceAccountGroups, type User } from './user.ts';
 
-/** Reference of a token to an object. A node may be named before it exists. */
+/** Reference of a token to an object. The reference to a missing node has no uid. */
 export interface ClaimedObject {
   readonly name?: string;
   readonly uid?: string;
 }
 
-/** Objects that a token is bound to: a Secret, a Pod with its node if any, or a node. */
+/** Objects that a token is bound to: a Secret, a Pod with its node, or a node. */
 export interface BoundClaims {
   readonly pod?: ClaimedObject;
   readonly secret?: ClaimedObject;
@@ -74,41 +74,42 @@ export function claimedObject({ metadata: { name, uid } }: KubeObject): ClaimedO
   return { ...(name !== undefined && { name }), ...(uid !== undefined && { uid }) };
 }
 
-export interface ServiceAccountTrust {
+/** Issuer and verifier of service-account tokens. */
+export interface TokenIssuer {
   readonly issuer: string;
   readonly key: SigningKey;
-  /** Audiences of this API server. */
+  /** Audiences of this API server: the default audiences of tokens. */
   readonly audiences: readonly string[];
   readonly objects: ObjectSource;
 }
 
-/** `unknown`: not a token of this server. The reason of a rejection never quotes the token. */
+/** Result of a verification; `unknown` for a token of another issuer. The reason never contains the token. */
 export type TokenVerdict =
   | { readonly type: 'accepted'; readonly user: User; readonly audiences: readonly string[] }
   | { readonly type: 'rejected'; readonly reason: string }
   | { readonly type: 'unknown' };
 
-/** Verifies a token for at least one of `audiences`. */
+/** Verifies a token, which must be valid for one of `audiences`. */
 export async function verifyServiceAccountToken(
   token: string,
   audiences: readonly string[],
-  trust: ServiceAccountTrust,
+  issuer: TokenIssuer,
   now: number,
 ): Promise<TokenVerdict> {
   const parsed = parseToken(token);
-  if (parsed === undefined || parsed.claims['iss'] !== trust.issuer) return { type: 'unknown' };
-  if (parsed.kid !== '' && parsed.kid !== trust.key.id) return rejected('invalid signature, no keys found');
-  if (!(await isSignedBy(token, trust.key))) return rejected('go-jose/go-jose: error in cryptographic primitive');
-  return verifyClaims(parsed.claims, audiences, trust, now);
+  if (parsed === undefined || parsed.claims['iss'] !== issuer.issuer) return { type: 'unknown' };
+  if (parsed.kid !== '' && parsed.kid !== issuer.key.id) return rejected('invalid signature, no keys found');
+  if (!(await isSignedBy(token, issuer.key))) return rejected('go-jose/go-jose: error in cryptographic primitive');
+  return verifyClaims(parsed.claims, audiences, issuer, now);
 }
 
-function verifyClaims(claims: TokenClaims, audiences: readonly string[], trust: ServiceAccountTrust, now: number): TokenVerdict {
-  const tokenAudiences = audiencesOf(claims) ?? trust.audiences;
+function verifyClaims(claims: TokenClaims, audiences: readonly string[], issuer: TokenIssuer, now: number): TokenVerdict {
+  const tokenAudiences = audiencesOf(claims) ?? issuer.audiences;
   const matching = audiences.filter((audience) => tokenAudiences.includes(audience));
   if (matching.length === 0) {
     return rejected(`token audiences ${quotedList(tokenAudiences)} is invalid for the target audiences ${quotedList(audiences)}`);
   }
-  const reason = timeProblem(claims, now) ?? objectProblem(claims['kubernetes.io'] ?? {}, trust.objects, now);
+  const reason = timeProblem(claims, now) ?? objectProblem(claims['kubernetes.io'] ?? {}, issuer.objects, now);
   return reason === undefined ? { type: 'accepted', user: userOf(claims), audiences: matching } : rejected(reason);
 }
 
@@ -132,7 +133,7 @@ function userOf({ jti, 'kubernetes.io': kubernetes = {} }: TokenClaims): User {
   };
 }
 
-/** Tolerated difference of clocks, and the time for which tokens of deleted objects stay valid. */
+/** Tolerated clock skew, and the validity of tokens after the deletion of their objects. */
 const LEEWAY_MS = 60_000;
 
 function rejected(reason: string): TokenVerdict {
@@ -167,10 +168,10 @@ function serviceAccountProblem(
   objects: ObjectSource,
   now: number,
 ): string | undefined {
-  const account = objects.get('', 'serviceaccounts', namespace, name);
-  if (account === undefined) return `serviceaccounts "${name}" not found`;
-  if (account.metadata.uid !== uid) return `service account UID (${account.metadata.uid}) does not match claim (${uid})`;
-  return wasDeleted(account, now) ? `service account ${namespace}/${name} has been deleted` : undefined;
+  const serviceAccount = objects.get('', 'serviceaccounts', namespace, name);
+  if (serviceAccount === undefined) return `serviceaccounts "${name}" not found`;
+  if (serviceAccount.metadata.uid !== uid) return `service account UID (${serviceAccount.metadata.uid}) does not match claim (${uid})`;
+  return wasDeleted(serviceAccount, now) ? `service account ${namespace}/${name} has been deleted` : undefined;
 }
 
 function boundProblem(kind: string, { uid = '' }: ClaimedObject, object: KubeObject | undefined, now: number): string | undefined {

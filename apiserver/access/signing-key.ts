@@ -1,4 +1,4 @@
-// The key that signs service-account tokens, its JSON Web Tokens, and the documents that publish its public half.
+// The signing key of service-account tokens: JSON Web Tokens, OIDC discovery and JWKS.
 
 import { createHash, createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -27,12 +27,12 @@ export function parseSigningKey(pem: string): SigningKey {
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** Signs claims in their order. */
+/** Signs claims; keeps their order. */
 export async function signToken(claims: Claims, key: SigningKey): Promise<string> {
   return new SignJWT({ ...claims }).setProtectedHeader({ alg: ALGORITHM, kid: key.id }).sign(key.privateKey);
 }
 
-/** Returns the claims of a token without verifying them; undefined for a text that is not a token. */
+/** Parses a token without verifying it; undefined for a text that is not a token. */
 export function parseToken(token: string): { readonly kid: string; readonly claims: Claims } | undefined {
   try {
     const { kid = '' } = decodeProtectedHeader(token);
@@ -49,7 +49,7 @@ export async function isSignedBy(token: string, key: SigningKey): Promise<boolea
   );
 }
 
-/** A document for parties that verify tokens, with its headers. */
+/** A document for verifiers of tokens, with its headers. */
 export interface OidcDocument {
   readonly body: string;
   readonly contentType: string;
@@ -58,7 +58,7 @@ export interface OidcDocument {
 
 const CACHE_CONTROL = 'public, max-age=3600';
 
-/** Returns `/.well-known/openid-configuration`. */
+/** Returns the document of `/.well-known/openid-configuration`. */
 export function openIdConfiguration(issuer: string, jwksUri: string): OidcDocument {
   const body = {
     issuer,
@@ -70,7 +70,7 @@ export function openIdConfiguration(issuer: string, jwksUri: string): OidcDocume
   return { body: JSON.stringify(body), contentType: 'application/json', cacheControl: CACHE_CONTROL };
 }
 
-/** Returns `/openid/v1/jwks`. */
+/** Returns the document of `/openid/v1/jwks`. */
 export function keySet({ id, publicKey }: SigningKey): OidcDocument {
   const { kty, n, e } = publicKey.export({ format: 'jwk' });
   const body = { keys: [{ use: 'sig', kty, kid: id, alg: ALGORITHM, n, e }] };

@@ -1,4 +1,4 @@
-// Users, and the names and groups of those that represent service accounts.
+// Users, and the user names and groups of service accounts.
 
 import { dns1123LabelProblems, dns1123SubdomainProblems } from '../../src/kubernetes/names.ts';
 

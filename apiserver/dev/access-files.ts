@@ -1,4 +1,5 @@
-// Access files of a server: kubeconfig and certificate authority. A kubeconfig that still works is not overwritten: kubectl keeps the user's choices in it.
+// Access files of a local server: kubeconfig and certificate authority.
+// A kubeconfig that still works is not overwritten: kubectl stores the current context of the user in it.
 
 import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -6,8 +7,8 @@ import { parse, stringify } from 'yaml';
 import type { DataFolder } from './data-folder.ts';
 import { HUB, type LocalServer, type Tokens } from './servers.ts';
 
-/** A server with the paths of its kubeconfig and of its certificate authority. */
-export interface Place {
+/** A local server with the paths of its kubeconfig and certificate authority. */
+export interface AccessibleServer {
   readonly name: string;
   readonly url: string;
   readonly tokens: Tokens;
@@ -15,19 +16,19 @@ export interface Place {
   readonly ca: string;
 }
 
-/** Writes the kubeconfig and the certificate authority of a server if they are missing or outdated. */
-export async function writeAccessFiles(folder: DataFolder, server: ReachedServer): Promise<Place> {
+/** Writes the access files of a server if they are missing or outdated. */
+export async function writeAccessFiles(folder: DataFolder, server: RunningServer): Promise<AccessibleServer> {
   const prefix = server.name === HUB ? '' : `${server.name}.`;
   const names = { kubeconfig: `${prefix}kubeconfig`, ca: `${prefix}ca.crt` };
-  const wanted = kubeconfigOf(server);
-  const present = await textOf(folder.file(names.kubeconfig));
-  if (!isCurrent(present, wanted)) await folder.write(names.kubeconfig, stringify(wanted, { lineWidth: 0 }));
-  if ((await textOf(folder.file(names.ca))) !== server.ca) await folder.write(names.ca, server.ca);
+  const expected = createKubeconfig(server);
+  const present = await readText(folder.file(names.kubeconfig));
+  if (!isCurrent(present, expected)) await folder.write(names.kubeconfig, stringify(expected, { lineWidth: 0 }));
+  if ((await readText(folder.file(names.ca))) !== server.ca) await folder.write(names.ca, server.ca);
   const { name, url, tokens } = server;
   return { name, url, tokens, kubeconfig: folder.file(names.kubeconfig), ca: folder.file(names.ca) };
 }
 
-type ReachedServer = Pick<LocalServer, 'name' | 'url' | 'ca' | 'tokens'>;
+type RunningServer = Pick<LocalServer, 'name' | 'url' | 'ca' | 'tokens'>;
 
 interface KubeConfigFile {
   readonly apiVersion: 'v1';
@@ -40,8 +41,8 @@ interface KubeConfigFile {
 
 type Named = Readonly<Record<string, unknown>> & { readonly name: string };
 
-/** Returns a kubeconfig. The hub has one context per user; a target has one with its name, so that KUBECONFIG can list both files. */
-export function kubeconfigOf({ name, url, ca, tokens }: ReachedServer): KubeConfigFile {
+/** Creates a kubeconfig. The hub has one context per user, a target one with its name, so that KUBECONFIG can list both files. */
+export function createKubeconfig({ name, url, ca, tokens }: RunningServer): KubeConfigFile {
   const users = Object.entries(tokens).map(([user, token]) => ({ name: name === HUB ? user : `${name}-${user}`, token }));
   const contextOf = (user: string) => (name === HUB ? user : name);
   const [first] = users;
@@ -55,17 +56,17 @@ export function kubeconfigOf({ name, url, ca, tokens }: ReachedServer): KubeConf
   };
 }
 
-/** Reports if a kubeconfig contains the wanted clusters and users, among others. */
-function isCurrent(text: string, wanted: KubeConfigFile): boolean {
+/** Returns true if a kubeconfig contains the expected clusters and users. It may contain others. */
+function isCurrent(text: string, expected: KubeConfigFile): boolean {
   try {
     const present = parse(text) as Partial<KubeConfigFile> | null;
     const has = (entries: readonly Named[] | undefined, entry: Named) => entries?.some((other) => isDeepStrictEqual(other, entry)) ?? false;
-    return wanted.clusters.every((entry) => has(present?.clusters, entry)) && wanted.users.every((entry) => has(present?.users, entry));
+    return expected.clusters.every((entry) => has(present?.clusters, entry)) && expected.users.every((entry) => has(present?.users, entry));
   } catch {
     return false;
   }
 }
 
-async function textOf(file: string): Promise<string> {
+async function readText(file: string): Promise<string> {
   return await readFile(file, 'utf8').catch(() => '');
 }

@@ -1,5 +1,4 @@
-// The data folder of a local run: state for the next run, and files for the user.
-// Each API server has its own folder inside.
+// The data folder of a local run: the saved state, files for the user, and one folder for each API server.
 
 import { chmod, mkdir, readdir, readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -7,13 +6,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { StartError } from '../../src/config/start-error.ts';
 import { isDraft, writePrivate } from '../../src/std/private-file.ts';
 
-/** State that a run keeps for the next one. */
+/** State that a run saves for the next run. */
 export interface RunState {
-  /** Bearer tokens by server and user; generated once. */
+  /** Bearer tokens by server and user. */
   readonly tokens: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** The last port of each target cluster. */
+  /** Last ports by target cluster. */
   readonly ports: Readonly<Record<string, number>>;
-  /** Servers that have received their samples; deleted samples are not created again. */
+  /** Servers with samples. Samples that the user deletes are not created again. */
   readonly sampled: readonly string[];
 }
 
@@ -27,7 +26,7 @@ export class DataFolder {
     this.#state = state;
   }
 
-  /** True until the folder is marked as a data folder of Purser. */
+  /** True until the first `saveState`. */
   get isNew(): boolean {
     return this.#state === undefined;
   }
@@ -36,12 +35,12 @@ export class DataFolder {
     return this.#state ?? { tokens: {}, ports: {}, sampled: [] };
   }
 
-  /** Returns the path of a file or folder inside. */
+  /** Returns the path of a file or folder in the data folder. */
   file(name: string): string {
     return join(this.path, name);
   }
 
-  /** Saves changes of the state; writes nothing if nothing changes. */
+  /** Merges `change` into the state and saves it if it differs. */
   async saveState(change: Partial<RunState>): Promise<void> {
     const state = { ...this.state, ...change };
     if (isDeepStrictEqual(state, this.#state)) return;
@@ -54,16 +53,16 @@ export class DataFolder {
     try {
       await writePrivate(this.file(name), text);
     } catch (error) {
-      throw unusable(this.path, error);
+      throw toStartError(this.path, error);
     }
   }
 }
 
-/** Opens a data folder, or creates a missing one. Throws a StartError for a folder of another program, and does not change it. */
+/** Opens or creates a data folder. Throws a StartError for an unusable folder; does not change folders of other programs. */
 export async function openDataFolder(path: string): Promise<DataFolder> {
   const folder = resolve(path);
   try {
-    await makeFolder(folder);
+    await createFolder(folder);
     const entries = (await readdir(folder)).filter((name) => !isDraft(name));
     if (entries.includes(STATE_FILE))
       return new DataFolder(folder, parseState(join(folder, STATE_FILE), await readFile(join(folder, STATE_FILE), 'utf8')));
@@ -72,28 +71,28 @@ export async function openDataFolder(path: string): Promise<DataFolder> {
     await chmod(folder, 0o700);
     return new DataFolder(folder, undefined);
   } catch (error) {
-    throw unusable(folder, error);
+    throw toStartError(folder, error);
   }
 }
 
 /** Creates a folder and its parents. Node's recursive mkdir does not terminate below /proc. */
-async function makeFolder(path: string): Promise<void> {
-  const make = () => mkdir(path, { mode: 0o700 });
+async function createFolder(path: string): Promise<void> {
+  const create = () => mkdir(path, { mode: 0o700 });
   try {
-    await make();
+    await create();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') return;
     if (code !== 'ENOENT' || dirname(path) === path) throw error;
-    await makeFolder(dirname(path));
-    await make();
+    await createFolder(dirname(path));
+    await create();
   }
 }
 
 const STATE_FILE = 'purser.json';
 const FORMAT = 1;
 
-function unusable(folder: string, error: unknown): StartError {
+function toStartError(folder: string, error: unknown): StartError {
   if (error instanceof StartError) return error;
   return new StartError(`cannot use ${folder} (${(error as Error).message}); choose another --data-dir`, { cause: error });
 }
@@ -101,9 +100,9 @@ function unusable(folder: string, error: unknown): StartError {
 function parseState(file: string, text: string): RunState {
   const { format, ...state } = parseRecord(text);
   if (typeof format === 'number' && format !== FORMAT) {
-    throw new StartError(`${file} has format ${format}, and this version of Purser reads ${FORMAT}; choose another --data-dir`);
+    throw new StartError(`${file} has format ${format}, but this version of Purser reads format ${FORMAT}; choose another --data-dir`);
   }
-  if (!isRunState(state)) throw new StartError(`${file} is damaged and was left as it is; choose another --data-dir`);
+  if (!isRunState(state)) throw new StartError(`${file} is damaged and was not changed; choose another --data-dir`);
   return state;
 }
 

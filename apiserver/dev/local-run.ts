@@ -1,4 +1,4 @@
-// A local run: API servers for the hub and the targets, and Purser, which reaches the hub over HTTPS.
+// A local run: API servers for the hub and the targets, and Purser as a client of the hub.
 
 import { randomBytes } from 'node:crypto';
 import { startApp } from '../../src/app/app.ts';
@@ -11,11 +11,11 @@ import { hasReason } from '../../src/kubernetes/status.ts';
 import { retryUntilDone } from '../../src/std/backoff.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import type { Logger } from '../../src/telemetry/logger.ts';
-import { type Place, writeAccessFiles } from './access-files.ts';
+import { type AccessibleServer, writeAccessFiles } from './access-files.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
 import { addHubSamples, addTargetSamples, installOnHub, registerTarget } from './seed.ts';
 import { adminClient, HUB, type LocalServer, startServers, tokensFor } from './servers.ts';
-import { welcomeText } from './welcome.ts';
+import { startingText, welcomeText } from './welcome.ts';
 
 export interface LocalRunOptions {
   readonly config: Config;
@@ -26,28 +26,29 @@ export interface LocalRunOptions {
   readonly stopped: AbortSignal;
 }
 
-/** Starts all servers and Purser, prints the welcome text when they are ready, and returns a handle to stop them. Stops all of them after a failure. */
+/** Starts all servers and Purser, and prints the welcome text when they are ready. Stops all of them after a failure. */
 export async function startLocalRun({ config, log, cwd, print, stopped }: LocalRunOptions): Promise<Running> {
   await using closing = new AsyncDisposableStack();
   await checkCertificateFiles(config);
   const readyFile = await prepareReadyFile(config.readyFile);
   const folder = await openDataFolder(config.dataDir);
+  print(startingText(config.clusters));
   const isFirstRun = folder.isNew;
   const servers = await startLocalServers(folder, config, log, closing);
   stopped.throwIfAborted();
   const hub = await writeAccessFiles(folder, servers.hub);
   const targets = await Promise.all(servers.targets.map((target) => writeAccessFiles(folder, target)));
-  const seeded = () => seed(servers, folder, config, stopped);
-  await seeded().catch((error: unknown) => {
-    // A full disk rejects changes of this start; the state of the last run is complete.
+  const update = () => seed(servers, folder, config, stopped);
+  await update().catch((error: unknown) => {
+    // A full disk rejects the writes of this start. The objects of the last run are complete.
     if (isFirstRun || !hasReason(error, 'InternalError')) throw error;
     log.warn({ error }, 'local clusters not updated, retrying');
-    retryUntilDone(async () => (await seeded(), true), { clock: systemClock, random: Math.random, signal: stopped }).catch(() => {});
+    retryUntilDone(async () => (await update(), true), { clock: systemClock, random: Math.random, signal: stopped }).catch(() => {});
   });
 
   const { bindAddress = LOOPBACK, metricsAuth = 'none' } = config;
-  const here = { allowLoopback: true, ownAddress: LOOPBACK, bindAddress, components: ALL, drainMs: DRAIN_MS };
-  const settings = { ...config, ...here, metricsAuth };
+  const localSettings = { allowLoopback: true, ownAddress: LOOPBACK, bindAddress, components: ALL, drainMs: DRAIN_MS };
+  const settings = { ...config, ...localSettings, metricsAuth };
   const { certificate: cert, key } = servers.hub.issueServing();
   const facadeCertificate = { cert, key };
   const app = startApp({ hub: servers.hub.admin, clock: systemClock, random: Math.random, log, settings, facadeCertificate });
@@ -76,18 +77,18 @@ interface Servers {
 const LOOPBACK = '127.0.0.1';
 /** All components run in this process. */
 const ALL: Config['components'] = ['controller', 'facade'];
-/** Time for active requests after Ctrl-C, in milliseconds: a local run stops within two seconds. */
+/** Time for active requests after Ctrl-C, in milliseconds. A local run stops within two seconds. */
 const DRAIN_MS = 800;
 /** Field manager of the objects that a local run installs. */
 const LOCAL_RUN = 'purser-local-run';
-/** Field manager of the samples: kubectl, so that the user can change them without conflicts. */
+/** Field manager of the samples: the user can then change them with kubectl without conflicts. */
 const KUBECTL = 'kubectl';
 
-/** Starts the servers with the tokens of the last run, and with its ports for targets where they are free. */
+/** Starts the servers with the tokens of the last run, and the targets on its ports if they are free. */
 async function startLocalServers(folder: DataFolder, config: Config, log: Logger, closing: AsyncDisposableStack): Promise<Servers> {
   const targetNames = Array.from({ length: config.clusters }, (_, index) => `target-${index + 1}`);
   const tokens = tokensFor([HUB, ...targetNames], folder.state.tokens, () => randomBytes(32).toString('base64url'));
-  // Marks a new folder. An existing folder may be in use by another run until our servers hold its lock.
+  // The state marks a new folder as ours. Before the servers lock an existing folder, another run may use it.
   if (folder.isNew) await folder.saveState({ tokens });
   const servers = await startServers({ folder, apiPort: config.apiPort, targets: targetNames, tokens, log, closing });
   const ports = Object.fromEntries(servers.targets.map(({ name, port }) => [name, port]));
@@ -102,11 +103,11 @@ async function seed({ hub, targets }: Servers, folder: DataFolder, { samples }: 
   await Promise.all(targets.map((target) => registerTarget(hubClient, adminClient(target, LOCAL_RUN, closing), target)));
   stopped.throwIfAborted();
   const { sampled } = folder.state;
-  const bare = samples ? [hub, ...targets].filter(({ name }) => !sampled.includes(name)) : [];
-  await Promise.all(bare.map((server) => (server === hub ? addHubSamples : addTargetSamples)(adminClient(server, KUBECTL, closing))));
-  await folder.saveState({ sampled: [...sampled, ...bare.map(({ name }) => name)] });
+  const unsampled = samples ? [hub, ...targets].filter(({ name }) => !sampled.includes(name)) : [];
+  await Promise.all(unsampled.map((server) => (server === hub ? addHubSamples : addTargetSamples)(adminClient(server, KUBECTL, closing))));
+  await folder.saveState({ sampled: [...sampled, ...unsampled.map(({ name }) => name)] });
 }
 
-function summary({ kubeconfig, ca, url, tokens }: Place): object {
+function summary({ kubeconfig, ca, url, tokens }: AccessibleServer): object {
   return { kubeconfig, ca, api: url, tokens };
 }

@@ -2,7 +2,7 @@
 
 import { isListenError, StartError, toListenError } from '../../src/config/start-error.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { fixed, type KubeConfigSource } from '../../src/kube/kube-config.ts';
+import { fixedConfig, type KubeConfigSource } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import type { Logger } from '../../src/telemetry/logger.ts';
@@ -19,6 +19,7 @@ export interface LocalServer {
   /** The certificate authority, as PEM. */
   readonly ca: string;
   readonly tokens: Tokens;
+  /** Kubeconfig of the administrator. */
   readonly admin: KubeConfigSource;
   /** Issues a serving certificate for another server on this machine. */
   readonly issueServing: ApiServer['issueServing'];
@@ -31,7 +32,7 @@ export interface ServersOptions {
   /** Tokens of users by server. */
   readonly tokens: Readonly<Record<string, Tokens>>;
   readonly log: Logger;
-  /** Closes the servers when it is disposed of. */
+  /** Stack that closes the servers. */
   readonly closing: AsyncDisposableStack;
 }
 
@@ -39,7 +40,7 @@ export interface ServersOptions {
 export async function startServers(options: ServersOptions): Promise<{ hub: LocalServer; targets: readonly LocalServer[] }> {
   const attempts = await Promise.allSettled([HUB, ...options.targets].map((name) => startServer(name, options)));
   const started = attempts.filter((attempt) => attempt.status === 'fulfilled').map(({ value }) => value);
-  // In parallel, because each server waits for its active requests.
+  // Servers close in parallel: each waits for its active requests.
   options.closing.defer(async () => void (await Promise.all(started.map(({ close }) => close()))));
   const failed = attempts.find((attempt) => attempt.status === 'rejected');
   if (failed !== undefined) throw toStartError(failed.reason, options.apiPort);
@@ -48,14 +49,14 @@ export async function startServers(options: ServersOptions): Promise<{ hub: Loca
   return { hub, targets };
 }
 
-/** Returns a client for a server's administrator; `manager` is its field manager. */
+/** Creates a client for the administrator of a server; `manager` is the field manager. */
 export function adminClient(server: LocalServer, manager: string, closing: AsyncDisposableStack): KubeClient {
   const transport = createTransport(server.admin, { clock: systemClock });
   closing.defer(() => transport.close());
   return new KubeClient(transport, manager);
 }
 
-/** Issuer and audience of every local server; the audience of the tokens in the samples. */
+/** Issuer and audience of every local server, and the audience of the sample tokens. */
 const ISSUER = 'https://kubernetes.default.svc';
 
 interface Started {
@@ -68,7 +69,7 @@ async function startServer(name: string, options: ServersOptions): Promise<Start
   const server = name === HUB ? await listenOn(options.apiPort, name, options) : await listenOnLastPort(name, options);
   const { url, port, ca, issueServing } = server;
   const cluster = { name, server: url, caData: Buffer.from(ca).toString('base64'), skipTLSVerify: false };
-  const admin = fixed(cluster, { name: 'admin', token: tokens['admin'] ?? '' });
+  const admin = fixedConfig(cluster, { name: 'admin', token: tokens['admin'] ?? '' });
   return { server: { name, url, port, ca, tokens, admin, issueServing }, close: () => server.close() };
 }
 
@@ -99,17 +100,17 @@ export type Tokens = Readonly<Record<string, string>>;
 /** Name of the hub's server. */
 export const HUB = 'hub';
 
-/** Returns the tokens of every server: the known ones, and new ones by `newToken` for other users. */
+/** Returns the tokens of all servers: known tokens, and a `newToken` for each other user. */
 export function tokensFor(
   servers: readonly string[],
   known: Readonly<Record<string, Tokens>>,
   newToken: () => string,
 ): Readonly<Record<string, Tokens>> {
-  const made = servers.map((server) => {
+  const tokens = servers.map((server) => {
     const users = Object.keys(server === HUB ? HUB_USERS : TARGET_USERS);
     return [server, Object.fromEntries(users.map((user) => [user, known[server]?.[user] ?? newToken()]))] as const;
   });
-  return { ...known, ...Object.fromEntries(made) };
+  return { ...known, ...Object.fromEntries(tokens) };
 }
 
 /** Returns users by their tokens. */
@@ -117,6 +118,6 @@ export function usersByToken(tokens: Tokens): ReadonlyMap<string, User> {
   return new Map(Object.entries(tokens).map(([name, token]) => [token, { name, groups: HUB_USERS[name] ?? [] }]));
 }
 
-/** Groups by user. alice and bob have no permissions until the administrator grants some. */
+/** Groups by user. alice and bob have no permissions until the administrator grants them. */
 const HUB_USERS: Readonly<Record<string, readonly string[]>> = { admin: ['system:masters'], alice: [], bob: [] };
 const TARGET_USERS = { admin: HUB_USERS['admin'] };

@@ -1,4 +1,4 @@
-// Discovery documents: one per group and version, and the aggregated form that kubectl requests.
+// Discovery documents of groups and versions, separate and aggregated.
 
 import { createHash } from 'node:crypto';
 import { apiVersionOf } from '../../src/kubernetes/object.ts';
@@ -40,7 +40,7 @@ export function groupsOf(kinds: readonly Kind[]): readonly Group[] {
       version: kind.version,
       resource: { ...kind, storageVersionHash: hashOfStorageVersion(kind) },
     })),
-    ...reviewKinds.map((kind) => ({ group: kind.group, version: kind.version, resource: unstored(kind) })),
+    ...reviewKinds.map((kind) => ({ group: kind.group, version: kind.version, resource: reviewResource(kind) })),
   ];
   const byGroup = Map.groupBy(resources, ({ group }) => group);
   return [...byGroup]
@@ -57,7 +57,7 @@ export function groupsOf(kinds: readonly Kind[]): readonly Group[] {
     .sort((a, b) => priority(a.name) - priority(b.name) || compareUtf8(a.name, b.name));
 }
 
-function unstored({ plural, singular, namespaced, kind }: ReviewKind): Resource {
+function reviewResource({ plural, singular, namespaced, kind }: ReviewKind): Resource {
   return { plural, singular, namespaced, kind, verbs: ['create'], shortNames: [], categories: [], subresources: [], builtIn: true };
 }
 
@@ -68,8 +68,8 @@ function hashOfStorageVersion({ group, version, kind }: Kind): string {
   return createHash('sha256').update(`${group}/${stored}/${kind}`).digest().subarray(0, 8).toString('base64');
 }
 
-/** Kubernetes' own groups come in a fixed order, before all others. */
-const ORDER = [
+/** Order of the groups of Kubernetes; other groups follow. */
+const GROUP_ORDER = [
   '',
   'authentication.k8s.io',
   'authorization.k8s.io',
@@ -79,26 +79,26 @@ const ORDER = [
 ];
 
 function priority(group: string): number {
-  const index = ORDER.indexOf(group);
-  return index === -1 ? ORDER.length : index;
+  const index = GROUP_ORDER.indexOf(group);
+  return index === -1 ? GROUP_ORDER.length : index;
 }
 
-/** `/api`. */
+/** Returns the document of `/api`. */
 export function apiVersions(serverAddress: string): object {
   return { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress }] };
 }
 
-/** `/apis`: all groups with a name. */
+/** Returns the document of `/apis`: all groups except the core group. */
 export function apiGroupList(groups: readonly Group[]): object {
   return { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.filter(({ name }) => name !== '').map(apiGroupFields) };
 }
 
-/** `/apis/G`. */
+/** Returns the document of `/apis/GROUP`. */
 export function apiGroup(group: Group): object {
   return { kind: 'APIGroup', apiVersion: 'v1', ...apiGroupFields(group) };
 }
 
-/** `/api/v1` and `/apis/G/V`. */
+/** Returns the document of `/api/v1` and `/apis/GROUP/VERSION`. */
 export function apiResourceList({ group, version, resources }: GroupVersion): object {
   const entries = resources.flatMap((resource) => [resourceEntry(resource), ...subresourceEntries(resource, group, version)]);
   return {
@@ -140,17 +140,20 @@ function subresourceEntries({ plural, namespaced, subresources }: Resource, grou
   }));
 }
 
-const FORM = { group: 'apidiscovery.k8s.io', version: 'v2', kind: 'APIGroupDiscoveryList' };
+const AGGREGATED = { group: 'apidiscovery.k8s.io', version: 'v2', kind: 'APIGroupDiscoveryList' };
 
-/** Returns the representation of the aggregated form if the caller takes it, even if it would rather have another. */
+/** Returns the aggregated representation if the caller accepts it with any preference; undefined otherwise. */
 export function aggregatedRepresentation(preferences: Preferences): Representation | undefined {
-  const representation = negotiateConversion(preferences, FORM);
+  const representation = negotiateConversion(preferences, AGGREGATED);
   return (
-    representation && { ...representation, contentType: `${representation.contentType};g=${FORM.group};v=${FORM.version};as=${FORM.kind}` }
+    representation && {
+      ...representation,
+      contentType: `${representation.contentType};g=${AGGREGATED.group};v=${AGGREGATED.version};as=${AGGREGATED.kind}`,
+    }
   );
 }
 
-/** Returns the document for `/api` (the core group) or `/apis` (the others). */
+/** Returns the aggregated document of `/api` (the core group) or `/apis` (other groups). */
 export function groupDiscoveryList(groups: readonly Group[]): object {
   return {
     kind: 'APIGroupDiscoveryList',
@@ -169,7 +172,7 @@ export function groupDiscoveryList(groups: readonly Group[]): object {
 
 function resourceDiscovery(resource: Resource, { group, version }: GroupVersion): object {
   const { plural, singular, namespaced, kind, verbs, shortNames, categories, subresources, builtIn } = resource;
-  // Built-in kinds leave out what they share with their place in the document.
+  // Built-in kinds omit the group and version of the document.
   const responseKind = (own: { group: string; version: string; kind: string }) =>
     builtIn && own.group === group && own.version === version ? { group: '', version: '', kind: own.kind } : own;
   const sorted = [...subresources].sort((a, b) => compareUtf8(a.name, b.name));

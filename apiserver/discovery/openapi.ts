@@ -1,4 +1,4 @@
-// OpenAPI v3: an index, and one document for each group and version, addressed by its hash and then cached for good.
+// OpenAPI v3: an index, and one document for each group and version. Clients cache documents by their hash.
 
 import { createHash } from 'node:crypto';
 import type { Reply } from '../../src/kubernetes/reply.ts';
@@ -33,30 +33,28 @@ interface Document {
   readonly hash: string;
 }
 
-const remembered = new WeakMap<readonly Kind[], ReadonlyMap<string, Document>>();
+const documentCache = new WeakMap<readonly Kind[], ReadonlyMap<string, Document>>();
 
-/** Documents by their place, such as `apis/coordination.k8s.io/v1`; made once for each state of the registry. */
+/** Returns the documents by path, such as `apis/coordination.k8s.io/v1`; generates them once for each array of kinds. */
 function documentsOf(kinds: readonly Kind[]): ReadonlyMap<string, Document> {
-  const known = remembered.get(kinds);
+  const known = documentCache.get(kinds);
   if (known !== undefined) return known;
-  const byPlace = Map.groupBy(kinds, ({ group, version }) => (group === '' ? `api/${version}` : `apis/${group}/${version}`));
+  const byPath = Map.groupBy(kinds, ({ group, version }) => (group === '' ? `api/${version}` : `apis/${group}/${version}`));
   const documents = new Map(
-    [...byPlace]
+    [...byPath]
       .sort(([a], [b]) => compareUtf8(a, b))
-      .map(([place, members]) => {
+      .map(([path, members]) => {
         const body = goStructJson(openApiDocument(members));
-        return [place, { body, hash: createHash('sha512').update(body).digest('hex').toUpperCase() }];
+        return [path, { body, hash: createHash('sha512').update(body).digest('hex').toUpperCase() }];
       }),
   );
-  remembered.set(kinds, documents);
+  documentCache.set(kinds, documents);
   return documents;
 }
 
 function index(documents: ReadonlyMap<string, Document>): Reply {
-  const paths = Object.fromEntries(
-    [...documents].map(([place, { hash }]) => [place, { serverRelativeURL: `${ROOT}/${place}?hash=${hash}` }]),
-  );
-  // kube-apiserver lets Go guess this type from the content, and Go does not know JSON.
+  const paths = Object.fromEntries([...documents].map(([path, { hash }]) => [path, { serverRelativeURL: `${ROOT}/${path}?hash=${hash}` }]));
+  // kube-apiserver sends the content type that Go detects, and Go does not detect JSON.
   return { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: goStructJson({ paths }) };
 }
 
@@ -76,8 +74,8 @@ function acceptsJson(accept = ''): boolean {
 
 const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 
-/** Returns the document of one group and version. */
-export function openApiDocument(kinds: readonly Kind[]): object {
+/** Generates the document of one group and version. */
+function openApiDocument(kinds: readonly Kind[]): object {
   const parts = kinds.map(openApiOf);
   return {
     openapi: '3.0.0',
@@ -87,13 +85,13 @@ export function openApiDocument(kinds: readonly Kind[]): object {
   };
 }
 
-export interface OpenApi {
+interface OpenApi {
   readonly paths: Readonly<Record<string, object>>;
   readonly schemas: Readonly<Record<string, object>>;
 }
 
-/** Returns the share of one kind: its paths, its schema, and the schemas that this one refers to. */
-export function openApiOf(kind: Kind): OpenApi {
+/** Returns the paths of a kind, its schema, and the schemas that it references. */
+function openApiOf(kind: Kind): OpenApi {
   const { group, version, kind: name } = kind;
   const prefix = `${(group === '' ? 'core.api.k8s.io' : group).split('.').reverse().join('.')}.${version}`;
   const schemas = new Map<string, object>();
@@ -108,8 +106,8 @@ function sorted(entries: readonly (readonly [string, object])[]): Readonly<Recor
   return Object.fromEntries([...entries].sort(([a], [b]) => compareUtf8(a, b)));
 }
 
-/** Returns the path items of a kind; `schema` refers to its component. */
-export function pathsOf(kind: Kind, schema: string): Readonly<Record<string, object>> {
+/** Returns the path items of a kind; `schema` is the reference to its component. */
+function pathsOf(kind: Kind, schema: string): Readonly<Record<string, object>> {
   const { group, version, plural, namespaced, subresources } = kind;
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
   const scoped = namespaced ? `${root}/namespaces/{namespace}/${plural}` : `${root}/${plural}`;
@@ -149,30 +147,30 @@ function operation({ group, version, kind, builtIn }: Kind, method: string, verb
   };
 }
 
-/** The components that published schemas refer to, as far as they are known. */
-export interface Components {
-  /** Stands before the names of structs. */
+/** Components that published schemas reference. */
+interface Components {
+  /** Prefix of the names of structs. */
   readonly prefix: string;
-  /** The name of the schema of all metadata. */
+  /** Name of the schema of metadata. */
   readonly metadata: string;
   readonly schemas: Map<string, object>;
 }
 
-/** A schema for publication; structs below it are put into the components. */
-export function publishedSchema({ go, ...schema }: Schema, components: Components): object {
+/** Returns a schema for publication; adds structs below it to the components. */
+function publishedSchema({ go, ...schema }: Schema, components: Components): object {
   const { properties, items, additionalProperties: values, ...rest } = schema;
-  if (go?.codec !== undefined) return { ...CODECS[go.codec], ...described(schema) };
+  if (go?.codec !== undefined) return { ...CODECS[go.codec], ...descriptionOf(schema) };
   return {
     ...rest,
     ...(properties !== undefined && publishedFields(properties, components)),
-    ...(items !== undefined && { items: referred(items, components) }),
-    ...(values !== undefined && { additionalProperties: typeof values === 'object' ? referred(values, components) : values }),
+    ...(items !== undefined && { items: referenceOrSchema(items, components) }),
+    ...(values !== undefined && { additionalProperties: typeof values === 'object' ? referenceOrSchema(values, components) : values }),
   };
 }
 
 function publishedFields(properties: NonNullable<Schema['properties']>, components: Components): object {
-  const fields = Object.entries(properties).map(([key, property]) => [key, referred(property, components)] as const);
-  // Names that are written even when they are empty are not to be left out.
+  const fields = Object.entries(properties).map(([key, property]) => [key, referenceOrSchema(property, components)] as const);
+  // Strings that are encoded even if they are empty are required.
   const required = Object.keys(properties).filter((key) => properties[key]?.go?.zero === '');
   return { properties: Object.fromEntries(fields), ...(required.length > 0 && { required }) };
 }
@@ -185,20 +183,20 @@ const CODECS: Readonly<Record<string, object>> = {
   fieldsV1: { type: 'object' },
 };
 
-function described({ description }: { readonly description?: string | undefined }): object {
+function descriptionOf({ description }: { readonly description?: string | undefined }): object {
   return description === undefined ? {} : { description };
 }
 
-/** A struct is referred to by its name; anything else is written out. */
-function referred(schema: Schema, components: Components): object {
+/** Returns a reference to a struct by its name, and any other schema in place. */
+function referenceOrSchema(schema: Schema, components: Components): object {
   const { struct } = schema.go ?? {};
   if (struct === undefined) return publishedSchema(schema, components);
   const name = struct === 'ObjectMeta' ? components.metadata : `${components.prefix}.${struct}`;
   if (struct !== 'ObjectMeta' && !components.schemas.has(name)) {
     components.schemas.set(name, {});
-    // The description of one field is not that of the struct.
+    // The description of a field does not describe the struct.
     const { description: _, ...own } = schema;
     components.schemas.set(name, publishedSchema(own, components));
   }
-  return { ...described(schema), allOf: [{ $ref: `#/components/schemas/${name}` }] };
+  return { ...descriptionOf(schema), allOf: [{ $ref: `#/components/schemas/${name}` }] };
 }

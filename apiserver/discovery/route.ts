@@ -1,10 +1,10 @@
-// Requests about the server itself: discovery, version, health, schemas.
-// Paths that go-restful serves in kube-apiserver allow GET only; the others respond to every method.
+// Routes of discovery, version, health and OpenAPI.
+// In kube-apiserver, go-restful serves some of these paths: those (`routed`) allow GET only, the others any method.
 
 import { createHash } from 'node:crypto';
 import { arch, platform } from 'node:os';
-import { noMethod, noRoute } from '../../src/kubernetes/refusals.ts';
 import { plainText, type Reply } from '../../src/kubernetes/reply.ts';
+import { methodNotAllowed, pathNotFound } from '../../src/kubernetes/status.ts';
 import { formatBody } from '../../src/kubernetes/wire/encode.ts';
 import { checkRoutable, negotiateDocument, type Representation } from '../../src/kubernetes/wire/negotiate.ts';
 import { goStructJson } from '../../src/std/go-text.ts';
@@ -29,52 +29,50 @@ export interface DiscoveryRequest extends DocumentRequest {
 export interface DiscoveryState {
   /** All served kinds; documents are regenerated when the array changes. */
   readonly kinds: readonly Kind[];
-  /** Host and port under which clients reach the server. */
+  /** Host and port of the server for clients. */
   readonly serverAddress: string;
 }
 
-/** Returns the response; undefined for paths outside of discovery. Throws a StatusError (404, 405, 406). */
+/** Returns the response; undefined for other paths. Throws 404, 405 or 406. */
 export function discoveryRoute(request: DiscoveryRequest, state: DiscoveryState): Reply | undefined {
   const { path } = request;
   return healthReply(path, request.query) ?? openApiReply(request, state.kinds) ?? versionReply(request) ?? groupsReply(request, state);
 }
 
-const JSON_TYPE = { 'content-type': 'application/json' };
-
 function versionReply({ path, method, accept }: DiscoveryRequest): Reply | undefined {
-  const [, root, ...below] = trimmed(path).split('/');
+  const [, root, ...below] = withoutTrailingSlashes(path).split('/');
   if (root !== 'version') return undefined;
-  if (below.length > 0) throw noRoute();
-  if (method !== 'GET') throw noMethod();
+  if (below.length > 0) throw pathNotFound();
+  if (method !== 'GET') throw methodNotAllowed();
   checkRoutable(accept, ['application/json']);
-  return { status: 200, headers: JSON_TYPE, body: JSON.stringify(VERSION, undefined, 2) };
+  return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(VERSION, undefined, 2) };
 }
 
-const remembered = new WeakMap<readonly Kind[], readonly Group[]>();
+const groupCache = new WeakMap<readonly Kind[], readonly Group[]>();
 
-/** Returns the groups of a state of the registry, computed once. */
-function groupsNow(kinds: readonly Kind[]): readonly Group[] {
-  const groups = remembered.get(kinds) ?? groupsOf(kinds);
-  remembered.set(kinds, groups);
+/** Returns the groups of the kinds; computes them once for each array of kinds. */
+function cachedGroups(kinds: readonly Kind[]): readonly Group[] {
+  const groups = groupCache.get(kinds) ?? groupsOf(kinds);
+  groupCache.set(kinds, groups);
   return groups;
 }
 
 function groupsReply(request: DiscoveryRequest, state: DiscoveryState): Reply | undefined {
-  const [, root, ...parts] = trimmed(request.path).split('/');
+  const [, root, ...parts] = withoutTrailingSlashes(request.path).split('/');
   const isCore = root === 'api';
   if ((!isCore && root !== 'apis') || parts[0] === '') return undefined;
   if (parts.length === 0) return isCore || request.path.length <= '/apis/'.length ? rootReply(request, state, isCore) : undefined;
   const [group = '', version, ...more] = isCore ? ['', ...parts] : parts;
-  return more.length > 0 ? undefined : groupReply(request, groupsNow(state.kinds), group, version);
+  return more.length > 0 ? undefined : groupReply(request, cachedGroups(state.kinds), group, version);
 }
 
-function trimmed(path: string): string {
+function withoutTrailingSlashes(path: string): string {
   return path.replace(/\/+$/, '');
 }
 
 function rootReply(request: DiscoveryRequest, { kinds, serverAddress }: DiscoveryState, isCore: boolean): Reply {
-  const groups = groupsNow(kinds).filter(({ name }) => (name === '') === isCore);
-  if (isCore && request.method !== 'GET') throw noMethod();
+  const groups = cachedGroups(kinds).filter(({ name }) => (name === '') === isCore);
+  if (isCore && request.method !== 'GET') throw methodNotAllowed();
   const aggregated = aggregatedRepresentation(preferencesOf(request));
   if (aggregated !== undefined) return aggregatedReply(request, groupDiscoveryList(groups), aggregated);
   return documentReply(request, isCore ? apiVersions(serverAddress) : apiGroupList(groups), { routed: isCore });
@@ -87,7 +85,7 @@ function groupReply(request: DiscoveryRequest, groups: readonly Group[], name: s
   const routed = isBuiltIn(group);
   const groupVersion = group.versions.find((each) => each.version === version);
   if (groupVersion !== undefined) return documentReply(request, apiResourceList(groupVersion), { routed });
-  if (routed) throw noRoute();
+  if (routed) throw pathNotFound();
   return undefined;
 }
 
@@ -96,7 +94,7 @@ function isBuiltIn({ versions }: Group): boolean {
 }
 
 function documentReply(request: DiscoveryRequest, document: object, { routed }: { readonly routed: boolean }): Reply {
-  if (routed && request.method !== 'GET') throw noMethod();
+  if (routed && request.method !== 'GET') throw methodNotAllowed();
   const representation = negotiateDocument(preferencesOf(request), { routed });
   return { status: 200, headers: { 'content-type': representation.contentType }, body: formatBody(goStructJson(document), representation) };
 }
@@ -119,8 +117,8 @@ function preferencesOf({ accept, userAgent, query }: DiscoveryRequest) {
 
 const GO_ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
 
-/** The release whose behaviour is served. */
-export const VERSION = {
+/** The emulated release of Kubernetes. */
+const VERSION = {
   major: '1',
   minor: '36',
   emulationMajor: '1',
@@ -139,7 +137,7 @@ export const VERSION = {
 const HEALTH_PATHS: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz']);
 
 /** Returns the response of a health endpoint; undefined for other paths. */
-export function healthReply(path: string, query: URLSearchParams): Reply | undefined {
+function healthReply(path: string, query: URLSearchParams): Reply | undefined {
   if (!HEALTH_PATHS.has(path)) return undefined;
   return plainText(200, query.has('verbose') ? `[+]ping ok\n${path.slice(1)} check passed\n` : 'ok');
 }

@@ -1,8 +1,8 @@
 // GET: one object, a list, or a watch.
 
-import { requestedVersion } from '../../src/kubernetes/list-revision.ts';
+import { parseRequestedVersion } from '../../src/kubernetes/list-revision.ts';
 import { type Reply, textReply } from '../../src/kubernetes/reply.ts';
-import { showEvent, showList, type View } from '../../src/kubernetes/representation.ts';
+import { encodeEvent, encodeList, type View } from '../../src/kubernetes/representation.ts';
 import { parseSelectors, Selection } from '../../src/kubernetes/selection.ts';
 import { notFound } from '../../src/kubernetes/status.ts';
 import { watchEventText } from '../../src/kubernetes/wire/encode.ts';
@@ -19,7 +19,7 @@ import { type KindRequest, objectReply, representationOf, targetOf, viewOf } fro
 export async function getEndpoint(api: Api, request: KindRequest): Promise<Reply> {
   const representation = representationOf(request);
   const { kind, namespace, name } = targetOf(request);
-  await reachedRevision(api, request.query);
+  await waitForRequestedRevision(api, request.query);
   const object = storeOf(api, kind).get(namespace, name);
   if (object === undefined) throw notFound(resourceName(kind), name);
   return objectReply(api, request, representation, { status: 200, object });
@@ -28,35 +28,35 @@ export async function getEndpoint(api: Api, request: KindRequest): Promise<Reply
 export async function listEndpoint(api: Api, request: KindRequest): Promise<Reply> {
   const representation = representationOf(request);
   const target = targetOf(request);
-  const { options, selection } = selected(request, target.namespace);
+  const { options, selection } = parseSelection(request, target.namespace);
   const page = await listObjects(api, target, selection, options);
-  return textReply(200, showList(page, viewOf(api, request, representation.as)), representation);
+  return textReply(200, encodeList(page, viewOf(api, request, representation.as)), representation);
 }
 
 export async function watchEndpoint(api: Api, request: KindRequest): Promise<Reply> {
   const { kind } = request;
   const representation = negotiateWatch(request.preferences, { builtIn: kind.builtIn, tables: true });
-  const { options, selection } = selected(request, targetOf(request).namespace);
+  const { options, selection } = parseSelection(request, targetOf(request).namespace);
   const view = viewOf(api, request, representation.as);
   const batches = await watchObjects(api, { kind, selection, options, signal: request.signal });
   return { status: 200, headers: { 'content-type': representation.contentType }, body: lines(batches, view) };
 }
 
-/** Waits for the minimum revision of a get. Throws 400, 500, 504. */
-async function reachedRevision(api: Api, query: URLSearchParams): Promise<void> {
-  const wanted = Number(requestedVersion(text(query, 'resourceVersion')));
-  if (wanted > api.store.revision) await api.reached(wanted);
+/** Waits for the minimum resourceVersion of a get. Throws 400, 500 or 504. */
+async function waitForRequestedRevision(api: Api, query: URLSearchParams): Promise<void> {
+  const requested = Number(parseRequestedVersion(text(query, 'resourceVersion')));
+  if (requested > api.store.revision) await api.waitForRevision(requested);
 }
 
-/** Returns the selection of a query. Throws 400 and 422 in kube-apiserver's order. */
-export function selected({ kind, query, info }: KindRequest, namespace: string): { options: ListOptions; selection: Selection } {
+/** Parses the list options and selectors of a query. Throws 400 and 422 in kube-apiserver's order. */
+export function parseSelection({ kind, query, info }: KindRequest, namespace: string): { options: ListOptions; selection: Selection } {
   const parsed = listOptions(query);
   const selectors = parseSelectors(parsed.labelSelector, parsed.fieldSelector);
   const options = validateListOptions(parsed, { watch: info.verb === 'watch' });
   return { options, selection: new Selection(kind, selectors, namespace) };
 }
 
-/** So much is written at once: many small events together, and large ones by themselves. */
+/** Target length of a written piece, in characters: small events are written together. */
 const PIECE_LENGTH = 64 * 1024;
 
 async function* lines(batches: AsyncIterable<readonly WatchEvent[]>, view: View): AsyncGenerator<string> {
@@ -78,5 +78,5 @@ async function* lines(batches: AsyncIterable<readonly WatchEvent[]>, view: View)
 
 function eventLine(event: WatchEvent, view: View, isFirst: boolean): string {
   if (event.type === 'ERROR') return watchEventText('ERROR', orderedJson(event.status));
-  return watchEventText(event.type, showEvent(event.object, view, isFirst));
+  return watchEventText(event.type, encodeEvent(event.object, view, isFirst));
 }

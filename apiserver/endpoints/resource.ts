@@ -1,22 +1,21 @@
-// Routing of resource requests to their endpoints, or to the right 404 and 405.
-// kube-apiserver routes built-in kinds and custom resources differently, and so their errors differ.
+// Routing of resource requests to endpoints. kube-apiserver routes built-in kinds and custom resources differently:
+// their 404 and 405 responses differ.
 
-import { noMethod, noRoute } from '../../src/kubernetes/refusals.ts';
 import { plainText, type Reply } from '../../src/kubernetes/reply.ts';
 import { reviewKinds } from '../../src/kubernetes/reviews.ts';
-import { badRequest, notFound, qualifiedName, statusError } from '../../src/kubernetes/status.ts';
+import { badRequest, methodNotAllowed, notFound, pathNotFound, qualifiedName, statusError } from '../../src/kubernetes/status.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { ApiRequest, ResourceRequest } from '../request.ts';
 import { resourceName } from '../verbs/api.ts';
-import type { KindRequest } from './endpoint.ts';
+import type { AccessApi, KindRequest } from './endpoint.ts';
 import { getEndpoint, listEndpoint, watchEndpoint } from './read.ts';
-import { type AccessApi, reviewEndpoint, tokenEndpoint } from './review.ts';
+import { reviewEndpoint, tokenEndpoint } from './review.ts';
 import { createEndpoint, deleteCollectionEndpoint, deleteEndpoint, patchEndpoint, updateEndpoint } from './write.ts';
 
 type Endpoint = (api: AccessApi, request: KindRequest) => Promise<Reply>;
 type Endpoints = Readonly<Record<string, Endpoint>>;
 
-/** Endpoints by verb, for a list across namespaces, a collection, an object and its subresources. */
+/** Endpoints by verb, for lists across namespaces, collections, objects and subresources. */
 const ACROSS_NAMESPACES: Endpoints = { list: listEndpoint, watch: watchEndpoint };
 const COLLECTION: Endpoints = { ...ACROSS_NAMESPACES, create: createEndpoint, deletecollection: deleteCollectionEndpoint };
 const OBJECT: Endpoints = { get: getEndpoint, update: updateEndpoint, patch: patchEndpoint, delete: deleteEndpoint };
@@ -32,22 +31,22 @@ export async function resourceEndpoint(api: AccessApi, request: ResourceApiReque
   const { group, version, resource } = request.info;
   if (!request.path.startsWith(group === '' ? '/api/' : `/apis/${group}/`)) return pageNotFound();
   const kind = api.registry.find(group, version, resource);
-  if (kind !== undefined) return kind.builtIn ? builtIn(api, { ...request, kind }) : custom(api, { ...request, kind });
+  if (kind !== undefined) return kind.builtIn ? routeBuiltIn(api, { ...request, kind }) : routeCustom(api, { ...request, kind });
   const review = reviewKinds.find((each) => each.group === group && each.version === version && each.plural === resource);
   if (review !== undefined) return reviewEndpoint(api, request, review);
   const isBuiltInGroup = api.registry.all().some((each) => each.builtIn && each.group === group);
-  if (isBuiltInGroup || reviewKinds.some((each) => each.group === group)) throw noRoute();
+  if (isBuiltInGroup || reviewKinds.some((each) => each.group === group)) throw pathNotFound();
   return pageNotFound();
 }
 
-async function builtIn(api: AccessApi, request: KindRequest): Promise<Reply> {
+async function routeBuiltIn(api: AccessApi, request: KindRequest): Promise<Reply> {
   const { kind, info, method } = request;
   const endpoints = routesOf(kind, info);
-  if (endpoints === undefined) throw noRoute();
+  if (endpoints === undefined) throw pathNotFound();
   if (info.parts.length > 1 && info.name === '') throw badRequest('name must be provided');
   const isServed = info.subresource !== '' || kind.verbs.some((verb) => verb === info.verb);
   const endpoint = isServed && method !== 'HEAD' ? endpoints[info.verb] : undefined;
-  if (endpoint === undefined) throw noMethod();
+  if (endpoint === undefined) throw methodNotAllowed();
   return endpoint(api, request);
 }
 
@@ -61,18 +60,18 @@ function routesOf(kind: Kind, { isInNamespace, parts, subresource }: ResourceReq
   return isKnown ? SUBRESOURCES[subresource] : undefined;
 }
 
-async function custom(api: AccessApi, request: KindRequest): Promise<Reply> {
+async function routeCustom(api: AccessApi, request: KindRequest): Promise<Reply> {
   const { kind, info } = request;
   const { verb, name, subresource } = info;
-  if (isElsewhere(kind, info)) return pageNotFound();
+  if (hasWrongScope(kind, info)) return pageNotFound();
   if (subresource !== '' && !kind.subresources.some((each) => each.name === subresource)) throw notFound(resourceName(kind), name);
   const endpoint = subresource === '' ? (COLLECTION[verb] ?? OBJECT[verb]) : SUBRESOURCES[subresource]?.[verb];
   if (endpoint === undefined) throw verbNotSupported(kind, verb);
   return endpoint(api, request);
 }
 
-/** Reports if the scope of the path differs from the scope of the kind. */
-function isElsewhere({ namespaced }: Kind, { namespace, verb }: ResourceRequest): boolean {
+/** Returns true if the scope of the path differs from the scope of the kind. */
+function hasWrongScope({ namespaced }: Kind, { namespace, verb }: ResourceRequest): boolean {
   return namespaced ? namespace === '' && ACROSS_NAMESPACES[verb] === undefined : namespace !== '';
 }
 

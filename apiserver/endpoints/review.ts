@@ -1,62 +1,51 @@
-// Endpoints of objects that are never stored: reviews, and the token subresource of service accounts.
+// Endpoints of reviews and of the token subresource: the server evaluates their objects and does not store them.
 
-import type { Policy } from '../../src/kubernetes/rbac.ts';
-import { noMethod, noRoute } from '../../src/kubernetes/refusals.ts';
 import { type Reply, textReply } from '../../src/kubernetes/reply.ts';
-import { showAnswer } from '../../src/kubernetes/representation.ts';
+import { encodeVirtualObject } from '../../src/kubernetes/representation.ts';
 import type { ReviewKind } from '../../src/kubernetes/reviews.ts';
+import { methodNotAllowed, pathNotFound } from '../../src/kubernetes/status.ts';
 import { TOKEN_REQUEST_KIND } from '../../src/kubernetes/token-request.ts';
 import { bodyMediaType } from '../../src/kubernetes/wire/content-type.ts';
+import type { ExpectedKind } from '../../src/kubernetes/wire/decode-request.ts';
 import { negotiate } from '../../src/kubernetes/wire/negotiate.ts';
 import { fieldManagerName, writeOptions } from '../../src/kubernetes/wire/options.ts';
-import type { Authenticators } from '../access/authenticate.ts';
 import type { ApiRequest, ResourceRequest } from '../request.ts';
-import { answerReview } from '../reviews/review.ts';
-import { createToken, type TokenIssuance } from '../reviews/token.ts';
-import type { Api } from '../verbs/api.ts';
+import { evaluateReview } from '../reviews/review.ts';
+import { createToken } from '../reviews/token.ts';
 import { admitCreate } from '../verbs/create.ts';
-import { decodeBody, type KindRequest, targetOf } from './endpoint.ts';
+import { type AccessApi, decodeBody, type KindRequest, targetOf } from './endpoint.ts';
 
-/** The world as endpoints see it: objects, and who may do what with them. */
-export interface AccessApi extends Api {
-  readonly policy: Policy;
-  readonly authenticators: Authenticators;
-  readonly issuance: TokenIssuance;
-}
-
+/** Evaluates a review. */
 export async function reviewEndpoint(
   api: AccessApi,
   request: ApiRequest & { readonly info: ResourceRequest },
   kind: ReviewKind,
 ): Promise<Reply> {
   const { namespace, parts, verb } = request.info;
-  if (parts.length > 1 || namespace !== '') throw noRoute();
-  if (verb !== 'create') throw noMethod();
-  const representation = negotiate(request.preferences, { builtIn: true, tables: false });
-  const mediaType = bodyMediaType(request.contentType);
-  const body = await request.body();
-  const options = writeOptions(request.query, 'CreateOptions');
-  const object = decodeBody(api, request, { body, mediaType, kind: { ...kind, builtIn: true }, fieldValidation: options.fieldValidation });
-  const manager = fieldManagerName(options.fieldManager, request.userAgent);
+  if (parts.length > 1 || namespace !== '') throw pathNotFound();
+  if (verb !== 'create') throw methodNotAllowed();
+  const shownKind = { ...kind, builtIn: true };
+  const { representation, ...posted } = await readPosted(api, request, shownKind);
   const context = { user: request.user, policy: api.policy, authenticators: api.authenticators, now: api.now() };
-  const answered = await answerReview(kind, { object, manager }, context);
-  return textReply(201, showAnswer(answered, { ...kind, builtIn: true }, representation.as), representation);
+  const review = await evaluateReview(kind, posted, context);
+  return textReply(201, encodeVirtualObject(review, shownKind, representation.as), representation);
 }
 
+/** Issues a token for a service account. */
 export async function tokenEndpoint(api: AccessApi, request: KindRequest): Promise<Reply> {
+  const { representation, ...posted } = await readPosted(api, request, TOKEN_REQUEST_KIND);
+  const { kind, namespace, name } = targetOf(request);
+  const admit = () => admitCreate(api, kind, { apiVersion: 'v1', kind: kind.kind, metadata: { namespace, name } });
+  const issued = await createToken({ ...posted, namespace, name, admit }, api.tokenIssuer, api.now());
+  return textReply(201, encodeVirtualObject(issued, TOKEN_REQUEST_KIND, representation.as), representation);
+}
+
+/** Negotiates the representation and decodes the body. Throws 400, 406 or 415. */
+async function readPosted(api: AccessApi, request: ApiRequest, kind: ExpectedKind) {
   const representation = negotiate(request.preferences, { builtIn: true, tables: false });
   const mediaType = bodyMediaType(request.contentType);
   const body = await request.body();
   const { fieldManager, fieldValidation } = writeOptions(request.query, 'CreateOptions');
-  const object = decodeBody(api, request, { body, mediaType, kind: TOKEN_REQUEST_KIND, fieldValidation });
-  const { kind, namespace, name } = targetOf(request);
-  const posted = {
-    object,
-    namespace,
-    name,
-    manager: fieldManagerName(fieldManager, request.userAgent),
-    admit: () => admitCreate(api, kind, { apiVersion: 'v1', kind: kind.kind, metadata: { namespace, name } }),
-  };
-  const answered = await createToken(posted, api.issuance, api.now());
-  return textReply(201, showAnswer(answered, TOKEN_REQUEST_KIND, representation.as), representation);
+  const object = decodeBody(api, request, { body, mediaType, kind, fieldValidation });
+  return { representation, object, manager: fieldManagerName(fieldManager, request.userAgent) };
 }

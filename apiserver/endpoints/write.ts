@@ -1,18 +1,18 @@
-// POST, PUT, PATCH and DELETE.
+// Endpoints of POST, PUT, PATCH and DELETE.
 
 import { type FieldError, forbiddenValue, invalidValue, unsupportedValue } from '../../src/kubernetes/field-error.ts';
 import { type Reply, textReply } from '../../src/kubernetes/reply.ts';
-import { showList } from '../../src/kubernetes/representation.ts';
+import { encodeList } from '../../src/kubernetes/representation.ts';
 import { DELETE_OPTIONS } from '../../src/kubernetes/reviews.ts';
 import { badRequest, hasReason } from '../../src/kubernetes/status.ts';
 import { bodyMediaType, patchType } from '../../src/kubernetes/wire/content-type.ts';
 import { messageOf, missingField } from '../../src/kubernetes/wire/document.ts';
 import {
+  checkOptions,
   type DeleteOptions,
   dryRunErrors,
   type PropagationPolicy,
   patchOptions,
-  refuse,
   writeOptions,
 } from '../../src/kubernetes/wire/options.ts';
 import { orderedJson } from '../../src/kubernetes/wire/ordered-json.ts';
@@ -20,7 +20,7 @@ import { flag, integer } from '../../src/kubernetes/wire/query.ts';
 import { apiVersionOf, withDefaultType } from '../../src/kubernetes/wire/type-meta.ts';
 import { readTypedBody } from '../../src/kubernetes/wire/typed-body.ts';
 import { goQuote } from '../../src/std/go-text.ts';
-import { notServed } from '../refusal.ts';
+import { notSupported } from '../unsupported.ts';
 import type { Api, Target } from '../verbs/api.ts';
 import { applyObject } from '../verbs/apply.ts';
 import { createObject } from '../verbs/create.ts';
@@ -29,7 +29,7 @@ import { listObjects } from '../verbs/list.ts';
 import { patchObject } from '../verbs/patch.ts';
 import { updateObject } from '../verbs/update.ts';
 import { decodeBody, type KindRequest, objectReply, representationOf, targetOf, viewOf, writerOf } from './endpoint.ts';
-import { selected } from './read.ts';
+import { parseSelection } from './read.ts';
 
 export async function createEndpoint(api: Api, request: KindRequest): Promise<Reply> {
   const representation = representationOf(request);
@@ -37,7 +37,7 @@ export async function createEndpoint(api: Api, request: KindRequest): Promise<Re
   const body = await request.body();
   const options = writeOptions(request.query, 'CreateOptions');
   const decoded = decodeBody(api, request, { body, mediaType, kind: request.kind, fieldValidation: options.fieldValidation });
-  const object = createObject(api, targetOf(request), request.kind.rules.defaulted(decoded), writerOf(request, options));
+  const object = createObject(api, targetOf(request), request.kind.rules.applyDefaults(decoded), writerOf(request, options));
   return objectReply(api, request, representation, { status: 201, object });
 }
 
@@ -48,45 +48,45 @@ export async function updateEndpoint(api: Api, request: KindRequest): Promise<Re
   const options = writeOptions(request.query, 'UpdateOptions');
   const mediaType = bodyMediaType(request.contentType);
   const decoded = decodeBody(api, request, { body, mediaType, kind: request.kind, fieldValidation: options.fieldValidation });
-  const object = updateObject(api, targetOf(request), request.kind.rules.defaulted(decoded), writerOf(request, options));
+  const object = updateObject(api, targetOf(request), request.kind.rules.applyDefaults(decoded), writerOf(request, options));
   return objectReply(api, request, representation, { status: 200, object });
 }
 
 export async function deleteEndpoint(api: Api, request: KindRequest): Promise<Reply> {
   const representation = representationOf(request);
-  const options = await servedDeletion(request);
+  const options = await readDeleteOptions(request);
   const target = targetOf(request);
   const deletion = deleteObject(api, target, options);
-  if (!deletion.gone || target.kind.rules.deleteReturnsObject) {
+  if (!deletion.removed || target.kind.rules.deleteReturnsObject) {
     return objectReply(api, request, representation, { status: 200, object: deletion.object });
   }
-  return textReply(200, orderedJson(success(target, deletion)), representation);
+  return textReply(200, orderedJson(successStatus(target, deletion)), representation);
 }
 
-/** Deletes the selected objects one by one, and returns the list of them before the deletion. */
+/** Deletes the selected objects one by one; responds with the list before the deletion. */
 export async function deleteCollectionEndpoint(api: Api, request: KindRequest): Promise<Reply> {
   const representation = representationOf(request);
   const target = targetOf(request);
-  const { options, selection } = selected(request, target.namespace);
-  const deletion = await servedDeletion(request);
+  const { options, selection } = parseSelection(request, target.namespace);
+  const deletion = await readDeleteOptions(request);
   const page = await listObjects(api, target, selection, options);
   for (const { metadata } of page.items) {
-    deletePresent(api, { ...target, namespace: metadata.namespace ?? '', name: metadata.name ?? '' }, deletion);
+    deleteListed(api, { ...target, namespace: metadata.namespace ?? '', name: metadata.name }, deletion);
   }
-  return textReply(200, showList(page, viewOf(api, request, representation.as)), representation);
+  return textReply(200, encodeList(page, viewOf(api, request, representation.as)), representation);
 }
 
-/** Returns the DeleteOptions of a request. Throws 422 for propagation in the foreground and for orphans. */
-async function servedDeletion(request: KindRequest): Promise<DeleteOptions> {
-  const options = deleteOptions(request.query, await request.body(), request.contentType);
+/** Reads the DeleteOptions of a request. Throws 422 for foreground deletion and orphaned dependents. */
+async function readDeleteOptions(request: KindRequest): Promise<DeleteOptions> {
+  const options = parseDeleteOptions(request.query, await request.body(), request.contentType);
   const { propagationPolicy = options.orphanDependents ? 'Orphan' : 'Background' } = options;
-  const why = notServed(`the propagation policy ${propagationPolicy}`);
-  refuse('DeleteOptions', propagationPolicy === 'Background' ? [] : [forbiddenValue('propagationPolicy', why)]);
+  const detail = notSupported(`the propagation policy ${propagationPolicy}`);
+  checkOptions('DeleteOptions', propagationPolicy === 'Background' ? [] : [forbiddenValue('propagationPolicy', detail)]);
   return options;
 }
 
-/** Deletes an object of a list, which may be older than the deletion of the object. */
-function deletePresent(api: Api, target: Target, options: DeleteOptions): void {
+/** Deletes an object of a list unless it was deleted after the list. */
+function deleteListed(api: Api, target: Target, options: DeleteOptions): void {
   try {
     deleteObject(api, target, options);
   } catch (error) {
@@ -94,26 +94,26 @@ function deletePresent(api: Api, target: Target, options: DeleteOptions): void {
   }
 }
 
-function success({ kind, name }: Target, { object }: Deletion): object {
+function successStatus({ kind, name }: Target, { object }: Deletion): object {
   const { group, plural } = kind;
   const details = { name, ...(group !== '' && { group }), kind: plural, uid: object.metadata.uid };
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
 }
 
-/** Returns the DeleteOptions of a request; ignores unknown fields of the body. Throws a StatusError (400, 415, 422). */
-export function deleteOptions(query: URLSearchParams, body: Buffer, contentType: string | undefined): DeleteOptions {
+/** Parses the DeleteOptions of a request; ignores unknown fields of the body. Throws 400, 415 or 422. */
+export function parseDeleteOptions(query: URLSearchParams, body: Buffer, contentType: string | undefined): DeleteOptions {
   const { dryRun = [], ...options } = body.length > 0 ? fromBody(body, contentType) : fromQuery(query);
-  refuse('DeleteOptions', errorsOf(options, dryRun));
+  checkOptions('DeleteOptions', errorsOf(options, dryRun));
   return { ...(options as Omit<DeleteOptions, 'dryRun'>), dryRun: dryRun.length > 0 };
 }
 
-/** Options as requested, before validation. */
-interface AskedOptions extends Omit<DeleteOptions, 'dryRun' | 'propagationPolicy'> {
+/** DeleteOptions of a request, before validation. */
+interface RequestedOptions extends Omit<DeleteOptions, 'dryRun' | 'propagationPolicy'> {
   readonly dryRun?: readonly string[];
   readonly propagationPolicy?: string;
 }
 
-function fromBody(body: Buffer, contentType: string | undefined): AskedOptions {
+function fromBody(body: Buffer, contentType: string | undefined): RequestedOptions {
   const mediaType = bodyMediaType(contentType);
   try {
     const { type, decode } = readTypedBody(body, mediaType);
@@ -131,7 +131,7 @@ function notRegistered(kind: string, apiVersion: string): string {
   return `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`;
 }
 
-function fromQuery(query: URLSearchParams): AskedOptions {
+function fromQuery(query: URLSearchParams): RequestedOptions {
   const gracePeriodSeconds = integer(query, 'gracePeriodSeconds');
   const propagationPolicy = query.get('propagationPolicy');
   const [uid, resourceVersion] = [query.get('uid') ?? '', query.get('resourceVersion') ?? ''];
@@ -147,7 +147,7 @@ function fromQuery(query: URLSearchParams): AskedOptions {
 
 const POLICIES: readonly PropagationPolicy[] = ['Foreground', 'Background', 'Orphan'];
 
-function errorsOf({ orphanDependents, propagationPolicy }: AskedOptions, dryRun: readonly string[]): FieldError[] {
+function errorsOf({ orphanDependents, propagationPolicy }: RequestedOptions, dryRun: readonly string[]): FieldError[] {
   const errors: FieldError[] = [];
   if (propagationPolicy !== undefined) {
     if (orphanDependents !== undefined) {

@@ -8,33 +8,33 @@ import { compareObjects } from './comparison.ts';
 import { difference, type FieldSet, intersection, NO_FIELDS, outside, type PathElement, pathsOf, printPath, union } from './field-set.ts';
 import { changeOwners, ownersIn, updatedOwnerships, withManagedFields, withoutUntracked } from './managed-fields.ts';
 import { fieldType, type ListType, type MapType, type MergeType, objectType, partFor } from './merge-type.ts';
-import { entryElement, ownedFields, removeFields, withNamedFields } from './owned-fields.ts';
+import { entryElement, ownedFields, removeFields, withDeclaredFields } from './owned-fields.ts';
 import { decodeManagedFields, encodeManagedFields, type Owner, type Ownership, type Ownerships, ownerKey } from './ownership.ts';
 import { typeProblems } from './type-check.ts';
 import { kubeObject, resetFields, type TypedObject, type Typing, typedObject } from './typed-object.ts';
 
 export interface AppliedPatch extends Typing {
-  /** The stored object; absent if apply creates it. */
+  /** Stored object; undefined if the apply creates it. */
   readonly live: KubeObject | undefined;
-  /** The decoded body. */
+  /** Decoded body. */
   readonly applied: KubeObject;
   readonly manager: string;
   /** True to take fields from other managers. */
   readonly force: boolean;
-  /** The kind that the endpoint serves. */
+  /** Kind of the endpoint. */
   readonly kind: string;
-  /** RFC 3339 text in whole seconds. */
+  /** Current time, RFC 3339 in whole seconds. */
   readonly now: string;
   readonly subresource?: string;
-  /** Decodes the merged object and fills in defaults, as for any other write. */
-  readonly defaulted?: (object: KubeObject) => KubeObject;
+  /** Decodes the merged object and fills in its defaults. */
+  readonly applyDefaults?: (object: KubeObject) => KubeObject;
 }
 
-/** Returns the object to store, with its managedFields. Throws a conflict without force, and the API error of a malformed patch. */
+/** Returns the object to store, with its managedFields. Throws a StatusError for a malformed patch, and 409 for conflicts without `force`. */
 export function applyPatch(patch: AppliedPatch): KubeObject {
   checkRequest(patch);
   const live = typedObject(patch.live, patch);
-  const { object, ownerships } = mergedObject(patch, live, typedPatch(patch));
+  const { object, ownerships } = mergeApplied(patch, live, typedPatch(patch));
   const synced = patch.manager === 'kubectl' ? withLastApplied(object, patch.applied) : object;
   return withManagedFields(synced, encodeManagedFields(ownerships));
 }
@@ -46,12 +46,12 @@ function checkRequest({ applied, apiVersion, kind }: AppliedPatch): void {
 
 function typedPatch(patch: AppliedPatch): TypedObject {
   const applied: TypedObject = { type: objectType(patch.schema), value: patch.applied };
-  const problems = typeProblems(applied.type, applied.value, { duplicates: 'refused' });
+  const problems = typeProblems(applied.type, applied.value, { duplicates: 'rejected' });
   if (problems !== undefined) throw unclassified(`failed to create typed patch object (${printedName(patch.applied)}): ${problems}`);
   return applied;
 }
 
-function mergedObject(
+function mergeApplied(
   patch: AppliedPatch,
   live: TypedObject,
   applied: TypedObject,
@@ -70,27 +70,27 @@ function mergedObject(
   const all = { ...live, value: mergeValues(live.type, live.value, applied.value) };
   const next = withoutAbandoned(all, claimed, last);
   const { ownerships, taken } = changeOwners(live, next, { ownerships: claimed, self, typing: patch });
-  if (!patch.force) refuseConflicts(patch, taken, claimed);
+  if (!patch.force) rejectConflicts(patch, taken, claimed);
   const isSame = patch.live !== undefined && sameValue(live.value, next.value);
   const tracked = new Map(ownerships);
   const fields = withoutUntracked(mine.fields);
   if (fields.size === 0) tracked.delete(self);
   else tracked.set(self, { ...mine, fields, ...(!isSame && { time: patch.now }) });
   const object = isSame ? patch.live : kubeObject(next);
-  return { object: isSame || patch.defaulted === undefined ? object : patch.defaulted(object), ownerships: tracked };
+  return { object: isSame || patch.applyDefaults === undefined ? object : patch.applyDefaults(object), ownerships: tracked };
 }
 
-/** Returns the recorded owners. An object without records belongs to the owner `before-first-apply`. */
+/** Returns the recorded owners. `before-first-apply` owns the fields of an untracked object. */
 function recordedOwnerships(patch: AppliedPatch, live: TypedObject): Ownerships {
   const problems = typeProblems(live.type, live.value, { duplicates: 'allowed' });
   if (problems !== undefined)
     throw unclassified(`failed to create typed live object (${printedName(patch.live ?? patch.applied)}): ${problems}`);
-  const ownerships = decoded(patch.live);
+  const ownerships = decodeOwnerships(patch.live);
   if (ownerships.size > 0 || patch.live === undefined) return ownerships;
   return updatedOwnerships(typedObject(undefined, patch), live, { ...patch, ownerships, manager: 'before-first-apply' });
 }
 
-function decoded(live: KubeObject | undefined): Ownerships {
+function decodeOwnerships(live: KubeObject | undefined): Ownerships {
   try {
     return decodeManagedFields(live?.metadata.managedFields);
   } catch (error) {
@@ -98,11 +98,11 @@ function decoded(live: KubeObject | undefined): Ownerships {
   }
 }
 
-/** Throws a conflict for fields of other managers. kubectl owns the fields that it applied last by client-side apply. */
-function refuseConflicts(patch: AppliedPatch, taken: ReadonlyMap<string, FieldSet>, ownerships: Ownerships): void {
+/** Throws 409 for fields of other managers. kubectl may take the fields of its last client-side apply. */
+function rejectConflicts(patch: AppliedPatch, taken: ReadonlyMap<string, FieldSet>, ownerships: Ownerships): void {
   const allowed = patch.manager === 'kubectl' && patch.live !== undefined ? lastAppliedFields(patch.live, patch) : NO_FIELDS;
-  const refused = [...taken].map(([key, fields]) => [key, difference(fields, allowed)] as const).filter(([, fields]) => fields.size > 0);
-  if (refused.length > 0) throw applyConflict(new Map(refused), ownerships);
+  const conflicts = [...taken].map(([key, fields]) => [key, difference(fields, allowed)] as const).filter(([, fields]) => fields.size > 0);
+  if (conflicts.length > 0) throw applyConflict(new Map(conflicts), ownerships);
 }
 
 function printedName(object: KubeObject): string {
@@ -123,25 +123,25 @@ function textOf(value: unknown): string {
 }
 
 /** Returns `merged` without the fields that the applier owned in `last` and that no owner has in `ownerships`. */
-export function withoutAbandoned(merged: TypedObject, ownerships: Ownerships, last: Ownership | undefined): TypedObject {
+function withoutAbandoned(merged: TypedObject, ownerships: Ownerships, last: Ownership | undefined): TypedObject {
   if (last === undefined || last.fields.size === 0) return merged;
   const { type, value } = merged;
-  const lastFields = withNamedFields(type, last.fields);
-  const all = namedFields(merged);
-  const bare = namedFields({ ...merged, value: removeFields(type, value, lastFields) });
-  const owned = withNamedFields(type, [...ownerships.values()].map(({ fields }) => fields).reduce(union));
+  const lastFields = withDeclaredFields(type, last.fields);
+  const all = declaredFields(merged);
+  const bare = declaredFields({ ...merged, value: removeFields(type, value, lastFields) });
+  const owned = withDeclaredFields(type, [...ownerships.values()].map(({ fields }) => fields).reduce(union));
   const missing = difference(all, union(bare, owned));
-  const kept = namedFields({ ...merged, value: removeFields(type, value, missing) });
-  const gone = intersection(difference(all, kept), lastFields);
-  return { ...merged, value: removeFields(type, value, gone) };
+  const remaining = declaredFields({ ...merged, value: removeFields(type, value, missing) });
+  const abandoned = intersection(difference(all, remaining), lastFields);
+  return { ...merged, value: removeFields(type, value, abandoned) };
 }
 
-function namedFields({ type, value }: TypedObject): FieldSet {
-  return withNamedFields(type, ownedFields(type, value));
+function declaredFields({ type, value }: TypedObject): FieldSet {
+  return withDeclaredFields(type, ownedFields(type, value));
 }
 
-/** Returns the conflict of an apply; `taken` are the fields that each owner would lose. */
-export function applyConflict(taken: ReadonlyMap<string, FieldSet>, ownerships: Ownerships): StatusError {
+/** Returns the error of a conflicting apply; `taken` are the fields that each owner would lose. */
+function applyConflict(taken: ReadonlyMap<string, FieldSet>, ownerships: Ownerships): StatusError {
   const conflicts = [...taken]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, fields]) => ({ owner: printOwner(key, ownerships), paths: [...pathsOf(fields)].map(printPath) }));
@@ -167,20 +167,20 @@ function printOwner(key: string, ownerships: Ownerships): string {
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 const MAX_ANNOTATION_BYTES = 256 * 1024;
 
-/** Returns the fields that client-side apply set and that still have the values it gave them. */
-export function lastAppliedFields(live: KubeObject, typing: Typing): FieldSet {
+/** Returns the fields of the last client-side apply that still have its values. */
+function lastAppliedFields(live: KubeObject, typing: Typing): FieldSet {
   const text = live.metadata.annotations?.[LAST_APPLIED];
-  const last = text === undefined ? undefined : parsed(text);
+  const last = text === undefined ? undefined : parseObject(text);
   if (last?.['apiVersion'] !== typing.apiVersion) return NO_FIELDS;
   const type = objectType(typing.schema);
   const now = typedObject(live, typing).value;
-  if ([last, now].some((value) => typeProblems(type, value, { duplicates: 'refused' }) !== undefined)) return NO_FIELDS;
+  if ([last, now].some((value) => typeProblems(type, value, { duplicates: 'rejected' }) !== undefined)) return NO_FIELDS;
   const { removed, modified, added } = compareObjects(type, last, now);
   return difference(ownedFields(type, last), union(union(modified, added), removed));
 }
 
-/** Returns `object` with an updated annotation of client-side apply, if it has one. */
-export function withLastApplied(object: KubeObject, applied: KubeObject): KubeObject {
+/** Updates the annotation of client-side apply, if the object has it. */
+function withLastApplied(object: KubeObject, applied: KubeObject): KubeObject {
   const annotations = object.metadata.annotations ?? {};
   if (!annotations[LAST_APPLIED]) return object;
   const updated = { ...annotations, [LAST_APPLIED]: `${goJson(withoutAnnotation(applied))}\n` };
@@ -199,7 +199,7 @@ function without(annotations: Readonly<Record<string, string>>, name: string): R
   return Object.fromEntries(Object.entries(annotations).filter(([other]) => other !== name));
 }
 
-function parsed(text: string): JsonObject | undefined {
+function parseObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return isFields(value) ? value : undefined;
@@ -208,8 +208,8 @@ function parsed(text: string): JsonObject | undefined {
   }
 }
 
-/** Returns `live` with every field of `applied`. */
-export function mergeValues(type: MergeType, live: unknown, applied: unknown): unknown {
+/** Returns `live` with all fields of `applied`. */
+function mergeValues(type: MergeType, live: unknown, applied: unknown): unknown {
   if (applied === undefined) return live;
   if (live === undefined) return applied;
   const part = partFor(type, applied);
@@ -228,7 +228,7 @@ function mergeMaps(map: MapType, live: unknown, applied: unknown): unknown {
   );
 }
 
-/** Merges lists in the order of `applied`. Entries of `live` alone stay before the next entry of both. */
+/** Merges lists in the order of `applied`. Entries only in `live` precede the next entry of both lists. */
 function mergeLists(list: ListType, live: unknown, applied: unknown): unknown {
   const mine: readonly unknown[] = Array.isArray(applied) ? applied : [];
   const theirs: readonly unknown[] = Array.isArray(live) ? live : [];

@@ -1,4 +1,4 @@
-// The fields in which two objects of one type differ.
+// Comparison of two objects of one type.
 
 import { isFields } from '../../src/kubernetes/object.ts';
 import { fieldOf, sameValue } from '../same-value.ts';
@@ -6,7 +6,7 @@ import { type FieldNode, type FieldSet, fieldElement, fieldSet, LEAF, NO_NODE, t
 import { fieldType, type ListType, type MapType, type MergeType, partFor } from './merge-type.ts';
 import { entriesByElement } from './owned-fields.ts';
 
-/** No field is in more than one of the sets. */
+/** Changed fields. The sets are disjoint. */
 export interface Comparison {
   readonly removed: FieldSet;
   readonly modified: FieldSet;
@@ -35,7 +35,7 @@ function compare(type: MergeType, old: unknown, next: unknown): Difference {
   const difference = comparePart(type, part, old, next);
   const oldPart = partFor(type, old);
   if (old === undefined || next === undefined || oldPart === part) return difference;
-  return combined(comparePart(type, oldPart, old, next), difference);
+  return combine(comparePart(type, oldPart, old, next), difference);
 }
 
 function comparePart(type: MergeType, part: 'scalar' | 'list' | 'map', old: unknown, next: unknown): Difference {
@@ -54,13 +54,13 @@ function compareMaps(map: MapType, old: unknown, next: unknown): Difference {
   const oldFields = isFields(old) ? old : {};
   const nextFields = isFields(next) ? next : {};
   const names = new Set([...Object.keys(oldFields), ...Object.keys(nextFields)]);
-  // A value that is empty on both sides is a leaf, so that null and empty differ.
+  // A map that is empty on both sides is a leaf: null and empty differ.
   if (map.atomic || names.size === 0) return compareLeaves(old, next);
   const differences = Array.from(names, (name) => {
     const difference = compare(fieldType(map, name) ?? {}, fieldOf(oldFields, name), fieldOf(nextFields, name));
     return [fieldElement(name), difference] as const;
   });
-  return assembled(differences, old, next);
+  return assemble(differences, old, next);
 }
 
 function compareLists(list: ListType, old: unknown, next: unknown): Difference {
@@ -73,18 +73,18 @@ function compareLists(list: ListType, old: unknown, next: unknown): Difference {
   const differences = Array.from(elements, (element) => {
     return [element, compareEntries(list, before.get(element) ?? [], after.get(element) ?? [])] as const;
   });
-  return assembled(differences, old, next);
+  return assemble(differences, old, next);
 }
 
-// Entries that look alike count as one leaf.
+/** Compares the entries of one path element. Several entries of one element are one leaf. */
 function compareEntries(list: ListType, before: readonly unknown[], after: readonly unknown[]): Difference {
   if (before.length <= 1 && after.length <= 1) return compare(list.items(), before[0], after[0]);
   if (before.length > 1 && after.length > 1) return sameValue(before, after) ? NONE : MODIFIED;
-  if (before.length > 1) return combined(after.length === 0 ? NONE : compare(list.items(), undefined, after[0]), REMOVED);
-  return combined(before.length === 0 ? NONE : compare(list.items(), before[0], undefined), ADDED);
+  if (before.length > 1) return combine(after.length === 0 ? NONE : compare(list.items(), undefined, after[0]), REMOVED);
+  return combine(before.length === 0 ? NONE : compare(list.items(), before[0], undefined), ADDED);
 }
 
-function assembled(differences: readonly (readonly [PathElement, Difference])[], old: unknown, next: unknown): Difference {
+function assemble(differences: readonly (readonly [PathElement, Difference])[], old: unknown, next: unknown): Difference {
   const below = (pick: keyof Difference): FieldSet => fieldSet(differences.map(([element, difference]) => [element, difference[pick]]));
   return {
     removed: { member: next === undefined, children: below('removed') },
@@ -93,7 +93,7 @@ function assembled(differences: readonly (readonly [PathElement, Difference])[],
   };
 }
 
-function combined(a: Difference, b: Difference): Difference {
+function combine(a: Difference, b: Difference): Difference {
   const both = (pick: keyof Difference): FieldNode => ({
     member: a[pick].member || b[pick].member,
     children: union(a[pick].children, b[pick].children),

@@ -1,14 +1,14 @@
-// Immutable sets of fields, as metadata.managedFields records them.
+// Immutable sets of fields, as in metadata.managedFields.
 
 import { type Fields, isFields } from '../../src/kubernetes/object.ts';
 import { compareUtf8, goJson, goJsonString, goQuote } from '../../src/std/go-text.ts';
 import type { JsonObject } from '../same-value.ts';
 
-/** Fields by their first step. No node is empty: it is a member, or has children, or both. */
+/** Fields by their first path element. Every node is a member, has children, or both. */
 export type FieldSet = ReadonlyMap<PathElement, FieldNode>;
 
 export interface FieldNode {
-  /** True if the set contains the field itself, besides fields below it. */
+  /** True if the set contains the field itself. */
   readonly member: boolean;
   readonly children: FieldSet;
 }
@@ -19,16 +19,17 @@ export const NO_FIELDS: FieldSet = new Map();
 
 export const NO_NODE: FieldNode = { member: false, children: NO_FIELDS };
 
-/** A field without separate fields below it. */
+/** A field without fields below it. */
 export const LEAF: FieldNode = { member: true, children: NO_FIELDS };
 
-/** Returns a set of the nodes that are not empty. */
+/** Returns a set of nodes; omits empty nodes. */
 export function fieldSet(nodes: Iterable<readonly [PathElement, FieldNode]>): FieldSet {
   const set = new Map<PathElement, FieldNode>();
   for (const [element, node] of nodes) if (node.member || node.children.size > 0) set.set(element, node);
   return set.size === 0 ? NO_FIELDS : set;
 }
 
+/** Returns the set of these paths. */
 export function fieldSetOfPaths(paths: Iterable<FieldPath>): FieldSet {
   let set = NO_FIELDS;
   for (const path of paths) {
@@ -80,9 +81,9 @@ export function outside(a: FieldSet, b: FieldSet): FieldSet {
   });
 }
 
-/** Yields the paths of all fields: those of one level in order, then those below each. */
+/** Yields the paths of all fields in order: the fields of a level before the fields below them. */
 export function* pathsOf(set: FieldSet, parents: FieldPath = []): Generator<FieldPath> {
-  const nodes = sorted(set);
+  const nodes = sortedNodes(set);
   for (const [element, { member }] of nodes) if (member) yield [...parents, element];
   for (const [element, { children }] of nodes) yield* pathsOf(children, [...parents, element]);
 }
@@ -91,10 +92,10 @@ export function printPath(path: FieldPath): string {
   return path.map(printPathElement).join('');
 }
 
-/** Returns the set as metadata.managedFields shows it, keys in the order in which Kubernetes writes them. */
+/** Encodes the set for metadata.managedFields, with keys in the order of Kubernetes. */
 export function toFieldsV1(set: FieldSet): Fields {
   return Object.fromEntries(
-    sorted(set).map(([element, { member, children }]) => {
+    sortedNodes(set).map(([element, { member, children }]) => {
       const self = member && children.size > 0 ? { '.': {} } : {};
       return [element, { ...self, ...toFieldsV1(children) }];
     }),
@@ -125,11 +126,11 @@ function mapNodes(set: FieldSet, map: (node: FieldNode, element: PathElement) =>
   return fieldSet(Array.from(set, ([element, node]) => [element, map(node, element)]));
 }
 
-function sorted(set: FieldSet): readonly (readonly [PathElement, FieldNode])[] {
+function sortedNodes(set: FieldSet): readonly (readonly [PathElement, FieldNode])[] {
   return [...set].sort(([a], [b]) => comparePathElements(a, b));
 }
 
-/** `f:name` for a field, `k:{"type":"Ready"}` and `v:"x"` for a list's entry, `i:0` for a position. */
+/** Path element: `f:name` for a field, `k:{"type":"Ready"}` or `v:"x"` for an entry of a list, `i:0` for an index. */
 export type PathElement = string;
 
 export function fieldElement(name: string): PathElement {
@@ -141,18 +142,18 @@ export function keyElement(key: JsonObject): PathElement {
   return `k:${scalarJson(key)}`;
 }
 
-/** Returns the entry of a set. */
+/** Returns the element of an entry of a set. */
 export function valueElement(value: unknown): PathElement {
   return `v:${scalarJson(value)}`;
 }
 
-/** Returns the field's name, for elements that name a field. */
+/** Returns the name of a field; undefined for entries of lists. */
 export function fieldNameOf(element: PathElement): string | undefined {
   return element.startsWith('f:') ? element.slice(2) : undefined;
 }
 
-/** Parses one key of a fieldsV1 document; undefined for unknown types of elements. Throws an Error for a malformed key. */
-export function parsePathElement(text: string): PathElement | undefined {
+/** Parses a key of a fieldsV1 document; undefined for an unknown type of element. Throws an Error for a malformed key. */
+function parsePathElement(text: string): PathElement | undefined {
   if (text.length < 2) throw new Error('key must be 2 characters long:');
   if (text[1] !== ':') throw new Error(`missing colon: ${text}`);
   const rest = text.slice(2);
@@ -168,17 +169,17 @@ export function parsePathElement(text: string): PathElement | undefined {
   }
 }
 
-/** Orders fields first, then entries by key, entries by value, and positions. */
-export function comparePathElements(a: PathElement, b: PathElement): number {
+/** Compares elements: fields precede entries by key, entries by value, and indexes. */
+function comparePathElements(a: PathElement, b: PathElement): number {
   if (a === b) return 0;
-  const rank = RANKS.indexOf(a.charAt(0)) - RANKS.indexOf(b.charAt(0));
+  const rank = ELEMENT_RANKS.indexOf(a.charAt(0)) - ELEMENT_RANKS.indexOf(b.charAt(0));
   if (rank !== 0) return rank;
   if (a.startsWith('f:')) return compareUtf8(a, b);
   const [left, right] = [contentOf(a), contentOf(b)];
   return isFields(left) && isFields(right) ? compareKeys(left, right) : compareScalars(left, right);
 }
 
-/** Returns the element as messages show it: `.name`, `[type="Ready"]`, `[="x"]` or `[0]`. */
+/** Formats an element for messages: `.name`, `[type="Ready"]`, `[="x"]` or `[0]`. */
 export function printPathElement(element: PathElement): string {
   const name = fieldNameOf(element);
   if (name !== undefined) return `.${name}`;
@@ -188,13 +189,13 @@ export function printPathElement(element: PathElement): string {
   return `[${key.join(',')}]`;
 }
 
-const RANKS = 'fkvi';
+const ELEMENT_RANKS = 'fkvi';
 
 function contentOf(element: PathElement): unknown {
   return JSON.parse(element.slice(2));
 }
 
-// Kubernetes decodes these numbers as doubles, so integers with the same double are equal.
+/** Encodes a scalar or key. Kubernetes decodes numbers as doubles: integers with the same double are equal. */
 function scalarJson(value: unknown): string {
   if (typeof value === 'bigint') return goJson(Number(value));
   if (!isFields(value)) return goJson(value);

@@ -1,9 +1,9 @@
-// Values as Go's fmt package prints them, which some messages of Kubernetes quote.
+// Values in the formats of Go's fmt package, for messages of Kubernetes.
 
 import { isFields } from '../../src/kubernetes/object.ts';
 import { compareUtf8, goQuote } from '../../src/std/go-text.ts';
 
-/** `%v`: `map[a:1 b:[x y]]`. */
+/** Formats a value as `%v`: `map[a:1 b:[x y]]`. */
 export function goPrint(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(goPrint).join(' ')}]`;
   if (isFields(value)) {
@@ -11,10 +11,10 @@ export function goPrint(value: unknown): string {
       .map(([name, field]) => `${name}:${goPrint(field)}`)
       .join(' ')}]`;
   }
-  return printed(value) ?? '<nil>';
+  return printScalar(value) ?? '<nil>';
 }
 
-/** `%#v`: `map[string]interface {}{"a":1, "b":[]interface {}{"x"}}`. */
+/** Formats a value as `%#v`: `map[string]interface {}{"a":1, "b":[]interface {}{"x"}}`. */
 export function goSyntax(value: unknown): string {
   if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(', ')}}`;
   if (isFields(value)) {
@@ -22,10 +22,10 @@ export function goSyntax(value: unknown): string {
       .map(([name, field]) => `${goQuote(name)}:${goSyntax(field)}`)
       .join(', ')}}`;
   }
-  return typeof value === 'string' ? goQuote(value) : (printed(value) ?? 'interface {}(nil)');
+  return typeof value === 'string' ? goQuote(value) : (printScalar(value) ?? 'interface {}(nil)');
 }
 
-/** `%T`: the Go type that a JSON value decodes to. */
+/** Returns the Go type (`%T`) of a decoded JSON value. */
 export function goTypeName(value: unknown): string {
   if (Array.isArray(value)) return '[]interface {}';
   if (isFields(value)) return 'map[string]interface {}';
@@ -41,12 +41,12 @@ function entriesOf(value: object): readonly (readonly [string, unknown])[] {
     .sort(([a], [b]) => compareUtf8(a, b));
 }
 
-function printed(value: unknown): string | undefined {
+function printScalar(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   return typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean' ? `${value}` : undefined;
 }
 
-/** Returns the name that Go's JSON decoder has for a type: `object`, `array`, `string`, `number`, `bool` or `null`. */
+/** Returns the type of a value in messages of Go's JSON decoder: `object`, `array`, `string`, `number`, `bool` or `null`. */
 export function jsonTypeName(value: unknown): string {
   if (Array.isArray(value)) return 'array';
   if (value === null || value === undefined) return 'null';

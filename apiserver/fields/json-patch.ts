@@ -1,5 +1,5 @@
-// JSON patches (RFC 6902) as kube-apiserver applies them. Written by hand because recorded responses depend on its deviations:
-// replacing a missing member adds it, indexes may count from the end, and errors quote members in a certain order.
+// JSON patches (RFC 6902) and JSON merge patches (RFC 7386), with the deviations of kube-apiserver:
+// `replace` adds a missing member, negative indexes are relative to the end of a list, and errors quote members in a fixed order.
 
 import { isFields } from '../../src/kubernetes/object.ts';
 import { badRequest, statusError } from '../../src/kubernetes/status.ts';
@@ -8,10 +8,10 @@ import { fieldOf, type JsonObject, sameValue } from '../same-value.ts';
 import { jsonTypeName } from './go-print.ts';
 
 const MAX_OPERATIONS = 10_000;
-/** The limit of kube-apiserver on the JSON of all values that one patch copies, in bytes. */
+/** Maximum length of the JSON of all values that a patch copies, in bytes. */
 const MAX_COPIED_BYTES = 3 * 1024 * 1024;
 
-/** Returns the document after the patch. Throws the API error of a patch that is malformed or does not apply. */
+/** Applies a JSON patch. Throws a StatusError for a patch that is malformed or does not apply. */
 export function jsonPatch(document: unknown, patch: unknown): unknown {
   const operations = parseOperations(structuredClone(patch));
   if (operations.length > MAX_OPERATIONS) {
@@ -55,15 +55,15 @@ class Draft {
     const { op, path, from, value = null } = operation;
     switch (op) {
       case 'add':
-        return this.#edit(pointer(path), add(value));
+        return this.#edit(parsePointer(path), add(value));
       case 'remove':
-        return this.#edit(pointer(path), remove);
+        return this.#edit(parsePointer(path), remove);
       case 'replace':
-        return path === '' ? this.#replaceAll(value) : this.#edit(pointer(path), replace(value));
+        return path === '' ? this.#replaceAll(value) : this.#edit(parsePointer(path), replace(value));
       case 'move':
-        return this.#move(pointer(from), path);
+        return this.#move(parsePointer(from), path);
       case 'copy':
-        return this.#copy(pointer(from), pointer(path));
+        return this.#copy(parsePointer(from), parsePointer(path));
       case 'test':
         return this.#test(path, value);
       default:
@@ -74,7 +74,7 @@ class Draft {
   #move(from: readonly string[], path: unknown): void {
     const value = valueAt(this.#document, from);
     this.#edit(from, remove);
-    this.#edit(pointer(path), add(value));
+    this.#edit(parsePointer(path), add(value));
   }
 
   #copy(from: readonly string[], path: readonly string[]): void {
@@ -85,7 +85,7 @@ class Draft {
   }
 
   #test(path: unknown, value: unknown): void {
-    const found = path === '' ? this.#document : valueAt(this.#document, pointer(path));
+    const found = path === '' ? this.#document : valueAt(this.#document, parsePointer(path));
     if (!sameValue(found ?? null, value)) throw rejected();
   }
 
@@ -101,13 +101,13 @@ class Draft {
   }
 }
 
-/** Returns the one error for all operations that do not apply; kube-apiserver gives no reason. */
+/** Returns the error for operations that do not apply; kube-apiserver states no reason. */
 function rejected(): Error {
   return statusError('Invalid', 'the server rejected our request due to an error in our request', {});
 }
 
-/** Returns the steps of a JSON pointer. Text before its first slash is ignored. */
-function pointer(path: unknown): readonly string[] {
+/** Parses a JSON pointer; ignores text before its first slash. */
+function parsePointer(path: unknown): readonly string[] {
   const [, ...steps] = typeof path === 'string' ? path.split('/') : [];
   if (steps.length === 0) throw rejected();
   return steps.map((step) => step.replaceAll(/~[01]/g, (escaped) => (escaped === '~1' ? '/' : '~')));
@@ -127,20 +127,20 @@ function valueAt(document: unknown, steps: readonly string[]): unknown {
 
 function member(container: Container, step: string): unknown {
   if (!Array.isArray(container)) return Object.hasOwn(container, step) ? container[step] : undefined;
-  return container[position(step, container.length, container.length - 1)];
+  return container[parseIndex(step, container.length, container.length - 1)];
 }
 
 function add(value: unknown): Change {
   return (container, step) => {
     if (!Array.isArray(container)) return setMember(container, step, value);
-    const index = step === '-' ? container.length : position(step, container.length + 1, container.length);
+    const index = step === '-' ? container.length : parseIndex(step, container.length + 1, container.length);
     container.splice(index, 0, value);
   };
 }
 
 const remove: Change = (container, step) => {
   if (Array.isArray(container)) {
-    container.splice(position(step, container.length, container.length - 1), 1);
+    container.splice(parseIndex(step, container.length, container.length - 1), 1);
   } else if (!Object.hasOwn(container, step) || !Reflect.deleteProperty(container, step)) {
     throw rejected();
   }
@@ -149,17 +149,17 @@ const remove: Change = (container, step) => {
 function replace(value: unknown): Change {
   return (container, step) => {
     if (!Array.isArray(container)) return setMember(container, step, value);
-    container[position(step, container.length, container.length - 1)] = value;
+    container[parseIndex(step, container.length, container.length - 1)] = value;
   };
 }
 
-/** Sets a member, also one named `__proto__`. */
+/** Sets a member, also one with the name `__proto__`. */
 function setMember(container: Record<string, unknown>, name: string, value: unknown): void {
   Object.defineProperty(container, name, { value, writable: true, enumerable: true, configurable: true });
 }
 
-/** An index up to `last`; a negative one counts from `end`. */
-function position(step: string, end: number, last: number): number {
+/** Parses an index of at most `last`; a negative index is relative to `end`. */
+function parseIndex(step: string, end: number, last: number): number {
   if (!/^[+-]?\d+$/.test(step)) throw rejected();
   const index = Number(step) < 0 ? Number(step) + end : Number(step);
   if (index < 0 || index > last) throw rejected();
@@ -170,24 +170,24 @@ function isContainer(value: unknown): value is Container {
   return Array.isArray(value) || isFields(value);
 }
 
-/** Returns the document after the patch. Throws the API error of a patch that is not an object. */
+/** Applies a merge patch. Throws 400 for a patch that is not an object. */
 export function mergePatch(document: JsonObject, patch: unknown): unknown {
-  if (isFields(patch)) return merged(document, patch);
+  if (isFields(patch)) return mergeValue(document, patch);
   if (patch !== null) {
     throw badRequest(`error decoding patch: json: cannot unmarshal ${jsonTypeName(patch)} into Go value of type map[string]interface {}`);
   }
   throw badRequest('Invalid JSON Patch');
 }
 
-function merged(target: unknown, patch: unknown): unknown {
+function mergeValue(target: unknown, patch: unknown): unknown {
   if (!isFields(target)) return withoutNulls(patch);
   if (!isFields(patch)) return patch;
-  const kept = Object.entries(target).filter(([name]) => fieldOf(patch, name) === undefined);
+  const unchanged = Object.entries(target).filter(([name]) => fieldOf(patch, name) === undefined);
   const changed = Object.entries(patch).filter(([, value]) => value !== null && value !== undefined);
-  return Object.fromEntries([...kept, ...changed.map(([name, value]) => [name, merged(fieldOf(target, name), value)] as const)]);
+  return Object.fromEntries([...unchanged, ...changed.map(([name, value]) => [name, mergeValue(fieldOf(target, name), value)] as const)]);
 }
 
-/** Returns a replacement value without nulls in its objects, also in lists. */
+/** Returns a value without null fields, also in objects of lists. */
 export function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isFields(value)) return value;

@@ -1,4 +1,4 @@
-// Changes of metadata.managedFields by ordinary creates, updates and patches.
+// metadata.managedFields after creates, updates and patches other than server-side apply.
 
 import type { KubeObject, ManagedFieldsEntry } from '../../src/kubernetes/object.ts';
 import { sameValue } from '../same-value.ts';
@@ -9,20 +9,20 @@ import { typeProblems } from './type-check.ts';
 import { compareTyped, type TypedObject, type Typing, typedObject, withoutManagedFields } from './typed-object.ts';
 
 export interface TrackedUpdate extends Typing {
-  /** The stored object; absent on create. */
+  /** Stored object; undefined on create. */
   readonly live: KubeObject | undefined;
-  /** The object to be stored, with the managedFields that the client sent. */
+  /** Object to store, with the managedFields of the client. */
   readonly next: KubeObject;
   readonly manager: string;
-  /** RFC 3339 text in whole seconds. */
+  /** Current time, RFC 3339 in whole seconds. */
   readonly now: string;
   readonly subresource?: string;
 }
 
-/** Returns the managedFields of `next`. Empty if the object's owners are not tracked: then the field is to be left out. */
-export function trackUpdate(update: TrackedUpdate): readonly ManagedFieldsEntry[] {
+/** Returns the managedFields of `next`; empty for an untracked object. */
+function trackUpdate(update: TrackedUpdate): readonly ManagedFieldsEntry[] {
   const ownerships = previousOwnerships(update);
-  // An update does not begin to track an object that exists untracked; the first apply does.
+  // An update does not start to track an existing untracked object; the first apply does.
   if (ownerships.size === 0 && update.live?.metadata.uid) return [];
   const live = typedObject(update.live, update);
   const next = typedObject(update.next, update);
@@ -30,18 +30,18 @@ export function trackUpdate(update: TrackedUpdate): readonly ManagedFieldsEntry[
   return encodeManagedFields(updatedOwnerships(live, next, { ...update, ownerships }));
 }
 
-/** `next` with its managedFields computed. */
+/** Returns `next` with the managedFields after the update; without managedFields for an untracked object. */
 export function withTrackedUpdate(update: TrackedUpdate): KubeObject {
   return withManagedFields(update.next, trackUpdate(update));
 }
 
-/** `object` with these managedFields, or without any. */
+/** Returns `object` with these managedFields; without the field if they are empty. */
 export function withManagedFields(object: KubeObject, managedFields: readonly ManagedFieldsEntry[]): KubeObject {
   const bare = withoutManagedFields(object);
   return managedFields.length === 0 ? bare : { ...bare, metadata: { ...bare.metadata, managedFields } };
 }
 
-/** `next`, but with the times of `live` if nothing else has changed: no write is needed then. */
+/** Returns `next`, with the managedFields of `live` if only their times differ: then no write is needed. */
 export function withoutTimeChanges(next: KubeObject, live: KubeObject): KubeObject {
   const timeless = (entry: ManagedFieldsEntry): object => ({ ...entry, time: undefined });
   const managedFields = live.metadata.managedFields ?? [];
@@ -74,13 +74,13 @@ export function updatedOwnerships(
 
 function previousOwnerships({ live, next, subresource }: TrackedUpdate): Ownerships {
   if (!subresource) {
-    const ownerships = decodedOrNone(next.metadata.managedFields);
+    const ownerships = decodeOrEmpty(next.metadata.managedFields);
     if (ownerships.size > 0) return ownerships;
   }
-  return decodedOrNone(live?.metadata.managedFields);
+  return decodeOrEmpty(live?.metadata.managedFields);
 }
 
-function decodedOrNone(entries: unknown): Ownerships {
+function decodeOrEmpty(entries: unknown): Ownerships {
   try {
     return decodeManagedFields(entries);
   } catch {
@@ -89,14 +89,14 @@ function decodedOrNone(entries: unknown): Ownerships {
 }
 
 export interface OwnersChange {
-  /** The owners after the change; those in versions that no longer exist are gone. */
+  /** Owners after the change. */
   readonly ownerships: Ownerships;
   /** Fields that other owners lose, by owner. */
   readonly taken: ReadonlyMap<string, FieldSet>;
   readonly comparison: Comparison;
 }
 
-/** Takes the fields that changed from `old` to `next` from all owners but `self`. */
+/** Removes the fields that changed from `old` to `next` from all owners except `self`. */
 export function changeOwners(
   old: TypedObject,
   next: TypedObject,
@@ -106,8 +106,10 @@ export function changeOwners(
   const remaining = new Map<string, Ownership>();
   const taken = new Map<string, FieldSet>();
   for (const [key, ownership] of ownerships) {
-    if (key === self) remaining.set(key, ownership);
-    if (key === self) continue;
+    if (key === self) {
+      remaining.set(key, ownership);
+      continue;
+    }
     const lost = intersection(ownership.fields, union(comparison.modified, comparison.added));
     if (lost.size > 0) taken.set(key, lost);
     const fields = difference(difference(ownership.fields, lost), comparison.removed);
@@ -116,12 +118,12 @@ export function changeOwners(
   return { ownerships: remaining, taken, comparison };
 }
 
-/** Returns the owners of fields in the served version; a kind has one version at a time. */
+/** Returns the owners that wrote in the served version; drops the owners of other versions. */
 export function ownersIn(apiVersion: string, ownerships: Ownerships): Ownerships {
   return new Map([...ownerships].filter(([, ownership]) => ownership.apiVersion === apiVersion));
 }
 
-/** Returns the fields without those that only the server writes, which have no owner. */
+/** Removes fields without owners: the type, and metadata that only the server writes. */
 export function withoutUntracked(fields: FieldSet): FieldSet {
   return difference(fields, UNTRACKED);
 }

@@ -1,9 +1,9 @@
-// Merge types of server-side apply: leaves, and maps and lists whose parts have separate owners.
+// Merge types of server-side apply: the parts of a value that have separate owners.
 
 import { OBJECT_META, text } from '../../src/kubernetes/schema/go-struct.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 
-/** Forms that a value may have. A schema without a type allows all three. */
+/** Allowed forms of a value. A schema without a type allows all three. */
 export interface MergeType {
   readonly scalar?: 'numeric' | 'string' | 'boolean' | 'untyped';
   readonly list?: ListType;
@@ -11,9 +11,9 @@ export interface MergeType {
 }
 
 export interface ListType {
-  /** An atomic list has one owner; otherwise each entry has its own. */
+  /** True if the list has one owner, false if each entry has its own. */
   readonly atomic: boolean;
-  /** Key fields of the entries; none for a set. */
+  /** Key fields of the entries; empty for a set. */
   readonly keys: readonly string[];
   readonly items: () => MergeType;
   readonly keyDefault: (key: string) => unknown;
@@ -21,17 +21,17 @@ export interface ListType {
 
 export interface MapType {
   readonly atomic: boolean;
-  /** The type of a declared field. */
+  /** Returns the type of a declared field; undefined for other fields. */
   readonly field: (name: string) => MergeType | undefined;
-  /** The type of any other field; absent if there may be none. */
+  /** Returns the type of other fields; absent if the map allows none. */
   readonly values?: () => MergeType;
   /** True if the schema declares no fields. */
   readonly deduced: boolean;
 }
 
-/** Returns the type of whole objects with this schema. Type and metadata are the same for every kind. */
+/** Returns the merge type of objects with this schema, including the fields of type and metadata. */
 export function objectType(schema: Schema): MergeType {
-  return remembered(OBJECTS, schema, () => (schema.go ? mergeType(schema) : mergeType(withObjectMeta(schema))));
+  return cached(OBJECTS, schema, () => (schema.go ? mergeType(schema) : mergeType(withObjectMeta(schema))));
 }
 
 /** Returns the part of a type that applies to a value. */
@@ -47,7 +47,7 @@ export function partFor(type: MergeType, value: unknown): 'scalar' | 'list' | 'm
   return type.scalar ? 'scalar' : 'list';
 }
 
-/** Returns the type of the field `name`; undefined if the map must not have it. */
+/** Returns the type of the field `name`; undefined if the map does not allow it. */
 export function fieldType(map: MapType, name: string): MergeType | undefined {
   return map.field(name) ?? map.values?.();
 }
@@ -68,7 +68,7 @@ const DEDUCED: MergeType = {
 };
 
 function mergeType(schema: Schema): MergeType {
-  return remembered(TYPES, schema, () => {
+  return cached(TYPES, schema, () => {
     if (schema.go?.codec === 'raw') return UNTYPED;
     switch (schema.type) {
       case 'object':
@@ -129,10 +129,10 @@ function withObjectMeta(schema: Schema): Schema {
   return { ...schema, properties: { ...schema.properties, apiVersion: text(), kind: text(), metadata: OBJECT_META } };
 }
 
-function remembered<T>(known: WeakMap<Schema, T>, schema: Schema, make: () => T): T {
-  const found = known.get(schema);
+function cached<T>(cache: WeakMap<Schema, T>, schema: Schema, create: () => T): T {
+  const found = cache.get(schema);
   if (found !== undefined) return found;
-  const made = make();
-  known.set(schema, made);
-  return made;
+  const type = create();
+  cache.set(schema, type);
+  return type;
 }

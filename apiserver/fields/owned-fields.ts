@@ -1,4 +1,4 @@
-// Field sets of typed values: the fields that a value mentions, and a value without some of its fields.
+// Fields of typed values: the set of fields in a value, and the removal of fields from a value.
 
 import { isFields } from '../../src/kubernetes/object.ts';
 import { goQuote } from '../../src/std/go-text.ts';
@@ -17,17 +17,17 @@ import {
 } from './field-set.ts';
 import { fieldType, type ListType, type MapType, type MergeType, partFor } from './merge-type.ts';
 
-/** Returns the path element of an entry without problems. */
+/** Returns the path element of a valid entry. */
 export function entryElement(list: ListType, entry: unknown): PathElement {
   return list.keys.length === 0 ? valueElement(entry) : keyElement(keyOf(list, entry));
 }
 
-/** Returns the entries by path element, in order of appearance; entries that look alike share an element. */
+/** Groups entries by path element, in their order. */
 export function entriesByElement(list: ListType, entries: readonly unknown[]): ReadonlyMap<PathElement, readonly unknown[]> {
   return Map.groupBy(entries, (entry) => entryElement(list, entry));
 }
 
-/** Returns why an entry cannot be identified, in kube-apiserver's words. */
+/** Returns kube-apiserver's message for an entry that has no path element; undefined for a valid entry. */
 export function entryProblem(list: ListType, entry: unknown): string | undefined {
   if (list.keys.length === 0) {
     if (Array.isArray(entry)) return 'not supported: associative list with lists as elements';
@@ -47,7 +47,7 @@ function keyOf(list: ListType, entry: unknown): JsonObject {
   return Object.fromEntries(key.filter(([, value]) => value !== undefined));
 }
 
-/** Every leaf and every entry that `object` mentions; structs themselves are not owned unless they are empty. */
+/** Returns all leaves and entries of an object. Structs are members only if they are empty. */
 export function ownedFields(type: MergeType, object: unknown): FieldSet {
   return nodeOf(type, object).children;
 }
@@ -59,8 +59,8 @@ function nodeOf(type: MergeType, value: unknown): FieldNode {
   if (type.list === undefined || type.list.atomic) return LEAF;
   const { list } = type;
   if (!Array.isArray(value)) return NO_NODE;
-  const entries = Array.from(entriesByElement(list, value), ([element, [entry, ...alike]]): [PathElement, FieldNode] => {
-    return [element, alike.length > 0 ? LEAF : { ...nodeOf(list.items(), entry), member: true }];
+  const entries = Array.from(entriesByElement(list, value), ([element, [entry, ...others]]): [PathElement, FieldNode] => {
+    return [element, others.length > 0 ? LEAF : { ...nodeOf(list.items(), entry), member: true }];
   });
   return { member: false, children: fieldSet(entries) };
 }
@@ -76,12 +76,12 @@ function fieldsOf(map: MapType, value: unknown): FieldSet {
   return fieldSet(nodes);
 }
 
-/** Returns the set with every declared field that it has something below of. */
-export function withNamedFields(type: MergeType, set: FieldSet): FieldSet {
+/** Returns the set with all declared fields that have members below them. */
+export function withDeclaredFields(type: MergeType, set: FieldSet): FieldSet {
   return mapChildren(type, set, (node, element, below) => {
     const name = fieldNameOf(element);
-    const isNamed = name !== undefined && type.map?.field(name) !== undefined;
-    return { member: node.member || isNamed, children: withNamedFields(below ?? {}, node.children) };
+    const isDeclared = name !== undefined && type.map?.field(name) !== undefined;
+    return { member: node.member || isDeclared, children: withDeclaredFields(below ?? {}, node.children) };
   });
 }
 
@@ -103,7 +103,7 @@ function typeBelow(type: MergeType, element: PathElement): MergeType | undefined
   return type.list?.items();
 }
 
-/** `object` without these fields. What loses its last part below a field that stays becomes null. */
+/** Returns `object` without these fields. A map or list that loses its last field or entry, and is not removed itself, becomes null. */
 export function removeFields(type: MergeType, object: unknown, fields: FieldSet): unknown {
   return fields.size === 0 ? object : (remove(type, object, fields) ?? {});
 }
@@ -117,20 +117,20 @@ function remove(type: MergeType, value: unknown, fields: FieldSet): unknown {
 
 function removeFromMap({ map }: MergeType, value: unknown, fields: FieldSet): unknown {
   if (!map || !isFields(value)) return null;
-  const kept = Object.entries(value).flatMap(([name, field]): [string, unknown][] => {
+  const remaining = Object.entries(value).flatMap(([name, field]): [string, unknown][] => {
     const node = fields.get(fieldElement(name));
     if (node === undefined || field === undefined) return [[name, field]];
     return node.member ? [] : [[name, remove(fieldType(map, name) ?? {}, field, node.children)]];
   });
-  return kept.length > 0 ? Object.fromEntries(kept) : null;
+  return remaining.length > 0 ? Object.fromEntries(remaining) : null;
 }
 
 function removeFromList({ list }: MergeType, value: unknown, fields: FieldSet): unknown {
   if (!list || !Array.isArray(value)) return null;
-  const kept = value.flatMap((entry: unknown): unknown[] => {
+  const remaining = value.flatMap((entry: unknown): unknown[] => {
     const node = fields.get(entryElement(list, entry));
     if (node === undefined) return [entry];
     return node.member ? [] : [remove(list.items(), entry, node.children)];
   });
-  return kept.length > 0 ? kept : null;
+  return remaining.length > 0 ? remaining : null;
 }

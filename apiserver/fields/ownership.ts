@@ -1,28 +1,28 @@
-// Owners of fields, and their encoding in metadata.managedFields.
+// Owners of fields, and the encoding of metadata.managedFields.
 
 import { isFields, type ManagedFieldsEntry } from '../../src/kubernetes/object.ts';
 import { compareUtf8, goJsonString } from '../../src/std/go-text.ts';
 import { type FieldSet, fromFieldsV1, toFieldsV1 } from './field-set.ts';
 
-/** A writer of an object, with its way of writing. */
+/** A field manager with its operation, version and subresource. */
 export interface Owner {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
   readonly apiVersion: string;
-  /** Empty for the object itself. */
+  /** Subresource; empty for the object itself. */
   readonly subresource: string;
 }
 
 export interface Ownership extends Owner {
   readonly fields: FieldSet;
-  /** RFC 3339 text; absent if unknown. */
+  /** Time of the last change, RFC 3339; absent if unknown. */
   readonly time?: string;
 }
 
 /** Ownerships by the key of their owner. */
 export type Ownerships = ReadonlyMap<string, Ownership>;
 
-/** Returns the identity of an owner. An applier is the same owner in every version. */
+/** Returns the key of an owner. A manager that applies is the same owner in every version. */
 export function ownerKey({ manager, operation, apiVersion, subresource }: Owner): string {
   const parts = { manager, operation, apiVersion: operation === 'Apply' ? '' : apiVersion, subresource };
   const present = Object.entries(parts).filter(([, text]) => text !== '');

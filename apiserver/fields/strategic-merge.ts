@@ -1,4 +1,4 @@
-// Strategic merge patches of built-in kinds, with the directives that kubectl sends. Lists merge by key or as sets.
+// Strategic merge patches of built-in kinds, with the directives that kubectl sends.
 
 import { isFields } from '../../src/kubernetes/object.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
@@ -7,24 +7,24 @@ import { fieldOf, type JsonObject } from '../same-value.ts';
 import { jsonTypeName } from './go-print.ts';
 import { withoutNulls } from './json-patch.ts';
 
-/** Returns the document after the patch. Throws 400 for a malformed patch. */
+/** Applies a strategic merge patch. Throws 400 for a malformed patch. */
 export function strategicMerge(document: JsonObject, patch: unknown, schema: Schema): JsonObject {
   if (patch === null) return document;
   if (!isFields(patch)) throw badRequest(`json: cannot unmarshal ${jsonTypeName(patch)} into Go value of type map[string]interface {}`);
-  return mergedMap(document, patch, schema);
+  return mergeMaps(document, patch, schema);
 }
 
-const ORDER = '$setElementOrder/';
-const DELETE = '$deleteFromPrimitiveList/';
+const ORDER_PREFIX = '$setElementOrder/';
+const DELETE_PREFIX = '$deleteFromPrimitiveList/';
 
-function mergedMap(original: JsonObject, patch: JsonObject, schema: Schema): JsonObject {
+function mergeMaps(original: JsonObject, patch: JsonObject, schema: Schema): JsonObject {
   const { $patch: directive, ...changes } = patch;
   if (directive === 'replace') return changes;
   if (directive === 'delete') return {};
   if (directive !== undefined) throw malformed(`unknown directive ${JSON.stringify(directive)}`);
   const result = new Map(Object.entries(original));
-  for (const [key, value] of Object.entries(changes)) if (!key.startsWith('$')) change(result, key, value, { schema, patch });
-  for (const [key, value] of Object.entries(changes)) if (key.startsWith('$')) direct(result, key, value, schema);
+  for (const [key, value] of Object.entries(changes)) if (!key.startsWith('$')) applyChange(result, key, value, { schema, patch });
+  for (const [key, value] of Object.entries(changes)) if (key.startsWith('$')) applyDirective(result, key, value, schema);
   return Object.fromEntries(result);
 }
 
@@ -33,70 +33,69 @@ interface Context {
   readonly patch: JsonObject;
 }
 
-function change(result: Map<string, unknown>, name: string, value: unknown, { schema, patch }: Context): void {
+function applyChange(result: Map<string, unknown>, name: string, value: unknown, { schema, patch }: Context): void {
   const current = result.get(name);
   if (value === null || (isDirective(value) && !isFields(current))) result.delete(name);
   else if (Array.isArray(current) && Array.isArray(value)) {
-    const merged = mergedList(current, value, fieldSchema(schema, name));
-    // With $setElementOrder, the order of the patch's own entries has no meaning.
-    result.set(name, patch[`${ORDER}${name}`] === undefined ? merged : withoutDirectives(merged));
-  } else if (isFields(current) && isFields(value)) result.set(name, mergedMap(current, value, fieldSchema(schema, name)));
+    const merged = mergeLists(current, value, fieldSchema(schema, name));
+    // Together with $setElementOrder, directives do not remain in the list.
+    result.set(name, patch[`${ORDER_PREFIX}${name}`] === undefined ? merged : withoutDirectives(merged));
+  } else if (isFields(current) && isFields(value)) result.set(name, mergeMaps(current, value, fieldSchema(schema, name)));
   else result.set(name, withoutDirectives(withoutNulls(value)));
 }
 
-/** Applies a directive about a list: the removal of texts from it, or the order of its entries. */
-function direct(result: Map<string, unknown>, key: string, value: unknown, schema: Schema): void {
+/** Applies a directive for a list: deletes scalars, or sets the order of entries. */
+function applyDirective(result: Map<string, unknown>, key: string, value: unknown, schema: Schema): void {
   const name = key.slice(key.indexOf('/') + 1);
   const current = result.get(name);
-  if (!Array.isArray(value) || !(key.startsWith(ORDER) || key.startsWith(DELETE))) throw malformed(`bad directive ${key}`);
+  if (!Array.isArray(value) || !(key.startsWith(ORDER_PREFIX) || key.startsWith(DELETE_PREFIX))) throw malformed(`bad directive ${key}`);
   const field = fieldSchema(schema, name);
   if (!Array.isArray(current)) return;
-  if (key.startsWith(DELETE))
-    result.set(
-      name,
-      current.filter((entry) => !value.includes(entry)),
-    );
-  else result.set(name, arranged(current, { theirs: current, order: value }, keyOf(field)));
+  const isDelete = key.startsWith(DELETE_PREFIX);
+  const next = isDelete
+    ? current.filter((entry) => !value.includes(entry))
+    : arrange(current, { theirs: current, order: value }, keyOf(field));
+  result.set(name, next);
 }
 
-/** Returns `theirs` with the entries of `mine` merged in; lists without a merge strategy are replaced. */
-function mergedList(theirs: readonly unknown[], mine: readonly unknown[], field: Schema): readonly unknown[] {
+/** Merges the entries of `mine` into `theirs`; replaces lists without a merge strategy. */
+function mergeLists(theirs: readonly unknown[], mine: readonly unknown[], field: Schema): readonly unknown[] {
   if (!field['x-kubernetes-patch-strategy']?.split(',').includes('merge')) return mine;
   const key = keyOf(field);
-  if (key === '') return arranged([...new Set([...theirs, ...mine])], { theirs, order: mine }, key);
+  if (key === '') return arrange([...new Set([...theirs, ...mine])], { theirs, order: mine }, key);
   const plain = mine.filter((entry) => !isDirective(entry));
   const directives = mine.filter(isDirective);
   if (directives.some((entry) => fieldOf(entry, '$patch') === 'replace')) return plain;
   const deleted = new Set(directives.map((entry) => identityOf(entry, key)));
   const remaining = theirs.filter((entry) => !deleted.has(identityOf(entry, key)));
-  return arranged(mergedEntries(remaining, plain, field), { theirs: remaining, order: plain }, key);
+  return arrange(mergeEntries(remaining, plain, field), { theirs: remaining, order: plain }, key);
 }
 
-function mergedEntries(theirs: readonly unknown[], mine: readonly unknown[], field: Schema): readonly unknown[] {
+function mergeEntries(theirs: readonly unknown[], mine: readonly unknown[], field: Schema): readonly unknown[] {
   const key = keyOf(field);
   const entries = [...theirs];
   for (const entry of mine) {
     const identity = identityOf(entry, key);
     const index = entries.findIndex((other) => identityOf(other, key) === identity);
     const same = entries[index];
-    if (isFields(same) && isFields(entry)) entries[index] = mergedMap(same, entry, field.items ?? {});
+    if (isFields(same) && isFields(entry)) entries[index] = mergeMaps(same, entry, field.items ?? {});
     else entries.push(entry);
   }
   return entries;
 }
 
-/** Returns entries of `order` in its order; others precede the first of those that they preceded in `theirs`. */
-function arranged(
+/** Sorts the entries of `order`. Other entries remain before the entries that followed them in `theirs`. */
+function arrange(
   entries: readonly unknown[],
   { theirs, order }: { readonly theirs: readonly unknown[]; readonly order: readonly unknown[] },
   key: string,
 ): readonly unknown[] {
-  const wanted = order.map((entry) => identityOf(entry, key));
+  const orderedIdentities = order.map((entry) => identityOf(entry, key));
   const before = theirs.map((entry) => identityOf(entry, key));
-  const byPlace = (places: readonly unknown[]) => (a: unknown, b: unknown) =>
-    places.indexOf(identityOf(a, key)) - places.indexOf(identityOf(b, key));
-  const named = entries.filter((entry) => wanted.includes(identityOf(entry, key))).sort(byPlace(wanted));
-  const others = entries.filter((entry) => !wanted.includes(identityOf(entry, key))).sort(byPlace(before));
+  const byPosition = (positions: readonly unknown[]) => (a: unknown, b: unknown) =>
+    positions.indexOf(identityOf(a, key)) - positions.indexOf(identityOf(b, key));
+  const named = entries.filter((entry) => orderedIdentities.includes(identityOf(entry, key))).sort(byPosition(orderedIdentities));
+  const others = entries.filter((entry) => !orderedIdentities.includes(identityOf(entry, key))).sort(byPosition(before));
   const result: unknown[] = [];
   while (named.length > 0 && others.length > 0) {
     const [ours, theirPlace] = [before.indexOf(identityOf(named[0], key)), before.indexOf(identityOf(others[0], key))];
@@ -123,8 +122,8 @@ function fieldSchema(schema: Schema, name: string): Schema {
   return field;
 }
 
-function malformed(why: string): StatusError {
-  return badRequest(`invalid strategic merge patch: ${why}`);
+function malformed(reason: string): StatusError {
+  return badRequest(`invalid strategic merge patch: ${reason}`);
 }
 
 function isDirective(value: unknown): value is JsonObject {
@@ -134,6 +133,6 @@ function isDirective(value: unknown): value is JsonObject {
 function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return value.filter((entry) => !isDirective(entry)).map(withoutDirectives);
   if (!isFields(value)) return value;
-  const kept = Object.entries(value).filter(([, field]) => !isDirective(field));
-  return Object.fromEntries(kept.map(([name, field]) => [name, withoutDirectives(field)]));
+  const remaining = Object.entries(value).filter(([, field]) => !isDirective(field));
+  return Object.fromEntries(remaining.map(([name, field]) => [name, withoutDirectives(field)]));
 }

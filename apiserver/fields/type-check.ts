@@ -7,9 +7,13 @@ import { goPrint, goSyntax, goTypeName } from './go-print.ts';
 import { fieldType, type ListType, type MapType, type MergeType, partFor } from './merge-type.ts';
 import { entryElement, entryProblem } from './owned-fields.ts';
 
-/** Every problem of `value` in the words of Kubernetes, as one text; undefined if there is none. */
-export function typeProblems(type: MergeType, value: unknown, options: { readonly duplicates: 'allowed' | 'refused' }): string | undefined {
-  const problems = problemsOf(type, value, options.duplicates === 'refused').map(({ path, text }) =>
+/** Returns all problems of a value as one text, in Kubernetes' words; undefined for a valid value. */
+export function typeProblems(
+  type: MergeType,
+  value: unknown,
+  options: { readonly duplicates: 'allowed' | 'rejected' },
+): string | undefined {
+  const problems = problemsOf(type, value, options.duplicates === 'rejected').map(({ path, text }) =>
     path === '' ? text : `${path}: ${text}`,
   );
   if (problems.length <= 1) return problems[0];
@@ -53,7 +57,7 @@ function problemsOfMap(map: MapType, fields: object, unique: boolean): readonly 
   const problems: Problem[] = [];
   for (const [name, value] of Object.entries(fields).sort(([a], [b]) => compareUtf8(a, b))) {
     const type = fieldType(map, name);
-    // Kubernetes looks no further in a map once it meets a field that it does not know.
+    // Kubernetes stops at the first unknown field of a map.
     if (type === undefined) return [...problems, ...below(fieldElement(name), problem('field not declared in schema'))];
     if (value !== undefined) problems.push(...below(fieldElement(name), problemsOf(type, value, unique)));
   }
@@ -64,8 +68,8 @@ function problemsOfList(list: ListType, entries: readonly unknown[], unique: boo
   const problems: Problem[] = [];
   const seen = new Set<PathElement>();
   for (const [index, entry] of entries.entries()) {
-    const unidentified = list.atomic ? undefined : entryProblem(list, entry);
-    if (unidentified !== undefined) return [...problems, ...problem(`element ${index}: ${unidentified}`)];
+    const keyProblem = list.atomic ? undefined : entryProblem(list, entry);
+    if (keyProblem !== undefined) return [...problems, ...problem(`element ${index}: ${keyProblem}`)];
     const element = list.atomic ? `i:${index}` : entryElement(list, entry);
     if (unique && seen.has(element)) problems.push(...problem(`duplicate entries for key ${printPathElement(element)}`));
     seen.add(element);

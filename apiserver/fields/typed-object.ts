@@ -56,7 +56,7 @@ function isKubeObject(value: unknown): value is KubeObject {
 }
 
 /** Returns `value` with the zero values that Go writes. Custom resources stay unchanged. */
-export function withZeroValues(value: unknown, schema: Schema): unknown {
+function withZeroValues(value: unknown, schema: Schema): unknown {
   if (schema.go === undefined) return value;
   if (Array.isArray(value)) {
     const { items } = schema;

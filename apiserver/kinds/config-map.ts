@@ -9,7 +9,6 @@ import { builtInKind, type Kind } from './kind.ts';
 import { subdomainName, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
 
 interface ConfigMap extends KubeObject {
-  readonly immutable?: boolean;
   readonly data?: Readonly<Record<string, string>>;
   readonly binaryData?: Readonly<Record<string, string>>;
 }
@@ -35,15 +34,6 @@ function validate(object: KubeObject): readonly FieldError[] {
   ];
 }
 
-function frozenErrors(next: ConfigMap, old: ConfigMap): readonly FieldError[] {
-  if (old.immutable !== true) return [];
-  return [
-    ...(next.immutable === true ? [] : [frozenError('immutable')]),
-    ...(sameValue(next.data, old.data) ? [] : [frozenError('data')]),
-    ...(sameValue(next.binaryData, old.binaryData) ? [] : [frozenError('binaryData')]),
-  ];
-}
-
 export const configMapKind: Kind = builtInKind({
   kind: 'ConfigMap',
   namespaced: true,
@@ -66,25 +56,31 @@ export const configMapKind: Kind = builtInKind({
   },
   strategy: {
     validate,
-    validateUpdate: (next, old) => [...validateCoreMetadataUpdate(next, old), ...frozenErrors(next, old), ...validate(next)],
+    validateUpdate: (next, old) => [
+      ...validateCoreMetadataUpdate(next, old),
+      ...immutabilityErrors(next, old, 'data', 'binaryData'),
+      ...validate(next),
+    ],
   },
 });
 
-/** Secrets and ConfigMaps hold at most one mebibyte. */
+/** Maximum size of the content of a Secret or ConfigMap, in bytes. */
 export const MAX_CONTENT_BYTES = 1024 * 1024;
 
 const MAX_KEY_BYTES = 253;
 const KEY = '[-._a-zA-Z0-9]+';
 const KEY_PATTERN = new RegExp(`^${KEY}$`);
 
-/** Returns the errors of a key of `field`. */
+/** Validates a key of `field`. */
 export function keyErrors(key: string, field: string): readonly FieldError[] {
   return configKeyProblems(key).map((problem) => invalidValue(`${field}[${key}]`, key, problem));
 }
 
-/** Returns the error of a change to an immutable object. */
-export function frozenError(field: string): FieldError {
-  return forbiddenValue(field, 'field is immutable when `immutable` is set');
+/** Rejects changes of `fields` of an immutable object, and of `immutable` itself. */
+export function immutabilityErrors(next: KubeObject, old: KubeObject, ...fields: readonly string[]): readonly FieldError[] {
+  if (old['immutable'] !== true) return [];
+  const changed = ['immutable', ...fields].filter((field) => !sameValue(next[field], old[field]));
+  return changed.map((field) => forbiddenValue(field, 'field is immutable when `immutable` is set'));
 }
 
 function configKeyProblems(key: string): readonly string[] {

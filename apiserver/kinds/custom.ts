@@ -1,4 +1,4 @@
-// Kinds that come from CustomResourceDefinitions: their names, their rules, and the separation of their status.
+// Kinds of CustomResourceDefinitions: names, validation, and the separate status.
 
 import { customTable } from '../../src/kubernetes/custom-table.ts';
 import { type FieldError, invalidValue } from '../../src/kubernetes/field-error.ts';
@@ -9,7 +9,8 @@ import { prune } from '../../src/kubernetes/schema/prune.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 import { goNumber } from '../../src/std/go-text.ts';
 import { sameValue } from '../same-value.ts';
-import { validateListTypes, withDefaults } from '../schema/list-types.ts';
+import { withDefaults } from '../schema/defaults.ts';
+import { validateListTypes } from '../schema/list-types.ts';
 import { hasRules, validateRules } from '../schema/rules.ts';
 import { newErrors, validateSchema } from '../schema/validate.ts';
 import { type CustomResourceDefinition, type DefinitionSpec, type DefinitionVersion, hasCondition } from './definition.ts';
@@ -21,7 +22,7 @@ import {
   validateAnyMetadataUpdate,
   validateMetadata,
   validateMetadataUpdate,
-  withCountedGeneration,
+  withIncrementedGeneration,
 } from './metadata.ts';
 
 const VERBS: readonly Verb[] = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
@@ -35,7 +36,7 @@ export function servedKind(definition: CustomResourceDefinition): Kind | undefin
 /** Returns the kind of a valid definition; undefined if its version is not served. */
 export function customKind({ metadata, spec }: CustomResourceDefinition): Kind | undefined {
   const [version] = spec.versions;
-  const rejection = metadata.deletionTimestamp === undefined ? {} : { creationRefusal: TERMINATING };
+  const rejection = metadata.deletionTimestamp === undefined ? {} : { createRejection: TERMINATING };
   return version?.served ? { ...kindOf(spec, version), ...rejection } : undefined;
 }
 
@@ -59,7 +60,7 @@ function kindOf({ group, names, scope }: DefinitionSpec, version: DefinitionVers
     subresources: hasStatus ? [{ name: 'status', kind: self, verbs: ['get', 'patch', 'update'] }] : [],
     rules: customRules({ ...self, namespaced, schema, hasStatus, hasRules: hasRules(schema) }),
     table: customTable(version.additionalPrinterColumns),
-    selectableFields: Object.fromEntries((version.selectableFields ?? []).map(({ jsonPath }) => selectable(jsonPath))),
+    selectableFields: Object.fromEntries((version.selectableFields ?? []).map(({ jsonPath }) => selectableField(jsonPath))),
     fieldLabelErrors: 'named',
     fromStored: readerFor(schema),
   };
@@ -70,20 +71,20 @@ function withMetadata(schema: Schema): Schema {
   return { ...schema, properties: { apiVersion: text, kind: text, ...schema.properties, metadata: OBJECT_META } };
 }
 
-/** Reads of stored objects drop fields and fill in defaults that the schema has changed since. Unchanged objects keep their identity. */
+/** Returns a function that prunes stored objects and fills in defaults by the current schema. It returns an unchanged object itself. */
 function readerFor(schema: Schema): (stored: KubeObject) => KubeObject {
-  const known = new WeakMap<KubeObject, KubeObject>();
+  const cache = new WeakMap<KubeObject, KubeObject>();
   return (stored) => {
-    const cached = known.get(stored);
+    const cached = cache.get(stored);
     if (cached !== undefined) return cached;
     const current = withDefaults(prune(stored, schema).value, schema);
     const object = sameValue(current, stored) ? stored : current;
-    known.set(stored, object);
+    cache.set(stored, object);
     return object;
   };
 }
 
-function selectable(jsonPath: string): readonly [string, (object: KubeObject) => string] {
+function selectableField(jsonPath: string): readonly [string, (object: KubeObject) => string] {
   const path = parseJsonPath(jsonPath);
   return [jsonPath.replace(/^\./, ''), (object) => selectorText(isFields(object) ? path(object)[0] : undefined)];
 }
@@ -103,14 +104,14 @@ interface CustomVersion extends Pick<Kind, 'group' | 'version' | 'kind' | 'names
 function customRules(version: CustomVersion): Rules {
   const { schema, namespaced, hasStatus } = version;
   return {
-    defaulted: (object) => withDefaults(object, schema),
+    applyDefaults: (object) => withDefaults(object, schema),
     prepareForCreate: (object) => {
       const fresh = hasStatus ? withoutStatus(object) : object;
       return { ...fresh, metadata: { ...fresh.metadata, generation: 1 } };
     },
     prepareForUpdate: (next, old) => {
       const kept = keepSystemMetadata(next, old);
-      return withCountedGeneration(hasStatus ? withStatusOf(kept, old) : kept, old);
+      return withIncrementedGeneration(hasStatus ? withStatusOf(kept, old) : kept, old);
     },
     prepareForStatusUpdate: (next, old) => withStatusOf({ ...old, metadata: withManagedFieldsOf(old, next) }, next),
     validate: (object) => {
@@ -124,8 +125,8 @@ function customRules(version: CustomVersion): Rules {
       return [...validateAnyMetadataUpdate(next, old, namespaced), ...errors];
     },
     validateStatusUpdate: (next, old) => {
-      const statusErrors = newErrors(errorsOfStatus(next, schema), () => errorsOfStatus(old, schema));
-      const errors = contentErrors(next, version, [...validateMetadataUpdate(next, old), ...statusErrors], old);
+      const newStatusErrors = newErrors(statusErrors(next, schema), () => statusErrors(old, schema));
+      const errors = contentErrors(next, version, [...validateMetadataUpdate(next, old), ...newStatusErrors], old);
       return [...validateAnyMetadataUpdate(next, old, namespaced), ...errors];
     },
     unconditionalUpdate: false,
@@ -135,12 +136,17 @@ function customRules(version: CustomVersion): Rules {
 }
 
 /** Returns the errors of type, schema, lists and rules, in kube-apiserver's order. */
-function contentErrors(object: KubeObject, version: CustomVersion, found: readonly FieldError[], old?: KubeObject): readonly FieldError[] {
+function contentErrors(
+  object: KubeObject,
+  version: CustomVersion,
+  schemaErrors: readonly FieldError[],
+  old?: KubeObject,
+): readonly FieldError[] {
   const { schema } = version;
   const [value, before] = [valueOf(object), old && valueOf(old)];
-  const typeErrors = errorsOfType(object, version);
+  const typeErrors = typeMetaErrors(object, version);
   const errors = [
-    ...(typeErrors.length > 0 ? typeErrors : found),
+    ...(typeErrors.length > 0 ? typeErrors : schemaErrors),
     ...newErrors(validateListTypes(value, schema), () => (before === undefined ? [] : validateListTypes(before, schema))),
   ];
   if (!version.hasRules) return errors;
@@ -149,7 +155,7 @@ function contentErrors(object: KubeObject, version: CustomVersion, found: readon
   return [...errors, ...newErrors(ruleErrors, () => (before === undefined ? [] : validateRules(before, schema)))];
 }
 
-/** Schema errors after which kube-apiserver does not evaluate rules. */
+/** Types of schema errors after which kube-apiserver does not evaluate rules. */
 const BLOCKING: ReadonlySet<FieldError['type']> = new Set([
   'FieldValueNotSupported',
   'FieldValueRequired',
@@ -160,7 +166,7 @@ const BLOCKING: ReadonlySet<FieldError['type']> = new Set([
 const NOT_CHECKED =
   'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
 
-function errorsOfType({ kind, apiVersion }: KubeObject, expected: CustomVersion): readonly FieldError[] {
+function typeMetaErrors({ kind, apiVersion }: KubeObject, expected: CustomVersion): readonly FieldError[] {
   const version = `${expected.group}/${expected.version}`;
   return [
     ...(kind === expected.kind ? [] : [invalidValue('kind', kind, `must be ${expected.kind}`)]),
@@ -168,7 +174,7 @@ function errorsOfType({ kind, apiVersion }: KubeObject, expected: CustomVersion)
   ];
 }
 
-function errorsOfStatus(object: KubeObject, schema: Schema): readonly FieldError[] {
+function statusErrors(object: KubeObject, schema: Schema): readonly FieldError[] {
   const value = valueOf(object);
   const status = isFields(value) ? value['status'] : undefined;
   const statusSchema = schema.properties?.['status'];

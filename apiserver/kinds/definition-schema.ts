@@ -1,4 +1,4 @@
-// apiextensions.k8s.io/v1 CustomResourceDefinition as its Go structs declare it. Declared schemas are raw JSON.
+// The schema of CustomResourceDefinitions (apiextensions.k8s.io/v1), as in Go. The schemas in them are raw JSON.
 
 import {
   always,
@@ -90,7 +90,7 @@ export const DEFINITION_SCHEMA: Schema = objectStruct('v1.CustomResourceDefiniti
   }),
 });
 
-/** Keywords of schemas that the server enforces or publishes; definitions with others are rejected. */
+/** Supported keywords of schemas; definitions with other keywords are rejected. */
 export const KEYWORDS: readonly string[] = [
   'description type format title default maximum minimum maxLength minLength pattern maxItems minItems enum maxProperties',
   'required items properties additionalProperties nullable x-kubernetes-preserve-unknown-fields x-kubernetes-int-or-string',

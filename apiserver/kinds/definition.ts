@@ -1,5 +1,5 @@
-// CustomResourceDefinitions: their validation, establishment, change and deletion.
-// The server accepts the schemas and rules that Purser's own definitions use, and rejects all others.
+// CustomResourceDefinitions: validation, conditions, updates and deletion. The server supports the schemas and rules that
+// Purser's own definitions use, and rejects others.
 
 import type { PrinterColumn } from '../../src/kubernetes/custom-table.ts';
 import { type FieldError, forbiddenValue, invalidValue, requiredValue, unsupportedValue } from '../../src/kubernetes/field-error.ts';
@@ -7,11 +7,11 @@ import { dns1123SubdomainProblems } from '../../src/kubernetes/names.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 import { DEFAULT_TABLE } from '../../src/kubernetes/table.ts';
-import { notServed } from '../refusal.ts';
 import { sameValue } from '../same-value.ts';
 import { patternProblem } from '../schema/pattern.ts';
 import { ruleProblem } from '../schema/rules.ts';
 import { FORMATS } from '../schema/validate.ts';
+import { notSupported } from '../unsupported.ts';
 import { DEFINITION_SCHEMA, KEYWORDS } from './definition-schema.ts';
 import { builtInKind, type Kind, type Strategy } from './kind.ts';
 import { subdomainName, validateMetadata, validateMetadataUpdate } from './metadata.ts';
@@ -63,14 +63,14 @@ interface DefinitionCondition {
   readonly message?: string;
 }
 
-/** A definition as a client sends it; empty fields are absent. */
+/** A definition of a client, in which fields may be absent. */
 export interface DraftDefinition extends KubeObject {
   readonly spec?: Partial<DefinitionSpec>;
   readonly status?: DefinitionStatus;
 }
 
-/** Returns the definition with its empty fields in place. */
-export function asDefinition(draft: DraftDefinition): CustomResourceDefinition {
+/** Fills in empty values for absent fields. */
+export function toDefinition(draft: DraftDefinition): CustomResourceDefinition {
   const { group = '', scope = '', names, versions, ...rest } = draft.spec ?? {};
   return {
     ...draft,
@@ -84,48 +84,48 @@ export function asDefinition(draft: DraftDefinition): CustomResourceDefinition {
   };
 }
 
-/** Reports if a condition of the definition is True. */
+/** Returns true if a condition of the definition is True. */
 export function hasCondition({ status }: CustomResourceDefinition, type: string): boolean {
   return (status?.conditions ?? []).some((condition) => condition.type === type && condition.status === 'True');
 }
 
-/** Returns the definition with its names accepted and established; the same object if it is so already. */
-export function established(definition: CustomResourceDefinition, now: string): CustomResourceDefinition {
+/** Returns the definition with accepted names and the condition Established; the same object if nothing changes. */
+export function establish(definition: CustomResourceDefinition, now: string): CustomResourceDefinition {
   const accepted = withCondition(definition.status?.conditions ?? [], ACCEPTED, now);
   const status = { ...definition.status, conditions: withCondition(accepted, ESTABLISHED, now), acceptedNames: definition.spec.names };
   return sameValue(status, definition.status) ? definition : { ...definition, status };
 }
 
-type Judgement = Omit<DefinitionCondition, 'lastTransitionTime'>;
+type NewCondition = Omit<DefinitionCondition, 'lastTransitionTime'>;
 
-const ACCEPTED: Judgement = { type: 'NamesAccepted', status: 'True', reason: 'NoConflicts', message: 'no conflicts found' };
-const ESTABLISHED: Judgement = {
+const ACCEPTED: NewCondition = { type: 'NamesAccepted', status: 'True', reason: 'NoConflicts', message: 'no conflicts found' };
+const ESTABLISHED: NewCondition = {
   type: 'Established',
   status: 'True',
   reason: 'InitialNamesAccepted',
   message: 'the initial names have been accepted',
 };
-const TERMINATING: Judgement = {
+const TERMINATING: NewCondition = {
   type: 'Terminating',
   status: 'True',
   reason: 'InstanceDeletionPending',
   message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
 };
 
-/** Returns the conditions with one of them set. Its transition time changes only with its status. */
-function withCondition(conditions: readonly DefinitionCondition[], next: Judgement, now: string): readonly DefinitionCondition[] {
+/** Returns the conditions with `next`. Its transition time changes only with its status. */
+function withCondition(conditions: readonly DefinitionCondition[], next: NewCondition, now: string): readonly DefinitionCondition[] {
   const index = conditions.findIndex(({ type }) => type === next.type);
   const old = conditions[index];
-  const { type, status, ...why } = next;
+  const { type, status, ...cause } = next;
   const lastTransitionTime = old?.status === status ? (old.lastTransitionTime ?? now) : now;
-  const condition = { type, status, lastTransitionTime, ...why };
+  const condition = { type, status, lastTransitionTime, ...cause };
   return old === undefined ? [...conditions, condition] : conditions.with(index, condition);
 }
 
-/** Finalizer of a definition whose objects still exist. */
+/** Finalizer that keeps a definition until its objects are deleted. */
 export const CLEANUP = 'customresourcecleanup.apiextensions.k8s.io';
 
-/** Returns the first step of a deletion: the objects of the definition are deleted before the definition itself. */
+/** Returns a terminating definition: its objects are deleted before the definition itself. */
 function terminating(draft: DraftDefinition, deletedAt: string): KubeObject {
   const { finalizers = [] } = draft.metadata;
   return {
@@ -139,7 +139,7 @@ function terminating(draft: DraftDefinition, deletedAt: string): KubeObject {
   };
 }
 
-function defaulted(definition: CustomResourceDefinition): CustomResourceDefinition {
+function applyDefaults(definition: CustomResourceDefinition): CustomResourceDefinition {
   const { spec, status } = definition;
   const { kind, singular = '', listKind = '' } = spec.names;
   const stored = status?.storedVersions ?? [];
@@ -162,7 +162,7 @@ function storageVersions({ versions }: DefinitionSpec): readonly string[] {
   return versions.filter(({ storage }) => storage).map(({ name }) => name);
 }
 
-function changed(next: CustomResourceDefinition, old: CustomResourceDefinition): CustomResourceDefinition {
+function prepareForUpdate(next: CustomResourceDefinition, old: CustomResourceDefinition): CustomResourceDefinition {
   const { generation = 0 } = old.metadata;
   return {
     ...next,
@@ -173,10 +173,10 @@ function changed(next: CustomResourceDefinition, old: CustomResourceDefinition):
 
 function validate(definition: CustomResourceDefinition): readonly FieldError[] {
   const { group, names } = definition.spec;
-  const wanted = `${names.plural}.${group}`;
+  const expected = `${names.plural}.${group}`;
   const nameProblems = (name: string, prefix: boolean) => [
     ...subdomainName(name, prefix),
-    ...(name === wanted ? [] : ['must be spec.names.plural+"."+spec.group']),
+    ...(name === expected ? [] : ['must be spec.names.plural+"."+spec.group']),
   ];
   return [...validateMetadata(definition, { namespaced: false, nameProblems }), ...specErrors(definition.spec)];
 }
@@ -195,7 +195,7 @@ function validateUpdate(next: CustomResourceDefinition, old: CustomResourceDefin
     ...immutable('spec.names.plural', spec.names.plural, old.spec.names.plural),
     ...(spec.versions[0]?.name === old.spec.versions[0]?.name
       ? []
-      : [forbiddenValue('spec.versions[0].name', notServed('a change of the stored version'))]),
+      : [forbiddenValue('spec.versions[0].name', notSupported('a change of the stored version'))]),
   ];
 }
 
@@ -208,12 +208,14 @@ function specErrors({ group, scope, names, versions, conversion, preserveUnknown
     ...(isGroup ? [] : [invalidValue('spec.group', group, 'should be a domain with at least one dot')]),
     ...(SCOPES.includes(scope) ? [] : [unsupportedValue('spec.scope', scope, SCOPES)]),
     ...required.map((name) => requiredValue(`spec.names.${name}`)),
-    ...(versions.length === 1 && versions[0]?.storage ? [] : [forbiddenValue('spec.versions', notServed('other than one stored version'))]),
+    ...(versions.length === 1 && versions[0]?.storage
+      ? []
+      : [forbiddenValue('spec.versions', notSupported('definitions without exactly one stored version'))]),
     ...versions.flatMap((version, index) => versionErrors(version, `spec.versions[${index}]`)),
     ...(conversion === undefined || conversion.strategy === 'None'
       ? []
-      : [forbiddenValue('spec.conversion.strategy', notServed('conversion webhooks'))]),
-    ...(preserveUnknownFields ? [forbiddenValue('spec.preserveUnknownFields', notServed('preserveUnknownFields'))] : []),
+      : [forbiddenValue('spec.conversion.strategy', notSupported('conversion webhooks'))]),
+    ...(preserveUnknownFields ? [forbiddenValue('spec.preserveUnknownFields', notSupported('preserveUnknownFields'))] : []),
   ];
 }
 
@@ -224,7 +226,7 @@ function versionErrors({ schema, subresources, ...rest }: DefinitionVersion, pat
     ...(declared === undefined
       ? [requiredValue(`${path}.schema.openAPIV3Schema`)]
       : schemaErrors(declared, `${path}.schema.openAPIV3Schema`)),
-    ...(subresources?.scale === undefined ? [] : [forbiddenValue(`${path}.subresources.scale`, notServed('the scale subresource'))]),
+    ...(subresources?.scale === undefined ? [] : [forbiddenValue(`${path}.subresources.scale`, notSupported('the scale subresource'))]),
     ...paths.flatMap((each) => (each?.startsWith('.') ? [] : [invalidValue(path, each, 'must be a simple json path starting with .')])),
   ];
 }
@@ -234,15 +236,15 @@ function schemaErrors(schema: Schema, path: string): readonly FieldError[] {
   const problem = pattern === '' ? undefined : patternProblem(pattern);
   return [
     ...Object.keys(schema).flatMap((name) =>
-      KEYWORDS.includes(name) ? [] : [forbiddenValue(`${path}.${name}`, notServed(`${name} in schemas`))],
+      KEYWORDS.includes(name) ? [] : [forbiddenValue(`${path}.${name}`, notSupported(`${name} in schemas`))],
     ),
-    ...(format === undefined || FORMATS.has(format) ? [] : [forbiddenValue(`${path}.format`, notServed(`the format ${format}`))]),
+    ...(format === undefined || FORMATS.has(format) ? [] : [forbiddenValue(`${path}.format`, notSupported(`the format ${format}`))]),
     ...(problem === undefined
       ? []
       : [invalidValue(`${path}.pattern`, pattern, `must be a valid regular expression, but isn't: ${problem}`)]),
     ...rules.flatMap((rule, index) => {
-      const unfit = ruleProblem(rule);
-      return unfit === undefined ? [] : [forbiddenValue(`${path}.x-kubernetes-validations[${index}]`, unfit)];
+      const unsupported = ruleProblem(rule);
+      return unsupported === undefined ? [] : [forbiddenValue(`${path}.x-kubernetes-validations[${index}]`, unsupported)];
     }),
     ...(items === undefined ? [] : schemaErrors(items, `${path}.items`)),
     ...Object.entries(properties).flatMap(([key, property]) => schemaErrors(property, `${path}.properties[${key}]`)),
@@ -254,19 +256,19 @@ const strategy: Strategy = {
   unconditionalUpdate: false,
   hasGeneration: true,
   terminating,
-  defaulted: (draft: DraftDefinition) => defaulted(asDefinition(draft)),
+  applyDefaults: (draft: DraftDefinition) => applyDefaults(toDefinition(draft)),
   prepareForCreate: (draft: DraftDefinition) => {
-    const definition = asDefinition(draft);
+    const definition = toDefinition(draft);
     return {
       ...definition,
       metadata: { ...definition.metadata, generation: 1 },
       status: { storedVersions: storageVersions(definition.spec) },
     };
   },
-  prepareForUpdate: (next: DraftDefinition, old: DraftDefinition) => changed(asDefinition(next), asDefinition(old)),
-  prepareForStatusUpdate: (next, old: DraftDefinition) => ({ ...next, spec: asDefinition(old).spec }),
-  validate: (draft: DraftDefinition) => validate(asDefinition(draft)),
-  validateUpdate: (next: DraftDefinition, old: DraftDefinition) => validateUpdate(asDefinition(next), asDefinition(old)),
+  prepareForUpdate: (next: DraftDefinition, old: DraftDefinition) => prepareForUpdate(toDefinition(next), toDefinition(old)),
+  prepareForStatusUpdate: (next, old: DraftDefinition) => ({ ...next, spec: toDefinition(old).spec }),
+  validate: (draft: DraftDefinition) => validate(toDefinition(draft)),
+  validateUpdate: (next: DraftDefinition, old: DraftDefinition) => validateUpdate(toDefinition(next), toDefinition(old)),
   validateStatusUpdate: validateMetadataUpdate,
 };
 

@@ -1,4 +1,4 @@
-// Events of the core API.
+// Events (core/v1).
 
 import { type FieldError, invalidValue } from '../../src/kubernetes/field-error.ts';
 import type { Table } from '../../src/kubernetes/kind.ts';
@@ -88,9 +88,9 @@ const EVENT_TABLE: Table = {
       lastSeen,
       type,
       reason,
-      targetOf(involvedObject),
+      referenceText(involvedObject),
       involvedObject.fieldPath ?? '',
-      sourceOf(event),
+      sourceText(event),
       message.trim(),
       firstSeen,
       count,
@@ -105,18 +105,17 @@ function occurrences({ firstTimestamp, lastTimestamp, eventTime, series, count }
   return { firstSeen, lastSeen: lastTimestamp ? since(lastTimestamp, now) : firstSeen, count: count || 1 };
 }
 
-function targetOf({ kind = '', name = '' }: ObjectReference): string {
+function referenceText({ kind = '', name = '' }: ObjectReference): string {
   return name === '' ? kind.toLowerCase() : `${kind.toLowerCase()}/${name}`;
 }
 
-function sourceOf({ source, reportingComponent = '', reportingInstance = '' }: Event): string {
+function sourceText({ source, reportingComponent = '', reportingInstance = '' }: Event): string {
   const component = source?.component || reportingComponent;
   const instance = source?.host || reportingInstance;
   return instance === '' ? component : `${component}, ${instance}`;
 }
 
-const involvedField = (field: 'kind' | 'namespace' | 'name' | 'uid' | 'apiVersion' | 'resourceVersion' | 'fieldPath') => (event: Event) =>
-  event.involvedObject?.[field] ?? '';
+const involvedField = (field: keyof ObjectReference) => (event: Event) => event.involvedObject?.[field] ?? '';
 
 const EVENT_FIELDS = {
   'involvedObject.kind': involvedField('kind'),
@@ -147,8 +146,5 @@ export const coreEventKind: Kind = builtInKind({
   schema: SCHEMA,
   selectableFields: EVENT_FIELDS,
   table: EVENT_TABLE,
-  strategy: {
-    validate,
-    validateUpdate: validate,
-  },
+  strategy: { validate, validateUpdate: validate },
 });

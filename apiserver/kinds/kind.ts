@@ -1,13 +1,13 @@
-// A kind of object: names, schema and lifecycle rules. Built-in kinds and kinds of CustomResourceDefinitions have the same form.
+// Kinds: names, schema and lifecycle rules, for built-in kinds and for kinds of CustomResourceDefinitions.
 
 import type { FieldError } from '../../src/kubernetes/field-error.ts';
-import type { SelectableKind, ShownKind } from '../../src/kubernetes/kind.ts';
+import type { SelectableKind, ServedKind } from '../../src/kubernetes/kind.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { keepSystemMetadata, validateAnyMetadata, validateAnyMetadataUpdate } from './metadata.ts';
 
 export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
 
-export interface Kind extends ShownKind, SelectableKind {
+export interface Kind extends ServedKind, SelectableKind {
   readonly plural: string;
   readonly singular: string;
   readonly shortNames: readonly string[];
@@ -15,10 +15,15 @@ export interface Kind extends ShownKind, SelectableKind {
   readonly verbs: readonly Verb[];
   readonly subresources: readonly Subresource[];
   readonly rules: Rules;
-  /** Reason for rejecting creates while the definition of the kind is deleted. */
-  readonly creationRefusal?: string;
-  /** Reads a stored object; absent for kinds whose schema never changes. */
+  /** Reason to reject creates while the definition of the kind is terminating; absent otherwise. */
+  readonly createRejection?: string;
+  /** Converts a stored object to the current schema; absent for built-in kinds, whose schema never changes. */
   readonly fromStored?: (stored: KubeObject) => KubeObject;
+}
+
+/** Returns the resource of a kind, as in the store: `secrets`, or `coordination.k8s.io/leases`. */
+export function resourceOf({ group, plural }: Pick<Kind, 'group' | 'plural'>): string {
+  return group === '' ? plural : `${group}/${plural}`;
 }
 
 export interface Subresource {
@@ -30,19 +35,19 @@ export interface Subresource {
 /** Lifecycle rules of a kind. Every function is pure; validations include metadata. */
 export interface Rules {
   /** Fills in defaults after decoding, on create and on every change. */
-  defaulted(object: KubeObject): KubeObject;
-  /** Drops fields that a create must not set and adds required fields. */
+  applyDefaults(object: KubeObject): KubeObject;
+  /** Drops fields that a create must not set, and adds fields that the server sets. */
   prepareForCreate(object: KubeObject): KubeObject;
   /** Keeps fields that an update must not change, and increments the generation. */
   prepareForUpdate(next: KubeObject, old: KubeObject): KubeObject;
-  /** Keeps everything but the status (and some metadata) for the status subresource. */
+  /** Keeps all fields but the status and some metadata, for the status subresource. */
   prepareForStatusUpdate(next: KubeObject, old: KubeObject): KubeObject;
   validate(object: KubeObject): readonly FieldError[];
   validateUpdate(next: KubeObject, old: KubeObject): readonly FieldError[];
   validateStatusUpdate(next: KubeObject, old: KubeObject): readonly FieldError[];
-  /** For kinds with a two-step deletion (Namespaces, CustomResourceDefinitions): the object after the first step. */
+  /** Returns the object after the first step of its deletion; absent for kinds with one step. */
   terminating?(object: KubeObject, deletedAt: string): KubeObject;
-  /** Returns finalizers outside of the metadata (Namespaces). */
+  /** Returns the finalizers outside of the metadata; absent for kinds other than Namespace. */
   ownFinalizers?(object: KubeObject): readonly string[];
   /** True if the server accepts a PUT without resourceVersion. */
   readonly unconditionalUpdate: boolean;
@@ -61,12 +66,12 @@ export interface Declaration
   readonly strategy: Strategy;
 }
 
-/** Rules of one kind that differ from the common rules. `prepare…Update` receives the metadata that only the server writes. */
+/** Rules of a kind that differ from the common rules. `next` of `prepare…Update` has the system metadata of `old`. */
 export type Strategy = Partial<Rules> & Pick<Rules, 'validate' | 'validateUpdate'>;
 
 const ALL_VERBS: readonly Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
-/** Returns the kind of a declaration, with defaults filled in. */
+/** Creates a built-in kind; fills in defaults. */
 export function builtInKind({ strategy, ...declared }: Declaration): Kind {
   const singular = declared.kind.toLowerCase();
   return {
@@ -83,11 +88,11 @@ export function builtInKind({ strategy, ...declared }: Declaration): Kind {
     selectableFields: {},
     fieldLabelErrors: declared.selectableFields === undefined ? 'generic' : 'named',
     ...declared,
-    rules: rulesOf(strategy, declared.namespaced),
+    rules: toRules(strategy, declared.namespaced),
   };
 }
 
-function rulesOf(strategy: Strategy, namespaced: boolean): Rules {
+function toRules(strategy: Strategy, namespaced: boolean): Rules {
   const same = (object: KubeObject) => object;
   const prepareForUpdate = strategy.prepareForUpdate ?? same;
   const prepareForStatusUpdate = strategy.prepareForStatusUpdate ?? same;
@@ -97,7 +102,7 @@ function rulesOf(strategy: Strategy, namespaced: boolean): Rules {
     deleteReturnsObject: false,
     hasGeneration: false,
     ...strategy,
-    defaulted: strategy.defaulted ?? same,
+    applyDefaults: strategy.applyDefaults ?? same,
     prepareForCreate: strategy.prepareForCreate ?? same,
     prepareForUpdate: (next, old) => prepareForUpdate(keepSystemMetadata(next, old), old),
     prepareForStatusUpdate: (next, old) => prepareForStatusUpdate(keepSystemMetadata(next, old), old),

@@ -1,4 +1,4 @@
-// Leases, by which controllers elect a leader.
+// Leases, for leader election.
 
 import { type FieldError, invalidValue } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';

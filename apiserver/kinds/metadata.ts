@@ -1,4 +1,4 @@
-// Validation of ObjectMeta on create and on update, and the metadata that only the server writes. The verbs check resourceVersion.
+// ObjectMeta: validation on create and update, and the metadata that only the server writes. The verbs check resourceVersion.
 
 import { type FieldError, forbiddenValue, invalidValue, requiredValue, tooLong } from '../../src/kubernetes/field-error.ts';
 import {
@@ -13,22 +13,22 @@ import type { KubeObject, ObjectMeta, OwnerReference } from '../../src/kubernete
 import { compareUtf8, goQuote } from '../../src/std/go-text.ts';
 import { sameValue } from '../same-value.ts';
 
-/** Returns why `name` is not valid, in kube-apiserver's words; `prefix` is true for a generateName. */
+/** Returns the problems of a name, in kube-apiserver's words; `prefix` is true for a generateName. */
 export type NameProblems = (name: string, prefix: boolean) => readonly string[];
 
-/** Names of most kinds: DNS-1123 subdomains. */
+/** Validates names of most kinds: DNS-1123 subdomains. */
 export const subdomainName: NameProblems = (name, prefix) => dns1123SubdomainProblems(prefix ? withMaskedDash(name) : name);
 
-/** Names of namespaces: DNS-1123 labels. */
+/** Validates names of namespaces: DNS-1123 labels. */
 export const labelName: NameProblems = (name, prefix) => dns1123LabelProblems(prefix ? withMaskedDash(name) : name);
 
-/** Names of any kind: one segment of a path. */
-export const pathSegmentName: NameProblems = (name, prefix) => (prefix ? pathSegmentPrefixProblems(name) : pathSegmentProblems(name));
+/** Validates names of any kind: one path segment. */
+const pathSegmentName: NameProblems = (name, prefix) => (prefix ? pathSegmentPrefixProblems(name) : pathSegmentProblems(name));
 
-/** Names of roles and bindings: one segment of a path, prefixes included. */
+/** Validates names of roles and bindings, and prefixes of them: one path segment. */
 export const rbacName: NameProblems = (name) => pathSegmentProblems(name);
 
-/** Masks the dash at the end of a prefix. kube-apiserver also masks the character before it, and so accepts some bad prefixes. */
+/** Masks the dash at the end of a prefix. kube-apiserver also masks the character before it, and accepts some invalid prefixes. */
 function withMaskedDash(name: string): string {
   return name.replace(/[\p{ASCII}]-$/u, 'a');
 }
@@ -41,7 +41,7 @@ export interface MetadataRules {
 const MAX_ANNOTATIONS_BYTES = 256 * 1024;
 const IMMUTABLE = 'field is immutable';
 
-/** Returns the errors of an object's metadata; its name must have been generated. */
+/** Validates the metadata of an object. The caller must have generated its name. */
 export function validateMetadata(object: KubeObject, rules: MetadataRules): readonly FieldError[] {
   const meta = object.metadata;
   return [
@@ -54,7 +54,7 @@ export function validateMetadata(object: KubeObject, rules: MetadataRules): read
   ];
 }
 
-/** Returns the errors of a change of metadata. */
+/** Validates a change of metadata. */
 export function validateMetadataUpdate(next: KubeObject, old: KubeObject): readonly FieldError[] {
   const meta = next.metadata;
   return [
@@ -66,30 +66,30 @@ export function validateMetadataUpdate(next: KubeObject, old: KubeObject): reado
   ];
 }
 
-/** Returns the errors of every create, reported if the kind itself has none. */
+/** Validates the metadata of an object of any kind on create. Reported only if the kind itself reports no errors. */
 export function validateAnyMetadata(object: KubeObject, namespaced: boolean): readonly FieldError[] {
   return validateMetadata(object, { namespaced, nameProblems: pathSegmentName });
 }
 
-/** Returns the errors of every update, reported before those of the kind: an error of both is reported twice. */
+/** Validates the metadata of an object of any kind on update. Reported before the errors of the kind, which may repeat them. */
 export function validateAnyMetadataUpdate(next: KubeObject, old: KubeObject, namespaced: boolean): readonly FieldError[] {
   return [...validateAnyMetadata(next, namespaced), ...validateMetadataUpdate(next, old)];
 }
 
-/** Returns the errors of `validateMetadata`, and of finalizers that are neither standard nor qualified. */
+/** Validates metadata, and rejects finalizers that are neither standard nor qualified. */
 export function validateCoreMetadata(object: KubeObject, rules: MetadataRules): readonly FieldError[] {
   return [...validateMetadata(object, rules), ...coreFinalizerErrors(object)];
 }
 
-/** Returns the errors of `validateMetadataUpdate`, and of finalizers that are neither standard nor qualified. */
+/** Validates a change of metadata, and rejects finalizers that are neither standard nor qualified. */
 export function validateCoreMetadataUpdate(next: KubeObject, old: KubeObject): readonly FieldError[] {
   return [...validateMetadataUpdate(next, old), ...coreFinalizerErrors(next)];
 }
 
 function coreFinalizerErrors({ metadata }: KubeObject): readonly FieldError[] {
-  const why = 'name is neither a standard finalizer name nor is it fully qualified';
+  const detail = 'name is neither a standard finalizer name nor is it fully qualified';
   return (metadata.finalizers ?? []).flatMap((name, index) =>
-    isQualifiedFinalizer(name) ? [] : [invalidValue(`metadata.finalizers[${index}]`, name, why)],
+    isQualifiedFinalizer(name) ? [] : [invalidValue(`metadata.finalizers[${index}]`, name, detail)],
   );
 }
 
@@ -181,8 +181,8 @@ export function keepSystemMetadata(next: KubeObject, old: KubeObject): KubeObjec
   };
 }
 
-/** Returns `next` with an incremented generation if anything outside of the metadata has changed. */
-export function withCountedGeneration(next: KubeObject, old: KubeObject): KubeObject {
+/** Returns `next`, with an incremented generation if a field outside of the metadata has changed. */
+export function withIncrementedGeneration(next: KubeObject, old: KubeObject): KubeObject {
   const { metadata: nextMetadata, ...nextRest } = next;
   const { metadata: oldMetadata, ...oldRest } = old;
   if (sameValue(nextRest, oldRest)) return next;
@@ -191,7 +191,7 @@ export function withCountedGeneration(next: KubeObject, old: KubeObject): KubeOb
 
 const STANDARD_FINALIZERS: ReadonlySet<string> = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
 
-/** Reports if a finalizer is a standard one or has the domain of its owner. */
+/** Returns true for a standard finalizer and for a finalizer with a domain. */
 function isQualifiedFinalizer(name: string): boolean {
   return name.includes('/') || STANDARD_FINALIZERS.has(name);
 }

@@ -1,4 +1,4 @@
-// Namespaces: cluster-scoped, with two phases and a finalizer in their spec.
+// Namespaces: their phase, and the finalizers in their spec.
 
 import type { FieldError } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
@@ -31,11 +31,11 @@ const SCHEMA = objectStruct('v1.Namespace', {
 
 const strategy: Strategy = {
   deleteReturnsObject: true,
-  defaulted: (namespace: Namespace) =>
-    labelled({ ...namespace, status: { ...namespace.status, phase: namespace.status?.phase || 'Active' } }),
+  applyDefaults: (namespace: Namespace) =>
+    withNameLabel({ ...namespace, status: { ...namespace.status, phase: namespace.status?.phase || 'Active' } }),
   prepareForCreate: (namespace: Namespace) => {
     const finalizers = namespace.spec?.finalizers ?? [];
-    return labelled({
+    return withNameLabel({
       ...namespace,
       spec: { finalizers: finalizers.includes('kubernetes') ? finalizers : [...finalizers, 'kubernetes'] },
       status: { phase: 'Active' },
@@ -58,8 +58,8 @@ function validate(namespace: KubeObject): readonly FieldError[] {
   return validateCoreMetadata(namespace, { namespaced: false, nameProblems: labelName });
 }
 
-/** Labels a namespace with its name, once it has one. */
-function labelled(namespace: KubeObject): KubeObject {
+/** Returns the namespace with its name as a label; unchanged without a name. */
+function withNameLabel(namespace: KubeObject): KubeObject {
   const { name, labels } = namespace.metadata;
   if (name === undefined || name === '') return namespace;
   return { ...namespace, metadata: { ...namespace.metadata, labels: { ...labels, 'kubernetes.io/metadata.name': name } } };

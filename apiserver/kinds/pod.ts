@@ -1,4 +1,4 @@
-// Pods and Nodes: stored as they are written, so that tokens can be bound to them. Nothing runs them.
+// Pods and Nodes: inert objects, to which tokens can be bound.
 
 import { objectStruct, pointer, raw } from '../../src/kubernetes/schema/go-struct.ts';
 import { DEFAULT_TABLE } from '../../src/kubernetes/table.ts';

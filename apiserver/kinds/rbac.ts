@@ -11,24 +11,23 @@ import { RBAC_GROUP } from '../access/policy.ts';
 import { builtInKind, type Kind, type Strategy } from './kind.ts';
 import { rbacName, subdomainName, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
 
-/** Role and ClusterRole. */
-export interface Role extends KubeObject {
+/** A Role or ClusterRole. */
+interface Role extends KubeObject {
   readonly rules?: readonly Partial<PolicyRule>[] | null;
   readonly aggregationRule?: { readonly clusterRoleSelectors?: readonly object[] };
 }
 
-/** A subject or a role as a client sends it. */
-export type Subject = Partial<RbacSubject> & { readonly apiGroup?: string };
+/** A subject of a client, in which fields may be absent. */
+type Subject = Partial<RbacSubject> & { readonly apiGroup?: string };
 type RoleReference = Partial<RoleRef> & { readonly apiGroup?: string };
 
-/** RoleBinding and ClusterRoleBinding. */
-export interface Binding extends KubeObject {
+/** A RoleBinding or ClusterRoleBinding. */
+interface Binding extends KubeObject {
   readonly subjects?: readonly Subject[];
   readonly roleRef?: RoleReference;
 }
 
-/** Returns the errors of a role's rules. */
-export function ruleErrors({ rules }: Role, namespaced: boolean): readonly FieldError[] {
+function ruleErrors({ rules }: Role, namespaced: boolean): readonly FieldError[] {
   return (rules ?? []).flatMap((rule, index) => oneRuleErrors(rule, namespaced, `rules[${index}]`));
 }
 
@@ -40,10 +39,10 @@ function oneRuleErrors(rule: Partial<PolicyRule>, namespaced: boolean, field: st
     if (resources.length === 0) errors.push(requiredValue(`${field}.resources`, 'resource rules must supply at least one resource'));
     return errors;
   }
-  const unfit = (why: string) => invalidValue(`${field}.nonResourceURLs`, nonResourceURLs, why);
-  if (namespaced) errors.push(unfit('namespaced rules cannot apply to non-resource URLs'));
+  const invalidUrls = (detail: string) => invalidValue(`${field}.nonResourceURLs`, nonResourceURLs, detail);
+  if (namespaced) errors.push(invalidUrls('namespaced rules cannot apply to non-resource URLs'));
   if (apiGroups.length + resources.length + resourceNames.length > 0) {
-    errors.push(unfit('rules cannot apply to both regular resources and non-resource URLs'));
+    errors.push(invalidUrls('rules cannot apply to both regular resources and non-resource URLs'));
   }
   return errors;
 }
@@ -51,12 +50,11 @@ function oneRuleErrors(rule: Partial<PolicyRule>, namespaced: boolean, field: st
 function aggregationErrors({ aggregationRule }: Role): readonly FieldError[] {
   const { clusterRoleSelectors = [] } = aggregationRule ?? {};
   if (aggregationRule === undefined || clusterRoleSelectors.length > 0) return [];
-  const why = 'at least one clusterRoleSelector required if aggregationRule is non-nil';
-  return [requiredValue('aggregationRule.clusterRoleSelectors', why)];
+  const detail = 'at least one clusterRoleSelector required if aggregationRule is non-nil';
+  return [requiredValue('aggregationRule.clusterRoleSelectors', detail)];
 }
 
-/** Returns the errors of a binding's role and subjects. */
-export function bindingErrors({ roleRef, subjects = [] }: Binding, namespaced: boolean): readonly FieldError[] {
+function bindingErrors({ roleRef, subjects = [] }: Binding, namespaced: boolean): readonly FieldError[] {
   const { apiGroup = '', kind = '', name = '' } = roleRef ?? {};
   const kinds = namespaced ? ['Role', 'ClusterRole'] : ['ClusterRole'];
   return [
@@ -74,7 +72,7 @@ function subjectErrors(subject: Subject, namespaced: boolean, field: string): re
   const unnamed = name === '' ? [requiredValue(`${field}.name`)] : [];
   switch (kind) {
     case 'ServiceAccount':
-      return [...unnamed, ...accountErrors(subject, namespaced, field)];
+      return [...unnamed, ...serviceAccountErrors(subject, namespaced, field)];
     case 'User':
     case 'Group':
       return [...unnamed, ...(apiGroup === RBAC_GROUP ? [] : [unsupportedValue(`${field}.apiGroup`, apiGroup, [RBAC_GROUP])])];
@@ -83,7 +81,11 @@ function subjectErrors(subject: Subject, namespaced: boolean, field: string): re
   }
 }
 
-function accountErrors({ apiGroup = '', name = '', namespace = '' }: Subject, namespaced: boolean, field: string): readonly FieldError[] {
+function serviceAccountErrors(
+  { apiGroup = '', name = '', namespace = '' }: Subject,
+  namespaced: boolean,
+  field: string,
+): readonly FieldError[] {
   return [
     ...(name === '' ? [] : subdomainName(name, false)).map((problem) => invalidValue(`${field}.name`, name, problem)),
     ...(apiGroup === '' ? [] : [unsupportedValue(`${field}.apiGroup`, apiGroup, [''])]),
@@ -91,8 +93,7 @@ function accountErrors({ apiGroup = '', name = '', namespace = '' }: Subject, na
   ];
 }
 
-/** Rejects a change of the role of a binding. */
-export function roleRefChangeErrors({ roleRef: next = {} }: Binding, { roleRef: old = {} }: Binding): readonly FieldError[] {
+function roleRefChangeErrors({ roleRef: next = {} }: Binding, { roleRef: old = {} }: Binding): readonly FieldError[] {
   const { apiGroup = '', kind = '', name = '' } = next;
   if (apiGroup === (old.apiGroup ?? '') && kind === (old.kind ?? '') && name === (old.name ?? '')) return [];
   return [invalidStruct('roleRef', { APIGroup: apiGroup, Kind: kind, Name: name }, 'cannot change roleRef')];
@@ -144,7 +145,7 @@ function roleStrategy(namespaced: boolean): Strategy {
   };
 }
 
-/** Stores an empty list of rules as no rules. */
+/** Returns the role without an empty list of rules. */
 function withoutEmptyRules(role: Role): KubeObject {
   const { rules, ...rest } = role;
   return rules?.length ? role : rest;
@@ -156,7 +157,7 @@ function bindingStrategy(namespaced: boolean): Strategy {
     ...bindingErrors(binding, namespaced),
   ];
   return {
-    defaulted: withGroups,
+    applyDefaults: withGroups,
     validate,
     validateUpdate: (next, old) => [...validate(next), ...validateCoreMetadataUpdate(next, old), ...roleRefChangeErrors(next, old)],
   };
@@ -172,8 +173,8 @@ function withGroups({ subjects, roleRef, ...binding }: Binding): KubeObject {
 }
 
 function withGroup(subject: Subject): Subject {
-  const isPerson = subject.kind === 'User' || subject.kind === 'Group';
-  return isPerson && !subject.apiGroup ? { ...subject, apiGroup: RBAC_GROUP } : subject;
+  const isUserOrGroup = subject.kind === 'User' || subject.kind === 'Group';
+  return isUserOrGroup && !subject.apiGroup ? { ...subject, apiGroup: RBAC_GROUP } : subject;
 }
 
 function bindingTable(kind: string, roleDescription: string): Table {

@@ -1,9 +1,9 @@
-// The registry of served kinds: the built-in ones, and those of CustomResourceDefinitions.
+// The registry of served kinds: built-in kinds, and kinds of CustomResourceDefinitions.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { configMapKind } from './config-map.ts';
 import { coreEventKind } from './event.ts';
-import type { Kind } from './kind.ts';
+import { type Kind, resourceOf } from './kind.ts';
 import { leaseKind } from './lease.ts';
 import { namespaceKind } from './namespace.ts';
 import { nodeKind, podKind } from './pod.ts';
@@ -12,7 +12,7 @@ import { secretKind } from './secret.ts';
 import { serviceAccountKind } from './service-account.ts';
 
 export class Registry {
-  /** Kinds by group and plural. */
+  /** Kinds by resource. */
   readonly #resources = new Map<string, Kind>();
   #all: readonly Kind[] = [];
 
@@ -34,27 +34,24 @@ export class Registry {
     return this.#all;
   }
 
+  /** Returns the kind by group, version and resource. */
   find(group: string, version: string, plural: string): Kind | undefined {
-    const kind = this.resource(group, plural);
+    const kind = this.byResource(resourceOf({ group, plural }));
     return kind?.version === version ? kind : undefined;
   }
 
-  /** Returns the kind of a resource in any version. */
-  resource(group: string, plural: string): Kind | undefined {
-    return this.#resources.get(resourceOf({ group, plural }));
+  /** Returns the kind of a resource, such as `secrets` or `coordination.k8s.io/leases`, in any version. */
+  byResource(resource: string): Kind | undefined {
+    return this.#resources.get(resource);
   }
 
-  /** Returns the kind of objects with this type. */
+  /** Returns the kind by group, version and kind of its objects. */
   findKind(group: string, version: string, kind: string): Kind | undefined {
     return this.#all.find((each) => each.group === group && each.version === version && each.kind === kind);
   }
 }
 
-function resourceOf({ group, plural }: Pick<Kind, 'group' | 'plural'>): string {
-  return `${group}/${plural}`;
-}
-
-/** All built-in kinds but CustomResourceDefinition. */
+/** All built-in kinds except CustomResourceDefinition. */
 export const builtInKinds: readonly Kind[] = [
   configMapKind,
   coreEventKind,
@@ -70,7 +67,7 @@ export const builtInKinds: readonly Kind[] = [
   roleKind,
 ];
 
-/** The namespaces of a fresh server, to be created as any client would create them. */
+/** Namespaces of a new cluster, as a client creates them. */
 export const bootstrapNamespaces: readonly KubeObject[] = ['kube-system', 'kube-public', 'kube-node-lease', 'default'].map((name) =>
-  namespaceKind.rules.defaulted({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }),
+  namespaceKind.rules.applyDefaults({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }),
 );

@@ -1,16 +1,14 @@
-// Secrets: typed, and written through `stringData` as well as `data`.
+// Secrets: their types, and their content in `data` and `stringData`.
 
 import { type FieldError, invalidValue, requiredValue, tooLong } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { bool, bytes, map, named, objectStruct, pointer, text } from '../../src/kubernetes/schema/go-struct.ts';
 import { AGE_COLUMN, age, column, NAME_COLUMN } from '../../src/kubernetes/table.ts';
-import { sameValue } from '../same-value.ts';
-import { frozenError, keyErrors, MAX_CONTENT_BYTES } from './config-map.ts';
+import { immutabilityErrors, keyErrors, MAX_CONTENT_BYTES } from './config-map.ts';
 import { builtInKind, type Kind } from './kind.ts';
 import { subdomainName, validateCoreMetadata, validateCoreMetadataUpdate } from './metadata.ts';
 
 interface Secret extends KubeObject {
-  readonly immutable?: boolean;
   readonly data?: Readonly<Record<string, string>>;
   readonly stringData?: Readonly<Record<string, string>>;
   readonly type?: string;
@@ -28,7 +26,7 @@ const SCHEMA = objectStruct(
 );
 
 /** Merges `stringData` into `data`, and fills in the type. */
-function defaulted({ stringData, ...secret }: Secret): KubeObject {
+function applyDefaults({ stringData, ...secret }: Secret): KubeObject {
   const encoded = Object.entries(stringData ?? {}).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);
   const data: Readonly<Record<string, string>> = { ...secret.data, ...Object.fromEntries(encoded) };
   return { ...secret, ...(encoded.length > 0 && { data }), type: secret.type || 'Opaque' };
@@ -47,7 +45,7 @@ function validate(object: KubeObject): readonly FieldError[] {
 
 const SERVICE_ACCOUNT_NAME = 'kubernetes.io/service-account.name';
 
-/** Required keys by type of Secret; other types have none. */
+/** Validation by type of Secret; other types have no rules. */
 const TYPE_RULES: ReadonlyMap<string, (secret: Secret) => readonly FieldError[]> = new Map([
   [
     'kubernetes.io/service-account-token',
@@ -63,12 +61,8 @@ function missing(data: Secret['data'] = {}, ...keys: readonly string[]): readonl
 }
 
 function changeErrors(next: Secret, old: Secret): readonly FieldError[] {
-  const isFrozen = old.immutable === true;
-  return [
-    ...(next.type === old.type ? [] : [invalidValue('type', next.type, 'field is immutable')]),
-    ...(isFrozen && next.immutable !== true ? [frozenError('immutable')] : []),
-    ...(isFrozen && !sameValue(next.data, old.data) ? [frozenError('data')] : []),
-  ];
+  const typeErrors = next.type === old.type ? [] : [invalidValue('type', next.type, 'field is immutable')];
+  return [...typeErrors, ...immutabilityErrors(next, old, 'data')];
 }
 
 export const secretKind: Kind = builtInKind({
@@ -92,7 +86,7 @@ export const secretKind: Kind = builtInKind({
     cells: (secret: Secret, now) => [secret.metadata.name, secret.type ?? '', Object.keys(secret.data ?? {}).length, age(secret, now)],
   },
   strategy: {
-    defaulted,
+    applyDefaults,
     validate,
     validateUpdate: (next, old) => [...validateCoreMetadataUpdate(next, old), ...changeErrors(next, old), ...validate(next)],
   },

@@ -1,4 +1,4 @@
-// Service accounts; their `token` subresource is served by the reviews.
+// ServiceAccounts. The review endpoints serve their `token` subresource.
 
 import type { FieldError } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';

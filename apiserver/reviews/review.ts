@@ -1,15 +1,15 @@
-// Reviews: objects that the server evaluates and does not store.
+// Evaluation of reviews.
 
 import { type FieldError, forbiddenValue, invalidValue } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { type AccessAttributes, decide, type Policy, rulesFor } from '../../src/kubernetes/rbac.ts';
 import type { ReviewKind } from '../../src/kubernetes/reviews.ts';
-import { aggregated, badRequest, invalid } from '../../src/kubernetes/status.ts';
+import { aggregate, badRequest, invalid } from '../../src/kubernetes/status.ts';
 import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { type Authenticators, authenticate } from '../access/authenticate.ts';
 import type { User } from '../access/user.ts';
 import { withTrackedUpdate } from '../fields/managed-fields.ts';
-import { notServed } from '../refusal.ts';
+import { notSupported } from '../unsupported.ts';
 
 /** Input of reviews. */
 export interface ReviewContext {
@@ -28,15 +28,15 @@ export interface PostedReview {
 }
 
 /** Evaluates a review of any kind. Throws a StatusError for an invalid review. */
-export async function answerReview(kind: ReviewKind, posted: PostedReview, context: ReviewContext): Promise<KubeObject> {
-  const answer = ANSWERS[kind.kind];
-  if (answer === undefined) throw new Error(`reviews of kind ${kind.kind} are not implemented`);
-  return answer(received(kind, posted, context.now), context);
+export async function evaluateReview(kind: ReviewKind, posted: PostedReview, context: ReviewContext): Promise<KubeObject> {
+  const evaluate = EVALUATORS[kind.kind];
+  if (evaluate === undefined) throw new Error(`reviews of kind ${kind.kind} are not implemented`);
+  return evaluate(prepareReview(kind, posted, context.now), context);
 }
 
-type Answer = (object: KubeObject, context: ReviewContext) => KubeObject | Promise<KubeObject>;
+type Evaluator = (object: KubeObject, context: ReviewContext) => KubeObject | Promise<KubeObject>;
 
-const ANSWERS: Readonly<Record<string, Answer | undefined>> = {
+const EVALUATORS: Readonly<Record<string, Evaluator | undefined>> = {
   SelfSubjectAccessReview: reviewSelfSubjectAccess,
   SelfSubjectReview: reviewSelfSubject,
   SelfSubjectRulesReview: reviewSelfSubjectRules,
@@ -45,11 +45,11 @@ const ANSWERS: Readonly<Record<string, Answer | undefined>> = {
 };
 
 /** Returns the review with managedFields and without metadata that only the server sets. */
-function received(kind: ReviewKind, { object, manager }: PostedReview, now: number): KubeObject {
+function prepareReview(kind: ReviewKind, { object, manager }: PostedReview, now: number): KubeObject {
   const apiVersion = `${kind.group}/${kind.version}`;
   const next = withTrackedUpdate({ live: undefined, next: object, manager, apiVersion, now: formatTimestamp(now), schema: kind.schema });
-  const kept = Object.entries(next.metadata).filter(([field]) => !SERVER_FIELDS.has(field));
-  return { ...next, metadata: Object.fromEntries(kept) };
+  const allowed = Object.entries(next.metadata).filter(([field]) => !SERVER_FIELDS.has(field));
+  return { ...next, metadata: Object.fromEntries(allowed) };
 }
 
 /** Metadata that a client cannot set. */
@@ -62,18 +62,18 @@ const SERVER_FIELDS: ReadonlySet<string> = new Set([
   'deletionGracePeriodSeconds',
 ]);
 
-/** Evaluates a review about any user. Throws Invalid. */
+/** Evaluates a review about any user. Throws 422. */
 function reviewSubjectAccess(object: KubeObject, { policy }: ReviewContext): KubeObject {
   const review: AccessReview = object;
   check([...specErrors(review), ...subjectErrors(review), ...selectorErrors(review)]);
-  return answered(review, subjectOf(review), policy);
+  return decideReview(review, subjectOf(review), policy);
 }
 
-/** Evaluates a review about the caller. Throws Invalid. */
+/** Evaluates a review about the caller. Throws 422. */
 function reviewSelfSubjectAccess(object: KubeObject, { user, policy }: ReviewContext): KubeObject {
   const review: AccessReview = object;
   check([...specErrors(review), ...selectorErrors(review)]);
-  return answered(review, user, policy);
+  return decideReview(review, user, policy);
 }
 
 interface ResourceAttributes {
@@ -111,29 +111,29 @@ function specErrors({ spec: { resourceAttributes, nonResourceAttributes } = {} }
     return [pathInvalid(nonResourceAttributes, 'cannot be specified in combination with resourceAttributes')];
   }
   if (resourceAttributes || nonResourceAttributes) return [];
-  const why = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
-  return [invalidValue('spec.resourceAttributes', null, why)];
+  const detail = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
+  return [invalidValue('spec.resourceAttributes', null, detail)];
 }
 
 function selectorErrors({ spec: { resourceAttributes = {} } = {} }: AccessReview): readonly FieldError[] {
   const names = (['fieldSelector', 'labelSelector'] as const).filter((name) => resourceAttributes[name] !== undefined);
-  return names.map((name) => forbiddenValue(`spec.resourceAttributes.${name}`, notServed('selectors in access reviews')));
+  return names.map((name) => forbiddenValue(`spec.resourceAttributes.${name}`, notSupported('selectors in access reviews')));
 }
 
 function subjectErrors({ spec: { user = '', groups = [] } = {} }: AccessReview): readonly FieldError[] {
   return user === '' && groups.length === 0 ? [invalidValue('spec.user', '', 'at least one of user or group must be specified')] : [];
 }
 
-/** kube-apiserver prints the fields of this struct with their Go names. */
-function pathInvalid({ path = '', verb = '' }: PathAttributes, why: string): FieldError {
-  return invalidValue('spec.nonResourceAttributes', { Path: path, Verb: verb }, why);
+/** Returns the error for nonResourceAttributes. kube-apiserver prints their fields with Go names. */
+function pathInvalid({ path = '', verb = '' }: PathAttributes, detail: string): FieldError {
+  return invalidValue('spec.nonResourceAttributes', { Path: path, Verb: verb }, detail);
 }
 
 function subjectOf({ spec: { user = '', groups = [] } = {} }: AccessReview): User {
   return { name: user, groups };
 }
 
-function answered(review: AccessReview, user: User, policy: Policy): KubeObject {
+function decideReview(review: AccessReview, user: User, policy: Policy): KubeObject {
   const { allowed, reason } = decide(user, attributesOf(review), policy);
   return { ...review, status: { allowed, ...(reason !== '' && { reason }) } };
 }
@@ -144,12 +144,12 @@ function attributesOf({ spec: { resourceAttributes, nonResourceAttributes } = {}
   return { type: 'resource', verb, group, resource, subresource, name, namespace };
 }
 
-/** Returns the caller, without any field of the request. */
+/** Returns the user of the caller; ignores the fields of the request. */
 function reviewSelfSubject({ apiVersion, kind }: KubeObject, { user, now }: ReviewContext): KubeObject {
   return { apiVersion, kind, metadata: { creationTimestamp: formatTimestamp(now) }, status: { userInfo: userInfo(user) } };
 }
 
-/** Returns every rule that applies to the caller. Throws BadRequest without a namespace. */
+/** Returns the rules that apply to the caller. Throws 400 without a namespace. */
 function reviewSelfSubjectRules(review: KubeObject, { user, policy }: ReviewContext): KubeObject {
   const { apiVersion, kind, spec: { namespace = '' } = {} }: SelfSubjectRulesReview = review;
   if (namespace === '') throw badRequest('no namespace on request');
@@ -160,7 +160,7 @@ function reviewSelfSubjectRules(review: KubeObject, { user, policy }: ReviewCont
     resourceRules: resourceRules.map(({ verbs, apiGroups, resources, resourceNames }) => ({ verbs, apiGroups, resources, resourceNames })),
     nonResourceRules: nonResourceRules.map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs })),
     incomplete: false,
-    ...(errors.length > 0 && { evaluationError: aggregated(errors) }),
+    ...(errors.length > 0 && { evaluationError: aggregate(errors) }),
   };
   return { apiVersion, kind, metadata: {}, spec: {}, status };
 }
@@ -169,13 +169,13 @@ interface SelfSubjectRulesReview extends KubeObject {
   readonly spec?: { readonly namespace?: string };
 }
 
-/** Authenticates the token for the audiences of the review. Throws BadRequest without a token. */
+/** Authenticates the token for the audiences of the review. Throws 400 without a token. */
 async function reviewToken(review: KubeObject, { authenticators, now }: ReviewContext): Promise<KubeObject> {
-  const { spec: { token = '', audiences: wanted = [] } = {}, status = {} }: TokenReview = review;
+  const { spec: { token = '', audiences: requested = [] } = {}, status = {} }: TokenReview = review;
   if (token === '') throw badRequest('token is required for TokenReview in authentication');
-  const audiences = wanted.length > 0 ? wanted : authenticators.audiences;
+  const audiences = requested.length > 0 ? requested : authenticators.audiences;
   const result = await authenticate(`Bearer ${token}`, audiences, authenticators, now);
-  // kube-apiserver keeps status fields of the client that the outcome does not replace.
+  // kube-apiserver keeps status fields of the client that the result does not replace.
   if (result.type === 'rejected') return { ...review, status: { user: {}, ...status, authenticated: false, error: result.reason } };
   return { ...review, status: { ...status, authenticated: true, user: userInfo(result.user), audiences: result.audiences } };
 }

@@ -1,4 +1,4 @@
-// The `token` subresource of service accounts.
+// Issuance of service-account tokens.
 
 import { randomUUID } from 'node:crypto';
 import { checkBoundKind, checkBoundObject, checkObjectName } from '../../src/kubernetes/bound-object.ts';
@@ -6,34 +6,32 @@ import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { TOKEN_REQUEST } from '../../src/kubernetes/reviews.ts';
 import { notFound } from '../../src/kubernetes/status.ts';
 import {
-  answeredTokenRequest,
   type BoundObjectReference,
   checkExpiration,
   checkName,
   checkNamespace,
   checkUid,
-  defaultedTokenRequest,
   type TokenRequest,
+  toTokenResponse,
+  withTokenDefaults,
 } from '../../src/kubernetes/token-request.ts';
 import { formatTimestamp } from '../../src/std/timestamp.ts';
 import type { ObjectSource } from '../access/policy.ts';
-import { type BoundClaims, type ClaimedObject, claimedObject, claimsFor, type TokenGrant } from '../access/service-account-tokens.ts';
-import { type SigningKey, signToken } from '../access/signing-key.ts';
+import {
+  type BoundClaims,
+  type ClaimedObject,
+  claimedObject,
+  claimsFor,
+  type TokenGrant,
+  type TokenIssuer,
+} from '../access/service-account-tokens.ts';
+import { signToken } from '../access/signing-key.ts';
 import { withTrackedUpdate } from '../fields/managed-fields.ts';
-
-/** Settings for issuing tokens. */
-export interface TokenIssuance {
-  readonly issuer: string;
-  readonly key: SigningKey;
-  /** Audiences of this API server: the default audiences of tokens. */
-  readonly audiences: readonly string[];
-  readonly objects: ObjectSource;
-}
 
 /** A decoded TokenRequest with its service account. */
 export interface PostedTokenRequest {
   readonly object: KubeObject;
-  /** The service account of the URL. */
+  /** Namespace and name of the service account, from the URL. */
   readonly namespace: string;
   readonly name: string;
   /** Field manager. */
@@ -43,18 +41,18 @@ export interface PostedTokenRequest {
 }
 
 /** Issues a token for a TokenRequest. Throws a StatusError for the first check that fails. */
-export async function createToken(posted: PostedTokenRequest, issuance: TokenIssuance, now: number): Promise<KubeObject> {
-  const request = withManagedFields(defaultedTokenRequest(posted.object), posted.manager, now);
-  const serviceAccount = checkedAccount(request, posted, issuance.objects);
-  const grant = grantFor(request, serviceAccount, posted, issuance);
+export async function createToken(posted: PostedTokenRequest, issuer: TokenIssuer, now: number): Promise<KubeObject> {
+  const request = withManagedFields(withTokenDefaults(posted.object), posted.manager, now);
+  const serviceAccount = checkServiceAccount(request, posted, issuer.objects);
+  const grant = grantFor(request, serviceAccount, posted, issuer);
   const { audiences } = grant;
   const expirationSeconds = grant.lifetimeSeconds;
-  const token = await signToken({ ...claimsFor(grant, now) }, issuance.key);
+  const token = await signToken({ ...claimsFor(grant, now) }, issuer.key);
   const status = { token, expirationTimestamp: formatTimestamp(now + expirationSeconds * 1000) };
-  return answeredTokenRequest(request, { account: accountOf(serviceAccount), audiences, expirationSeconds, status }, now);
+  return toTokenResponse(request, { serviceAccount: referenceTo(serviceAccount), audiences, expirationSeconds, status }, now);
 }
 
-/** Adds the managedFields: the manager owns the fields that the client sent, not those that the server fills in. */
+/** Adds managedFields: the manager owns the fields of the client, not the fields that the server fills in. */
 function withManagedFields(request: TokenRequest, manager: string, now: number): TokenRequest {
   const { metadata } = withTrackedUpdate({
     live: undefined,
@@ -68,26 +66,26 @@ function withManagedFields(request: TokenRequest, manager: string, now: number):
   return { ...request, metadata };
 }
 
-/** Returns the service account after all checks of the request except those of its bound object. */
-function checkedAccount(request: TokenRequest, posted: PostedTokenRequest, objects: ObjectSource): KubeObject {
+/** Checks the request except its bound object. Returns the service account. */
+function checkServiceAccount(request: TokenRequest, posted: PostedTokenRequest, objects: ObjectSource): KubeObject {
   checkNamespace(request, posted);
   posted.admit();
   checkName(request, posted);
   const serviceAccount = storedObject(objects, 'serviceaccounts', posted.namespace, posted.name);
-  checkUid(request, accountOf(serviceAccount));
+  checkUid(request, referenceTo(serviceAccount));
   checkExpiration(request);
   return serviceAccount;
 }
 
-function accountOf({ metadata: { name = '', namespace = '', uid = '' } }: KubeObject) {
+function referenceTo({ metadata: { name = '', namespace = '', uid = '' } }: KubeObject) {
   return { name, namespace, uid };
 }
 
-function grantFor({ spec }: TokenRequest, serviceAccount: KubeObject, posted: PostedTokenRequest, issuance: TokenIssuance): TokenGrant {
-  const audiences = spec.audiences?.length ? spec.audiences : issuance.audiences;
-  const bound = spec.boundObjectRef && boundObject(spec.boundObjectRef, posted, issuance.objects);
+function grantFor({ spec }: TokenRequest, serviceAccount: KubeObject, posted: PostedTokenRequest, issuer: TokenIssuer): TokenGrant {
+  const audiences = spec.audiences?.length ? spec.audiences : issuer.audiences;
+  const bound = spec.boundObjectRef && boundObject(spec.boundObjectRef, posted, issuer.objects);
   return {
-    issuer: issuance.issuer,
+    issuer: issuer.issuer,
     id: randomUUID(),
     serviceAccount,
     audiences,
@@ -97,7 +95,7 @@ function grantFor({ spec }: TokenRequest, serviceAccount: KubeObject, posted: Po
 }
 
 /** Returns the claims of the object that a token of `account` is bound to. Throws a StatusError for an invalid reference. */
-export function boundObject(
+function boundObject(
   reference: BoundObjectReference,
   account: { readonly namespace: string; readonly name: string },
   objects: ObjectSource,
@@ -118,7 +116,7 @@ interface Pod extends KubeObject {
   readonly spec?: { readonly serviceAccountName?: string; readonly nodeName?: string };
 }
 
-/** Returns the node on which a Pod runs, if it runs; by name alone if the node is not registered. */
+/** Returns the node of a Pod, by name alone if the node does not exist; undefined for an unscheduled Pod. */
 function nodeOfPod(nodeName: string, objects: ObjectSource): ClaimedObject | undefined {
   if (nodeName === '') return undefined;
   const node = objects.get('', 'nodes', '', nodeName);
@@ -126,7 +124,7 @@ function nodeOfPod(nodeName: string, objects: ObjectSource): ClaimedObject | und
 }
 
 /** Returns a stored object of the core group. Throws 404 for a missing object and 400 for an invalid name. */
-export function storedObject(objects: ObjectSource, plural: string, namespace: string, name: string): KubeObject {
+function storedObject(objects: ObjectSource, plural: string, namespace: string, name: string): KubeObject {
   checkObjectName(name);
   const found = objects.get('', plural, namespace, name);
   if (found === undefined) throw notFound({ group: '', name: plural }, name);

@@ -1,19 +1,19 @@
-// x-kubernetes-validations: the CEL rules of a schema, evaluated on a custom resource and on its old state.
+// Validation by the CEL rules of a schema (x-kubernetes-validations).
 
 import { Environment } from '@marcbachmann/cel-js';
 import { type FieldError, forbiddenValue, invalidOmitted, invalidValue } from '../../src/kubernetes/field-error.ts';
 import { isFields, isList, type Value } from '../../src/kubernetes/object.ts';
 import { fieldPath } from '../../src/kubernetes/schema/field-path.ts';
 import { type Schema, schemaOfField, type ValidationRule } from '../../src/kubernetes/schema/schema.ts';
-import { notServed } from '../refusal.ts';
+import { notSupported } from '../unsupported.ts';
 import { matchesPattern } from './pattern.ts';
 
-/** Returns the errors of all rules of a schema for a resource, and for its change from `old`. */
+/** Evaluates all rules of a schema on a resource, and its transition rules on the change from `old`. */
 export function validateRules(object: Value, schema: Schema, old?: Value): readonly FieldError[] {
-  return checkNode({ value: object, old, schema: withTypeAndName(schema), path: '' });
+  return checkTree({ value: object, old, schema: withTypeAndName(schema), path: '' });
 }
 
-/** Reports if the schema, or a schema in it, has rules. */
+/** Returns true if the schema, or a schema in it, has rules. */
 export function hasRules(schema: Schema | undefined): boolean {
   if (schema === undefined) return false;
   const { items, additionalProperties: values, properties = {} } = schema;
@@ -21,27 +21,27 @@ export function hasRules(schema: Schema | undefined): boolean {
   return (schema['x-kubernetes-validations'] ?? []).length > 0 || children.some(hasRules);
 }
 
-/** Returns why the server cannot evaluate a rule; undefined if it can. */
+/** Returns the error text for an unsupported rule; undefined for a supported rule. */
 export function ruleProblem({ rule = '', reason, fieldPath: path = '', ...rest }: Partial<ValidationRule>): string | undefined {
   const { messageExpression, optionalOldSelf } = rest;
-  if (reason === 'FieldValueRequired' || reason === 'FieldValueDuplicate') return notServed(`the reason ${reason}`);
-  if (messageExpression !== undefined) return notServed('messageExpression');
-  if (optionalOldSelf !== undefined) return notServed('optionalOldSelf');
-  if (/__\w+__/.test(rule)) return notServed('escaped field names in rules');
-  if (!/^(\.\w+)*$/.test(path)) return notServed('a fieldPath other than .name');
+  if (reason === 'FieldValueRequired' || reason === 'FieldValueDuplicate') return notSupported(`the reason ${reason}`);
+  if (messageExpression !== undefined) return notSupported('messageExpression');
+  if (optionalOldSelf !== undefined) return notSupported('optionalOldSelf');
+  if (/__\w+__/.test(rule)) return notSupported('escaped field names in rules');
+  if (!/^(\.\w+)*$/.test(path)) return notSupported('a fieldPath other than .name');
   const { valid, error } = CEL.check(rule);
-  return valid ? undefined : notServed(`this rule (${String((error as Error | undefined)?.message).split('\n')[0]})`);
+  return valid ? undefined : notSupported(`this rule (${String((error as Error | undefined)?.message).split('\n')[0]})`);
 }
 
 interface Node {
   readonly value: Value;
-  /** Old value at the same path; undefined on create and in lists. */
+  /** Old value at the same path; undefined on create and below lists. */
   readonly old: Value | undefined;
   readonly schema: Schema;
   readonly path: string;
 }
 
-function checkNode(node: Node): readonly FieldError[] {
+function checkTree(node: Node): readonly FieldError[] {
   const { value, old, schema, path } = node;
   if (value === null) return [];
   if (isList(value)) {
@@ -49,20 +49,20 @@ function checkNode(node: Node): readonly FieldError[] {
     const below =
       items === undefined
         ? []
-        : value.flatMap((item, index) => checkNode({ value: item, old: undefined, schema: items, path: `${path}[${index}]` }));
-    return [...checkHere(node), ...below];
+        : value.flatMap((item, index) => checkTree({ value: item, old: undefined, schema: items, path: `${path}[${index}]` }));
+    return [...checkRules(node), ...below];
   }
-  if (!isFields(value)) return checkHere(node);
+  if (!isFields(value)) return checkRules(node);
   const below = Object.entries(value).flatMap(([key, field]) => {
     const fieldSchema = schemaOfField(schema, key);
     if (field === undefined || fieldSchema === undefined) return [];
     const before = isFields(old) && Object.hasOwn(old, key) ? old[key] : undefined;
-    return checkNode({ value: field, old: before, schema: fieldSchema, path: fieldPath(path, key, schema) });
+    return checkTree({ value: field, old: before, schema: fieldSchema, path: fieldPath(path, key, schema) });
   });
-  return [...checkHere(node), ...below];
+  return [...checkRules(node), ...below];
 }
 
-function checkHere({ value, old, schema, path }: Node): readonly FieldError[] {
+function checkRules({ value, old, schema, path }: Node): readonly FieldError[] {
   const rules = compiledRules(schema);
   if (rules.length === 0) return [];
   const self = toCel(value, schema);
@@ -73,7 +73,7 @@ function checkHere({ value, old, schema, path }: Node): readonly FieldError[] {
     try {
       return evaluate({ self, oldSelf }) === true ? [] : [violation(rule, value, schema, path)];
     } catch (error) {
-      return [invalidValue(located(path), schema.type ?? '', failure(error, ruleName(rule)))];
+      return [invalidValue(fieldText(path), schema.type ?? '', evaluationError(error, ruleName(rule)))];
     }
   });
 }
@@ -91,34 +91,34 @@ interface CompiledRule {
   readonly evaluate: (variables: { readonly self: unknown; readonly oldSelf: unknown }) => unknown;
 }
 
-const compiled = new WeakMap<readonly ValidationRule[], readonly CompiledRule[]>();
+const ruleCache = new WeakMap<readonly ValidationRule[], readonly CompiledRule[]>();
 
 function compiledRules(schema: Schema): readonly CompiledRule[] {
   const rules = schema['x-kubernetes-validations'];
   if (rules === undefined) return [];
-  const known = compiled.get(rules) ?? rules.map(compile);
-  compiled.set(rules, known);
+  const known = ruleCache.get(rules) ?? rules.map(compile);
+  ruleCache.set(rules, known);
   return known;
 }
 
 function compile(rule: ValidationRule): CompiledRule {
   const program = CEL.parse(rule.rule);
-  const usesOldSelf = prepare(program.ast);
+  const usesOldSelf = prepareExpression(program.ast);
   return { rule, usesOldSelf, evaluate: (variables) => program({ ...variables }) as unknown };
 }
 
-/** Replaces the library's `matches` by the one in linear time, and reports if the expression mentions oldSelf. */
-function prepare(node: unknown): boolean {
+/** Replaces `matches` of the library, which can take exponential time; returns true if the expression uses oldSelf. */
+function prepareExpression(node: unknown): boolean {
   if (typeof node !== 'object' || node === null) return false;
   if ('op' in node && 'args' in node) {
     if (node.op === 'id') return node.args === 'oldSelf';
     if (node.op === 'rcall' && Array.isArray(node.args) && node.args[0] === 'matches') node.args[0] = 'matchesPattern';
-    return prepare(node.args);
+    return prepareExpression(node.args);
   }
-  return Object.values(node).reduce<boolean>((found, child) => prepare(child) || found, false);
+  return Object.values(node).reduce<boolean>((found, child) => prepareExpression(child) || found, false);
 }
 
-/** Returns a value as rules see it: integers as bigints, times as dates, without fields that are null or unknown to the schema. */
+/** Converts a value for CEL: integers to bigints, times to dates, without null fields and fields outside of the schema. */
 function toCel(value: Value, schema: Schema | undefined): unknown {
   if (isList(value)) return value.map((item) => toCel(item, schema?.items));
   if (isFields(value)) {
@@ -132,7 +132,7 @@ function toCel(value: Value, schema: Schema | undefined): unknown {
   return typeof value === 'string' && schema?.type === 'string' && schema.format === 'date-time' ? new Date(value) : value;
 }
 
-/** Rules at the root see type and name of the resource. */
+/** Adds the fields of type and name, which rules at the root can use. */
 function withTypeAndName(schema: Schema): Schema {
   const text: Schema = { type: 'string' };
   const metadata: Schema = { type: 'object', properties: { name: text, generateName: text } };
@@ -140,7 +140,7 @@ function withTypeAndName(schema: Schema): Schema {
 }
 
 function violation(rule: ValidationRule, value: Value, schema: Schema, path: string): FieldError {
-  const field = located([path, (rule.fieldPath ?? '').replace(/^\./, '')].filter((part) => part !== '').join('.'));
+  const field = fieldText([path, (rule.fieldPath ?? '').replace(/^\./, '')].filter((part) => part !== '').join('.'));
   const { message = '' } = rule;
   const detail = message === '' ? `failed rule: ${ruleName(rule)}` : message.trim();
   const isCompound = schema.type === 'object' || schema.type === 'array';
@@ -152,8 +152,8 @@ function ruleName({ rule, message = '' }: ValidationRule): string {
   return (message === '' ? rule : message).trim();
 }
 
-/** Returns the detail of a rule that failed to evaluate, with kube-apiserver's words for the common causes. */
-function failure(error: unknown, rule: string): string {
+/** Returns the error text for a failed evaluation, in kube-apiserver's words for common causes. */
+function evaluationError(error: unknown, rule: string): string {
   const { code = '', summary = String(error) } = error as { readonly code?: string; readonly summary?: string };
   if (code === 'no_such_overload' || code === 'no_matching_overload') {
     return `'no such overload': call arguments did not match a supported operator, function or macro signature for rule: ${rule}`;
@@ -161,6 +161,6 @@ function failure(error: unknown, rule: string): string {
   return `${summary.replace(/^No such key/, 'no such key')} evaluating rule: ${rule}`;
 }
 
-function located(path: string): string {
+function fieldText(path: string): string {
   return path === '' ? '<nil>' : path;
 }

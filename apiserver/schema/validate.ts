@@ -1,4 +1,4 @@
-// Validation of custom resources by structural schema, in kube-apiserver's words.
+// Validation of custom resources by structural schemas, with kube-apiserver's messages.
 
 import {
   type FieldError,
@@ -16,29 +16,29 @@ import { goFloat, goJson, goQuote } from '../../src/std/go-text.ts';
 import { sameValue } from '../same-value.ts';
 import { matchesPattern } from './pattern.ts';
 
-/** Returns the errors of a value. Messages name fields relative to the value; `field` is its path in the object. */
+/** Validates a value. Messages contain paths relative to the value; `field` is the path of the value in the object. */
 export function validateSchema(value: Value, schema: Schema, field = ''): readonly FieldError[] {
-  return check({ value, schema, path: '' }).map((error) => ({ ...error, field: located(field, error.field) }));
+  return check({ value, schema, path: '' }).map((error) => ({ ...error, field: absolutePath(field, error.field) }));
 }
 
-/** Returns those errors of an updated object that its old state did not have: kube-apiserver accepts old faults that stay. */
+/** Returns the errors of an updated object that its old state did not have: kube-apiserver accepts unchanged errors. */
 export function newErrors(next: readonly FieldError[], old: () => readonly FieldError[]): readonly FieldError[] {
   if (next.length === 0) return next;
   const known = new Set(old().map(fieldErrorText));
   return next.filter((error) => !known.has(fieldErrorText(error)));
 }
 
-/** Formats that are enforced; a definition with another one is rejected. */
+/** Supported formats; definitions with other formats are rejected. */
 export const FORMATS: ReadonlySet<string> = new Set(['date-time', 'int32', 'int64']);
 
 interface Node {
   readonly value: Value;
   readonly schema: Schema;
-  /** Path below the root of the check. */
+  /** Path relative to the validated value. */
   readonly path: string;
 }
 
-function located(prefix: string, field: string): string {
+function absolutePath(prefix: string, field: string): string {
   const path = [prefix, field.replace(/^\./, '')].filter((part) => part !== '').join('.');
   return path === '' ? '<nil>' : path;
 }
@@ -56,21 +56,21 @@ function valueErrors({ value, schema, path }: Node): readonly FieldError[] {
 
 function typeErrors({ value, schema, path }: Node): readonly FieldError[] {
   const types = allowedTypes(schema);
-  const wanted = types.join(',');
-  if (value === null) return types.length === 0 || schema.nullable ? [] : [wrongType(path, wanted, 'null')];
+  const expected = types.join(',');
+  if (value === null) return types.length === 0 || schema.nullable ? [] : [wrongType(path, expected, 'null')];
   const type = typeOf(value);
-  if (types.length === 0 || fits(type, types)) return [];
-  // kube-apiserver names the format instead of the type for a number where a formatted text is wanted.
-  if (schema.format === undefined) return [wrongType(path, wanted, type)];
+  if (types.length === 0 || isAllowedType(type, types)) return [];
+  // For a schema with a format, kube-apiserver reports the format instead of the type.
+  if (schema.format === undefined) return [wrongType(path, expected, type)];
   if (type !== 'string' && type !== 'array') return [wrongType(path, schema.format, GO_FORMATS[type] ?? '')];
-  return types.includes('string') ? [] : [wrongType(path, wanted, type)];
+  return types.includes('string') ? [] : [wrongType(path, expected, type)];
 }
 
-function fits(type: SchemaType, types: readonly SchemaType[]): boolean {
+function isAllowedType(type: SchemaType, types: readonly SchemaType[]): boolean {
   return types.includes(type) || (type === 'integer' && types.includes('number'));
 }
 
-/** Returns the types that a schema allows; none stands for any. */
+/** Returns the types that a schema allows; empty if it allows all. */
 function allowedTypes(schema: Schema): readonly SchemaType[] {
   if (schema['x-kubernetes-int-or-string']) return ['integer', 'string'];
   return schema.type === undefined ? [] : [schema.type];
@@ -78,8 +78,8 @@ function allowedTypes(schema: Schema): readonly SchemaType[] {
 
 const GO_FORMATS: Partial<Record<SchemaType, string>> = { integer: 'int64', number: 'float64' };
 
-function wrongType(path: string, wanted: string, found: string): FieldError {
-  return typeInvalid(path, found, `${path} in body must be of type ${wanted}: ${goQuote(found)}`);
+function wrongType(path: string, expected: string, found: string): FieldError {
+  return typeInvalid(path, found, `${path} in body must be of type ${expected}: ${goQuote(found)}`);
 }
 
 function typeOf(value: NonNullable<Value>): SchemaType {
@@ -94,7 +94,7 @@ function isInt64(value: number | bigint): boolean {
   return typeof value === 'bigint' ? BigInt.asIntN(64, value) === value : Number.isSafeInteger(value);
 }
 
-/** Of length and pattern, only the first error is reported. */
+/** Validates a string. Of length and pattern, reports only the first error. */
 function textErrors(value: string, { minLength = 0, maxLength, pattern = '', type, format }: Schema, path: string): readonly FieldError[] {
   const length = Array.from(value).length;
   const errors: FieldError[] = [];

@@ -1,18 +1,18 @@
-// A bounded history of events, each at a revision, from which watches resume.
+// A bounded log of events by revision, from which watches resume.
 
 interface Entry<T> {
   readonly revision: number;
   readonly event: T;
 }
 
-/** Keeps the latest events. Requests for dropped events get 'expired', never a gap. */
+/** The latest events. `since` returns 'expired' if it would omit a dropped event. */
 export class EventLog<T> {
   readonly #capacity: number;
   #entries: Entry<T>[] = [];
   #start: number;
   #revision: number;
 
-  /** Creates a log of at most `capacity` events, for a history that has reached the revision `start`. */
+  /** Creates an empty log of at most `capacity` events, for a history at the revision `start`. */
   constructor({ start, capacity }: { readonly start: number; readonly capacity: number }) {
     if (!Number.isInteger(capacity) || capacity < 1) throw new RangeError(`capacity must be a positive integer, not ${capacity}`);
     this.#capacity = capacity;
@@ -20,17 +20,17 @@ export class EventLog<T> {
     this.#revision = start;
   }
 
-  /** Oldest revision for which `since` has all events. */
+  /** Oldest revision for which `since` returns all events. */
   get start(): number {
     return this.#start;
   }
 
-  /** Revision of the newest event. */
+  /** Revision of the newest event, or `start` of an empty log. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** Adds an event, which must be newer than all others; drops the oldest event of a full log. */
+  /** Appends an event, which must be newer than all others; drops the oldest event of a full log. */
   append(revision: number, event: T): void {
     if (!(revision > this.#revision)) throw new RangeError(`revision ${revision} does not follow ${this.#revision}`);
     this.#revision = revision;
@@ -38,13 +38,13 @@ export class EventLog<T> {
     if (this.#entries.length > this.#capacity) this.#start = this.#entries.shift()?.revision ?? this.#start;
   }
 
-  /** Drops the events up to `revision`, which the log must have reached. */
-  forget(revision: number): void {
+  /** Drops the events up to `revision`, which must not be newer than the log. */
+  dropUntil(revision: number): void {
     this.#entries = this.#entries.slice(this.#indexAfter(revision));
     this.#start = Math.max(this.#start, revision);
   }
 
-  /** Removes the events after `revision`, as if they had not happened. */
+  /** Removes the events after `revision`. */
   undo(revision: number): void {
     this.#entries = this.#entries.slice(0, this.#indexAfter(revision));
     this.#revision = revision;

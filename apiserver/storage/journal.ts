@@ -1,5 +1,5 @@
-// The durable side of the store: one SQLite file in a private folder that one process holds at a time.
-// Requests read from memory; a restart reads from this file.
+// The journal: one SQLite file in a private folder, which one process can open at a time.
+// The server reads it at its start and serves requests from memory.
 
 import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,12 +7,12 @@ import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqli
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { goJson } from '../../src/std/go-text.ts';
 
-/** An unusable data folder, with a message for the user who chose it. */
+/** Error for an unusable data folder, with a message for the user. */
 export class DataFolderError extends Error {
   override readonly name = 'DataFolderError';
 }
 
-/** One object to be written, or to be removed where `object` is absent. */
+/** A write of an object, or its removal if `object` is absent. */
 export interface JournalEntry {
   readonly resource: string;
   readonly key: string;
@@ -20,16 +20,16 @@ export interface JournalEntry {
 }
 
 export interface Journal {
-  /** The revision of the last commit. */
+  /** Revision of the last commit. */
   readonly revision: number;
-  /** Returns every object, for the start of the server. */
+  /** Returns all objects, for the start of the server. */
   load(): Iterable<Required<JournalEntry>>;
-  /** Writes all entries and the revision, or nothing. Returns the length of their text after it is durable. */
+  /** Writes all entries and the revision to disk in one transaction. Returns the length of their JSON. */
   commit(revision: number, entries: readonly JournalEntry[]): number;
-  /** Returns a value of the folder, such as its signing key; undefined if there is none. */
-  kept(name: string): string | undefined;
-  /** Stores such a value and returns it. */
-  keep(name: string, value: string): string;
+  /** Returns a value of the folder, such as its signing key; undefined for an unknown name. */
+  readValue(name: string): string | undefined;
+  /** Writes a value of the folder and returns it. */
+  writeValue(name: string, value: string): string;
   close(): void;
 }
 
@@ -37,10 +37,10 @@ const FILE = 'state.db';
 /** SQLite application id of Purser's files ("PRSR"). */
 const APPLICATION_ID = 0x50525352;
 const FORMAT = 1;
-/** Suffix of an unfinished file. */
+/** Suffix of an incomplete file. */
 const DRAFT = '.draft';
 
-/** Opens the journal of a folder; creates both if the folder is missing or empty. Leaves other folders untouched. */
+/** Opens the journal of a folder; creates both if the folder is missing or empty. Does not change folders of other programs. */
 export function openJournal(folder: string): Journal {
   const file = join(folder, FILE);
   const isPresent = prepareFolder(folder);
@@ -49,11 +49,11 @@ export function openJournal(folder: string): Journal {
     else create(file);
     return open(file);
   } catch (error) {
-    throw error instanceof DataFolderError ? error : unusable(file, error);
+    throw error instanceof DataFolderError ? error : toDataFolderError(file, error);
   }
 }
 
-/** Creates the file under another name first, so that it never exists incomplete. */
+/** Creates the file under a temporary name, so that an incomplete file never has the final name. */
 function create(file: string): void {
   const draft = `${file}${DRAFT}`;
   rmSync(draft, { force: true });
@@ -70,7 +70,7 @@ function create(file: string): void {
   renameSync(draft, file);
 }
 
-function journalOver(database: DatabaseSync): Journal {
+function createJournal(database: DatabaseSync): Journal {
   const put = database.prepare('INSERT INTO objects VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body');
   const remove = database.prepare('DELETE FROM objects WHERE resource = ? AND key = ?');
   const setFact = database.prepare('INSERT INTO facts VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value');
@@ -100,8 +100,8 @@ function journalOver(database: DatabaseSync): Journal {
         throw error;
       }
     },
-    kept: (name) => valueOf(fact, name),
-    keep(name, value) {
+    readValue: (name) => valueOf(fact, name),
+    writeValue(name, value) {
       setFact.run(name, value);
       return value;
     },
@@ -137,13 +137,16 @@ function inspect(file: string): void {
   const isOurs = header.toString('latin1', 0, 15) === 'SQLite format 3' && header.readUInt32BE(68) === APPLICATION_ID;
   if (!isOurs) throw new DataFolderError(`${file} was not written by Purser; choose another data folder`);
   const format = header.readUInt32BE(60);
-  if (format !== FORMAT) throw new DataFolderError(`${file} has format ${format}, and this version of Purser reads format ${FORMAT}`);
+  if (format !== FORMAT)
+    throw new DataFolderError(
+      `${file} has format ${format}, but this version of Purser reads format ${FORMAT}; choose another data folder`,
+    );
   const reader = new DatabaseSync(file, { readOnly: true });
   try {
     const verdict = reader.prepare('PRAGMA quick_check(1)').get()?.['quick_check'];
     if (verdict !== 'ok') throw damaged(file, String(verdict));
   } catch (error) {
-    // A reader needs a little space for memory that processes share; the exclusive connection needs none.
+    // A reader needs disk space for shared memory; the exclusive connection needs none.
     if (!isLackOfSpace(error)) throw error;
   } finally {
     reader.close();
@@ -161,19 +164,19 @@ function isLackOfSpace(error: unknown): boolean {
 function open(file: string): Journal {
   const database = new DatabaseSync(file);
   try {
-    // Exclusive: the lock belongs to the process and goes with it, however it ends.
+    // The exclusive lock ends with the process, also after a crash.
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; BEGIN EXCLUSIVE; COMMIT;');
-    return journalOver(database);
+    return createJournal(database);
   } catch (error) {
     database.close();
     throw error;
   }
 }
 
-/** SQLite's codes for a malformed file and for a file that is not a database. */
+/** SQLite's codes for a damaged file: SQLITE_CORRUPT and SQLITE_NOTADB. */
 const DAMAGE: ReadonlySet<unknown> = new Set([11, 26]);
 
-function unusable(file: string, error: unknown): DataFolderError {
+function toDataFolderError(file: string, error: unknown): DataFolderError {
   const message = messageOf(error);
   if (message.includes('locked')) return new DataFolderError(`${file} is in use by another process`, { cause: error });
   const { errcode } = error as Error & { readonly errcode?: number };
@@ -181,8 +184,8 @@ function unusable(file: string, error: unknown): DataFolderError {
   return new DataFolderError(`cannot use ${file}: ${message}`, { cause: error });
 }
 
-function damaged(file: string, why: string, cause?: unknown): DataFolderError {
-  return new DataFolderError(`${file} is damaged and was left as it is (${why}); choose another data folder`, { cause });
+function damaged(file: string, reason: string, cause?: unknown): DataFolderError {
+  return new DataFolderError(`${file} is damaged and was not changed (${reason}); choose another data folder`, { cause });
 }
 
 /** Parses a stored object; integers beyond the range of doubles become bigints. */

@@ -1,26 +1,21 @@
-// The object store as one kind sees it: keys from names, and stored objects as the schema of today reads them.
+// The objects of one kind in the store: keys by namespace and name, and conversion to the current schema.
 
 import { pathSegmentProblems } from '../../src/kubernetes/names.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { badRequest } from '../../src/kubernetes/status.ts';
 import { goQuote } from '../../src/std/go-text.ts';
-import type { Kind } from '../kinds/kind.ts';
-import type { Change, ObjectStore } from './object-store.ts';
+import { type Kind, resourceOf } from '../kinds/kind.ts';
+import type { Change, ObjectStore, StoredObject } from './object-store.ts';
 
-/** Returns the name under which objects of a kind are stored: `secrets`, or `coordination.k8s.io/leases`. */
-export function resourceOf({ group, plural }: Pick<Kind, 'group' | 'plural'>): string {
-  return group === '' ? plural : `${group}/${plural}`;
-}
-
-/** Returns the key of an object. Throws 400 for a name that is not a path segment. */
-export function keyOf(kind: Kind, namespace: string, name: string): string {
+/** Returns the key of a name. Throws 400 for a name that is not a path segment. */
+function keyOf(kind: Kind, namespace: string, name: string): string {
   if (name === '') throw badRequest('Name parameter required.');
   const [problem] = pathSegmentProblems(name);
   if (problem !== undefined) throw badRequest(`Name parameter invalid: ${goQuote(name)}: ${problem}`);
   return kind.namespaced ? `${namespace}/${name}` : name;
 }
 
-/** Returns the key of an object. */
+/** Returns the key of an object. Throws 400 for a name that is not a path segment. */
 export function keyOfObject(kind: Kind, { metadata }: KubeObject): string {
   return keyOf(kind, metadata.namespace ?? '', metadata.name ?? '');
 }
@@ -36,51 +31,51 @@ export class KindStore {
     this.#resource = resourceOf(kind);
   }
 
-  get(namespace: string, name: string): KubeObject | undefined {
+  get(namespace: string, name: string): StoredObject | undefined {
     const stored = this.#store.get(this.#resource, keyOf(this.kind, namespace, name));
-    return stored && this.#served(stored);
+    return stored && this.#convert(stored);
   }
 
-  /** Returns objects in the order of their keys, now or at an earlier revision; undefined for a dropped revision. */
-  list(namespace: string, revision?: number): readonly KubeObject[] | undefined {
+  /** Returns objects by key, now or at an earlier revision; undefined for a dropped revision. */
+  list(namespace: string, revision?: number): readonly StoredObject[] | undefined {
     const within = namespace === '' ? undefined : namespace;
     const objects =
       revision === undefined ? this.#store.list(this.#resource, within) : this.#store.listAt(this.#resource, revision, within);
-    return objects?.map((object) => this.#served(object));
+    return objects?.map((object) => this.#convert(object));
   }
 
-  put(object: KubeObject): KubeObject {
-    return this.#served(this.#store.put(this.#resource, keyOfObject(this.kind, object), object));
+  put(object: KubeObject): StoredObject {
+    return this.#convert(this.#store.put(this.#resource, keyOfObject(this.kind, object), object));
   }
 
   /** Returns the object as a read after `put` would return it. */
   preview(object: KubeObject): KubeObject {
-    return this.#served(object);
+    return this.kind.fromStored?.(object) ?? object;
   }
 
-  remove(object: KubeObject): KubeObject | undefined {
+  remove(object: KubeObject): StoredObject | undefined {
     const removed = this.#store.remove(this.#resource, keyOfObject(this.kind, object));
-    return removed && this.#served(removed);
+    return removed && this.#convert(removed);
   }
 
   /** Returns the changes after `revision`; undefined if they were dropped. */
   since(revision: number): readonly Change[] | undefined {
-    return this.#store.since(this.#resource, revision)?.map((change) => this.#servedChange(change));
+    return this.#store.since(this.#resource, revision)?.map((change) => this.#convertChange(change));
   }
 
   subscribe(listener: (change: Change) => void): () => void {
-    return this.#store.subscribe(this.#resource, (change) => listener(this.#servedChange(change)));
+    return this.#store.subscribe(this.#resource, (change) => listener(this.#convertChange(change)));
   }
 
-  #servedChange(change: Change): Change {
+  #convertChange(change: Change): Change {
     return {
       ...change,
-      object: this.#served(change.object),
-      ...(change.previous && { previous: this.#served(change.previous) }),
+      object: this.#convert(change.object),
+      ...(change.previous && { previous: this.#convert(change.previous) }),
     };
   }
 
-  #served(stored: KubeObject): KubeObject {
-    return this.kind.fromStored?.(stored) ?? stored;
+  #convert(stored: StoredObject): StoredObject {
+    return (this.kind.fromStored?.(stored) ?? stored) as StoredObject;
   }
 }

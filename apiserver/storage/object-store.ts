@@ -1,31 +1,36 @@
-// All objects with one revision counter, their recent history, and the news of every change.
-// Reads and writes are synchronous; a response that shows them must wait for `durable`.
+// The object store: all objects, one revision counter, recent history, and notifications of changes.
+// Reads and writes are synchronous; a response must wait for `whenDurable`.
 
-import type { KubeObject } from '../../src/kubernetes/object.ts';
+import type { KubeObject, ObjectMeta } from '../../src/kubernetes/object.ts';
 import { EventLog } from './event-log.ts';
 import type { Journal, JournalEntry } from './journal.ts';
 
-/** One write, as watchers and old lists see it. */
+/** An object in the store, with the metadata that the server has set. */
+export interface StoredObject extends KubeObject {
+  readonly metadata: ObjectMeta & Required<Pick<ObjectMeta, 'name' | 'uid' | 'resourceVersion' | 'creationTimestamp'>>;
+}
+
+/** A write, for watches and lists at old revisions. */
 export interface Change {
   readonly revision: number;
   readonly resource: string;
   readonly key: string;
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
-  /** New state; for a deletion the last state, at the revision of the deletion. */
-  readonly object: KubeObject;
-  /** The state before the change. */
-  readonly previous?: KubeObject;
+  /** New state; for a deletion the last state, with the revision of the deletion. */
+  readonly object: StoredObject;
+  /** State before the change; absent for a new object. */
+  readonly previous?: StoredObject;
 }
 
 type Listener = (change: Change) => void;
 type Report = (error: unknown) => void;
 
 /** Subscription to all resources. */
-export const EVERY = '*';
+export const ALL_RESOURCES = '*';
 
-/** Number of changes that old lists and resumed watches can go back. */
-const HISTORY = 20_000;
-/** Maximum length of those changes as text; large objects shorten the history. */
+/** Maximum number of changes in the history. */
+const HISTORY_CHANGES = 20_000;
+/** Maximum length of the JSON of these changes, in characters. */
 const HISTORY_LENGTH = 64 * 1024 * 1024;
 
 export class ObjectStore {
@@ -36,9 +41,9 @@ export class ObjectStore {
   readonly #listeners = new Map<string, Set<Listener>>();
   #revision: number;
   #durableRevision: number;
-  /** Writes of this turn that are not on disk yet. */
+  /** Writes of this turn of the event loop, which are not on disk yet. */
   #batch: Change[] = [];
-  /** Length of the text written since the revision of the mark. */
+  /** Length of the JSON written since the revision `#mark`. */
   #written = 0;
   #mark: number;
   #commit: Promise<void> | undefined;
@@ -53,37 +58,37 @@ export class ObjectStore {
     this.#revision = journal.revision;
     this.#durableRevision = journal.revision;
     this.#mark = journal.revision;
-    this.#history = new EventLog<Change>({ start: journal.revision, capacity: HISTORY });
-    for (const { resource, key, object } of journal.load()) this.#collection(resource).set(key, object);
+    this.#history = new EventLog<Change>({ start: journal.revision, capacity: HISTORY_CHANGES });
+    for (const { resource, key, object } of journal.load()) this.#collection(resource).set(key, object as StoredObject);
   }
 
-  /** Returns the revision of the last write. */
+  /** Revision of the last write. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** Revision of the last write that is on disk and that listeners have received. */
+  /** Revision of the last write that is on disk and was sent to listeners. */
   get durableRevision(): number {
     return this.#durableRevision;
   }
 
-  /** Returns the oldest revision that `listAt` and `since` can go back to. */
+  /** Oldest revision for `listAt` and `since`. */
   get oldest(): number {
     return this.#history.start;
   }
 
-  get(resource: string, key: string): KubeObject | undefined {
+  get(resource: string, key: string): StoredObject | undefined {
     return this.#collection(resource).get(key);
   }
 
-  /** Returns objects in the order of their keys. */
-  list(resource: string, namespace?: string): readonly KubeObject[] {
+  /** Returns objects by key. */
+  list(resource: string, namespace?: string): readonly StoredObject[] {
     const collection = this.#collection(resource);
-    return collection.keys(namespace).map((key) => collection.get(key) as KubeObject);
+    return collection.keys(namespace).map((key) => collection.get(key) as StoredObject);
   }
 
-  /** Returns the list at `revision`; undefined if history does not go back so far. */
-  listAt(resource: string, revision: number, namespace?: string): readonly KubeObject[] | undefined {
+  /** Returns the objects at `revision`; undefined if the history starts later. */
+  listAt(resource: string, revision: number, namespace?: string): readonly StoredObject[] | undefined {
     const changes = this.since(resource, revision);
     if (changes === undefined) return undefined;
     if (changes.length === 0) return this.list(resource, namespace);
@@ -93,7 +98,7 @@ export class ObjectStore {
       if (previous === undefined) past.delete(key);
       else past.set(key, previous);
     }
-    return past.keys(namespace).map((key) => past.get(key) as KubeObject);
+    return past.keys(namespace).map((key) => past.get(key) as StoredObject);
   }
 
   /** Returns the resources that have or had objects. */
@@ -101,14 +106,14 @@ export class ObjectStore {
     return [...this.#collections.keys()];
   }
 
-  /** Returns the changes of a resource after `revision`; undefined if history does not go back so far. */
+  /** Returns the changes of a resource after `revision`; undefined if the history starts later. */
   since(resource: string, revision: number): readonly Change[] | undefined {
     const changes = this.#history.since(revision);
     return changes === 'expired' ? undefined : changes.filter((change) => change.resource === resource);
   }
 
-  /** Creates or replaces an object; returns it with its new resourceVersion. */
-  put(resource: string, key: string, object: KubeObject): KubeObject {
+  /** Creates or replaces an object, which has a name and a uid; returns it with its new resourceVersion. */
+  put(resource: string, key: string, object: KubeObject): StoredObject {
     const previous = this.get(resource, key);
     const stored = this.#next(object);
     this.#collection(resource).set(key, stored);
@@ -124,7 +129,7 @@ export class ObjectStore {
   }
 
   /** Removes an object; returns its last state at the revision of the removal. */
-  remove(resource: string, key: string): KubeObject | undefined {
+  remove(resource: string, key: string): StoredObject | undefined {
     const previous = this.get(resource, key);
     if (previous === undefined) return undefined;
     const last = this.#next(previous);
@@ -133,23 +138,23 @@ export class ObjectStore {
     return last;
   }
 
-  /** True if all readable state is on disk. */
+  /** True if all writes are on disk. */
   get isDurable(): boolean {
     return this.#commit === undefined;
   }
 
-  /** Resolves when all writes are on disk. Rejects after a failed commit, which undoes the writes of this turn. */
-  async durable(): Promise<void> {
+  /** Resolves when all writes are on disk. Rejects if their commit failed and they were undone. */
+  async whenDurable(): Promise<void> {
     await this.#commit;
   }
 
-  /** Calls `listener` after writes were undone because their commit failed. */
+  /** Calls `listener` after a failed commit, when its writes have been undone. */
   onUndone(listener: () => void): () => void {
     this.#undoListeners.add(listener);
     return () => void this.#undoListeners.delete(listener);
   }
 
-  /** Calls `listener` for every change of a resource, or of EVERY one, after it is on disk, in order. */
+  /** Calls `listener` in order for every change of a resource, or of ALL_RESOURCES, after its commit. */
   subscribe(resource: string, listener: Listener): () => void {
     const listeners = this.#listeners.get(resource) ?? new Set();
     this.#listeners.set(resource, listeners.add(listener));
@@ -168,9 +173,9 @@ export class ObjectStore {
     return collection;
   }
 
-  #next(object: KubeObject): KubeObject {
+  #next(object: KubeObject): StoredObject {
     this.#revision += 1;
-    return { ...object, metadata: { ...object.metadata, resourceVersion: String(this.#revision) } };
+    return { ...object, metadata: { ...object.metadata, resourceVersion: String(this.#revision) } } as StoredObject;
   }
 
   #record(change: Change): void {
@@ -187,7 +192,7 @@ export class ObjectStore {
         }
       });
     });
-    // Callers await `durable`; a failed commit must not be an unhandled rejection as well.
+    // Callers of `whenDurable` handle a failed commit; without callers it must not be an unhandled rejection.
     this.#commit.catch(() => {});
   }
 
@@ -207,12 +212,12 @@ export class ObjectStore {
     for (const change of batch) {
       this.#durableRevision = change.revision;
       this.#notify(change.resource, change);
-      this.#notify(EVERY, change);
+      this.#notify(ALL_RESOURCES, change);
     }
-    if (this.#written > HISTORY_LENGTH / 2) this.#forget();
+    if (this.#written > HISTORY_LENGTH / 2) this.#dropHistory();
   }
 
-  /** Undoes writes that are not on disk. No response and no event has shown them. */
+  /** Undoes writes that are not on disk. No response and no event contained them. */
   #undo(batch: readonly Change[]): void {
     for (const { resource, key, previous } of batch.toReversed()) {
       if (previous === undefined) this.#collection(resource).delete(key);
@@ -224,13 +229,13 @@ export class ObjectStore {
   }
 
   /** Drops the older half of the history. */
-  #forget(): void {
-    this.#history.forget(this.#mark);
+  #dropHistory(): void {
+    this.#history.dropUntil(this.#mark);
     this.#mark = this.#durableRevision;
     this.#written = 0;
   }
 
-  /** An error of one listener must not affect other listeners or the commit. */
+  /** Calls listeners. An error of one must not affect the others or the commit. */
   #notify(resource: string, change: Change): void {
     for (const listener of this.#listeners.get(resource) ?? []) {
       try {
@@ -246,17 +251,17 @@ function journalEntry({ resource, key, type, object }: Change): JournalEntry {
   return type === 'DELETED' ? { resource, key } : { resource, key, object };
 }
 
-/** Keys are `namespace/name`, or `name` for cluster-scoped kinds; their byte order is the order of lists, as in etcd. */
-export class Collection {
-  readonly #objects = new Map<string, KubeObject>();
-  /** The keys of #objects in order; undefined while they must be sorted again. */
+/** Objects by key: `namespace/name`, or `name` for cluster-scoped kinds. Lists have the byte order of keys, as in etcd. */
+class Collection {
+  readonly #objects = new Map<string, StoredObject>();
+  /** Sorted keys; undefined if they must be sorted again. */
   #sorted: string[] | undefined = [];
 
-  get(key: string): KubeObject | undefined {
+  get(key: string): StoredObject | undefined {
     return this.#objects.get(key);
   }
 
-  set(key: string, object: KubeObject): void {
+  set(key: string, object: StoredObject): void {
     if (!this.#objects.has(key)) this.#insert(key);
     this.#objects.set(key, object);
   }
@@ -265,17 +270,17 @@ export class Collection {
     if (this.#objects.delete(key)) this.#sorted = undefined;
   }
 
-  entries(): IterableIterator<[string, KubeObject]> {
+  entries(): IterableIterator<[string, StoredObject]> {
     return this.#objects.entries();
   }
 
-  /** Returns keys in order, all of them or those of one namespace. */
+  /** Returns the sorted keys of one namespace or of all. */
   keys(namespace?: string): readonly string[] {
     this.#sorted ??= [...this.#objects.keys()].sort(byteOrder);
     if (namespace === undefined) return this.#sorted;
     const prefix = `${namespace}/`;
     const from = lowerBound(this.#sorted, prefix);
-    // '0' is the character after '/': the first key that is no longer below the prefix.
+    // '0' is the character after '/': `namespace0` is greater than all keys of the namespace.
     return this.#sorted.slice(from, lowerBound(this.#sorted, `${namespace}0`));
   }
 
@@ -297,7 +302,7 @@ function lowerBound(sorted: readonly string[], key: string): number {
   return low;
 }
 
-/** Names are ASCII, so comparing code units compares bytes. */
+/** Compares keys by bytes: names are ASCII, so code units are bytes. */
 function byteOrder(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

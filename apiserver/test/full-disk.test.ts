@@ -1,4 +1,4 @@
-// The server on a disk that refuses writes. A trigger in the database stands for the disk: it fails the transaction in the same way.
+// The server on a full disk. A trigger in the database simulates the disk: it fails transactions in the same way.
 
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -9,10 +9,10 @@ import { TEST_USERS } from '../../test/support/users.ts';
 import { type ApiServer, startApiServer } from '../server.ts';
 
 const MAPS = '/api/v1/namespaces/default/configmaps';
-const REFUSED =
+const DISK_FULL =
   'Internal error occurred: the data folder cannot be written (database or disk is full); nothing was changed. Free disk space and try again';
 
-describe('the API server on a full disk', () => {
+describe('startApiServer on a full disk', () => {
   let folder: string;
   let server: ApiServer | undefined;
   let agent: Agent;
@@ -38,7 +38,7 @@ describe('the API server on a full disk', () => {
     server = undefined;
   }
 
-  /** Changes the database while no server holds it. */
+  /** Executes SQL while no server has the database open. */
   function edit(sql: string): void {
     const database = new DatabaseSync(join(folder, 'state.db'));
     database.exec(sql);
@@ -47,28 +47,28 @@ describe('the API server on a full disk', () => {
 
   async function call(path: string, method: 'GET' | 'POST' | 'PUT' | 'DELETE' = 'GET', body?: object) {
     const headers = { authorization: 'Bearer admintoken', 'content-type': 'application/json' };
-    const answer = await request(`${server?.url}${path}`, {
+    const response = await request(`${server?.url}${path}`, {
       method,
       headers,
       dispatcher: agent,
       ...(body && { body: JSON.stringify(body) }),
     });
-    return { code: answer.statusCode, text: await answer.body.text() };
+    return { code: response.statusCode, text: await response.body.text() };
   }
 
   const map = (name: string, value: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { value } });
-  const refusing = (condition: string) =>
+  const failWritesSql = (condition: string) =>
     `CREATE TRIGGER full BEFORE INSERT ON objects WHEN ${condition} BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END`;
 
-  it('refuses a write, undoes it, serves reads, and writes again by itself', async () => {
-    edit(refusing(`NEW.body LIKE '%too large%'`));
+  it('rejects and undoes a write, serves reads, and accepts later writes without a restart', async () => {
+    edit(failWritesSql(`NEW.body LIKE '%too large%'`));
     await start();
     await call(MAPS, 'POST', map('kept', 'old'));
 
-    const refusals = [await call(MAPS, 'POST', map('new', 'too large')), await call(`${MAPS}/kept`, 'PUT', map('kept', 'too large'))];
-    expect(refusals.map(({ code, text }) => [code, (JSON.parse(text) as { message: string }).message])).toEqual([
-      [500, REFUSED],
-      [500, REFUSED],
+    const rejections = [await call(MAPS, 'POST', map('new', 'too large')), await call(`${MAPS}/kept`, 'PUT', map('kept', 'too large'))];
+    expect(rejections.map(({ code, text }) => [code, (JSON.parse(text) as { message: string }).message])).toEqual([
+      [500, DISK_FULL],
+      [500, DISK_FULL],
     ]);
     expect([(await call('/livez')).code, (await call('/readyz')).code, (await call(`${MAPS}/new`)).code]).toEqual([200, 200, 404]);
     expect(JSON.parse((await call(`${MAPS}/kept`)).text)).toMatchObject({ data: { value: 'old' } });
@@ -82,12 +82,12 @@ describe('the API server on a full disk', () => {
     expect(faults).toEqual([expect.objectContaining({ message: 'database or disk is full' })]);
   });
 
-  it('starts, and serves what is stored', async () => {
+  it('starts on a full disk and serves stored objects', async () => {
     await start();
     await call(MAPS, 'POST', map('kept', 'old'));
     await stop();
-    // Upkeep has something to write.
-    edit(`DELETE FROM objects WHERE resource = 'serviceaccounts' AND key = 'default/default'; ${refusing('TRUE')}`);
+    // A controller tries to re-create the service account.
+    edit(`DELETE FROM objects WHERE resource = 'serviceaccounts' AND key = 'default/default'; ${failWritesSql('TRUE')}`);
     await start();
     expect((await call(`${MAPS}/kept`)).code).toBe(200);
     expect((await call(MAPS, 'POST', map('new', 'x'))).code).toBe(500);

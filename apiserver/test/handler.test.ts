@@ -16,7 +16,7 @@ describe('handle', () => {
     order = [];
     deps = {
       ...api,
-      durable: async () => void order.push('durable'),
+      whenDurable: async () => void order.push('durable'),
       endpoint: async () => OK,
       report: (error) => void faults.push(error),
     };
@@ -39,7 +39,7 @@ describe('handle', () => {
     throw error;
   };
 
-  it('responds only after the commit of what the response shows', async () => {
+  it('responds only after the commit of the state in the response', async () => {
     const endpoint = async () => {
       order.push('endpoint');
       return OK;
@@ -48,9 +48,9 @@ describe('handle', () => {
     expect(order).toEqual(['endpoint', 'durable']);
   });
 
-  it('repeats a read whose writes were undone, and no other request', async () => {
+  it('repeats a read after a failed commit, but no watch or write', async () => {
     let failures = 2;
-    const durable = async () => {
+    const whenDurable = async () => {
       order.push('durable');
       if (failures-- > 0) throw internalError('disk full');
     };
@@ -58,19 +58,19 @@ describe('handle', () => {
       order.push('endpoint');
       return OK;
     };
-    expect(await handle({ ...deps, durable, endpoint }, incoming('/api/v1/pods'))).toMatchObject({ status: 200 });
+    expect(await handle({ ...deps, whenDurable, endpoint }, incoming('/api/v1/pods'))).toMatchObject({ status: 200 });
     expect(order).toEqual(['endpoint', 'durable', 'endpoint', 'durable', 'endpoint', 'durable']);
     failures = 2;
     for (const [url, method] of [
       ['/api/v1/pods?watch=true', 'GET'],
       ['/api/v1/namespaces', 'POST'],
     ] as const) {
-      expect(await handle({ ...deps, durable, endpoint }, incoming(url, undefined, { method }))).toMatchObject({ status: 500 });
+      expect(await handle({ ...deps, whenDurable, endpoint }, incoming(url, undefined, { method }))).toMatchObject({ status: 500 });
     }
     expect(order.slice(6)).toEqual(['endpoint', 'durable', 'endpoint', 'durable']);
   });
 
-  it('rejects only after the commit of what the rejection shows', async () => {
+  it('rejects only after the commit of the state in the error', async () => {
     const endpoint = throwing(notFound({ group: '', name: 'pods' }, 'one'));
     expect(await handle({ ...deps, endpoint }, incoming('/api/v1/namespaces/lab/pods/one'))).toMatchObject({ status: 404 });
     expect(order).toEqual(['endpoint', 'durable']);
@@ -91,18 +91,22 @@ describe('handle', () => {
 
   it.each([
     ['a path that cannot be decoded', incoming('/api/v1/%zz'), 400],
-    ['bad credentials', incoming('/api/v1/pods', { authorization: 'Bearer nope' }), 401],
-    ['nobody in particular', incoming('/api/v1/pods', {}), 403],
-    ['a user without rights', incoming('/api/v1/pods', { authorization: 'Bearer bobtoken' }), 403],
-    ['a user who would be another', incoming('/api/v1/pods', { authorization: 'Bearer bobtoken', 'impersonate-user': 'admin' }), 403],
+    ['invalid credentials', incoming('/api/v1/pods', { authorization: 'Bearer nope' }), 401],
+    ['an anonymous caller', incoming('/api/v1/pods', {}), 403],
+    ['a user without permissions', incoming('/api/v1/pods', { authorization: 'Bearer bobtoken' }), 403],
     [
-      'a group without a user',
+      'a user without permission to impersonate',
+      incoming('/api/v1/pods', { authorization: 'Bearer bobtoken', 'impersonate-user': 'admin' }),
+      403,
+    ],
+    [
+      'an impersonated group without a user',
       incoming('/api/v1/pods', { authorization: 'Bearer admintoken', 'impersonate-group': 'system:masters' }),
       400,
     ],
-    ['a method without meaning', incoming('/api/v1/pods', { authorization: 'Bearer bobtoken' }, { method: 'OPTIONS' }), 403],
-    ['HEAD', incoming('/api/v1/pods', { authorization: 'Bearer bobtoken' }, { method: 'HEAD' }), 403],
-  ])('does not let %s reach the endpoint', async (_, request, status) => {
+    ['an unknown method', incoming('/api/v1/pods', { authorization: 'Bearer bobtoken' }, { method: 'OPTIONS' }), 403],
+    ['HEAD without permission', incoming('/api/v1/pods', { authorization: 'Bearer bobtoken' }, { method: 'HEAD' }), 403],
+  ])('rejects a request before the endpoint: %s', async (_, request, status) => {
     const reply = await handle({ ...deps, endpoint: throwing(new Error('reached')) }, request);
     expect([reply.status, order.includes('endpoint'), faults]).toEqual([status, false, []]);
   });

@@ -21,7 +21,7 @@ describe('requestInfo', () => {
     ['POST', '/api/v1/namespaces/lab/serviceaccounts/robot/token', { verb: 'create', name: 'robot', subresource: 'token' }],
     ['PUT', '/apis/apps.dev/v1beta1/widgets/one/status', { verb: 'update', group: 'apps.dev', version: 'v1beta1', subresource: 'status' }],
     ['OPTIONS', '/api/v1/pods', { verb: '', resource: 'pods' }],
-  ])('reads %s %s', (method, url, expected) => {
+  ])('parses %s %s', (method, url, expected) => {
     expect(infoOf(method, url)).toMatchObject({ type: 'resource', ...expected });
   });
 
@@ -31,7 +31,7 @@ describe('requestInfo', () => {
     ['/api/v1/namespaces/lab/finalize', { resource: 'namespaces', name: 'lab', subresource: 'finalize' }],
     ['/api/v1/namespaces//pods', { resource: 'pods', namespace: '', isInNamespace: true }],
     ['/api/v1/namespaces/lab/status/one', { resource: 'namespaces', name: 'lab', subresource: 'status' }],
-  ])('distinguishes a namespace from its content: %s', (url, expected) => {
+  ])('parses a path of a namespace or of its objects: %s', (url, expected) => {
     expect(infoOf('PATCH', url)).toMatchObject(expected);
   });
 
@@ -41,17 +41,20 @@ describe('requestInfo', () => {
     ['/api/v1/pods?fieldSelector=metadata.name%21%3Done', ''],
     ['/api/v1/pods?fieldSelector=metadata.name%3Done%2Ftwo', ''],
     ['/api/v1/pods?fieldSelector=%3D%3D%3D', ''],
-  ])('reads the name from a selector of one object: %s', (url, name) => {
+  ])('parses the name in the selector of %s', (url, name) => {
     expect(infoOf('GET', url)).toMatchObject({ verb: 'list', name });
   });
 
-  it('ignores the selector of a deletion', () => {
+  it('ignores the selector of a DELETE', () => {
     expect(infoOf('DELETE', '/api/v1/pods?fieldSelector=metadata.name%3Done')).toMatchObject({ verb: 'deletecollection', name: '' });
   });
 
-  it.each(['/', '/api', '/api/v1', '/apis/apps.dev/v1', '/healthz', '/openapi/v3/api/v1', '/apix/v1/pods'])('leaves %s a path', (path) => {
-    expect(infoOf('GET', path)).toEqual({ type: 'path', verb: 'get', path });
-  });
+  it.each(['/', '/api', '/api/v1', '/apis/apps.dev/v1', '/healthz', '/openapi/v3/api/v1', '/apix/v1/pods'])(
+    'parses %s as a path',
+    (path) => {
+      expect(infoOf('GET', path)).toEqual({ type: 'path', verb: 'get', path });
+    },
+  );
 
   it('treats an escaped slash as a slash', () => {
     expect(infoOf('GET', '/api/v1/namespaces/lab%2Fsecrets%2Fkey')).toMatchObject({ namespace: 'lab', resource: 'secrets', name: 'key' });

@@ -1,4 +1,4 @@
-// The context of all verbs: the API, the target of a request, and the writer.
+// The context of the verbs: the API, the target of a request, and the writer.
 
 import type { FieldError } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
@@ -10,7 +10,7 @@ import { KindStore } from '../storage/kind-store.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 
 export interface Api extends Pick<Clock, 'now' | 'wakeAt'> {
-  /** Runs background work; reports its errors. */
+  /** Runs background work and reports its errors. */
   attempt(act: () => void): void;
   readonly store: ObjectStore;
   readonly registry: Registry;
@@ -19,14 +19,14 @@ export interface Api extends Pick<Clock, 'now' | 'wakeAt'> {
   /** Returns five random characters for generated names. */
   nameSuffix(): string;
   /** Resolves when the store has reached a revision; rejects with 504 after a timeout. */
-  reached(revision: number): Promise<void>;
+  waitForRevision(revision: number): Promise<void>;
   /** Replaces the kind of a definition's resource; undefined removes the resource. */
   serve(group: string, plural: string, kind: Kind | undefined): void;
   /** Returns the oldest revision from which watches of a kind can resume. */
   watchableSince(kind: Kind): number;
 }
 
-/** Target of a request: an existing or a new object. */
+/** Target of a request: an existing object or a new one. */
 export interface Target {
   readonly kind: Kind;
   readonly namespace: string;
@@ -35,13 +35,13 @@ export interface Target {
   readonly subresource: string;
 }
 
-/** The writer of a request and its options. */
+/** The writer of a request and the options of the write. */
 export interface Writer {
   /** Field manager. */
   readonly manager: string;
   readonly dryRun: boolean;
-  /** Throws 403 for a writer without permission to create. */
-  readonly checkMayCreate: () => void;
+  /** Throws 403 for a writer without permission to create the object. */
+  readonly authorizeCreate: () => void;
   /** Adds a warning to the response. */
   readonly warn: (text: string) => void;
 }
@@ -55,7 +55,7 @@ export function resourceName(kind: Kind): { group: string; name: string } {
   return { group: kind.group, name: kind.plural };
 }
 
-/** Rejects an object that breaks its kind's rules. */
+/** Throws 422 for an object with errors. */
 export function checkValid(kind: Kind, object: KubeObject, errors: readonly FieldError[]): void {
   if (errors.length === 0) return;
   const group = kind.builtIn ? kind.group : groupOf(object);

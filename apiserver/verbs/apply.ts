@@ -1,4 +1,4 @@
-// Server-side apply: creates or changes an object so that the caller's fields are as it wants them.
+// Server-side apply: merges the fields of the caller into an object, or creates the object.
 
 import { isFields, type KubeObject, type Value } from '../../src/kubernetes/object.ts';
 import { badRequest, conflict, notFound } from '../../src/kubernetes/status.ts';
@@ -9,26 +9,27 @@ import { formatTimestamp } from '../../src/std/timestamp.ts';
 import { applyPatch } from '../fields/apply.ts';
 import { type Api, resourceName, storeOf, type Target, type Writer } from './api.ts';
 import { inNamespace, storeNew, withoutVersion } from './create.ts';
-import { decodeApplied } from './patched-object.ts';
-import { typingOf } from './tracked.ts';
+import { decodeApplied } from './decode-patched.ts';
+import { typingOf } from './field-tracking.ts';
 import { checkName, replaceObject } from './update.ts';
 
-export interface Application {
+export interface ApplyRequest {
   readonly body: Buffer;
   readonly fieldValidation: FieldValidation;
   readonly force: boolean;
 }
 
-export interface Applied {
+export interface ApplyResult {
   readonly object: KubeObject;
   readonly created: boolean;
 }
 
-export function applyObject(api: Api, target: Target, { body, fieldValidation, force }: Application, writer: Writer): Applied {
+/** Applies a body to an existing or new object. */
+export function applyObject(api: Api, target: Target, { body, fieldValidation, force }: ApplyRequest, writer: Writer): ApplyResult {
   const { kind, namespace, name, subresource } = target;
   const live = storeOf(api, kind).get(namespace, name);
   if (live === undefined && subresource !== '') throw notFound(resourceName(kind), name);
-  const { applied, checkRepeated } = readApplied(body);
+  const { applied, checkDuplicates } = parseApplied(body);
   const object = applyPatch({
     ...typingOf(target),
     live,
@@ -38,17 +39,17 @@ export function applyObject(api: Api, target: Target, { body, fieldValidation, f
     kind: kind.kind,
     now: formatTimestamp(api.now()),
     subresource,
-    defaulted: (merged) => kind.rules.defaulted(decodeApplied(merged, kind)),
+    applyDefaults: (merged) => kind.rules.applyDefaults(decodeApplied(merged, kind)),
   });
-  checkRepeated(fieldValidation, writer.warn);
+  checkDuplicates(fieldValidation, writer.warn);
   const next = inNamespace(checkName(object, name), kind, namespace);
   if (live !== undefined) return { object: replaceObject(api, target, { live, next }, writer), created: false };
-  writer.checkMayCreate();
+  writer.authorizeCreate();
   checkNew(target, applied);
   return { object: storeNew(api, kind, withoutVersion(next), writer), created: true };
 }
 
-/** Throws 409 for an object with a uid: its writer means an existing object. */
+/** Throws 409 for an object with a uid, which refers to an existing object. */
 function checkNew({ kind, name }: Target, { metadata }: KubeObject): void {
   if (metadata?.uid === undefined) return;
   throw conflict(
@@ -58,23 +59,23 @@ function checkNew({ kind, name }: Target, { metadata }: KubeObject): void {
   );
 }
 
-const REPEATED = 'yaml: unmarshal errors:';
+const DUPLICATES_PREFIX = 'yaml: unmarshal errors:';
 
-export interface AppliedBody {
+interface AppliedBody {
   readonly applied: KubeObject;
-  /** Rejects, reports or ignores repeated keys, after the apply itself has succeeded. Throws 400. */
-  readonly checkRepeated: (validation: FieldValidation, warn: (text: string) => void) => void;
+  /** Rejects repeated keys (400), warns about them or ignores them. Must be called after the merge, as in kube-apiserver. */
+  readonly checkDuplicates: (validation: FieldValidation, warn: (text: string) => void) => void;
 }
 
-/** Reads the body. Throws 400. */
-export function readApplied(body: Buffer): AppliedBody {
+/** Parses the body. Throws 400. */
+function parseApplied(body: Buffer): AppliedBody {
   const { node, duplicates } = parse(body);
   return {
-    applied: asObject(toValue(node)),
-    checkRepeated: (validation, warn) => {
+    applied: toObject(toValue(node)),
+    checkDuplicates: (validation, warn) => {
       if (duplicates === undefined || validation === 'Ignore') return;
       if (validation === 'Strict') throw badRequest(`error strict decoding YAML: error converting YAML to JSON: ${duplicates}`);
-      const lines = duplicates.slice(REPEATED.length).trim().split('\n');
+      const lines = duplicates.slice(DUPLICATES_PREFIX.length).trim().split('\n');
       for (const line of lines) warn(line.trim());
     },
   };
@@ -88,9 +89,9 @@ function parse(body: Buffer): YamlDocument {
   }
 }
 
-function asObject(value: Value): KubeObject {
+function toObject(value: Value): KubeObject {
   if (isFields(value) || value === null) return Object.assign({ apiVersion: '', kind: '', metadata: {} }, value);
   const found = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value === 'string' ? 'string' : 'number';
-  const why = `json: cannot unmarshal ${found} into Go value of type map[string]interface {}`;
-  throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${why}`);
+  const detail = `json: cannot unmarshal ${found} into Go value of type map[string]interface {}`;
+  throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${detail}`);
 }

@@ -1,4 +1,4 @@
-// Create: from a decoded object to a stored one.
+// Create: stores a new object.
 
 import { randomUUID } from 'node:crypto';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
@@ -6,29 +6,31 @@ import { alreadyExists, badRequest, forbidden, notFound, unclassified } from '..
 import { formatTimestamp } from '../../src/std/timestamp.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { KindStore } from '../storage/kind-store.ts';
+import type { StoredObject } from '../storage/object-store.ts';
 import { type Api, checkValid, resourceName, storeOf, type Target, type Writer } from './api.ts';
-import { tracked } from './tracked.ts';
+import { trackFields } from './field-tracking.ts';
 
 /** Maximum length of the prefix in generated names. */
 const MAX_GENERATED_PREFIX = 58;
-const NAME_TRIES = 8;
+/** Maximum attempts to generate a free name. */
+const NAME_ATTEMPTS = 8;
 
-/** Creates the object of a POST and records the writer as owner of its fields. */
+/** Stores the object of a POST; records the writer as the owner of its fields. */
 export function createObject(api: Api, target: Target, decoded: KubeObject, writer: Writer): KubeObject {
   const { kind, namespace } = target;
   const next = withoutDeletion(inNamespace(decoded, kind, namespace));
-  return storeNew(api, kind, tracked(api, target, { next, writer }), writer);
+  return storeNew(api, kind, trackFields(api, target, { next, writer }), writer);
 }
 
-/** Stores a new object with its managedFields. */
+/** Checks and stores a new object, which contains its managedFields. */
 export function storeNew(api: Api, kind: Kind, object: KubeObject, writer: Writer): KubeObject {
   admitCreate(api, kind, object);
   const store = storeOf(api, kind);
-  const fresh = kind.rules.prepareForCreate(withSystemMetadata(named(object, store, api), api.now()));
+  const fresh = kind.rules.prepareForCreate(withSystemMetadata(withGeneratedName(object, store, api), api.now()));
   checkValid(kind, fresh, kind.rules.validate(fresh));
-  if (!writer.dryRun && namesVersion(fresh)) throw unclassified('resourceVersion should not be set on objects to be created');
+  if (!writer.dryRun && hasResourceVersion(fresh)) throw unclassified('resourceVersion should not be set on objects to be created');
   const existing = store.get(fresh.metadata.namespace ?? '', fresh.metadata.name ?? '');
-  if (existing !== undefined) throw exists(kind, existing);
+  if (existing !== undefined) throw conflictWith(kind, existing);
   return writer.dryRun ? store.preview(fresh) : store.put(fresh);
 }
 
@@ -38,7 +40,7 @@ export function withoutVersion(object: KubeObject): KubeObject {
   return { ...object, metadata };
 }
 
-/** Returns the object in the namespace of the URL, or in none. Throws 400 for an object of another namespace. */
+/** Sets the namespace of the URL; removes the namespace of a cluster-scoped object. Throws 400 for another namespace. */
 export function inNamespace(object: KubeObject, kind: Kind, namespace: string): KubeObject {
   const { namespace: own = '', ...metadata } = object.metadata;
   if (!kind.namespaced) return { ...object, metadata };
@@ -47,19 +49,20 @@ export function inNamespace(object: KubeObject, kind: Kind, namespace: string): 
   return { ...object, metadata: { ...metadata, namespace } };
 }
 
-/** Returns the object without the fields that only a deletion sets. */
+/** Returns the object without the fields that only a delete sets. */
 function withoutDeletion(object: KubeObject): KubeObject {
   const { deletionTimestamp: _, deletionGracePeriodSeconds: __, ...metadata } = object.metadata;
   return { ...object, metadata };
 }
 
-/** Generates a name where only a prefix is given. */
-function named(object: KubeObject, store: KindStore, api: Api): KubeObject {
+/** Generates the name of an object that has only a generateName. */
+function withGeneratedName(object: KubeObject, store: KindStore, api: Api): KubeObject {
   const { name = '', generateName = '', namespace = '' } = object.metadata;
   if (name !== '' || generateName === '') return object;
   const prefix = generateName.slice(0, MAX_GENERATED_PREFIX);
   let generated = prefix + api.nameSuffix();
-  for (let tries = 1; tries < NAME_TRIES && store.get(namespace, generated) !== undefined; tries++) generated = prefix + api.nameSuffix();
+  for (let attempt = 1; attempt < NAME_ATTEMPTS && store.get(namespace, generated) !== undefined; attempt++)
+    generated = prefix + api.nameSuffix();
   return { ...object, metadata: { ...object.metadata, name: generated } };
 }
 
@@ -68,36 +71,37 @@ function withSystemMetadata(object: KubeObject, now: number): KubeObject {
   return { ...object, metadata: { ...metadata, uid: randomUUID(), creationTimestamp: formatTimestamp(now) } };
 }
 
-/** Reports if an object names a version. Zero and texts that are not numbers are ignored. */
-function namesVersion({ metadata: { resourceVersion = '' } }: KubeObject): boolean {
+/** Returns true for a resourceVersion other than zero. Ignores texts that are not numbers. */
+function hasResourceVersion({ metadata: { resourceVersion = '' } }: KubeObject): boolean {
   return /^\d+$/.test(resourceVersion) && Number(resourceVersion) !== 0;
 }
 
-function exists(kind: Kind, { metadata }: KubeObject): Error {
+function conflictWith(kind: Kind, { metadata }: StoredObject): Error {
   const prefix = metadata.deletionTimestamp === undefined ? '' : 'object is being deleted: ';
-  return alreadyExists(resourceName(kind), metadata.name ?? '', prefix);
+  return alreadyExists(resourceName(kind), metadata.name, prefix);
 }
 
 const NAMESPACES = { group: '', name: 'namespaces' };
-const IMMORTAL: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);
+const PROTECTED_NAMESPACES: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);
 
-/** Throws for a create in a missing or terminating namespace, or of a terminating kind. */
+/** Throws 403 or 404 for a create of a terminating kind, or in a namespace that is terminating or missing. */
 export function admitCreate(api: Api, kind: Kind, { metadata }: KubeObject): void {
-  if (kind.creationRefusal !== undefined) throw forbidden(resourceName(kind), metadata.name ?? '', kind.creationRefusal);
+  if (kind.createRejection !== undefined) throw forbidden(resourceName(kind), metadata.name ?? '', kind.createRejection);
   if (!kind.namespaced) return;
   const namespace = metadata.namespace ?? '';
   const found = api.store.get('namespaces', namespace);
   if (found === undefined) throw notFound(NAMESPACES, namespace);
-  if (found.metadata.deletionTimestamp !== undefined) throw terminating(kind, namespace, metadata.name || metadata.generateName || '');
+  if (found.metadata.deletionTimestamp !== undefined)
+    throw namespaceTerminating(kind, namespace, metadata.name || metadata.generateName || '');
 }
 
-/** Throws for the deletion of a namespace that the server needs. */
+/** Throws 403 for the deletion of a namespace that the server needs. */
 export function admitDelete(kind: Kind, name: string): void {
-  if (kind.group !== '' || kind.plural !== 'namespaces' || !IMMORTAL.has(name)) return;
+  if (kind.group !== '' || kind.plural !== 'namespaces' || !PROTECTED_NAMESPACES.has(name)) return;
   throw forbidden(NAMESPACES, name, 'this namespace may not be deleted');
 }
 
-function terminating(kind: Kind, namespace: string, name: string): Error {
+function namespaceTerminating(kind: Kind, namespace: string, name: string): Error {
   return forbidden(resourceName(kind), name, `unable to create new content in namespace ${namespace} because it is being terminated`, [
     { reason: 'NamespaceTerminating', message: `namespace ${namespace} is being terminated`, field: 'metadata.namespace' },
   ]);

@@ -1,4 +1,4 @@
-// Delete: removes an object, or marks it as being deleted while it has finalizers.
+// Delete: removes an object, or sets its deletionTimestamp while it has finalizers.
 
 import type { KubeObject } from '../../src/kubernetes/object.ts';
 import { conflict, notFound } from '../../src/kubernetes/status.ts';
@@ -7,12 +7,12 @@ import { formatTimestamp } from '../../src/std/timestamp.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { type Api, resourceName, storeOf, type Target } from './api.ts';
 import { admitDelete } from './create.ts';
-import { isFinished } from './update.ts';
+import { isRemovable } from './update.ts';
 
 export interface Deletion {
   readonly object: KubeObject;
-  /** False while finalizers keep the object. */
-  readonly gone: boolean;
+  /** False if finalizers keep the object. */
+  readonly removed: boolean;
 }
 
 export function deleteObject(api: Api, target: Target, options: DeleteOptions): Deletion {
@@ -22,14 +22,14 @@ export function deleteObject(api: Api, target: Target, options: DeleteOptions): 
   const live = store.get(namespace, name);
   if (live === undefined) throw notFound(resourceName(kind), name);
   checkPreconditions(target, live, options);
-  const next = live.metadata.deletionTimestamp === undefined ? marked(live, kind, api.now()) : live;
-  if (!isFinished(kind, next)) {
-    return { object: next === live || options.dryRun ? next : store.put(next), gone: false };
+  const next = live.metadata.deletionTimestamp === undefined ? markDeleted(live, kind, api.now()) : live;
+  if (!isRemovable(kind, next)) {
+    return { object: next === live || options.dryRun ? next : store.put(next), removed: false };
   }
-  return { object: options.dryRun ? live : (store.remove(live) ?? live), gone: true };
+  return { object: options.dryRun ? live : (store.remove(live) ?? live), removed: true };
 }
 
-function marked(object: KubeObject, { rules }: Kind, now: number): KubeObject {
+function markDeleted(object: KubeObject, { rules }: Kind, now: number): KubeObject {
   if (rules.terminating !== undefined) return rules.terminating(object, formatTimestamp(now));
   const { generation = 0 } = object.metadata;
   return {
@@ -38,7 +38,7 @@ function marked(object: KubeObject, { rules }: Kind, now: number): KubeObject {
       ...object.metadata,
       deletionTimestamp: formatTimestamp(now),
       deletionGracePeriodSeconds: 0,
-      // Controllers that compare generations notice the deletion, too.
+      // Controllers that compare generations also notice the deletion.
       ...(generation > 0 && { generation: generation + 1 }),
     },
   };
@@ -48,11 +48,11 @@ function checkPreconditions({ kind, name }: Target, { metadata }: KubeObject, { 
   const { uid, resourceVersion } = preconditions;
   const named = { group: kind.group, name: kind.kind };
   if (uid !== undefined && uid !== metadata.uid) {
-    const why = `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`;
-    throw conflict(named, name, why);
+    const detail = `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`;
+    throw conflict(named, name, detail);
   }
   if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
-    const why = `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`;
-    throw conflict(named, name, why);
+    const detail = `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`;
+    throw conflict(named, name, detail);
   }
 }

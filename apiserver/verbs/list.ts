@@ -1,46 +1,55 @@
-// List: which revision, which objects, which page of them.
+// List: one page of the selected objects at a revision.
 
-import { continuation, isExact, listedVersion, pageLimit, tooOldToContinue, tooOldToList } from '../../src/kubernetes/list-revision.ts';
-import type { KubeObject } from '../../src/kubernetes/object.ts';
+import {
+  continueTokenExpired,
+  isExact,
+  listExpired,
+  pageLimit,
+  parseContinueToken,
+  parseListVersion,
+} from '../../src/kubernetes/list-revision.ts';
 import type { ListPage } from '../../src/kubernetes/representation.ts';
 import type { Selection } from '../../src/kubernetes/selection.ts';
 import { encodeContinue } from '../../src/kubernetes/wire/continue-token.ts';
 import type { ListOptions } from '../../src/kubernetes/wire/options.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { keyOfObject } from '../storage/kind-store.ts';
+import type { StoredObject } from '../storage/object-store.ts';
 import { type Api, storeOf } from './api.ts';
 
-/** One page of a list. Waits a moment for revisions that have not happened yet. */
+/** Returns one page of a list. Waits for a future revision; rejects with 504 after a timeout. */
 export async function listObjects(
   api: Api,
   { kind, namespace }: { readonly kind: Kind; readonly namespace: string },
   selection: Selection,
   options: ListOptions,
-): Promise<ListPage> {
-  const token = continuation(options);
-  const wanted = Number(token?.revision ?? listedVersion(options));
-  if (wanted > api.store.revision) await api.reached(wanted);
-  const isPinned = wanted > 0 && (token !== undefined || isExact(options, selection));
-  const objects = storeOf(api, kind).list(namespace, isPinned ? wanted : undefined);
-  if (objects === undefined) throw token === undefined ? tooOldToList() : tooOldToContinue(token);
+): Promise<StoredPage> {
+  const token = parseContinueToken(options);
+  const requested = Number(token?.revision ?? parseListVersion(options));
+  if (requested > api.store.revision) await api.waitForRevision(requested);
+  const isPinned = requested > 0 && (token !== undefined || isExact(options, selection));
+  const objects = storeOf(api, kind).list(namespace, isPinned ? requested : undefined);
+  if (objects === undefined) throw token === undefined ? listExpired() : continueTokenExpired(token);
   const range = { kind, namespace, start: token?.start ?? '', limit: pageLimit(options) };
-  return pageOf(objects, selection, range, isPinned ? wanted : api.store.revision);
+  return pageOf(objects, selection, range, isPinned ? requested : api.store.revision);
 }
+
+type StoredPage = ListPage & { readonly items: readonly StoredObject[] };
 
 interface Range {
   readonly kind: Kind;
   readonly namespace: string;
-  /** The first key of the page, relative to the namespace that is listed. */
+  /** First key of the page, relative to the listed namespace. */
   readonly start: string;
   readonly limit: number;
 }
 
-function pageOf(objects: readonly KubeObject[], selection: Selection, range: Range, revision: number): ListPage {
+function pageOf(objects: readonly StoredObject[], selection: Selection, range: Range, revision: number): StoredPage {
   const fromStart = range.start === '' ? objects : objects.filter((object) => relativeKey(range, object) >= range.start);
   const selected = selection.isEverything ? fromStart : fromStart.filter((object) => selection.matches(object));
   if (range.limit <= 0 || selected.length <= range.limit) return { items: selected, revision, continue: '' };
   const items = selected.slice(0, range.limit);
-  const last = items.at(-1) as KubeObject;
+  const last = items.at(-1) as StoredObject;
   return {
     items,
     revision,
@@ -49,7 +58,7 @@ function pageOf(objects: readonly KubeObject[], selection: Selection, range: Ran
   };
 }
 
-function relativeKey({ kind, namespace }: Range, object: KubeObject): string {
+function relativeKey({ kind, namespace }: Range, object: StoredObject): string {
   const key = keyOfObject(kind, object);
   return namespace === '' ? key : key.slice(namespace.length + 1);
 }

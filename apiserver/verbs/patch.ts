@@ -1,4 +1,4 @@
-// JSON patch, merge patch and strategic merge patch: the live object, changed, and then an update like any other.
+// JSON, merge and strategic merge patches: change the live object, then update it.
 
 import { invalidValue } from '../../src/kubernetes/field-error.ts';
 import type { Fields, KubeObject } from '../../src/kubernetes/object.ts';
@@ -16,8 +16,8 @@ import { strategicMerge } from '../fields/strategic-merge.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { type Api, resourceName, storeOf, type Target, type Writer } from './api.ts';
 import { inNamespace } from './create.ts';
-import { type DecodedDocument, decodePatchedText, decodeStrategic, type IsRegistered } from './patched-object.ts';
-import { tracked } from './tracked.ts';
+import { type DecodedDocument, decodePatchedText, decodeStrategic, type IsRegistered } from './decode-patched.ts';
+import { trackFields } from './field-tracking.ts';
 import { checkName, replaceObject } from './update.ts';
 
 export interface Patch {
@@ -30,20 +30,20 @@ export function patchObject(api: Api, target: Target, patch: Patch, writer: Writ
   const { kind, namespace, name } = target;
   const live = storeOf(api, kind).get(namespace, name);
   if (live === undefined) throw notFound(resourceName(kind), name);
-  const decoded = decodePatched(patched(api, kind, live, patch), patch.fieldValidation, writer);
-  const next = inNamespace(checkName(kind.rules.defaulted(decoded), name), kind, namespace);
-  return replaceObject(api, target, { live, next: tracked(api, target, { live, next, writer }) }, writer);
+  const decoded = decodePatched(patchLive(api, kind, live, patch), patch.fieldValidation, writer);
+  const next = inNamespace(checkName(kind.rules.applyDefaults(decoded), name), kind, namespace);
+  return replaceObject(api, target, { live, next: trackFields(api, target, { live, next, writer }) }, writer);
 }
 
-interface Patched {
+interface PatchResult {
   /** Problems of the patch itself under strict validation. */
   readonly problems: readonly string[];
   /** Text that errors quote if the result is not an object of the kind. */
-  readonly shown: string;
+  readonly quoted: string;
   readonly decode: () => DecodedDocument;
 }
 
-function patched(api: Api, kind: Kind, live: KubeObject, { type, body }: Patch): Patched {
+function patchLive(api: Api, kind: Kind, live: KubeObject, { type, body }: Patch): PatchResult {
   const document = toValue(
     parseJson(Buffer.from(objectText(live, kind.builtIn ? kind.schema : undefined)), Number.POSITIVE_INFINITY),
   ) as Fields;
@@ -51,19 +51,19 @@ function patched(api: Api, kind: Kind, live: KubeObject, { type, body }: Patch):
   const change = toValue(node);
   if (type === 'application/strategic-merge-patch+json') {
     const merged = strategicMerge(document, change, kind.schema) as Fields;
-    return { problems: repeatedFields(node), shown: goPrint(change), decode: () => decodeStrategic(merged, kind) };
+    return { problems: duplicateProblems(node), quoted: goPrint(change), decode: () => decodeStrategic(merged, kind) };
   }
   const isJsonPatch = type === 'application/json-patch+json';
-  const shown = orderedJson(isJsonPatch ? jsonPatch(document, change) : mergePatch(document, change));
+  const quoted = orderedJson(isJsonPatch ? jsonPatch(document, change) : mergePatch(document, change));
   const isRegistered: IsRegistered = (group, version, name) => api.registry.findKind(group, version, name) !== undefined;
   return {
-    problems: isJsonPatch ? [] : repeatedFields(node),
-    shown,
-    decode: () => decodePatchedText(shown, kind, isRegistered),
+    problems: isJsonPatch ? [] : duplicateProblems(node),
+    quoted,
+    decode: () => decodePatchedText(quoted, kind, isRegistered),
   };
 }
 
-function repeatedFields(patch: JsonNode): readonly string[] {
+function duplicateProblems(patch: JsonNode): readonly string[] {
   return duplicateFields(patch).map((path) => `duplicate field ${goQuote(path)}`);
 }
 
@@ -71,29 +71,29 @@ function parsePatch(body: Buffer, type: Patch['type']): JsonNode {
   try {
     return parseJson(body);
   } catch (error) {
-    const isQuoted = type === 'application/strategic-merge-patch+json';
-    throw badRequest(`${isQuoted ? '' : 'error decoding patch: '}${(error as Error).message}`);
+    const isStrategic = type === 'application/strategic-merge-patch+json';
+    throw badRequest(`${isStrategic ? '' : 'error decoding patch: '}${(error as Error).message}`);
   }
 }
 
-/** Returns the patched document as an object of the kind; 422 about the whole patch when it is none. */
-function decodePatched({ problems, shown, decode }: Patched, validation: FieldValidation, writer: Writer): KubeObject {
-  const { object, strictErrors } = decodedOr422(decode, shown);
+/** Decodes the patched document. Throws 422 if it is not an object of the kind. */
+function decodePatched({ problems, quoted, decode }: PatchResult, validation: FieldValidation, writer: Writer): KubeObject {
+  const { object, strictErrors } = decodeOrReject(decode, quoted);
   const found = [...new Set([...problems, ...strictErrors])];
   if (validation === 'Warn') found.forEach(writer.warn);
-  if (validation === 'Strict' && found.length > 0) throw invalidPatch(shown, `strict decoding error: ${found.join(', ')}`);
+  if (validation === 'Strict' && found.length > 0) throw invalidPatch(quoted, `strict decoding error: ${found.join(', ')}`);
   return object;
 }
 
-function decodedOr422(decode: () => DecodedDocument, shown: string): DecodedDocument {
+function decodeOrReject(decode: () => DecodedDocument, quoted: string): DecodedDocument {
   try {
     return decode();
   } catch (error) {
     if (error instanceof StatusError) throw error;
-    throw invalidPatch(shown, (error as Error).message);
+    throw invalidPatch(quoted, (error as Error).message);
   }
 }
 
-function invalidPatch(shown: string, why: string): Error {
-  return invalid({ group: '', name: '' }, '', [invalidValue('patch', shown, why)]);
+function invalidPatch(quoted: string, detail: string): Error {
+  return invalid({ group: '', name: '' }, '', [invalidValue('patch', quoted, detail)]);
 }

@@ -1,4 +1,4 @@
-// Update: checks and stores the next state of an object, for PUT and all patches.
+// Update: checks and stores the next state of an object, for PUT and patches.
 
 import { invalidValue } from '../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../src/kubernetes/object.ts';
@@ -7,27 +7,28 @@ import { objectText } from '../../src/kubernetes/wire/encode.ts';
 import { withoutTimeChanges } from '../fields/managed-fields.ts';
 import type { Kind, Rules } from '../kinds/kind.ts';
 import { keepSystemMetadata } from '../kinds/metadata.ts';
+import type { StoredObject } from '../storage/object-store.ts';
 import { type Api, checkValid, resourceName, storeOf, type Target, type Writer } from './api.ts';
 import { inNamespace } from './create.ts';
-import { tracked } from './tracked.ts';
+import { trackFields } from './field-tracking.ts';
 
-/** Replaces an object by that of a PUT. */
+/** Replaces an object by the object of a PUT. */
 export function updateObject(api: Api, target: Target, decoded: KubeObject, writer: Writer): KubeObject {
   const { kind, namespace, name } = target;
   const next = inNamespace(checkName(decoded, name), kind, namespace);
   const live = storeOf(api, kind).get(namespace, name);
   if (live === undefined) throw notFound(resourceName(kind), name);
   checkUid(target, next, live);
-  return replaceObject(api, target, { live, next: tracked(api, target, { live, next, writer }) }, writer);
+  return replaceObject(api, target, { live, next: trackFields(api, target, { live, next, writer }) }, writer);
 }
 
 export interface Replacement {
-  readonly live: KubeObject;
+  readonly live: StoredObject;
   /** The next state, with its managedFields. */
   readonly next: KubeObject;
 }
 
-/** Checks and stores the next state of an object. Nothing is written when nothing changes. */
+/** Checks and stores the next state of an object; does not write an unchanged object. */
 export function replaceObject(api: Api, target: Target, { live, next }: Replacement, writer: Writer): KubeObject {
   const { kind, name, subresource } = target;
   const current = checkVersion(kind, name, next, live);
@@ -37,13 +38,13 @@ export function replaceObject(api: Api, target: Target, { live, next }: Replacem
   if (isSame(kind, prepared, live)) return live;
   const store = storeOf(api, kind);
   if (writer.dryRun) return store.preview(prepared);
-  if (!isFinished(kind, prepared)) return store.put(prepared);
-  // The last finalizer is gone: the write is the deletion, and watchers see the state before it.
+  if (!isRemovable(kind, prepared)) return store.put(prepared);
+  // The last finalizer was removed: the write deletes the object, and watchers receive the state before it.
   store.remove(live);
   return prepared;
 }
 
-/** Reports if two objects have the same text, so that no write is needed. */
+/** Returns true if both objects have the same JSON. */
 function isSame({ builtIn, schema }: Kind, next: KubeObject, live: KubeObject): boolean {
   const text = (object: KubeObject) => objectText(object, builtIn ? schema : undefined);
   return text(next) === text(live);
@@ -58,20 +59,21 @@ function updateRules({ rules }: Kind, subresource: string): Pick<Rules, 'prepare
   };
 }
 
-/** Reports if a deleted object has no finalizers left. */
-export function isFinished({ rules }: Kind, object: KubeObject): boolean {
+/** Returns true for an object that is being deleted and has no finalizers. */
+export function isRemovable({ rules }: Kind, object: KubeObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = object.metadata;
   if (deletionTimestamp === undefined || deletionGracePeriodSeconds > 0) return false;
   return finalizers.length === 0 && (rules.ownFinalizers?.(object) ?? []).length === 0;
 }
 
-/** Throws 409 if the uid of the request is that of another object. */
-function checkUid({ kind, name }: Target, { metadata: { uid } }: KubeObject, live: KubeObject): void {
+/** Throws 409 if the request contains the uid of another object. */
+function checkUid({ kind, name }: Target, { metadata: { uid } }: KubeObject, live: StoredObject): void {
   if (uid === undefined || uid === live.metadata.uid) return;
-  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${live.metadata.uid ?? ''}`;
-  throw conflict(resourceName(kind), name, why);
+  const detail = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${live.metadata.uid}`;
+  throw conflict(resourceName(kind), name, detail);
 }
 
+/** Throws 400 unless the object has the name of the URL. */
 export function checkName(object: KubeObject, name: string): KubeObject {
   const own = object.metadata.name ?? '';
   if (own === '') throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
@@ -79,8 +81,8 @@ export function checkName(object: KubeObject, name: string): KubeObject {
   return object;
 }
 
-/** Returns the object with its resourceVersion, by default that of the live object. Throws 409 for an old one. */
-function checkVersion(kind: Kind, name: string, next: KubeObject, live: KubeObject): KubeObject {
+/** Returns the object with its resourceVersion, by default that of the live object. Throws 409 for an old version. */
+function checkVersion(kind: Kind, name: string, next: KubeObject, live: StoredObject): KubeObject {
   const { resourceVersion = '' } = next.metadata;
   if (resourceVersion !== '' && !/^\d+$/.test(resourceVersion)) {
     throw unclassified(`strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`);
@@ -89,7 +91,7 @@ function checkVersion(kind: Kind, name: string, next: KubeObject, live: KubeObje
     if (!kind.rules.unconditionalUpdate) {
       throw invalid(resourceName(kind), name, [invalidValue('metadata.resourceVersion', 0, 'must be specified for an update')]);
     }
-    return { ...next, metadata: { ...next.metadata, resourceVersion: live.metadata.resourceVersion ?? '' } };
+    return { ...next, metadata: { ...next.metadata, resourceVersion: live.metadata.resourceVersion } };
   }
   if (resourceVersion !== live.metadata.resourceVersion) throw modified(resourceName(kind), name);
   return next;

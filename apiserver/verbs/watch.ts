@@ -1,6 +1,6 @@
-// Watch: the initial state, if requested, and all later changes of the selected objects.
+// Watch: the initial objects, if requested, and later changes of the selected objects.
 
-import { requestedVersion } from '../../src/kubernetes/list-revision.ts';
+import { parseRequestedVersion } from '../../src/kubernetes/list-revision.ts';
 import { apiVersionOf, type KubeObject } from '../../src/kubernetes/object.ts';
 import type { Selection } from '../../src/kubernetes/selection.ts';
 import { expired, hasReason, type Status } from '../../src/kubernetes/status.ts';
@@ -17,41 +17,41 @@ export interface WatchRequest {
   readonly kind: Kind;
   readonly selection: Selection;
   readonly options: ListOptions;
-  /** Ends the watch when the caller leaves or the server stops. */
+  /** Ends the watch when the caller disconnects or the server stops. */
   readonly signal: AbortSignal;
 }
 
 /** Maximum number of unread events; a watch with more is closed. */
 const MAX_BACKLOG = 10_000;
 const BOOKMARK_INTERVAL_MS = 60_000;
-/** Time of the last bookmark before the end of a watch, from which the client can resume. */
+/** Time from the last bookmark to the end of a watch. The client resumes from that bookmark. */
 const LAST_BOOKMARK_MS = 2_000;
 
 /** Returns events in batches. Rejects for an invalid resourceVersion; 410 and 504 are sent as an ERROR event at the end. */
 export async function watchObjects(api: Api, request: WatchRequest): Promise<AsyncIterable<readonly WatchEvent[]>> {
   const { kind, selection, options, signal } = request;
-  const from = Number(requestedVersion(options.resourceVersion));
+  const from = Number(parseRequestedVersion(options.resourceVersion));
   if ((options.timeoutSeconds ?? 0) < 0) return once([]);
   try {
-    if (options.sendInitialEvents === true && from > api.store.revision) await api.reached(from);
+    if (options.sendInitialEvents === true && from > api.store.revision) await api.waitForRevision(from);
   } catch (error) {
     if (!hasReason(error, 'Timeout')) throw error;
     return once([{ type: 'ERROR', status: error.status }]);
   }
-  await settled(api);
-  // Nothing awaits between here and the subscription, so that no change is lost.
+  await waitForCommits(api);
+  // The code must not await before the subscription: changes in between would be lost.
   const start = startOf(api, request, from);
   if (start === undefined) return once([{ type: 'ERROR', status: tooOld(api, kind, from) }]);
   const queue = new WatchQueue<WatchEvent>(MAX_BACKLOG, start.events);
   const stops: (() => void)[] = [];
-  // The caller may disconnect before it reads the first event, so that `drain` never runs.
+  // If the caller disconnects before it reads the first event, `drain` never runs.
   const end = () => {
     queue.close();
     for (const stop of stops.splice(0)) stop();
   };
   const bookmark = () => {
     const { durableRevision } = api.store;
-    // A bookmark at the start of the watch contains no news.
+    // A bookmark at the start of the watch contains no newer revision.
     if (durableRevision > start.after) queue.push(bookmarkAt(kind, durableRevision));
   };
   stops.push(
@@ -79,7 +79,7 @@ function eventOf(change: Change, selection: Selection): WatchEvent | undefined {
 
 interface Start {
   readonly events: readonly WatchEvent[];
-  /** Changes up to here are covered by the events. */
+  /** Revision of the newest change in the events. */
   readonly after: number;
 }
 
@@ -98,9 +98,9 @@ function startOf(api: Api, { kind, selection, options }: WatchRequest, from: num
   return { events: changes.flatMap((change) => eventOf(change, selection) ?? []), after: revision };
 }
 
-/** Waits until all writes are on disk: a watch must not show writes that a crash could undo. */
-async function settled(api: Api): Promise<void> {
-  while (!api.store.isDurable) await api.store.durable().catch(() => {});
+/** Waits until all writes are on disk: a watch must not send writes that a crash could undo. */
+async function waitForCommits(api: Api): Promise<void> {
+  while (!api.store.isDurable) await api.store.whenDurable().catch(() => {});
 }
 
 /** Schedules the bookmarks and the end of a watch; returns functions that cancel them. */
@@ -157,7 +157,7 @@ export class WatchQueue<T> {
   #wake: (() => void) | undefined;
   #closed = false;
 
-  /** `first` is handed out before everything else and may exceed the capacity. */
+  /** Creates a queue with the items `first`, which may exceed the capacity. */
   constructor(capacity: number, first: readonly T[]) {
     this.#capacity = Math.max(capacity, first.length);
     this.#waiting = [...first];
@@ -179,7 +179,7 @@ export class WatchQueue<T> {
     this.#wake?.();
   }
 
-  /** Returns all items since the last call, at least one; undefined at the end. */
+  /** Returns all items since the last call; waits for at least one. Undefined at the end. */
   async take(): Promise<readonly T[] | undefined> {
     while (this.#waiting.length === 0) {
       if (this.#closed) return undefined;

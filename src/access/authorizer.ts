@@ -17,7 +17,7 @@ export interface AuthorizerOptions {
   readonly hub: Pick<KubeClient, 'createReview'>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Namespaces whose service accounts a rule must name. */
+  /** Namespaces whose service accounts require an RBAC rule that names the namespace. */
   readonly protectedNamespaces: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export class Authorizer {
   readonly #options: AuthorizerOptions;
   /** Decisions by user, with all attributes, and service account. */
   readonly #decisions: FreshCache<boolean>;
-  /** The names that were allowed last, by the same keys. */
+  /** Names that were allowed last, by the keys of decisions. */
   readonly #allowedAs = new Recent<string>(MAX_NAMES);
 
   constructor(options: AuthorizerOptions) {
@@ -33,7 +33,7 @@ export class Authorizer {
     this.#decisions = new FreshCache({ clock: options.clock, ttlMs: TTL_MS, maxEntries: MAX_DECISIONS });
   }
 
-  /** Returns if the user may have a token of this service account. Throws 403, or 503 if the review fails. */
+  /** Resolves if the user is permitted to issue a token for this service account. Throws 403, or 503 if the review fails. */
   async authorize(user: User, target: IssueTarget, signal: AbortSignal): Promise<void> {
     const key = `${userKey(user)}/${exactName(target)}`;
     // Several requests may wait for one review, so none of them can cancel it.
@@ -56,7 +56,7 @@ export class Authorizer {
 }
 
 const TTL_MS = 10_000;
-/** About ten megabytes of decisions. */
+/** Maximum number of cached decisions, about ten megabytes. */
 const MAX_DECISIONS = 50_000;
 const MAX_NAMES = 10_000;
 

@@ -1,4 +1,4 @@
-// Reviews by the hub: TokenReview and SubjectAccessReview. One reader of their responses, one way in which they fail.
+// TokenReviews and SubjectAccessReviews on the hub: parsing of responses, and handling of failures.
 
 import type { CallOptions, KubeClient } from '../kube/client.ts';
 import { type SubjectAccessReview, SubjectAccessReviews } from '../kube/reviews.ts';
@@ -52,7 +52,7 @@ export async function reviewAccess(
   return decision;
 }
 
-/** Returns undefined for a response without a decision. Only `true` allows, and `denied` overrules it. */
+/** Returns the decision of a review; undefined for a response without one. Only `true` allows, and `denied` overrides it. */
 export function parseAccessDecision(review: unknown): AccessDecision | undefined {
   const status = isFields(review) ? review['status'] : undefined;
   if (!isFields(status)) return undefined;
@@ -71,7 +71,7 @@ export async function tokenReviewStatus(response: Promise<unknown>): Promise<Fie
   return { ...status, authenticated };
 }
 
-/** Waits for a review on behalf of a caller of the façade. Logs a failure and throws 503: no caller is then allowed or rejected. */
+/** Waits for a review on behalf of a caller of the façade. Logs a failure and throws 503, so that a failed review neither allows nor rejects a caller. */
 export async function orUnavailable<T>(kind: ReviewKind, review: Promise<T>, log: Logger): Promise<T> {
   try {
     return await review;

@@ -10,10 +10,10 @@ export interface IssueTarget {
   readonly serviceAccount: string;
 }
 
-/** Default of the namespaces whose service accounts a rule must name: a rule for the whole cluster does not cover them. */
+/** Default of the namespaces that an RBAC rule must name: a rule for the whole cluster does not cover their service accounts. */
 export const PROTECTED_NAMESPACES: readonly string[] = ['kube-system', 'kube-public', 'kube-node-lease'];
 
-/** Returns the name that covers the service account alone, which messages about a missing permission contain. */
+/** Returns the name that covers only this service account, which messages about a missing permission contain. */
 export function exactName({ cluster, namespace, serviceAccount }: IssueTarget): string {
   return `${cluster}/${namespace}/${serviceAccount}`;
 }

@@ -1,5 +1,5 @@
-// An index over ClusterRoles and ClusterRoleBindings: which names a permission covers for each user.
-// The cost of an update follows the change, not the number of roles and bindings.
+// An index over ClusterRoles and ClusterRoleBindings: the names that a permission covers for each user.
+// The cost of an update depends on the change, not on the number of roles and bindings.
 
 import { map, merge, Observable, type OperatorFunction } from 'rxjs';
 import { RegistryGroup } from '../api/names.ts';
@@ -15,7 +15,7 @@ export interface Permission {
   readonly verbs: readonly string[];
   readonly group: string;
   readonly resource: string;
-  /** Undefined for the resource itself, whose requests without a name (lists) cover all names. */
+  /** Subresource; undefined for the resource itself, whose requests without a name (lists) cover all names. */
   readonly subresource?: string;
 }
 
@@ -106,7 +106,7 @@ export class RbacIndex {
   /** Returns the roles of a user that grant the permission for any name. */
   #rolesOf(user: User): string[] {
     const bindings = subjectsOf(user).flatMap((subject) => [...(this.#bySubject.get(subject) ?? [])]);
-    const roles = new Set(bindings.map((binding) => this.#bindings.get(binding)?.role ?? ''));
+    const roles = new Set(bindings.flatMap((binding) => this.#bindings.get(binding)?.role ?? []));
     return [...roles].filter((role) => this.#roles.has(role));
   }
 
@@ -149,7 +149,7 @@ interface Binding {
   readonly subjects: readonly string[];
 }
 
-/** No name of a role contains it. */
+/** Separator of role names, which contain no newline. */
 const SEPARATOR = '\n';
 /** Maximum number of combinations of roles that are kept. */
 const MAX_UNIONS = 10_000;

@@ -1,4 +1,4 @@
-// Users as the hub's authorizers see them.
+// Users with the attributes that the hub's authorizers evaluate.
 
 import { digestOf } from '../std/digest.ts';
 
@@ -29,7 +29,7 @@ export function userKey(user: User): string {
   return key;
 }
 
-/** Digests by user: each TokenReview makes one user, which many requests share. */
+/** Digests by user: each TokenReview creates one user, which many requests share. */
 const KEYS = new WeakMap<User, string>();
 
 /** Encodes a user with sorted groups and extra keys, because authorizers ignore their order. */

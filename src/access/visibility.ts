@@ -1,6 +1,7 @@
 // The names of Clusters that a user may see.
 
 import { compareUtf8 } from '../std/go-text.ts';
+import { fnv1a, mix } from '../std/hash.ts';
 
 /** Fingerprint of a caller who sees everything. */
 export const EVERYTHING = 0;
@@ -58,23 +59,9 @@ export class Visibility {
   }
 }
 
-/** Returns the fingerprint of a set of names, in any order. It is none of the two with a special meaning. */
-export function fingerprintOf(names: Iterable<string>): number {
+/** Returns the fingerprint of a set of names, in any order; never EVERYTHING or NOT_RESUMABLE. */
+function fingerprintOf(names: Iterable<string>): number {
   let sum = 0;
-  for (const name of names) sum = (sum + mixed(hashOf(name))) | 0;
-  return FIRST_FREE + (mixed(sum) % (2 ** FINGERPRINT_BITS - FIRST_FREE));
-}
-
-/** Returns the FNV-1a hash of a text. */
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  return hash;
-}
-
-/** Spreads a hash over all 32 bits, so that sums of similar hashes differ. */
-function mixed(hash: number): number {
-  let bits = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
-  return (bits ^ (bits >>> 16)) >>> 0;
+  for (const name of names) sum = (sum + mix(fnv1a(name))) | 0;
+  return FIRST_FREE + (mix(sum) % (2 ** FINGERPRINT_BITS - FIRST_FREE));
 }

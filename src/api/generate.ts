@@ -64,7 +64,6 @@ async function typesOf({ spec }: Definition): Promise<string> {
 function withTitles(schema: JSONSchema, field: string, kind: string): JSONSchema {
   const { nullable, ...rest } = schema;
   if (nullable === true) return { anyOf: [withTitles(rest, field, kind), { type: 'null' }] };
-  if (schema['x-kubernetes-int-or-string'] === true) return { ...rest, tsType: 'number | string' };
   const properties = Object.entries(schema.properties ?? {});
   const defaulted = properties.filter(([, property]) => property.default !== undefined).map(([name]) => name);
   return {

@@ -21,7 +21,7 @@ export const Label = {
   managedBy: `${TokensGroup}/managed-by`,
 } as const;
 
-/** The values of these labels. */
+/** Values of the labels that Purser sets. */
 export const LabelValue = {
   managedBy: 'purser',
 } as const;
@@ -83,7 +83,7 @@ export const CredentialSecretKey = {
   clientKey: 'tls.key',
   /** Addresses that the credential, and tokens issued with it, may be sent to. Required. */
   server: 'server',
-  /** PEM certificates of the authorities that those addresses are verified with, or `system`. Required. */
+  /** PEM certificates of the authorities that sign the certificates of these addresses, or `system`. Required. */
   authority: 'ca.crt',
   /** Names of the Clusters that may use the credential. Required. */
   cluster: 'cluster',

@@ -1,4 +1,4 @@
-// The one vocabulary of causes: reasons of conditions and events, fields of log lines, labels of metrics. They are API.
+// Reasons of conditions and events, which are also fields of log lines and labels of metrics. They are part of the API.
 // Each reason has a sentence for messages and documentation, without capital letter and full stop.
 
 /** Reasons of a ManagedToken's Ready condition, besides those of failures. */

@@ -4,7 +4,7 @@ import { combineLatest, filter, firstValueFrom, merge, Subscription } from 'rxjs
 import { type ApiObject, Clusters, ManagedTokens } from '../api/resources.ts';
 import { isExpired, type KubeClient } from '../kube/client.ts';
 import { untilAborted } from '../kube/deadline.ts';
-import { untilServed } from '../kube/discovery.ts';
+import { waitUntilServed } from '../kube/discovery.ts';
 import type { Informer, Problem } from '../kube/informer.ts';
 import { applyAll, readManifests } from '../kube/manifests.ts';
 import { hasReason } from '../kubernetes/status.ts';
@@ -26,7 +26,7 @@ export function customResources({ clock, random, log, settings }: AppOptions, cl
   const onProblem = (error: unknown) => log.warn({ error }, 'request to the hub failed');
   const start = async (signal: AbortSignal) => {
     const onMissing = logMissing(mayInstall(settings) && (await install({ clock, random, log }, client, signal)));
-    await untilServed(client, [Clusters, ManagedTokens], { clock, random, signal, onMissing, onProblem });
+    await waitUntilServed(client, [Clusters, ManagedTokens], { clock, random, signal, onMissing, onProblem });
   };
   return { name: 'custom resources', check: 'custom-resources', start, stop: async () => {} };
 }

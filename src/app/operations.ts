@@ -15,7 +15,7 @@ import type { AppOptions } from './options.ts';
 /** Readiness of the process. It stays ready while the hub is unreachable, because it serves from its caches. */
 export class ProcessState {
   #isStopping = false;
-  readonly #readyz: Check[] = [PING, { name: 'shutdown', holds: () => !this.#isStopping }];
+  readonly #readyz: Check[] = [PING, { name: 'shutdown', passes: () => !this.#isStopping }];
   readonly health: Health = { livez: [PING], readyz: this.#readyz };
 
   /** Adds the component's readiness check, which passes once the component has started. */
@@ -23,7 +23,7 @@ export class ProcessState {
     const { check: name } = component;
     if (name === undefined) return component;
     let isStarted = false;
-    this.#readyz.splice(-1, 0, { name, holds: () => isStarted });
+    this.#readyz.splice(-1, 0, { name, passes: () => isStarted });
     const start = async (signal: AbortSignal) => {
       await component.start(signal);
       isStarted = true;
@@ -36,7 +36,7 @@ export class ProcessState {
   }
 }
 
-const PING = { name: 'ping', holds: () => true };
+const PING = { name: 'ping', passes: () => true };
 
 export interface Observed {
   readonly hub: KubeClient;

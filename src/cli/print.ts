@@ -6,9 +6,11 @@ import { StartError } from '../config/start-error.ts';
 import { namespaces as readNamespaces, ValueError } from '../config/values.ts';
 import { repositoryPath } from '../kube/manifests.ts';
 
-/** Returns the output of `purser print`; undefined for other commands. Throws a StartError for invalid arguments. */
+/** Returns the output of `purser print` and `purser help print`; undefined for other commands. Throws a StartError for invalid arguments. */
 export async function printManifests([command, ...args]: readonly string[]): Promise<string | undefined> {
+  if (command === 'help' && args[0] === 'print') return HELP;
   if (command !== 'print') return undefined;
+  if (args.includes('--help')) return HELP;
   const { name, namespaces } = parsePrintArguments(args);
   const { path, recipe } = MANIFESTS[name];
   const text = await readFile(repositoryPath(path), 'utf8');
@@ -43,10 +45,23 @@ const MANIFESTS = {
   },
 } as const satisfies Readonly<Record<string, Manifest>>;
 
+const HELP = `Usage: purser print target-rbac [--namespaces NS,NS]
+       purser print registration
+
+Prints manifests that register a target cluster, with instructions.
+
+Manifests:
+  target-rbac   service account and permissions of Purser, for the target cluster
+  registration  Cluster, for the hub
+
+Options:
+  --namespaces NS,NS  namespaces of the service accounts that Purser can issue tokens for (default all)
+`;
+
 const USAGE = 'usage: purser print target-rbac [--namespaces NS,NS], or purser print registration';
 
-/** Name of Purser's service account on a target, of its role and of the binding. */
-const ACCOUNT = 'purser';
+/** Name of Purser's service account on a target cluster, of its role and of the role binding. */
+const SERVICE_ACCOUNT = 'purser';
 
 function parsePrintArguments(args: readonly string[]): {
   readonly name: keyof typeof MANIFESTS;
@@ -77,14 +92,14 @@ function isManifest(name: string): name is keyof typeof MANIFESTS {
 }
 
 function limitRecipe(recipe: string, namespaces: readonly string[]): string {
-  const own = recipe.replace(' | ', ` --namespaces ${namespaces.join(',')} | `);
-  return `${own}# If Purser had these permissions in all namespaces before, run: kubectl --context TARGET delete clusterrolebinding ${ACCOUNT}\n`;
+  const limited = recipe.replace(' | ', ` --namespaces ${namespaces.join(',')} | `);
+  return `${limited}# If Purser had these permissions in all namespaces before, run: kubectl --context TARGET delete clusterrolebinding ${SERVICE_ACCOUNT}\n`;
 }
 
-/** Replaces the ClusterRoleBinding by a RoleBinding in each namespace; cluster-wide permissions stay. */
+/** Replaces Purser's ClusterRoleBinding by a RoleBinding in each namespace; keeps other objects. */
 function limitToNamespaces(text: string, namespaces: readonly string[]): string {
-  const wide = `kind: ClusterRoleBinding\nmetadata:\n  name: ${ACCOUNT}\n`;
-  const narrow = (namespace: string) => `kind: RoleBinding\nmetadata:\n  name: ${ACCOUNT}\n  namespace: ${namespace}\n`;
+  const wide = `kind: ClusterRoleBinding\nmetadata:\n  name: ${SERVICE_ACCOUNT}\n`;
+  const narrow = (namespace: string) => `kind: RoleBinding\nmetadata:\n  name: ${SERVICE_ACCOUNT}\n  namespace: ${namespace}\n`;
   const documents = text.split(SEPARATOR);
   return documents
     .flatMap((document) =>

@@ -17,7 +17,7 @@ export interface ClusterControllerOptions extends Omit<ClusterDeps, 'view' | 'tr
   readonly random: () => number;
 }
 
-/** Runs one term for each subscription; terms share no state. Stops cleanly after `stopping` aborts. */
+/** Returns the controller: each subscription runs one term, and terms share no state. A term stops cleanly after `stopping` aborts. */
 export function createClusterController(options: ClusterControllerOptions): (stopping: AbortSignal) => Observable<Outcome<string>> {
   const view = new RegistryView(options.informers);
   return (stopping) => defer(() => term(options, view, stopping));
@@ -36,7 +36,7 @@ function term(
   const tracked = new TrackedClusters();
   const deps: ClusterDeps = { ...options, view, tracked };
   const all = [informers.clusters, informers.tokens, ...informers.credentials];
-  const requests$ = whenSynced(all, () => view.clusters.keys(), wakes(informers, deps)).pipe(
+  const requests$ = whenSynced(all, () => view.clusters.keys(), registrationChanges(informers, deps)).pipe(
     dueNow(clock),
     takeUntil(whenAborted(stopping)),
   );
@@ -49,12 +49,12 @@ function term(
     clock,
     concurrency: PROBES_PER_LANE * LANES.length,
     concurrencyPerLane: PROBES_PER_LANE,
-    placeOf: (key) => ({ lane: laneOf(tracked, key), deadlineAt: Infinity }),
+    priorityOf: (key) => ({ lane: laneOf(tracked, key), deadlineAt: Infinity }),
     onQueue: ({ depth }) => options.metrics?.observeQueue('cluster-status', depth),
   });
 }
 
-/** Returns the lane of a cluster. Hanging clusters have their own, so that responding clusters never wait for them. */
+/** Returns the lane of a cluster. Hanging clusters have a separate lane, so that responding clusters never wait for them. */
 function laneOf(tracked: TrackedClusters, key: string): (typeof LANES)[number] {
   const cluster = tracked.get(key);
   if (cluster === undefined || !cluster.isProbed) return 'new';
@@ -62,7 +62,7 @@ function laneOf(tracked: TrackedClusters, key: string): (typeof LANES)[number] {
 }
 
 /** Emits the keys of Clusters whose registration changes. */
-function wakes({ clusters, credentials }: ClusterInformers, { view }: ClusterDeps): Observable<string> {
+function registrationChanges({ clusters, credentials }: ClusterInformers, { view }: ClusterDeps): Observable<string> {
   return merge(
     clusters.changes$.pipe(filter(generationChanged), mergeMap(self)),
     merge(...credentials.map(({ changes$ }) => changes$)).pipe(mergeMap(({ key }) => view.clustersOfCredential(key))),

@@ -2,27 +2,33 @@
 
 import type { Secret } from '../api/resources.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
-import { credentialLifetime, readCredential } from '../targets/credential.ts';
+import { clustersOf, credentialLifetime, readCredential } from '../targets/credential.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
 import type { CredentialEvidence } from './policy/conditions.ts';
 
-/** Returns the credential of a cluster as the condition CredentialFresh needs it. */
+/** Returns the evidence about Purser's credential for the condition CredentialFresh. */
 export function credentialEvidence({ cluster, credential }: RegisteredCluster, clients: Pick<ClusterClients, 'isHub'>): CredentialEvidence {
   const isOwn = cluster.spec.authInfo?.controller?.kind === 'ServiceAccount' && clients.isHub(cluster);
   if (isOwn) return { type: 'own' };
-  return credential === undefined ? { type: 'missing' } : storedEvidence(credential);
+  if (credential === undefined) return { type: 'missing' };
+  const { clusters, evidence } = stored(credential);
+  // A user who may write Clusters must not learn the validity of the credential of another Cluster.
+  return clusters.includes(cluster.metadata.name) ? evidence : { type: 'missing' };
 }
 
-/** Evidence by Secret: certificates are costly to parse, and informers replace Secrets rather than change them. */
-const EVIDENCE = new WeakMap<Secret, CredentialEvidence>();
+interface StoredCredential {
+  readonly clusters: readonly string[];
+  readonly evidence: CredentialEvidence;
+}
 
-function storedEvidence(credential: Secret): CredentialEvidence {
-  const known = EVIDENCE.get(credential);
-  if (known !== undefined) return known;
-  const evidence = readEvidence(credential);
-  EVIDENCE.set(credential, evidence);
-  return evidence;
+/** Known credentials by Secret: parsing certificates is expensive, and informers replace Secrets rather than change them. */
+const STORED = new WeakMap<Secret, StoredCredential>();
+
+function stored(credential: Secret): StoredCredential {
+  const known = STORED.get(credential) ?? { clusters: clustersOf(credential), evidence: readEvidence(credential) };
+  STORED.set(credential, known);
+  return known;
 }
 
 function readEvidence(credential: Secret): CredentialEvidence {

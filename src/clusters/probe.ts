@@ -1,4 +1,4 @@
-// A probe of a cluster: /readyz each time, and at longer intervals its version, Purser's identity and permissions there.
+// A probe of a cluster: /readyz each time, and at longer intervals the version, and Purser's identity and permissions on the cluster.
 
 import { parseAccessDecision } from '../access/hub-review.ts';
 import type { CallOptions, KubeClient } from '../kube/client.ts';
@@ -14,7 +14,7 @@ import { type IssueScope, toIssueScope } from './policy/issue-scope.ts';
 import { parseVersion } from './policy/version.ts';
 
 export interface ProbeScope {
-  /** True if a failure of /readyz is retried at once. */
+  /** True if a failure of /readyz is retried immediately. */
   readonly isRetried: boolean;
   /** True if version, identity and permissions are checked. */
   readonly includesAccess: boolean;
@@ -110,10 +110,10 @@ async function checkReadiness(prober: TargetCaller, signal: AbortSignal): Promis
 }
 
 async function requestReadiness({ transport }: KubeClient, options: CallOptions): Promise<Fault | undefined> {
-  const reply = await transport.request({ method: 'GET', path: '/readyz', headers: { accept: '*/*' }, ...options });
-  if (reply.status >= 200 && reply.status < 300) return undefined;
-  if (reply.status === 500) return { reason: 'NotReady', detail: failedChecks(reply.body) };
-  const error = toStatusError(reply);
+  const response = await transport.request({ method: 'GET', path: '/readyz', headers: { accept: '*/*' }, ...options });
+  if (response.status >= 200 && response.status < 300) return undefined;
+  if (response.status === 500) return { reason: 'NotReady', detail: failedChecks(response.body) };
+  const error = toStatusError(response);
   // A user without permission for /readyz is authenticated nevertheless.
   if (error.code === 403 && !error.message.includes('system:anonymous')) return undefined;
   throw error;
@@ -125,7 +125,7 @@ function failedChecks(body: string): string {
   return names.length === 0 ? '' : `failed checks: ${names.slice(0, 5).join(', ')}`;
 }
 
-/** Returns the version; undefined if it is unknown, which is no fault. */
+/** Returns the version; undefined if it is unknown, which is not a fault. */
 async function fetchVersion(prober: TargetCaller, signal: AbortSignal): Promise<string | undefined> {
   try {
     const text = await prober.call((client, options) => client.getText('/version', options), signal);
@@ -151,8 +151,8 @@ async function checkAccess(prober: TargetCaller, namespaces: () => readonly stri
 }
 
 /** Reviews the permission to issue tokens in a namespace, or in all namespaces without one. */
-async function mayIssue(prober: TargetCaller, where: { readonly namespace?: string }, signal: AbortSignal): Promise<boolean> {
-  const spec = { resourceAttributes: { verb: 'create', resource: 'serviceaccounts', subresource: 'token', ...where } };
+async function mayIssue(prober: TargetCaller, scope: { readonly namespace?: string }, signal: AbortSignal): Promise<boolean> {
+  const spec = { resourceAttributes: { verb: 'create', resource: 'serviceaccounts', subresource: 'token', ...scope } };
   const review: unknown = await prober.call((client, options) => client.createReview(SelfSubjectAccessReviews, { spec }, options), signal);
   return parseAccessDecision(review)?.allowed === true;
 }

@@ -1,4 +1,4 @@
-// The reconcile of one Cluster: probe it if a probe is due, and write its status if that changed or a heartbeat is due.
+// The reconcile of one Cluster: probes the cluster if a probe is due, and writes its status if it changed or a heartbeat is due.
 
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { Result } from '../runtime/controller.ts';
@@ -16,7 +16,7 @@ import { type ProbeResult, probe, toFault } from './probe.ts';
 import { writeStatus } from './status.ts';
 import type { TrackedCluster } from './tracked-cluster.ts';
 
-/** Makes the reconcile of Clusters. */
+/** Returns the reconcile of Clusters. */
 export function createReconcile(deps: ClusterDeps): (key: string, signal: AbortSignal) => Promise<Result> {
   const { view, clock, metrics } = deps;
   return async (key, signal) => {
@@ -31,7 +31,7 @@ export function createReconcile(deps: ClusterDeps): (key: string, signal: AbortS
     if (tracked.probeAt <= startedAt) {
       const result = await probeCluster(deps, registered, tracked, signal);
       metrics?.recordProbe(clock.monotonic() - startedAt);
-      // The result is about a registration that is no longer current.
+      // The probed registration is no longer current.
       if (isReplaced(deps, key, registered)) return { requeueAt: clock.now() };
       recordProbe(deps, tracked, registered.cluster, { ...result, startedAt });
     }

@@ -61,7 +61,7 @@ function toStatus(
 function reserveHeartbeat(deps: ClusterDeps, cluster: TrackedCluster, previous: ClusterStatus): number {
   const now = deps.clock.monotonic();
   if (heartbeatDueAt(deps, cluster, previous) > deps.clock.now()) {
-    // A reservation from the time of a smaller fleet would make the cluster due at once again and again.
+    // A reservation from the time of a smaller fleet would make the cluster due immediately, again and again.
     cluster.heartbeatAt = undefined;
     return Infinity;
   }
@@ -75,6 +75,7 @@ function heartbeatDueAt({ view, clock }: ClusterDeps, { uid, isRegular }: Tracke
   const writtenAt = parseTimestamp(conditions[0]?.lastHeartbeatTime) ?? 0;
   // A heartbeat far in the future was written before the clock was set back, or by another writer.
   const lastAt = writtenAt - clock.now() > periodMs ? 0 : writtenAt;
-  // Slots spread clusters that were written together; after that, a slot would make each heartbeat that follows a late one early.
+  // Slots spread clusters that were written together. Later heartbeats are relative to the last one: a slot would make the heartbeat after
+  // a late one early.
   return isRegular ? lastAt + periodMs + TRUNCATED_MS : nextTurnAt('heartbeat', uid, lastAt, periodMs);
 }

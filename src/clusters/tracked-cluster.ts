@@ -1,5 +1,5 @@
-// State that the controller keeps of each cluster between two reconciles. All times are on the monotonic clock, so that setting the
-// system clock neither delays probes nor makes all of them due at once.
+// State of each cluster that the controller keeps between two reconciles. All times are on the monotonic clock, so that setting the
+// system clock neither delays probes nor makes all probes due together.
 
 import type { ClusterCondition, ClusterStatus } from '../api/cluster.gen.ts';
 import { isSameRegistration, type RegisteredCluster, type Registration, registrationOf } from '../targets/registered-cluster.ts';
@@ -9,9 +9,9 @@ import type { IssueScope } from './policy/issue-scope.ts';
 
 export interface TrackedCluster {
   readonly uid: string;
-  /** The registration that all other fields are about. */
+  /** Registration to which all other fields apply. */
   registration: Registration;
-  /** Undefined until the first probe of this registration. */
+  /** Health of the cluster; undefined until the first probe of this registration. */
   health: Health | undefined;
   /** Result of the last check of identity and permissions; undefined before the first one. */
   access: IssueScope | undefined;
@@ -26,7 +26,7 @@ export interface TrackedCluster {
   accessAt: number;
   version: string | undefined;
   activeEndpoint: string | undefined;
-  /** Conditions of the last reconcile. Changes by others to the status are ignored. */
+  /** Conditions of the last reconcile. Changes that other writers make to the status are ignored. */
   conditions: readonly ClusterCondition[];
   /** True if the status is written even if its content does not differ. */
   mustWrite: boolean;
@@ -36,7 +36,7 @@ export interface TrackedCluster {
   isRegular: boolean;
 }
 
-/** Minimum time between first probes, in milliseconds: connections that are opened all at once are all slow. */
+/** Minimum time between first probes, in milliseconds: too many simultaneous connections would all be slow. */
 const FIRST_PROBE_GAP_MS = 8;
 
 /** Tracks clusters by name. */

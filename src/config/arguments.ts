@@ -18,26 +18,33 @@ export interface OptionText {
 /** The parsed command line and environment. */
 export interface Arguments {
   readonly command: Command | undefined;
-  /** Options that are set; the last occurrence on the command line wins. */
+  /** Options that are set; the last occurrence on the command line applies. */
   readonly options: ReadonlyMap<OptionName, OptionText>;
   readonly problems: readonly string[];
 }
 
 /** Reads the command line and the environment; an option on the command line overrides its variable. */
 export function readArguments(args: readonly string[], env: Env): Arguments {
-  const command = commandOf(args);
-  const { options, problems } = readOptions(command === undefined ? args : args.slice(1));
+  const [first = '', ...rest] = args;
+  const printed = PRINTING.find((name) => name === first);
+  if (printed !== undefined) return readArguments([...rest, `--${printed}`], {});
+  const command = commandOf(first);
+  const { options, problems } = readOptions(command === undefined ? args : rest);
   return { command, options: new Map([...readVariables(env), ...options]), problems };
 }
 
-/** Returns whether the arguments start a local run: the command is `dev`, or there is no command and no KUBECONFIG. */
-export function isLocalRun(args: readonly string[], env: Env): boolean {
-  const command = commandOf(args);
-  return command === 'dev' || (command === undefined && args[0] !== 'print' && !env['KUBECONFIG']);
+/** Returns whether the arguments start a local run, which is the default; a cluster is never selected by KUBECONFIG alone. */
+export function isLocalRun([first = '', second = '']: readonly string[]): boolean {
+  const command = first === 'help' ? second : first;
+  return command !== 'run' && command !== 'print';
 }
 
-function commandOf([first]: readonly string[]): Command | undefined {
-  return first === 'run' || first === 'dev' ? first : undefined;
+const COMMANDS = ['run', 'dev'] as const;
+/** Options that are also commands: `purser help run` is the same as `purser run --help`. */
+const PRINTING = ['help', 'version'] as const;
+
+function commandOf(name: string): Command | undefined {
+  return COMMANDS.find((command) => command === name);
 }
 
 function readVariables(env: Env): readonly (readonly [OptionName, OptionText])[] {
@@ -73,7 +80,7 @@ function readOptions(args: readonly string[]): { options: Map<OptionName, Option
   const options = new Map<OptionName, OptionText>();
   const problems: string[] = [];
   for (const token of tokens) {
-    if (token.kind === 'positional') problems.push(`unexpected argument ${JSON.stringify(token.value)}; with npm, write options after --`);
+    if (token.kind === 'positional') problems.push(unexpectedArgument(token));
     if (token.kind !== 'option') continue;
     const problem = findProblem(token);
     if (problem !== undefined) problems.push(problem);
@@ -82,12 +89,23 @@ function readOptions(args: readonly string[]): { options: Map<OptionName, Option
   return { options, problems };
 }
 
+function unexpectedArgument({ index, value }: { readonly index: number; readonly value: string }): string {
+  const similar = index === 0 ? findSimilar(value, [...COMMANDS, ...PRINTING, 'print']) : undefined;
+  if (similar !== undefined) return `unknown command ${JSON.stringify(value)}; did you mean ${similar}?`;
+  return `unexpected argument ${JSON.stringify(value)}; with npm, write options after --`;
+}
+
 function findProblem({ name, rawName, value, inlineValue }: OptionToken): string | undefined {
   const option = optionOf(name);
-  if (option === undefined || rawName !== `--${name}`) return `unknown option ${rawName}`;
+  if (option === undefined || rawName !== `--${name}`) return unknownOption(name, rawName);
   if (option.value === undefined) return value === undefined ? undefined : `${rawName} takes no value`;
   const isMissing = !value || (inlineValue === false && value.startsWith('--'));
   return isMissing ? `${rawName} needs a value: ${rawName} ${option.value}` : undefined;
+}
+
+function unknownOption(name: string, rawName: string): string {
+  const similar = findSimilar(name, Object.keys(OPTIONS));
+  return `unknown option ${rawName}${similar === undefined ? '' : `; did you mean --${similar}?`}`;
 }
 
 interface OptionToken {
@@ -98,14 +116,14 @@ interface OptionToken {
 }
 
 /**
- * Returns the variables that look like those of options but are none, each with the most similar variable if there is exactly one.
+ * Returns the variables with Purser's prefix that belong to no option, each with the most similar variable if there is exactly one.
  * Purser would otherwise ignore a misspelled setting silently.
  */
 export function unknownVariables(env: Env): readonly string[] {
   return Object.entries(env)
     .filter(([name, text = '']) => name.startsWith(PREFIX) && text !== '' && !KNOWN.includes(name) && !isServiceLink(name, text))
     .map(([name]) => {
-      const similar = findSimilar(name);
+      const similar = findSimilar(name, KNOWN);
       return similar === undefined ? name : `${name} (${similar}?)`;
     });
 }
@@ -117,9 +135,9 @@ const KNOWN = Object.entries<Option>(OPTIONS)
 /** Maximum edit distance of a similar name; two transposed letters are two edits. */
 const MAX_EDITS = 2;
 
-function findSimilar(name: string): string | undefined {
-  const distances = KNOWN.map((known) => editDistance(name, known));
+function findSimilar(name: string, all: readonly string[]): string | undefined {
+  const distances = all.map((known) => editDistance(name, known));
   const least = Math.min(...distances);
   const isUnique = least <= MAX_EDITS && distances.indexOf(least) === distances.lastIndexOf(least);
-  return isUnique ? KNOWN[distances.indexOf(least)] : undefined;
+  return isUnique ? all[distances.indexOf(least)] : undefined;
 }

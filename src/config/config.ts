@@ -7,7 +7,7 @@ import { ValueError } from './values.ts';
 
 /** Validated, complete settings of one run. */
 export interface Config {
-  /** Command on the command line; undefined selects the command by KUBECONFIG. */
+  /** Command on the command line; undefined for the default, `dev`. */
   readonly command: Command | undefined;
   readonly help: boolean;
   readonly version: boolean;

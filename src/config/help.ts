@@ -42,7 +42,7 @@ Commands:
   dev    run Purser on this machine, with an embedded API server as the hub and target clusters
   print  print manifests that register a target cluster
 
-The default command is run if KUBECONFIG is set, and dev otherwise.
+The default command is dev. For the options of one command, run purser help run, purser help dev or purser help print.
 The options from --data-dir to --no-samples apply to dev only.
 In a checkout, replace purser with npm start --.
 `,

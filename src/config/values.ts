@@ -64,7 +64,7 @@ export const pathSegment: Parser<string> = (text) => {
   return text;
 };
 
-/** Returns a parser that accepts one of the words. */
+/** Returns a parser of one of the words. */
 export function oneOf<const T extends string>(words: readonly T[]): Parser<T> {
   return (text) => {
     const word = words.find((candidate) => candidate === text);

@@ -1,4 +1,4 @@
-// The requests in progress, from the arrival of the head to the end of the response.
+// Requests in progress, from the arrival of the head to the end of the response.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -9,7 +9,7 @@ import { Exchange } from './exchange.ts';
 /** Time for a client to read a response that has ended, in milliseconds. */
 const UNREAD_MS = 30_000;
 const SWEEP_MS = 5_000;
-/** Status code in metrics for a caller who disconnected before the response began. */
+/** Status code in metrics for a caller that disconnected before the response began. */
 const CLIENT_CLOSED_REQUEST = 499;
 
 export class ActiveRequests {
@@ -75,7 +75,7 @@ export class ActiveRequests {
     });
   }
 
-  /** Closes the connections of clients who do not read a response that has ended. */
+  /** Closes the connections of clients that do not read a response that has ended. */
   #closeUnread(): void {
     const now = this.#clock.monotonic();
     for (const exchange of this.#exchanges) {

@@ -40,7 +40,7 @@ export interface Credentials {
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
   readonly #accepted: FreshCache<User>;
-  /** Separate from accepted tokens, so that a flood of bad tokens evicts none of them. */
+  /** Rejected tokens, separate from accepted ones, so that a flood of invalid tokens evicts no accepted token. */
   readonly #rejected: FreshCache<true>;
   /** Usernames of tokens whose last review was positive. */
   readonly #known = new Recent<string>(MAX_ENTRIES);
@@ -62,9 +62,9 @@ export class Authenticator {
     const tokenId = hash('sha256', token, 'base64url');
     const user = this.#accepted.get(tokenId) ?? (await untilAborted(this.#find({ tokenId, token, address, use: 'request' }), signal));
     if (user === undefined) throw unauthorized();
-    const kept = new Sensitive(token);
-    const stillValid = async () => isSame(user, await this.#find({ tokenId, token: kept.reveal(), address, use: 'stream' }));
-    return { user, tokenId, stillValid };
+    const secret = new Sensitive(token);
+    const isStillValid = async () => isSame(user, await this.#find({ tokenId, token: secret.reveal(), address, use: 'stream' }));
+    return { user, tokenId, isStillValid };
   }
 
   /** Returns the user of a token; undefined if the hub rejects the token. */
@@ -145,7 +145,7 @@ function isAuthenticated({ username, groups }: User): boolean {
   return username !== '' && username !== 'system:anonymous' && !groups.includes('system:unauthenticated');
 }
 
-/** Returns true if all attributes are equal. A user who has lost a group must not keep its permissions. */
+/** Returns true if all attributes are equal. A user that has lost a group must not keep the permissions of the group. */
 function isSame(user: User, found: User | undefined): boolean {
   return found !== undefined && userKey(found) === userKey(user);
 }
@@ -168,25 +168,25 @@ function isTexts(value: unknown): value is readonly string[] {
  */
 export function bearerToken(rawHeaders: readonly string[]): string | undefined {
   let authorization: string | undefined;
-  let assumed: string | undefined;
+  let impersonation: string | undefined;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = (rawHeaders[index] ?? '').toLowerCase();
     if (name === 'authorization') {
       if (authorization !== undefined) throw badRequest('the request has more than one Authorization header');
       authorization = rawHeaders[index + 1] ?? '';
-    } else if (isAssumedIdentity(name)) assumed ??= name;
+    } else if (isImpersonation(name)) impersonation ??= name;
   }
-  const token = tokenOf(authorization ?? '');
-  if (token !== undefined && assumed !== undefined) throw badRequest(`the header ${assumed} is not supported`);
+  const token = authorization === undefined ? undefined : parseAuthorization(authorization);
+  if (token !== undefined && impersonation !== undefined) throw badRequest(`the header ${impersonation} is not supported`);
   return token;
 }
 
-function isAssumedIdentity(name: string): boolean {
+function isImpersonation(name: string): boolean {
   return name.startsWith('impersonate-') || name.startsWith('x-remote-');
 }
 
-/** Returns the token of a header value; undefined unless the value is Bearer, one space and the token. */
-function tokenOf(authorization: string): string | undefined {
+/** Returns the token of an Authorization header; undefined unless the value is Bearer, one space and the token. */
+function parseAuthorization(authorization: string): string | undefined {
   const token = /^bearer ([^ ]+)$/i.exec(authorization)?.[1];
   return token !== undefined && isBearerToken(token) ? token : undefined;
 }

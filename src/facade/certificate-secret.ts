@@ -1,5 +1,5 @@
 // The Secret on the hub with the serving certificate of all replicas, which Purser or another controller issues. Purser keeps its own
-// CA beside the certificate and issues renewals with it, so that the trust of callers does not change.
+// CA in the same Secret and issues renewals with it, so that callers need not trust another CA.
 
 import { createPublicKey, X509Certificate } from 'node:crypto';
 import { ConfigMaps, type Secret, Secrets } from '../api/resources.ts';
@@ -20,7 +20,7 @@ export interface HubCertificateOptions {
   readonly clock: Clock;
 }
 
-/** ConfigMap with the CA of the certificate, for callers who may not read the Secret. */
+/** ConfigMap with the CA of the certificate, for callers without permission to read the Secret. */
 export const AUTHORITY_CONFIG_MAP = 'purser-facade-ca';
 
 /** Returns the DNS names of the façade's Service. */
@@ -28,7 +28,7 @@ export function serviceNames(namespace: string): readonly string[] {
   return ['', `.${namespace}`, `.${namespace}.svc`, `.${namespace}.svc.cluster.local`].map((suffix) => `${SERVICE}${suffix}`);
 }
 
-/** Returns the certificate in the Secret, read every ten minutes. Rejects while the Secret has none and this process issues none. */
+/** Returns the source of the certificate in the Secret, read every ten minutes. It rejects while the Secret has no certificate and this process issues none. */
 export function hubCertificate(options: HubCertificateOptions): CertificateSource {
   let known: { readonly certificate: Promise<ServingCertificate>; readonly at: number } | undefined;
   return () => {
@@ -62,14 +62,14 @@ async function readOrIssue(options: HubCertificateOptions): Promise<ServingCerti
 
 /** Returns the Secret. Issues a missing certificate, and renews a certificate of Purser's CA before expiry. */
 async function renewIfDue(options: HubCertificateOptions, found: Secret | undefined): Promise<Secret> {
-  const isCurrent = found !== undefined && (!isOurs(found) || isFresh(found, options.clock.now()));
+  const isCurrent = found !== undefined && (!isIssuedByPurser(found) || isFresh(found, options.clock.now()));
   return isCurrent ? found : await issue(options, found);
 }
 
 /** Writes a new certificate. Returns the Secret, also if another replica wrote it first. */
 async function issue(options: HubCertificateOptions, old: Secret | undefined): Promise<Secret> {
   const { hub, namespace, name, clock } = options;
-  const data = newData(namespace, old, clock.now());
+  const data = createData(namespace, old, clock.now());
   const written =
     old === undefined
       ? hub.create(Secrets, { metadata: { namespace, name, labels: LABELS }, type: 'kubernetes.io/tls', data })
@@ -82,7 +82,7 @@ async function issue(options: HubCertificateOptions, old: Secret | undefined): P
 
 const LABELS = { 'app.kubernetes.io/name': 'purser' };
 
-function newData(namespace: string, old: Secret | undefined, now: number): Record<string, string> {
+function createData(namespace: string, old: Secret | undefined, now: number): Record<string, string> {
   const authority = reusableAuthority(old, now) ?? createAuthority(now);
   const { certificate, key } = issueServerCertificate(authority, [...serviceNames(namespace), ...LOCAL_NAMES], now);
   const texts = {
@@ -115,8 +115,8 @@ async function publishAuthority({ hub, namespace }: HubCertificateOptions, autho
   await written.catch((error: unknown) => ignoreReasons(error, 'AlreadyExists', 'Conflict'));
 }
 
-/** Returns true if the CA in the Secret signed the certificate. A controller that replaces the certificate may leave our CA in place. */
-function isOurs(secret: Secret): boolean {
+/** Returns true if the CA in the Secret signed the certificate. A controller that replaces the certificate may keep Purser's CA. */
+function isIssuedByPurser(secret: Secret): boolean {
   if (secret.data?.['ca.key'] === undefined) return false;
   try {
     return new X509Certificate(textOf(secret, 'tls.crt')).verify(createPublicKey(textOf(secret, 'ca.key')));

@@ -11,7 +11,7 @@ export interface ServingCertificate {
   readonly key: string;
 }
 
-/** Returns the current certificate. Called periodically; rejects and logs while the certificate cannot be read. */
+/** Returns the current certificate. Called periodically; rejects while the certificate cannot be read. */
 export type CertificateSource = () => Promise<ServingCertificate>;
 
 /** Returns a source that logs the first of consecutive failures. */
@@ -30,7 +30,7 @@ export function logFailureOnce(certificate: CertificateSource, log: Logger): Cer
   };
 }
 
-/** Returns the certificate in two files. */
+/** Returns the source of a certificate in two files. */
 export function certificateFiles(certFile: string, keyFile: string): CertificateSource {
   return async () => {
     const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
@@ -38,7 +38,7 @@ export function certificateFiles(certFile: string, keyFile: string): Certificate
   };
 }
 
-/** Returns a certificate from a new CA, which callers must be configured to trust. */
+/** Returns the source of a certificate of a new CA, which callers must be configured to trust. */
 export function selfSignedCertificate(names: readonly string[], now: number): CertificateSource {
   const authority = createAuthority(now);
   const { certificate, key } = issueServerCertificate(authority, [...LOOPBACK_NAMES, ...names], now);

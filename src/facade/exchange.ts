@@ -5,10 +5,9 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import { pipeline } from 'node:stream/promises';
 import type { User } from '../access/user.ts';
 import { dns1123LabelProblems, dns1123SubdomainProblems } from '../kubernetes/names.ts';
-import { noRoute } from '../kubernetes/refusals.ts';
 import { isStream } from '../kubernetes/reply.ts';
 import { parseUrl } from '../kubernetes/request-url.ts';
-import { badRequest, statusError, unclassified } from '../kubernetes/status.ts';
+import { badRequest, pathNotFound, statusError, unclassified } from '../kubernetes/status.ts';
 import type { Preferences } from '../kubernetes/wire/negotiate.ts';
 import { requestTimeoutMs } from '../kubernetes/wire/options.ts';
 import { flag } from '../kubernetes/wire/query.ts';
@@ -29,7 +28,7 @@ const MAX_REST_BYTES = 256 << 10;
 const MAX_DISCARDED_BYTES = 1 << 20;
 const MAX_DISCARD_MS = 1_000;
 
-/** A request as endpoints see it, once it is authenticated. */
+/** A request and its response, from the head of the request to the end of the response. */
 export class Exchange implements FacadeRequest {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
@@ -37,10 +36,12 @@ export class Exchange implements FacadeRequest {
   /** Key of the source address. */
   readonly address: string;
   readonly requestId: string;
+  /** Target of the request line, undecoded. */
+  readonly url: string;
   readonly query: URLSearchParams;
   readonly preferences: Preferences;
   readonly warnings: string[] = [];
-  readonly #gone = new AbortController();
+  readonly #ending = new AbortController();
   params: Readonly<Record<string, string>> = {};
   /** Pattern of the path; `*` for paths without a route. */
   route = '*';
@@ -55,7 +56,8 @@ export class Exchange implements FacadeRequest {
     this.clock = clock;
     this.address = toAddressKey(message.socket.remoteAddress);
     this.requestId = this.header('audit-id') || randomUUID();
-    this.query = parseUrl(message.url ?? '')?.query ?? new URLSearchParams();
+    this.url = message.url ?? '';
+    this.query = parseUrl(this.url)?.query ?? new URLSearchParams();
     this.preferences = {
       accept: this.header('accept'),
       userAgent: this.userAgent,
@@ -80,7 +82,7 @@ export class Exchange implements FacadeRequest {
   }
 
   get signal(): AbortSignal {
-    return this.#gone.signal;
+    return this.#ending.signal;
   }
 
   get caller(): Caller {
@@ -120,23 +122,24 @@ export class Exchange implements FacadeRequest {
     return readBody(message, {
       maxBytes,
       signal: this.#cancelTimeout && signal,
-      expectant: message.headers.expect === undefined ? undefined : response,
+      continueResponse: message.headers.expect === undefined ? undefined : response,
     });
   }
 
   /** Checks the request line and the headers beyond the checks of Node, and sets `params`. Throws 400, 404 or 417. */
   checkHead(params: Readonly<Record<string, string>>): void {
-    const { url = '', headers } = this.message;
+    const { url } = this;
+    const { headers } = this.message;
     if (headers.host === undefined) throw badRequest('the request has no Host header');
     if (headers.expect !== undefined && !/^100-continue$/i.test(headers.expect))
       throw unclassified('the Expect header of the request is not supported', 417);
-    // Node accepts any list that ends in `chunked`; a proxy may read it differently, and find another request in the body.
+    // Node accepts any list that ends in `chunked`; a proxy may parse it differently, and find another request in the body.
     if (headers['transfer-encoding'] !== undefined && !/^chunked$/i.test(headers['transfer-encoding']))
       throw badRequest('the Transfer-Encoding of the request is not supported');
     if (!url.startsWith('/') || url.includes('#')) throw badRequest('the target of the request is not a path');
     if (CONTROL.test(url) || Object.values(params).some((value) => CONTROL.test(value)))
       throw badRequest('the path contains control characters');
-    if (!Object.entries(params).every(([name, value]) => isName(name, value))) throw noRoute();
+    if (!Object.entries(params).every(([name, value]) => isName(name, value))) throw pathNotFound();
     this.params = params;
   }
 
@@ -145,7 +148,7 @@ export class Exchange implements FacadeRequest {
     if (!this.query.has('timeout') || (this.method === 'GET' && flag(this.query, 'watch'))) return;
     const expired = () =>
       statusError('Timeout', 'Timeout: request did not complete within requested timeout - context deadline exceeded', {});
-    this.#cancelTimeout = this.clock.wakeAfter(requestTimeoutMs(this.query), () => this.#gone.abort(expired()));
+    this.#cancelTimeout = this.clock.wakeAfter(requestTimeoutMs(this.query), () => this.#ending.abort(expired()));
   }
 
   /** Holds a seat until the response has been sent or begins to stream. */
@@ -184,7 +187,7 @@ export class Exchange implements FacadeRequest {
   }
 
   #abandon(): void {
-    this.#gone.abort(new Abandoned('the caller has disconnected'));
+    this.#ending.abort(new Abandoned('the caller has disconnected'));
   }
 
   /** Writes the response, and ends it unless the rest of the body has to be discarded first. */

@@ -61,7 +61,7 @@ export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keep
   readonly metrics?: Pick<Metrics, 'recordRequest' | 'recordIssuance'>;
   /** Limit on reviews, shared with the rest of the process; a new limit if undefined. */
   readonly reviewLimit?: ReviewLimit;
-  /** Further routes, such as those of lists. */
+  /** Further routes, for example of lists. */
   readonly routes?: readonly Route[];
 }
 
@@ -77,17 +77,17 @@ export interface Facade {
 export function createFacade(options: FacadeOptions): Facade {
   const { certificate, clock, log, settings } = options;
   let server: FacadeServer | undefined;
-  let unfollow = () => {};
+  let stopFollowing = () => {};
   return {
     async listen() {
       const first = await certificate();
-      server = serverOf(options, first);
+      server = createServerFor(options, first);
       const { url } = await server.listen(settings.facadePort, settings.bindAddress);
-      unfollow = followCertificate({ certificate, clock, log }, first, server);
+      stopFollowing = followCertificate({ certificate, clock, log }, first, server);
       return url;
     },
     async close(graceMs) {
-      unfollow();
+      stopFollowing();
       await server?.close(graceMs);
     },
   };
@@ -97,7 +97,7 @@ const PATH = 'orchestrator';
 /** Limits on requests whose response has not begun. One caller has at most half of the connections to one cluster. */
 const QUEUE_LIMITS: FairQueueLimits = { perCaller: 8, total: 1_024, waitingPerCaller: 64, waiting: 1_024 };
 
-function serverOf(options: FacadeOptions, certificate: ServingCertificate): FacadeServer {
+function createServerFor(options: FacadeOptions, certificate: ServingCertificate): FacadeServer {
   const { hub, clock, log, settings, reviewLimit } = options;
   const { facadePath = PATH, facadeAudiences: audiences = [], facadeRate: perSecond = 0 } = settings;
   const authenticator = new Authenticator({ hub, clock, log, audiences, reviewLimit });

@@ -1,4 +1,4 @@
-// All filtered lists of the façade. A further list needs a description as in clusters/cluster-list.ts, and its entries here.
+// All filtered lists of the façade. To add a list, describe it as in clusters/cluster-list.ts and add it to LISTINGS and createLists.
 
 import { Subscription } from 'rxjs';
 import { CLUSTER_LISTING, type ClusterListOptions, createClusterList } from './clusters/cluster-list.ts';

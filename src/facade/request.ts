@@ -1,4 +1,4 @@
-// A request to the façade as endpoints see it, and their responses.
+// Requests to the endpoints of the façade, and their responses.
 
 import type { ServerResponse } from 'node:http';
 import type { User } from '../access/user.ts';
@@ -11,7 +11,7 @@ export interface Caller {
   /** Digest of the bearer token, equal for all requests with this token. */
   readonly tokenId: string;
   /** Returns true if the hub accepted the token for the same user within the last four seconds. Throws 503 if the review fails. */
-  stillValid(): Promise<boolean>;
+  isStillValid(): Promise<boolean>;
 }
 
 /** A request that has been authenticated. */

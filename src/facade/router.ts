@@ -1,10 +1,9 @@
-// The routes of the façade. All paths but those of public documents require an authenticated caller, also paths without a route.
+// The routes of the façade. All paths except those of public documents require an authenticated caller, including paths without a route.
 
 import { METHODS } from 'node:http';
 import findMyWay, { type HTTPMethod } from 'find-my-way';
-import { noMethod, noRoute } from '../kubernetes/refusals.ts';
 import { errorReply, type Reply } from '../kubernetes/reply.ts';
-import { badRequest, internalError, StatusError, serviceUnavailable } from '../kubernetes/status.ts';
+import { badRequest, internalError, methodNotAllowed, pathNotFound, StatusError, serviceUnavailable } from '../kubernetes/status.ts';
 import type { Preferences } from '../kubernetes/wire/negotiate.ts';
 import { flag } from '../kubernetes/wire/query.ts';
 import { Abandoned, type Exchange } from './exchange.ts';
@@ -28,7 +27,7 @@ export interface PublicDocument {
 export interface RouterOptions {
   readonly routes: readonly Route[];
   readonly documents: readonly PublicDocument[];
-  /** Returns the caller who sent a request. Throws a StatusError without valid credentials. */
+  /** Returns the caller of a request. Throws a StatusError without valid credentials. */
   readonly authenticate: (exchange: Exchange) => Promise<Caller>;
   /** Waits for a seat; returns the function that releases it. Throws a StatusError for a caller with too many requests. */
   readonly admit?: (exchange: Exchange) => Promise<() => void>;
@@ -66,7 +65,7 @@ export class Router {
 
   /** Serves a request to its end. Rejects it with 503 if the server is stopping. */
   serve(exchange: Exchange, isStopping: boolean): void {
-    const found = this.#router.find(exchange.method as HTTPMethod, exchange.message.url ?? '');
+    const found = this.#router.find(exchange.method as HTTPMethod, exchange.url);
     if (found === null) return this.#reject(exchange, badRequest('the path cannot be decoded'));
     const { path, document, route } = found.store as Entry;
     exchange.route = path;
@@ -90,7 +89,7 @@ export class Router {
       exchange.startTimeout();
       exchange.caller = await authenticate(exchange);
       if (admit !== undefined) exchange.holdSeat(await admit(exchange));
-      if (route === undefined) throw noRoute();
+      if (route === undefined) throw pathNotFound();
     } catch (error) {
       return this.#reject(exchange, error, route);
     }
@@ -98,7 +97,7 @@ export class Router {
   }
 
   async #replyOf(exchange: Exchange, { method, endpoint }: Route): Promise<FacadeReply> {
-    if (!isServed(method, exchange)) return methodNotAllowed(exchange, method);
+    if (!isServed(method, exchange)) return methodNotAllowedReply(exchange, method);
     try {
       return await endpoint(exchange);
     } catch (error) {
@@ -119,17 +118,17 @@ export class Router {
   }
 }
 
-/** Returns true if the route serves the method. HEAD is served as GET, except for a watch, which consists of its body alone. */
+/** Returns true if the route serves the method. HEAD is served as GET, except for a watch, whose response is only its body. */
 function isServed(method: Route['method'], { method: requested, query }: Exchange): boolean {
   return requested === method || (method === 'GET' && requested === 'HEAD' && !flag(query, 'watch'));
 }
 
-function methodNotAllowed({ preferences }: Exchange, allow: string): Reply {
-  const reply = errorReply(noMethod(), preferences);
+function methodNotAllowedReply({ preferences }: Exchange, allow: string): Reply {
+  const reply = errorReply(methodNotAllowed(), preferences);
   return { ...reply, headers: { ...reply.headers, allow } };
 }
 
-/** Returns the response for any thrown value. For an unexpected error, it contains only the request ID, which the log contains, too. */
+/** Returns the response for any thrown value. For an unexpected error, it contains only the request ID, which the log also contains. */
 function toErrorReply(error: unknown, preferences: Preferences, requestId: string): Reply {
   const known = error instanceof StatusError ? error : internalError(`the request ${requestId} could not be completed`, { cause: error });
   const reply = errorReply(known, preferences);

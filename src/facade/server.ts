@@ -3,8 +3,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
-import { noMethod } from '../kubernetes/refusals.ts';
-import { type StatusError, statusError, unclassified } from '../kubernetes/status.ts';
+import { methodNotAllowed, type StatusError, statusError, unclassified } from '../kubernetes/status.ts';
 import { orderedJson } from '../kubernetes/wire/ordered-json.ts';
 import type { Clock } from '../std/clock.ts';
 import { type Listening, listen } from '../std/listening.ts';
@@ -41,7 +40,7 @@ const KEEP_ALIVE_MS = 65_000;
 /** TLS without ML-KEM, whose keys would use 7 kB per connection. It protects long-lived secrets; tokens expire much earlier. */
 const TLS = { minVersion: 'TLSv1.2', ecdhCurve: 'X25519:prime256v1:secp384r1' } as const;
 const MAX_HEADER_BYTES = 16_384;
-/** Limits on connections. Their difference exceeds the limit on requests in progress, so that further requests get a rejection. */
+/** Limits on connections. Their difference exceeds the limit on requests in progress, so that further requests are rejected with a response. */
 const CONNECTIONS: ConnectionLimits = { waiting: 2_048, total: 16_384 };
 /** Time for a client to read the response to a malformed request, in milliseconds. */
 const UNREAD_MS = 1_000;
@@ -50,7 +49,7 @@ const UNREAD_MS = 1_000;
 export function createFacadeServer(options: ServerOptions): FacadeServer {
   const { clock, report, onResponse } = options;
   const active = new ActiveRequests(clock, onResponse);
-  const server = serverOf(options, active, new Router(options));
+  const server = createServerFor(options, active, new Router(options));
   let listening: Listening | undefined;
   return {
     async listen(port, host) {
@@ -66,7 +65,7 @@ export function createFacadeServer(options: ServerOptions): FacadeServer {
   };
 }
 
-function serverOf(options: ServerOptions, active: ActiveRequests, router: Router): Server {
+function createServerFor(options: ServerOptions, active: ActiveRequests, router: Router): Server {
   const serve = (message: IncomingMessage, response: ServerResponse) => {
     // Node parses bytes after the last response of a connection as further requests.
     if (!active.isEnding(message.socket)) router.serve(active.begin(message, response), active.isStopping);
@@ -111,7 +110,7 @@ function rejectMalformed({ code = '' }: NodeJS.ErrnoException, socket: Socket): 
 }
 
 function rejectConnect(socket: Socket): void {
-  endSoon(socket, rawReply(noMethod(), 'allow: POST\r\n'));
+  endSoon(socket, rawReply(methodNotAllowed(), 'allow: POST\r\n'));
 }
 
 /** Ends a connection after `text`. Node has detached from the socket, so errors and timeouts are handled here. */

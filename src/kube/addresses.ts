@@ -1,5 +1,5 @@
-// Address lookups. The system's resolver blocks one of few threads for each name, so that the names of some dead servers would delay all
-// others; it is used only for names that the name servers do not know.
+// Address lookups. The system's resolver blocks a thread of a small pool during each lookup, so that a few names without a response would
+// delay all other lookups. It is used only for names that the name servers do not know.
 
 import { createSocket } from 'node:dgram';
 import { type LookupAddress, lookup, promises } from 'node:dns';
@@ -33,16 +33,16 @@ export function createNameLookup({ servers, hostsFile = HOSTS_FILE }: NameLookup
 }
 
 const HOSTS_FILE = '/etc/hosts';
-/** Timeout of the first try; with the second try, which takes twice as long, well below the connect timeout. */
+/** Timeout of the first try, in milliseconds. The second try takes twice as long; together they are well below the connect timeout. */
 const FIRST_TRY_MS = 800;
 
 async function hostsEntries(file: string, hostname: string): Promise<readonly LookupAddress[]> {
   const text = await readFile(file, 'utf8').catch(() => '');
-  const wanted = hostname.toLowerCase();
+  const lowerCaseName = hostname.toLowerCase();
   return text.split('\n').flatMap((line) => {
     const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/);
     const family = isIP(address);
-    return family !== 0 && names.some((name) => name.toLowerCase() === wanted) ? [{ address, family }] : [];
+    return family !== 0 && names.some((name) => name.toLowerCase() === lowerCaseName) ? [{ address, family }] : [];
   });
 }
 
@@ -52,7 +52,7 @@ interface Lookup {
   readonly isSilent: boolean;
 }
 
-/** Creates a resolver for each call, which reads the current settings of the machine. */
+/** Queries with a new resolver, which reads the current settings of the machine. */
 async function queryNameServers(hostname: string, servers: readonly string[] | undefined): Promise<Lookup> {
   const known = servers ?? new promises.Resolver().getServers();
   const resolver = new promises.Resolver({ timeout: Math.floor(FIRST_TRY_MS / Math.max(known.length, 1)), tries: 2 });
@@ -74,8 +74,8 @@ function querySystem(hostname: string): Promise<readonly LookupAddress[]> {
   });
 }
 
-/** Returns the own IP address on the route to a server; undefined without a route. Sends nothing. */
-export async function ownAddressTowards(server: string): Promise<string | undefined> {
+/** Returns the local IP address on the route to a server; undefined without a route. Sends nothing. */
+export async function localAddressFor(server: string): Promise<string | undefined> {
   const { hostname, port } = new URL(server);
   const host = hostname.replace(/^\[|\]$/g, '');
   const socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4');

@@ -15,11 +15,11 @@ import { decodeWatch, type WatchEvent } from './watch-events.ts';
 /** Options of every request. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Timeout from sending the request to the last byte of the response; undefined for the transport's default. */
+  /** Timeout from sending the request to the last byte of the response, in milliseconds; undefined for the transport's default. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** Objects of a list or a watch; all objects of the kind without any of these. */
+/** Selection of objects in a list or a watch; an empty selection is all objects of the kind. */
 export interface Selection {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
@@ -38,7 +38,7 @@ export interface WatchOptions extends Selection, CallOptions {
   /** True to request all existing objects first (WatchList), followed by a bookmark. */
   readonly sendInitialEvents?: boolean;
   readonly timeoutSeconds: number;
-  /** Maximum silence of the server; the watch fails after it. */
+  /** Maximum time without a byte from the server, in milliseconds; the watch fails after it. */
   readonly idleMs: number;
 }
 
@@ -79,7 +79,7 @@ export class KubeClient {
     const query = { ...selectors(options), limit: limit?.toString(), continue: cont, resourceVersion, resourceVersionMatch };
     const request = { method: 'GET', path: collectionPath(resource, options.namespace), query } as const;
     const page = toPage(resource, await this.#call(request, options));
-    if (page === undefined) throw this.#unreadable(request, `a list of objects with ${STORED_FIELDS}`);
+    if (page === undefined) throw this.#invalidResponse(request, `a list of objects with ${STORED_FIELDS}`);
     return page;
   }
 
@@ -172,10 +172,10 @@ export class KubeClient {
     await this.#call({ method: 'DELETE', path, headers: JSON_TYPE, body: JSON.stringify(body) }, options);
   }
 
-  /** Creates a token of a service account (TokenRequest). */
-  createToken(account: ObjectName, spec: TokenRequest['spec'], options?: CallOptions): Promise<TokenRequest> {
+  /** Requests a token for a service account (TokenRequest). */
+  createToken(serviceAccount: ObjectName, spec: TokenRequest['spec'], options?: CallOptions): Promise<TokenRequest> {
     const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', metadata: {}, spec };
-    const path = objectPath(ServiceAccounts, account, 'token');
+    const path = objectPath(ServiceAccounts, serviceAccount, 'token');
     return this.#call({ method: 'POST', path, headers: JSON_TYPE, body: JSON.stringify(body) }, options);
   }
 
@@ -218,19 +218,19 @@ export class KubeClient {
 
   async #object<T extends ApiObject>(resource: Resource<T>, request: TransportRequest, options?: CallOptions): Promise<Stored<T>> {
     const object: T = await this.#call(request, options);
-    if (!isStored(resource, object)) throw this.#unreadable(request, `an object with ${STORED_FIELDS}`);
+    if (!isStored(resource, object)) throw this.#invalidResponse(request, `an object with ${STORED_FIELDS}`);
     return object;
   }
 
   async #call<T>(request: TransportRequest, options?: CallOptions): Promise<T> {
     const { body } = await this.#request(request, options);
     const value = parseJson(body);
-    if (value === undefined) throw this.#unreadable(request, 'JSON');
-    if (typeof value !== 'object' || value === null) throw this.#unreadable(request, 'an object');
+    if (value === undefined) throw this.#invalidResponse(request, 'JSON');
+    if (typeof value !== 'object' || value === null) throw this.#invalidResponse(request, 'an object');
     return value as T;
   }
 
-  #unreadable({ method, path }: TransportRequest, expected: string): TransportError {
+  #invalidResponse({ method, path }: TransportRequest, expected: string): TransportError {
     return new TransportError('EBADMSG', `${method} ${this.transport.server}${path}: the response is not ${expected}`);
   }
 

@@ -27,7 +27,7 @@ export interface TlsIdentity {
 
 export interface CredentialsOptions {
   readonly clock: Clock;
-  /** Interval after which files are read again. */
+  /** Interval after which files are read again, in milliseconds. */
   readonly rereadMs: number;
   /** Environment of credential plugins; undefined disables plugins. */
   readonly execEnv?: Env;
@@ -38,7 +38,7 @@ export class Credentials {
   readonly #cluster: Cluster;
   readonly #user: User;
   readonly #options: CredentialsOptions;
-  /** True if nothing of it can change. */
+  /** True if the identity depends on no file and no plugin. */
   readonly #isFixed: boolean;
   /** `loadedAt` is monotonic. */
   #current: { readonly identity: Identity; readonly loadedAt: number } | undefined;
@@ -50,7 +50,7 @@ export class Credentials {
     this.#user = user;
     this.#options = options;
     this.#isFixed = ![cluster.caFile, user.certFile, user.keyFile, tokenFileOf(user), user.exec].some(Boolean);
-    rejectUnsupported(user, options);
+    checkSupported(user, options);
   }
 
   /**
@@ -91,7 +91,7 @@ export class Credentials {
     try {
       this.#current = { identity: await this.#read(rejected), loadedAt };
     } catch (cause) {
-      if (this.#current === undefined) throw new Error(`no credentials for ${this.#cluster.server}: ${reason(cause)}`, { cause });
+      if (this.#current === undefined) throw new Error(`no credentials for ${this.#cluster.server}: ${messageOf(cause)}`, { cause });
       this.#current = { identity: this.#current.identity, loadedAt };
     }
     return this.#current.identity;
@@ -126,16 +126,16 @@ export class Credentials {
   }
 }
 
-/** Minimum interval between reloads after a 401; a server that rejects everything would otherwise get each request twice. */
+/** Minimum interval between reloads after a 401, in milliseconds; a server that rejects everything would otherwise get each request twice. */
 const REJECTED_REREAD_MS = 1_000;
-/** Margin before expiry at which credentials are renewed, so that none expires on the way. */
+/** Time before expiry at which credentials are renewed, in milliseconds, so that none expires during a request. */
 const EXPIRY_MARGIN_MS = 10_000;
 
 function isExpired(credential: ExecCredential | undefined, now: number): boolean {
   return credential?.expiresAt !== undefined && now >= credential.expiresAt - EXPIRY_MARGIN_MS;
 }
 
-function rejectUnsupported(user: User, options: CredentialsOptions): void {
+function checkSupported(user: User, options: CredentialsOptions): void {
   if (user.exec && options.execEnv === undefined) throw new Error(`user ${user.name}: credential plugins are not allowed`);
   if (user.authProvider && tokenFileOf(user) === undefined) {
     throw new Error(`user ${user.name}: auth-provider ${String(user.authProvider.name)} is not supported; use exec`);
@@ -168,6 +168,6 @@ async function fileOrData(file: string | undefined | null, data: string | undefi
   return file ? await readFile(file, 'utf8') : undefined;
 }
 
-function reason(error: unknown): string {
+function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -61,15 +61,15 @@ export class Dialer {
 
   #retire(): void {
     for (const pool of this.#current?.pools.values() ?? []) {
-      const forget = () => this.#pools.delete(pool);
-      pool.close().then(forget, forget);
+      const deletePool = () => this.#pools.delete(pool);
+      pool.close().then(deletePool, deletePool);
     }
     this.#current = undefined;
   }
 }
 
-/** Throws for a server that is not allowed: plain HTTP outside loopback, or a rejected address. */
-export function rejectServer(cluster: Cluster, mayDial: DialOptions['mayDial']): void {
+/** Throws for a server that is not allowed: plain HTTP outside loopback, or a forbidden address. */
+export function checkServer(cluster: Cluster, mayDial: DialOptions['mayDial']): void {
   const { protocol, hostname } = new URL(cluster.server);
   const isLocal = ['127.0.0.1', '[::1]', 'localhost'].includes(hostname);
   const isSafe = protocol === 'https:' || (protocol === 'http:' && (isLocal || cluster.skipTLSVerify));
@@ -78,9 +78,9 @@ export function rejectServer(cluster: Cluster, mayDial: DialOptions['mayDial']):
   if (mayDial !== undefined && isIP(address) !== 0 && !mayDial(address)) throw new Error(`connections to ${address} are not allowed`);
 }
 
-/** Less than half of the timeout of a request to a target, which leaves time for another address. */
+/** Connect timeout, in milliseconds. Less than half of the timeout of a request to a target, which leaves time for another address. */
 const CONNECT_TIMEOUT_MS = 4_000;
-/** Well below the 90 s after which kube-apiserver closes idle connections, so that no request meets the close. */
+/** Lifetime of idle connections, in milliseconds. Well below the 90 s after which kube-apiserver closes them. */
 const KEEP_ALIVE_MS = 30_000;
 
 function createPool(cluster: Cluster, tls: TlsIdentity, options: DialOptions, connections: number | null): Dispatcher {

@@ -18,7 +18,7 @@ export interface ServedOptions {
 }
 
 /** Resolves once all `resources` are served. Rejects only if `signal` aborts. */
-export async function untilServed(
+export async function waitUntilServed(
   client: Pick<KubeClient, 'getText'>,
   resources: readonly Resource<unknown>[],
   { clock, random, signal, ...callbacks }: ServedOptions,

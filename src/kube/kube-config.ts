@@ -13,7 +13,7 @@ export interface KubeConfigSource {
   getCurrentUser(): User | null;
 }
 
-/** Reads the files of a `KUBECONFIG` value; the first of several entries with the same name wins. Throws without a current context. */
+/** Reads the files of a `KUBECONFIG` value; the first of several entries with the same name applies. Throws without a current context. */
 export async function loadKubeConfig(paths: string): Promise<KubeConfigSource> {
   const files = paths.split(delimiter).filter((path) => path !== '');
   const parts = await Promise.all(files.map(async (path) => parsePart(await readFile(path, 'utf8'), dirname(path))));
@@ -31,14 +31,14 @@ export function inClusterConfig(env: Readonly<Record<string, string | undefined>
   const port = env['KUBERNETES_SERVICE_PORT'];
   if (!host || !port) throw new Error('not in a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set');
   const authority = host.includes(':') ? `[${host}]` : host;
-  return fixed(
+  return fixedConfig(
     { name: 'in-cluster', server: `https://${authority}:${port}`, caFile: resolve(folder, 'ca.crt'), skipTLSVerify: false },
     withTokenFile({ name: 'service-account' }, resolve(folder, 'token')),
   );
 }
 
 /** Returns a source with a given API server and user. */
-export function fixed(cluster: Cluster, user: User): KubeConfigSource {
+export function fixedConfig(cluster: Cluster, user: User): KubeConfigSource {
   return { getCurrentCluster: () => cluster, getCurrentUser: () => user };
 }
 
@@ -52,10 +52,10 @@ interface Part {
 }
 
 function parsePart(text: string, folder: string): Part {
-  const config = record(parse(text));
-  const at = (path: string | undefined) => (path && !isAbsolute(path) ? resolve(folder, path) : path);
-  const clusters = newClusters(config['clusters']).map((cluster) => withFiles(cluster, { caFile: at(cluster.caFile) }));
-  const users = entries(config['users']).map((entry) => userOf(entry, at));
+  const config = toRecord(parse(text));
+  const resolvePath = (path: string | undefined) => (path && !isAbsolute(path) ? resolve(folder, path) : path);
+  const clusters = newClusters(config['clusters']).map((cluster) => withFiles(cluster, { caFile: resolvePath(cluster.caFile) }));
+  const users = toRecords(config['users']).map((entry) => toUser(entry, resolvePath));
   const currentContext = config['current-context'];
   return {
     clusters,
@@ -65,23 +65,27 @@ function parsePart(text: string, folder: string): Part {
   };
 }
 
-function userOf(entry: Readonly<Record<string, unknown>>, at: (path: string | undefined) => string | undefined): User {
-  const raw = record(entry['user']);
+function toUser(entry: Readonly<Record<string, unknown>>, resolvePath: (path: string | undefined) => string | undefined): User {
+  const raw = toRecord(entry['user']);
   const ignored = ['as-uid', 'as-groups', 'as-user-extra'].filter((field) => raw[field] !== undefined);
   if (ignored.length > 0) throw new Error(`user ${String(entry['name'])}: ${ignored.join(', ')} not supported`);
   // kubeconfigs have no such field, but client-node would read the file immediately and only once.
   const { 'token-file': _, ...known } = raw;
   const [user] = newUsers([{ ...entry, user: known }]);
   if (user === undefined) throw new Error('a user of the kubeconfig is invalid');
-  const located = withFiles(user, { certFile: at(user.certFile), keyFile: at(user.keyFile), exec: resolveExec(user.exec, at) });
+  const located = withFiles(user, {
+    certFile: resolvePath(user.certFile),
+    keyFile: resolvePath(user.keyFile),
+    exec: resolveExec(user.exec, resolvePath),
+  });
   const tokenFile = raw['tokenFile'];
-  return typeof tokenFile === 'string' && tokenFile !== '' ? withTokenFile(located, at(tokenFile) ?? tokenFile) : located;
+  return typeof tokenFile === 'string' && tokenFile !== '' ? withTokenFile(located, resolvePath(tokenFile) ?? tokenFile) : located;
 }
 
 /** Resolves a command with a folder relative to the kubeconfig; PATH resolves a bare command. */
-function resolveExec(exec: unknown, at: (path: string | undefined) => string | undefined): unknown {
-  const { command } = record(exec);
-  return typeof command === 'string' && command.includes('/') ? { ...record(exec), command: at(command) } : exec;
+function resolveExec(exec: unknown, resolvePath: (path: string | undefined) => string | undefined): unknown {
+  const { command } = toRecord(exec);
+  return typeof command === 'string' && command.includes('/') ? { ...toRecord(exec), command: resolvePath(command) } : exec;
 }
 
 /** Adds a token file to a user in the form of client-node. */
@@ -91,11 +95,11 @@ function withTokenFile(user: User, tokenFile: string): User {
 }
 
 function selectCurrent(parts: readonly Part[]): KubeConfigSource {
-  const wanted = parts.find((part) => part.currentContext !== '')?.currentContext;
-  if (wanted === undefined) throw new Error('the kubeconfig has no current-context');
-  const context = findEntry(parts, 'contexts', wanted);
+  const name = parts.find((part) => part.currentContext !== '')?.currentContext;
+  if (name === undefined) throw new Error('the kubeconfig has no current-context');
+  const context = findEntry(parts, 'contexts', name);
   const user = context.user ? findEntry(parts, 'users', context.user) : { name: '' };
-  return fixed(findEntry(parts, 'clusters', context.cluster), user);
+  return fixedConfig(findEntry(parts, 'clusters', context.cluster), user);
 }
 
 function findEntry<K extends 'clusters' | 'users' | 'contexts'>(parts: readonly Part[], field: K, name: string): Part[K][number] {
@@ -108,11 +112,11 @@ function withFiles<T>(entry: T, files: { readonly [Field in keyof T]?: T[Field] 
   return { ...entry, ...files };
 }
 
-function entries(value: unknown): readonly Readonly<Record<string, unknown>>[] {
-  return Array.isArray(value) ? value.map(record) : [];
+function toRecords(value: unknown): readonly Readonly<Record<string, unknown>>[] {
+  return Array.isArray(value) ? value.map(toRecord) : [];
 }
 
-function record(value: unknown): Readonly<Record<string, unknown>> {
+function toRecord(value: unknown): Readonly<Record<string, unknown>> {
   return isRecord(value) ? value : {};
 }
 

@@ -14,19 +14,19 @@ export interface ElectionOptions {
   readonly client: Pick<KubeClient, 'get' | 'create' | 'update'>;
   readonly namespace: string;
   readonly name: string;
-  /** Unique name of this start of the process. */
+  /** Name that is unique to this run of the process. */
   readonly identity: string;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Time without renewal after which another candidate takes the Lease. */
+  /** Time without renewal after which another candidate takes the Lease, in milliseconds. */
   readonly leaseMs?: number;
-  /** Time without renewal after which a leader stops; shorter than `leaseMs`, so that it stops before another starts. */
+  /** Time without renewal after which a leader stops, in milliseconds; shorter than `leaseMs`, so that it stops before another starts. */
   readonly renewDeadlineMs?: number;
-  /** Delay between attempts; followers wait up to 2.2 times as long. */
+  /** Delay between attempts, in milliseconds; followers wait up to 2.2 times as long. */
   readonly retryMs?: number;
   /** Called with the error of a failed attempt; another leader is not an error. */
   readonly onProblem?: (error: unknown) => void;
-  /** Called with the identity of each new holder of the Lease, also our own. */
+  /** Called with the identity of each new holder of the Lease, including this process. */
   readonly onHolder?: (identity: string) => void;
 }
 
@@ -45,15 +45,15 @@ export interface Election {
 
 /** Creates a candidate, which starts when it is subscribed to. Throws for timings with which two candidates could lead. */
 export function createElection(options: ElectionOptions): Election {
-  const timed = { ...DEFAULTS, ...options };
-  const { leaseMs, renewDeadlineMs, retryMs } = timed;
+  const withDefaults = { ...DEFAULTS, ...options };
+  const { leaseMs, renewDeadlineMs, retryMs } = withDefaults;
   if (leaseMs <= renewDeadlineMs || renewDeadlineMs <= retryMs * (1 + JITTER)) {
     throw new Error('leaseMs must exceed renewDeadlineMs, and renewDeadlineMs must exceed the longest delay between attempts');
   }
   const record = new LeaseRecord(options, leaseMs);
   const tenure = new Tenure(options.clock, renewDeadlineMs);
   const stop$ = new Subject<void>();
-  const leads$ = fromAbortable((signal) => campaign(timed, { record, tenure }, signal)).pipe(
+  const leads$ = fromAbortable((signal) => campaign(withDefaults, { record, tenure }, signal)).pipe(
     takeUntil(stop$),
     distinctUntilChanged(),
     share({ connector: () => new ReplaySubject<boolean>(1) }),
@@ -74,10 +74,10 @@ export function createElection(options: ElectionOptions): Election {
 const DEFAULTS = { leaseMs: 10_000, renewDeadlineMs: 7_000, retryMs: 1_000 };
 const JITTER = 1.2;
 
-type Timed = ElectionOptions & typeof DEFAULTS;
+type CompleteOptions = ElectionOptions & typeof DEFAULTS;
 
 /**
- * Period in which this candidate leads. It starts with the last successful request, because others count from its response. Times are
+ * Period in which this candidate leads. It starts with the last successful request, because other candidates measure from its response. Times are
  * monotonic: a wall clock that is set back would extend the period beyond the Lease.
  */
 class Tenure {
@@ -108,7 +108,7 @@ class Tenure {
 }
 
 async function* campaign(
-  options: Timed,
+  options: CompleteOptions,
   { record, tenure }: { readonly record: LeaseRecord; readonly tenure: Tenure },
   signal: AbortSignal,
 ): AsyncGenerator<boolean> {
@@ -127,7 +127,7 @@ async function* campaign(
  * waits longer for a slow hub.
  */
 async function attempt(
-  { clock, leaseMs, renewDeadlineMs, onProblem, onHolder }: Timed,
+  { clock, leaseMs, renewDeadlineMs, onProblem, onHolder }: CompleteOptions,
   { record, tenure }: { readonly record: LeaseRecord; readonly tenure: Tenure },
   signal: AbortSignal,
 ): Promise<void> {

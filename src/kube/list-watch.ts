@@ -28,7 +28,7 @@ export type ListWatchEvent<T extends ApiObject> =
 export interface Cursor {
   /** Resource version of the last consumed event; undefined before the first list and after it expired. */
   resourceVersion: string | undefined;
-  /** Lists by pages: `next` after a stuck WatchList, `always` on a server that rejects WatchList. */
+  /** Use of paged lists: `next` for the next list, after a stuck WatchList; `always` on a server that rejects WatchList. */
   pages: 'never' | 'next' | 'always';
 }
 
@@ -40,7 +40,7 @@ export interface ListWatchOptions<T extends ApiObject, S extends ApiObject> {
   readonly transform: (object: Stored<T>) => Stored<S>;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Maximum silence of the server; the watch fails after it. */
+  /** Maximum time without a byte from the server, in milliseconds; the watch fails after it. */
   readonly idleMs?: number;
 }
 
@@ -60,7 +60,7 @@ export async function* listWatch<T extends ApiObject, S extends ApiObject>(
 ): AsyncGenerator<ListWatchEvent<S>> {
   while (!signal.aborted) {
     try {
-      if (cursor.resourceVersion !== undefined) yield* resumeWatch(options, cursor, signal);
+      if (cursor.resourceVersion !== undefined) yield* resumeWatch(options, cursor, cursor.resourceVersion, signal);
       else if (cursor.pages !== 'never') yield* listPages(options, cursor, signal);
       else yield* watchList(options, cursor, signal);
     } catch (error) {
@@ -70,13 +70,13 @@ export async function* listWatch<T extends ApiObject, S extends ApiObject>(
   }
 }
 
-/** Maximum silence of a watch; servers send a bookmark every 60 to 75 s. */
+/** Default of `idleMs`; servers send a bookmark every 60 to 75 s. */
 const IDLE_MS = 90_000;
-/** Maximum silence between initial events, which block startup and arrive in quick succession. */
+/** Maximum time between initial events, in milliseconds. They block startup and arrive in quick succession. */
 const STALL_MS = 20_000;
-/** Minimum lifetime of a watch that is requested from the server; the maximum is twice as long. */
+/** Minimum lifetime of a watch that is requested from the server, in seconds; the maximum is twice as long. */
 const WATCH_SECONDS = 300;
-/** Minimum duration of an empty watch; a shorter one is an error, so that the backoff applies. */
+/** Minimum duration of an empty watch, in milliseconds; a shorter one is an error, so that the backoff applies. */
 const MIN_WATCH_MS = 1_000;
 
 async function* listPages<T extends ApiObject, S extends ApiObject>(
@@ -125,10 +125,11 @@ async function* watchList<T extends ApiObject, S extends ApiObject>(
 async function* resumeWatch<T extends ApiObject, S extends ApiObject>(
   options: ListWatchOptions<T, S>,
   cursor: Cursor,
+  resourceVersion: string,
   signal: AbortSignal,
 ): AsyncGenerator<ListWatchEvent<S>> {
   const startedAt = options.clock.monotonic();
-  const events = openWatch(options, { resourceVersion: cursor.resourceVersion ?? '' }, signal);
+  const events = openWatch(options, { resourceVersion }, signal);
   let isEmpty = true;
   for await (const event of follow(events, options.transform, cursor)) {
     isEmpty &&= event.type === 'bookmark';
@@ -188,7 +189,7 @@ function isRejected(error: unknown): boolean {
   return error instanceof StatusError && (error.code === 400 || error.code === 422);
 }
 
-/** Returns whether the initial events did not end: some servers ignore the option, and some connections fall silent. */
+/** Returns whether the initial events did not end: some servers ignore the option, and some connections stop delivering data. */
 function isStuck(error: unknown): boolean {
   return error instanceof BrokenWatchError || (error instanceof TransportError && error.code === 'ETIMEDOUT');
 }

@@ -1,22 +1,22 @@
-// Open streams to one server. A stream that was cut silently looks like a stream without events.
+// Open streams to one server. A stream whose connection was lost looks like a stream without events.
 
 import type { Deadline } from './deadline.ts';
 
-/** A stream; `heardAt` is the time of its last byte. */
+/** A stream; `receivedAt` is the time of its last byte. */
 export interface OpenStream {
   readonly deadline: Deadline;
-  heardAt: number;
+  receivedAt: number;
 }
 
-/** Minimum outage after which silent streams are ended; a single failure among successes does not end them. */
+/** Minimum outage after which streams are ended, in milliseconds; a single failure among successes does not end them. */
 const MIN_OUTAGE_MS = 5_000;
 
-/** Ends streams that an outage probably cut, long before their idle timeout. Times are monotonic. */
+/** Ends streams that an outage probably interrupted, long before their idle timeout. Times are monotonic. */
 export class OpenStreams {
   readonly #open = new Set<OpenStream>();
   #respondedAt = -Infinity;
   /** Start of the period without responses; undefined after a response. */
-  #silentSince: number | undefined;
+  #outageSince: number | undefined;
 
   add(stream: OpenStream): void {
     this.#open.add(stream);
@@ -28,15 +28,15 @@ export class OpenStreams {
 
   /** Records a request without a response. */
   recordFailure(sentAt: number): void {
-    this.#silentSince ??= Math.max(sentAt, this.#respondedAt);
+    this.#outageSince ??= Math.max(sentAt, this.#respondedAt);
   }
 
-  /** Records a response. After an outage it ends the streams that were silent since the outage began. */
+  /** Records a response. After an outage it ends the streams that received nothing since the outage began. */
   recordResponse(now: number): void {
-    const since = this.#silentSince ?? now;
-    this.#silentSince = undefined;
+    const since = this.#outageSince ?? now;
+    this.#outageSince = undefined;
     this.#respondedAt = now;
     if (now - since < MIN_OUTAGE_MS) return;
-    for (const { deadline, heardAt } of this.#open) if (heardAt < since) deadline.reset(0);
+    for (const { deadline, receivedAt } of this.#open) if (receivedAt < since) deadline.reset(0);
   }
 }

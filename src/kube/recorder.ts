@@ -12,7 +12,7 @@ import { TokenBucket } from '../std/token-bucket.ts';
 import type { KubeClient } from './client.ts';
 import { nameOf } from './paths.ts';
 
-export interface RecorderOptions extends Speaker {
+export interface RecorderOptions extends EventReporter {
   readonly client: Pick<KubeClient, 'create' | 'patch'>;
   readonly clock: Clock;
   readonly random: () => number;
@@ -25,22 +25,22 @@ class DroppedEventsError extends Error {
   override readonly name = 'DroppedEventsError';
 }
 
-/** Limit per object, as in client-go: a burst of 25 events, then one every five minutes. */
+/** Rate limit of each object, as in client-go: a burst of 25 events, then one every five minutes. */
 const RATE = { burst: 25, perSecond: 1 / 300 };
 /** Maximum number of pending events; one namespace has at most half of them. */
-const MAX_DUE = 1_000;
-const MAX_REMEMBERED = 4_096;
+const MAX_PENDING = 1_000;
+const MAX_SERIES = 4_096;
 const TIMEOUT_MS = 5_000;
 
 /** Writes events one after the other, for all namespaces in turn. Increments the count of a repeated event; limits the events of each object. */
 export class Recorder {
   readonly #options: RecorderOptions;
   /** By object, reason and message. */
-  readonly #series = new Recent<Series>(MAX_REMEMBERED);
+  readonly #series = new Recent<Series>(MAX_SERIES);
   /** Rate limit of each object. */
-  readonly #budgets = new Recent<TokenBucket>(MAX_REMEMBERED);
+  readonly #budgets = new Recent<TokenBucket>(MAX_SERIES);
   /** Series with pending writes, by namespace. */
-  readonly #due = new FairQueue<Series>(MAX_DUE);
+  readonly #pending = new FairQueue<Series>(MAX_PENDING);
   #writing: Promise<void> | undefined;
   /** Number of events dropped since the last time that nothing was pending. */
   #dropped = 0;
@@ -51,12 +51,12 @@ export class Recorder {
 
   /** Records an event. Drops it above the rate limit of the object or if too many events of its namespace are pending. */
   record(object: ApiObject, note: Note): void {
-    const subject = subjectOf(object);
+    const subject = toSubject(object);
     if (!this.#isWithinLimit(JSON.stringify(subject))) return;
     const now = this.#options.clock.now();
     const key = JSON.stringify([subject, note]);
-    const series = this.#series.get(key) ?? { subject, note, firstAt: now, lastAt: now, count: 0, written: undefined };
-    if (!this.#due.add(subject.namespace ?? '', series)) {
+    const series = this.#series.get(key) ?? { subject, note, firstAt: now, lastAt: now, count: 0, eventName: undefined };
+    if (!this.#pending.add(subject.namespace ?? '', series)) {
       this.#dropped += 1;
       return;
     }
@@ -80,7 +80,7 @@ export class Recorder {
   async #drain(): Promise<void> {
     // Lets the caller finish first, so that repetitions share one write.
     await Promise.resolve();
-    for (let series = this.#due.take(); series !== undefined; series = this.#due.take()) await this.#write(series);
+    for (let series = this.#pending.take(); series !== undefined; series = this.#pending.take()) await this.#write(series);
     this.#writing = undefined;
     if (this.#dropped === 0) return;
     this.#options.onProblem?.(new DroppedEventsError(`${this.#dropped} events dropped: too many were pending`));
@@ -89,7 +89,7 @@ export class Recorder {
 
   async #write(series: Series): Promise<void> {
     try {
-      series.written = series.written === undefined ? await this.#create(series) : await this.#count(series, series.written);
+      series.eventName = series.eventName === undefined ? await this.#create(series) : await this.#incrementCount(series, series.eventName);
     } catch (error) {
       this.#options.onProblem?.(error);
     }
@@ -97,12 +97,12 @@ export class Recorder {
 
   async #create(series: Series): Promise<string> {
     const { client, random } = this.#options;
-    const event = eventOf(series, this.#options, random());
+    const event = toEvent(series, this.#options, random());
     await client.create(Events, event, { timeoutMs: TIMEOUT_MS });
     return event.metadata.name;
   }
 
-  async #count(series: Series, name: string): Promise<string> {
+  async #incrementCount(series: Series, name: string): Promise<string> {
     const patch = { count: series.count, lastTimestamp: formatTimestamp(series.lastAt) };
     try {
       await this.#options.client.patch(Events, { namespace: namespaceOf(series.subject), name }, patch, { timeoutMs: TIMEOUT_MS });
@@ -115,6 +115,7 @@ export class Recorder {
   }
 }
 
+/** Type, reason and message of an Event. */
 export interface Note {
   readonly type: 'Normal' | 'Warning';
   /** Reason in CamelCase, from the closed set of api/reasons.ts. */
@@ -122,6 +123,7 @@ export interface Note {
   readonly message: string;
 }
 
+/** Repetitions of one event. */
 export interface Series {
   readonly subject: Subject;
   readonly note: Note;
@@ -129,14 +131,14 @@ export interface Series {
   lastAt: number;
   count: number;
   /** Name of the Event; undefined before it is written. */
-  written: string | undefined;
+  eventName: string | undefined;
 }
 
-/** Object that an Event is about. */
+/** Object of an Event. */
 export type Subject = NonNullable<Event['involvedObject']> & { readonly name: string };
 
-/** Reporter of events. */
-export interface Speaker {
+/** Component and instance that report events. */
+export interface EventReporter {
   /** Component, which kubectl shows as From. */
   readonly component: string;
   readonly instance: string;
@@ -146,7 +148,7 @@ const MAX_MESSAGE_CHARS = 1_024;
 const MAX_NAME_CHARS = 253;
 
 /** Returns the reference to an object, with its uid: `kubectl describe` hides events of an earlier object of the same name. */
-function subjectOf(object: ApiObject): Subject {
+function toSubject(object: ApiObject): Subject {
   const { name, namespace } = nameOf(object);
   const { apiVersion, kind, metadata } = object;
   return defined<Subject>({ apiVersion, kind, name, namespace, uid: metadata.uid });
@@ -158,7 +160,7 @@ function namespaceOf(subject: Subject): string {
 }
 
 /** Returns the first Event of a series; `random` makes its name unique. */
-function eventOf(series: Series, { component, instance }: Speaker, random: number): Event & { metadata: { name: string } } {
+function toEvent(series: Series, { component, instance }: EventReporter, random: number): Event & { metadata: { name: string } } {
   const { subject, note, firstAt, lastAt, count } = series;
   return {
     metadata: { name: eventName(subject.name, lastAt, random), namespace: namespaceOf(subject) },

@@ -32,7 +32,7 @@ export function readResponse(dispatcher: Dispatcher, request: Dispatcher.Dispatc
 
 class ResponseReader implements Dispatcher.DispatchHandler {
   readonly #limits: ResponseLimits;
-  readonly #settle = Promise.withResolvers<HttpResponse>();
+  readonly #result = Promise.withResolvers<HttpResponse>();
   readonly #chunks: Buffer[] = [];
   #controller: Dispatcher.DispatchController | undefined;
   #head: Pick<HttpResponse, 'status' | 'headers'> = { status: 0, headers: {} };
@@ -45,7 +45,7 @@ class ResponseReader implements Dispatcher.DispatchHandler {
   }
 
   get response(): Promise<HttpResponse> {
-    return this.#settle.promise;
+    return this.#result.promise;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -70,17 +70,17 @@ class ResponseReader implements Dispatcher.DispatchHandler {
     const body = this.#chunks.length > 1 ? Buffer.concat(this.#chunks, this.#bytes) : first;
     const response = { ...this.#head, body: body.toString('utf8') };
     // undici frees the connection in the next turn: a request sent before that would open another connection.
-    queueMicrotask(() => onNextTurn(this.#settle.resolve, response));
+    queueMicrotask(() => onNextTurn(this.#result.resolve, response));
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#limits.signal.removeEventListener('abort', this.#abort);
-    this.#settle.reject(error);
+    this.#result.reject(error);
   }
 
   readonly #abort = (): void => {
     const { reason } = this.#limits.signal as { readonly reason: Error };
-    this.#settle.reject(reason);
+    this.#result.reject(reason);
     this.#controller?.abort(reason);
   };
 }
@@ -106,8 +106,8 @@ function tooLong(maxBytes: number): TransportError {
 /** Converts a response outside 2xx to an error; derives it from the status code if the body is not a Status. */
 export function toStatusError(response: HttpResponse): StatusError {
   const retryAfterSeconds = retryAfterOf(response.headers);
-  const sent = parseStatus(response.body);
-  const status = sent === undefined ? defaultStatus(response.status) : toStatus(sent, response.status);
+  const received = parseStatus(response.body);
+  const status = received === undefined ? defaultStatus(response.status) : toStatus(received, response.status);
   return new StatusError(retryAfterSeconds === undefined ? status : { ...status, details: { retryAfterSeconds, ...status.details } });
 }
 
@@ -119,7 +119,7 @@ export function eventToStatusError(object: unknown): StatusError {
   return new StatusError(toStatus(object, isError ? code : 500));
 }
 
-interface SentStatus {
+interface ReceivedStatus {
   readonly message?: unknown;
   readonly reason?: unknown;
   readonly details?: unknown;
@@ -130,7 +130,7 @@ const MAX_TEXT_CHARS = 4_096;
 const MAX_CAUSES = 32;
 const MAX_RETRY_AFTER_SECONDS = 999_999;
 
-function parseStatus(body: string): SentStatus | undefined {
+function parseStatus(body: string): ReceivedStatus | undefined {
   try {
     const value: unknown = JSON.parse(body);
     return isFailure(value) ? value : undefined;
@@ -140,11 +140,11 @@ function parseStatus(body: string): SentStatus | undefined {
 }
 
 /** Does not check the kind: the timeout filter of kube-apiserver omits it. */
-function isFailure(value: unknown): value is SentStatus {
+function isFailure(value: unknown): value is ReceivedStatus {
   return isRecord(value) && value['status'] === 'Failure';
 }
 
-function toStatus({ message, reason, details }: SentStatus, code: number): Status {
+function toStatus({ message, reason, details }: ReceivedStatus, code: number): Status {
   return defined<Status>({
     ...FAILURE,
     message: typeof message === 'string' ? sanitize(message) : defaultStatus(code).message,
@@ -154,18 +154,18 @@ function toStatus({ message, reason, details }: SentStatus, code: number): Statu
   });
 }
 
-function toDetails(sent: Readonly<Record<string, unknown>>): StatusDetails {
-  const { causes, retryAfterSeconds } = sent;
+function toDetails(received: Readonly<Record<string, unknown>>): StatusDetails {
+  const { causes, retryAfterSeconds } = received;
   const toCause = (cause: unknown) => pickTexts(cause, ['reason', 'message', 'field']);
   return defined({
-    ...pickTexts(sent, ['name', 'group', 'kind', 'uid']),
+    ...pickTexts(received, ['name', 'group', 'kind', 'uid']),
     causes: Array.isArray(causes) ? causes.slice(0, MAX_CAUSES).map(toCause) : undefined,
     retryAfterSeconds: isSeconds(retryAfterSeconds) ? retryAfterSeconds : undefined,
   });
 }
 
-function pickTexts<Field extends string>(sent: unknown, fields: readonly Field[]): { readonly [F in Field]?: string } {
-  const record = isRecord(sent) ? sent : {};
+function pickTexts<Field extends string>(received: unknown, fields: readonly Field[]): { readonly [F in Field]?: string } {
+  const record = isRecord(received) ? received : {};
   const found = fields.flatMap((field) => {
     const text = record[field];
     return typeof text === 'string' ? [[field, sanitize(text)]] : [];

@@ -1,4 +1,4 @@
-// In-memory copy of one collection, with indexes and the changes that each event makes.
+// In-memory copy of one collection, with indexes and the changes of each event.
 
 import { mergeMap, type OperatorFunction, of, tap } from 'rxjs';
 import type { ApiObject, Stored } from '../api/resources.ts';
@@ -118,30 +118,21 @@ export interface Batch<T extends ApiObject> {
   readonly changes: readonly Change<T>[];
 }
 
-/** Applies events to `store` and emits the changes of each. Calls `applied` after subscribers have received the changes. */
+/** Applies events to `store` and emits the changes of each. Calls `onApplied` after subscribers have received the changes. */
 export function reflectBatches<T extends ApiObject>(
   store: ObjectStore<T>,
-  applied: () => void,
+  onApplied: () => void,
 ): OperatorFunction<ListWatchEvent<T>, Batch<T>> {
   return mergeMap((event) => {
     const { type, resourceVersion } = event;
-    return of({ type, resourceVersion, changes: store.apply(event) }).pipe(tap({ complete: applied }));
+    return of({ type, resourceVersion, changes: store.apply(event) }).pipe(tap({ complete: onApplied }));
   });
-}
-
-/** Emits the changes of `reflectBatches` one by one; the store already contains each emitted change. */
-export function reflect<T extends ApiObject>(store: ObjectStore<T>, applied: () => void): OperatorFunction<ListWatchEvent<T>, Change<T>> {
-  return (events$) =>
-    events$.pipe(
-      reflectBatches(store, applied),
-      mergeMap(({ changes }) => changes),
-    );
 }
 
 class Index<T> {
   readonly #valuesOf: (object: T) => readonly string[];
   readonly #keys = new Map<string, Set<string>>();
-  /** Values of each key, to remove it without the old object. */
+  /** Values of each key, so that a key can be removed without the old object. */
   readonly #values = new Map<string, readonly string[]>();
 
   constructor(valuesOf: (object: T) => readonly string[]) {

@@ -16,7 +16,7 @@ export class TransportError extends Error {
 
 /** Converts any error to a TransportError whose message starts with the request. */
 export function toTransportError(request: string, error: unknown): TransportError {
-  // A parser error contains the unparsed bytes, in which a server can echo our token.
+  // A parser error contains the unparsed bytes, in which a server can return the token that Purser sent.
   const options = error instanceof errors.HTTPParserError ? undefined : { cause: error };
   return new TransportError(codeOf(error), `${request}: ${messageOf(error)}`, options);
 }

@@ -7,7 +7,7 @@ import { defined } from '../std/defined.ts';
 import { withoutSecret } from '../std/sensitive.ts';
 import { Credentials, type Identity } from './credentials.ts';
 import { type Deadline, startDeadline, untilAborted } from './deadline.ts';
-import { Dialer, type DialOptions, rejectServer } from './dial.ts';
+import { checkServer, Dialer, type DialOptions } from './dial.ts';
 import type { Env } from './exec-credential.ts';
 import type { KubeConfigSource } from './kube-config.ts';
 import { OpenStreams } from './open-streams.ts';
@@ -16,15 +16,15 @@ import { codeOf, TransportError, toTransportError } from './transport-error.ts';
 
 export interface TransportOptions extends Partial<DialOptions> {
   readonly clock: Clock;
-  /** Timeout of requests without their own timeout. */
+  /** Timeout of requests without their own timeout, in milliseconds. */
   readonly timeoutMs?: number;
-  /** Maximum length of a response; streams have no limit. */
+  /** Maximum length of a response, in bytes; streams have no limit. */
   readonly maxBytes?: number;
-  /** Interval after which credential files are read again. */
+  /** Interval after which credential files are read again, in milliseconds. */
   readonly rereadMs?: number;
   /** Environment of credential plugins; undefined disables plugins. */
   readonly execEnv?: Env;
-  /** Open streams of another transport to the same server, so that responses on either one revive or end the streams. */
+  /** Open streams of another transport to the same server, so that responses to either transport end interrupted streams. */
   readonly streams?: OpenStreams;
 }
 
@@ -33,7 +33,7 @@ export function createTransport(config: KubeConfigSource, options: TransportOpti
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw new Error('the kubeconfig has no current cluster');
   const { clock, connections = 16, mayDial, findAddresses, rereadMs = 5_000, execEnv } = options;
-  rejectServer(cluster, mayDial);
+  checkServer(cluster, mayDial);
   const user = config.getCurrentUser() ?? { name: '' };
   const credentials = new Credentials(cluster, user, defined({ clock, rereadMs, execEnv }));
   const dialer = new Dialer(cluster, defined({ connections, mayDial, findAddresses }));
@@ -68,7 +68,7 @@ export class Transport {
     return this.#credentials.ca;
   }
 
-  /** Returns the response, whatever its status. Throws TransportError, or the reason of `signal` after an abort. */
+  /** Returns the response, with any status code. Throws TransportError, or the reason of `signal` after an abort. */
   async request(request: TransportRequest): Promise<HttpResponse> {
     const sentAt = this.#clock.monotonic();
     const deadline = startDeadline(this.#clock, request.timeoutMs ?? this.#timeoutMs, request.signal);
@@ -131,12 +131,12 @@ export class Transport {
   }
 
   async *#chunks(body: AsyncIterable<Uint8Array>, request: StreamRequest, deadline: Deadline): AsyncGenerator<Uint8Array> {
-    const stream = { deadline, heardAt: this.#clock.monotonic() };
+    const stream = { deadline, receivedAt: this.#clock.monotonic() };
     this.streams.add(stream);
     deadline.reset(request.idleMs);
     try {
       for await (const chunk of body) {
-        stream.heardAt = this.#clock.monotonic();
+        stream.receivedAt = this.#clock.monotonic();
         deadline.reset(request.idleMs);
         yield chunk;
       }
@@ -150,15 +150,15 @@ export class Transport {
 
   /** Returns whether the server may be unreachable; a caller that aborts early has not waited for a response. */
   #isWithoutResponse(error: unknown, { signal }: TransportRequest, sentAt: number): boolean {
-    if (signal?.aborted) return this.#clock.monotonic() - sentAt >= PATIENCE_MS;
+    if (signal?.aborted) return this.#clock.monotonic() - sentAt >= MIN_WAIT_MS;
     return codeOf(error) !== 'EMSGSIZE';
   }
 
   #toError(error: unknown, request: TransportRequest, deadline: Deadline): unknown {
     if (request.signal?.aborted) return request.signal.reason;
-    const what = `${request.method} ${this.server}${request.path}`;
-    if (deadline.hasPassed) return new TransportError('ETIMEDOUT', `${what}: timed out waiting for the server`);
-    return toTransportError(what, error);
+    const description = `${request.method} ${this.server}${request.path}`;
+    if (deadline.hasPassed) return new TransportError('ETIMEDOUT', `${description}: timed out waiting for the server`);
+    return toTransportError(description, error);
   }
 }
 
@@ -172,9 +172,9 @@ interface Opened {
   readonly response?: HttpResponse;
 }
 
-/** Minimum wait after which an aborted request is a request without response. */
-const PATIENCE_MS = 2_000;
-/** Ten times the maximum size of an object in etcd; parsing takes several times as much memory, so lists use smaller pages. */
+/** Minimum wait after which an aborted request is treated as a request without response, in milliseconds. */
+const MIN_WAIT_MS = 2_000;
+/** Default of `maxBytes`: ten times the maximum size of an object in etcd. Parsing takes several times as much memory, so lists use smaller pages. */
 const MAX_BYTES = 16 << 20;
 /** Codes of a connection that the server closed. */
 const CLOSED = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
@@ -189,7 +189,7 @@ async function retryIfClosed<A>({ method }: TransportRequest, send: () => Promis
   }
 }
 
-/** Removes the credential from an error response, which a server may echo and Purser logs. */
+/** Removes the credential, which a server may return, from an error response, which Purser logs. */
 function redactErrors(response: HttpResponse, { secret }: Identity): HttpResponse {
   return response.status < 400 ? response : { ...response, body: withoutSecret(response.body, secret) };
 }
@@ -202,14 +202,14 @@ export interface TransportRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal?: AbortSignal | undefined;
-  /** Timeout from sending to the last byte of the response, or to the first byte of a stream; undefined for the default. */
+  /** Timeout from sending to the last byte of the response, or to the first byte of a stream, in milliseconds; undefined for the default. */
   readonly timeoutMs?: number | undefined;
-  /** Maximum length of the response; undefined for the transport's limit. */
+  /** Maximum length of the response, in bytes; undefined for the transport's limit. */
   readonly maxBytes?: number;
 }
 
 export interface StreamRequest extends TransportRequest {
-  /** Maximum silence of the server; the stream fails after it. */
+  /** Maximum time without a byte from the server, in milliseconds; the stream fails after it. */
   readonly idleMs: number;
 }
 

@@ -1,4 +1,4 @@
-// The 403 of a request that its user is not permitted to send, with the message of Kubernetes.
+// 403 responses for requests that their users are not permitted to send, with Kubernetes' messages.
 
 import { goQuote } from '../std/go-text.ts';
 import type { AccessAttributes } from './rbac.ts';
@@ -10,7 +10,7 @@ interface NamedUser {
 
 /** Returns the 403 for a request with these attributes. `reason` is appended to the message; empty for none. */
 export function accessForbidden(user: NamedUser, attributes: AccessAttributes, reason: string): StatusError {
-  const why = `${withoutHtml(refusalText(user, attributes))}${reason === '' ? '' : `: ${reason}`}`;
+  const why = `${escapeHtml(deniedText(user, attributes))}${reason === '' ? '' : `: ${reason}`}`;
   if (attributes.type === 'path') return statusError('Forbidden', `forbidden: ${why}`, {});
   const { group, resource, name } = attributes;
   const details = { ...(name !== '' && { name }), ...(group !== '' && { group }), ...(resource !== '' && { kind: resource }) };
@@ -22,15 +22,15 @@ function subjectText(group: string, resource: string, name: string): string {
   return `${qualifiedName({ group, name: resource })}${name === '' ? '' : ` ${goQuote(name)}`} is forbidden: `;
 }
 
-function refusalText(user: NamedUser, attributes: AccessAttributes): string {
-  const who = `User ${goQuote(user.name)} cannot ${attributes.verb}`;
-  if (attributes.type === 'path') return `${who} path ${goQuote(attributes.path)}`;
+function deniedText(user: NamedUser, attributes: AccessAttributes): string {
+  const action = `User ${goQuote(user.name)} cannot ${attributes.verb}`;
+  if (attributes.type === 'path') return `${action} path ${goQuote(attributes.path)}`;
   const { group, resource, subresource, namespace } = attributes;
-  const what = `resource ${goQuote(subresource === '' ? resource : `${resource}/${subresource}`)} in API group ${goQuote(group)}`;
-  return `${who} ${what} ${namespace === '' ? 'at the cluster scope' : `in the namespace ${goQuote(namespace)}`}`;
+  const target = `resource ${goQuote(subresource === '' ? resource : `${resource}/${subresource}`)} in API group ${goQuote(group)}`;
+  return `${action} ${target} ${namespace === '' ? 'at the cluster scope' : `in the namespace ${goQuote(namespace)}`}`;
 }
 
 /** Escapes HTML, so that a browser that shows the error renders no markup. */
-function withoutHtml(text: string): string {
+function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

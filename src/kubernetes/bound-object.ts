@@ -19,16 +19,22 @@ export function checkObjectName(name: string): void {
 }
 
 /** Identity of an object to which a token can be bound. */
-export interface BoundTo {
+export interface BoundObject {
   readonly uid: string;
   /** Service account of a Pod. */
   readonly serviceAccountName: string;
 }
 
 /** Throws 400 for a Pod of another service account, and 409 for an object with another UID than the reference. */
-export function checkBoundObject({ kind = '', name = '', uid = '' }: BoundObjectReference, object: BoundTo, account: string): void {
-  if (kind === 'Pod' && object.serviceAccountName !== account) {
-    throw badRequest(`cannot bind token for serviceaccount ${goQuote(account)} to pod running with different serviceaccount name.`);
+export function checkBoundObject(
+  { kind = '', name = '', uid = '' }: BoundObjectReference,
+  object: BoundObject,
+  serviceAccountName: string,
+): void {
+  if (kind === 'Pod' && object.serviceAccountName !== serviceAccountName) {
+    throw badRequest(
+      `cannot bind token for serviceaccount ${goQuote(serviceAccountName)} to pod running with different serviceaccount name.`,
+    );
   }
   if (uid === '' || uid === object.uid) return;
   const why = `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`;

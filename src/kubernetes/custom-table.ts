@@ -19,14 +19,14 @@ export interface PrinterColumn {
 /** Returns the table of a version. It ends before the first column with an invalid path. */
 export function customTable(declared: readonly PrinterColumn[] = []): Table {
   if (declared.length === 0) {
-    return tableOf([{ definition: { ...AGE_COLUMN, type: 'date' }, path: parseJsonPath('.metadata.creationTimestamp') }]);
+    return toTable([{ definition: { ...AGE_COLUMN, type: 'date' }, path: parseJsonPath('.metadata.creationTimestamp') }]);
   }
-  const columns = declared.map(columnOf);
-  const unreadable = columns.indexOf(undefined);
-  return tableOf(columns.slice(0, unreadable === -1 ? undefined : unreadable).filter((column) => column !== undefined));
+  const columns = declared.map(toColumn);
+  const firstInvalid = columns.indexOf(undefined);
+  return toTable(columns.slice(0, firstInvalid === -1 ? undefined : firstInvalid).filter((column) => column !== undefined));
 }
 
-function columnOf({ name, type, format = '', priority = 0, description = '', jsonPath }: PrinterColumn): Column | undefined {
+function toColumn({ name, type, format = '', priority = 0, description = '', jsonPath }: PrinterColumn): Column | undefined {
   const definition = { name, type, format, description: description === '' ? defaultDescription(jsonPath) : description, priority };
   try {
     return { definition, path: parseJsonPath(jsonPath) };
@@ -44,7 +44,7 @@ function defaultDescription(jsonPath: string): string {
   return `Custom resource definition column (in JSONPath format): ${jsonPath}`;
 }
 
-function tableOf(columns: readonly Column[]): Table {
+function toTable(columns: readonly Column[]): Table {
   return {
     columns: [NAME_COLUMN, ...columns.map(({ definition }) => definition)],
     cells: (object, now) => [object.metadata.name ?? '', ...columns.map((column) => cell(column, object, now))],
@@ -52,20 +52,20 @@ function tableOf(columns: readonly Column[]): Table {
 }
 
 function cell({ definition: { type }, path }: Column, object: KubeObject, now: number): unknown {
-  const found = first(path, object);
+  const found = firstValue(path, object);
   return found === undefined ? null : (CELLS[type]?.(found, now) ?? null);
 }
 
-/** Returns the cell of a value; empty if the value does not have the type of the column. */
+/** Conversions from values to cells, by type of the column; undefined for a value of another type. */
 const CELLS: Readonly<Record<string, (value: Value, now: number) => unknown>> = {
-  string: printed,
+  string: formatString,
   integer: (value) => (typeof value === 'number' ? Math.trunc(value) : typeof value === 'bigint' ? value : undefined),
   number: (value) => (typeof value === 'number' || typeof value === 'bigint' ? Number(value) : undefined),
   boolean: (value) => (typeof value === 'boolean' ? value : undefined),
-  date: (value, now) => (typeof value === 'string' ? ageOf(value, now) : undefined),
+  date: (value, now) => (typeof value === 'string' ? formatAge(value, now) : undefined),
 };
 
-function first(path: JsonPath, object: KubeObject): Value | undefined {
+function firstValue(path: JsonPath, object: KubeObject): Value | undefined {
   if (!isFields(object)) return undefined;
   try {
     return path(object)[0];
@@ -74,7 +74,7 @@ function first(path: JsonPath, object: KubeObject): Value | undefined {
   }
 }
 
-function printed(value: Value): string {
+function formatString(value: Value): string {
   if (typeof value === 'string') return value;
   if (value === null) return '<no value>';
   if (typeof value === 'number' || typeof value === 'bigint') return goNumber(value);
@@ -83,7 +83,7 @@ function printed(value: Value): string {
 
 const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/;
 
-function ageOf(time: string, now: number): string {
+function formatAge(time: string, now: number): string {
   if (time === '' || time === 'null') return '<unknown>';
   return RFC3339.test(time) && !Number.isNaN(Date.parse(time)) ? since(time, now) : '<invalid>';
 }

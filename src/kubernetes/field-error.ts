@@ -14,7 +14,6 @@ export interface FieldError {
 }
 
 const TITLES = {
-  FieldValueNotFound: 'Not found',
   FieldValueRequired: 'Required value',
   FieldValueDuplicate: 'Duplicate value',
   FieldValueInvalid: 'Invalid value',
@@ -22,15 +21,12 @@ const TITLES = {
   FieldValueForbidden: 'Forbidden',
   FieldValueTooLong: 'Too long',
   FieldValueTooMany: 'Too many',
-  FieldValueTooFew: 'Too few',
-  FieldValueTooShort: 'Too short',
   FieldValueTypeInvalid: 'Invalid value',
-  InternalError: 'Internal error',
 } as const;
 
 /** Formats `value` like Go: strings quoted, other values as JSON. */
 export function invalidValue(field: string, value: unknown, detail: string): FieldError {
-  return fieldError('FieldValueInvalid', field, [shown(value), detail]);
+  return fieldError('FieldValueInvalid', field, [formatValue(value), detail]);
 }
 
 /** Returns the error of an invalid struct or list of structs, with its keys in the given order. */
@@ -44,7 +40,7 @@ export function invalidOmitted(field: string, detail: string): FieldError {
 }
 
 export function typeInvalid(field: string, value: unknown, detail: string): FieldError {
-  return fieldError('FieldValueTypeInvalid', field, [shown(value), detail]);
+  return fieldError('FieldValueTypeInvalid', field, [formatValue(value), detail]);
 }
 
 export function requiredValue(field: string, detail = ''): FieldError {
@@ -56,24 +52,20 @@ export function forbiddenValue(field: string, detail: string): FieldError {
 }
 
 export function duplicateValue(field: string, value: unknown): FieldError {
-  return fieldError('FieldValueDuplicate', field, [shown(value)]);
-}
-
-export function notFoundValue(field: string, value: unknown): FieldError {
-  return fieldError('FieldValueNotFound', field, [shown(value)]);
+  return fieldError('FieldValueDuplicate', field, [formatValue(value)]);
 }
 
 export function unsupportedValue(field: string, value: unknown, supported: readonly string[]): FieldError {
   const detail = supported.length > 0 ? `supported values: ${supported.map(goQuote).join(', ')}` : '';
-  return fieldError('FieldValueNotSupported', field, [shown(value), detail]);
+  return fieldError('FieldValueNotSupported', field, [formatValue(value), detail]);
 }
 
 export function tooLong(field: string, maxBytes: number): FieldError {
-  return fieldError('FieldValueTooLong', field, [`may not be more than ${counted(maxBytes, 'byte')}`]);
+  return fieldError('FieldValueTooLong', field, [`may not be more than ${formatCount(maxBytes, 'byte')}`]);
 }
 
 export function tooMany(field: string, actual: number, max: number): FieldError {
-  return fieldError('FieldValueTooMany', field, [String(actual), `must have at most ${counted(max, 'item')}`]);
+  return fieldError('FieldValueTooMany', field, [String(actual), `must have at most ${formatCount(max, 'item')}`]);
 }
 
 /** Returns the error as Kubernetes prints it: `spec.size: Invalid value: 5: must be larger`. */
@@ -85,11 +77,11 @@ function fieldError(type: FieldErrorType, field: string, parts: readonly string[
   return { type, field, body: [TITLES[type], ...parts.filter((part) => part !== '')].join(': ') };
 }
 
-function shown(value: unknown): string {
+function formatValue(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'bigint') return goNumber(value);
   return typeof value === 'string' ? goQuote(value) : goJson(value);
 }
 
-function counted(count: number, unit: string): string {
+function formatCount(count: number, unit: string): string {
   return `${count} ${unit}${count === 1 ? '' : 's'}`;
 }

@@ -3,8 +3,8 @@
 import type { KubeObject } from './object.ts';
 import type { Schema } from './schema/schema.ts';
 
-/** Representation of the objects of a kind. */
-export interface ShownKind {
+/** A kind with the parts that the representation of its objects needs. */
+export interface ServedKind {
   readonly group: string;
   readonly version: string;
   readonly kind: string;

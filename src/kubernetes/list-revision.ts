@@ -6,12 +6,12 @@ import { atLatest, type ContinueToken, decodeContinue } from './wire/continue-to
 import type { ListOptions } from './wire/options.ts';
 
 /** Returns the requested version of a list; 0 for any. Throws 400. */
-export function listedVersion(options: ListOptions): bigint {
+export function parseListVersion(options: ListOptions): bigint {
   return parseVersion(options.resourceVersion, 'invalid resource version: ');
 }
 
 /** Returns the requested version of a get or a watch; 0 for any. An invalid version is a 500, unlike for a list. */
-export function requestedVersion(text: string): bigint {
+export function parseRequestedVersion(text: string): bigint {
   try {
     return parseVersion(text, '');
   } catch (error) {
@@ -29,7 +29,7 @@ function parseVersion(text: string, prefix: string): bigint {
 const MAX_UINT64 = 2n ** 64n - 1n;
 
 /** Parses the continue token of a list; undefined for a new list. Throws 400. */
-export function continuation(options: ListOptions): ContinueToken | undefined {
+export function parseContinueToken(options: ListOptions): ContinueToken | undefined {
   if (options.continue === '') return undefined;
   const token = decodeContinue(options.continue);
   if (options.resourceVersion !== '' && options.resourceVersion !== '0') {
@@ -49,20 +49,20 @@ export function pageLimit({ resourceVersion, limit }: ListOptions): number {
 }
 
 /** Returns the error for a version in the future. */
-export function versionTooLarge(wanted: number | bigint, current: number | string): StatusError {
-  return statusError('Timeout', `Timeout: Too large resource version: ${wanted}, current: ${current}`, {
+export function versionTooLarge(requested: number | bigint, current: number | string): StatusError {
+  return statusError('Timeout', `Timeout: Too large resource version: ${requested}, current: ${current}`, {
     causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
     retryAfterSeconds: 1,
   });
 }
 
 /** Returns the error for a list at an expired version. */
-export function tooOldToList(): StatusError {
+export function listExpired(): StatusError {
   return expired('The resourceVersion for the provided list is too old.');
 }
 
 /** Returns the error for a page at an expired version; it offers the rest at the latest version. */
-export function tooOldToContinue(token: ContinueToken): StatusError {
+export function continueTokenExpired(token: ContinueToken): StatusError {
   return new StatusError({ ...expired(TOO_OLD_TO_CONTINUE).status, metadata: { continue: atLatest(token) } });
 }
 

@@ -2,14 +2,14 @@
 
 /** Validates names of most objects, and prefixes of label keys. */
 export function dns1123SubdomainProblems(value: string): readonly string[] {
-  return [...longerThan(253, value, 'characters'), ...unlike(SUBDOMAIN, value)];
+  return [...lengthProblems(253, value, 'characters'), ...formProblems(SUBDOMAIN, value)];
 }
 
 /** Validates names of namespaces. */
 export function dns1123LabelProblems(value: string): readonly string[] {
-  const tooLong = longerThan(63, value, 'characters');
+  const tooLong = lengthProblems(63, value, 'characters');
   if (SUBDOMAIN.pattern.test(value) && !LABEL.pattern.test(value)) return [...tooLong, 'must not contain dots'];
-  return [...tooLong, ...unlike(LABEL, value)];
+  return [...tooLong, ...formProblems(LABEL, value)];
 }
 
 /** Validates keys of labels and annotations, and finalizers: `name` or `prefix/name`. */
@@ -21,18 +21,20 @@ export function qualifiedNameProblems(value: string): readonly string[] {
   const name = parts.at(-1) ?? '';
   const prefix = parts.length === 2 ? parts[0] : undefined;
   return [
-    ...(prefix === undefined ? [] : nonEmpty(prefix, prefixProblems)).map((problem) => `prefix part ${problem}`),
-    ...[...nonEmpty(name, (text) => longerThan(63, text, 'bytes')), ...unlike(KEY, name)].map((problem) => `name part ${problem}`),
+    ...(prefix === undefined ? [] : nonEmptyProblems(prefix, prefixProblems)).map((problem) => `prefix part ${problem}`),
+    ...[...nonEmptyProblems(name, (text) => lengthProblems(63, text, 'bytes')), ...formProblems(KEY, name)].map(
+      (problem) => `name part ${problem}`,
+    ),
   ];
 }
 
 function prefixProblems(value: string): readonly string[] {
-  return [...longerThan(253, value, 'bytes'), ...unlike(SUBDOMAIN, value)];
+  return [...lengthProblems(253, value, 'bytes'), ...formProblems(SUBDOMAIN, value)];
 }
 
 /** Validates values of labels. */
 export function labelValueProblems(value: string): readonly string[] {
-  return [...longerThan(63, value, 'bytes'), ...unlike(LABEL_VALUE, value)];
+  return [...lengthProblems(63, value, 'bytes'), ...formProblems(LABEL_VALUE, value)];
 }
 
 /** Validates names that must be one segment of a URL path, such as those of roles. */
@@ -40,7 +42,7 @@ export function pathSegmentProblems(value: string): readonly string[] {
   return value === '.' || value === '..' ? [`may not be '${value}'`] : pathSegmentPrefixProblems(value);
 }
 
-/** Validates prefixes of such names. */
+/** Validates prefixes of names that must be one segment of a URL path. */
 export function pathSegmentPrefixProblems(value: string): readonly string[] {
   return ['/', '%'].filter((char) => value.includes(char)).map((char) => `may not contain '${char}'`);
 }
@@ -81,8 +83,8 @@ const LABEL_VALUE = form(
   ['MyValue', 'my_value', '12345'],
 );
 
-function unlike(wanted: Form, value: string): readonly string[] {
-  return wanted.pattern.test(value) ? [] : [mismatch(wanted)];
+function formProblems(expected: Form, value: string): readonly string[] {
+  return expected.pattern.test(value) ? [] : [mismatch(expected)];
 }
 
 function mismatch({ rule, examples, source }: Form): string {
@@ -91,10 +93,10 @@ function mismatch({ rule, examples, source }: Form): string {
 }
 
 /** Counts bytes, which the messages of Kubernetes call characters for names. */
-function longerThan(max: number, value: string, unit: 'bytes' | 'characters'): readonly string[] {
+function lengthProblems(max: number, value: string, unit: 'bytes' | 'characters'): readonly string[] {
   return Buffer.byteLength(value) > max ? [`must be no more than ${max} ${unit}`] : [];
 }
 
-function nonEmpty(value: string, problems: (value: string) => readonly string[]): readonly string[] {
+function nonEmptyProblems(value: string, problems: (value: string) => readonly string[]): readonly string[] {
   return value === '' ? ['must be non-empty'] : problems(value);
 }

@@ -1,8 +1,7 @@
-// Role-based access control: the rules of a user, and the decision about a request.
-// Rules only allow. rbac-escalation.ts decides which permissions a user may grant to others.
+// Role-based access control: the rules of a user, and the decision about a request. Rules only allow.
 
 import { goQuote } from '../std/go-text.ts';
-import { aggregated } from './status.ts';
+import { aggregate } from './status.ts';
 
 /** Permissions on resources or paths. */
 export interface PolicyRule {
@@ -69,7 +68,7 @@ export interface Decision {
 }
 
 /** Rules that apply to a user, without those of missing roles. */
-export interface HeldRules {
+export interface UserRules {
   readonly rules: readonly PolicyRule[];
   /** Roles that bindings refer to but that do not exist. */
   readonly missing: readonly RoleRef[];
@@ -89,11 +88,11 @@ export function decide(user: RbacUser, attributes: AccessAttributes, policy: Pol
     else if (grant.rules.some((rule) => ruleAllows(rule, attributes)))
       return { allowed: true, reason: `RBAC: allowed by ${sourceText(grant)}` };
   }
-  return { allowed: false, reason: missing.length === 0 ? '' : `RBAC: ${aggregated(missing)}` };
+  return { allowed: false, reason: missing.length === 0 ? '' : `RBAC: ${aggregate(missing)}` };
 }
 
 /** Returns the rules that apply to `user` in a namespace; with an empty namespace, the cluster-wide ones. */
-export function rulesFor(user: RbacUser, namespace: string, policy: Policy): HeldRules {
+export function rulesFor(user: RbacUser, namespace: string, policy: Policy): UserRules {
   const found = [...grants(user, namespace, policy)];
   const missing = found.filter(({ rules }) => rules === undefined).map(({ binding }) => binding.roleRef);
   return { rules: found.flatMap(({ rules }) => rules ?? []), missing, errors: missing.map(notFoundText) };

@@ -1,7 +1,7 @@
 // Objects, lists and watch events in the requested form: complete, as a Table, or metadata only.
 
 import { goQuote } from '../std/go-text.ts';
-import type { ShownKind } from './kind.ts';
+import type { ServedKind } from './kind.ts';
 import { apiVersionOf, type KubeObject } from './object.ts';
 import { objectStruct } from './schema/go-struct.ts';
 import { badRequest, statusError, unclassified } from './status.ts';
@@ -22,7 +22,7 @@ export interface ListPage {
 
 /** Requested representation of objects. */
 export interface View {
-  readonly kind: ShownKind;
+  readonly kind: ServedKind;
   readonly as: Representation['as'];
   /** The `includeObject` parameter of tables. */
   readonly includeObject: string;
@@ -34,7 +34,7 @@ const PARTIAL_OBJECT_METADATA = objectStruct('v1.PartialObjectMetadata', {});
 
 const INCLUDED: ReadonlySet<string> = new Set(['', 'Metadata', 'Object', 'None']);
 
-/** Throws 400 for a view in which no object can be shown. */
+/** Throws 400 for a view in which no object can be represented. */
 export function checkView({ as, includeObject }: View): void {
   if (as?.kind !== 'Table' || INCLUDED.has(includeObject)) return;
   const why = `includeObject: Invalid value: ${goQuote(includeObject)}: must be 'Metadata', 'Object', 'None', or empty`;
@@ -42,42 +42,42 @@ export function checkView({ as, includeObject }: View): void {
 }
 
 /** Returns the compact JSON of one object. */
-export function showObject(object: KubeObject, view: View): string {
+export function encodeObject(object: KubeObject, view: View): string {
   switch (view.as?.kind) {
     case undefined:
-      return textOf(object, view.kind);
+      return encodeWhole(object, view.kind);
     case 'Table':
-      return tableOf(object, view);
+      return encodeTable(object, view);
     case 'PartialObjectMetadata':
-      return metadataText(object, view);
+      return encodeMetadata(object, view);
     case 'PartialObjectMetadataList':
       throw notAList(view.kind);
   }
 }
 
-/** Throws 406 for a form that is not available for a kind that is never stored. */
-export function checkAnswerForm(kind: AnsweredKind, as: Representation['as']): void {
+/** Throws 406 for a form that is not available for a virtual kind. */
+export function checkVirtualForm(kind: VirtualKind, as: Representation['as']): void {
   if (as?.kind === 'PartialObjectMetadataList') throw notAList(kind);
 }
 
-/** Returns the compact JSON of an object that is never stored: complete, or its metadata. */
-export function showAnswer(object: KubeObject, kind: AnsweredKind, as: Representation['as']): string {
-  checkAnswerForm(kind, as);
-  return as === undefined ? objectText(object, kind.schema) : metadataText(object, { as });
+/** Returns the compact JSON of an object of a virtual kind: complete, or its metadata. */
+export function encodeVirtualObject(object: KubeObject, kind: VirtualKind, as: Representation['as']): string {
+  checkVirtualForm(kind, as);
+  return as === undefined ? objectText(object, kind.schema) : encodeMetadata(object, { as });
 }
 
-/** Description of a kind that is never stored. */
-export type AnsweredKind = Pick<ShownKind, 'group' | 'kind' | 'builtIn' | 'schema'>;
+/** A kind whose objects are never stored, such as TokenRequest. */
+export type VirtualKind = Pick<ServedKind, 'group' | 'kind' | 'builtIn' | 'schema'>;
 
 /** Returns the compact JSON of one page of a list. */
-export function showList(page: ListPage, view: View): string {
+export function encodeList(page: ListPage, view: View): string {
   return listText(listParts(page, view));
 }
 
 /** Returns one page of a list in parts. */
 export function listParts(page: ListPage, view: View): ListParts {
   const { kind } = view;
-  const shown = (show: (item: KubeObject) => string) => Iterator.from(page.items).map(show);
+  const encodeItems = (encode: (item: KubeObject) => string) => Iterator.from(page.items).map(encode);
   const metadata = {
     resourceVersion: String(page.revision),
     continue: page.continue,
@@ -87,13 +87,13 @@ export function listParts(page: ListPage, view: View): ListParts {
     case undefined: {
       const selfLink = page.selfLink === undefined ? {} : { selfLink: page.selfLink };
       const head = { apiVersion: apiVersionOf(kind), kind: kind.listKind, metadata: { ...metadata, ...selfLink } };
-      return { ...listFrame(head, kind.builtIn), items: shown((item) => itemTextOf(item, kind)) };
+      return { ...listFrame(head, kind.builtIn), items: encodeItems((item) => encodeItem(item, kind)) };
     }
     case 'Table':
-      return { ...tableFrame(metadata, view), items: shown((item) => row(item, view)) };
+      return { ...tableFrame(metadata, view), items: encodeItems((item) => encodeRow(item, view)) };
     case 'PartialObjectMetadataList': {
       const head = { apiVersion: metaVersion(view), kind: 'PartialObjectMetadataList', metadata };
-      return { ...listFrame(head, true), items: shown((item) => metadataText(item, view)) };
+      return { ...listFrame(head, true), items: encodeItems((item) => encodeMetadata(item, view)) };
     }
     case 'PartialObjectMetadata':
       throw notAcceptable(`you requested PartialObjectMetadata, but the requested object is a list (${goType(kind, 'List')})`);
@@ -101,9 +101,9 @@ export function listParts(page: ListPage, view: View): ListParts {
 }
 
 /** Returns the compact JSON of the object of a watch event. Only the first event of a table contains the columns. */
-export function showEvent(object: KubeObject, view: View, isFirst: boolean): string {
-  if (view.as?.kind !== 'Table') return showObject(object, view);
-  return tableOf(object, view, isFirst);
+export function encodeEvent(object: KubeObject, view: View, isFirst: boolean): string {
+  if (view.as?.kind !== 'Table') return encodeObject(object, view);
+  return encodeTable(object, view, isFirst);
 }
 
 interface TableMetadata {
@@ -112,9 +112,9 @@ interface TableMetadata {
   readonly remainingItemCount?: number;
 }
 
-function tableOf(object: KubeObject, view: View, hasColumns = true): string {
+function encodeTable(object: KubeObject, view: View, hasColumns = true): string {
   const frame = tableFrame({ resourceVersion: object.metadata.resourceVersion }, view, hasColumns);
-  return listText({ ...frame, items: [row(object, view)] });
+  return listText({ ...frame, items: [encodeRow(object, view)] });
 }
 
 function tableFrame(metadata: TableMetadata, view: View, hasColumns = true): ListFrame {
@@ -123,38 +123,38 @@ function tableFrame(metadata: TableMetadata, view: View, hasColumns = true): Lis
   const head = orderedJson({
     kind: 'Table',
     apiVersion: metaVersion(view),
-    metadata: { resourceVersion: rest.resourceVersion, ...(next !== '' && { continue: next }), ...remaining(rest) },
+    metadata: { resourceVersion: rest.resourceVersion, ...(next !== '' && { continue: next }), ...remainingOf(rest) },
     columnDefinitions: hasColumns ? columns : null,
   });
   return { before: `${head.slice(0, -1)},"rows":[`, after: ']}' };
 }
 
-function remaining({ remainingItemCount }: TableMetadata): object {
+function remainingOf({ remainingItemCount }: TableMetadata): object {
   return remainingItemCount === undefined ? {} : { remainingItemCount };
 }
 
-function row(object: KubeObject, view: View): string {
-  const cells = orderedJson(view.kind.table.cells(named(object), view.now));
-  return `{"cells":${cells},"object":${rowObject(object, view)}}`;
+function encodeRow(object: KubeObject, view: View): string {
+  const cells = orderedJson(view.kind.table.cells(withName(object), view.now));
+  return `{"cells":${cells},"object":${encodeRowObject(object, view)}}`;
 }
 
-/** Bookmarks have no name; tables show an empty one. */
-function named(object: KubeObject): KubeObject {
+/** Returns the object with an empty name if it has none, as tables show bookmarks. */
+function withName(object: KubeObject): KubeObject {
   return object.metadata.name === undefined ? { ...object, metadata: { ...object.metadata, name: '' } } : object;
 }
 
-function rowObject(object: KubeObject, view: View): string {
+function encodeRowObject(object: KubeObject, view: View): string {
   switch (view.includeObject) {
     case 'Object':
-      return textOf(object, view.kind);
+      return encodeWhole(object, view.kind);
     case 'None':
       return 'null';
     default:
-      return metadataText(object, view);
+      return encodeMetadata(object, view);
   }
 }
 
-function metadataText({ metadata }: KubeObject, view: Pick<View, 'as'>): string {
+function encodeMetadata({ metadata }: KubeObject, view: Pick<View, 'as'>): string {
   return objectText({ kind: 'PartialObjectMetadata', apiVersion: metaVersion(view), metadata }, PARTIAL_OBJECT_METADATA);
 }
 
@@ -166,15 +166,15 @@ function metaVersion({ as }: Pick<View, 'as'>): string {
 const texts = new WeakMap<KubeObject, string>();
 const itemTexts = new WeakMap<KubeObject, string>();
 
-function textOf(object: KubeObject, kind: ShownKind): string {
-  return remembered(texts, object, () => objectText(object, kind.builtIn ? kind.schema : undefined));
+function encodeWhole(object: KubeObject, kind: ServedKind): string {
+  return memoize(texts, object, () => objectText(object, kind.builtIn ? kind.schema : undefined));
 }
 
-function itemTextOf(object: KubeObject, kind: ShownKind): string {
-  return kind.builtIn ? remembered(itemTexts, object, () => itemText(object, kind.schema)) : textOf(object, kind);
+function encodeItem(object: KubeObject, kind: ServedKind): string {
+  return kind.builtIn ? memoize(itemTexts, object, () => itemText(object, kind.schema)) : encodeWhole(object, kind);
 }
 
-function remembered(memory: WeakMap<KubeObject, string>, object: KubeObject, make: () => string): string {
+function memoize(memory: WeakMap<KubeObject, string>, object: KubeObject, make: () => string): string {
   const known = memory.get(object);
   if (known !== undefined) return known;
   const text = make();
@@ -183,7 +183,7 @@ function remembered(memory: WeakMap<KubeObject, string>, object: KubeObject, mak
 }
 
 /** Returns the error for a form of a list. Kubernetes reports custom resources as lists until their items are read. */
-function notAList(kind: AnsweredKind): Error {
+function notAList(kind: VirtualKind): Error {
   if (!kind.builtIn) return unclassified('content is not a list');
   return notAcceptable(`you requested PartialObjectMetadataList, but the requested object is not a list (${goType(kind, '')})`);
 }
@@ -193,6 +193,6 @@ function notAcceptable(message: string): Error {
 }
 
 /** Returns the Go type of an object or of its list for messages. */
-function goType(kind: AnsweredKind, suffix: '' | 'List'): string {
+function goType(kind: VirtualKind, suffix: '' | 'List'): string {
   return kind.builtIn ? `*${kind.group.split('.')[0] || 'core'}.${kind.kind}${suffix}` : `*unstructured.Unstructured${suffix}`;
 }

@@ -9,13 +9,13 @@ export interface RequestUrl {
 /** Returns the path and the query of a request; undefined if the path cannot be decoded. */
 export function parseUrl(url: string): RequestUrl | undefined {
   const [path = '', ...rest] = url.split('?');
-  return BAD_ESCAPE.test(path) ? undefined : { path: decoded(path), query: parseQuery(rest.join('?')) };
+  return BAD_ESCAPE.test(path) ? undefined : { path: decodePercent(path), query: parseQuery(rest.join('?')) };
 }
 
 const BAD_ESCAPE = /%(?![0-9a-f]{2})/i;
 
 /** Decodes byte by byte, so that invalid UTF-8 does not affect the rest. */
-function decoded(text: string): string {
+function decodePercent(text: string): string {
   if (PLAIN.test(text)) return text;
   const bytes = text.replace(/%([0-9a-f]{2})|[^\0-\x7f]/gi, (char, hex: string | undefined) =>
     hex === undefined ? Buffer.from(char).toString('latin1') : String.fromCharCode(Number.parseInt(hex, 16)),

@@ -4,16 +4,16 @@ import { StatusError } from './status.ts';
 
 /** Returns the requested delay in milliseconds, within bounds; undefined if none was requested. The value comes from the server and may have any type. */
 export function retryAfterMs(error: unknown): number | undefined {
-  const askedMs = asked(error);
-  if (typeof askedMs === 'number' && askedMs > 0) return Math.min(Math.max(askedMs, LEAST_MS), MOST_MS);
-  return error instanceof StatusError && error.code === 429 ? LEAST_MS : undefined;
+  const requestedMs = requestedDelayMs(error);
+  if (typeof requestedMs === 'number' && requestedMs > 0) return Math.min(Math.max(requestedMs, MIN_MS), MAX_MS);
+  return error instanceof StatusError && error.code === 429 ? MIN_MS : undefined;
 }
 
-const LEAST_MS = 1_000;
-const MOST_MS = 300_000;
+const MIN_MS = 1_000;
+const MAX_MS = 300_000;
 
 /** Returns the requested delay in milliseconds. API errors have seconds, IssueErrors have milliseconds. */
-function asked(error: unknown): unknown {
+function requestedDelayMs(error: unknown): unknown {
   if (!(error instanceof StatusError)) return error instanceof Error && 'retryAfterMs' in error ? error.retryAfterMs : undefined;
   const seconds: unknown = error.retryAfterSeconds;
   return typeof seconds === 'number' ? seconds * 1_000 : undefined;

@@ -134,25 +134,35 @@ export function unauthorized(): StatusError {
   return statusError('Unauthorized', 'Unauthorized');
 }
 
+/** Creates the 404 for an unknown path. */
+export function pathNotFound(): StatusError {
+  return statusError('NotFound', 'the server could not find the requested resource', {});
+}
+
+/** Creates the 405 for a known path. */
+export function methodNotAllowed(): StatusError {
+  return statusError('MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
+}
+
 /** Creates the error of an admission plugin: `secrets "x" is forbidden: why`. */
 export function forbidden(resource: Qualified, name: string, why: string, causes?: readonly StatusCause[]): StatusError {
   const subject = name === '' ? qualifiedName(resource) : `${qualifiedName(resource)} ${goQuote(name)}`;
-  return statusError('Forbidden', `${subject} is forbidden: ${why}`, { ...about(resource, name), ...(causes && { causes }) });
+  return statusError('Forbidden', `${subject} is forbidden: ${why}`, { ...detailsOf(resource, name), ...(causes && { causes }) });
 }
 
 export function notFound(resource: Qualified, name: string): StatusError {
-  return statusError('NotFound', `${qualifiedName(resource)} ${goQuote(name)} not found`, about(resource, name));
+  return statusError('NotFound', `${qualifiedName(resource)} ${goQuote(name)} not found`, detailsOf(resource, name));
 }
 
 export function alreadyExists(resource: Qualified, name: string, prefix = ''): StatusError {
-  return statusError('AlreadyExists', `${prefix}${qualifiedName(resource)} ${goQuote(name)} already exists`, about(resource, name));
+  return statusError('AlreadyExists', `${prefix}${qualifiedName(resource)} ${goQuote(name)} already exists`, detailsOf(resource, name));
 }
 
 export function conflict(resource: Qualified, name: string, why: string): StatusError {
   return statusError(
     'Conflict',
     `Operation cannot be fulfilled on ${qualifiedName(resource)} ${goQuote(name)}: ${why}`,
-    about(resource, name),
+    detailsOf(resource, name),
   );
 }
 
@@ -167,9 +177,9 @@ export function expired(message: string): StatusError {
 
 /** Creates a validation error. `kind` is a Kind for validation, a plural for checks of the store. */
 export function invalid(kind: Qualified, name: string, errors: readonly FieldError[]): StatusError {
-  const message = `${qualifiedName(kind)} ${goQuote(name)} is invalid: ${aggregated(errors.map(fieldErrorText))}`;
+  const message = `${qualifiedName(kind)} ${goQuote(name)} is invalid: ${aggregate(errors.map(fieldErrorText))}`;
   const causes = errors.map(({ type, body, field }) => ({ reason: type, message: body, field }));
-  return statusError('Invalid', message, { ...about(kind, name), causes });
+  return statusError('Invalid', message, { ...detailsOf(kind, name), causes });
 }
 
 export function internalError(message: string, options?: ErrorOptions): StatusError {
@@ -190,11 +200,11 @@ export function qualifiedName({ group, name }: Qualified): string {
 }
 
 /** Joins error texts without duplicates: a single one as it is, several in brackets. */
-export function aggregated(texts: readonly string[]): string {
+export function aggregate(texts: readonly string[]): string {
   const distinct = [...new Set(texts)];
   return distinct.length === 1 ? String(distinct[0]) : `[${distinct.join(', ')}]`;
 }
 
-function about({ group, name: kind }: Qualified, name: string): StatusDetails {
+function detailsOf({ group, name: kind }: Qualified, name: string): StatusDetails {
   return { ...(name !== '' && { name }), ...(group !== '' && { group }), ...(kind !== '' && { kind }) };
 }

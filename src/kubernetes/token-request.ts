@@ -31,8 +31,8 @@ export const TOKEN_REQUEST_KIND = {
   schema: TOKEN_REQUEST,
 } as const;
 
-/** Returns the request with the defaults of its type. */
-export function defaultedTokenRequest(object: KubeObject): TokenRequest {
+/** Returns the request with its defaults. */
+export function withTokenDefaults(object: KubeObject): TokenRequest {
   const { spec }: IncompleteTokenRequest = object;
   const { audiences, expirationSeconds, boundObjectRef, ...rest } = spec ?? {};
   return {
@@ -47,50 +47,52 @@ export function defaultedTokenRequest(object: KubeObject): TokenRequest {
   };
 }
 
-/** The service account that a request was posted to. */
-export interface PostedAccount {
+/** Name of the service account in the path of a request. */
+export interface ServiceAccountName {
   readonly namespace: string;
   readonly name: string;
 }
 
 /** Throws 400 if the namespace of the request differs from that of its path. */
-export function checkNamespace({ metadata }: TokenRequest, { namespace }: PostedAccount): void {
+export function checkNamespace({ metadata }: TokenRequest, { namespace }: ServiceAccountName): void {
   if (!metadata.namespace || metadata.namespace === namespace) return;
   throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
 }
 
 /** Throws 422 if the service account of the request differs from that of its path. */
-export function checkName({ metadata }: TokenRequest, { name }: PostedAccount): void {
+export function checkName({ metadata }: TokenRequest, { name }: ServiceAccountName): void {
   if (!metadata.name || metadata.name === name) return;
-  throw invalid(KIND, name, [invalidValue('metadata.name', metadata.name, 'must match the service account name if specified')]);
+  throw invalid(TOKEN_REQUEST_NAME, name, [
+    invalidValue('metadata.name', metadata.name, 'must match the service account name if specified'),
+  ]);
 }
 
 /** Throws 409 if the request has another UID than the service account. */
-export function checkUid({ metadata: { uid } }: TokenRequest, account: PostedAccount & { readonly uid: string }): void {
-  if (!uid || uid === account.uid) return;
-  const why = `the UID in the token request (${uid}) does not match the UID of the service account (${account.uid})`;
-  throw conflict(KIND, account.name, why);
+export function checkUid({ metadata: { uid } }: TokenRequest, serviceAccount: ServiceAccountName & { readonly uid: string }): void {
+  if (!uid || uid === serviceAccount.uid) return;
+  const why = `the UID in the token request (${uid}) does not match the UID of the service account (${serviceAccount.uid})`;
+  throw conflict(TOKEN_REQUEST_NAME, serviceAccount.name, why);
 }
 
 /** Throws 422 for a lifetime that no server grants. */
 export function checkExpiration({ spec: { expirationSeconds: seconds } }: TokenRequest): void {
-  const error = (detail: string) => invalid(KIND, '', [invalidValue('spec.expirationSeconds', BigInt(seconds), detail)]);
+  const error = (detail: string) => invalid(TOKEN_REQUEST_NAME, '', [invalidValue('spec.expirationSeconds', BigInt(seconds), detail)]);
   if (seconds < MIN_SECONDS) throw error('may not specify a duration less than 10 minutes');
   if (seconds > MAX_SECONDS) throw error('may not specify a duration larger than 2^32 seconds');
 }
 
 /** Fields that the server adds to a request. */
-export interface TokenAnswer {
-  readonly account: PostedAccount & { readonly uid?: string | undefined };
+export interface TokenResponse {
+  readonly serviceAccount: ServiceAccountName & { readonly uid?: string | undefined };
   readonly audiences: readonly string[];
   readonly expirationSeconds: number | bigint;
   readonly status: { readonly token: string; readonly expirationTimestamp?: string };
 }
 
 /** Returns the response to a request. */
-export function answeredTokenRequest(request: TokenRequest, answer: TokenAnswer, now: number): KubeObject {
-  const { account, audiences, expirationSeconds, status } = answer;
-  const { name, namespace, uid } = account;
+export function toTokenResponse(request: TokenRequest, response: TokenResponse, now: number): KubeObject {
+  const { serviceAccount, audiences, expirationSeconds, status } = response;
+  const { name, namespace, uid } = serviceAccount;
   return {
     ...request,
     metadata: { ...request.metadata, name, namespace, ...(uid && { uid }), creationTimestamp: formatTimestamp(now) },
@@ -103,8 +105,8 @@ interface IncompleteTokenRequest extends KubeObject {
   readonly spec?: Partial<TokenRequest['spec']>;
 }
 
-/** Resource of a TokenRequest in error messages. */
-export const KIND = { group: 'authentication.k8s.io', name: 'TokenRequest' } as const;
+/** Group and kind of a TokenRequest in error messages. */
+export const TOKEN_REQUEST_NAME = { group: 'authentication.k8s.io', name: 'TokenRequest' } as const;
 const DEFAULT_SECONDS = 3600;
 const MIN_SECONDS = 600;
 /** Maximum lifetime in a request, in seconds. */

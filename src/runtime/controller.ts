@@ -3,7 +3,7 @@
 import { Observable, type Subscriber } from 'rxjs';
 import type { Clock } from '../std/clock.ts';
 import type { Failure, Retry } from './retry-policy.ts';
-import { type Place, type Request, WorkQueue } from './work-queue.ts';
+import { type Priority, type Request, WorkQueue } from './work-queue.ts';
 
 /** Result of a successful reconcile. */
 export interface Result {
@@ -19,11 +19,11 @@ export interface ControllerOptions<K> {
   readonly concurrency: number;
   /** Maximum number of running keys of one lane; `concurrency` by default. */
   readonly concurrencyPerLane?: number;
-  /** See `Limits`; Infinity by default. */
+  /** Maximum share of one tenant, see `Limits`; Infinity by default. */
   readonly tenantShare?: number;
-  /** Returns the place of a key when it becomes ready; one place for all keys by default. */
-  readonly placeOf?: (key: K) => Place;
-  /** Called at the start with functions that read the state of the queue. */
+  /** Returns the lane, tenant and deadline of a key when it becomes ready; the same for all keys by default. */
+  readonly priorityOf?: (key: K) => Priority;
+  /** Called at the start with functions that return the state of the queue. */
   readonly onQueue?: (queue: QueueState) => void;
 }
 
@@ -70,12 +70,12 @@ export function runController<K>(requests$: Observable<Request<K>>, options: Con
   });
 }
 
-const SOLE_PLACE: Place = { lane: '', deadlineAt: Infinity };
-/** Minimum delay of a requeue, so that a reconcile that requeues itself immediately does not block the process. */
+const SOLE_PRIORITY: Priority = { lane: '', deadlineAt: Infinity };
+/** Minimum delay of a requeue, in milliseconds, so that a reconcile that requeues itself immediately does not block the process. */
 const MIN_REQUEUE_MS = 100;
-/** Maximum length of a timer, because machines are suspended and clocks are set. */
+/** Maximum length of a timer, in milliseconds, because machines are suspended and clocks are set. */
 const MAX_SLEEP_MS = 60_000;
-/** Minimum step back of the wall clock; smaller steps come from time synchronization. */
+/** Minimum step back of the wall clock, in milliseconds; smaller steps come from time synchronization. */
 const SET_BACK_MS = 1_000;
 
 class Pump<K> {
@@ -94,10 +94,10 @@ class Pump<K> {
   #isDraining = false;
 
   constructor(options: ControllerOptions<K>, outcomes: Subscriber<Outcome<K>>) {
-    const { concurrency, concurrencyPerLane = concurrency, tenantShare = Infinity, placeOf = () => SOLE_PLACE } = options;
+    const { concurrency, concurrencyPerLane = concurrency, tenantShare = Infinity, priorityOf = () => SOLE_PRIORITY } = options;
     this.#options = options;
     this.#outcomes = outcomes;
-    this.#queue = new WorkQueue({ concurrency, concurrencyPerLane, tenantShare, placeOf });
+    this.#queue = new WorkQueue({ concurrency, concurrencyPerLane, tenantShare, priorityOf });
     options.onQueue?.({
       depth: () => (this.#isEnding ? 0 : this.#queue.depth(options.clock.now())),
       held: () => this.#queue.held(),
@@ -138,12 +138,12 @@ class Pump<K> {
     }
   }
 
-  /** Checks for the end each time, because a reconcile may stop its own controller. */
+  /** Takes the next due key; none once the controller stops, which a reconcile may cause. */
   #take(): Request<K> | undefined {
     return this.#isEnding ? undefined : this.#queue.take(this.#options.clock.now());
   }
 
-  /** Makes all keys due after the wall clock was set back; they would otherwise wait for that long. */
+  /** Makes all keys due after the wall clock was set back; they would otherwise wait until the clock reaches their due times again. */
   #handleClockSetBack(): void {
     const { clock } = this.#options;
     const epoch = clock.now() - clock.monotonic();
@@ -193,7 +193,7 @@ class Pump<K> {
     const conflicts = (this.#conflicts.get(key) ?? 0) + 1;
     const retry = this.#options.retryPolicy({ key, error, failures: before + 1, conflicts, now: finishedAt });
     const isConflict = retry.class === 'conflict';
-    const failures = isConflict || retry.isPutOff ? before : before + 1;
+    const failures = isConflict || retry.isDeferred ? before : before + 1;
     if (isConflict) this.#conflicts.set(key, conflicts);
     else this.#conflicts.delete(key);
     if (retry.retryAt === undefined) this.#failures.delete(key);

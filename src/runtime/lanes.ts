@@ -3,8 +3,8 @@
 //
 //   tenants ──fewest running first──▶ tenant ──most urgent first──▶ flow ──most urgent first──▶ key
 //
-// Keys that hang in one lane take no slot of another lane. Tenants choose how urgent their keys are, so urgency orders only the
-// keys of one tenant; between tenants the one with the fewest running keys goes first.
+// Keys that hang in one lane take no slot of another lane. Tenants control the urgency of their keys, so urgency orders only the
+// keys of one tenant; the tenant with the fewest running keys goes first.
 
 import { mayTake } from '../std/fair-share.ts';
 import { KeyHeap } from './key-heap.ts';
@@ -16,7 +16,7 @@ export interface Limits {
   readonly concurrencyPerLane: number;
   /**
    * Maximum ratio between the slots that one tenant holds and the slots that are free, in a lane and in total. With 8 a single tenant
-   * holds at most 8/9 of the slots, so a newcomer never waits for a tenant whose keys hang. Infinity: no such limit.
+   * holds at most 8/9 of the slots, so that a new tenant never waits for a tenant whose keys hang. Infinity for no limit.
    */
   readonly tenantShare: number;
 }
@@ -63,7 +63,7 @@ export interface Flow<K> {
   served: number;
 }
 
-/** A key that was given a slot, and the flow that holds the slot. */
+/** A key with a slot, and the flow that holds the slot. */
 export interface Taken<K> {
   readonly key: K;
   readonly flow: Flow<K>;
@@ -135,12 +135,12 @@ export class Lanes<K> {
     this.#flowOf.delete(key);
     const turn = flow.ready.remove(key);
     this.#settle(flow);
-    // The flow may have been the one that the free slot of the lane was meant for.
+    // The free slot of the lane may have been reserved for this flow.
     this.#unpark(flow.lane);
     return turn;
   }
 
-  /** Gives the next key a slot, until `release`; undefined while no ready key may run. */
+  /** Takes the next key, which holds a slot until `release`; undefined while no ready key may run. */
   take(): Taken<K> | undefined {
     for (let tenant = this.#open.first?.key; tenant !== undefined; tenant = this.#open.first?.key) {
       // The first tenant has the fewest running keys: if it is over its share, all are.
@@ -223,7 +223,7 @@ export class Lanes<K> {
     this.#settleTenant(tenant);
   }
 
-  /** Opens the flow that a free slot of the lane is meant for; further ones while that tenant may not use the slot. */
+  /** Opens the next parked flow for a free slot of the lane, and further flows while their tenants exceed their shares. */
   #unpark(lane: Lane<K>): void {
     for (let first = lane.parked.first; first !== undefined && this.#hasSlot(first.key); first = lane.parked.first) {
       const { key: flow, priority } = first;

@@ -1,4 +1,4 @@
-// Work of the leader.
+// Work that only the leader does.
 
 import { concat, map, Observable, of, switchMap, takeWhile } from 'rxjs';
 

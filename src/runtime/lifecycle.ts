@@ -6,19 +6,19 @@ import type { Clock } from '../std/clock.ts';
 /** A part of the process that starts and stops. */
 export interface Component {
   readonly name: string;
-  /** Name of its readiness check; undefined without one. */
+  /** Name of the component's readiness check; undefined without one. */
   readonly check?: string;
   /** Resolves once the component runs. Rejects and cleans up if it fails or `signal` aborts. */
   start(signal: AbortSignal): Promise<void>;
   /** Stops cleanly. After `signal` aborts, the component must stop immediately. */
   stop(signal: AbortSignal): Promise<void>;
-  /** Maximum duration of the start; unlimited by default. */
+  /** Maximum duration of the start, in milliseconds; unlimited by default. */
   readonly startMs?: number;
-  /** Maximum duration of a clean stop; `STOP_MS` by default. */
+  /** Maximum duration of a clean stop, in milliseconds; `STOP_MS` by default. */
   readonly stopMs?: number;
 }
 
-/** Default for components without pending work. */
+/** Default of `stopMs`, for components without pending work. */
 export const STOP_MS = 1_000;
 
 /** A component that did not stop cleanly. */
@@ -89,7 +89,7 @@ export class Lifecycle {
     return leftovers;
   }
 
-  /** Runs work with a timeout; does not wait for work that ignores its signal. */
+  /** Runs work with a timeout in milliseconds; does not wait for work that ignores its signal. */
   #within(ms: number, message: string, work: (late: AbortSignal) => Promise<void>): Promise<void> {
     const deadline = new AbortController();
     return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-// Predicates on changes. Added and deleted objects always match; the predicates restrict updates. They have no side effects.
+// Predicates on changes. Added and deleted objects always match; the predicates restrict updates. Predicates have no side effects.
 
 import type { ApiObject, Stored } from '../api/resources.ts';
 import type { Change } from '../kube/store.ts';
@@ -53,7 +53,7 @@ function onUpdate<T extends ApiObject>(matches: (object: Stored<T>, previous: St
   return (change) => change.type !== 'updated' || matches(change.object, change.previous);
 }
 
-/** Compares JSON values independent of the order of fields, which servers choose. */
+/** Returns whether two JSON values differ, apart from the order of fields, which servers choose. */
 function differ(a: unknown, b: unknown): boolean {
   return a !== b && goJson(a) !== goJson(b);
 }

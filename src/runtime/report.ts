@@ -34,9 +34,8 @@ export interface ReportOptions {
 }
 
 /**
- * Counts and logs every outcome that passes. A failure is logged when it begins or its reason changes, repetitions at level debug; one
- * namespace gets at most 10 such lines a minute, and no more than are left of 100 for all, then a line with the number of those that were
- * suppressed.
+ * Counts and logs every outcome. Logs a failure when it begins or when its reason changes, and repetitions at level debug. `LineLimit`
+ * limits these lines; a summary line then reports the number of suppressed lines.
  */
 export function report({ controller, log, metrics, clock }: ReportOptions): MonoTypeOperatorFunction<Outcome<string>> {
   return (outcomes$) =>
@@ -45,7 +44,7 @@ export function report({ controller, log, metrics, clock }: ReportOptions): Mono
       const write = (outcome: Outcome<string>) => {
         const run = runReport(controller, outcome);
         metrics.recordRun(run);
-        const line = { ...run, key: outcome.key, failures: outcome.failures, ...sequel(outcome) };
+        const line = { ...run, key: outcome.key, failures: outcome.failures, ...nextFields(outcome) };
         const { level, message } = lineFor(outcome);
         if (level === 'debug') log.debug(line, message);
         else failures.write(level, line, message);
@@ -141,19 +140,19 @@ function runReport(controller: string, outcome: Outcome<string>): RunReport {
   };
 }
 
-function sequel(outcome: Outcome<string>): { readonly nextAt: string | undefined; readonly error?: Error } {
-  if (outcome.type === 'reconciled') return { nextAt: instant(outcome.result.requeueAt) };
-  return { nextAt: instant(outcome.retry.retryAt), error: printable(outcome.error) };
+function nextFields(outcome: Outcome<string>): { readonly nextAt: string | undefined; readonly error?: Error } {
+  if (outcome.type === 'reconciled') return { nextAt: formatTime(outcome.result.requeueAt) };
+  return { nextAt: formatTime(outcome.retry.retryAt), error: toLoggedError(outcome.error) };
 }
 
-function instant(at: number | undefined): string | undefined {
-  return at === undefined || !(at <= LAST_INSTANT) ? undefined : new Date(at).toISOString();
+function formatTime(at: number | undefined): string | undefined {
+  return at === undefined || !(at <= LATEST_TIME) ? undefined : new Date(at).toISOString();
 }
 
 /** Latest time of a Date. */
-const LAST_INSTANT = 8.64e15;
+const LATEST_TIME = 8.64e15;
 
 /** Returns an error to log; a thrown value of another type may be a token, so that only its type is logged. */
-function printable(error: unknown): Error {
+function toLoggedError(error: unknown): Error {
   return error instanceof Error ? error : new TypeError(`thrown value of type ${typeof error}`);
 }

@@ -10,7 +10,7 @@ import { defined } from '../std/defined.ts';
  * - `gone`: the object was deleted during the run.
  * - `conflict`: a write was based on an outdated object.
  * - `throttled`: the server rejects requests for a while.
- * - `transient`: all other errors, including aborts by others; an abort of the controller has no outcome.
+ * - `transient`: all other errors, including aborts by other signals; an abort of the controller has no outcome.
  */
 export type FailureClass = 'gone' | 'conflict' | 'throttled' | 'transient';
 
@@ -30,8 +30,8 @@ export interface Retry {
   readonly class: FailureClass;
   /** Time of the next attempt; undefined if only a new request wakes the key. */
   readonly retryAt: number | undefined;
-  /** True if the run sent nothing, so that it is not a further failure. */
-  readonly isPutOff?: boolean;
+  /** True if the run sent no request, so that it is not a further failure. */
+  readonly isDeferred?: boolean;
 }
 
 export interface RetryTerms {
@@ -45,15 +45,15 @@ export interface RetryTerms {
   readonly spend?: () => number;
 }
 
-/** Decides what follows a failed run. */
+/** Decides whether and when to retry a failed run. */
 export function planRetry(failure: Failure<string>, terms: RetryTerms): Retry {
   const failureClass = classOf(failure, terms.resource);
   const delayMs = delayOf(failureClass, failure, terms.random);
   if (delayMs === undefined) return { class: failureClass, retryAt: undefined };
-  const isFree = failureClass === 'conflict' || isPutOff(failure.error);
+  const isFree = failureClass === 'conflict' || isDeferred(failure.error);
   const laterMs = isFree ? 0 : (terms.spend?.() ?? 0);
   const retryAt = Math.min(failure.now + Math.ceil(delayMs) + laterMs, terms.latestAt ?? Infinity);
-  return defined<Retry>({ class: failureClass, retryAt, isPutOff: isPutOff(failure.error) || undefined });
+  return defined<Retry>({ class: failureClass, retryAt, isDeferred: isDeferred(failure.error) || undefined });
 }
 
 const BACKOFF = { initialMs: 500, maxMs: 300_000 };
@@ -81,8 +81,8 @@ function delayOf(failureClass: FailureClass, { error, failures, conflicts }: Fai
     case 'conflict':
       return withJitter(exponentialMs(conflicts - 1, CONFLICT), random);
     case 'throttled':
-      // The backoff also applies to a server that always requests one second, but not to a run that sent nothing.
-      return Math.max((retryAfterMs(error) ?? 0) * (1 + random / 10), isPutOff(error) ? 0 : backoffMs);
+      // The backoff also applies to a server that always requests one second, but not to a run that sent no request.
+      return Math.max((retryAfterMs(error) ?? 0) * (1 + random / 10), isDeferred(error) ? 0 : backoffMs);
     case 'transient':
       return backoffMs;
   }
@@ -94,12 +94,12 @@ function withJitter(ms: number, random: number): number {
 }
 
 /** Returns whether the circuit breaker of the target prevented the run. */
-function isPutOff(error: unknown): boolean {
+function isDeferred(error: unknown): boolean {
   return error instanceof Error && 'reason' in error && error.reason === 'CircuitOpen';
 }
 
 export interface RetryRate {
-  /** Number of retries that a lane may make at once. */
+  /** Maximum burst of retries of a lane. */
   readonly free: number;
   /** Time between further retries of a lane, in milliseconds. */
   readonly gapMs: number;
@@ -109,7 +109,7 @@ export interface RetryRate {
 export class RetryBudget {
   readonly #rate: RetryRate;
   /** Time at which each lane's budget is full again. */
-  readonly #paidAt = new Map<string, number>();
+  readonly #fullAt = new Map<string, number>();
 
   constructor(rate: RetryRate = RETRY_RATE) {
     this.#rate = rate;
@@ -118,19 +118,19 @@ export class RetryBudget {
   /** Takes one retry and returns its additional delay in milliseconds: 0 for a lane that fails rarely. */
   spend(lane: string, now: number): number {
     const { free, gapMs } = this.#rate;
-    if (!this.#paidAt.has(lane)) this.#forgetPaid(now);
-    const paidAt = Math.max(this.#paidAt.get(lane) ?? now, now) + gapMs;
-    this.#paidAt.set(lane, paidAt);
-    return Math.min(Math.max(0, paidAt - now - free * gapMs), MAX_DELAY_MS);
+    if (!this.#fullAt.has(lane)) this.#forgetFull(now);
+    const fullAt = Math.max(this.#fullAt.get(lane) ?? now, now) + gapMs;
+    this.#fullAt.set(lane, fullAt);
+    return Math.min(Math.max(0, fullAt - now - free * gapMs), MAX_DELAY_MS);
   }
 
   /** Number of lanes with recent retries. */
   get size(): number {
-    return this.#paidAt.size;
+    return this.#fullAt.size;
   }
 
-  #forgetPaid(now: number): void {
-    for (const [lane, paidAt] of this.#paidAt) if (paidAt <= now) this.#paidAt.delete(lane);
+  #forgetFull(now: number): void {
+    for (const [lane, fullAt] of this.#fullAt) if (fullAt <= now) this.#fullAt.delete(lane);
   }
 }
 

@@ -12,17 +12,17 @@ export function self(change: Change<ApiObject>): readonly string[] {
   return [change.key];
 }
 
-/** Maps a change to the owners of this kind, before and after the change. */
+/** Returns a function that maps a change to the keys of the owners of this kind, before and after the change. */
 export function owner({ group, kind, namespaced }: Resource<unknown>): (change: Change<ApiObject>) => readonly string[] {
-  return mapped(({ metadata: { namespace, ownerReferences = [] } }) =>
+  return mapToKeys(({ metadata: { namespace, ownerReferences = [] } }) =>
     ownerReferences
       .filter((reference) => reference.kind === kind && groupOf(reference.apiVersion) === group)
       .map(({ name }) => (namespaced && namespace ? `${namespace}/${name}` : name)),
   );
 }
 
-/** Maps a change to the keys of the object, before and after the change. */
-export function mapped<T extends ApiObject>(keysOf: (object: Stored<T>) => Iterable<string>): (change: Change<T>) => readonly string[] {
+/** Returns a function that maps a change to the keys that `keysOf` returns for the object, before and after the change. */
+export function mapToKeys<T extends ApiObject>(keysOf: (object: Stored<T>) => Iterable<string>): (change: Change<T>) => readonly string[] {
   return (change) => [...new Set(statesOf(change).flatMap((object) => [...keysOf(object)]))];
 }
 
@@ -35,7 +35,7 @@ export function statesOf<T extends ApiObject>(change: Change<T>): readonly Store
  * Subscribes to the informers and, once all are synced, emits all known keys and `live$`, which derives from their changes. No change is
  * lost in between: `live$` is subscribed first.
  */
-export function whenSynced<K>(informers: readonly Followed[], knownKeys: () => Iterable<K>, live$: Observable<K>): Observable<K> {
+export function whenSynced<K>(informers: readonly FollowedInformer[], knownKeys: () => Iterable<K>, live$: Observable<K>): Observable<K> {
   const allSynced$ = combineLatest(informers.map(({ synced$ }) => synced$)).pipe(first((each) => each.every(Boolean)));
   // An informer runs only while it has subscribers.
   const running$ = merge(...informers.map(({ changes$ }) => changes$)).pipe(ignoreElements());
@@ -44,7 +44,7 @@ export function whenSynced<K>(informers: readonly Followed[], knownKeys: () => I
 }
 
 /** The part of an informer that `whenSynced` uses. */
-export type Followed = Pick<Informer<ApiObject>, 'changes$' | 'synced$'>;
+export type FollowedInformer = Pick<Informer<ApiObject>, 'changes$' | 'synced$'>;
 
 /** Requests each key now. */
 export function dueNow<K>(clock: Clock): OperatorFunction<K, Request<K>> {

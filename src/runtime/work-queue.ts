@@ -9,21 +9,21 @@ export interface Request<K> {
   readonly dueAt: number;
 }
 
-/** Group and priority of a ready key. */
-export interface Place {
+/** Groups and deadline of a ready key. */
+export interface Priority {
   /** Group of keys that share a dependency, such as a target cluster. */
   readonly lane: string;
   /** Group of keys that share an owner, such as a namespace; tenants are served in turn. One tenant for all keys by default. */
   readonly tenant?: string;
-  /** Deadline of the key: of a tenant's ready keys the one with the earliest deadline goes first; Infinity for none. */
+  /** Deadline of the key; Infinity for none. Among the ready keys of a tenant, the key with the earliest deadline goes first. */
   readonly deadlineAt: number;
 }
 
 export interface QueueOptions<K> extends Omit<Limits, 'tenantShare'> {
-  /** See `Limits`; Infinity by default. */
+  /** Maximum share of one tenant, see `Limits`; Infinity by default. */
   readonly tenantShare?: number;
-  /** Called each time a key becomes ready, so that its place may change between runs. */
-  readonly placeOf: (key: K) => Place;
+  /** Called each time a key becomes ready, so that its priority may change between runs. */
+  readonly priorityOf: (key: K) => Priority;
 }
 
 /**
@@ -34,14 +34,14 @@ export interface QueueOptions<K> extends Omit<Limits, 'tenantShare'> {
  * A key is in at most one of these states. The earliest of several requests for a key applies.
  */
 export class WorkQueue<K> {
-  readonly #placeOf: (key: K) => Place;
+  readonly #priorityOf: (key: K) => Priority;
   readonly #waiting = new KeyHeap<K, Requested>((a, b) => a.dueAt - b.dueAt || a.order - b.order);
   readonly #ready: Lanes<K>;
   readonly #running = new Map<K, Running<K>>();
   #requests = 0;
 
-  constructor({ placeOf, concurrency, concurrencyPerLane, tenantShare = Infinity }: QueueOptions<K>) {
-    this.#placeOf = placeOf;
+  constructor({ priorityOf, concurrency, concurrencyPerLane, tenantShare = Infinity }: QueueOptions<K>) {
+    this.#priorityOf = priorityOf;
     this.#ready = new Lanes({ concurrency, concurrencyPerLane, tenantShare });
   }
 
@@ -112,7 +112,7 @@ export class WorkQueue<K> {
   #advance(now: number): void {
     for (let first = this.#waiting.first; first !== undefined && first.priority.dueAt <= now; first = this.#waiting.first) {
       const { key, priority } = first;
-      const { lane, tenant = '', deadlineAt } = this.#placeOf(key);
+      const { lane, tenant = '', deadlineAt } = this.#priorityOf(key);
       this.#waiting.remove(key);
       // NaN would break the order of the heap.
       this.#ready.add(key, { lane, tenant }, { ...priority, deadlineAt: Number.isNaN(deadlineAt) ? Infinity : deadlineAt });

@@ -1,4 +1,4 @@
-// Exponential backoff: the only place that computes growing delays.
+// Exponential backoff. All growing delays are computed here.
 
 import { type Clock, sleep } from './clock.ts';
 
@@ -13,17 +13,17 @@ export interface BackoffOptions extends DelayLimits {
   readonly calmMs: number;
   /** Number of first failures without a delay; 0 by default. */
   readonly free?: number;
-  /** Random number in [0, 1): each delay grows by up to this factor; no jitter by default. */
+  /** Returns a random number in [0, 1), the share by which a delay is extended; no jitter by default. */
   readonly random?: () => number;
 }
 
 /**
- * Backoff of list-watches. It starts like client-go's reflectors; the maximum is shorter, so that a recovered hub is seen within ten
- * seconds.
+ * Backoff of list-watches. It starts like client-go's reflectors; the maximum is shorter, so that list-watches resume within ten seconds
+ * after the hub recovers.
  */
 export const REFLECTOR_BACKOFF = { initialMs: 800, maxMs: 10_000, calmMs: 15_000 };
 
-/** Counts failures by their time. A success resets the count only if it lasts for `calmMs`. Times are monotonic. */
+/** Counts consecutive failures. A success resets the count only if it lasts for `calmMs`. Times are monotonic. */
 export class Backoff {
   readonly #options: BackoffOptions;
   #failures = 0;

@@ -1,10 +1,10 @@
-// Sanitizes foreign texts for conditions, events and log lines: short, one line, no tokens.
+// Sanitizes texts of other programs for conditions, events and log lines: short, one line, no tokens.
 
 import { withoutTokens } from './sensitive.ts';
 
 /** Returns one line of at most 256 characters without control characters and without long runs that may be part of a token. */
-export function cleanedMessage(text: string): string {
-  // Invisible characters go first: they could split a token.
+export function cleanMessage(text: string): string {
+  // Invisible characters are removed first, because they could split a token.
   const visible = text.slice(0, MAX_READ).replace(INVISIBLE, '');
   const line = withoutTokens(visible)
     .replace(/\s+/g, ' ')

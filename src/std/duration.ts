@@ -11,13 +11,6 @@ export function parseDuration(text: string): number {
   return milliseconds(negative ? -total : total);
 }
 
-/** Formats a duration like Go: `1h30m0s`, `1.5s`, `250ms`, `0s`. */
-export function durationText(ms: number): string {
-  const whole = Math.trunc(Math.abs(ms));
-  const ns = BigInt(whole) * NS_PER_MS + BigInt(Math.round((Math.abs(ms) - whole) * Number(NS_PER_MS)));
-  return `${ms < 0 && ns > 0n ? '-' : ''}${unsignedText(ns)}`;
-}
-
 const NS_PER_MS = 1_000_000n;
 const LIMIT = 1n << 63n;
 const PART = /^(\d*)(?:\.(\d*))?([^.\d]*)/;
@@ -63,24 +56,6 @@ function fractionOf(unitNs: bigint, fraction: string): bigint {
 /** Converts whole milliseconds and the fraction separately, so that whole milliseconds stay exact. */
 function milliseconds(ns: bigint): number {
   return Number(ns / NS_PER_MS) + Number(ns % NS_PER_MS) / Number(NS_PER_MS);
-}
-
-function unsignedText(ns: bigint): string {
-  if (ns === 0n) return '0s';
-  if (ns < 1_000n) return `${ns}ns`;
-  if (ns < 1_000_000n) return `${decimal(ns, 3)}µs`;
-  if (ns < 1_000_000_000n) return `${decimal(ns, 6)}ms`;
-  const minutes = ns / 60_000_000_000n;
-  const seconds = `${decimal(ns % 60_000_000_000n, 9)}s`;
-  if (minutes === 0n) return seconds;
-  return minutes < 60n ? `${minutes}m${seconds}` : `${minutes / 60n}h${minutes % 60n}m${seconds}`;
-}
-
-/** Formats an integer count of 10^-places as a decimal number without trailing zeros. */
-function decimal(count: bigint, places: number): string {
-  const digits = String(count).padStart(places + 1, '0');
-  const fraction = digits.slice(-places).replace(/0+$/, '');
-  return `${digits.slice(0, -places)}${fraction && `.${fraction}`}`;
 }
 
 function problem(what: string, text: string): SyntaxError {

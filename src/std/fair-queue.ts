@@ -1,4 +1,4 @@
-// A bounded queue that many tenants share: no tenant can fill it alone, and all are served in turn.
+// A bounded queue that many tenants share. No tenant can fill the queue alone, and tenants are served in turn.
 
 import { mayTake } from './fair-share.ts';
 

@@ -1,8 +1,9 @@
-// Shares of something limited that several tenants use.
+// Fair shares of a limited resource.
 
 /**
- * Returns whether a tenant may take one more, of which `free` are left. It holds at most `share` times what is free, so that a newcomer
- * always finds one: a single tenant holds half of all with a share of 1, and 8/9 with a share of 8.
+ * Returns whether a tenant that holds `held` units may take one of the `free` units. A tenant may hold at most `share` times as many
+ * units as are free, so that a new tenant always finds a free unit: a single tenant holds at most half of all units with a share of 1,
+ * and 8/9 with a share of 8.
  */
 export function mayTake(held: number, free: number, share = 1): boolean {
   return free > 0 && (held === 0 || held < share * free);

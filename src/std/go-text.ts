@@ -1,4 +1,4 @@
-// Go's way of writing strings and JSON, which Kubernetes messages and bodies are made of.
+// Strings and JSON in the formats of Go, as in messages and bodies of Kubernetes.
 
 /** Quotes a text like strconv.Quote: keeps printable Unicode and escapes all other characters. */
 export function goQuote(text: string): string {
@@ -48,7 +48,7 @@ export function goJsonNumber(value: number): string {
   return String(value).replace(/e([+-])(\d)$/, (_, sign: string, digit: string) => `e${sign}${sign === '-' ? '' : '0'}${digit}`);
 }
 
-/** Formats a number like %v of fmt: integers plain, others as floats. */
+/** Formats a number like %v of fmt: integers without exponent, other numbers as floats. */
 export function goNumber(value: number | bigint): string {
   return typeof value === 'bigint' || Number.isSafeInteger(value) ? String(value) : goFloat(value);
 }
@@ -70,7 +70,7 @@ export function compareUtf8(a: string, b: string): number {
 }
 
 const SURROGATE = /[\ud800-\udfff]/;
-/** As JSON.stringify writes them, and not behind an escaped backslash. */
+/** Escapes of lone surrogates in the output of JSON.stringify, except after an escaped backslash. */
 const LONE_SURROGATES = /(?<!\\)((?:\\\\)*)\\ud[89a-f][\da-f]{2}/g;
 const JSON_ESCAPED = /[<>&\u2028\u2029]/;
 const JSON_ESCAPES = /[<>&\u2028\u2029]/g;

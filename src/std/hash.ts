@@ -1,4 +1,4 @@
-// The only non-cryptographic hash, and times that it spreads evenly over objects.
+// Non-cryptographic hash, and times of periodic tasks that it spreads evenly.
 
 /** Returns the first time after `after` of an object's periodic task; the uid determines the offset within each interval. */
 export function nextTurnAt(task: string, uid: string, after: number, intervalMs: number): number {
@@ -18,8 +18,8 @@ export function fnv1a(text: string): number {
   return hash >>> 0;
 }
 
-/** Applies the finalizer of MurmurHash3: without it, texts that differ in their last character have similar hashes. */
-function mix(hash: number): number {
+/** Returns a hash spread over all 32 bits (the finalizer of MurmurHash3): texts that differ in their last character have similar FNV-1a hashes. */
+export function mix(hash: number): number {
   let bits = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
   return (bits ^ (bits >>> 16)) >>> 0;

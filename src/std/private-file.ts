@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Writes a file atomically, readable by its owner only. It survives a power failure once this resolves. */
+/** Writes a file atomically, readable by its owner only. The file survives a power failure once the promise resolves. */
 export async function writePrivate(path: string, text: string): Promise<void> {
   const draft = `${path}.${randomBytes(6).toString('hex')}${DRAFT}`;
   try {

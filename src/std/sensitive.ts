@@ -32,7 +32,7 @@ export function withoutSecret(text: string, secret: string | undefined): string 
   return secret === undefined || secret === '' ? text : text.replaceAll(secret, REDACTED);
 }
 
-/** Replaces everything that looks like a JWT, in foreign texts. */
+/** Replaces everything that looks like a JWT. */
 export function withoutTokens(text: string): string {
   return text.replace(JWT, REDACTED);
 }

@@ -15,10 +15,10 @@ export class SingleFlight<T> {
     if (existing !== undefined) return existing;
     const started = work();
     this.#inProgress.set(key, started);
-    const land = () => {
+    const remove = () => {
       if (this.#inProgress.get(key) === started) this.#inProgress.delete(key);
     };
-    started.then(land, land);
+    started.then(remove, remove);
     return started;
   }
 

@@ -1,5 +1,5 @@
-// Anchors: Secrets beside service accounts on a target that tokens are bound to. Deleting an anchor revokes its tokens.
-// The name, which holds the UID of a ManagedToken, says what Purser may delete: users of the target can remove labels.
+// Anchors: Secrets on a target, in the namespace of the service account, that tokens are bound to. Deleting an anchor revokes its
+// tokens. Purser identifies anchors by their name, which contains the UID of the ManagedToken, because users of the target can remove labels.
 
 import { Label, LabelValue } from '../api/names.ts';
 import { type Secret, Secrets, ServiceAccounts } from '../api/resources.ts';
@@ -8,7 +8,7 @@ import { fieldsOf, textOf, uidOf } from '../kubernetes/untrusted.ts';
 import { statusFailure } from './errors.ts';
 import { IssueError } from './issue-error.ts';
 import type { Target, TargetCall } from './target.ts';
-import { accountMissing, rejectAccount } from './token-exchange.ts';
+import { checkServiceAccount, serviceAccountNotFound } from './token-exchange.ts';
 
 /** Name of an anchor on a target. */
 export interface AnchorName {
@@ -17,20 +17,20 @@ export interface AnchorName {
 }
 
 /** Creates the anchor, owned by the service account, if it does not exist. Returns its UID. Throws an IssueError. */
-export async function ensureAnchor(target: Target, anchor: AnchorName, account: string, signal: AbortSignal): Promise<string> {
+export async function ensureAnchor(target: Target, anchor: AnchorName, serviceAccount: string, signal: AbortSignal): Promise<string> {
   const { namespace } = anchor;
-  await rejectAccount(target, { namespace }, signal);
-  const accountUID = await uidOfAccount(target, { namespace, name: account }, signal);
-  const wanted = anchorSecret(anchor, account, accountUID);
-  const create: TargetCall<unknown> = (client, options) => client.create(Secrets, wanted, options);
+  await checkServiceAccount(target, { namespace }, signal);
+  const serviceAccountUID = await fetchServiceAccountUID(target, { namespace, name: serviceAccount }, signal);
+  const secret = anchorSecret(anchor, serviceAccount, serviceAccountUID);
+  const create: TargetCall<unknown> = (client, options) => client.create(Secrets, secret, options);
   const created = await callUnless(target, create, signal, 'AlreadyExists');
-  if (created !== undefined) return checkedUID(created);
+  if (created !== undefined) return requireUID(created);
   const found = await findAnchor(target, anchor, signal);
-  if (found === undefined) return checkedUID(await callUnless(target, create, signal));
-  if (isOwnedBy(found, accountUID)) return checkedUID(found);
+  if (found === undefined) return requireUID(await callUnless(target, create, signal));
+  if (isOwnedBy(found, serviceAccountUID)) return requireUID(found);
   // An anchor that is being deleted, or that a former service account owns, would take the new tokens with it.
-  await deleteSecret(target, anchor, checkedUID(found), signal);
-  return checkedUID(await callUnless(target, create, signal));
+  await deleteSecret(target, anchor, requireUID(found), signal);
+  return requireUID(await callUnless(target, create, signal));
 }
 
 /** Returns whether an anchor exists. Throws an IssueError. */
@@ -40,24 +40,24 @@ export async function hasAnchor(target: Target, anchor: AnchorName, signal: Abor
 
 /**
  * Deletes an anchor and returns whether it existed. Throws an IssueError if it may still exist. The caller must know that Purser may
- * have created an anchor in this place: the Secret of that name is deleted whatever its labels.
+ * have created an anchor of this name: the Secret is deleted regardless of its labels.
  */
 export async function deleteAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<boolean> {
   const found = await readAnchor(target, anchor, signal);
-  if (found !== undefined) await deleteSecret(target, anchor, checkedUID(found), signal);
+  if (found !== undefined) await deleteSecret(target, anchor, requireUID(found), signal);
   return found !== undefined;
 }
 
-function anchorSecret({ namespace, name }: AnchorName, account: string, accountUID: string): Secret {
-  const owner = { apiVersion: 'v1', kind: ServiceAccounts.kind, name: account, uid: accountUID };
+function anchorSecret({ namespace, name }: AnchorName, serviceAccount: string, serviceAccountUID: string): Secret {
+  const owner = { apiVersion: 'v1', kind: ServiceAccounts.kind, name: serviceAccount, uid: serviceAccountUID };
   const labels = { [Label.managedBy]: LabelValue.managedBy };
   return { metadata: { namespace, name, labels, ownerReferences: [owner] }, type: 'Opaque' };
 }
 
-async function uidOfAccount(target: Target, account: AnchorName, signal: AbortSignal): Promise<string> {
-  const found = await callUnless(target, (client, options) => client.get(ServiceAccounts, account, options), signal, 'NotFound');
-  if (found === undefined) throw accountMissing(account);
-  return checkedUID(found);
+async function fetchServiceAccountUID(target: Target, serviceAccount: AnchorName, signal: AbortSignal): Promise<string> {
+  const found = await callUnless(target, (client, options) => client.get(ServiceAccounts, serviceAccount, options), signal, 'NotFound');
+  if (found === undefined) throw serviceAccountNotFound(serviceAccount);
+  return requireUID(found);
 }
 
 async function readAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<unknown> {
@@ -72,10 +72,10 @@ async function findAnchor(target: Target, anchor: AnchorName, signal: AbortSigna
   throw new IssueError('RequestRejected', `the Secret ${anchor.namespace}/${anchor.name} exists and was not created by Purser`);
 }
 
-function isOwnedBy(anchor: unknown, accountUID: string): boolean {
+function isOwnedBy(anchor: unknown, serviceAccountUID: string): boolean {
   const { ownerReferences, deletionTimestamp } = fieldsOf(fieldsOf(anchor)['metadata']);
   const owners: readonly unknown[] = Array.isArray(ownerReferences) ? ownerReferences : [];
-  return textOf(deletionTimestamp) === '' && owners.some((owner) => fieldsOf(owner)['uid'] === accountUID);
+  return textOf(deletionTimestamp) === '' && owners.some((owner) => fieldsOf(owner)['uid'] === serviceAccountUID);
 }
 
 async function deleteSecret(target: Target, anchor: AnchorName, uid: string, signal: AbortSignal): Promise<void> {
@@ -99,8 +99,8 @@ async function callUnless<T>(target: Target, request: TargetCall<T>, signal: Abo
   }
 }
 
-function checkedUID(object: unknown): string {
+function requireUID(object: unknown): string {
   const uid = uidOf(object);
-  if (uid === undefined) throw new IssueError('ResponseUntrusted', 'it has no UID');
+  if (uid === undefined) throw new IssueError('ResponseUntrusted', 'the object in the response has no UID');
   return uid;
 }

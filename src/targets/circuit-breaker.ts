@@ -1,4 +1,4 @@
-// A circuit breaker: after repeated failures, requests to a cluster pause, then one request tests it before the others resume.
+// A circuit breaker: after repeated failures, requests to a cluster pause, then one request tests the cluster before other requests resume.
 // A state machine without timers; times are on the monotonic clock.
 
 export type Breaker =
@@ -34,10 +34,10 @@ export interface Settlement {
 export function settle(breaker: Breaker, { admitted, outcome }: Settlement, now: number): Breaker {
   if (outcome === 'success') return CLOSED;
   if (breaker.type === 'open') return breaker;
-  if (breaker.type === 'probing') return admitted === breaker ? reopened(breaker.pauseMs, outcome, now) : breaker;
+  if (breaker.type === 'probing') return admitted === breaker ? reopen(breaker.pauseMs, outcome, now) : breaker;
   if (outcome === 'abandoned') return breaker;
   const failures = breaker.failures + 1;
-  return failures < THRESHOLD ? { type: 'closed', failures } : opened(FIRST_PAUSE_MS, now);
+  return failures < THRESHOLD ? { type: 'closed', failures } : open(FIRST_PAUSE_MS, now);
 }
 
 const THRESHOLD = 5;
@@ -45,16 +45,16 @@ const FIRST_PAUSE_MS = 5_000;
 const MAX_PAUSE_MS = 60_000;
 const MIN_WAIT_MS = 1_000;
 
-/** Returns the waiting time for a test request: as long as the test has lasted, because successful tests are fast. */
+/** Returns the time to wait for the result of a test request: as long as the test has lasted, because successful tests are fast. */
 function probeWaitMs(sinceMs: number): number {
   return Math.min(Math.max(sinceMs, MIN_WAIT_MS), MAX_PAUSE_MS);
 }
 
 /** Returns the breaker after a failed test. After an abandoned test, the next request tests the cluster. */
-function reopened(pauseMs: number, outcome: Exclude<Outcome, 'success'>, now: number): Breaker {
-  return outcome === 'abandoned' ? { type: 'open', until: now, pauseMs } : opened(Math.min(pauseMs * 2, MAX_PAUSE_MS), now);
+function reopen(pauseMs: number, outcome: Exclude<Outcome, 'success'>, now: number): Breaker {
+  return outcome === 'abandoned' ? { type: 'open', until: now, pauseMs } : open(Math.min(pauseMs * 2, MAX_PAUSE_MS), now);
 }
 
-function opened(pauseMs: number, now: number): Breaker {
+function open(pauseMs: number, now: number): Breaker {
   return { type: 'open', until: now + pauseMs, pauseMs };
 }

@@ -1,4 +1,4 @@
-// The targets of registered clusters: made on first use, replaced when the Cluster or its credential changes. A replaced target's
+// The targets of registered clusters: created on first use, replaced when the Cluster or its credential changes. A replaced target's
 // connections, certificate authorities and credential are never used again.
 
 import type { Cluster } from '../api/cluster.gen.ts';

@@ -1,10 +1,10 @@
-// Makes a target from a registration. Every address, certificate and credential is checked before anything is sent.
+// Creates a target from a registration. Checks every address, certificate and credential before the first request.
 
 import type { Cluster } from '../api/cluster.gen.ts';
 import { FieldManager } from '../api/names.ts';
 import type { Secret } from '../api/resources.ts';
 import { KubeClient } from '../kube/client.ts';
-import { fixed, type KubeConfigSource } from '../kube/kube-config.ts';
+import { fixedConfig, type KubeConfigSource } from '../kube/kube-config.ts';
 import { createTransport } from '../kube/transport.ts';
 import type { Clock } from '../std/clock.ts';
 import { defined } from '../std/defined.ts';
@@ -27,23 +27,24 @@ export interface TargetSettings {
   readonly proxyFor?: ProxyPolicy;
   /** Namespaces of credential Secrets. */
   readonly credentialNamespaces: readonly string[];
-  /** The hub; undefined in tests that have none. */
+  /** The hub; undefined in tests without a hub. */
   readonly hub?: HubSettings;
 }
 
-/** Makes the target without connecting. Throws an IssueError that names the missing or rejected part. */
+/** Creates the target without connecting. Throws an IssueError that names the missing or rejected part. */
 export function createTarget({ cluster, credential: secret }: RegisteredCluster, settings: TargetSettings): Target {
   const { clock } = settings;
   const controller = cluster.spec.authInfo?.controller;
   if (controller === undefined) throw new IssueError('CredentialMissing', 'the Cluster has no spec.authInfo.controller');
   if (controller.kind === 'ServiceAccount') return hubTarget(cluster, settings);
   const referred = referredSecret(controller, secret, settings.credentialNamespaces);
-  const credential = readCredential(referred);
   const pins = readPins(referred);
+  // Before the credential is read: errors must not describe the credential of another Cluster.
   const endpoints = pinnedEndpoints(cluster, pins, settings.ownAddress);
+  const credential = readCredential(referred);
   const { servers, caBundle } = endpoints;
   const connect: TargetOptions['connect'] = (server, purpose) =>
-    connectTo(configOf(clusterOf(server, caBundle, settings), credential), CONNECTIONS[purpose], settings);
+    createClient(toConfig(toNamedCluster(server, caBundle, settings), credential), CONNECTIONS[purpose], settings);
   const { hub } = settings;
   return new Target(
     defined({
@@ -64,7 +65,7 @@ export function isNamedHub({ metadata }: Cluster, { hub }: TargetSettings): bool
   return hub !== undefined && hub.clusterName !== undefined && hub.clusterName === metadata.name;
 }
 
-type NamedCluster = Parameters<typeof fixed>[0];
+type NamedCluster = Parameters<typeof fixedConfig>[0];
 type Reference = NonNullable<NonNullable<Cluster['spec']['authInfo']>['controller']>;
 
 const TIMEOUT_MS = 10_000;
@@ -73,7 +74,7 @@ const MAX_BYTES = 65_536;
 /** Uses Purser's own client of the hub; the addresses of the Cluster are published, never dialed. */
 function hubTarget(cluster: Cluster, settings: TargetSettings): Target {
   const { clock, hub } = settings;
-  if (hub === undefined || !isNamedHub(cluster, settings)) throw notTheHub(cluster);
+  if (hub === undefined || !isNamedHub(cluster, settings)) throw notHubCluster(cluster);
   return new Target({
     clock,
     servers: [hub.client.transport.server],
@@ -84,7 +85,7 @@ function hubTarget(cluster: Cluster, settings: TargetSettings): Target {
   });
 }
 
-function notTheHub({ metadata }: Cluster): IssueError {
+function notHubCluster({ metadata }: Cluster): IssueError {
   const text = 'kind ServiceAccount is allowed only for the Cluster that --hub-cluster names';
   return new IssueError('CredentialMissing', `${text}. Set --hub-cluster to ${metadata.name}, or use kind Secret`);
 }
@@ -96,24 +97,31 @@ function credentialElsewhere(namespace: string, allowed: readonly string[]): Iss
 
 function referredSecret({ namespace, name }: Reference, secret: Secret | undefined, allowed: readonly string[]): Secret {
   if (!allowed.includes(namespace)) throw credentialElsewhere(namespace, allowed);
-  const isIt = secret?.metadata.namespace === namespace && secret.metadata.name === name;
-  if (!isIt) throw new IssueError('CredentialMissing', `Secret ${namespace}/${name} was not found`);
+  const isReferred = secret?.metadata.namespace === namespace && secret.metadata.name === name;
+  if (!isReferred) throw new IssueError('CredentialMissing', `Secret ${namespace}/${name} was not found`);
   if (isManaged(secret)) throw new IssueError('CredentialMissing', `Secret ${namespace}/${name} belongs to a ManagedToken`);
   return secret;
 }
 
-function clusterOf(server: string, caData: string | undefined, { proxyFor }: TargetSettings): NamedCluster {
+function toNamedCluster(server: string, caData: string | undefined, { proxyFor }: TargetSettings): NamedCluster {
   const proxyUrl = proxyFor?.(server);
   return defined({ name: server, server, skipTLSVerify: false, caData, proxyUrl: proxyUrl || undefined });
 }
 
-function configOf(cluster: NamedCluster, credential: Credential): KubeConfigSource {
-  if (credential.type === 'token') return fixed(cluster, { name: 'purser', token: credential.token.reveal() });
-  const [certData, keyData] = [credential.certificate, credential.key.reveal()].map((pem) => Buffer.from(pem).toString('base64'));
-  return fixed(cluster, { name: 'purser', certData: certData ?? '', keyData: keyData ?? '' });
+function toConfig(cluster: NamedCluster, credential: Credential): KubeConfigSource {
+  if (credential.type === 'token') return fixedConfig(cluster, { name: 'purser', token: credential.token.reveal() });
+  return fixedConfig(cluster, {
+    name: 'purser',
+    certData: encodeBase64(credential.certificate),
+    keyData: encodeBase64(credential.key.reveal()),
+  });
 }
 
-function connectTo(config: KubeConfigSource, connections: number, { clock, allowLoopback }: TargetSettings): KubeClient {
+function encodeBase64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}
+
+function createClient(config: KubeConfigSource, connections: number, { clock, allowLoopback }: TargetSettings): KubeClient {
   const limits = { connections, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, mayDial: dialPolicy({ allowLoopback }) };
   try {
     return new KubeClient(createTransport(config, { clock, ...limits }), FieldManager);

@@ -1,5 +1,5 @@
 // Purser's credential for a cluster and its permitted uses, from the Secret that the Cluster refers to.
-// Only the keys named here are read: a kubeconfig could run programs and read files.
+// Other keys of the Secret are not read: a kubeconfig could run programs and read files.
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { CredentialSecretKey, SystemAuthorities } from '../api/names.ts';
@@ -34,7 +34,7 @@ export function readCredential(secret: Secret): Credential {
   if (token !== undefined) return tokenCredential(token);
   const certificate = valueOf(secret, CredentialSecretKey.clientCertificate);
   const key = valueOf(secret, CredentialSecretKey.clientKey);
-  if (certificate === undefined || key === undefined) throw unusable('the Secret contains neither token nor tls.crt and tls.key');
+  if (certificate === undefined || key === undefined) throw credentialMissing('the Secret contains neither token nor tls.crt and tls.key');
   return certificateCredential(certificate, key);
 }
 
@@ -45,10 +45,15 @@ export function readPins(secret: Secret): Pins {
       .map(serverUrl)
       .filter((server) => server !== undefined),
     authorities: authoritiesOf(secret),
-    clusters: wordsOf(secret, CredentialSecretKey.cluster),
+    clusters: clustersOf(secret),
     // A key without any namespace allows none, so that a mistake does not widen the credential.
     namespaces: hasKey(secret, CredentialSecretKey.namespaces) ? wordsOf(secret, CredentialSecretKey.namespaces) : undefined,
   };
+}
+
+/** Returns the names of the Clusters that the credential is for. */
+export function clustersOf(secret: Secret): readonly string[] {
+  return wordsOf(secret, CredentialSecretKey.cluster);
 }
 
 /** Period in which a credential is valid, in milliseconds since 1970; `expiresAt` is absent for a JWT without expiry. */
@@ -67,7 +72,7 @@ export function credentialLifetime(credential: Credential): CredentialLifetime |
 }
 
 /** Parses PEM. Returns undefined if the text contains anything but certificates. */
-export function parseCertificates(text: string): readonly X509Certificate[] | undefined {
+function parseCertificates(text: string): readonly X509Certificate[] | undefined {
   if (text.length > MAX_CA_LENGTH) return undefined;
   const blocks = text.match(PEM_BLOCK) ?? [];
   const rest = text.replace(PEM_BLOCK, '');
@@ -99,15 +104,20 @@ function hasKey({ data }: Secret, key: string): boolean {
 function valueOf(secret: Secret, key: string, maxLength = MAX_LENGTH): string | undefined {
   const encoded = hasKey(secret, key) ? secret.data?.[key] : undefined;
   if (encoded === undefined || encoded === '') return undefined;
-  if (encoded.length > maxLength * 2 || !BASE64.test(encoded)) throw unusable(`the key ${key} of the Secret is too long or not base64`);
+  if (encoded.length > maxLength * 2 || !BASE64.test(encoded))
+    throw credentialMissing(`the key ${key} of the Secret is too long or not base64`);
   const text = Buffer.from(encoded, 'base64').toString('utf8').trim();
-  if (text.length > maxLength) throw unusable(`the key ${key} of the Secret is longer than ${maxLength} characters`);
+  if (text.length > maxLength) throw credentialMissing(`the key ${key} of the Secret is longer than ${maxLength} characters`);
   return text === '' ? undefined : text;
 }
 
 /** Returns the words of a key, which are separated by white space or commas. */
 function wordsOf(secret: Secret, key: string): readonly string[] {
-  return (valueOf(secret, key) ?? '').split(/[\s,]+/).filter((word) => word !== '');
+  return (
+    valueOf(secret, key)
+      ?.split(/[\s,]+/)
+      .filter((word) => word !== '') ?? []
+  );
 }
 
 function authoritiesOf(secret: Secret): Pins['authorities'] {
@@ -116,19 +126,19 @@ function authoritiesOf(secret: Secret): Pins['authorities'] {
   if (text === SystemAuthorities) return SystemAuthorities;
   const certificates = parseCertificates(text);
   if (certificates === undefined)
-    throw unusable(`ca.crt of the Secret contains neither PEM certificates alone nor the word ${SystemAuthorities}`);
+    throw credentialMissing(`ca.crt of the Secret contains neither PEM certificates alone nor the word ${SystemAuthorities}`);
   return new Set(certificates.map(({ fingerprint256 }) => fingerprint256));
 }
 
 function tokenCredential(token: string): Credential {
-  if (!isBearerToken(token)) throw unusable('the token in the Secret contains characters that are not allowed in bearer tokens');
+  if (!isBearerToken(token)) throw credentialMissing('the token in the Secret contains characters that are not allowed in bearer tokens');
   return { type: 'token', token: new Sensitive(token) };
 }
 
 function certificateCredential(certificate: string, key: string): Credential {
   const [leaf] = parseCertificates(certificate) ?? [];
-  if (leaf === undefined) throw unusable('tls.crt of the Secret is not a PEM certificate');
-  if (!isKeyOf(key, leaf)) throw unusable('tls.key of the Secret is not the PEM private key of tls.crt');
+  if (leaf === undefined) throw credentialMissing('tls.crt of the Secret is not a PEM certificate');
+  if (!isKeyOf(key, leaf)) throw credentialMissing('tls.key of the Secret is not the PEM private key of tls.crt');
   return { type: 'certificate', certificate, key: new Sensitive(key), commonName: leaf.toLegacyObject().subject?.CN?.toString() ?? '' };
 }
 
@@ -141,7 +151,7 @@ function isKeyOf(key: string, leaf: { checkPrivateKey(key: ReturnType<typeof cre
   }
 }
 
-function unusable(detail: string): IssueError {
+function credentialMissing(detail: string): IssueError {
   return new IssueError('CredentialMissing', detail);
 }
 

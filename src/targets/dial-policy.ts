@@ -1,5 +1,5 @@
-// Addresses that Purser may connect to, and the proxies that it uses. A registered Cluster must not make Purser connect to its own
-// machine, its links or the metadata service of its cloud.
+// Addresses that Purser may connect to, and the proxies that it uses. A registered Cluster must not make Purser connect to the machine
+// that Purser runs on, to link-local addresses or to the metadata service of a cloud.
 
 import { BlockList, isIP } from 'node:net';
 
@@ -8,17 +8,17 @@ export interface DialPolicyOptions {
   readonly allowLoopback: boolean;
 }
 
-/** Makes the check of an IP address. It must be applied after names are resolved, to every connection. */
+/** Returns the check of an IP address, to apply to every connection after names are resolved. */
 export function dialPolicy({ allowLoopback }: DialPolicyOptions): (address: string) => boolean {
   return (address) => {
-    // A zone names the link of an address and does not matter here.
+    // The zone names a network interface and does not affect the check.
     const [bare = ''] = address.split('%');
     const family = isIP(bare);
     if (family === 0) return false;
     const type = family === 4 ? 'ipv4' : 'ipv6';
     if (LOOPBACK.check(bare, type)) return allowLoopback;
     const tunneled = family === 6 ? isatapAddress(bare) : undefined;
-    return !NEVER.check(bare, type) && (tunneled === undefined || !(LOOPBACK.check(tunneled) || NEVER.check(tunneled)));
+    return !FORBIDDEN.check(bare, type) && (tunneled === undefined || !(LOOPBACK.check(tunneled) || FORBIDDEN.check(tunneled)));
   };
 }
 
@@ -32,7 +32,7 @@ export interface ProxySettings {
 /** Returns the proxy for the server with this URL; undefined for a direct connection. */
 export type ProxyPolicy = (server: string) => string | undefined;
 
-/** Makes a policy from HTTPS_PROXY and NO_PROXY, as Go programs read them. Loopback addresses never use a proxy, whose own machine they would be. */
+/** Returns the policy of HTTPS_PROXY and NO_PROXY, as Go programs read them. Connections to loopback addresses never use a proxy. */
 export function proxyPolicy({ httpsProxy, noProxy = '' }: ProxySettings): ProxyPolicy {
   if (!httpsProxy) return () => undefined;
   const exceptions = noProxy
@@ -64,11 +64,11 @@ const OWN_MACHINE = ['127.0.0.0/8', '::1/128'];
 // IPv4 blocks also cover IPv4-mapped IPv6 addresses.
 const LOOPBACK = blockList(OWN_MACHINE);
 
-/** Unspecified addresses, which lead to this machine; link-local; multicast; reserved and broadcast. */
+/** Unspecified addresses, which connect to this machine; link-local; multicast; reserved and broadcast addresses. */
 const SPECIAL = ['0.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '240.0.0.0/4', 'fe80::/10', 'fec0::/10', 'ff00::/8'];
-/** IPv4 in IPv6 in forms that no cluster uses: compatible and translated addresses, local NAT64, Teredo. */
+/** IPv4 addresses embedded in IPv6 in forms that no cluster uses: compatible and translated addresses, local NAT64, Teredo. */
 const EMBEDDED = ['::/96', '::ffff:0:0:0/96', '64:ff9b:1::/48', '2001::/32'];
-/** Metadata services of clouds outside of link-local blocks: Alibaba, Azure, Oracle; on IPv6 AWS, Google and Scaleway. */
+/** Addresses of metadata services outside link-local blocks: Alibaba, Azure, Oracle; on IPv6 AWS, Google and Scaleway. */
 export const METADATA = [
   '100.100.100.200/32',
   '168.63.129.16/32',
@@ -78,9 +78,9 @@ export const METADATA = [
   'fd00:42::42/128',
 ];
 
-const NEVER = blockList([...SPECIAL, ...EMBEDDED, ...METADATA, ...[...OWN_MACHINE, ...SPECIAL, ...METADATA].flatMap(tunnelBlocks)]);
+const FORBIDDEN = blockList([...SPECIAL, ...EMBEDDED, ...METADATA, ...[...OWN_MACHINE, ...SPECIAL, ...METADATA].flatMap(tunnelBlocks)]);
 
-/** Returns the IPv6 blocks that lead to an IPv4 block through a gateway (NAT64) or a tunnel (6to4). */
+/** Returns the IPv6 blocks that reach an IPv4 block through a gateway (NAT64) or a tunnel (6to4). */
 function tunnelBlocks(block: string): readonly string[] {
   const [address = '', prefix] = block.split('/');
   if (isIP(address) !== 4) return [];
@@ -114,12 +114,12 @@ function exceptionFor(entry: string): Exception {
   if (entry === '*') return () => true;
   const [network = '', bits] = entry.split('/');
   if (bits !== undefined) return blockException(network, bits);
-  const [, bracketed, plain, wantedPort] = /^(?:\[(.*)\]|([^:]*|[^:]*:[^:]*:.*))(?::(\d+))?$/.exec(entry) ?? [];
-  const wanted = (bracketed ?? plain ?? entry).replace(/^\*(?=\.)/, '');
-  const isNamed: Exception = wanted.startsWith('.')
-    ? ({ name }) => name.endsWith(wanted)
-    : ({ name }) => name === wanted || (isIP(wanted) === 0 && name.endsWith(`.${wanted}`));
-  return (host) => isNamed(host) && (wantedPort === undefined || wantedPort === host.port);
+  const [, bracketed, plain, exceptionPort] = /^(?:\[(.*)\]|([^:]*|[^:]*:[^:]*:.*))(?::(\d+))?$/.exec(entry) ?? [];
+  const exception = (bracketed ?? plain ?? entry).replace(/^\*(?=\.)/, '');
+  const isNamed: Exception = exception.startsWith('.')
+    ? ({ name }) => name.endsWith(exception)
+    : ({ name }) => name === exception || (isIP(exception) === 0 && name.endsWith(`.${exception}`));
+  return (host) => isNamed(host) && (exceptionPort === undefined || exceptionPort === host.port);
 }
 
 /** Returns the exception for a CIDR block; an invalid block matches no host. */

@@ -19,13 +19,13 @@ export interface PinnedEndpoints {
 
 /**
  * Returns the endpoints of a Cluster for a client at `ownAddress`. Throws an IssueError unless the pins cover the Cluster's name,
- * every address and every certificate: one that is not covered makes the whole registration suspect.
+ * every address and every certificate: a registration with another address or certificate is not trusted.
  */
 export function pinnedEndpoints(cluster: Stored<Cluster>, pins: Pins, ownAddress: string | undefined): PinnedEndpoints {
   const { name } = cluster.metadata;
   const { serverEndpoints, caBundle = '' } = cluster.spec.orchestratorApiEndpoints;
   if (!pins.clusters.includes(name)) throw new IssueError('CredentialNotForCluster', `the key cluster of the Secret does not name ${name}`);
-  rejectUnpinned(
+  checkPinned(
     serverEndpoints.map(({ serverAddress }) => serverAddress),
     pins.servers,
   );
@@ -34,7 +34,7 @@ export function pinnedEndpoints(cluster: Stored<Cluster>, pins: Pins, ownAddress
 
 /**
  * Returns the addresses in the order in which a client at `ownAddress` uses them: the longest clientCIDR that contains the client
- * first, those that do not contain it last, otherwise as registered. Unusable addresses are left out.
+ * first, those that do not contain the client last, otherwise as registered. Unusable addresses are omitted.
  */
 export function serversFor(endpoints: readonly ClusterServerEndpoint[], ownAddress: string | undefined): readonly string[] {
   const found = endpoints.map(({ clientCIDR, serverAddress }) => ({
@@ -62,7 +62,7 @@ export class EndpointChoice {
     return this.#servers[this.#active];
   }
 
-  /** Returns the addresses to try, the active one first. The preferred address comes before it once RETURN_MS have passed. */
+  /** Returns the addresses to try, the active one first. The preferred address precedes the active one once RETURN_MS have passed. */
   order(now: number): readonly string[] {
     const isReturnDue = this.#active !== 0 && now - this.#failedAt >= RETURN_MS;
     const [preferred, active] = [this.#servers[0], this.#servers[this.#active]];
@@ -70,7 +70,7 @@ export class EndpointChoice {
     return [...new Set([...first, ...this.#servers])].filter((server) => server !== undefined);
   }
 
-  /** Makes an address active that responded. */
+  /** Makes the address that responded the active one. */
   recordSuccess(server: string): void {
     this.#active = this.#servers.indexOf(server);
   }
@@ -87,7 +87,7 @@ const LASTING = { isLasting: true } as const;
 const RETURN_MS = 300_000;
 const MAPPED = /^::ffff:(?=\d+\.)/i;
 
-function rejectUnpinned(addresses: readonly string[], pinned: readonly string[]): void {
+function checkPinned(addresses: readonly string[], pinned: readonly string[]): void {
   const servers = addresses.map(serverUrl);
   if (servers.length === 0 || servers.includes(undefined)) {
     throw new IssueError('AddressNotAllowed', 'every serverAddress must be an https URL without user, query and fragment', LASTING);

@@ -8,23 +8,23 @@ import { withoutSecret } from '../std/sensitive.ts';
 import type { Outcome } from './circuit-breaker.ts';
 import { IssueError, type IssueFailure } from './issue-error.ts';
 
-/** Converts a request without a usable response. With `usesSystemRoots` the message mentions the missing caBundle where it may be the cause. */
+/** Converts the error of a request without a usable response. With `usesSystemRoots`, the message mentions a missing caBundle that may be the cause. */
 export function transportFailure({ code, message }: TransportError, usesSystemRoots = false): IssueError {
   const cause = usesSystemRoots && UNKNOWN_ISSUER.test(code) ? `${NO_BUNDLE}: ${message}` : message;
   return new IssueError(transportReason(code), cause, { code });
 }
 
-/** Converts an error response. `status` is kept only for errors that the request caused. */
+/** Converts an error response. Keeps `status` only if the request itself was rejected. */
 export function statusFailure(error: StatusError): IssueError {
   const { code, message, status } = error;
   const reason = statusReason(code, message);
   const waitMs = retryAfterMs(error);
-  const isOfRequest = reason === 'RequestRejected' || reason === 'TargetThrottled';
-  return new IssueError(reason, message, defined({ retryAfterMs: waitMs, status: isOfRequest ? status : undefined }));
+  const isRequestRejected = reason === 'RequestRejected' || reason === 'TargetThrottled';
+  return new IssueError(reason, message, defined({ retryAfterMs: waitMs, status: isRequestRejected ? status : undefined }));
 }
 
 /** Returns the error without a secret that Purser sent, which the target may have copied into any field. */
-export function redacted({ status }: StatusError, secret: string | undefined): StatusError {
+export function redactError({ status }: StatusError, secret: string | undefined): StatusError {
   return new StatusError(JSON.parse(withoutSecret(JSON.stringify(status), secret)));
 }
 

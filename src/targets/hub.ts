@@ -1,4 +1,4 @@
-// Recognizes the hub among the targets: a Cluster may lead to the hub under any name and credential.
+// Recognizes the hub among the targets: a Cluster with any name and credential may represent the hub.
 
 import { createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
 import { Namespaces } from '../api/resources.ts';
@@ -23,7 +23,7 @@ export interface HubSettings {
   readonly namespace: string;
 }
 
-/** A target that may be the hub, as Purser is known there. */
+/** A target that may be the hub, and Purser's user on it. */
 export interface Candidate {
   readonly credential: Credential | undefined;
   /** Purser's user name on the target. */
@@ -37,7 +37,7 @@ export function hubEndpoints({ client }: HubSettings): PinnedEndpoints {
   return defined({ servers: [serverUrl(server) ?? server], caBundle: ca === undefined ? undefined : Buffer.from(ca).toString('base64') });
 }
 
-/** Returns whether one of these addresses is the hub's own: the one that Purser uses, or a name that pods of the hub use. */
+/** Returns whether one of these addresses is an address of the hub: the one that Purser uses, or a name that pods of the hub use. */
 export function isHubAddress(hub: HubSettings, servers: readonly string[]): boolean {
   const own = hubEndpoints(hub).servers;
   return servers.some((server) => own.includes(server) || POD_NAMES.test(new URL(server).hostname));
@@ -73,15 +73,15 @@ export class HubIdentity {
       if (keys.some((key) => isSignedBy(token, key))) return true;
       if (token.split('.').length === 3 && serviceAccountNamespace(target.username) !== undefined) return false;
     }
-    const there = await readable(target.call((client, options) => client.get(Namespaces, KUBE_SYSTEM, options)));
-    const here = there && (await readable(this.#hub.client.get(Namespaces, KUBE_SYSTEM)));
-    const uids = [uidOf(there), uidOf(here)];
+    const onTarget = await undefinedIfRejected(target.call((client, options) => client.get(Namespaces, KUBE_SYSTEM, options)));
+    const onHub = onTarget && (await undefinedIfRejected(this.#hub.client.get(Namespaces, KUBE_SYSTEM)));
+    const uids = [uidOf(onTarget), uidOf(onHub)];
     return uids.includes(undefined) || uids[0] === uids[1];
   }
 
-  /** Returns the keys that the hub signs tokens of service accounts with; undefined if Purser may not read them. */
+  /** Returns the keys with which the hub signs tokens of service accounts; undefined if Purser may not read them. */
   async #signingKeys(): Promise<readonly KeyObject[] | undefined> {
-    const text = await readable(this.#hub.client.getText('/openid/v1/jwks'));
+    const text = await undefinedIfRejected(this.#hub.client.getText('/openid/v1/jwks'));
     return text === undefined ? undefined : parseKeySet(text);
   }
 }
@@ -100,18 +100,18 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
 };
 
 /** Returns the response; undefined for an error response. Throws an IssueError without a response. */
-async function readable<T>(response: Promise<T>): Promise<T | undefined> {
+async function undefinedIfRejected<T>(response: Promise<T>): Promise<T | undefined> {
   try {
     return await response;
   } catch (error) {
-    if (error instanceof StatusError && REFUSALS.has(error.code)) return undefined;
+    if (error instanceof StatusError && REJECTION_CODES.has(error.code)) return undefined;
     throw new IssueError('IdentityUnknown', 'Purser could not determine whether the cluster is the hub');
   }
 }
 
-const REFUSALS: ReadonlySet<number> = new Set([401, 403, 404]);
+const REJECTION_CODES: ReadonlySet<number> = new Set([401, 403, 404]);
 
-/** Returns undefined for a text without usable keys. */
+/** Parses a JSON Web Key Set; undefined for a text without usable keys. */
 function parseKeySet(text: string): readonly KeyObject[] | undefined {
   try {
     const { keys } = fieldsOf(JSON.parse(text));
@@ -130,7 +130,7 @@ function isSignedBy(token: string, key: KeyObject): boolean {
     const signed = Buffer.from(`${header}.${payload}`);
     return algorithm !== undefined && verify(algorithm, signed, { key, dsaEncoding: 'ieee-p1363' }, Buffer.from(signature, 'base64url'));
   } catch {
-    // The token is no JWT, or the key is of another kind.
+    // The token is not a JWT, or the key has another type.
     return false;
   }
 }

@@ -3,14 +3,14 @@
 import { FailureReason, IssueReason, ReadyReason } from '../api/reasons.ts';
 import { retryAfterMs } from '../kubernetes/retry-after.ts';
 import { type Status, StatusError } from '../kubernetes/status.ts';
-import { cleanedMessage } from '../std/clean-message.ts';
+import { cleanMessage } from '../std/clean-message.ts';
 import { defined } from '../std/defined.ts';
 
 /** Reasons of errors. */
 export type IssueFailure = FailureReason | 'ServiceAccountRecreated' | 'InvalidSpec';
 
 export interface IssueErrorOptions {
-  /** Time until the next request, in milliseconds, as the server requested it. */
+  /** Delay before the next request that the server requested, in milliseconds. */
   readonly retryAfterMs?: number;
   /** Status of the response, if the request caused the error; without Purser's credential. */
   readonly status?: Status;
@@ -37,7 +37,7 @@ export class IssueError extends Error {
 
   constructor(reason: IssueFailure, detail = '', options: IssueErrorOptions = {}) {
     const { status, code, accountUID, isLasting = isLastingReason(reason) } = options;
-    const cleaned = cleanedMessage(detail);
+    const cleaned = cleanMessage(detail);
     super(cleaned === '' ? MEANINGS[reason] : `${MEANINGS[reason]}: ${cleaned}`);
     this.reason = reason;
     this.detail = cleaned;
@@ -51,7 +51,7 @@ export class IssueError extends Error {
 
 /**
  * Waits for a response of the hub. Throws the reason of `signal` if it aborted, otherwise an IssueError with `reason`, whose message
- * contains nothing that was sent.
+ * contains no part of the request.
  */
 export async function orIssueError<T>(response: Promise<T>, reason: IssueFailure, signal: AbortSignal): Promise<T> {
   try {
@@ -66,7 +66,7 @@ export async function orIssueError<T>(response: Promise<T>, reason: IssueFailure
   }
 }
 
-/** Returns an error that is an IssueError. Throws the reason of `signal` if it aborted, and any other error as it is. */
+/** Returns the error if it is an IssueError. Throws the reason of `signal` if it aborted, and any other error unchanged. */
 export function toIssueError(error: unknown, signal: AbortSignal): IssueError {
   signal.throwIfAborted();
   if (!(error instanceof IssueError)) throw error;

@@ -9,7 +9,7 @@ import { statusFailure } from './errors.ts';
 import { IssueError } from './issue-error.ts';
 import type { TokenSource } from './target.ts';
 
-/** Part of an object to read: `metadata` leaves out the data of Secrets. */
+/** Part of an object to read: `metadata` excludes the data of Secrets. */
 export type Part = 'whole' | 'metadata';
 
 /** Returns the object; undefined if the credential may not read it. Throws an IssueError, with the target's Status if the object does not exist. */
@@ -23,9 +23,9 @@ export async function readObject(
   const headers = { accept: ACCEPTED[part] };
   try {
     return await target.call(async ({ transport }, options) => {
-      const reply = await transport.request({ method: 'GET', path, headers, maxBytes: MAX_BYTES, ...options });
-      if (reply.status !== 200) throw toStatusError(reply);
-      return parsed(reply.body);
+      const response = await transport.request({ method: 'GET', path, headers, maxBytes: MAX_BYTES, ...options });
+      if (response.status !== 200) throw toStatusError(response);
+      return parseObject(response.body);
     }, signal);
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
@@ -41,10 +41,10 @@ const ACCEPTED: Readonly<Record<Part, string>> = {
   metadata: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
 };
 
-function parsed(body: string): Fields {
+function parseObject(body: string): Fields {
   try {
     return fieldsOf(JSON.parse(body));
   } catch {
-    throw new IssueError('ResponseUntrusted', 'it is not JSON');
+    throw new IssueError('ResponseUntrusted', 'the response is not JSON');
   }
 }

@@ -40,15 +40,15 @@ export function credentialKeys(cluster: Cluster): readonly string[] {
 }
 
 /**
- * Returns a name for the cluster that is dialed, the same for all Clusters that lead to it: all names and addresses in one credential
- * Secret mean one cluster. Undefined if Purser dials nothing, because the credential does not exist.
+ * Returns a name of the cluster that Purser connects to, equal for all Clusters that represent it: all names and addresses in one
+ * credential Secret belong to one cluster. Undefined if the credential does not exist, so that Purser does not connect.
  */
 export function dialedCluster({ cluster, credential }: RegisteredCluster): string | undefined {
   if (cluster.spec.authInfo?.controller?.kind === 'ServiceAccount') return 'hub';
   return credential && credentialKey(cluster);
 }
 
-/** Identity of a registration: it changes with the Cluster, its spec and its credential. */
+/** Identity of a registration, which changes with the Cluster, its spec and its credential. */
 export interface Registration {
   readonly cluster: string;
   readonly credential: string;

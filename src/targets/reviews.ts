@@ -5,7 +5,7 @@ import { SelfSubjectReviews, TokenReviews } from '../kube/reviews.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isKind, textOf } from '../kubernetes/untrusted.ts';
 import type { Sensitive } from '../std/sensitive.ts';
-import { redacted, statusFailure } from './errors.ts';
+import { redactError, statusFailure } from './errors.ts';
 import { IssueError } from './issue-error.ts';
 import type { Target, TargetCaller, TokenSource } from './target.ts';
 
@@ -45,18 +45,18 @@ export async function reviewToken(target: Target, { token, subject, audiences }:
     const review: unknown = await target.call((client, options) => client.createReview(TokenReviews, { spec }, options), signal);
     const { status } = fieldsOf(review);
     if (!isKind(review, 'authentication.k8s.io/v1', TokenReviews.kind) || status === undefined) {
-      throw new IssueError('ResponseUntrusted', 'it is not a TokenReview with a status');
+      throw new IssueError('ResponseUntrusted', 'the response is not a TokenReview with a status');
     }
     return isAccepted(fieldsOf(status), subject, audiences);
   } catch (error) {
-    throw error instanceof StatusError ? statusFailure(redacted(error, token.reveal())) : error;
+    throw error instanceof StatusError ? statusFailure(redactError(error, token.reveal())) : error;
   }
 }
 
 async function reviewUsername(target: TargetCaller, signal: AbortSignal | undefined): Promise<string> {
   try {
     const review: unknown = await target.call((client, options) => client.createReview(SelfSubjectReviews, {}, options), signal);
-    return checkedUsername(statusOf(review)['userInfo']);
+    return requireUsername(statusOf(review)['userInfo']);
   } catch (error) {
     // Servers before 1.28 do not have SelfSubjectReviews.
     if (error instanceof StatusError && error.code === 404) return await reviewOwnToken(target, signal);
@@ -67,18 +67,18 @@ async function reviewUsername(target: TargetCaller, signal: AbortSignal | undefi
 /** Reviews Purser's own token on older servers; the user of a certificate is its common name. */
 async function reviewOwnToken(target: TargetCaller, signal: AbortSignal | undefined): Promise<string> {
   const { credential } = target;
-  if (credential?.type === 'certificate') return checkedUsername({ username: credential.commonName });
+  if (credential?.type === 'certificate') return requireUsername({ username: credential.commonName });
   if (credential === undefined) throw new IssueError('IdentityUnknown');
   const spec = { token: credential.token.reveal() };
   const review: unknown = await target.call((client, options) => client.createReview(TokenReviews, { spec }, options), signal);
-  return checkedUsername(statusOf(review)['user']);
+  return requireUsername(statusOf(review)['user']);
 }
 
 function statusOf(review: unknown): Fields {
   return fieldsOf(fieldsOf(review)['status']);
 }
 
-function checkedUsername(user: unknown): string {
+function requireUsername(user: unknown): string {
   const username = textOf(fieldsOf(user)['username']);
   if (username === '') throw new IssueError('IdentityUnknown', 'the response names no user');
   if (username === 'system:anonymous') throw new IssueError('CredentialRejected', 'the cluster treats Purser as an anonymous user');

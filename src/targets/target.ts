@@ -9,7 +9,7 @@ import { Once } from '../std/single-flight.ts';
 import { admit, type Breaker, CLOSED, type Outcome, settle } from './circuit-breaker.ts';
 import type { Credential } from './credential.ts';
 import { EndpointChoice, type PinnedEndpoints } from './endpoints.ts';
-import { isResponse, isTimeout, mayTryElsewhere, outcomeOf, redacted, statusFailure, transportFailure } from './errors.ts';
+import { isResponse, isTimeout, mayTryElsewhere, outcomeOf, redactError, statusFailure, transportFailure } from './errors.ts';
 import type { HubIdentity } from './hub.ts';
 import { IssueError } from './issue-error.ts';
 
@@ -17,19 +17,19 @@ export interface TargetOptions {
   readonly clock: Clock;
   /** Addresses in order of preference. */
   readonly servers: readonly string[];
-  /** Makes the client of an address. Throws an IssueError if Purser must not connect to it. */
+  /** Creates the client of an address. Throws an IssueError if Purser must not connect to it. */
   readonly connect: (server: string, purpose: Purpose) => KubeClient;
-  /** Absent on the hub, whose client has its own credential. */
+  /** Purser's credential; absent on the hub, whose client has its own credential. */
   readonly credential?: Credential;
   /** Returns the endpoints that tokens of the target may be written next to. */
   readonly endpoints: () => PinnedEndpoints;
   /** Namespaces of the service accounts that the credential may issue tokens for; all by default. */
   readonly namespaces?: readonly string[] | undefined;
-  /** Recognizes the hub; absent in tests without one. */
+  /** Recognizes the hub; absent in tests without a hub. */
   readonly hub?: HubIdentity;
   /** True if the system roots verify servers, because the Cluster has no caBundle. */
   readonly usesSystemRoots?: boolean;
-  /** True if the clients are shared with others, so that they are not closed. */
+  /** True if other code uses the clients too, so that the target does not close them. */
   readonly isShared?: boolean;
 }
 
@@ -39,7 +39,7 @@ export type Purpose = 'requests' | 'calls' | 'probes';
 /** Maximum number of connections per address and purpose. The requests of a probe are sequential. */
 export const CONNECTIONS: Readonly<Record<Purpose, number>> = { requests: 16, calls: 16, probes: 1 };
 
-/** One request to the target. It may be repeated at another address, so it must depend on its arguments alone. */
+/** One request to the target. It may be repeated at another address, so it must depend only on its arguments. */
 export type TargetCall<T> = (client: KubeClient, options: CallOptions) => Promise<T>;
 
 /** The part of a target that sends requests. */
@@ -93,7 +93,7 @@ export class Target {
     return { credential, clock, hub, namespaces, username, call: (request, signal) => this.#call(request, 'calls', signal) };
   }
 
-  /** Throws an IssueError while the circuit is open, before other requests are sent in vain. */
+  /** Throws an IssueError while the circuit is open, before other requests that would be useless. */
   rejectIfOpen(): void {
     this.#admit();
   }
@@ -113,7 +113,7 @@ export class Target {
     return this.#choice.active;
   }
 
-  /** Closes every connection at once; requests in progress fail. */
+  /** Closes all connections immediately; requests in progress fail. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const clients = this.#isShared ? [] : Object.values(this.#clients).flatMap((each) => [...each.values()]);
@@ -130,7 +130,7 @@ export class Target {
       return await this.#callAnyAddress(request, { purpose, deadlineMs: DEADLINE_MS, signal });
     } catch (error) {
       outcome = mustQueue && isTimeout(error) ? 'abandoned' : outcomeOf(error);
-      throw this.#toReported(error, signal);
+      throw this.#toRedactedError(error, signal);
     } finally {
       this.#active[purpose] -= 1;
       this.#breaker = settle(this.#breaker, { admitted, outcome }, this.clock.monotonic());
@@ -150,7 +150,7 @@ export class Target {
       return response;
     } catch (error) {
       if (isResponse(error)) this.#breaker = CLOSED;
-      throw this.#toReported(error, signal);
+      throw this.#toRedactedError(error, signal);
     }
   }
 
@@ -163,7 +163,7 @@ export class Target {
         this.#choice.recordSuccess(server);
         return response;
       } catch (error) {
-        // A canceled request is no failure of the address.
+        // A canceled request is not a failure of the address.
         if (signal?.aborted) throw error;
         if (isResponse(error)) this.#choice.recordSuccess(server);
         else this.#choice.recordFailure(server, this.clock.monotonic());
@@ -183,11 +183,11 @@ export class Target {
   }
 
   /** Removes Purser's credential, which a target could copy into its response in an escaped form that the transport does not detect. */
-  #toReported(error: unknown, signal: AbortSignal | undefined): unknown {
+  #toRedactedError(error: unknown, signal: AbortSignal | undefined): unknown {
     if (signal?.aborted) return error;
     const secret = this.credential?.type === 'token' ? this.credential.token.reveal() : undefined;
     if (error instanceof StatusError) {
-      const response = redacted(error, secret);
+      const response = redactError(error, secret);
       this.#lastFailure = statusFailure(response).message;
       return response;
     }

@@ -1,4 +1,4 @@
-// One TokenRequest to a target, and its response. The whole response is checked, because a target may be hostile.
+// One TokenRequest to a target, and its response. Purser checks the whole response, because a target may be hostile.
 
 import { ServiceAccounts } from '../api/resources.ts';
 import { objectPath } from '../kube/paths.ts';
@@ -28,7 +28,7 @@ export interface IssuedToken extends Grant {
   readonly warnings: readonly string[];
 }
 
-/** Requests a token with a body made from `request`. Throws an IssueError, or the reason of `signal` if it aborts. */
+/** Requests a token. Throws an IssueError, or the reason of `signal` if it aborts. */
 export async function issueToken(target: Target, request: TokenRequest, signal: AbortSignal): Promise<Grant> {
   checkNames(request);
   const { token, issuedAt, expiresAt, claims } = await exchangeToken(target, request, JSON.stringify(bodyOf(request)), signal);
@@ -40,20 +40,20 @@ export async function issueToken(target: Target, request: TokenRequest, signal: 
  * or the reason of `signal` if it aborts.
  */
 export async function exchangeToken(target: TokenSource, request: TokenRequest, body: string, signal: AbortSignal): Promise<IssuedToken> {
-  await rejectAccount(target, request, signal);
+  await checkServiceAccount(target, request, signal);
   const sentAt = target.clock.now();
-  const reply = await send(target, request, body, signal);
-  const issued = issuedToken(request, { fields: parsed(reply), sentAt, serverAt: serverTime(reply, target.clock.now()) });
+  const response = await send(target, request, body, signal);
+  const issued = toIssuedToken(request, { fields: parseResponse(response), sentAt, serverAt: serverTime(response, target.clock.now()) });
   const secret = secretOf(target);
   if (secret !== undefined && issued.token.reveal() === secret) throw new IssueError('ResponseUntrusted', "the token is Purser's own");
-  return { ...issued, warnings: warningTexts(reply.headers).map((text) => withoutTokens(withoutSecret(text, secret))) };
+  return { ...issued, warnings: warningTexts(response.headers).map((text) => withoutTokens(withoutSecret(text, secret))) };
 }
 
 /**
  * Throws an IssueError if the credential does not allow the namespace of the service account, or if the service account is, or may be,
- * in the namespace of Purser's own: a service account beside Purser's can often create tokens of it.
+ * in the namespace of Purser's own: other service accounts in that namespace can often create tokens for Purser's service account.
  */
-export async function rejectAccount(
+export async function checkServiceAccount(
   target: TokenSource,
   { namespace }: Pick<TokenRequest, 'namespace'>,
   signal: AbortSignal,
@@ -65,14 +65,17 @@ export async function rejectAccount(
   if (await target.hub?.isPurserNamespace(namespace, candidate, signal)) throw new IssueError('OwnNamespace');
 }
 
-/** Makes the error for a service account that the target does not have, with a remedy. */
-export function accountMissing({ namespace, name }: Pick<TokenRequest, 'namespace' | 'name'>, options?: IssueErrorOptions): IssueError {
+/** Returns the error for a service account that does not exist on the target, with a remedy. */
+export function serviceAccountNotFound(
+  { namespace, name }: Pick<TokenRequest, 'namespace' | 'name'>,
+  options?: IssueErrorOptions,
+): IssueError {
   const text = `the cluster has no ${namespace}/${name}. Create it on the cluster, or change spec.serviceAccount`;
   return new IssueError('ServiceAccountNotFound', text, options);
 }
 
-/** Makes the error for a bound object that the target does not have, or that has another UID, with a remedy. */
-export function boundObjectMissing(namespace: string, { kind, name }: BoundObject, { code, status }: StatusError): IssueError {
+/** Returns the error for a bound object that does not exist on the target, or that has another UID, with a remedy. */
+function boundObjectNotFound(namespace: string, { kind, name }: BoundObject, { code, status }: StatusError): IssueError {
   const text =
     code === 404
       ? `the cluster has no ${kind} ${namespace}/${name}. Create it on the cluster, or change spec.boundObjectRef`
@@ -87,13 +90,13 @@ interface Response {
   readonly serverAt: number;
 }
 
-/** Maximum difference of clocks; a larger one is ignored. */
+/** Maximum difference of clocks, in milliseconds; a larger one is ignored. */
 const MAX_SKEW_MS = 24 * 3_600_000;
-/** A response contains all audiences twice, escaped, and once more in base64. */
+/** Maximum length of a response without its audiences, in bytes. It contains all audiences twice, escaped, and once more in base64. */
 const RESPONSE_BYTES = 65_536;
 const RESPONSE_FACTOR = 16;
 
-/** Names become part of a path. */
+/** Throws an IssueError for invalid names, which would become part of a path. */
 function checkNames({ namespace, name, boundObject }: TokenRequest): void {
   const problems = [
     ...dns1123LabelProblems(namespace).map((problem) => `namespace: ${problem}`),
@@ -124,9 +127,9 @@ async function send(target: TokenSource, request: TokenRequest, body: string, si
   const maxBytes = RESPONSE_BYTES + RESPONSE_FACTOR * body.length;
   try {
     return await target.call(async ({ transport }, options) => {
-      const reply = await transport.request({ method: 'POST', path, headers, body, maxBytes, ...options });
-      if (reply.status !== 201 && reply.status !== 200) throw toStatusError(reply);
-      return reply;
+      const response = await transport.request({ method: 'POST', path, headers, body, maxBytes, ...options });
+      if (response.status !== 201 && response.status !== 200) throw toStatusError(response);
+      return response;
     }, signal);
   } catch (error) {
     throw error instanceof StatusError ? toRejection(error, request) : error;
@@ -137,24 +140,25 @@ async function send(target: TokenSource, request: TokenRequest, body: string, si
 function toRejection(error: StatusError, request: TokenRequest): IssueError {
   const { namespace, boundObject, accountUID } = request;
   const { details } = error.status;
-  const kind = (details?.kind ?? '').toLowerCase().replace(/s$/, '');
+  const kind = details?.kind?.toLowerCase().replace(/s$/, '');
   const isBound = boundObject !== undefined && kind === boundObject.kind.toLowerCase();
   const more = { status: error.status };
-  if ((error.code === 404 || error.code === 409) && isBound) return boundObjectMissing(namespace, boundObject, error);
-  if (error.code === 404 && (kind === 'serviceaccount' || kind === 'namespace')) return accountMissing(request, more);
+  if ((error.code === 404 || error.code === 409) && isBound) return boundObjectNotFound(namespace, boundObject, error);
+  if (error.code === 404 && (kind === 'serviceaccount' || kind === 'namespace')) return serviceAccountNotFound(request, more);
   if (error.code === 409 && accountUID !== undefined) return new IssueError('ServiceAccountRecreated', error.message, more);
   return statusFailure(error);
 }
 
-function parsed({ body }: HttpResponse): Fields {
+function parseResponse({ body }: HttpResponse): Fields {
   let response: unknown;
   try {
     response = JSON.parse(body);
   } catch {
     // The parser's message would quote the body, which may contain a token.
-    throw new IssueError('ResponseUntrusted', 'it is not JSON');
+    throw new IssueError('ResponseUntrusted', 'the response is not JSON');
   }
-  if (!isKind(response, 'authentication.k8s.io/v1', 'TokenRequest')) throw new IssueError('ResponseUntrusted', 'it is not a TokenRequest');
+  if (!isKind(response, 'authentication.k8s.io/v1', 'TokenRequest'))
+    throw new IssueError('ResponseUntrusted', 'the response is not a TokenRequest');
   return fieldsOf(response);
 }
 
@@ -165,7 +169,7 @@ function serverTime({ headers }: HttpResponse, now: number): number {
   return Math.abs(at - now) <= MAX_SKEW_MS ? at : now;
 }
 
-function issuedToken(request: TokenRequest, { fields, sentAt, serverAt }: Response): Omit<IssuedToken, 'warnings'> {
+function toIssuedToken(request: TokenRequest, { fields, sentAt, serverAt }: Response): Omit<IssuedToken, 'warnings'> {
   const { token: sent, expirationTimestamp } = fieldsOf(fields['status']);
   const { expirationSeconds } = fieldsOf(fields['spec']);
   const token = textOf(sent);
@@ -173,7 +177,7 @@ function issuedToken(request: TokenRequest, { fields, sentAt, serverAt }: Respon
   const granted = defined({ token, expirationTimestamp, claims });
   const problems = checkGrant(request, granted, serverAt);
   if (problems.length > 0) throw new IssueError('ResponseUntrusted', problems.join('; '));
-  rejectOtherAccount(request, claims);
+  checkServiceAccountUID(request, claims);
   const accountUID = claims?.accountUID ?? uidOf(fields);
   return defined({
     token: new Sensitive(token),
@@ -187,7 +191,7 @@ function issuedToken(request: TokenRequest, { fields, sentAt, serverAt }: Respon
 }
 
 /** Servers before 1.34 ignore the UID in the request and may repeat it in the response, so the claims of the token decide. */
-function rejectOtherAccount(request: TokenRequest, claims: TokenClaims | undefined): void {
+function checkServiceAccountUID(request: TokenRequest, claims: TokenClaims | undefined): void {
   if (request.accountUID === undefined || claims?.accountUID === request.accountUID) return;
   throw new IssueError('ServiceAccountRecreated', '', { accountUID: claims?.accountUID });
 }

@@ -1,4 +1,4 @@
-// Metrics of the process with their labels and buckets. No histogram has a label for clusters or tokens.
+// Metrics of the process with their labels and buckets. No histogram has a label for clusters or tokens, which would multiply its series.
 
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 

@@ -1,4 +1,4 @@
-// A limit on log lines that tenants can cause: few per namespace, and a total that no namespace can use up alone.
+// A limit on log lines that tenants can cause: per namespace, and a total that no namespace can exhaust alone.
 
 import type { Clock } from '../std/clock.ts';
 import { mayTake } from '../std/fair-share.ts';
@@ -19,7 +19,7 @@ interface Window {
   readonly cancel: () => void;
 }
 
-/** Counts lines: within a minute 10 for each namespace, as long as it has no more of them than are left of 100 for all. */
+/** Allows 10 lines per minute and namespace, while the namespace has written no more lines than remain of a total of 100. */
 export class LineLimit {
   readonly #options: LineLimitOptions;
   readonly #windows = new Map<string, Window>();

@@ -35,12 +35,12 @@ const TOKEN_GAUGES: readonly Gauge<ManagedToken>[] = [
   {
     name: 'purser_token_expiration_timestamp_seconds',
     help: 'Expiry of the token of a ManagedToken.',
-    samplesOf: (token, cluster) => instant(tokenLabels(token, cluster), token.status?.expirationTimestamp),
+    samplesOf: (token, cluster) => timeSample(tokenLabels(token, cluster), token.status?.expirationTimestamp),
   },
   {
     name: 'purser_token_renewal_timestamp_seconds',
     help: 'Time of the next renewal of the token of a ManagedToken.',
-    samplesOf: (token, cluster) => instant(tokenLabels(token, cluster), token.status?.nextRotationTime),
+    samplesOf: (token, cluster) => timeSample(tokenLabels(token, cluster), token.status?.nextRotationTime),
   },
   {
     name: 'purser_token_ready',
@@ -53,7 +53,7 @@ const CLUSTER_GAUGES: readonly Gauge<Cluster>[] = [
   {
     name: 'purser_cluster_condition',
     help: 'Conditions of a Cluster: 1 for the current status of each condition, 0 for the other statuses.',
-    // A Cluster without conditions counts as Unknown, so that alerts see it; a Cluster without credential has no series.
+    // A Cluster without conditions is exported as Unknown, for alerts; a Cluster without credential has no series.
     samplesOf: ({ spec, status }, cluster) =>
       CLUSTER_TYPES.flatMap((type) => {
         if (spec.authInfo?.controller === undefined) return [];
@@ -64,7 +64,7 @@ const CLUSTER_GAUGES: readonly Gauge<Cluster>[] = [
   {
     name: 'purser_cluster_heartbeat_timestamp_seconds',
     help: 'Last write of the conditions of a Cluster, on every change and at least every five minutes.',
-    samplesOf: ({ status }, cluster) => instant({ cluster }, status?.conditions?.find(isOurs)?.lastHeartbeatTime),
+    samplesOf: ({ status }, cluster) => timeSample({ cluster }, status?.conditions?.find(isOurs)?.lastHeartbeatTime),
   },
 ];
 
@@ -74,7 +74,7 @@ const CLUSTER_TYPES: readonly string[] = Object.values(ClusterConditionType);
 /** Builds the lines of an object once; an unchanged object costs one lookup. */
 function gauges<T extends ApiObject>(
   objects: Objects<T>,
-  all: readonly Gauge<T>[],
+  declared: readonly Gauge<T>[],
   clusterOf: (object: Stored<T>) => string,
 ): readonly Family[] {
   const cache = new WeakMap<Stored<T>, { readonly cluster: string; readonly lines: readonly string[] }>();
@@ -82,7 +82,7 @@ function gauges<T extends ApiObject>(
     const known = cache.get(object);
     const cluster = clusterOf(object);
     if (known?.cluster === cluster) return known.lines;
-    const lines = all.map(({ name, samplesOf }) =>
+    const lines = declared.map(({ name, samplesOf }) =>
       samplesOf(object, cluster)
         .map(([labels, value]) => sample(name, labels, value))
         .join(''),
@@ -90,7 +90,7 @@ function gauges<T extends ApiObject>(
     cache.set(object, { cluster, lines });
     return lines;
   };
-  return all.map(({ name, help }, index) => ({
+  return declared.map(({ name, help }, index) => ({
     name,
     help,
     type: 'gauge',
@@ -112,7 +112,7 @@ function isOurs({ type }: ClusterCondition): boolean {
   return CLUSTER_TYPES.includes(type);
 }
 
-function instant(labels: Labels, text: string | undefined): readonly (readonly [Labels, number])[] {
+function timeSample(labels: Labels, text: string | undefined): readonly (readonly [Labels, number])[] {
   const at = parseTimestamp(text);
   return at === undefined ? [] : [[labels, at / 1_000]];
 }

@@ -11,7 +11,7 @@ import { dueNow, whenSynced } from '../runtime/trigger.ts';
 import type { Clock } from '../std/clock.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { CONNECTIONS } from '../targets/target.ts';
-import type { Logger } from '../telemetry/logger.ts';
+import { auditLogger, type Logger } from '../telemetry/logger.ts';
 import { Authority } from './authority.ts';
 import { chargeDials, chargeReviews, deferUntil, NamespaceBudgets, overBytes, overSlots } from './budgets.ts';
 import { HubView, type TokenInformers } from './informers.ts';
@@ -73,7 +73,7 @@ function runTerm(options: TokenControllerOptions, view: HubView, stopping: Abort
     concurrency: CONCURRENCY,
     concurrencyPerLane: CONCURRENCY_PER_CLUSTER,
     tenantShare: TENANT_SHARE,
-    placeOf: (key) => priorityOf(key, deps),
+    priorityOf: (key) => priorityOf(key, deps),
     onQueue: ({ depth, held }) => {
       metrics?.observeQueue('managed-token', depth);
       metrics?.observeBudgets(() => [...budgets.over(), ...overSlots(held(), SLOTS_PER_NAMESPACE), ...overBytes(view.tokens.list())]);
@@ -92,7 +92,23 @@ function createDeps(options: TokenControllerOptions, view: HubView, budgets: Nam
   const { protectedNamespaces, namespace } = settings;
   const authority = new Authority({ hub: chargeReviews(hub, budgets), view, memory, protectedNamespaces });
   const removals = new RemovalLimits({ hub, view, memory, clock, log, metrics, namespace });
-  return { hub, clients, recorder, clock, timers, log, metrics, settings, view, memory, authority, removals, startedAt: clock.now() };
+  const auditLog = auditLogger(log);
+  return {
+    hub,
+    clients,
+    recorder,
+    clock,
+    timers,
+    log,
+    auditLog,
+    metrics,
+    settings,
+    view,
+    memory,
+    authority,
+    removals,
+    startedAt: clock.now(),
+  };
 }
 
 /** Reconciles a ManagedToken, or defers it while its namespace is over its budget. */

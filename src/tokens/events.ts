@@ -4,7 +4,7 @@ import type { ManagedToken, ManagedTokenStatus } from '../api/managed-token.gen.
 import { Annotation, TokenConditionType } from '../api/names.ts';
 import { AlertReason, IssueReason, ReadyReason } from '../api/reasons.ts';
 import type { Note } from '../kube/recorder.ts';
-import { cleanedMessage } from '../std/clean-message.ts';
+import { cleanMessage } from '../std/clean-message.ts';
 import { sentence } from '../std/sentence.ts';
 import { formatTimestamp } from '../std/timestamp.ts';
 import { isLastingReason } from '../targets/issue-error.ts';
@@ -96,7 +96,7 @@ function clampedEvents(observation: Step['observation']): readonly Note[] {
 function failureEvents(failure: TokenFailure | undefined, previous: ManagedTokenStatus, before: TokenFailure | undefined): readonly Note[] {
   if (failure === undefined || failure.reason === before?.reason) return [];
   if (previous.conditions?.some(({ type, status, reason }) => isFailing(type, status) && reason === failure.reason)) return [];
-  return [{ type: 'Warning', reason: failure.reason, message: sentence(cleanedMessage(failure.message)) }];
+  return [{ type: 'Warning', reason: failure.reason, message: sentence(cleanMessage(failure.message)) }];
 }
 
 function expiryEvents(previous: ManagedTokenStatus, next: ManagedTokenStatus): readonly Note[] {
@@ -118,7 +118,7 @@ function normal(reason: string, message: string): Note {
   return { type: 'Normal', reason, message };
 }
 
-type AuditContext = Pick<TokenRun, 'log' | 'key'>;
+type AuditContext = Pick<TokenRun, 'auditLog' | 'key'>;
 
 /** Logs the effect of a plan on a token; nothing if it had none or failed. The line names the token by its ID only. */
 export function auditStep(run: AuditContext, plan: TokenPlan, before: Situation, { observation, issued, error }: Step): void {
@@ -145,13 +145,13 @@ interface AuditSubject {
 }
 
 function audit(
-  { log, key }: AuditContext,
+  { auditLog, key }: AuditContext,
   decision: 'issued' | 'rotated' | 'revoked' | 'withdrawn',
   reason: IssueReason | 'Deleted' | 'Forbidden',
   { token, record }: AuditSubject,
 ): void {
   const fields = record === undefined ? statusFields(token) : recordFields(record);
-  log.info({ audit: 'ManagedToken', decision, key, reason, ...fields }, `token ${decision}`);
+  auditLog.info({ audit: 'ManagedToken', decision, key, reason, ...fields }, `token ${decision}`);
 }
 
 function recordFields({ issuedFor, credentialId, expiresAt }: TokenRecord) {

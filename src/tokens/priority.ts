@@ -2,7 +2,7 @@
 
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { Annotation } from '../api/names.ts';
-import type { Place } from '../runtime/work-queue.ts';
+import type { Priority } from '../runtime/work-queue.ts';
 import { parseTimestamp } from '../std/timestamp.ts';
 import { dialedCluster } from '../targets/registered-cluster.ts';
 import { type HubView, secretKeyOf } from './informers.ts';
@@ -14,7 +14,7 @@ import type { TokenDeps } from './run.ts';
  * Returns the place in the queue. Each dialed cluster is a lane, and each namespace a tenant. Among the ManagedTokens of a namespace,
  * permissions in doubt come first, then tokens by expiry, then renewals and requests, then reconciles without a known cause.
  */
-export function priorityOf(key: string, deps: PriorityDeps): Place {
+export function priorityOf(key: string, deps: PriorityDeps): Priority {
   const token = deps.view.tokens.get(key);
   const tenant = namespaceOf(key);
   if (token === undefined) return { lane: SHARED_LANE, tenant, deadlineAt: Infinity };

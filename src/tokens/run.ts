@@ -44,6 +44,8 @@ export interface TokenDeps {
   /** Clock of the deadline of each run. */
   readonly timers: Clock;
   readonly log: Logger;
+  /** Logger for decisions about tokens. */
+  readonly auditLog: Logger;
   readonly metrics?: TokenMetrics | undefined;
   readonly settings: TokenSettings;
   readonly view: HubView;

@@ -7,7 +7,7 @@ import { TokensGroup } from '../api/names.ts';
 import { ManagedTokens } from '../api/resources.ts';
 import type { Change } from '../kube/store.ts';
 import { annotationsChanged, anyOf, conditionTurnedTrue, generationChanged, statusNotOurs } from '../runtime/predicates.ts';
-import { mapped, owner, self, statesOf } from '../runtime/trigger.ts';
+import { mapToKeys, owner, self, statesOf } from '../runtime/trigger.ts';
 import { type HubView, keysOf, requesterKeyOf, secretKeyOf, type TokenInformers } from './informers.ts';
 import type { StoredSecret } from './policy/secret.ts';
 import { nextClaimants } from './policy/secret-ownership.ts';
@@ -18,7 +18,7 @@ export function wakes(informers: TokenInformers, view: HubView, memory: TrackedT
   const { tokens, clusters, secrets, credentials, requesters } = informers;
   const written = (key: string) => memory.of(view.tokens.get(key)?.metadata.uid ?? '').status;
   const isNews = anyOf<ManagedToken>(generationChanged, annotationsChanged(`${TokensGroup}/`), statusNotOurs(written));
-  const rivals = mapped((token: ManagedToken) => keysOf(nextClaimants(view.tokensForSecret(secretKeyOf(token)))));
+  const rivals = mapToKeys((token: ManagedToken) => keysOf(nextClaimants(view.tokensForSecret(secretKeyOf(token)))));
   return merge(
     tokens.changes$.pipe(
       tap((change) => trackToken(change, memory)),

@@ -37,22 +37,25 @@ describe('samples', () => {
     },
   );
 
-  it.each(kind('ManagedToken').map((token) => [token.metadata.name, token] as const))('grant the token of %s', (_name, token) => {
-    const { clusterName, serviceAccount, requesterServiceAccountName = 'default' } = token.spec ?? {};
-    const requester = { kind: 'ServiceAccount', namespace: token.metadata.namespace, name: requesterServiceAccountName };
-    const bindings = kind('ClusterRoleBinding').filter(({ subjects }) => isDeepStrictEqual(subjects, [requester]));
-    const roles = kind('ClusterRole').filter(({ metadata }) => bindings.some(({ roleRef }) => roleRef?.name === metadata.name));
+  it.each(kind('ManagedToken').map((token) => [token.metadata.name, token] as const))(
+    'grants the permission for the token of %s',
+    (_name, token) => {
+      const { clusterName, serviceAccount, requesterServiceAccountName = 'default' } = token.spec ?? {};
+      const requester = { kind: 'ServiceAccount', namespace: token.metadata.namespace, name: requesterServiceAccountName };
+      const bindings = kind('ClusterRoleBinding').filter(({ subjects }) => isDeepStrictEqual(subjects, [requester]));
+      const roles = kind('ClusterRole').filter(({ metadata }) => bindings.some(({ roleRef }) => roleRef?.name === metadata.name));
 
-    expect(roles.flatMap(({ rules }) => rules)).toContainEqual({
-      apiGroups: ['registry.purser.dev'],
-      resources: ['clusters/token'],
-      resourceNames: [`${clusterName}/${serviceAccount?.namespace}/${serviceAccount?.name}`],
-      verbs: ['issue'],
-    });
-    expect(names('Cluster')).toContain(clusterName);
-    expect(names('Namespace')).toContain(token.metadata.namespace);
-    expect(['default', ...names('ServiceAccount')]).toContain(requesterServiceAccountName);
-  });
+      expect(roles.flatMap(({ rules }) => rules)).toContainEqual({
+        apiGroups: ['registry.purser.dev'],
+        resources: ['clusters/token'],
+        resourceNames: [`${clusterName}/${serviceAccount?.namespace}/${serviceAccount?.name}`],
+        verbs: ['issue'],
+      });
+      expect(names('Cluster')).toContain(clusterName);
+      expect(names('Namespace')).toContain(token.metadata.namespace);
+      expect(['default', ...names('ServiceAccount')]).toContain(requesterServiceAccountName);
+    },
+  );
 
   it('contains every object once', () => {
     const keys = all.map(({ kind: of, metadata }) => `${of} ${metadata.namespace}/${metadata.name}`);

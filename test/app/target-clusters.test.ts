@@ -7,7 +7,7 @@ import type { Cluster } from '../../src/api/cluster.gen.ts';
 import { Clusters } from '../../src/api/resources.ts';
 import { startApp } from '../../src/app/app.ts';
 import { targetClusters } from '../../src/app/target-clusters.ts';
-import { fixed } from '../../src/kube/kube-config.ts';
+import { fixedConfig } from '../../src/kube/kube-config.ts';
 import type { Change } from '../../src/kube/store.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { ClusterWorld } from '../clusters/cluster-world.ts';
@@ -36,7 +36,7 @@ it('drops connections and credential of a deleted Cluster, also without a contro
   const { url } = await world.serve(withIdentity((_request, reply) => void held.push(reply)));
   await world.register('prod-eu', [url]);
   const cluster = { name: 'hub', server: world.hub.url, caData: base64(world.hub.ca), skipTLSVerify: false };
-  const hub = fixed(cluster, { name: 'purser', token: 'admintoken' });
+  const hub = fixedConfig(cluster, { name: 'purser', token: 'admintoken' });
   const app = startApp({ hub, clock: systemClock, random: Math.random, log: silentLog, settings: SETTINGS });
   closing.push(() => app.stop());
   const { facade = '' } = await app.ready;

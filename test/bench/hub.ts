@@ -10,7 +10,7 @@ import {
   Namespaces,
 } from '../../src/api/resources.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { untilServed } from '../../src/kube/discovery.ts';
+import { waitUntilServed } from '../../src/kube/discovery.ts';
 import { loadKubeConfig } from '../../src/kube/kube-config.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
 import { createTransport } from '../../src/kube/transport.ts';
@@ -29,7 +29,7 @@ export async function adminOf(cluster: RealCluster): Promise<KubeClient> {
 export async function seedHub(client: KubeClient): Promise<void> {
   await applyAll(client, await readManifests('crds'));
   await client.create(Namespaces, { metadata: { name: NAMESPACE } });
-  await untilServed(client, [Clusters, ManagedTokens], { clock, random: Math.random, signal: AbortSignal.timeout(SERVED_MS) });
+  await waitUntilServed(client, [Clusters, ManagedTokens], { clock, random: Math.random, signal: AbortSignal.timeout(SERVED_MS) });
 }
 
 /** Name of the role that `allow` creates. */

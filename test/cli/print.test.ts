@@ -10,7 +10,7 @@ interface Printed {
   readonly metadata: { readonly name: string; readonly namespace?: string };
 }
 
-async function printed(...args: readonly string[]): Promise<readonly Printed[]> {
+async function print(...args: readonly string[]): Promise<readonly Printed[]> {
   const text = (await printManifests(['print', ...args])) ?? '';
   return parseAllDocuments(text).map((document) => document.toJS() as Printed);
 }
@@ -33,15 +33,15 @@ describe('purser print', () => {
 
     expect(recipe).toContain('create secret generic target-1-credential');
     for (const key of ['token', 'cluster', 'server', 'ca.crt']) expect(recipe).toMatch(new RegExp(`--from-(literal|file)=${key}=`));
-    expect((await printed('registration')).map(({ kind }) => kind)).not.toContain('Secret');
+    expect((await print('registration')).map(({ kind }) => kind)).not.toContain('Secret');
   });
 
   it.each([[['--namespaces', 'deploy,argocd']], [['--namespaces=deploy,argocd,deploy']]])(
     'grants for %j in those namespaces the permissions that it otherwise grants in all',
     async (options) => {
       const isWide = ({ kind, metadata }: Printed) => kind === 'ClusterRoleBinding' && metadata.name === 'purser';
-      const everywhere = await printed('target-rbac');
-      const narrow = await printed('target-rbac', ...options);
+      const everywhere = await print('target-rbac');
+      const narrow = await print('target-rbac', ...options);
       const bindings = narrow.filter(({ kind }) => kind === 'RoleBinding');
       const wide = everywhere.find(isWide);
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Clusters } from '../../src/api/resources.ts';
 import { freePorts } from '../support/ports.ts';
 import type { WireHandler, WireReply } from '../support/wire-server.ts';
-import { authority, errorStatus } from '../targets/wire-target.ts';
+import { authority, errorStatus, jwt } from '../targets/wire-target.ts';
 import { base64 } from '../tokens/token-world.ts';
 import { ClusterWorld, healthy } from './cluster-world.ts';
 
@@ -107,12 +107,16 @@ describe('status of a Cluster', () => {
     expect(await world.conditions(name)).toContain('Reachable=Unknown NotProbed');
   });
 
-  it('does not probe with the credential of another Cluster: Authorized=False CredentialNotForCluster', async () => {
+  it('neither probes with nor describes the credential of another Cluster: Authorized=False CredentialNotForCluster', async () => {
     const server = await world.serve(healthy());
-    await world.register('prod', [server.url]);
+    const issuedAt = Math.floor(world.clock.now() / 1_000);
+    await world.register('prod', [server.url], { token: jwt({ iat: issuedAt, exp: issuedAt + 86_400 }) });
+    await world.shows('prod', 'CredentialFresh=True CredentialValid');
     await world.add('dev', [server.url], { controller: { kind: 'Secret', namespace: 'purser-system', name: 'prod' } });
     await world.shows('dev', 'Authorized=False CredentialNotForCluster');
-    expect(await world.conditions('dev')).toContain('Reachable=Unknown NotProbed');
+    expect(await world.conditions('dev')).toEqual(
+      expect.arrayContaining(['Reachable=Unknown NotProbed', 'CredentialFresh=Unknown CredentialMissing']),
+    );
   });
 });
 

@@ -5,7 +5,7 @@ import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { Clusters, Events, ManagedTokens, Namespaces, Secrets } from '../../src/api/resources.ts';
 import { createClusterController } from '../../src/clusters/controller.ts';
 import type { ClusterInformers } from '../../src/clusters/registry-view.ts';
-import { untilServed } from '../../src/kube/discovery.ts';
+import { waitUntilServed } from '../../src/kube/discovery.ts';
 import { createInformer } from '../../src/kube/informer.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
 import { Recorder } from '../../src/kube/recorder.ts';
@@ -56,7 +56,7 @@ export class ClusterWorld {
     await applyAll(hub.admin, await readManifests('crds'));
     await hub.admin.create(Namespaces, { metadata: { name: CREDENTIALS } });
     const signal = AbortSignal.timeout(20_000);
-    await untilServed(hub.admin, [Clusters, ManagedTokens], { clock: systemClock, random: Math.random, signal });
+    await waitUntilServed(hub.admin, [Clusters, ManagedTokens], { clock: systemClock, random: Math.random, signal });
     return new ClusterWorld(hub);
   }
 

@@ -22,7 +22,7 @@ function retryAt({ outcomes }: RunningController): number {
   return last?.type === 'failed' ? (last.retry.retryAt ?? 0) : 0;
 }
 
-async function clusterSays(): Promise<string | undefined> {
+async function readyStatus(): Promise<string | undefined> {
   const { status } = await world.hub.admin.get(Clusters, { name: world.cluster });
   return status?.conditions?.[0]?.status;
 }
@@ -33,11 +33,11 @@ it('wakes failed ManagedTokens when their cluster recovers, before their next re
   await world.create();
   await world.until(async () => (await world.condition('Ready')) === 'False ClusterUnreachable');
   await world.until(async () => retryAt(running) - world.clock.now() > LONG_MS);
-  expect(await clusterSays()).toBe('False');
+  expect(await readyStatus()).toBe('False');
   const due = retryAt(running);
   await world.target.restart();
   await world.until(async () => (await world.condition('Ready')) === 'True Issued');
-  expect(await clusterSays()).toBe('True');
+  expect(await readyStatus()).toBe('True');
   expect(world.clock.now()).toBeLessThan(due);
 }, 120_000);
 

@@ -1,19 +1,28 @@
 import { describe, expect, it } from '@jest/globals';
-import { isLocalRun, unknownVariables } from '../../src/config/arguments.ts';
-
-const CLUSTER = { KUBECONFIG: '/kubeconfig' };
+import { isLocalRun, readArguments, unknownVariables } from '../../src/config/arguments.ts';
 
 describe('isLocalRun', () => {
   it.each([
-    ['dev', CLUSTER, true],
-    ['run', {}, false],
-    ['print target-rbac', {}, false],
-    ['', {}, true],
-    ['', { KUBECONFIG: '' }, true],
-    ['', CLUSTER, false],
-    ['--help', {}, true],
-  ])('for arguments "%s" and environment %j returns %s', (line, env, expected) => {
-    expect(isLocalRun(line.split(' ').filter(Boolean), env)).toBe(expected);
+    ['dev', true],
+    ['run', false],
+    ['print target-rbac', false],
+    ['', true],
+    ['--help', true],
+  ])('evaluates arguments "%s" to %s', (line, expected) => {
+    expect(isLocalRun(line.split(' ').filter(Boolean))).toBe(expected);
+  });
+});
+
+describe('readArguments', () => {
+  it.each([
+    ['--facade-prot 1', 'unknown option --facade-prot; did you mean --facade-port?'],
+    ['--clustres 2', 'unknown option --clustres; did you mean --clusters?'],
+    ['--nope', 'unknown option --nope'],
+    ['rnu', 'unknown command "rnu"; did you mean run?'],
+    ['verison', 'unknown command "verison"; did you mean version?'],
+    ['everything', 'unexpected argument "everything"; with npm, write options after --'],
+  ])('reports the arguments %s', (line, problem) => {
+    expect(readArguments(line.split(' '), {}).problems).toContain(problem);
   });
 });
 

@@ -1,44 +1,50 @@
-// The reviews: who a token speaks for, who asks, and who may do what.
+// TokenReviews, SelfSubjectReviews and access reviews.
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { askOf } from './asking.ts';
 import { eventually } from './eventually.ts';
-import { type Answer, outcome } from './objects.ts';
+import { createSender, type KubeResponse, outcome } from './requests.ts';
 import { contractServer } from './server.ts';
+import { create } from './world.ts';
 
 const server = contractServer();
-const ask = askOf(server);
-const HERE = '/api/v1/namespaces/reviews';
+const send = createSender(server);
+const NAMESPACE_PATH = '/api/v1/namespaces/reviews';
 const AUTHENTICATION = '/apis/authentication.k8s.io/v1';
 const AUTHORIZATION = '/apis/authorization.k8s.io/v1';
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const HUB = 'https://hub.test';
 
 beforeAll(async () => {
-  await make('/api/v1/namespaces', { metadata: { name: 'reviews' } });
-  await make('/api/v1/nodes', { metadata: { name: 'node-1' } });
-  await make(`${HERE}/serviceaccounts`, { metadata: { name: 'robot' } });
+  await create(server, '/api/v1/namespaces', { metadata: { name: 'reviews' } });
+  await create(server, '/api/v1/nodes', { metadata: { name: 'node-1' } });
+  await create(server, `${NAMESPACE_PATH}/serviceaccounts`, { metadata: { name: 'robot' } });
   const containers = [{ name: 'main', image: 'registry.test/main' }];
-  await make(`${HERE}/pods`, { metadata: { name: 'web' }, spec: { serviceAccountName: 'robot', nodeName: 'node-1', containers } });
-  await make(`${RBAC}/namespaces/reviews/roles`, {
+  await create(server, `${NAMESPACE_PATH}/pods`, {
+    metadata: { name: 'web' },
+    spec: { serviceAccountName: 'robot', nodeName: 'node-1', containers },
+  });
+  await create(server, `${RBAC}/namespaces/reviews/roles`, {
     metadata: { name: 'reader' },
     rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get'] }],
   });
-  await make(`${RBAC}/namespaces/reviews/rolebindings`, {
+  await create(server, `${RBAC}/namespaces/reviews/rolebindings`, {
     metadata: { name: 'readers' },
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'reader' },
     subjects: [user('alice'), { kind: 'ServiceAccount', name: 'robot' }],
   });
-  await make(`${RBAC}/clusterroles`, { metadata: { name: 'metrics' }, rules: [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }] });
-  await make(`${RBAC}/clusterrolebindings`, {
+  await create(server, `${RBAC}/clusterroles`, {
+    metadata: { name: 'metrics' },
+    rules: [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }],
+  });
+  await create(server, `${RBAC}/clusterrolebindings`, {
     metadata: { name: 'metrics' },
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'metrics' },
     subjects: [user('bob'), { apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'watchers' }],
   });
-  await eventually(async () => expect(await allowed('bob', { nonResourceAttributes: { verb: 'get', path: '/metrics' } })).toBe(true));
+  await eventually(async () => expect(await isAllowed('bob', { nonResourceAttributes: { verb: 'get', path: '/metrics' } })).toBe(true));
 }, 60_000);
 
-describe('a TokenReview', () => {
+describe('TokenReview', () => {
   const robot = {
     username: 'system:serviceaccount:reviews:robot',
     uid: expect.any(String),
@@ -74,63 +80,63 @@ describe('a TokenReview', () => {
   });
 
   it.each([
-    ['of the token', ['x', 'y'], ['y', 'z', 'x'], ['y', 'x']],
-    ['of the server', undefined, [HUB, 'x'], [HUB]],
-  ])('returns the matching audiences for %s', async (_, audiences, asked, expected) => {
+    ['audiences of the token', ['x', 'y'], ['y', 'z', 'x'], ['y', 'x']],
+    ['audiences of the server', undefined, [HUB, 'x'], [HUB]],
+  ])('returns the reviewed audiences that match the %s', async (_, audiences, requested, expected) => {
     const token = await tokenFor({ audiences });
-    expect(statusOf(await review({ token, audiences: asked }))).toMatchObject({ authenticated: true, audiences: expected });
+    expect(statusOf(await review({ token, audiences: requested }))).toMatchObject({ authenticated: true, audiences: expected });
   });
 
   it.each([
     ['garbage', async () => 'garbage', undefined, 'invalid bearer token'],
     [
-      'a token for others',
+      'a token for other audiences',
       () => tokenFor({ audiences: ['x'] }),
       undefined,
       `[invalid bearer token, token audiences ["x"] is invalid for the target audiences ["${HUB}"]]`,
     ],
     [
-      'a token for us, asked for others',
+      'a token for the server, reviewed for other audiences',
       () => tokenFor({}),
       ['x', 'y'],
       `[invalid bearer token, token audiences ["${HUB}"] is invalid for the target audiences ["x" "y"]]`,
     ],
-    ['a static token, asked for others', async () => server.tokens.alice, ['x'], 'invalid bearer token'],
+    ['a static token, reviewed for other audiences', async () => server.tokens.alice, ['x'], 'invalid bearer token'],
     [
       'a forged token',
       async () => `${(await tokenFor({})).split('.').slice(0, 2).join('.')}.${'A'.repeat(342)}`,
       undefined,
       '[invalid bearer token, go-jose/go-jose: error in cryptographic primitive]',
     ],
-  ])('rejects %s', async (_, token, audiences, error) => {
-    const answer = await review({ token: await token(), ...(audiences && { audiences }) });
-    expect([answer.status, statusOf(answer)]).toEqual([201, { user: {}, error }]);
+  ])('does not authenticate %s', async (_, token, audiences, error) => {
+    const response = await review({ token: await token(), ...(audiences && { audiences }) });
+    expect([response.status, statusOf(response)]).toEqual([201, { user: {}, error }]);
   });
 
-  it('requires a token', async () => {
+  it('requires spec.token', async () => {
     expect(outcome(await review({ audiences: ['x'] }))).toBe('400 BadRequest: token is required for TokenReview in authentication');
   });
 
-  it('requires permission', async () => {
+  it('requires permission to create TokenReviews', async () => {
     expect(outcome(await review({ token: 'x' }, server.tokens.alice))).toBe(
       '403 Forbidden: tokenreviews.authentication.k8s.io is forbidden: User "alice" cannot create resource "tokenreviews" in API group "authentication.k8s.io" at the cluster scope',
     );
   });
 
-  it('supports create only', async () => {
-    expect(outcome(await ask(`${AUTHENTICATION}/tokenreviews`))).toBe(
+  it('rejects methods other than create', async () => {
+    expect(outcome(await send(`${AUTHENTICATION}/tokenreviews`))).toBe(
       '405 MethodNotAllowed: the server does not allow this method on the requested resource',
     );
-    expect(outcome(await ask(`${AUTHENTICATION}/tokenreviews/x`))).toBe('404 NotFound: the server could not find the requested resource');
+    expect(outcome(await send(`${AUTHENTICATION}/tokenreviews/x`))).toBe('404 NotFound: the server could not find the requested resource');
   });
 });
 
-describe('a SelfSubjectReview', () => {
+describe('SelfSubjectReview', () => {
   it.each([
     ['the administrator', 'admintoken', { username: 'admin', uid: 'admin-uid', groups: ['system:masters', 'system:authenticated'] }],
     ['bob', 'bobtoken', { username: 'bob', uid: 'bob-uid', groups: ['system:authenticated'] }],
-  ])('returns the user for %s', async (_, as, userInfo) => {
-    const { status, body } = await ask(`${AUTHENTICATION}/selfsubjectreviews`, {
+  ])('returns the user info of %s', async (_, as, userInfo) => {
+    const { status, body } = await send(`${AUTHENTICATION}/selfsubjectreviews`, {
       as,
       body: { status: { userInfo: { username: 'else' } } },
     });
@@ -138,13 +144,13 @@ describe('a SelfSubjectReview', () => {
   });
 
   it('rejects anonymous callers', async () => {
-    expect(outcome(await ask(`${AUTHENTICATION}/selfsubjectreviews`, { as: null, body: {} }))).toBe(
+    expect(outcome(await send(`${AUTHENTICATION}/selfsubjectreviews`, { as: null, body: {} }))).toBe(
       '403 Forbidden: selfsubjectreviews.authentication.k8s.io is forbidden: User "system:anonymous" cannot create resource "selfsubjectreviews" in API group "authentication.k8s.io" at the cluster scope',
     );
   });
 });
 
-describe('a SubjectAccessReview', () => {
+describe('SubjectAccessReview', () => {
   const reading = { verb: 'get', resource: 'configmaps', namespace: 'reviews' };
 
   it.each([
@@ -164,7 +170,7 @@ describe('a SubjectAccessReview', () => {
       'RBAC: allowed by ClusterRoleBinding "metrics" of ClusterRole "metrics" to Group "watchers"',
     ],
     [
-      'discovery to everybody',
+      'all users discovery',
       { user: 'x', groups: ['system:authenticated'], nonResourceAttributes: { verb: 'get', path: '/apis/x' } },
       'RBAC: allowed by ClusterRoleBinding "system:discovery" of ClusterRole "system:discovery" to Group "system:authenticated"',
     ],
@@ -172,7 +178,7 @@ describe('a SubjectAccessReview', () => {
     expect(statusOf(await access(spec))).toEqual({ allowed: true, reason });
   });
 
-  it('returns no reason for system:masters', async () => {
+  it('allows system:masters without a reason', async () => {
     expect(statusOf(await access({ user: 'x', groups: ['system:masters'], resourceAttributes: { verb: '*', resource: '*' } }))).toEqual({
       allowed: true,
     });
@@ -180,10 +186,10 @@ describe('a SubjectAccessReview', () => {
 
   it.each([
     ['in another namespace', { ...reading, namespace: 'default' }],
-    ['everywhere', { ...reading, namespace: '' }],
-    ['in another group', { ...reading, group: 'apps' }],
-    ['a subresource', { ...reading, subresource: 'status' }],
-    ['by another verb', { ...reading, verb: 'list' }],
+    ['in all namespaces', { ...reading, namespace: '' }],
+    ['in another API group', { ...reading, group: 'apps' }],
+    ['to a subresource', { ...reading, subresource: 'status' }],
+    ['with another verb', { ...reading, verb: 'list' }],
   ])('denies access %s', async (_, resourceAttributes) => {
     expect(statusOf(await access({ user: 'alice', resourceAttributes }))).toEqual({ allowed: false });
   });
@@ -191,13 +197,17 @@ describe('a SubjectAccessReview', () => {
   const path = { verb: 'get', path: '/' };
   it.each([
     [
-      'nothing',
+      'a spec without attributes',
       {},
       'spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified',
     ],
-    ['nobody', { resourceAttributes: {} }, 'spec.user: Invalid value: "": at least one of user or group must be specified'],
     [
-      'two things',
+      'a spec without user and groups',
+      { resourceAttributes: {} },
+      'spec.user: Invalid value: "": at least one of user or group must be specified',
+    ],
+    [
+      'a spec with both kinds of attributes',
       { user: 'x', resourceAttributes: {}, nonResourceAttributes: path },
       'spec.nonResourceAttributes: Invalid value: {"Path":"/","Verb":"get"}: cannot be specified in combination with resourceAttributes',
     ],
@@ -208,17 +218,18 @@ describe('a SubjectAccessReview', () => {
     expect(body.message).toContain(problem);
   });
 
-  it('evaluates the caller for a SelfSubjectAccessReview', async () => {
-    const mine = (as: string) => ask(`${AUTHORIZATION}/selfsubjectaccessreviews`, { as, body: { spec: { resourceAttributes: reading } } });
-    const answers = await Promise.all([mine(server.tokens.alice), mine(server.tokens.bob)]);
-    expect(answers.map(statusOf)).toMatchObject([{ allowed: true }, { allowed: false }]);
+  it('reviews the permissions of the caller in a SelfSubjectAccessReview', async () => {
+    const reviewOwn = (as: string) =>
+      send(`${AUTHORIZATION}/selfsubjectaccessreviews`, { as, body: { spec: { resourceAttributes: reading } } });
+    const responses = await Promise.all([reviewOwn(server.tokens.alice), reviewOwn(server.tokens.bob)]);
+    expect(responses.map(statusOf)).toMatchObject([{ allowed: true }, { allowed: false }]);
   });
 });
 
-describe('a SelfSubjectRulesReview', () => {
-  const rules = (as: string, namespace?: string) => ask(`${AUTHORIZATION}/selfsubjectrulesreviews`, { as, body: { spec: { namespace } } });
+describe('SelfSubjectRulesReview', () => {
+  const rules = (as: string, namespace?: string) => send(`${AUTHORIZATION}/selfsubjectrulesreviews`, { as, body: { spec: { namespace } } });
 
-  it('lists the rules of the caller', async () => {
+  it('returns the rules of the caller', async () => {
     const { resourceRules, nonResourceRules, incomplete } = statusOf(await rules(server.tokens.alice, 'reviews')) as Rules;
     expect(resourceRules).toContainEqual({ verbs: ['get'], apiGroups: [''], resources: ['configmaps'] });
     expect(resourceRules).toContainEqual({ verbs: ['create'], apiGroups: ['authentication.k8s.io'], resources: ['selfsubjectreviews'] });
@@ -229,12 +240,12 @@ describe('a SelfSubjectRulesReview', () => {
     expect(incomplete).toBe(false);
   });
 
-  it('omits rules of other namespaces', async () => {
+  it('omits the rules of other namespaces', async () => {
     const { resourceRules } = statusOf(await rules(server.tokens.alice, 'default')) as Rules;
     expect(resourceRules).not.toContainEqual({ verbs: ['get'], apiGroups: [''], resources: ['configmaps'] });
   });
 
-  it('lists all rules for administrators', async () => {
+  it('returns all rules for an administrator', async () => {
     const { resourceRules, nonResourceRules } = statusOf(await rules(server.tokens.admin, 'reviews')) as Rules;
     expect(resourceRules).toContainEqual({ verbs: ['*'], apiGroups: ['*'], resources: ['*'] });
     expect(nonResourceRules).toContainEqual({ verbs: ['*'], nonResourceURLs: ['*'] });
@@ -251,30 +262,25 @@ interface Rules {
   readonly incomplete: boolean;
 }
 
-function review(spec: object, as: string = server.tokens.admin): Promise<Answer> {
-  return ask(`${AUTHENTICATION}/tokenreviews`, { as, body: { spec } });
+function review(spec: object, as: string = server.tokens.admin): Promise<KubeResponse> {
+  return send(`${AUTHENTICATION}/tokenreviews`, { as, body: { spec } });
 }
 
-function access(spec: object): Promise<Answer> {
-  return ask(`${AUTHORIZATION}/subjectaccessreviews`, { body: { spec } });
+function access(spec: object): Promise<KubeResponse> {
+  return send(`${AUTHORIZATION}/subjectaccessreviews`, { body: { spec } });
 }
 
-async function allowed(name: string, attributes: object): Promise<unknown> {
+async function isAllowed(name: string, attributes: object): Promise<unknown> {
   return (statusOf(await access({ user: name, ...attributes })) as { readonly allowed: boolean }).allowed;
 }
 
-function statusOf({ body }: Answer): unknown {
+function statusOf({ body }: KubeResponse): unknown {
   return body['status'];
 }
 
 async function tokenFor(spec: object): Promise<string> {
-  const { body } = await ask(`${HERE}/serviceaccounts/robot/token`, { body: { spec } });
+  const { body } = await send(`${NAMESPACE_PATH}/serviceaccounts/robot/token`, { body: { spec } });
   return (body['status'] as { readonly token: string }).token;
-}
-
-async function make(path: string, body: object): Promise<void> {
-  const answer = await ask(path, { body });
-  if (answer.status !== 201) throw new Error(`POST ${path} answered ${JSON.stringify(answer)}`);
 }
 
 function user(name: string): object {

@@ -1,7 +1,8 @@
-// Requests of an administrator, in a short form for tests.
+// Requests of the administrator to the server under test, by verb.
 
 import type { ApiResponse } from '../support/api-request.ts';
 import { eventually } from './eventually.ts';
+import { sendRaw } from './requests.ts';
 import type { ContractServer } from './server.ts';
 
 export interface Metadata {
@@ -11,7 +12,7 @@ export interface Metadata {
   readonly uid: string;
 }
 
-export interface Listed {
+export interface ObjectList {
   readonly kind: string;
   readonly metadata: { readonly resourceVersion: string; readonly continue?: string; readonly remainingItemCount?: number };
   readonly items: readonly { readonly metadata: Metadata }[];
@@ -19,54 +20,47 @@ export interface Listed {
 
 type Headers = Readonly<Record<string, string>>;
 
+/** Client of the administrator. Methods that return objects throw if the request fails. */
 export interface Admin {
-  /** The whole answer to a request; `body` is sent as JSON unless it is text. */
-  readonly ask: (method: string, path: string, headers?: Headers, body?: unknown) => Promise<ApiResponse>;
+  /** Sends a request, with `body` as JSON unless it is a string, and returns the unparsed response. */
+  readonly send: (method: string, path: string, headers?: Headers, body?: unknown) => Promise<ApiResponse>;
+  /** Sends GET, and returns the unparsed response. */
   readonly get: (path: string, headers?: Headers) => Promise<ApiResponse>;
-  /** The objects at a path; throws unless there are any to be had. */
-  readonly list: (path: string) => Promise<Listed>;
-  /** The names of the objects at a path. */
+  readonly list: (path: string) => Promise<ObjectList>;
+  /** Returns the names of the objects at a path. */
   readonly names: (path: string) => Promise<readonly string[]>;
   readonly create: (path: string, object: object) => Promise<{ readonly metadata: Metadata }>;
   /** Applies a merge patch. */
   readonly patch: (path: string, patch: object) => Promise<{ readonly metadata: Metadata }>;
   readonly delete: (path: string) => Promise<void>;
-  /** Creates a definition, and waits until `path` is served. */
-  readonly define: (definition: object, path: string) => Promise<void>;
+  /** Creates a CRD, and waits until `path` is served. */
+  readonly define: (crd: object, path: string) => Promise<void>;
 }
 
-export function adminOf(server: ContractServer): Admin {
-  const ask: Admin['ask'] = (method, path, headers = {}, body) => {
-    const all = {
-      authorization: `Bearer ${server.tokens.admin}`,
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-      ...headers,
-    };
-    const text = typeof body === 'string' ? body : JSON.stringify(body);
-    return server.request(method, path, { headers: all, ...(body !== undefined && { body: text }) });
+export function createAdmin(server: ContractServer): Admin {
+  const send: Admin['send'] = (method, path, headers = {}, body) => sendRaw(server, path, { method, headers, body });
+  const sendAndParse = async <T>(method: string, path: string, headers?: Headers, body?: unknown): Promise<T> => {
+    const response = await send(method, path, headers, body);
+    if (response.status > 299) throw new Error(`${method} ${path} returned ${response.status}: ${response.body}`);
+    return JSON.parse(response.body) as T;
   };
-  const done = async <T>(method: string, path: string, headers?: Headers, body?: unknown): Promise<T> => {
-    const answer = await ask(method, path, headers, body);
-    if (answer.status > 299) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.body}`);
-    return JSON.parse(answer.body) as T;
-  };
-  const list: Admin['list'] = (path) => done('GET', path);
+  const list: Admin['list'] = (path) => sendAndParse('GET', path);
   return {
-    ask,
-    get: (path, headers) => ask('GET', path, headers),
+    send,
+    get: (path, headers) => send('GET', path, headers),
     list,
     names: async (path) => (await list(path)).items.map(({ metadata }) => metadata.name),
-    create: (path, object) => done('POST', path, {}, object),
-    patch: (path, patch) => done('PATCH', path, { 'content-type': 'application/merge-patch+json' }, patch),
-    delete: (path) => done('DELETE', path),
-    define: async (declared, path) => {
-      await done('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {}, declared);
+    create: (path, object) => sendAndParse('POST', path, {}, object),
+    patch: (path, patch) => sendAndParse('PATCH', path, { 'content-type': 'application/merge-patch+json' }, patch),
+    delete: (path) => sendAndParse('DELETE', path),
+    define: async (crd, path) => {
+      await sendAndParse('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {}, crd);
       await eventually(async () => void (await list(path)));
     },
   };
 }
 
-/** A definition of one kind with these versions. */
+/** Returns a CRD of one kind with these versions. */
 export function definition(group: string, kind: string, scope: 'Cluster' | 'Namespaced', versions: readonly object[]): object {
   const singular = kind.toLowerCase();
   return {
@@ -77,7 +71,7 @@ export function definition(group: string, kind: string, scope: 'Cluster' | 'Name
   };
 }
 
-/** The message of a Status. */
+/** Returns the message of a Status. */
 export function messageOf({ body }: ApiResponse): string {
   return (JSON.parse(body) as { readonly message: string }).message;
 }

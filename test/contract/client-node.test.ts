@@ -1,4 +1,4 @@
-// The official JavaScript client, as its users call it.
+// The official JavaScript client against the server under test.
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import {
@@ -39,7 +39,7 @@ beforeAll(async () => {
 const configMap = (name: string, data: Record<string, string> = {}): V1ConfigMap => ({ metadata: { name }, data });
 
 describe('@kubernetes/client-node', () => {
-  it('creates, reads, replaces, patches and deletes', async () => {
+  it('creates, reads, replaces, patches and deletes an object', async () => {
     const created = await core.createNamespacedConfigMap({ namespace, body: configMap('life', { a: '1' }) });
     expect(created.metadata?.creationTimestamp).toBeInstanceOf(Date);
     created.data = { a: '2' };
@@ -55,13 +55,13 @@ describe('@kubernetes/client-node', () => {
     await expect(core.readNamespacedConfigMap({ name: 'life', namespace })).rejects.toMatchObject({ code: 404 });
   });
 
-  it('gets errors as ApiException with the Status', async () => {
+  it('throws an ApiException with the Status of an error', async () => {
     const error = await core.createNamespacedConfigMap({ namespace, body: configMap('Bad_Name') }).catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(ApiException);
     expect(JSON.parse((error as ApiException<string>).body)).toMatchObject({ kind: 'Status', reason: 'Invalid', code: 422 });
   });
 
-  it('pages through a list', async () => {
+  it('lists ConfigMaps in pages', async () => {
     for (const name of ['p1', 'p2', 'p3'])
       await core.createNamespacedConfigMap({ namespace, body: { metadata: { name, labels: { page: 'yes' } } } });
     const first = await core.listNamespacedConfigMap({ namespace, labelSelector: 'page=yes', limit: 2 });
@@ -74,14 +74,14 @@ describe('@kubernetes/client-node', () => {
     expect([...first.items, ...rest.items].map(({ metadata }) => metadata?.name)).toEqual(['p1', 'p2', 'p3']);
   });
 
-  it('applies with a field manager', async () => {
+  it('applies an object with a field manager', async () => {
     const objects = KubernetesObjectApi.makeApiClient(config);
     const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'applied', namespace }, data: { a: '1' } };
     const applied = await objects.patch(object, undefined, undefined, 'purser', true, PatchStrategy.ServerSideApply);
     expect((applied as V1ConfigMap).metadata?.managedFields?.[0]).toMatchObject({ manager: 'purser', operation: 'Apply' });
   });
 
-  it('reads custom resources', async () => {
+  it('creates and lists custom resources', async () => {
     const custom = config.makeApiClient(CustomObjectsApi);
     await custom.createClusterCustomObject({
       group: 'apiextensions.k8s.io',
@@ -91,14 +91,14 @@ describe('@kubernetes/client-node', () => {
     });
     const widget = { apiVersion: 'client-node.dev/v1', kind: 'Gadget', metadata: { name: 'one' }, spec: { size: 1 } };
     const where = { group: 'client-node.dev', version: 'v1', namespace, plural: 'gadgets' };
-    // A definition is served a moment after it is established.
+    // A custom resource is served shortly after its CRD is established.
     for (let created = false; !created; )
       created = await custom.createNamespacedCustomObject({ ...where, body: widget }).then(() => true, isNotServedYet);
     const { items } = (await custom.listNamespacedCustomObject(where)) as { items: { spec: object }[] };
     expect(items[0]?.spec).toEqual({ size: 1 });
   });
 
-  it('issues tokens and asks for access', async () => {
+  it('creates tokens and access reviews', async () => {
     await core.createNamespacedServiceAccount({ namespace, body: { metadata: { name: 'robot' } } });
     const request = { spec: { audiences: ['https://hub.test'], expirationSeconds: 600 } };
     const { status } = await core.createNamespacedServiceAccountToken({ name: 'robot', namespace, body: request });
@@ -110,18 +110,18 @@ describe('@kubernetes/client-node', () => {
     expect(review.status?.allowed).toBe(true);
   });
 
-  it('writes leases with micro times', async () => {
+  it('creates a Lease with microseconds in renewTime', async () => {
     const coordination = config.makeApiClient(CoordinationV1Api);
     const renewTime = new V1MicroTime('2026-11-15T00:00:00.000Z');
     const lease = await coordination.createNamespacedLease({
       namespace,
       body: { metadata: { name: 'l' }, spec: { holderIdentity: 'a', renewTime } },
     });
-    // The client hands micro times out as they came.
+    // The client does not parse a MicroTime in a response.
     expect(lease.spec?.renewTime).toBe('2026-11-15T00:00:00.000000Z');
   });
 
-  it('watches', async () => {
+  it('receives the events of a watch', async () => {
     const seen: string[] = [];
     const done = Promise.withResolvers<void>();
     const watch = new Watch(config);
@@ -142,7 +142,7 @@ describe('@kubernetes/client-node', () => {
     expect(seen).toEqual(['ADDED 1', 'MODIFIED 2', 'DELETED 2']);
   });
 
-  it('informs', async () => {
+  it('adds a new Secret to its informer', async () => {
     const list = () => core.listNamespacedSecret({ namespace });
     const informer = makeInformer(config, `/api/v1/namespaces/${namespace}/secrets`, list);
     const added = new Promise((resolve) => informer.on('add', (secret) => resolve(secret.metadata?.name)));
@@ -152,7 +152,7 @@ describe('@kubernetes/client-node', () => {
     await informer.stop();
   });
 
-  it('knows the version', async () => {
+  it('returns the version of the server', async () => {
     const version = await config.makeApiClient(VersionApi).getCode();
     expect(version).toMatchObject({ major: '1', minor: '36', gitVersion: 'v1.36.4' });
   });

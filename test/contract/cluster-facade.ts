@@ -7,9 +7,9 @@ import { ClusterRoleBindings, ClusterRoles, Clusters } from '../../src/api/resou
 import { createClusterList } from '../../src/facade/clusters/cluster-list.ts';
 import { createFacade } from '../../src/facade/facade.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { untilServed } from '../../src/kube/discovery.ts';
+import { waitUntilServed } from '../../src/kube/discovery.ts';
 import { createInformer } from '../../src/kube/informer.ts';
-import { fixed } from '../../src/kube/kube-config.ts';
+import { fixedConfig } from '../../src/kube/kube-config.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
@@ -41,17 +41,17 @@ export function clusterFacade(server: ContractServer, options: ClusterFacadeOpti
   afterAll(() => started?.stop(), START_MS);
   return {
     get url() {
-      return running(started).url;
+      return requireStarted(started).url;
     },
     ca: authority.certificate,
     tokens: server.tokens,
     get hub() {
-      return running(started).hub;
+      return requireStarted(started).hub;
     },
     get agent() {
-      return running(started).agent;
+      return requireStarted(started).agent;
     },
-    request: (method, path, request) => sendRequest(running(started), method, path, request),
+    request: (method, path, request) => sendRequest(requireStarted(started), method, path, request),
   };
 }
 
@@ -65,25 +65,25 @@ interface Started {
 const START_MS = 120_000;
 const authority = createAuthority(Date.now());
 
-function running(facade: Started | undefined): Started {
+function requireStarted(facade: Started | undefined): Started {
   if (facade === undefined) throw new Error('The façade starts in beforeAll.');
   return facade;
 }
 
 async function start(server: ContractServer, { install, ...options }: ClusterFacadeOptions): Promise<Started> {
   const cluster = { name: 'hub', server: server.url, caData: Buffer.from(server.ca).toString('base64'), skipTLSVerify: false };
-  const transport = createTransport(fixed(cluster, { name: 'purser', token: server.tokens.admin }), { clock });
+  const transport = createTransport(fixedConfig(cluster, { name: 'purser', token: server.tokens.admin }), { clock });
   const hub = new KubeClient(transport, 'purser');
   await (install?.(server) ?? installDefinitions(hub));
-  const followed = { client: hub, clock, random: Math.random };
-  const clusters = createInformer({ ...followed, resource: Clusters });
-  const roles = createInformer({ ...followed, resource: ClusterRoles });
-  const bindings = createInformer({ ...followed, resource: ClusterRoleBindings });
-  const following = new Subscription();
-  following.add(merge(clusters.batches$, roles.batches$, bindings.batches$).subscribe());
+  const source = { client: hub, clock, random: Math.random };
+  const clusters = createInformer({ ...source, resource: Clusters });
+  const roles = createInformer({ ...source, resource: ClusterRoles });
+  const bindings = createInformer({ ...source, resource: ClusterRoleBindings });
+  const subscription = new Subscription();
+  subscription.add(merge(clusters.batches$, roles.batches$, bindings.batches$).subscribe());
   for (const { synced$ } of [clusters, roles, bindings]) await firstValueFrom(synced$.pipe(filter(Boolean)));
   const list = createClusterList({ clusters, roles, bindings, hub, clock, random: Math.random, log: silentLog, ...options });
-  following.add(list.run());
+  subscription.add(list.run());
   const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
   const clients = new ClusterClients(targetSettings(clock));
   const facade = createFacade({
@@ -100,7 +100,7 @@ async function start(server: ContractServer, { install, ...options }: ClusterFac
   const stop = async () => {
     agent.destroy();
     await facade.close(200);
-    following.unsubscribe();
+    subscription.unsubscribe();
     await clients.close();
     await transport.close();
   };
@@ -109,5 +109,5 @@ async function start(server: ContractServer, { install, ...options }: ClusterFac
 
 async function installDefinitions(hub: KubeClient): Promise<void> {
   await applyAll(hub, await readManifests('crds'));
-  await untilServed(hub, [Clusters], { clock, random: Math.random, signal: AbortSignal.timeout(30_000) });
+  await waitUntilServed(hub, [Clusters], { clock, random: Math.random, signal: AbortSignal.timeout(30_000) });
 }

@@ -1,12 +1,12 @@
-// Waiting for what a server does a little later.
+// Waits for effects of a server that follow its response.
 
 import { setTimeout as delay } from 'node:timers/promises';
 
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
-/** Resolves once `check` does without throwing; throws its last error if that takes too long. */
-export async function eventually(check: () => Promise<void>, stopMs = PATIENCE_MS): Promise<void> {
-  const end = performance.now() + stopMs;
+/** Calls `check` until it resolves; throws its last error after `timeoutMs`. */
+export async function eventually(check: () => Promise<void>, timeoutMs = TIMEOUT_MS): Promise<void> {
+  const end = performance.now() + timeoutMs;
   for (;;) {
     try {
       return await check();

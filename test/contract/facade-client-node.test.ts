@@ -1,4 +1,4 @@
-// The informer of the official JavaScript client on the façade.
+// The informer of the official JavaScript client against the façade.
 
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { type Informer, KubeConfig, type KubernetesListObject, type KubernetesObject, makeInformer } from '@kubernetes/client-node';
@@ -39,7 +39,7 @@ async function startInformer(token: string): Promise<() => readonly string[]> {
       .sort();
 }
 
-function clusterOf(name: string, env: string): Cluster {
+function buildCluster(name: string, env: string): Cluster {
   const serverEndpoints = [{ clientCIDR: '0.0.0.0/0', serverAddress: 'https://10.0.0.1' }];
   const spec = { orchestratorApiEndpoints: { serverEndpoints } };
   return { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata: { name, labels: { env } }, spec };
@@ -53,10 +53,10 @@ async function grant(names: readonly string[]): Promise<void> {
   await facade.hub.apply(ClusterRoleBindings, { metadata: { name: 'team' }, roleRef, subjects }, { force: true });
 }
 
-describe('informer of @kubernetes/client-node on the façade', () => {
-  it('follows changes of clusters and of permissions', async () => {
+describe('informer of @kubernetes/client-node', () => {
+  it('follows changes of clusters and of permissions on the façade', async () => {
     const { hub } = facade;
-    for (const name of ['a', 'b', 'c']) await hub.create(Clusters, clusterOf(name, 'prod'));
+    for (const name of ['a', 'b', 'c']) await hub.create(Clusters, buildCluster(name, 'prod'));
     await grant(['a', 'b', 'd']);
     const listAdmin = await startInformer(facade.tokens.admin);
     const listAlice = await startInformer(facade.tokens.alice);
@@ -64,8 +64,8 @@ describe('informer of @kubernetes/client-node on the façade', () => {
       expect(listAdmin()).toEqual(['a prod', 'b prod', 'c prod']);
       expect(listAlice()).toEqual(['a prod', 'b prod']);
     });
-    await hub.apply(Clusters, clusterOf('a', 'dev'), { force: true });
-    await hub.create(Clusters, clusterOf('d', 'prod'));
+    await hub.apply(Clusters, buildCluster('a', 'dev'), { force: true });
+    await hub.create(Clusters, buildCluster('d', 'prod'));
     await grant(['a', 'c', 'd']);
     await hub.delete(Clusters, { name: 'b' });
     await eventually(async () => {

@@ -1,4 +1,4 @@
-// Responses of the façade's token endpoint, compared with those of the server itself.
+// Responses of the façade's token endpoint, toCompared with those of the server itself.
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
@@ -7,7 +7,7 @@ import { eventually } from './eventually.ts';
 import { CLUSTER, contractFacade } from './facade.ts';
 import { contractServer } from './server.ts';
 import { createTokenWorld, withoutManagedFields } from './token-world.ts';
-import { create, isAllowed } from './world.ts';
+import { create, expectAllowed } from './world.ts';
 
 const server = contractServer({ issuer: 'https://hub.test' });
 beforeAll(() => createTokenWorld(server), 60_000);
@@ -36,7 +36,7 @@ function normalize(body: string): string {
     withoutManagedFields(body)
       .replace(/eyJ[\w-]+\.[\w-]+\.[\w-]+/g, 'TOKEN')
       .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, 'TIME')
-      // The package of the scheme depends on how the server was built.
+      // The package of the scheme differs between builds of the server.
       .replace(/scheme \\"[^"]*"/, 'SCHEME')
   );
 }
@@ -137,14 +137,14 @@ describe('token endpoint of the façade', () => {
     const all = { authorization: `Bearer ${server.tokens.admin}`, 'content-type': 'application/json', ...headers };
     const request = { headers: all, ...(body !== undefined && { body }) };
     const direct = await server.request('POST', `${PATH}${query}`, request);
-    const ours = await facade.request('POST', `/orchestrator/${CLUSTER}${PATH}${query}`, request);
-    const shown = (response: typeof ours) => ({
+    const actual = await facade.request('POST', `/orchestrator/${CLUSTER}${PATH}${query}`, request);
+    const toCompared = (response: typeof direct) => ({
       status: response.status,
       type: response.headers['content-type'],
       warning: response.headers['warning'],
       body: normalize(response.body),
     });
-    expect(shown(ours)).toEqual(shown(direct));
+    expect(toCompared(actual)).toEqual(toCompared(direct));
   });
 });
 
@@ -160,11 +160,11 @@ describe('authentication of callers of the façade', () => {
       roleRef,
       subjects,
     });
-    const issuing = { verb: 'issue', group: 'registry.purser.dev', resource: 'clusters', subresource: 'token', name: CLUSTER };
-    await eventually(() => isAllowed(server, 'system:serviceaccount:team-a:builder', issuing));
+    const issue = { verb: 'issue', group: 'registry.purser.dev', resource: 'clusters', subresource: 'token', name: CLUSTER };
+    await eventually(() => expectAllowed(server, 'system:serviceaccount:team-a:builder', issue));
   });
 
-  it('accepts a token that was issued for the hub', async () => {
+  it('accepts a token for the audiences of the hub', async () => {
     expect((await requestToken(await hubToken())).status).toBe(201);
   });
 

@@ -4,7 +4,7 @@ import { Agent } from 'node:https';
 import { afterAll, beforeAll } from '@jest/globals';
 import { createFacade, type Facade } from '../../src/facade/facade.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { fixed } from '../../src/kube/kube-config.ts';
+import { fixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport, type Transport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
@@ -14,7 +14,7 @@ import { type ApiRequest, type ApiResponse, sendRequest } from '../support/api-r
 import { aCredential, base64, registered, settings } from '../targets/registration.ts';
 import { eventually } from './eventually.ts';
 import type { ContractServer } from './server.ts';
-import { create, isAllowed } from './world.ts';
+import { create, expectAllowed } from './world.ts';
 
 /** Name of the target. */
 export const CLUSTER = 'prod-eu';
@@ -37,7 +37,7 @@ export function contractFacade(server: ContractServer): ContractFacade {
   beforeAll(async () => {
     await allowAlice(server);
     const cluster = { name: 'hub', server: server.url, skipTLSVerify: false, caData: base64(server.ca) };
-    transport = createTransport(fixed(cluster, { name: 'purser', token: server.tokens.admin }), { clock: systemClock });
+    transport = createTransport(fixedConfig(cluster, { name: 'purser', token: server.tokens.admin }), { clock: systemClock });
     const credential = aCredential({ token: server.tokens.admin, server: server.url, 'ca.crt': server.ca, cluster: CLUSTER });
     const target = registered({ name: CLUSTER, servers: [server.url], ca: server.ca, credential });
     const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
@@ -79,6 +79,6 @@ async function allowAlice(server: ContractServer): Promise<void> {
   const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'alice' }];
   await create(server, '/apis/rbac.authorization.k8s.io/v1/clusterroles', rbac('ClusterRole', { rules }));
   await create(server, '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', rbac('ClusterRoleBinding', { roleRef, subjects }));
-  const issuing = { verb: 'issue', group: 'registry.purser.dev', resource: 'clusters', subresource: 'token', name: CLUSTER };
-  await eventually(() => isAllowed(server, 'alice', issuing));
+  const issue = { verb: 'issue', group: 'registry.purser.dev', resource: 'clusters', subresource: 'token', name: CLUSTER };
+  await eventually(() => expectAllowed(server, 'alice', issue));
 }

@@ -1,6 +1,6 @@
-// The clusters of the recorded lists, and their definition.
+// Clusters of the recorded lists, and their CRD.
 
-/** A definition that takes anything. */
+/** Returns a CRD without validation of spec and status. */
 export function definition(): object {
   const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
   const openAPIV3Schema = { type: 'object', properties: { spec: anything, status: anything } };
@@ -17,6 +17,7 @@ export function definition(): object {
   };
 }
 
+/** Returns the Cluster with this number, from 1. */
 export function cluster(number: number): object {
   const labels = { env: number % 2 === 0 ? 'prod' : 'dev', region: `r${number % 3}` };
   const serverEndpoints = [{ clientCIDR: '0.0.0.0/0', serverAddress: `https://10.0.0.${number}` }];

@@ -1,4 +1,4 @@
-// Recorded lists and watches of clusters, sent to the façade: equal responses except for fields that are not public, and a selfLink.
+// Replays recorded lists and watches of clusters on the façade. Its responses differ only in hidden fields and in the selfLink.
 
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
@@ -7,9 +7,9 @@ import { type Recording, type Relaxation, recordings } from '../support/golden.t
 import { clusterFacade } from './cluster-facade.ts';
 import { eventually } from './eventually.ts';
 import { cluster, definition } from './golden-clusters.ts';
-import { itAnswersAsRecorded } from './recorded.ts';
+import { itRespondsAsRecorded } from './replay.ts';
 import { type ContractServer, contractServer } from './server.ts';
-import { create, isServed } from './world.ts';
+import { create, expectServed } from './world.ts';
 
 const HUB = '/apis/registry.purser.dev/v1alpha1/clusters';
 const FACADE = '/auth/v1/clusters';
@@ -22,13 +22,13 @@ const facade = clusterFacade(server, { install });
 
 async function install(hub: ContractServer): Promise<void> {
   await create(hub, '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition());
-  await eventually(() => isServed(hub, HUB));
+  await eventually(() => expectServed(hub, HUB));
   for (let number = 1; number <= 25; number++) await create(hub, `${HUB}?fieldManager=kubectl-create`, cluster(number));
 }
 
 describe('cluster list of the façade', () => {
-  const sent = recordings('cluster-lists').filter(({ name }) => !DIFFERENT.has(name));
-  itAnswersAsRecorded(facade, sent.map(atFacade), { relax: ({ name }) => (name === 'list-yaml' ? inYaml : hideFields) });
+  const replayed = recordings('cluster-lists').filter(({ name }) => !DIFFERENT.has(name));
+  itRespondsAsRecorded(facade, replayed.map(atFacade), { relax: ({ name }) => (name === 'list-yaml' ? inYaml : hideFields) });
 
   it('rejects callers without credentials', async () => {
     const { status, headers, body } = await facade.request('GET', FACADE);
@@ -86,29 +86,29 @@ function atFacade({ request, response, ...rest }: Recording): Recording {
   };
 }
 
-/** Removes the fields of a recorded body that the façade hides. */
-const hideFields: Relaxation = (recorded, actual) => [recorded.replace(/^\{.*\}$/gm, publicLine), actual];
+/** Removes the fields from a recorded body that the façade hides. */
+const hideFields: Relaxation = (recorded, actual) => [recorded.replace(/^\{.*\}$/gm, toPublicLine), actual];
 
-const inYaml: Relaxation = (recorded, actual) => [goJson(publicValue(parse(recorded))), goJson(parse(actual))];
+const inYaml: Relaxation = (recorded, actual) => [goJson(toPublic(parse(recorded))), goJson(parse(actual))];
 
-interface Shown {
+interface PublicObject {
   readonly kind?: string;
   readonly type?: string;
-  readonly object?: Shown;
-  readonly items?: readonly Shown[];
+  readonly object?: PublicObject;
+  readonly items?: readonly PublicObject[];
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
-function publicLine(line: string): string {
-  const value = JSON.parse(line) as Shown;
-  if (value.kind === 'ClusterList' && value.items !== undefined) return goJson(publicValue(value));
+function toPublicLine(line: string): string {
+  const value = JSON.parse(line) as PublicObject;
+  if (value.kind === 'ClusterList' && value.items !== undefined) return goJson(toPublic(value));
   if (value.object?.kind !== 'Cluster') return line;
-  return `{"type":"${value.type}","object":${goJson(publicValue(value.object))}}`;
+  return `{"type":"${value.type}","object":${goJson(toPublic(value.object))}}`;
 }
 
-function publicValue(value: Shown): Shown {
+function toPublic(value: PublicObject): PublicObject {
   const { managedFields, ...metadata } = value.metadata ?? {};
   if (managedFields !== undefined && !Array.isArray(managedFields)) throw new Error('managedFields is not a list');
   if (value.kind !== 'ClusterList') return { ...value, metadata };
-  return { ...value, items: (value.items ?? []).map(publicValue), metadata: { ...metadata, selfLink: FACADE } };
+  return { ...value, items: (value.items ?? []).map(toPublic), metadata: { ...metadata, selfLink: FACADE } };
 }

@@ -1,9 +1,9 @@
-// Recorded token requests, sent to the façade: equal responses except for the documented differences.
+// Replays recorded token requests on the façade. Its responses differ only as documented.
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Recording, recordings } from '../support/golden.ts';
 import { CLUSTER, contractFacade } from './facade.ts';
-import { itAnswersAsRecorded } from './recorded.ts';
+import { itRespondsAsRecorded } from './replay.ts';
 import { contractServer } from './server.ts';
 import { createTokenWorld, withoutManagedFields } from './token-world.ts';
 
@@ -33,7 +33,7 @@ const forbidden = ({ body = '', ...rest }: Response): Response => ({
   ...rest,
   body: body.replace('in the namespace \\"team-a\\"', (text) => `${text}${missing}`),
 });
-const allowed = (response: Response): Response => ({ ...response, headers: { ...response.headers, allow: 'POST' } });
+const withAllow = (response: Response): Response => ({ ...response, headers: { ...response.headers, allow: 'POST' } });
 
 /** Expected responses of the façade that differ from the recording, by its name. */
 const DIFFERENCES: Readonly<Record<string, (recorded: Response) => Response>> = {
@@ -56,10 +56,10 @@ const DIFFERENCES: Readonly<Record<string, (recorded: Response) => Response>> = 
   'sa-dotdot': () => noRoute,
   'sa-encoded-dotdot': () => noRoute,
   'trailing-slash': () => noRoute,
-  'method-GET': allowed,
-  'method-PATCH': allowed,
-  'method-HEAD': allowed,
-  'method-OPTIONS': allowed,
+  'method-GET': withAllow,
+  'method-PATCH': withAllow,
+  'method-HEAD': withAllow,
+  'method-OPTIONS': withAllow,
 };
 
 const recorded = recordings('token-requests').map(({ response, ...recording }): Recording => {
@@ -75,9 +75,12 @@ describe('token endpoint of the façade', () => {
   const expected = recorded.map(
     ({ response, ...recording }): Recording => ({ ...recording, response: DIFFERENCES[recording.name]?.(response) ?? response }),
   );
-  itAnswersAsRecorded({ request: (method, path, request) => facade.request(method, `/orchestrator/${CLUSTER}${path}`, request) }, expected);
+  itRespondsAsRecorded(
+    { request: (method, path, request) => facade.request(method, `/orchestrator/${CLUSTER}${path}`, request) },
+    expected,
+  );
 
-  it('differs only in recordings that exist, and in each of them', () => {
+  it('differs from the recording in exactly the listed exchanges', () => {
     const changed = expected.filter(({ response }, index) => JSON.stringify(response) !== JSON.stringify(recorded[index]?.response));
     expect(changed.map(({ name }) => name).toSorted()).toEqual(Object.keys(DIFFERENCES).toSorted());
   });

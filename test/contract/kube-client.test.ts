@@ -1,11 +1,11 @@
-// Purser's own client against an API server: what the two must agree on.
+// Purser's own Kubernetes client against the server under test.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Subscription } from 'rxjs';
 import { type ConfigMap, ConfigMaps, Events, Leases, Namespaces, ServiceAccounts } from '../../src/api/resources.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { createInformer, type Informer } from '../../src/kube/informer.ts';
-import { fixed } from '../../src/kube/kube-config.ts';
+import { fixedConfig } from '../../src/kube/kube-config.ts';
 import { createElection } from '../../src/kube/lease.ts';
 import { Recorder } from '../../src/kube/recorder.ts';
 import { SelfSubjectAccessReviews, SelfSubjectReviews, SubjectAccessReviews, TokenReviews } from '../../src/kube/reviews.ts';
@@ -37,21 +37,21 @@ afterAll(async () => {
 
 function connect(token: string): KubeClient {
   const cluster = { name: 'c', server: server.url, caData: Buffer.from(server.ca).toString('base64'), skipTLSVerify: false };
-  const transport = createTransport(fixed(cluster, { name: 'u', token }), { clock });
+  const transport = createTransport(fixedConfig(cluster, { name: 'u', token }), { clock });
   transports.push(transport);
   return new KubeClient(transport, 'contract');
 }
 
-async function make(name: string, labels: Readonly<Record<string, string>> = {}): Promise<ConfigMap> {
+async function createConfigMap(name: string, labels: Readonly<Record<string, string>> = {}): Promise<ConfigMap> {
   return client.create(ConfigMaps, { metadata: { namespace, name, labels }, data: { value: '1' } });
 }
 
 describe('KubeClient', () => {
   it('reads, writes and deletes an object', async () => {
-    const made = await make('crud');
-    expect(await client.get(ConfigMaps, { namespace, name: 'crud' })).toEqual(made);
-    const updated = await client.update(ConfigMaps, { ...made, data: { value: '2' } });
-    await expect(client.update(ConfigMaps, { ...made, data: { value: '3' } })).rejects.toMatchObject({ reason: 'Conflict' });
+    const created = await createConfigMap('crud');
+    expect(await client.get(ConfigMaps, { namespace, name: 'crud' })).toEqual(created);
+    const updated = await client.update(ConfigMaps, { ...created, data: { value: '2' } });
+    await expect(client.update(ConfigMaps, { ...created, data: { value: '3' } })).rejects.toMatchObject({ reason: 'Conflict' });
     await client.patch(ConfigMaps, { namespace, name: 'crud' }, { data: { more: 'x' } });
     const patched = await client.patch(ConfigMaps, { namespace, name: 'crud' }, [{ op: 'replace', path: '/data/more', value: 'y' }]);
     expect(patched.data).toEqual({ value: '2', more: 'y' });
@@ -61,14 +61,14 @@ describe('KubeClient', () => {
     await expect(client.get(ConfigMaps, { namespace, name: 'crud' })).rejects.toMatchObject({ reason: 'NotFound' });
   });
 
-  it('applies, and takes fields of other managers only by force', async () => {
-    await make('applied');
-    const wanted = { metadata: { namespace, name: 'applied' }, data: { value: '9' } };
-    await expect(client.apply(ConfigMaps, wanted)).rejects.toMatchObject({ reason: 'Conflict' });
-    expect((await client.apply(ConfigMaps, wanted, { force: true })).data).toEqual({ value: '9' });
+  it('applies an object, and takes fields of other managers only with force', async () => {
+    await createConfigMap('applied');
+    const applied = { metadata: { namespace, name: 'applied' }, data: { value: '9' } };
+    await expect(client.apply(ConfigMaps, applied)).rejects.toMatchObject({ reason: 'Conflict' });
+    expect((await client.apply(ConfigMaps, applied, { force: true })).data).toEqual({ value: '9' });
   });
 
-  it('writes a status separately', async () => {
+  it('patches and replaces the status subresource', async () => {
     const status = { conditions: [{ type: 'Seen', status: 'True', lastTransitionTime: '2026-03-01T12:00:00Z', reason: 'X', message: '' }] };
     const patched = await client.patchStatus(Namespaces, { name: namespace }, { status, metadata: { labels: { ignored: 'x' } } });
     expect(patched.status?.conditions?.[0]?.type).toBe('Seen');
@@ -77,8 +77,8 @@ describe('KubeClient', () => {
     expect(cleared.status).toEqual({ phase: 'Active' });
   });
 
-  it('lists by pages and by selectors', async () => {
-    for (let n = 0; n < 5; n += 1) await make(`page-${n}`, { set: 'pages', odd: String(n % 2 === 1) });
+  it('lists in pages and with selectors', async () => {
+    for (let n = 0; n < 5; n += 1) await createConfigMap(`page-${n}`, { set: 'pages', odd: String(n % 2 === 1) });
     const all = await client.listAll(ConfigMaps, { namespace, labelSelector: 'set=pages', limit: 2 });
     expect(all.items.map(({ kind, metadata }) => `${kind}/${metadata.name}`)).toEqual([0, 1, 2, 3, 4].map((n) => `ConfigMap/page-${n}`));
     const odd = await client.list(ConfigMaps, { namespace, labelSelector: 'set=pages,odd=true', fieldSelector: 'metadata.name!=page-1' });
@@ -92,18 +92,18 @@ describe('KubeClient', () => {
     const review = await client.createReview(TokenReviews, { spec: { token, audiences: ['there'] } });
     expect(review.status).toMatchObject({ authenticated: true, user: { username: `system:serviceaccount:${namespace}:robot` } });
     const attributes = { verb: 'get', resource: 'secrets', namespace };
-    const robots = await client.createReview(SubjectAccessReviews, { spec: { user: 'nobody', resourceAttributes: attributes } });
-    const ours = await client.createReview(SelfSubjectAccessReviews, { spec: { resourceAttributes: attributes } });
-    expect([robots.status?.allowed, ours.status?.allowed]).toEqual([false, true]);
+    const others = await client.createReview(SubjectAccessReviews, { spec: { user: 'nobody', resourceAttributes: attributes } });
+    const own = await client.createReview(SelfSubjectAccessReviews, { spec: { resourceAttributes: attributes } });
+    expect([others.status?.allowed, own.status?.allowed]).toEqual([false, true]);
     expect((await client.createReview(SelfSubjectReviews, {})).status?.userInfo?.username).toBe('admin');
   });
 
-  it('throws the Status of a Forbidden response', async () => {
+  it('throws the Status of Unauthorized and Forbidden responses', async () => {
     await expect(connect('wrong-token').get(ConfigMaps, { namespace, name: 'x' })).rejects.toMatchObject({ reason: 'Unauthorized' });
     await expect(connect(server.tokens.bob).get(ConfigMaps, { namespace, name: 'x' })).rejects.toMatchObject({ reason: 'Forbidden' });
   });
 
-  it('reads paths outside of resources', async () => {
+  it('reads non-resource paths', async () => {
     expect(await client.getText('/readyz')).toBe('ok');
     expect(JSON.parse(await client.getText('/version'))).toMatchObject({ major: '1' });
     await expect(client.getText('/nowhere')).rejects.toMatchObject({ reason: 'NotFound' });
@@ -119,19 +119,19 @@ describe('createInformer', () => {
 
   it.each([
     ['WatchList', (from: KubeClient) => from],
-    // As a server would that does not know it.
-    ['pages', (from: KubeClient) => ({ pages: from.pages.bind(from), watch: refusingWatchList(from) })],
-  ])('follows a selected collection, listed by %s', async (how, through) => {
-    const set = `by-${how.toLowerCase()}`;
-    await make(`${set}-1`, { set });
-    await make(`${set}-other`, { set: 'other' });
+    // Simulates a server without WatchList.
+    ['pages', (from: KubeClient) => ({ pages: from.pages.bind(from), watch: rejectWatchList(from) })],
+  ])('follows a selected collection, listed by %s', async (method, through) => {
+    const set = `by-${method.toLowerCase()}`;
+    await createConfigMap(`${set}-1`, { set });
+    await createConfigMap(`${set}-other`, { set: 'other' });
     const selection = { namespace, labelSelector: `set=${set}` };
     const informer = createInformer({ client: through(client), resource: ConfigMaps, selection, clock, random });
     const seen = follow(informer);
     await eventually(async () => expect(informer.synced).toBe(true));
-    await make(`${set}-2`, { set });
+    await createConfigMap(`${set}-2`, { set });
     await client.patch(ConfigMaps, { namespace, name: `${set}-1` }, { data: { value: '2' } });
-    // Leaving the selection is a deletion.
+    // An object that leaves the selection is reported as deleted.
     await client.patch(ConfigMaps, { namespace, name: `${set}-1` }, { metadata: { labels: { set: 'other' } } });
     await client.delete(ConfigMaps, { namespace, name: `${set}-2` });
     const key = `${namespace}/${set}`;
@@ -140,15 +140,15 @@ describe('createInformer', () => {
     expect(informer.store.size).toBe(0);
   });
 
-  function refusingWatchList(from: KubeClient): KubeClient['watch'] {
+  function rejectWatchList(from: KubeClient): KubeClient['watch'] {
     return (resource, { sendInitialEvents, ...options }) =>
-      // Without resourceVersionMatch, which the server insists on, these options are invalid.
+      // The server rejects the invalid field selector, as one without WatchList rejects sendInitialEvents.
       from.watch(resource, sendInitialEvents === true ? { ...options, fieldSelector: 'nonsense' } : options);
   }
 });
 
 describe('createElection', () => {
-  it('hands over from one leader to the next', async () => {
+  it('transfers leadership to the next candidate on release', async () => {
     const timing = { leaseMs: 3_000, renewDeadlineMs: 2_000, retryMs: 200 };
     const candidate = (identity: string) => createElection({ client, namespace, name: 'leader', identity, clock, random, ...timing });
     const [a, b] = [candidate('a'), candidate('b')];
@@ -167,7 +167,7 @@ describe('Recorder', () => {
   it.each([
     ['a namespaced object', () => client.get(ConfigMaps, { namespace, name: 'applied' }), namespace],
     ['a cluster-scoped object', () => client.get(Namespaces, { name: namespace }), 'default'],
-  ])('records one counted Event for %s', async (_, read, where) => {
+  ])('counts repeated events in one Event for %s', async (_, read, where) => {
     const problems: unknown[] = [];
     const recorder = new Recorder({
       client,

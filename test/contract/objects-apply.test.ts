@@ -1,13 +1,14 @@
-// Server-side apply: who owns what, who wins, and what an apply may say.
+// Server-side apply: ownership of fields, conflicts, and validation of the applied object.
 
 import { describe, expect, it } from '@jest/globals';
-import { type Answer, CONFIG_MAPS, configMap, GROUP, NAMESPACE, outcome, owners, prepareWorld, WIDGETS, widget } from './objects.ts';
+import { CONFIG_MAPS, configMap, fieldManagers, GROUP, NAMESPACE, prepareWorld, WIDGETS, widget } from './objects.ts';
+import { type KubeResponse, outcome } from './requests.ts';
 import { contractServer } from './server.ts';
 
 const objects = prepareWorld(contractServer());
 
-/** Applies to a ConfigMap or, where `name` is a path, to anything. */
-function apply(name: string, manager: string, object: unknown, query = ''): Promise<Answer> {
+/** Applies a ConfigMap, or the object at a path if `name` is a path. */
+function apply(name: string, manager: string, object: unknown, query = ''): Promise<KubeResponse> {
   const path = name.startsWith('/') ? name : `${CONFIG_MAPS}/${name}`;
   return objects.apply(`${path}?fieldManager=${manager}${query}`, object);
 }
@@ -15,27 +16,27 @@ function apply(name: string, manager: string, object: unknown, query = ''): Prom
 describe('server-side apply', () => {
   it('creates a missing object', async () => {
     const { status, body } = await apply('created', 'one', configMap('created', { data: { a: '1' } }));
-    expect([status, body['data'], owners(body)]).toEqual([201, { a: '1' }, ['one Apply {"f:data":{"f:a":{}}}']]);
+    expect([status, body['data'], fieldManagers(body)]).toEqual([201, { a: '1' }, ['one Apply {"f:data":{"f:a":{}}}']]);
   });
 
-  it('changes nothing when repeated, not even a time', async () => {
+  it('changes nothing when an apply is repeated, not even timestamps', async () => {
     const object = widget('again', { spec: { size: 1, tags: ['a'] } });
     const { body: first } = await apply(`${WIDGETS}/again`, 'one', object);
     const { status, body } = await apply(`${WIDGETS}/again`, 'one', object);
     expect([status, body]).toEqual([200, first]);
   });
 
-  it('removes omitted fields without another owner', async () => {
+  it('removes omitted fields that no other manager owns', async () => {
     await apply('less', 'one', configMap('less', { data: { mine: '1', shared: '1' } }));
     await apply('less', 'two', configMap('less', { data: { shared: '1', other: '1' } }));
     const { body } = await apply('less', 'one', configMap('less', { data: {} }));
-    expect([body['data'], owners(body).toSorted()]).toEqual([
+    expect([body['data'], fieldManagers(body).toSorted()]).toEqual([
       { shared: '1', other: '1' },
       ['one Apply {"f:data":{}}', 'two Apply {"f:data":{"f:other":{},"f:shared":{}}}'],
     ]);
   });
 
-  it('restores defaults', async () => {
+  it('restores the default of an omitted field', async () => {
     await apply(`${WIDGETS}/default`, 'one', widget('default', { spec: { color: 'blue', size: 1 } }));
     const { body } = await apply(`${WIDGETS}/default`, 'one', widget('default', { spec: { size: 1 } }));
     expect(body['spec']).toEqual({ color: 'red', size: 1 });
@@ -44,23 +45,23 @@ describe('server-side apply', () => {
   it('shares ownership of unchanged fields', async () => {
     await apply('shared', 'one', configMap('shared', { data: { a: '1' } }));
     const { status, body } = await apply('shared', 'two', configMap('shared', { data: { a: '1' } }));
-    expect([status, owners(body).toSorted()]).toEqual([200, ['one Apply {"f:data":{"f:a":{}}}', 'two Apply {"f:data":{"f:a":{}}}']]);
+    expect([status, fieldManagers(body).toSorted()]).toEqual([200, ['one Apply {"f:data":{"f:a":{}}}', 'two Apply {"f:data":{"f:a":{}}}']]);
   });
 
-  it('merges lists by their schema', async () => {
+  it('merges lists according to their schema', async () => {
     const spec = { tags: ['x'], parts: [{ name: 'p', count: 1 }], plain: ['a'], atom: { a: '1' } };
     await apply(`${WIDGETS}/lists`, 'one', widget('lists', { spec }));
     const other = { tags: ['y'], parts: [{ name: 'q', count: 2 }] };
     const { status, body } = await apply(`${WIDGETS}/lists`, 'two', widget('lists', { spec: other }));
     expect([status, body['spec']]).toEqual([200, { ...spec, color: 'red', tags: ['x', 'y'], parts: [...spec.parts, ...other.parts] }]);
-    expect(owners(body)).toContain(
+    expect(fieldManagers(body)).toContain(
       'two Apply {"f:spec":{"f:parts":{"k:{\\"name\\":\\"q\\"}":{".":{},"f:count":{},"f:name":{}}},"f:tags":{"v:\\"y\\"":{}}}}',
     );
     const whole = await apply(`${WIDGETS}/lists`, 'two', widget('lists', { spec: { plain: ['b'], atom: { b: '1' } } }));
     expect(outcome(whole)).toBe('409 Conflict: Apply failed with 2 conflicts: conflicts with "one":\n- .spec.atom\n- .spec.plain');
   });
 
-  it('adds finalizers and owners to existing ones', async () => {
+  it('merges finalizers and owner references of several managers', async () => {
     const owner = { apiVersion: 'v1', kind: 'X', name: 'x', uid: 'x' };
     await apply('meta', 'one', configMap('meta', {}, { finalizers: ['a.b/c'], ownerReferences: [owner] }));
     await apply('meta', 'two', configMap('meta', {}, { finalizers: ['d.e/f'], ownerReferences: [{ ...owner, uid: 'y' }] }));
@@ -74,7 +75,7 @@ describe('server-side apply', () => {
     expect((await objects.get(`${CONFIG_MAPS}/dry`)).status).toBe(404);
   });
 
-  it('accepts YAML', async () => {
+  it('accepts a body in YAML', async () => {
     const { status, body } = await apply(
       'yaml',
       'one',
@@ -84,11 +85,11 @@ describe('server-side apply', () => {
   });
 });
 
-describe('an apply conflict', () => {
-  it('names owner and field, and is resolved by force', async () => {
+describe('apply conflict', () => {
+  it('names the manager and the field of a conflict, and accepts the apply with force', async () => {
     await apply('conflict', 'one', configMap('conflict', { data: { a: '1' } }));
-    const refused = await apply('conflict', 'two', configMap('conflict', { data: { a: '2' } }));
-    expect(refused.body).toEqual({
+    const rejected = await apply('conflict', 'two', configMap('conflict', { data: { a: '2' } }));
+    expect(rejected.body).toEqual({
       kind: 'Status',
       apiVersion: 'v1',
       metadata: {},
@@ -99,10 +100,10 @@ describe('an apply conflict', () => {
       code: 409,
     });
     const { body } = await apply('conflict', 'two', configMap('conflict', { data: { a: '2' } }), '&force=true');
-    expect([body['data'], owners(body)]).toEqual([{ a: '2' }, ['two Apply {"f:data":{"f:a":{}}}']]);
+    expect([body['data'], fieldManagers(body)]).toEqual([{ a: '2' }, ['two Apply {"f:data":{"f:a":{}}}']]);
   });
 
-  it('names version and subresource of an updater', async () => {
+  it('names the API version and the subresource of a conflicting update', async () => {
     await apply(`${WIDGETS}/updated`, 'one', widget('updated', { spec: { size: 1 } }));
     await objects.merge(`${WIDGETS}/updated?fieldManager=edit`, { spec: { size: 2 } });
     await objects.merge(`${WIDGETS}/updated/status?fieldManager=ctl`, { status: { count: 1 } });
@@ -114,10 +115,10 @@ describe('an apply conflict', () => {
     );
   });
 
-  it('does not occur for fields of client-side kubectl apply', async () => {
+  it('accepts fields of a client-side apply from kubectl without a conflict', async () => {
     const last = JSON.stringify(configMap('kubectl', { data: { a: '1' } }));
     const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': last };
-    await objects.make(
+    await objects.create(
       `${CONFIG_MAPS}?fieldManager=kubectl-client-side-apply`,
       configMap('kubectl', { data: { a: '1' } }, { annotations }),
     );
@@ -127,7 +128,7 @@ describe('an apply conflict', () => {
 });
 
 describe('server-side apply of the status', () => {
-  it('records a separate owner of the status only', async () => {
+  it('records a separate manager for the status of an object', async () => {
     await apply(`${WIDGETS}/status`, 'one', widget('status', { spec: { size: 1 }, status: { ready: true } }));
     const { body } = await apply(
       `${WIDGETS}/status/status`,
@@ -135,58 +136,63 @@ describe('server-side apply of the status', () => {
       widget('status', { status: { ready: true }, spec: { size: 9 } }, { labels: { a: 'b' } }),
     );
     expect([body['spec'], body['status'], body.metadata['labels']]).toEqual([{ size: 1, color: 'red' }, { ready: true }, undefined]);
-    expect(owners(body).toSorted()).toEqual(
+    expect(fieldManagers(body).toSorted()).toEqual(
       ['one Apply status {"f:status":{"f:ready":{}}}', 'one Apply {"f:spec":{"f:size":{}}}'].toSorted(),
     );
     const { body: emptied } = await apply(`${WIDGETS}/status/status`, 'one', widget('status'));
-    expect([emptied['status'], owners(emptied)]).toEqual([undefined, ['one Apply {"f:spec":{"f:size":{}}}']]);
+    expect([emptied['status'], fieldManagers(emptied)]).toEqual([undefined, ['one Apply {"f:spec":{"f:size":{}}}']]);
   });
 
-  it('does not create an object', async () => {
+  it('rejects the status of a missing object', async () => {
     expect(outcome(await apply(`${WIDGETS}/absent/status`, 'one', widget('absent')))).toBe(
       `404 NotFound: widgets.${GROUP} "absent" not found`,
     );
   });
 });
 
-describe('the body of an apply', () => {
+describe('validation of an apply', () => {
   const UID = '00000000-0000-4000-8000-000000000000';
 
   it.each([
     [
       'no manager',
       '',
-      configMap('said'),
+      configMap('checked'),
       '422 Invalid: PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
     ],
-    ['another name', 'm', configMap('other'), '400 BadRequest: the name of the object (other) does not match the name on the URL (said)'],
+    [
+      'another name',
+      'm',
+      configMap('other'),
+      '400 BadRequest: the name of the object (other) does not match the name on the URL (checked)',
+    ],
     [
       'another namespace',
       'm',
-      configMap('said', {}, { namespace: 'other' }),
+      configMap('checked', {}, { namespace: 'other' }),
       '400 BadRequest: the namespace of the provided object does not match the namespace sent on the request',
     ],
-    ['another kind', 'm', { ...configMap('said'), kind: 'Secret' }, '400 BadRequest: invalid object type: /v1, Kind=Secret'],
-    ['another version', 'm', { ...configMap('said'), apiVersion: 'v2' }, '400 BadRequest: invalid object type: /v2, Kind=ConfigMap'],
-    ['no kind', 'm', { metadata: { name: 'said' } }, '400 BadRequest: invalid object type: /, Kind='],
-    ['owners', 'm', configMap('said', {}, { managedFields: [] }), '400 BadRequest: metadata.managedFields must be nil'],
+    ['another kind', 'm', { ...configMap('checked'), kind: 'Secret' }, '400 BadRequest: invalid object type: /v1, Kind=Secret'],
+    ['another version', 'm', { ...configMap('checked'), apiVersion: 'v2' }, '400 BadRequest: invalid object type: /v2, Kind=ConfigMap'],
+    ['no kind', 'm', { metadata: { name: 'checked' } }, '400 BadRequest: invalid object type: /, Kind='],
+    ['managedFields', 'm', configMap('checked', {}, { managedFields: [] }), '400 BadRequest: metadata.managedFields must be nil'],
     [
       'an old version',
       'm',
-      configMap('said', {}, { resourceVersion: '1' }),
-      '409 Conflict: Operation cannot be fulfilled on configmaps "said": the object has been modified; please apply your changes to the latest version and try again',
+      configMap('checked', {}, { resourceVersion: '1' }),
+      '409 Conflict: Operation cannot be fulfilled on configmaps "checked": the object has been modified; please apply your changes to the latest version and try again',
     ],
     [
-      'another uid',
+      'another UID',
       'm',
-      configMap('said', {}, { uid: UID }),
-      `422 Invalid: ConfigMap "said" is invalid: metadata.uid: Invalid value: "${UID}": field is immutable`,
+      configMap('checked', {}, { uid: UID }),
+      `422 Invalid: ConfigMap "checked" is invalid: metadata.uid: Invalid value: "${UID}": field is immutable`,
     ],
     [
       'a wrong type',
       'm',
-      configMap('said', { data: { a: 1 } }),
-      '500: failed to create typed patch object (/said; /v1, Kind=ConfigMap): .data.a: expected string, got &value.valueUnstructured{Value:1}',
+      configMap('checked', { data: { a: 1 } }),
+      '500: failed to create typed patch object (/checked; /v1, Kind=ConfigMap): .data.a: expected string, got &value.valueUnstructured{Value:1}',
     ],
     [
       'a list',
@@ -194,13 +200,13 @@ describe('the body of an apply', () => {
       '- a\n- b',
       '400 BadRequest: error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go value of type map[string]interface {}',
     ],
-  ])('is rejected: %s', async (_, manager, object, expected) => {
-    await objects.post(CONFIG_MAPS, configMap('said', { data: { a: '1' } }));
-    expect(outcome(await apply('said', manager, object))).toBe(expected);
+  ])('rejects %s', async (_, manager, object, expected) => {
+    await objects.post(CONFIG_MAPS, configMap('checked', { data: { a: '1' } }));
+    expect(outcome(await apply('checked', manager, object))).toBe(expected);
   });
 
-  it('may omit the name of an existing object only', async () => {
-    await objects.make(CONFIG_MAPS, configMap('nameless'));
+  it('requires a name for a new object only', async () => {
+    await objects.create(CONFIG_MAPS, configMap('nameless'));
     const nameless = { apiVersion: 'v1', kind: 'ConfigMap', metadata: {} };
     expect((await apply('nameless', 'm', nameless)).status).toBe(200);
     expect(outcome(await apply('nameless-too', 'm', nameless))).toBe(
@@ -208,7 +214,7 @@ describe('the body of an apply', () => {
     );
   });
 
-  it('requires an existing object for a uid', async () => {
+  it('rejects a UID for a new object', async () => {
     expect(outcome(await apply('meant', 'm', configMap('meant', {}, { uid: UID })))).toBe(
       `409 Conflict: Operation cannot be fulfilled on configmaps "meant": uid mismatch: the provided object specified uid ${UID}, and no existing object was found`,
     );
@@ -216,18 +222,18 @@ describe('the body of an apply', () => {
   });
 
   it('rejects null where the schema does not allow it', async () => {
-    const saying = (spec: object) => apply(`${WIDGETS}/nulls`, 'm', widget('nulls', { spec }));
-    expect(outcome(await saying({ size: 1, tags: null }))).toBe(
+    const applySpec = (spec: object) => apply(`${WIDGETS}/nulls`, 'm', widget('nulls', { spec }));
+    expect(outcome(await applySpec({ size: 1, tags: null }))).toBe(
       `422 Invalid: Widget.${GROUP} "nulls" is invalid: spec.tags: Invalid value: "null": spec.tags in body must be of type array: "null"`,
     );
-    expect((await saying({ color: null })).body['spec']).toEqual({ color: 'red' });
+    expect((await applySpec({ color: null })).body['spec']).toEqual({ color: 'red' });
   });
 
-  it('rejects a removal that leaves null of a field of another manager', async () => {
-    const applying = (manager: string, spec: object) => apply(`${WIDGETS}/left`, manager, widget('left', { spec }));
-    await applying('one', { slots: { a: {} } });
-    await applying('two', { slots: { a: { part: 'x' } } });
-    expect(outcome(await applying('two', {}))).toBe(
+  it('rejects a removal that would leave null in a field of another manager', async () => {
+    const applySpec = (manager: string, spec: object) => apply(`${WIDGETS}/left`, manager, widget('left', { spec }));
+    await applySpec('one', { slots: { a: {} } });
+    await applySpec('two', { slots: { a: { part: 'x' } } });
+    expect(outcome(await applySpec('two', {}))).toBe(
       `422 Invalid: Widget.${GROUP} "left" is invalid: spec.slots.a: Invalid value: "null": spec.slots.a in body must be of type object: "null"`,
     );
   });

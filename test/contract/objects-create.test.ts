@@ -1,7 +1,8 @@
-// POST: what a new object looks like, and what is refused.
+// POST: metadata of new objects, generated names, dry runs and validation.
 
 import { describe, expect, it } from '@jest/globals';
-import { CONFIG_MAPS, configMap, GADGETS, GROUP, NAMESPACE, outcome, owners, prepareWorld, WIDGETS, widget } from './objects.ts';
+import { CONFIG_MAPS, configMap, fieldManagers, GADGETS, GROUP, NAMESPACE, prepareWorld, WIDGETS, widget } from './objects.ts';
+import { outcome } from './requests.ts';
 import { contractServer } from './server.ts';
 
 const server = contractServer();
@@ -9,8 +10,8 @@ const objects = prepareWorld(server);
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const NOW = /^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
-describe('a new object', () => {
-  it('contains metadata of the server', async () => {
+describe('new object', () => {
+  it('contains metadata that the server sets, not forged metadata', async () => {
     const forged = {
       uid: '00000000-0000-4000-8000-000000000000',
       creationTimestamp: '2001-01-01T00:00:00Z',
@@ -35,63 +36,63 @@ describe('a new object', () => {
     });
     expect(body.metadata.uid).not.toBe(forged.uid);
     expect(body.metadata['creationTimestamp']).not.toBe(forged.creationTimestamp);
-    expect(owners(body)).toEqual(['unknown Update {"f:data":{".":{},"f:a":{}}}']);
+    expect(fieldManagers(body)).toEqual(['unknown Update {"f:data":{".":{},"f:a":{}}}']);
   });
 
   it('starts with generation 1 for kinds with a generation', async () => {
     const generation = 7;
     const [counted, kept] = [
-      await objects.make(WIDGETS, widget('generation', {}, { generation })),
-      await objects.make(CONFIG_MAPS, configMap('generation', {}, { generation })),
+      await objects.create(WIDGETS, widget('generation', {}, { generation })),
+      await objects.create(CONFIG_MAPS, configMap('generation', {}, { generation })),
     ];
     expect([counted.metadata.generation, kept.metadata.generation]).toEqual([1, 7]);
   });
 
-  it('has no status for kinds with a status subresource', async () => {
+  it('omits the status of kinds with a status subresource', async () => {
     const rest = { spec: { size: 1 }, status: { ready: true } };
-    expect(await objects.make(WIDGETS, widget('status', rest))).not.toHaveProperty('status');
-    const gadget = await objects.make(GADGETS, { ...widget('status', rest), kind: 'Gadget' });
+    expect(await objects.create(WIDGETS, widget('status', rest))).not.toHaveProperty('status');
+    const gadget = await objects.create(GADGETS, { ...widget('status', rest), kind: 'Gadget' });
     expect(gadget['status']).toEqual({ ready: true });
   });
 
-  it('may omit kind and version for built-in kinds', async () => {
+  it('accepts an object of a built-in kind without kind and apiVersion', async () => {
     const { status, body } = await objects.post(CONFIG_MAPS, { metadata: { name: 'untyped' } });
     expect([status, body.kind, body.apiVersion]).toEqual([201, 'ConfigMap', 'v1']);
   });
 
-  it('is owned by the fieldManager of the query, or by the user agent', async () => {
+  it('records the fieldManager of the query, or the user agent, as manager', async () => {
     const data = { data: { a: '1' } };
-    const named = await objects.make(`${CONFIG_MAPS}?fieldManager=me`, configMap('by-query', data));
+    const named = await objects.create(`${CONFIG_MAPS}?fieldManager=me`, configMap('by-query', data));
     const headers = {
       authorization: `Bearer ${server.tokens.admin}`,
       'content-type': 'application/json',
       'user-agent': 'tool/1.2 (linux)',
     };
     const { body } = await server.request('POST', CONFIG_MAPS, { headers, body: JSON.stringify(configMap('by-agent', data)) });
-    expect(owners(named)).toEqual(['me Update {"f:data":{".":{},"f:a":{}}}']);
-    expect(owners(JSON.parse(body))).toEqual(['tool Update {"f:data":{".":{},"f:a":{}}}']);
+    expect(fieldManagers(named)).toEqual(['me Update {"f:data":{".":{},"f:a":{}}}']);
+    expect(fieldManagers(JSON.parse(body))).toEqual(['tool Update {"f:data":{".":{},"f:a":{}}}']);
   });
 
   it.each([
     ['none', undefined],
     ['zero', '0'],
-    ['an empty one', ''],
-    ['one that is no number', 'abc'],
-  ])('is accepted with the resourceVersion %s', async (_, resourceVersion) => {
+    ['an empty string', ''],
+    ['an invalid number', 'abc'],
+  ])('accepts the resourceVersion: %s', async (_, resourceVersion) => {
     const name = `version-${resourceVersion === undefined ? 'none' : resourceVersion || 'empty'}`;
     const { status, body } = await objects.post(CONFIG_MAPS, configMap(name, {}, { resourceVersion }));
     expect([status, Number(body.metadata.resourceVersion) > 0]).toEqual([201, true]);
   });
 
-  it('is rejected with another resourceVersion', async () => {
-    const refusal = '500: resourceVersion should not be set on objects to be created';
-    expect(outcome(await objects.post(CONFIG_MAPS, configMap('versioned', {}, { resourceVersion: '5' })))).toBe(refusal);
-    await objects.make(CONFIG_MAPS, configMap('versioned'));
-    expect(outcome(await objects.post(CONFIG_MAPS, configMap('versioned', {}, { resourceVersion: '5' })))).toBe(refusal);
+  it('rejects a valid resourceVersion', async () => {
+    const rejection = '500: resourceVersion should not be set on objects to be created';
+    expect(outcome(await objects.post(CONFIG_MAPS, configMap('versioned', {}, { resourceVersion: '5' })))).toBe(rejection);
+    await objects.create(CONFIG_MAPS, configMap('versioned'));
+    expect(outcome(await objects.post(CONFIG_MAPS, configMap('versioned', {}, { resourceVersion: '5' })))).toBe(rejection);
   });
 
-  it('is rejected if it exists', async () => {
-    await objects.make(CONFIG_MAPS, configMap('once'));
+  it('rejects the name of an existing object', async () => {
+    await objects.create(CONFIG_MAPS, configMap('once'));
     const { body, status } = await objects.post(CONFIG_MAPS, configMap('once'));
     expect([status, body]).toEqual([
       409,
@@ -106,38 +107,38 @@ describe('a new object', () => {
         code: 409,
       },
     ]);
-    await objects.make(WIDGETS, widget('once'));
+    await objects.create(WIDGETS, widget('once'));
     expect(outcome(await objects.post(WIDGETS, widget('once')))).toBe(`409 AlreadyExists: widgets.${GROUP} "once" already exists`);
-    // Validation errors come first.
+    // Validation precedes the check of the name.
     expect(outcome(await objects.post(WIDGETS, widget('once', { spec: { size: 101 } })))).toMatch(/^422 Invalid: /);
   });
 });
 
 describe('generateName', () => {
-  it('is extended by five random characters', async () => {
-    const { metadata } = await objects.make(CONFIG_MAPS, { metadata: { generateName: 'made-' } });
+  it('appends five random characters to generateName', async () => {
+    const { metadata } = await objects.create(CONFIG_MAPS, { metadata: { generateName: 'made-' } });
     expect(metadata.name).toMatch(/^made-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
     expect(metadata['generateName']).toBe('made-');
   });
 
-  it('is cut to names of at most 63 characters', async () => {
-    const { metadata } = await objects.make(CONFIG_MAPS, { metadata: { generateName: 'a'.repeat(70) } });
+  it('truncates generated names to 63 characters', async () => {
+    const { metadata } = await objects.create(CONFIG_MAPS, { metadata: { generateName: 'a'.repeat(70) } });
     expect([metadata.name.length, metadata['generateName']]).toEqual([63, 'a'.repeat(70)]);
   });
 
-  it('is ignored beside a name', async () => {
-    const { metadata } = await objects.make(CONFIG_MAPS, configMap('given', {}, { generateName: 'made-' }));
+  it('ignores generateName in an object with a name', async () => {
+    const { metadata } = await objects.create(CONFIG_MAPS, configMap('given', {}, { generateName: 'made-' }));
     expect([metadata.name, metadata['generateName']]).toEqual(['given', 'made-']);
   });
 
-  it('is validated with the generated name', async () => {
+  it('validates both generateName and the generated name', async () => {
     const { status, body } = await objects.post(WIDGETS, { apiVersion: `${GROUP}/v1`, kind: 'Widget', metadata: { generateName: 'Bad_' } });
     expect(status).toBe(422);
     expect(body['details']).toMatchObject({ causes: [{ field: 'metadata.generateName' }, { field: 'metadata.name' }] });
   });
 });
 
-describe('a dry run', () => {
+describe('dry run of a create', () => {
   it.each([
     ['a ConfigMap', CONFIG_MAPS, configMap('dry', { data: { a: '1' } })],
     ['a custom resource', WIDGETS, widget('dry', { spec: { size: 1 } })],
@@ -145,12 +146,12 @@ describe('a dry run', () => {
     const { status, body } = await objects.post(`${path}?dryRun=All&fieldManager=m`, object);
     expect([status, body.metadata.name, body.metadata.resourceVersion]).toEqual([201, 'dry', undefined]);
     expect(body.metadata.uid).toMatch(UUID);
-    expect(owners(body)).toHaveLength(1);
+    expect(fieldManagers(body)).toHaveLength(1);
     expect((await objects.get(`${path}/dry`)).status).toBe(404);
   });
 
-  it('rejects invalid objects', async () => {
-    await objects.make(CONFIG_MAPS, configMap('dry-twice'));
+  it('rejects existing and invalid objects', async () => {
+    await objects.create(CONFIG_MAPS, configMap('dry-twice'));
     expect(outcome(await objects.post(`${CONFIG_MAPS}?dryRun=All`, configMap('dry-twice')))).toBe(
       '409 AlreadyExists: configmaps "dry-twice" already exists',
     );
@@ -160,15 +161,15 @@ describe('a dry run', () => {
   });
 });
 
-describe('a create at the wrong URL', () => {
-  const NEITHER = 'the namespace of the provided object does not match the namespace sent on the request';
+describe('URL of a create', () => {
+  const MISMATCH = 'the namespace of the provided object does not match the namespace sent on the request';
 
   it.each([
-    ['another namespace', CONFIG_MAPS, configMap('x', {}, { namespace: 'other' }), `400 BadRequest: ${NEITHER}`],
-    ['another namespace', WIDGETS, widget('x', {}, { namespace: 'other' }), `400 BadRequest: ${NEITHER}`],
-    ['a namespace that is missing', '/api/v1/namespaces/absent/configmaps', configMap('x'), '404 NotFound: namespaces "absent" not found'],
+    ['another namespace', CONFIG_MAPS, configMap('x', {}, { namespace: 'other' }), `400 BadRequest: ${MISMATCH}`],
+    ['another namespace', WIDGETS, widget('x', {}, { namespace: 'other' }), `400 BadRequest: ${MISMATCH}`],
+    ['a missing namespace', '/api/v1/namespaces/absent/configmaps', configMap('x'), '404 NotFound: namespaces "absent" not found'],
     [
-      'a namespace that is missing, as a dry run',
+      'a missing namespace in a dry run',
       '/api/v1/namespaces/absent/configmaps?dryRun=All',
       configMap('x'),
       '404 NotFound: namespaces "absent" not found',
@@ -180,27 +181,27 @@ describe('a create at the wrong URL', () => {
       '405 MethodNotAllowed: the server does not allow this method on the requested resource',
     ],
     [
-      'the place of one object',
+      'the URL of one object',
       `${CONFIG_MAPS}/x`,
       configMap('x'),
       '405 MethodNotAllowed: the server does not allow this method on the requested resource',
     ],
-  ])('is rejected: %s (%#)', async (_, path, object, expected) => {
+  ])('rejects %s (%#)', async (_, path, object, expected) => {
     expect(outcome(await objects.post(path, object))).toBe(expected);
   });
 
-  it('accepts a custom resource at the URL of another name', async () => {
+  it('accepts a custom resource at the URL of another object', async () => {
     expect((await objects.post(`${WIDGETS}/elsewhere`, widget('misplaced'))).body.metadata.name).toBe('misplaced');
   });
 
-  it('drops the namespace of cluster-scoped kinds', async () => {
+  it('ignores the namespace of cluster-scoped objects', async () => {
     const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'spaceless', namespace: 'other' } };
     const { status, body } = await objects.post('/apis/rbac.authorization.k8s.io/v1/clusterroles', role);
     expect([status, body.metadata['namespace']]).toEqual([201, undefined]);
   });
 });
 
-describe('a create of the wrong type', () => {
+describe('type of a created object', () => {
   const mismatch = (kind: string) => `400 BadRequest: ${kind} in version "v1" cannot be handled as a ConfigMap: `;
   const expects = 'the object provided is unrecognized (must be of type Widget)';
 
@@ -251,12 +252,12 @@ describe('a create of the wrong type', () => {
       widget('x', { spec: 'no' }),
       `422 Invalid: Widget.${GROUP} "x" is invalid: spec: Invalid value: "string": spec in body must be of type object: "string"`,
     ],
-  ])('is rejected (%#)', async (path, object, expected) => {
+  ])('rejects an object of the wrong type (%#)', async (path, object, expected) => {
     expect(outcome(await objects.post(path, object))).toBe(expected);
   });
 });
 
-describe('metadata', () => {
+describe('metadata of a created object', () => {
   const CORE = 'name is neither a standard finalizer name nor is it fully qualified';
   const owner = (name: string, rest: object = {}) => ({ apiVersion: 'v1', kind: 'X', name, uid: name, ...rest });
   const QUALIFIED =
@@ -266,28 +267,28 @@ describe('metadata', () => {
     ['label keys', { labels: { 'bad key': 'x' } }, `metadata.labels: Invalid value: "bad key": ${QUALIFIED}`],
     ['annotation keys', { annotations: { 'bad key': 'x' } }, `metadata.annotations: Invalid value: "bad key": ${QUALIFIED}`],
     [
-      'the size of annotations',
+      'sizes of annotations',
       { annotations: { a: 'x'.repeat(262_145) } },
       'metadata.annotations: Too long: may not be more than 262144 bytes',
     ],
     ['finalizers', { finalizers: ['x'] }, `metadata.finalizers[0]: Invalid value: "x": ${CORE}`],
     [
-      'the uid of an owner',
+      'UIDs of owners',
       { ownerReferences: [owner('a', { uid: '' })] },
       'metadata.ownerReferences.uid: Invalid value: "": must not be empty',
     ],
     [
-      'the version of an owner',
+      'API versions of owners',
       { ownerReferences: [owner('a', { apiVersion: '' })] },
       'metadata.ownerReferences.apiVersion: Invalid value: "": version must not be empty',
     ],
-  ])('is validated: %s', async (_, metadata, error) => {
-    const answer = await objects.post(CONFIG_MAPS, configMap('checked', {}, metadata));
-    expect(outcome(answer)).toBe(`422 Invalid: ConfigMap "checked" is invalid: ${error}`);
+  ])('rejects invalid %s', async (_, metadata, error) => {
+    const response = await objects.post(CONFIG_MAPS, configMap('checked', {}, metadata));
+    expect(outcome(response)).toBe(`422 Invalid: ConfigMap "checked" is invalid: ${error}`);
   });
 });
 
-describe('options', () => {
+describe('options of writes', () => {
   it.each([
     ['dryRun=all', 'dryRun: Unsupported value: ["all"]: supported values: "All"'],
     ['dryRun=', 'dryRun: Unsupported value: [""]: supported values: "All"'],
@@ -298,17 +299,17 @@ describe('options', () => {
       'fieldValidation=x&dryRun=y',
       '[dryRun: Unsupported value: ["y"]: supported values: "All", fieldValidation: Unsupported value: "x": supported values: "", "Ignore", "Strict", "Warn"]',
     ],
-  ])('are validated: %s', async (query, errors) => {
+  ])('rejects %s', async (query, errors) => {
     const expected = (kind: string) => `422 Invalid: ${kind}.meta.k8s.io "" is invalid: ${errors}`;
     expect(outcome(await objects.post(`${CONFIG_MAPS}?${query}`, configMap('x')))).toBe(expected('CreateOptions'));
     expect(outcome(await objects.put(`${WIDGETS}/x?${query}`, widget('x')))).toBe(expected('UpdateOptions'));
     expect(outcome(await objects.merge(`${CONFIG_MAPS}/x?${query}`, {}))).toBe(expected('PatchOptions'));
   });
 
-  it('require a valid timeout', async () => {
-    const refusal = '400 BadRequest: invalid timeout specified in the request URL - time: invalid duration "soon"';
-    expect(outcome(await objects.post(`${CONFIG_MAPS}?timeout=soon`, configMap('x')))).toBe(refusal);
-    expect(outcome(await objects.get(`${CONFIG_MAPS}?timeout=soon`))).toBe(refusal);
+  it('rejects an invalid timeout', async () => {
+    const rejection = '400 BadRequest: invalid timeout specified in the request URL - time: invalid duration "soon"';
+    expect(outcome(await objects.post(`${CONFIG_MAPS}?timeout=soon`, configMap('x')))).toBe(rejection);
+    expect(outcome(await objects.get(`${CONFIG_MAPS}?timeout=soon`))).toBe(rejection);
     expect((await objects.post(`${CONFIG_MAPS}?timeout=5s&dryRun=All`, configMap('x'))).status).toBe(201);
   });
 });

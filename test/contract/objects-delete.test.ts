@@ -1,30 +1,31 @@
-// DELETE: at once or in time, of one or of many; finalizers, and what may happen while they stand.
+// DELETE of objects and collections, and finalizers.
 
 import { describe, expect, it } from '@jest/globals';
-import { CONFIG_MAPS, configMap, GROUP, NAMESPACE, outcome, prepareWorld, WIDGETS, widget } from './objects.ts';
+import { CONFIG_MAPS, configMap, GROUP, NAMESPACE, prepareWorld, WIDGETS, widget } from './objects.ts';
+import { outcome } from './requests.ts';
 import { contractServer } from './server.ts';
-import { watch } from './watching.ts';
+import { watch } from './watch-stream.ts';
 
 const server = contractServer();
 const objects = prepareWorld(server);
 const HELD = { finalizers: ['a.b/c'] };
 
-/** The events that an object brings about. */
-async function eventsOf(path: string, name: string, act: () => Promise<unknown>, count: number): Promise<readonly string[]> {
+/** Returns the first `count` events of an object during `act`, each as type, deletion and finalizers. */
+async function collectEvents(path: string, name: string, act: () => Promise<unknown>, count: number): Promise<readonly string[]> {
   const { body } = await objects.get(path);
   const selection = `fieldSelector=metadata.name%3D${name}&resourceVersion=${body.metadata.resourceVersion}`;
-  const watching = await watch(server, `${path}?watch=true&${selection}`);
+  const stream = await watch(server, `${path}?watch=true&${selection}`);
   try {
     await act();
-    return (await watching.events(count)).map(({ type, object: { metadata } }) =>
+    return (await stream.events(count)).map(({ type, object: { metadata } }) =>
       [type, ...(metadata.deletionTimestamp === undefined ? [] : ['deleting']), ...(metadata.finalizers ?? [])].join(' '),
     );
   } finally {
-    watching.close();
+    stream.close();
   }
 }
 
-describe('a deletion', () => {
+describe('deletion', () => {
   it.each([
     ['ConfigMap', CONFIG_MAPS, 'v1', { kind: 'configmaps' }],
     ['Widget', WIDGETS, `${GROUP}/v1`, { group: GROUP, kind: 'widgets' }],
@@ -35,8 +36,8 @@ describe('a deletion', () => {
       { group: 'coordination.k8s.io', kind: 'leases' },
     ],
     ['Secret', `/api/v1/namespaces/${NAMESPACE}/secrets`, 'v1', { kind: 'secrets' }],
-  ])('of a %s is answered with what is gone', async (kind, path, apiVersion, details) => {
-    const { metadata } = await objects.make(path, { apiVersion, kind, metadata: { name: 'gone' } });
+  ])('returns a Status with the UID of a deleted %s', async (kind, path, apiVersion, details) => {
+    const { metadata } = await objects.create(path, { apiVersion, kind, metadata: { name: 'gone' } });
     const { status, body } = await objects.delete(`${path}/gone`);
     expect([status, body]).toEqual([
       200,
@@ -45,9 +46,9 @@ describe('a deletion', () => {
     expect(outcome(await objects.delete(`${path}/gone`))).toMatch(/^404 NotFound: .* "gone" not found$/);
   });
 
-  it('of a ServiceAccount is answered with the object', async () => {
+  it('returns a deleted ServiceAccount', async () => {
     const path = `/api/v1/namespaces/${NAMESPACE}/serviceaccounts`;
-    const { metadata } = await objects.make(path, { metadata: { name: 'gone' } });
+    const { metadata } = await objects.create(path, { metadata: { name: 'gone' } });
     const { status, body } = await objects.delete(`${path}/gone`);
     expect([status, body.kind, body.metadata.uid, body.metadata['deletionTimestamp']]).toEqual([
       200,
@@ -57,17 +58,17 @@ describe('a deletion', () => {
     ]);
   });
 
-  it('as a dry run deletes nothing', async () => {
-    const made = await objects.make(CONFIG_MAPS, configMap('dry'));
+  it('deletes nothing in a dry run', async () => {
+    const created = await objects.create(CONFIG_MAPS, configMap('dry'));
     expect(outcome(await objects.delete(`${CONFIG_MAPS}/dry?dryRun=All`))).toBe('200');
     expect(outcome(await objects.delete(`${CONFIG_MAPS}/dry`, { dryRun: ['All'] }))).toBe('200');
-    expect((await objects.get(`${CONFIG_MAPS}/dry`)).body).toEqual(made);
+    expect((await objects.get(`${CONFIG_MAPS}/dry`)).body).toEqual(created);
   });
 
-  it('is of the object that is meant', async () => {
-    const { metadata } = await objects.make(CONFIG_MAPS, configMap('meant'));
+  it('requires the UID and resourceVersion of the preconditions', async () => {
+    const { metadata } = await objects.create(CONFIG_MAPS, configMap('meant'));
     const { uid, resourceVersion } = metadata;
-    const conflict = (what: string) => `409 Conflict: Operation cannot be fulfilled on ConfigMap "meant": ${what}`;
+    const conflict = (mismatch: string) => `409 Conflict: Operation cannot be fulfilled on ConfigMap "meant": ${mismatch}`;
     expect(outcome(await objects.delete(`${CONFIG_MAPS}/meant`, { preconditions: { uid: 'x' } }))).toBe(
       conflict(
         `the UID in the precondition (x) does not match the UID in record (${uid}). The object might have been deleted and then recreated`,
@@ -93,25 +94,25 @@ describe('a deletion', () => {
       { propagationPolicy: 'Background', orphanDependents: false },
       'propagationPolicy: Invalid value: "Background": orphanDependents and deletionPropagation cannot be both set',
     ],
-  ])('has options that are checked: %s %j', async (query, body, error) => {
+  ])('rejects invalid options: %s %j', async (query, body, error) => {
     await objects.post(CONFIG_MAPS, configMap('options'));
     expect(outcome(await objects.delete(`${CONFIG_MAPS}/options${query}`, body))).toBe(
       `422 Invalid: DeleteOptions.meta.k8s.io "" is invalid: ${error}`,
     );
   });
 
-  it('reads its options from the body, if there is one, and not from the query', async () => {
-    await objects.make(CONFIG_MAPS, configMap('body'));
+  it('ignores options of the query if the request has a body', async () => {
+    await objects.create(CONFIG_MAPS, configMap('body'));
     expect((await objects.delete(`${CONFIG_MAPS}/body?propagationPolicy=Sideways`, { dryRun: ['All'] })).status).toBe(200);
     expect((await objects.delete(`${CONFIG_MAPS}/body?dryRun=All`, {})).status).toBe(200);
     expect((await objects.get(`${CONFIG_MAPS}/body`)).status).toBe(404);
   });
 });
 
-describe('an object with finalizers', () => {
-  it('stays, marked, until the last of them is gone', async () => {
-    await objects.make(WIDGETS, widget('held', { spec: { size: 1 } }, { finalizers: ['a.b/c', 'd.e/f'] }));
-    const events = await eventsOf(
+describe('object with finalizers', () => {
+  it('exists with a deletionTimestamp until its last finalizer is removed', async () => {
+    await objects.create(WIDGETS, widget('held', { spec: { size: 1 } }, { finalizers: ['a.b/c', 'd.e/f'] }));
+    const events = await collectEvents(
       WIDGETS,
       'held',
       async () => {
@@ -129,8 +130,8 @@ describe('an object with finalizers', () => {
     expect(events).toEqual(['MODIFIED deleting a.b/c d.e/f', 'MODIFIED deleting d.e/f', 'DELETED deleting d.e/f']);
   });
 
-  it('may still change while it is deleted, but gets no new finalizers and no new life', async () => {
-    await objects.make(CONFIG_MAPS, configMap('late', {}, HELD));
+  it('accepts changes during deletion, except new finalizers and the removal of deletionTimestamp', async () => {
+    await objects.create(CONFIG_MAPS, configMap('late', {}, HELD));
     const { body: marked } = await objects.delete(`${CONFIG_MAPS}/late`);
     expect(outcome(await objects.merge(`${CONFIG_MAPS}/late`, { metadata: { finalizers: ['a.b/c', 'x.y/z', 'd.e/f'] } }))).toBe(
       '422 Invalid: ConfigMap "late" is invalid: metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{"d.e/f", "x.y/z"}',
@@ -144,18 +145,18 @@ describe('an object with finalizers', () => {
     expect((await objects.post(CONFIG_MAPS, configMap('late'))).status).toBe(201);
   });
 
-  it('is not deleted by a dry run that removes the last of them', async () => {
-    await objects.make(CONFIG_MAPS, configMap('dry-held', {}, HELD));
+  it('keeps an object after a dry run that removes its last finalizer', async () => {
+    await objects.create(CONFIG_MAPS, configMap('dry-held', {}, HELD));
     await objects.delete(`${CONFIG_MAPS}/dry-held`);
     expect((await objects.merge(`${CONFIG_MAPS}/dry-held?dryRun=All`, { metadata: { finalizers: null } })).status).toBe(200);
     expect((await objects.get(`${CONFIG_MAPS}/dry-held`)).status).toBe(200);
   });
 });
 
-describe('a collection', () => {
-  it('is deleted as far as it is selected, and answered as it was', async () => {
-    for (const name of ['many-a', 'many-b', 'many-c']) await objects.make(CONFIG_MAPS, configMap(name, {}, { labels: { many: name } }));
-    await objects.make(CONFIG_MAPS, configMap('many-held', {}, { labels: { many: 'many-a' }, ...HELD }));
+describe('deletion of a collection', () => {
+  it('deletes the selected objects, and returns them as they were', async () => {
+    for (const name of ['many-a', 'many-b', 'many-c']) await objects.create(CONFIG_MAPS, configMap(name, {}, { labels: { many: name } }));
+    await objects.create(CONFIG_MAPS, configMap('many-held', {}, { labels: { many: 'many-a' }, ...HELD }));
     const { body: before } = await objects.get(`${CONFIG_MAPS}?labelSelector=many`);
     const dry = await objects.delete(`${CONFIG_MAPS}?labelSelector=many%3Dmany-a&dryRun=All`);
     expect(namesIn(dry.body)).toEqual(['many-a', 'many-held']);
@@ -171,8 +172,8 @@ describe('a collection', () => {
     expect(namesIn(after)).toEqual(['many-c', 'many-held']);
   });
 
-  it('may have lost members since the version that is to be deleted', async () => {
-    for (const name of ['lost-a', 'lost-b']) await objects.make(CONFIG_MAPS, configMap(name, {}, { labels: { lost: 'yes' } }));
+  it('ignores objects of the requested revision that no longer exist', async () => {
+    for (const name of ['lost-a', 'lost-b']) await objects.create(CONFIG_MAPS, configMap(name, {}, { labels: { lost: 'yes' } }));
     const { body: before } = await objects.get(`${CONFIG_MAPS}?labelSelector=lost`);
     await objects.delete(`${CONFIG_MAPS}/lost-a`);
     const version = `resourceVersion=${before.metadata.resourceVersion}&resourceVersionMatch=Exact`;
@@ -190,7 +191,7 @@ describe('a collection', () => {
     [`${CONFIG_MAPS}?propagationPolicy=Sideways`, /^422 Invalid: DeleteOptions\.meta\.k8s\.io "" is invalid: propagationPolicy: /],
     ['/api/v1/configmaps', /^405 MethodNotAllowed: the server does not allow this method on the requested resource$/],
     ['/api/v1/namespaces', /^405 MethodNotAllowed: the server does not allow this method on the requested resource$/],
-  ])('is not deleted: %s', async (path, expected) => {
+  ])('rejects DELETE %s', async (path, expected) => {
     expect(outcome(await objects.delete(path))).toMatch(expected);
   });
 });

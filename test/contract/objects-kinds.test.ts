@@ -1,7 +1,8 @@
-// Rules of single kinds: Leases, Events, Secrets and ConfigMaps.
+// Validation of Leases, Events, Secrets and ConfigMaps.
 
 import { describe, expect, it } from '@jest/globals';
-import { CONFIG_MAPS, configMap, NAMESPACE, outcome, prepareWorld } from './objects.ts';
+import { CONFIG_MAPS, configMap, NAMESPACE, prepareWorld } from './objects.ts';
+import { outcome } from './requests.ts';
 import { contractServer } from './server.ts';
 
 const objects = prepareWorld(contractServer());
@@ -9,7 +10,7 @@ const core = (plural: string) => `/api/v1/namespaces/${NAMESPACE}/${plural}`;
 const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases`;
 const IMMUTABLE = 'field is immutable when `immutable` is set';
 
-describe('a Lease', () => {
+describe('Lease', () => {
   const lease = (name: string, spec: object = {}, metadata: object = {}) => ({
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
@@ -17,8 +18,8 @@ describe('a Lease', () => {
     spec,
   });
 
-  it('accepts the first of two writes on one resourceVersion', async () => {
-    const seen = await objects.make(LEASES, lease('leader', { holderIdentity: '', leaseDurationSeconds: 15 }));
+  it('accepts only the first of two updates with the same resourceVersion', async () => {
+    const seen = await objects.create(LEASES, lease('leader', { holderIdentity: '', leaseDurationSeconds: 15 }));
     const take = (holderIdentity: string) =>
       objects.put(`${LEASES}/leader`, { ...seen, spec: { holderIdentity, leaseDurationSeconds: 15 } });
     expect((await take('a')).body['spec']).toEqual({ holderIdentity: 'a', leaseDurationSeconds: 15 });
@@ -30,48 +31,51 @@ describe('a Lease', () => {
     ['2001-01-01T00:00:00.123456Z', '2001-01-01T00:00:00.123456Z'],
     ['2001-01-01T00:00:00.000000Z', '2001-01-01T00:00:00.000000Z'],
     ['2001-01-01T02:00:00.123456+02:00', '2001-01-01T00:00:00.123456Z'],
-  ])('keeps microseconds: %s', async (renewTime, expected) => {
+  ])('keeps the microseconds of renewTime %s', async (renewTime, expected) => {
     const { status, body } = await objects.post(`${LEASES}?dryRun=All`, lease('time', { renewTime }));
     expect([status, body['spec']]).toEqual([201, { renewTime: expected }]);
   });
 
-  it.each(['2001-01-01T00:00:00Z', '2001-01-01T00:00:00.123Z', 'yesterday'])('rejects times of another form: %s', async (renewTime) => {
-    expect(outcome(await objects.post(LEASES, lease('time', { renewTime })))).toContain(
-      `400 BadRequest: Lease in version "v1" cannot be handled as a Lease: parsing time "${renewTime}" as "2006-01-02T15:04:05.000000Z07:00": cannot parse `,
-    );
-  });
+  it.each(['2001-01-01T00:00:00Z', '2001-01-01T00:00:00.123Z', 'yesterday'])(
+    'rejects renewTime %s, which is not a MicroTime',
+    async (renewTime) => {
+      expect(outcome(await objects.post(LEASES, lease('time', { renewTime })))).toContain(
+        `400 BadRequest: Lease in version "v1" cannot be handled as a Lease: parsing time "${renewTime}" as "2006-01-02T15:04:05.000000Z07:00": cannot parse `,
+      );
+    },
+  );
 
   it.each([
     [{ leaseDurationSeconds: 0 }, 'spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0'],
     [{ leaseTransitions: -1 }, 'spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0'],
   ])('rejects %j', async (spec, error) => {
-    const answer = await objects.post(LEASES, lease('checked', spec));
-    expect(outcome(answer)).toBe(`422 Invalid: Lease.coordination.k8s.io "checked" is invalid: ${error}`);
+    const response = await objects.post(LEASES, lease('checked', spec));
+    expect(outcome(response)).toBe(`422 Invalid: Lease.coordination.k8s.io "checked" is invalid: ${error}`);
   });
 });
 
-describe('an Event', () => {
+describe('Event', () => {
   const event = (name: string, rest: object = {}) => ({
     metadata: { name },
     involvedObject: { kind: 'Pod', namespace: NAMESPACE, name: 'p' },
     ...rest,
   });
-  it('requires the namespace of its object, or default', async () => {
-    const about = (involvedObject: object) => event('place', { involvedObject });
+  it('requires the namespace of the involved object, or default for a cluster-scoped one', async () => {
+    const eventFor = (involvedObject: object) => event('place', { involvedObject });
     const mismatch = (namespace: string) =>
       `422 Invalid: Event "place" is invalid: involvedObject.namespace: Invalid value: "${namespace}": does not match event.namespace`;
-    expect(outcome(await objects.post(core('events'), about({ namespace: 'other' })))).toBe(mismatch('other'));
-    expect(outcome(await objects.post(core('events'), about({ kind: 'Node' })))).toBe(mismatch(''));
-    expect((await objects.post('/api/v1/namespaces/default/events', about({ kind: 'Node' }))).status).toBe(201);
+    expect(outcome(await objects.post(core('events'), eventFor({ namespace: 'other' })))).toBe(mismatch('other'));
+    expect(outcome(await objects.post(core('events'), eventFor({ kind: 'Node' })))).toBe(mismatch(''));
+    expect((await objects.post('/api/v1/namespaces/default/events', eventFor({ kind: 'Node' }))).status).toBe(201);
   });
 });
 
-describe('a Secret', () => {
+describe('Secret', () => {
   const SECRETS = core('secrets');
   const secret = (name: string, rest: object = {}) => ({ metadata: { name }, ...rest });
 
-  it('is Opaque by default, and accepts stringData', async () => {
-    const body = await objects.make(SECRETS, secret('text', { data: { a: 'YQ==', b: 'Yg==' }, stringData: { b: 'ä', c: 'c' } }));
+  it('has the type Opaque by default, and converts stringData to data', async () => {
+    const body = await objects.create(SECRETS, secret('text', { data: { a: 'YQ==', b: 'Yg==' }, stringData: { b: 'ä', c: 'c' } }));
     expect([body['type'], body['data'], body['stringData']]).toEqual(['Opaque', { a: 'YQ==', b: 'w6Q=', c: 'Yw==' }, undefined]);
   });
 
@@ -94,15 +98,15 @@ describe('a Secret', () => {
     expect(outcome(await objects.post(SECRETS, secret('checked', rest)))).toMatch(expected);
   });
 
-  it('rejects a change of its type', async () => {
-    await objects.make(SECRETS, secret('typed'));
+  it('rejects a change of the type', async () => {
+    await objects.create(SECRETS, secret('typed'));
     expect(outcome(await objects.merge(`${SECRETS}/typed`, { type: 'other' }))).toBe(
       '422 Invalid: Secret "typed" is invalid: type: Invalid value: "other": field is immutable',
     );
   });
 
-  it('rejects changes when immutable', async () => {
-    await objects.make(SECRETS, secret('frozen', { immutable: true, data: { a: 'YQ==' } }));
+  it('rejects changes of an immutable Secret', async () => {
+    await objects.create(SECRETS, secret('frozen', { immutable: true, data: { a: 'YQ==' } }));
     const change = async (patch: object) => outcome(await objects.merge(`${SECRETS}/frozen`, patch));
     expect(await change({ data: { a: 'Yg==' } })).toBe(`422 Invalid: Secret "frozen" is invalid: data: Forbidden: ${IMMUTABLE}`);
     expect(await change({ immutable: null })).toBe(`422 Invalid: Secret "frozen" is invalid: immutable: Forbidden: ${IMMUTABLE}`);
@@ -110,7 +114,7 @@ describe('a Secret', () => {
   });
 });
 
-describe('a ConfigMap', () => {
+describe('ConfigMap', () => {
   it.each([
     [{ data: { a: '1' }, binaryData: { a: 'YQ==' } }, 'data[a]: Invalid value: "a": duplicate of key present in binaryData'],
     [{ data: { '..': '' } }, /data\[\.\.\]: Invalid value: "\.\.": must not be '\.\.'/],
@@ -121,8 +125,8 @@ describe('a ConfigMap', () => {
     else expect(text).toMatch(expected);
   });
 
-  it('rejects changes when immutable', async () => {
-    await objects.make(CONFIG_MAPS, configMap('frozen', { immutable: true, data: { a: '1' } }));
+  it('rejects changes of an immutable ConfigMap', async () => {
+    await objects.create(CONFIG_MAPS, configMap('frozen', { immutable: true, data: { a: '1' } }));
     const change = async (patch: object) => outcome(await objects.merge(`${CONFIG_MAPS}/frozen`, patch));
     expect(await change({ data: { a: '2' } })).toBe(`422 Invalid: ConfigMap "frozen" is invalid: data: Forbidden: ${IMMUTABLE}`);
     expect(await change({ binaryData: { b: 'YQ==' } })).toBe(

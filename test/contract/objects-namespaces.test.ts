@@ -1,45 +1,48 @@
-// Namespaces: what a new one gets, how one ends, and what may still happen in one that does.
+// Namespaces: defaults, updates and deletion.
 
 import { describe, expect, it } from '@jest/globals';
-import { configMap, objectsOf, outcome, owners } from './objects.ts';
+import { configMap, createObjectClient, fieldManagers } from './objects.ts';
+import { outcome } from './requests.ts';
 import { contractServer } from './server.ts';
 
-const objects = objectsOf(contractServer());
+const objects = createObjectClient(contractServer());
 const NAMESPACES = '/api/v1/namespaces';
 
 function namespace(name: string, rest: object = {}, metadata: object = {}): object {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, ...metadata }, ...rest };
 }
 
-describe('a namespace', () => {
-  it('is active, with a name label and the kubernetes finalizer', async () => {
+describe('namespace', () => {
+  it('starts as Active with a name label and the kubernetes finalizer', async () => {
     const sent = namespace('fresh', { status: { phase: 'Terminating' } }, { labels: { 'kubernetes.io/metadata.name': 'other', a: 'b' } });
-    const body = await objects.make(NAMESPACES, sent);
+    const body = await objects.create(NAMESPACES, sent);
     expect([body['spec'], body['status'], body.metadata['labels']]).toEqual([
       { finalizers: ['kubernetes'] },
       { phase: 'Active' },
       { 'kubernetes.io/metadata.name': 'fresh', a: 'b' },
     ]);
-    expect(owners(body)).toEqual(['unknown Update {"f:metadata":{"f:labels":{".":{},"f:a":{},"f:kubernetes.io/metadata.name":{}}}}']);
+    expect(fieldManagers(body)).toEqual([
+      'unknown Update {"f:metadata":{"f:labels":{".":{},"f:a":{},"f:kubernetes.io/metadata.name":{}}}}',
+    ]);
   });
 
-  it('keeps finalizers of its creator', async () => {
-    const body = await objects.make(NAMESPACES, namespace('finalized', { spec: { finalizers: ['a.b/c'] } }));
+  it('keeps finalizers in the spec of a create', async () => {
+    const body = await objects.create(NAMESPACES, namespace('finalized', { spec: { finalizers: ['a.b/c'] } }));
     expect(body['spec']).toEqual({ finalizers: ['a.b/c', 'kubernetes'] });
   });
 
-  it('keeps its label and its finalizers on update', async () => {
-    const made = await objects.make(NAMESPACES, namespace('stable'));
+  it('keeps its name label and its finalizers on update', async () => {
+    const created = await objects.create(NAMESPACES, namespace('stable'));
     for (const write of [
       () => objects.put(`${NAMESPACES}/stable`, namespace('stable', { spec: { finalizers: [] }, status: { phase: 'Terminating' } })),
       () => objects.merge(`${NAMESPACES}/stable`, { spec: null, metadata: { labels: null } }),
     ]) {
-      expect((await write()).body).toEqual(made);
+      expect((await write()).body).toEqual(created);
     }
   });
 
   it('keeps its spec when its status is written', async () => {
-    await objects.make(NAMESPACES, namespace('phase'));
+    await objects.create(NAMESPACES, namespace('phase'));
     const { body } = await objects.merge(`${NAMESPACES}/phase/status`, {
       status: { conditions: [{ type: 'X', status: 'True' }] },
       spec: { finalizers: [] },
@@ -56,17 +59,17 @@ describe('a namespace', () => {
     );
   });
 
-  it.each(['default', 'kube-system', 'kube-public'])('cannot be deleted with the name %s', async (name) => {
-    const refusal = `403 Forbidden: namespaces "${name}" is forbidden: this namespace may not be deleted`;
-    expect(outcome(await objects.delete(`${NAMESPACES}/${name}`))).toBe(refusal);
-    expect(outcome(await objects.delete(`${NAMESPACES}/${name}?dryRun=All`))).toBe(refusal);
+  it.each(['default', 'kube-system', 'kube-public'])('rejects the deletion of %s', async (name) => {
+    const rejection = `403 Forbidden: namespaces "${name}" is forbidden: this namespace may not be deleted`;
+    expect(outcome(await objects.delete(`${NAMESPACES}/${name}`))).toBe(rejection);
+    expect(outcome(await objects.delete(`${NAMESPACES}/${name}?dryRun=All`))).toBe(rejection);
   });
 });
 
-describe('a terminating namespace', () => {
-  it('waits for its content and rejects new content', async () => {
-    await objects.make(NAMESPACES, namespace('ending'));
-    await objects.make(`${NAMESPACES}/ending/configmaps`, configMap('held', {}, { finalizers: ['hold.on/please'] }));
+describe('deletion of a namespace', () => {
+  it('waits for the contents of a terminating namespace, and rejects new contents', async () => {
+    await objects.create(NAMESPACES, namespace('ending'));
+    await objects.create(`${NAMESPACES}/ending/configmaps`, configMap('held', {}, { finalizers: ['hold.on/please'] }));
     const { status, body } = await objects.delete(`${NAMESPACES}/ending`);
     expect([status, body.kind, body['status'], body['spec']]).toEqual([
       200,
@@ -76,8 +79,8 @@ describe('a terminating namespace', () => {
     ]);
     expect(body.metadata['deletionTimestamp']).toMatch(/^20\d\d-/);
     expect((await objects.delete(`${NAMESPACES}/ending`)).status).toBe(200);
-    const refused = await objects.post(`${NAMESPACES}/ending/configmaps`, configMap('late'));
-    expect([outcome(refused), refused.body['details']]).toEqual([
+    const rejected = await objects.post(`${NAMESPACES}/ending/configmaps`, configMap('late'));
+    expect([outcome(rejected), rejected.body['details']]).toEqual([
       '403 Forbidden: configmaps "late" is forbidden: unable to create new content in namespace ending because it is being terminated',
       {
         name: 'late',
@@ -85,22 +88,22 @@ describe('a terminating namespace', () => {
         causes: [{ reason: 'NamespaceTerminating', message: 'namespace ending is being terminated', field: 'metadata.namespace' }],
       },
     ]);
-    expect(outcome(await objects.apply(`${NAMESPACES}/ending/configmaps/late?fieldManager=m`, configMap('late')))).toBe(outcome(refused));
+    expect(outcome(await objects.apply(`${NAMESPACES}/ending/configmaps/late?fieldManager=m`, configMap('late')))).toBe(outcome(rejected));
     expect(outcome(await objects.post(NAMESPACES, namespace('ending')))).toBe(
       '409 AlreadyExists: object is being deleted: namespaces "ending" already exists',
     );
   });
 
-  it('is unchanged after a dry run', async () => {
-    const made = await objects.make(NAMESPACES, namespace('dry'));
+  it('changes nothing in a dry run', async () => {
+    const created = await objects.create(NAMESPACES, namespace('dry'));
     expect((await objects.delete(`${NAMESPACES}/dry?dryRun=All`)).body['status']).toEqual({ phase: 'Terminating' });
-    expect((await objects.get(`${NAMESPACES}/dry`)).body).toEqual(made);
+    expect((await objects.get(`${NAMESPACES}/dry`)).body).toEqual(created);
   });
 
-  it('requires the uid of the precondition', async () => {
-    const { metadata } = await objects.make(NAMESPACES, namespace('meant'));
-    const answer = await objects.delete(`${NAMESPACES}/meant`, { preconditions: { uid: 'x' } });
-    expect([answer.status, answer.body.reason, (await objects.get(`${NAMESPACES}/meant`)).body.metadata.uid]).toEqual([
+  it('requires the UID of the precondition', async () => {
+    const { metadata } = await objects.create(NAMESPACES, namespace('meant'));
+    const response = await objects.delete(`${NAMESPACES}/meant`, { preconditions: { uid: 'x' } });
+    expect([response.status, response.body.reason, (await objects.get(`${NAMESPACES}/meant`)).body.metadata.uid]).toEqual([
       409,
       'Conflict',
       metadata.uid,

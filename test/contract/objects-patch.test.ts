@@ -1,34 +1,35 @@
-// JSON, merge and strategic merge patches, and what the three ways of validating fields make of each kind of write.
+// JSON, merge and strategic merge patches, and the fieldValidation of all writes.
 
 import { describe, expect, it } from '@jest/globals';
-import { CONFIG_MAPS, configMap, GROUP, NAMESPACE, outcome, owners, prepareWorld, WIDGETS, widget } from './objects.ts';
+import { CONFIG_MAPS, configMap, fieldManagers, GROUP, NAMESPACE, prepareWorld, WIDGETS, widget } from './objects.ts';
+import { outcome } from './requests.ts';
 import { contractServer } from './server.ts';
 
 const objects = prepareWorld(contractServer());
 const REJECTED = '422 Invalid: the server rejected our request due to an error in our request';
 
-/** Errors about the outcome of a patch quote all of it. */
+/** Replaces the patched object, which errors quote in full, with `…`. */
 function withoutQuote(text: string): string {
   return text.replace(/(patch: Invalid value: )"(?:[^"\\]|\\.)*"/, '$1…');
 }
 
-describe('a merge patch', () => {
-  it('sets, removes and keeps fields', async () => {
-    await objects.make(CONFIG_MAPS, configMap('merge', { data: { a: '1', b: '2' } }, { labels: { x: 'y' } }));
+describe('merge patch', () => {
+  it('sets, removes and keeps fields of an object', async () => {
+    await objects.create(CONFIG_MAPS, configMap('merge', { data: { a: '1', b: '2' } }, { labels: { x: 'y' } }));
     const { status, body } = await objects.merge(`${CONFIG_MAPS}/merge?fieldManager=m`, { data: { a: null, c: '3' } });
     expect([status, body['data'], body.metadata['labels']]).toEqual([200, { b: '2', c: '3' }, { x: 'y' }]);
-    expect(owners(body)).toContain('m Update {"f:data":{"f:c":{}}}');
+    expect(fieldManagers(body)).toContain('m Update {"f:data":{"f:c":{}}}');
   });
 
-  it('keeps the resourceVersion without a change', async () => {
-    const made = await objects.make(WIDGETS, widget('noop', { spec: { size: 1 } }));
+  it('keeps the resourceVersion if nothing changes', async () => {
+    const created = await objects.create(WIDGETS, widget('noop', { spec: { size: 1 } }));
     for (const patch of [{}, { spec: { size: 1 } }, { spec: { color: null } }, { metadata: { generation: 7, creationTimestamp: null } }]) {
-      expect((await objects.merge(`${WIDGETS}/noop?fieldManager=other`, patch)).body).toEqual(made);
+      expect((await objects.merge(`${WIDGETS}/noop?fieldManager=other`, patch)).body).toEqual(created);
     }
   });
 
-  it('checks a resourceVersion', async () => {
-    const { metadata } = await objects.make(CONFIG_MAPS, configMap('based'));
+  it('rejects an outdated resourceVersion', async () => {
+    const { metadata } = await objects.create(CONFIG_MAPS, configMap('based'));
     const { resourceVersion } = metadata;
     expect((await objects.merge(`${CONFIG_MAPS}/based`, { metadata: { resourceVersion }, data: { a: '1' } })).status).toBe(200);
     expect(outcome(await objects.merge(`${CONFIG_MAPS}/based`, { metadata: { resourceVersion }, data: { a: '2' } }))).toBe(
@@ -59,10 +60,10 @@ describe('a merge patch', () => {
       '{"metadata":{"labels":{"a":"b c"}}}',
       /^422 Invalid: ConfigMap "bad" is invalid: \[?metadata.labels: Invalid value: "b c": a valid label must be /,
     ],
-  ])('is rejected: %s', async (patch, expected) => {
+  ])('rejects %s', async (patch, expected) => {
     await objects.post(CONFIG_MAPS, configMap('bad'));
     expect(withoutQuote(outcome(await objects.merge(`${CONFIG_MAPS}/bad`, patch)))).toMatch(
-      typeof expected === 'string' ? exactly(expected) : expected,
+      typeof expected === 'string' ? toExactPattern(expected) : expected,
     );
   });
 
@@ -79,24 +80,24 @@ describe('a merge patch', () => {
       '{"metadata":{"labels":{"a":1}}}',
       '422 Invalid:  "" is invalid: patch: Invalid value: …: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string',
     ],
-  ])('is rejected for a custom resource: %s', async (patch, expected) => {
+  ])('rejects %s for a custom resource', async (patch, expected) => {
     await objects.post(WIDGETS, widget('bad'));
     expect(withoutQuote(outcome(await objects.merge(`${WIDGETS}/bad`, patch)))).toMatch(
-      typeof expected === 'string' ? exactly(expected) : expected,
+      typeof expected === 'string' ? toExactPattern(expected) : expected,
     );
   });
 
-  it('changes only the status through the status subresource', async () => {
-    await objects.make(WIDGETS, widget('status', { spec: { size: 1 } }));
+  it('changes only the status at the status subresource', async () => {
+    await objects.create(WIDGETS, widget('status', { spec: { size: 1 } }));
     const patch = { status: { ready: true }, spec: { size: 9 }, metadata: { labels: { a: 'b' } } };
     const { body } = await objects.merge(`${WIDGETS}/status/status`, patch);
     expect([body['status'], body['spec'], body.metadata['labels']]).toEqual([{ ready: true }, { size: 1, color: 'red' }, undefined]);
   });
 });
 
-describe('a JSON patch', () => {
-  it('applies operations in order', async () => {
-    await objects.make(CONFIG_MAPS, configMap('json', { data: { a: '1', b: '2' } }, { labels: { 'x.y/z': 'q' } }));
+describe('JSON patch', () => {
+  it('applies operations of a JSON patch in order', async () => {
+    await objects.create(CONFIG_MAPS, configMap('json', { data: { a: '1', b: '2' } }, { labels: { 'x.y/z': 'q' } }));
     const { status, body } = await objects.json(`${CONFIG_MAPS}/json`, [
       { op: 'test', path: '/data/a', value: '1' },
       { op: 'replace', path: '/data/a', value: '9' },
@@ -114,15 +115,15 @@ describe('a JSON patch', () => {
     ]);
   });
 
-  it('applies all operations or none', async () => {
-    const made = await objects.make(CONFIG_MAPS, configMap('nothing', { data: { a: '1' } }));
+  it('applies all operations of a JSON patch or none', async () => {
+    const created = await objects.create(CONFIG_MAPS, configMap('nothing', { data: { a: '1' } }));
     const patch = [
       { op: 'add', path: '/data/b', value: '2' },
       { op: 'test', path: '/data/a', value: '2' },
     ];
-    const answer = await objects.json(`${CONFIG_MAPS}/nothing`, patch);
-    expect([outcome(answer), answer.body['details']]).toEqual([REJECTED, {}]);
-    expect((await objects.get(`${CONFIG_MAPS}/nothing`)).body).toEqual(made);
+    const response = await objects.json(`${CONFIG_MAPS}/nothing`, patch);
+    expect([outcome(response), response.body['details']]).toEqual([REJECTED, {}]);
+    expect((await objects.get(`${CONFIG_MAPS}/nothing`)).body).toEqual(created);
   });
 
   it.each([
@@ -149,49 +150,52 @@ describe('a JSON patch', () => {
       Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/kind', value: 'ConfigMap' })),
       '413 RequestEntityTooLarge: Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001',
     ],
-  ])('is validated (%#)', async (patch, expected) => {
+  ])('validates the operations of a JSON patch (%#)', async (patch, expected) => {
     await objects.post(CONFIG_MAPS, configMap('bad', { data: { a: '1' } }));
     expect(outcome(await objects.json(`${CONFIG_MAPS}/bad`, patch))).toBe(expected);
   });
 });
 
-describe('JSON patch copies', () => {
+describe('JSON patch with copy operations', () => {
   const LIMIT = 3 * 1024 * 1024;
 
   it.each([
     [LIMIT, '200'],
     [LIMIT + 1, REJECTED],
-  ])('may copy %i bytes of JSON: %s', async (bytes, expected) => {
-    // The quotes of a string are copied, too.
+  ])('responds to copies of %i bytes of JSON with %s', async (bytes, expected) => {
+    // The size includes the quotes of a string.
     const rest = bytes - 6 * 500_000;
     const patch = [...Array.from({ length: 6 }, () => 'large'), 'rest'].flatMap((key) => [
       { op: 'copy', from: `/data/${key}`, path: '/data/copy' },
       { op: 'remove', path: '/data/copy' },
     ]);
-    await objects.make(CONFIG_MAPS, configMap(`copied-${bytes}`, { data: { large: 'x'.repeat(500_000 - 2), rest: 'x'.repeat(rest - 2) } }));
+    await objects.create(
+      CONFIG_MAPS,
+      configMap(`copied-${bytes}`, { data: { large: 'x'.repeat(500_000 - 2), rest: 'x'.repeat(rest - 2) } }),
+    );
     expect(outcome(await objects.json(`${CONFIG_MAPS}/copied-${bytes}`, patch))).toBe(expected);
   });
 
-  it('are rejected when each operation doubles the object', async () => {
+  it('rejects operations that each double the object', async () => {
     await objects.post(CONFIG_MAPS, configMap('doubled', { data: { a: 'x' } }));
     const patch = Array.from({ length: 28 }, (_, index) => ({ op: 'copy', from: '/data', path: `/data/k${index}` }));
     expect(outcome(await objects.json(`${CONFIG_MAPS}/doubled`, patch))).toBe(REJECTED);
   });
 });
 
-describe('a strategic merge patch', () => {
-  it('merges sets of texts', async () => {
-    await objects.make(CONFIG_MAPS, configMap('merged', {}, { finalizers: ['a.b/c'] }));
+describe('strategic merge patch', () => {
+  it('merges finalizers, and removes those of a $deleteFromPrimitiveList directive', async () => {
+    await objects.create(CONFIG_MAPS, configMap('merged', {}, { finalizers: ['a.b/c'] }));
     const { status, body } = await objects.strategic(`${CONFIG_MAPS}/merged`, {
       metadata: { finalizers: ['d.e/f'], '$deleteFromPrimitiveList/finalizers': ['a.b/c'] },
     });
     expect([status, body.metadata['finalizers']]).toEqual([200, ['d.e/f']]);
   });
 
-  it('removes entries and replaces maps by directives', async () => {
+  it('removes items and replaces maps with $patch directives', async () => {
     const secrets = [{ name: 'a' }, { name: 'b' }];
     const accounts = `/api/v1/namespaces/${NAMESPACE}/serviceaccounts`;
-    await objects.make(accounts, { metadata: { name: 'directed', labels: { a: '1' } }, secrets });
+    await objects.create(accounts, { metadata: { name: 'directed', labels: { a: '1' } }, secrets });
     const { body } = await objects.strategic(`${accounts}/directed`, {
       metadata: { labels: { $patch: 'replace', b: '2' } },
       secrets: [{ name: 'a', $patch: 'delete' }],
@@ -200,28 +204,28 @@ describe('a strategic merge patch', () => {
   });
 
   it.each([[{ binaryData: { a: '*' } }, 'map[binaryData:map[a:*]]', 'error decoding from json: illegal base64 data at input byte 0']])(
-    'is refused for values of the wrong type: %j',
-    async (patch, shown, why) => {
+    'rejects values of the wrong type: %j',
+    async (patch, quoted, cause) => {
       await objects.post(CONFIG_MAPS, configMap('typed'));
       expect(outcome(await objects.strategic(`${CONFIG_MAPS}/typed`, patch))).toBe(
-        `422 Invalid:  "" is invalid: patch: Invalid value: "${shown}": ${why}`,
+        `422 Invalid:  "" is invalid: patch: Invalid value: "${quoted}": ${cause}`,
       );
     },
   );
 
-  it('ignores kind and apiVersion', async () => {
-    const made = await objects.make(CONFIG_MAPS, configMap('any-type'));
-    expect((await objects.strategic(`${CONFIG_MAPS}/any-type`, { kind: 'Secret', apiVersion: 'v9' })).body).toEqual(made);
+  it('ignores kind and apiVersion of the patch', async () => {
+    const created = await objects.create(CONFIG_MAPS, configMap('any-type'));
+    expect((await objects.strategic(`${CONFIG_MAPS}/any-type`, { kind: 'Secret', apiVersion: 'v9' })).body).toEqual(created);
   });
 
-  it('is rejected for custom resources', async () => {
+  it('rejects patches of custom resources', async () => {
     expect(outcome(await objects.strategic(`${WIDGETS}/any`, {}))).toBe(
       '415 UnsupportedMediaType: the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml',
     );
   });
 });
 
-describe('unknown and repeated fields', () => {
+describe('fieldValidation', () => {
   const configMapText = (name: string) =>
     `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"${name}","bogus":1},"zzz":1,"data":{"a":"1","a":"2"}}`;
   const widgetText = (name: string) =>
@@ -272,7 +276,7 @@ describe('unknown and repeated fields', () => {
     ],
   ];
 
-  it.each(writes)('are told, refused or ignored: %s', async (_, write, found, refusal) => {
+  it.each(writes)('warns about, rejects or ignores unknown and duplicate fields: %s', async (_, write, found, rejection) => {
     await objects.post(CONFIG_MAPS, configMap('fields'));
     await objects.post(WIDGETS, widget('fields'));
     for (const query of ['', '&fieldValidation=Warn']) {
@@ -280,12 +284,12 @@ describe('unknown and repeated fields', () => {
       expect([Math.floor(status / 100), warnings]).toEqual([2, found]);
     }
     const strict = await write('fields', '&fieldValidation=Strict');
-    expect([withoutQuote(outcome(strict)), strict.warnings]).toEqual([`${refusal}strict decoding error: ${found.join(', ')}`, []]);
+    expect([withoutQuote(outcome(strict)), strict.warnings]).toEqual([`${rejection}strict decoding error: ${found.join(', ')}`, []]);
     const ignored = await write('fields', '&fieldValidation=Ignore');
     expect([Math.floor(ignored.status / 100), ignored.warnings]).toEqual([2, []]);
   });
 
-  it('are reported, rejected or ignored: apply', async () => {
+  it('warns about, rejects or ignores duplicate fields: apply', async () => {
     const yaml = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: yaml}\ndata: {a: "1",\n  a: "2"}\n`;
     const apply = (query: string) => objects.apply(`${CONFIG_MAPS}/yaml?dryRun=All&fieldManager=m${query}`, yaml);
     expect((await apply('')).warnings).toEqual(inYaml);
@@ -295,19 +299,19 @@ describe('unknown and repeated fields', () => {
     );
   });
 
-  it('make an apply fail for every fieldValidation', async () => {
+  it('rejects an apply with unknown fields for every value', async () => {
     for (const validation of ['Ignore', 'Warn', 'Strict']) {
-      const answer = await objects.apply(
+      const response = await objects.apply(
         `${CONFIG_MAPS}/unknown?fieldManager=m&fieldValidation=${validation}`,
         configMap('unknown', { zzz: 1 }),
       );
-      expect(outcome(answer)).toBe(
+      expect(outcome(response)).toBe(
         '500: failed to create typed patch object (/unknown; /v1, Kind=ConfigMap): .zzz: field not declared in schema',
       );
     }
   });
 });
 
-function exactly(text: string): RegExp {
+function toExactPattern(text: string): RegExp {
   return new RegExp(`^${RegExp.escape(text)}$`);
 }

@@ -1,7 +1,8 @@
-// PUT: what it is based on, what it may change, and what it does not touch.
+// PUT: preconditions, changed and preserved fields, and the status subresource.
 
 import { describe, expect, it } from '@jest/globals';
-import { type Body, CONFIG_MAPS, configMap, GADGETS, GROUP, NAMESPACE, outcome, owners, prepareWorld, WIDGETS, widget } from './objects.ts';
+import { CONFIG_MAPS, configMap, fieldManagers, GADGETS, GROUP, NAMESPACE, prepareWorld, WIDGETS, widget } from './objects.ts';
+import { type Body, outcome } from './requests.ts';
 import { contractServer } from './server.ts';
 
 const objects = prepareWorld(contractServer());
@@ -15,26 +16,29 @@ function withMetadata(object: Body, metadata: object): object {
 const modified = (resource: string, name: string) =>
   `409 Conflict: Operation cannot be fulfilled on ${resource} "${name}": the object has been modified; please apply your changes to the latest version and try again`;
 
-describe('an update', () => {
+describe('update', () => {
   it('replaces the whole object', async () => {
-    const made = await objects.make(CONFIG_MAPS, configMap('whole', { data: { a: '1' } }, { labels: { x: 'y' }, annotations: { x: 'y' } }));
+    const created = await objects.create(
+      CONFIG_MAPS,
+      configMap('whole', { data: { a: '1' } }, { labels: { x: 'y' }, annotations: { x: 'y' } }),
+    );
     const { status, body } = await objects.put(`${CONFIG_MAPS}/whole`, configMap('whole', { data: { b: '2' } }));
     expect([status, body['data'], body.metadata['labels'], body.metadata['annotations']]).toEqual([200, { b: '2' }, undefined, undefined]);
-    expect([body.metadata.uid, body.metadata['creationTimestamp']]).toEqual([made.metadata.uid, made.metadata['creationTimestamp']]);
+    expect([body.metadata.uid, body.metadata['creationTimestamp']]).toEqual([created.metadata.uid, created.metadata['creationTimestamp']]);
     expect((await objects.get(`${CONFIG_MAPS}/whole`)).body).toEqual(body);
   });
 
-  it('rejects an old resourceVersion', async () => {
-    const made = await objects.make(WIDGETS, widget('stale', { spec: { size: 1 } }));
-    expect((await objects.put(`${WIDGETS}/stale`, { ...made, spec: { size: 2 } })).status).toBe(200);
-    const late = await objects.put(`${WIDGETS}/stale`, { ...made, spec: { size: 3 } });
+  it('rejects an outdated resourceVersion', async () => {
+    const created = await objects.create(WIDGETS, widget('stale', { spec: { size: 1 } }));
+    expect((await objects.put(`${WIDGETS}/stale`, { ...created, spec: { size: 2 } })).status).toBe(200);
+    const late = await objects.put(`${WIDGETS}/stale`, { ...created, spec: { size: 3 } });
     expect(outcome(late)).toBe(modified(`widgets.${GROUP}`, 'stale'));
     expect(late.body['details']).toEqual({ name: 'stale', group: GROUP, kind: 'widgets' });
     expect((await objects.get(`${WIDGETS}/stale`)).body['spec']).toEqual({ size: 2, color: 'red' });
   });
 
-  it('accepts no resourceVersion for some kinds', async () => {
-    await objects.make(CONFIG_MAPS, configMap('blind'));
+  it('accepts an update without resourceVersion for ConfigMaps', async () => {
+    await objects.create(CONFIG_MAPS, configMap('blind'));
     for (const resourceVersion of [undefined, '', '0']) {
       const next = configMap('blind', { data: { a: `${resourceVersion}` } }, { resourceVersion });
       expect((await objects.put(`${CONFIG_MAPS}/blind`, next)).status).toBe(200);
@@ -56,51 +60,51 @@ describe('an update', () => {
       'leases.coordination.k8s.io',
     ],
   ])('requires a resourceVersion for %s', async (_, path, object, resource) => {
-    await objects.make(path, object);
-    const answer = await objects.put(`${path}/unversioned`, object);
-    expect(outcome(answer)).toBe(
+    await objects.create(path, object);
+    const response = await objects.put(`${path}/unversioned`, object);
+    expect(outcome(response)).toBe(
       `422 Invalid: ${resource} "unversioned" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update`,
     );
   });
 
-  it('keeps the resourceVersion without a change', async () => {
-    const made = await objects.make(CONFIG_MAPS, configMap('same', { data: { a: '1' } }));
+  it('keeps the resourceVersion if nothing changes', async () => {
+    const created = await objects.create(CONFIG_MAPS, configMap('same', { data: { a: '1' } }));
     const again = await objects.put(`${CONFIG_MAPS}/same?fieldManager=another`, configMap('same', { data: { a: '1' } }));
-    expect(again.body).toEqual(made);
-    const gadget = await objects.make(WIDGETS, widget('same', { spec: { size: 1 } }));
+    expect(again.body).toEqual(created);
+    const gadget = await objects.create(WIDGETS, widget('same', { spec: { size: 1 } }));
     expect((await objects.put(`${WIDGETS}/same`, gadget)).body).toEqual(gadget);
   });
 
   it('increments the generation for changes outside of metadata and status', async () => {
-    const made = await objects.make(WIDGETS, widget('counted', { spec: { size: 1 } }));
-    const { body: labelled } = await objects.put(`${WIDGETS}/counted`, withMetadata(made, { labels: { a: 'b' }, generation: 9 }));
+    const created = await objects.create(WIDGETS, widget('counted', { spec: { size: 1 } }));
+    const { body: labelled } = await objects.put(`${WIDGETS}/counted`, withMetadata(created, { labels: { a: 'b' }, generation: 9 }));
     const { body: resized } = await objects.put(`${WIDGETS}/counted`, { ...labelled, spec: { size: 2 } });
     const { body: done } = await objects.put(`${WIDGETS}/counted/status`, { ...resized, status: { ready: true } });
-    expect([made, labelled, resized, done].map(({ metadata }) => metadata.generation)).toEqual([1, 1, 2, 2]);
+    expect([created, labelled, resized, done].map(({ metadata }) => metadata.generation)).toEqual([1, 1, 2, 2]);
   });
 
-  it('increments the generation for the status without a subresource', async () => {
-    const made = await objects.make(GADGETS, { ...widget('counted', { status: { ready: true } }), kind: 'Gadget' });
-    const { body } = await objects.put(`${GADGETS}/counted`, { ...made, status: { ready: false } });
+  it('increments the generation for the status of kinds without a status subresource', async () => {
+    const created = await objects.create(GADGETS, { ...widget('counted', { status: { ready: true } }), kind: 'Gadget' });
+    const { body } = await objects.put(`${GADGETS}/counted`, { ...created, status: { ready: false } });
     expect([body.metadata.generation, body['status']]).toEqual([2, { ready: false }]);
     expect(outcome(await objects.get(`${GADGETS}/counted/status`))).toBe(`404 NotFound: gadgets.${GROUP} "counted" not found`);
   });
 
   it('takes ownership of changed fields', async () => {
-    await objects.make(`${CONFIG_MAPS}?fieldManager=one`, configMap('owners', { data: { a: '1', b: '1' } }));
+    await objects.create(`${CONFIG_MAPS}?fieldManager=one`, configMap('owners', { data: { a: '1', b: '1' } }));
     const { body } = await objects.put(`${CONFIG_MAPS}/owners?fieldManager=two`, configMap('owners', { data: { a: '2', b: '1' } }));
-    expect(owners(body).toSorted()).toEqual(['one Update {"f:data":{".":{},"f:b":{}}}', 'two Update {"f:data":{"f:a":{}}}']);
+    expect(fieldManagers(body).toSorted()).toEqual(['one Update {"f:data":{".":{},"f:b":{}}}', 'two Update {"f:data":{"f:a":{}}}']);
   });
 
-  it('returns the result of a dry run', async () => {
-    const made = await objects.make(CONFIG_MAPS, configMap('dry'));
+  it('returns the result of a dry run without storing it', async () => {
+    const created = await objects.create(CONFIG_MAPS, configMap('dry'));
     const { status, body } = await objects.put(`${CONFIG_MAPS}/dry?dryRun=All`, configMap('dry', { data: { a: '1' } }));
-    expect([status, body['data'], body.metadata.resourceVersion]).toEqual([200, { a: '1' }, made.metadata.resourceVersion]);
-    expect((await objects.get(`${CONFIG_MAPS}/dry`)).body).toEqual(made);
+    expect([status, body['data'], body.metadata.resourceVersion]).toEqual([200, { a: '1' }, created.metadata.resourceVersion]);
+    expect((await objects.get(`${CONFIG_MAPS}/dry`)).body).toEqual(created);
   });
 });
 
-describe('an update of a missing object', () => {
+describe('update of a missing object', () => {
   it.each([
     ['ConfigMap', CONFIG_MAPS, 'v1', 'configmaps "absent" not found'],
     ['Widget', WIDGETS, `${GROUP}/v1`, `widgets.${GROUP} "absent" not found`],
@@ -113,38 +117,38 @@ describe('an update of a missing object', () => {
   });
 });
 
-describe('an update that contradicts its URL', () => {
+describe('validation of an update', () => {
   it.each([
-    ['name', configMap('other'), '400 BadRequest: the name of the object (other) does not match the name on the URL (placed)'],
+    ['another name', configMap('other'), '400 BadRequest: the name of the object (other) does not match the name on the URL (placed)'],
     [
-      'missing name',
+      'a missing name',
       configMap(''),
       '400 BadRequest: the name of the object (placed based on URL) was undeterminable: name must be provided',
     ],
     [
-      'namespace',
+      'another namespace',
       configMap('placed', {}, { namespace: 'other' }),
       '400 BadRequest: the namespace of the provided object does not match the namespace sent on the request',
     ],
     [
-      'kind',
+      'another kind',
       { ...configMap('placed'), kind: 'Secret' },
       '400 BadRequest: Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): unknown conversion',
     ],
-  ])('is refused: %s', async (_, object, expected) => {
+  ])('rejects an object with %s', async (_, object, expected) => {
     await objects.post(CONFIG_MAPS, configMap('placed'));
     expect(outcome(await objects.put(`${CONFIG_MAPS}/placed`, object))).toBe(expected);
   });
 
-  it('is rejected: collection', async () => {
+  it('rejects PUT of a collection', async () => {
     expect(outcome(await objects.put(CONFIG_MAPS, configMap('x')))).toBe(
       '405 MethodNotAllowed: the server does not allow this method on the requested resource',
     );
     expect(outcome(await objects.put(WIDGETS, widget('x')))).toBe('400 BadRequest: name must be provided');
   });
 
-  it('is rejected: uid', async () => {
-    const { metadata } = await objects.make(WIDGETS, widget('identity'));
+  it('rejects an object with another UID', async () => {
+    const { metadata } = await objects.create(WIDGETS, widget('identity'));
     const next = widget('identity', {}, { uid: FOREIGN_UID, resourceVersion: metadata.resourceVersion });
     expect(outcome(await objects.put(`${WIDGETS}/identity`, next))).toMatch(
       new RegExp(`^409 Conflict: .*Precondition failed: UID in precondition: ${FOREIGN_UID}, UID in object meta: ${metadata.uid}$`),
@@ -152,19 +156,19 @@ describe('an update that contradicts its URL', () => {
   });
 
   it('keeps metadata that only the server writes', async () => {
-    const made = await objects.make(CONFIG_MAPS, configMap('kept'));
+    const created = await objects.create(CONFIG_MAPS, configMap('kept'));
     const forged = { creationTimestamp: '2001-01-01T00:00:00Z', selfLink: '/x', uid: '' };
     const { status, body } = await objects.put(`${CONFIG_MAPS}/kept`, configMap('kept', {}, forged));
-    expect([status, body]).toEqual([200, made]);
+    expect([status, body]).toEqual([200, created]);
   });
 });
 
-describe('the status subresource', () => {
-  it('writes only the status', async () => {
-    const made = await objects.make(WIDGETS, widget('apart', { spec: { size: 1 } }));
-    const metadata = { ...made.metadata, labels: { a: 'b' }, annotations: { a: 'b' }, finalizers: ['a.b/c'] };
+describe('status subresource', () => {
+  it('writes only the status, not the spec and metadata', async () => {
+    const created = await objects.create(WIDGETS, widget('apart', { spec: { size: 1 } }));
+    const metadata = { ...created.metadata, labels: { a: 'b' }, annotations: { a: 'b' }, finalizers: ['a.b/c'] };
     const { status, body } = await objects.put(`${WIDGETS}/apart/status?fieldManager=ctl`, {
-      ...made,
+      ...created,
       metadata,
       spec: { size: 50 },
       status: { ready: true },
@@ -176,24 +180,24 @@ describe('the status subresource', () => {
       undefined,
       undefined,
     ]);
-    expect(owners(body).find((owner) => owner.startsWith('ctl'))).toBe('ctl Update status {"f:status":{".":{},"f:ready":{}}}');
+    expect(fieldManagers(body).find((owner) => owner.startsWith('ctl'))).toBe('ctl Update status {"f:status":{".":{},"f:ready":{}}}');
     expect((await objects.get(`${WIDGETS}/apart/status`)).body).toEqual(body);
   });
 
   it('ignores the status in updates of the object', async () => {
-    const made = await objects.make(WIDGETS, widget('alone', { spec: { size: 1 } }));
-    const { body: ready } = await objects.put(`${WIDGETS}/alone/status`, { ...made, status: { ready: true } });
+    const created = await objects.create(WIDGETS, widget('alone', { spec: { size: 1 } }));
+    const { body: ready } = await objects.put(`${WIDGETS}/alone/status`, { ...created, status: { ready: true } });
     const { body } = await objects.put(`${WIDGETS}/alone`, { ...ready, spec: { size: 2 }, status: { ready: false } });
     expect([body['spec'], body['status']]).toEqual([{ size: 2, color: 'red' }, { ready: true }]);
   });
 
   it('validates the status and its resourceVersion', async () => {
-    const made = await objects.make(WIDGETS, widget('checked'));
-    expect(outcome(await objects.put(`${WIDGETS}/checked/status`, { ...made, status: { ready: 'x' } }))).toBe(
+    const created = await objects.create(WIDGETS, widget('checked'));
+    expect(outcome(await objects.put(`${WIDGETS}/checked/status`, { ...created, status: { ready: 'x' } }))).toBe(
       `422 Invalid: Widget.${GROUP} "checked" is invalid: status.ready: Invalid value: "string": ready in body must be of type boolean: "string"`,
     );
-    await objects.put(`${WIDGETS}/checked/status`, { ...made, status: { ready: true } });
-    expect(outcome(await objects.put(`${WIDGETS}/checked/status`, { ...made, status: { ready: false } }))).toBe(
+    await objects.put(`${WIDGETS}/checked/status`, { ...created, status: { ready: true } });
+    expect(outcome(await objects.put(`${WIDGETS}/checked/status`, { ...created, status: { ready: false } }))).toBe(
       modified(`widgets.${GROUP}`, 'checked'),
     );
     expect(outcome(await objects.put(`${WIDGETS}/absent/status`, widget('absent', {}, { resourceVersion: '1' })))).toBe(

@@ -1,16 +1,16 @@
-// Expired revisions: lists that cannot be continued at their revision, and watches from a revision that is compacted.
+// Lists and watches of expired revisions, after the server has compacted its history.
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { adminOf, definition, type Listed, messageOf } from './admin.ts';
+import { createAdmin, definition, messageOf, type ObjectList } from './admin.ts';
 import { eventually } from './eventually.ts';
 import { contractServer } from './server.ts';
-import { watch } from './watching.ts';
+import { watch } from './watch-stream.ts';
 
 const server = contractServer();
-const admin = adminOf(server);
+const admin = createAdmin(server);
 const MAPS = '/api/v1/namespaces/expired/configmaps';
 const WIDGETS = '/apis/expired.test/v1/widgets';
-const first = new Map<string, Listed>();
+const first = new Map<string, ObjectList>();
 
 const COLLECTIONS = [
   ['configmaps', MAPS],
@@ -32,8 +32,8 @@ beforeAll(async () => {
   for (const [, path] of COLLECTIONS) await eventually(async () => void (await admin.list(path)));
 }, 120_000);
 
-function firstPage(path: string): Listed['metadata'] {
-  return (first.get(path) as Listed).metadata;
+function firstPage(path: string): ObjectList['metadata'] {
+  return (first.get(path) as ObjectList).metadata;
 }
 
 const TOO_OLD =
@@ -41,13 +41,13 @@ const TOO_OLD =
   'or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an ' +
   'inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.';
 
-describe.each(COLLECTIONS)('after history is forgotten, for %s', (_, path) => {
+describe.each(COLLECTIONS)('expired revision of %s', (_, path) => {
   it.each(['', '&limit=1', '&resourceVersion=0'])(
-    'the next page%s is gone, and a token for the rest as it is now is offered',
+    'returns 410 for the next page%s, with a token for the rest at the latest revision',
     async (rest) => {
-      const answer = await admin.get(`${path}?continue=${firstPage(path).continue}${rest}`);
-      const status = JSON.parse(answer.body) as Listed;
-      expect([answer.status, status]).toEqual([
+      const response = await admin.get(`${path}?continue=${firstPage(path).continue}${rest}`);
+      const status = JSON.parse(response.body) as ObjectList;
+      expect([response.status, status]).toEqual([
         410,
         {
           kind: 'Status',
@@ -64,10 +64,10 @@ describe.each(COLLECTIONS)('after history is forgotten, for %s', (_, path) => {
     },
   );
 
-  it('accepts the offered continue token for the rest at one new revision', async () => {
+  it('lists the rest at one new revision with the continue token of the 410 response', async () => {
     const { body } = await admin.get(`${path}?continue=${firstPage(path).continue}`);
-    const offered = (JSON.parse(body) as Listed).metadata.continue;
-    const second = await admin.list(`${path}?limit=1&continue=${offered}`);
+    const continueToken = (JSON.parse(body) as ObjectList).metadata.continue;
+    const second = await admin.list(`${path}?limit=1&continue=${continueToken}`);
     const third = await admin.list(`${path}?limit=1&continue=${second.metadata.continue}`);
     expect([second, third].map(({ items }) => items[0]?.metadata.name)).toEqual(['d', 'e']);
     expect(second.metadata.remainingItemCount).toBe(1);
@@ -75,13 +75,13 @@ describe.each(COLLECTIONS)('after history is forgotten, for %s', (_, path) => {
     expect(Number(second.metadata.resourceVersion)).toBeGreaterThan(Number(firstPage(path).resourceVersion));
   });
 
-  it.each(['resourceVersionMatch=Exact', 'limit=1'])('an old revision cannot be listed by %s', async (rest) => {
-    const answer = await admin.get(`${path}?resourceVersion=${firstPage(path).resourceVersion}&${rest}`);
-    expect([answer.status, messageOf(answer)]).toEqual([410, 'The resourceVersion for the provided list is too old.']);
+  it.each(['resourceVersionMatch=Exact', 'limit=1'])('returns 410 for a list with %s', async (rest) => {
+    const response = await admin.get(`${path}?resourceVersion=${firstPage(path).resourceVersion}&${rest}`);
+    expect([response.status, messageOf(response)]).toEqual([410, 'The resourceVersion for the provided list is too old.']);
   });
 
   it.each(['', 'resourceVersionMatch=NotOlderThan'])(
-    'a list that is not older than an old revision is the latest one (%s)',
+    'returns the latest list if the requested revision is only a minimum (%s)',
     async (rest) => {
       expect(await admin.names(`${path}?resourceVersion=${firstPage(path).resourceVersion}&${rest}`)).toEqual(['a', 'b', 'd', 'e']);
     },
@@ -89,9 +89,9 @@ describe.each(COLLECTIONS)('after history is forgotten, for %s', (_, path) => {
 
   it('ends a watch from an expired revision with an ERROR event', async () => {
     const old = firstPage(path).resourceVersion;
-    const watching = await watch(server, `${path}?watch=1&resourceVersion=${old}`);
-    expect(watching.status).toBe(200);
-    expect(await watching.all()).toEqual([
+    const stream = await watch(server, `${path}?watch=1&resourceVersion=${old}`);
+    expect(stream.status).toBe(200);
+    expect(await stream.all()).toEqual([
       {
         type: 'ERROR',
         object: {
@@ -107,11 +107,11 @@ describe.each(COLLECTIONS)('after history is forgotten, for %s', (_, path) => {
     ]);
   });
 
-  it('sends the initial state to a watch from an expired revision', async () => {
+  it('sends the initial state to a watch with sendInitialEvents', async () => {
     const query = `watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=1`;
-    const watching = await watch(server, `${path}?${query}&resourceVersion=${firstPage(path).resourceVersion}`);
-    const events = await watching.events(5);
-    watching.close();
+    const stream = await watch(server, `${path}?${query}&resourceVersion=${firstPage(path).resourceVersion}`);
+    const events = await stream.events(5);
+    stream.close();
     expect(events.map(({ type, object }) => `${type} ${object.metadata.name}`)).toEqual([
       'ADDED a',
       'ADDED b',
@@ -121,12 +121,12 @@ describe.each(COLLECTIONS)('after history is forgotten, for %s', (_, path) => {
     ]);
   });
 
-  it('continues a watch from a new list', async () => {
+  it('sends changes to a watch from the revision of a new list', async () => {
     const { metadata } = await admin.list(path);
-    const watching = await watch(server, `${path}?watch=1&resourceVersion=${metadata.resourceVersion}`);
+    const stream = await watch(server, `${path}?watch=1&resourceVersion=${metadata.resourceVersion}`);
     await admin.patch(`${path}/a`, { metadata: { labels: { seen: 'yes' } } });
-    const [event] = await watching.events(1);
-    watching.close();
+    const [event] = await stream.events(1);
+    stream.close();
     expect(event).toMatchObject({ type: 'MODIFIED', object: { metadata: { name: 'a', labels: { seen: 'yes' } } } });
   });
 });

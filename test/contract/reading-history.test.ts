@@ -1,13 +1,13 @@
-// Lists and watches tell one story: a list at any revision and the events after it lead to the list at the end.
+// Property test: a list at any revision, with the watch events after it applied, equals the latest list.
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { adminOf, definition } from './admin.ts';
+import { createAdmin, definition } from './admin.ts';
 import { contractServer } from './server.ts';
-import { type WatchEvent, watch } from './watching.ts';
+import { type WatchEvent, watch } from './watch-stream.ts';
 
 const server = contractServer();
-const admin = adminOf(server);
+const admin = createAdmin(server);
 const MAPS = '/api/v1/namespaces/history/configmaps';
 const WIDGETS = '/apis/history.test/v1/namespaces/history/widgets';
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
   await admin.define(definition('history.test', 'Widget', 'Namespaced', [{ name: 'v1', served: true, storage: true, schema }]), WIDGETS);
 }, 60_000);
 
-/** Change of one of a few objects: created with a label, updated, or deleted. */
+/** Change of one object. An object that does not exist is created with the label. */
 interface Step {
   readonly name: string;
   readonly label: string | null;
@@ -44,7 +44,7 @@ const selectors = fc.constantFrom(
 
 type State = ReadonlyMap<string, string>;
 
-async function take({ name, label, change }: Step, path: string): Promise<void> {
+async function applyStep({ name, label, change }: Step, path: string): Promise<void> {
   const object = `${path}/${name}`;
   const exists = (await admin.get(object)).status === 200;
   const type = path === MAPS ? {} : { apiVersion: 'history.test/v1', kind: 'Widget' };
@@ -52,8 +52,8 @@ async function take({ name, label, change }: Step, path: string): Promise<void> 
   if (change === 'delete') return admin.delete(object);
   const finalizers = { finalize: ['history.test/hold'], release: null, touch: undefined }[change];
   const patch = { metadata: { labels: { l: label }, ...(finalizers !== undefined && { finalizers }) } };
-  // An object on its way out takes no new finalizers, and a change that changes nothing is none.
-  await admin.ask('PATCH', object, { 'content-type': 'application/merge-patch+json' }, patch);
+  // The response is not checked: an object that is being deleted rejects new finalizers.
+  await admin.send('PATCH', object, { 'content-type': 'application/merge-patch+json' }, patch);
 }
 
 async function stateAt(path: string, query: string): Promise<{ readonly revision: string; readonly state: State }> {
@@ -62,22 +62,23 @@ async function stateAt(path: string, query: string): Promise<{ readonly revision
 }
 
 /** Returns the state after events; throws if an event contradicts the state. */
-function replayed(state: State, events: readonly WatchEvent[]): State {
+function applyEvents(state: State, events: readonly WatchEvent[]): State {
   const next = new Map(state);
   for (const { type, object } of events) {
     const { name = '', resourceVersion } = object.metadata;
     if (type === 'BOOKMARK') continue;
-    if ((type === 'ADDED') === next.has(name)) throw new Error(`${type} ${name} does not follow ${JSON.stringify([...next.keys()])}`);
+    if ((type === 'ADDED') === next.has(name))
+      throw new Error(`event ${type} ${name} contradicts the state ${JSON.stringify([...next.keys()])}`);
     if (type === 'DELETED') next.delete(name);
     else next.set(name, resourceVersion);
   }
   return next;
 }
 
-/** All that happened after a revision: a watch that has nothing more to tell ends after a moment. */
+/** Returns all events after a revision; the watch times out after a second. */
 async function eventsSince(path: string, query: string): Promise<readonly WatchEvent[]> {
-  const watching = await watch(server, `${path}?watch=1&timeoutSeconds=1&${query}`);
-  return watching.all();
+  const stream = await watch(server, `${path}?watch=1&timeoutSeconds=1&${query}`);
+  return stream.all();
 }
 
 async function pages(path: string, query: string, revision: string): Promise<readonly (readonly [string, string])[]> {
@@ -93,12 +94,12 @@ async function pages(path: string, query: string, revision: string): Promise<rea
 describe.each([
   ['configmaps', MAPS],
   ['widgets', WIDGETS],
-])('the history of %s', (_, path) => {
-  it('returns the same history from any start', async () => {
-    const told = fc.asyncProperty(steps, selectors, async (history, selector) => {
+])('history of %s', (_, path) => {
+  it('leads from the list at any revision through its events to the latest list', async () => {
+    const property = fc.asyncProperty(steps, selectors, async (history, selector) => {
       const revisions = [(await stateAt(path, '')).revision];
       for (const step of history) {
-        await take(step, path);
+        await applyStep(step, path);
         revisions.push((await stateAt(path, '')).revision);
       }
       const end = await stateAt(path, selector);
@@ -108,15 +109,15 @@ describe.each([
         expect(then.revision).toBe(revision);
         expect(await pages(path, selector, revision)).toEqual([...then.state]);
         const events = await eventsSince(path, `${selector}&resourceVersion=${revision}`);
-        expect(sorted(replayed(then.state, events))).toEqual(sorted(end.state));
+        expect(sortByName(applyEvents(then.state, events))).toEqual(sortByName(end.state));
       });
       await Promise.all(checks);
-      expect([...replayed(new Map(), await fresh)]).toEqual([...end.state]);
+      expect([...applyEvents(new Map(), await fresh)]).toEqual([...end.state]);
     });
-    await fc.assert(told, { numRuns: 4 });
+    await fc.assert(property, { numRuns: 4 });
   }, 120_000);
 });
 
-function sorted(state: State): readonly (readonly [string, string])[] {
+function sortByName(state: State): readonly (readonly [string, string])[] {
   return [...state].sort(([a], [b]) => (a < b ? -1 : 1));
 }

@@ -1,11 +1,11 @@
-// Selectors: which objects of a kind are meant, by labels and by fields, and what cannot be meant.
+// Label selectors and field selectors: selected objects, and rejected selectors.
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { adminOf, definition, messageOf } from './admin.ts';
+import { createAdmin, definition, messageOf } from './admin.ts';
 import { contractServer } from './server.ts';
 
 const server = contractServer();
-const admin = adminOf(server);
+const admin = createAdmin(server);
 const NS = 'namespaces/selectors';
 const MAPS = `/api/v1/${NS}/configmaps`;
 const WIDGETS = `/apis/selectors.test/v1/${NS}/widgets`;
@@ -68,7 +68,7 @@ beforeAll(async () => {
   });
 }, 60_000);
 
-describe('a label selector', () => {
+describe('label selector', () => {
   it.each([
     ['', 'abcd'],
     ['env', 'ab'],
@@ -89,7 +89,7 @@ describe('a label selector', () => {
     ['env=prod,env=dev', ''],
     [' env\t=\nprod ', 'a'],
     ['in notin (in)', 'abcd'],
-  ])('%j selects %j', async (selector, expected) => {
+  ])('selects by %j the objects %j', async (selector, expected) => {
     expect((await admin.names(`${WIDGETS}?labelSelector=${encodeURIComponent(selector)}`)).join('')).toBe(expected);
   });
 
@@ -118,20 +118,20 @@ describe('a label selector', () => {
       `unable to parse requirement: <nil>: Invalid value: "${'k'.repeat(64)}": name part must be no more than 63 bytes`,
     ],
     [`k=${'v'.repeat(64)}`, `unable to parse requirement: values[0][k]: Invalid value: "${'v'.repeat(64)}": must be no more than 63 bytes`],
-  ])('cannot be %j', async (selector, message) => {
+  ])('rejects %j', async (selector, message) => {
     for (const query of ['', '&watch=1']) {
-      const answer = await admin.get(`${WIDGETS}?labelSelector=${encodeURIComponent(selector)}${query}`);
-      expect([answer.status, messageOf(answer)]).toEqual([400, message]);
+      const response = await admin.get(`${WIDGETS}?labelSelector=${encodeURIComponent(selector)}${query}`);
+      expect([response.status, messageOf(response)]).toEqual([400, message]);
     }
   });
 
-  it('reports all errors', async () => {
-    const answer = await admin.get(`${MAPS}?labelSelector=${encodeURIComponent('k in (-v,_w)')}`);
-    expect(messageOf(answer)).toMatch(/^unable to parse requirement: \[values\[0\]\[k\]: .*, values\[1\]\[k\]: .*\]$/);
+  it('reports all errors of a label selector', async () => {
+    const response = await admin.get(`${MAPS}?labelSelector=${encodeURIComponent('k in (-v,_w)')}`);
+    expect(messageOf(response)).toMatch(/^unable to parse requirement: \[values\[0\]\[k\]: .*, values\[1\]\[k\]: .*\]$/);
   });
 });
 
-describe('a field selector', () => {
+describe('field selector', () => {
   it.each([
     ['metadata.name=a', 'a'],
     ['metadata.name==a', 'a'],
@@ -148,7 +148,7 @@ describe('a field selector', () => {
     ['spec.round=', 'bd'],
     [',metadata.name=a,', 'a'],
     [String.raw`metadata.name=a\,b`, ''],
-  ])('%j selects %j', async (selector, expected) => {
+  ])('selects by %j the objects %j', async (selector, expected) => {
     expect((await admin.names(`${WIDGETS}?fieldSelector=${encodeURIComponent(selector)}`)).join('')).toBe(expected);
   });
 
@@ -160,14 +160,14 @@ describe('a field selector', () => {
     ['=x', 'field label not supported: '],
     ['spec.x=1,spec.a=2', 'field label not supported: spec.a'],
     ['metadata.labels=x', 'field label not supported: metadata.labels'],
-  ])('cannot be %j', async (selector, message) => {
+  ])('rejects %j', async (selector, message) => {
     for (const query of ['', '&watch=1', '&resourceVersionMatch=']) {
-      const answer = await admin.get(`${WIDGETS}?fieldSelector=${encodeURIComponent(selector)}${query}`);
-      expect([answer.status, messageOf(answer)]).toEqual([400, message]);
+      const response = await admin.get(`${WIDGETS}?fieldSelector=${encodeURIComponent(selector)}${query}`);
+      expect([response.status, messageOf(response)]).toEqual([400, message]);
     }
   });
 
-  it('is parsed after the label selector and before the options', async () => {
+  it('reports errors of the label selector first, then of the field selector, then of options', async () => {
     const first = await admin.get(`${WIDGETS}?labelSelector=!&fieldSelector=x`);
     expect(messageOf(first)).toBe("unable to parse requirement: found '', expected: identifier");
     const second = await admin.get(`${WIDGETS}?fieldSelector=x&resourceVersionMatch=x`);
@@ -177,7 +177,7 @@ describe('a field selector', () => {
   });
 });
 
-describe('the fields of', () => {
+describe('selectable fields', () => {
   const EVENTS = `/api/v1/${NS}/events`;
 
   it.each([
@@ -199,10 +199,10 @@ describe('the fields of', () => {
     [EVENTS, 'reason=Sat', ['e2']],
     [EVENTS, 'reportingComponent=sitter', ['e2']],
     [EVENTS, 'source=runner', ['e1']],
-    // Without a source of its own, an event comes from who reports it.
+    // The reporting component is the source of an event without a source.
     [EVENTS, 'source=sitter', ['e2']],
     [EVENTS, 'type=Warning', ['e2']],
-  ])('%s can be selected by %s', async (path, selector, expected) => {
+  ])('selects objects at %s by %s', async (path, selector, expected) => {
     const labelled = path.includes('selectors.test') ? '' : '&labelSelector=p';
     expect(await admin.names(`${path}?fieldSelector=${encodeURIComponent(selector)}${labelled}`)).toEqual(expected);
   });
@@ -224,21 +224,21 @@ describe('the fields of', () => {
     [EVENTS, 'regarding.name', named],
     ['/apis/selectors.test/v1/globes', 'metadata.namespace', named],
     ['/apis/selectors.test/v1/globes', 'spec.color', named],
-  ])('%s do not include %s', async (path, field, text) => {
-    const answer = await admin.get(`${path}?fieldSelector=${field}%3Dx`);
-    expect([answer.status, messageOf(answer)]).toEqual([400, text(field)]);
+  ])('rejects at %s the field %s', async (path, field, text) => {
+    const response = await admin.get(`${path}?fieldSelector=${field}%3Dx`);
+    expect([response.status, messageOf(response)]).toEqual([400, text(field)]);
   });
 });
 
-describe('a list of one object by its name', () => {
+describe('list of one object by name', () => {
   it.each([
     ['metadata.name=m', 'configmaps "m" is forbidden: User "bob" cannot list resource "configmaps"'],
     ['metadata.name!=m', 'configmaps is forbidden: User "bob" cannot list resource "configmaps"'],
     ['metadata.name=..', 'configmaps is forbidden: User "bob" cannot list resource "configmaps"'],
-  ])('is authorized by the name: %s', async (selector, text) => {
-    const answer = await admin.get(`${MAPS}?fieldSelector=${encodeURIComponent(selector)}`, {
+  ])('checks permission for the selected name: %s', async (selector, text) => {
+    const response = await admin.get(`${MAPS}?fieldSelector=${encodeURIComponent(selector)}`, {
       authorization: `Bearer ${server.tokens.bob}`,
     });
-    expect([answer.status, messageOf(answer)]).toEqual([403, `${text} in API group "" in the namespace "selectors"`]);
+    expect([response.status, messageOf(response)]).toEqual([403, `${text} in API group "" in the namespace "selectors"`]);
   });
 });

@@ -1,12 +1,12 @@
-// Requests about the server itself: groups and kinds, schemas, version, health, and unknown paths.
+// Discovery, OpenAPI, paths, methods, health and version.
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { adminOf, definition, messageOf } from './admin.ts';
+import { createAdmin, definition, messageOf } from './admin.ts';
 import { eventually } from './eventually.ts';
 import { contractServer } from './server.ts';
 
 const server = contractServer();
-const admin = adminOf(server);
+const admin = createAdmin(server);
 const MAPS = '/api/v1/namespaces/served/configmaps';
 const WIDGETS = '/apis/served.test/v1/widgets';
 const GADGETS = '/apis/served.test/v1/namespaces/served/gadgets';
@@ -58,7 +58,7 @@ describe('discovery', () => {
     expect(await json('/api')).toMatchObject({ kind: 'APIVersions', versions: ['v1'] });
   });
 
-  it('returns the resources of a definition', async () => {
+  it('returns the resources of a CRD', async () => {
     const verbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
     const { resources, ...rest } = await json<{ resources: object[] }>('/apis/served.test/v1');
     expect(rest).toEqual({ kind: 'APIResourceList', apiVersion: 'v1', groupVersion: 'served.test/v1' });
@@ -79,7 +79,7 @@ describe('discovery', () => {
     ['/apis/coordination.k8s.io/v1', 'leases', 'Lease', true, 'gqkMMb/YqFM='],
     ['/apis/rbac.authorization.k8s.io/v1', 'clusterroles', 'ClusterRole', false, 'bYE5ZWDrJ44='],
     ['/apis/apiextensions.k8s.io/v1', 'customresourcedefinitions', 'CustomResourceDefinition', false, 'jfWCUB31mvA='],
-  ])('lists in %s the resource %s', async (path, ...expected) => {
+  ])('returns at %s the resource %s', async (path, ...expected) => {
     const { resources } = await json<{ resources: Readonly<Record<string, unknown>>[] }>(path);
     const found = resources.find(({ name }) => name === expected[0]);
     expect([found?.['name'], found?.['kind'], found?.['namespaced'], found?.['storageVersionHash']]).toEqual(expected);
@@ -88,7 +88,7 @@ describe('discovery', () => {
   it.each([
     ['/api', undefined, 'configmaps'],
     ['/apis', 'served.test', 'widgets'],
-  ])('returns all groups at %s at once', async (path, name, resource) => {
+  ])('returns all groups at %s in one aggregated document', async (path, name, resource) => {
     const { status, headers, body } = await admin.get(path, { accept: `${AGGREGATED},application/json` });
     expect([status, headers['content-type'], headers['vary'], headers['cache-control']]).toEqual([200, AGGREGATED, 'Accept', 'public']);
     expect(headers['etag']).toMatch(/^"[0-9A-F]{128}"$/);
@@ -113,7 +113,7 @@ describe('discovery', () => {
     ['*/*', 'application/json'],
     ['application/yaml', 'application/yaml'],
     [`${AGGREGATED.replace('v2', 'v2beta1')},application/json`, 'application/json'],
-  ])('negotiates Accept: %s as %s', async (accept, type) => {
+  ])('selects for Accept: %s the media type %s', async (accept, type) => {
     for (const path of ['/api', '/apis']) expect((await admin.get(path, { accept })).headers['content-type']).toBe(type);
   });
 
@@ -137,12 +137,12 @@ describe('discovery', () => {
     ['/version', 'text/html', '406: Not Acceptable\n\nAvailable representations: application/json'],
     ['/openid/v1/jwks', 'application/json', '406: Not Acceptable\n\nAvailable representations: application/jwk-set+json'],
   ])('returns 406 at %s for %s', async (path, accept, message) => {
-    const answer = await admin.get(path, { accept });
-    expect(answer.status).toBe(406);
-    if (message !== undefined) expect(messageOf(answer)).toBe(message);
+    const response = await admin.get(path, { accept });
+    expect(response.status).toBe(406);
+    if (message !== undefined) expect(messageOf(response)).toBe(message);
   });
 
-  it('removes a group with its last definition', async () => {
+  it('removes a group with its last CRD', async () => {
     const path = '/apis/brief.test/v1/widgets';
     await admin.define(definition('brief.test', 'Widget', 'Cluster', [{ name: 'v1', served: true, storage: true, schema }]), path);
     await eventually(async () => expect((await admin.get('/apis/brief.test')).status).toBe(200));
@@ -151,8 +151,8 @@ describe('discovery', () => {
     expect(index.status).toBe(200);
     await admin.delete('/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.brief.test');
     await eventually(async () => {
-      const answers = await Promise.all([admin.get('/apis/brief.test'), admin.get('/apis/brief.test/v1'), admin.get(path)]);
-      for (const { status, body } of answers) expect([status, body]).toEqual([404, '404 page not found\n']);
+      const responses = await Promise.all([admin.get('/apis/brief.test'), admin.get('/apis/brief.test/v1'), admin.get(path)]);
+      for (const { status, body } of responses) expect([status, body]).toEqual([404, '404 page not found\n']);
       expect((await admin.get('/apis', { accept: AGGREGATED })).body).not.toContain('"brief.test"');
     });
   });
@@ -202,7 +202,7 @@ describe('OpenAPI v3', () => {
   });
 });
 
-describe('a request path', () => {
+describe('request path', () => {
   const PAGE = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' };
 
   it.each([
@@ -240,8 +240,8 @@ describe('a request path', () => {
     '/version/x',
   ])('returns 404 with a Status for %s', async (path) => {
     for (const method of ['GET', 'POST', 'OPTIONS']) {
-      const answer = await admin.ask(method, path);
-      expect([answer.status, JSON.parse(answer.body)]).toMatchObject([404, { message: NO_ROUTE, reason: 'NotFound', details: {} }]);
+      const response = await admin.send(method, path);
+      expect([response.status, JSON.parse(response.body)]).toMatchObject([404, { message: NO_ROUTE, reason: 'NotFound', details: {} }]);
     }
   });
 
@@ -255,7 +255,7 @@ describe('a request path', () => {
     [`${WIDGETS}/a`, `${WIDGETS}/a/`],
     ['/.well-known/openid-configuration', '/.well-known/openid-configuration/'],
     ['/openid/v1/jwks', '/openid/v1/jwks//'],
-  ])('accepts for %s also %s', async (path, slashed) => {
+  ])('returns the same for %s and %s', async (path, slashed) => {
     const [first, second] = await Promise.all([admin.get(path), admin.get(slashed)]);
     expect([second.status, second.body]).toEqual([200, first.body]);
   });
@@ -269,17 +269,17 @@ describe('a request path', () => {
     [`${MAPS}/a%25b`, 400, `Name parameter invalid: "a%b": may not contain '%'`],
     [`${MAPS}/A_B`, 404, 'configmaps "A_B" not found'],
   ])('responds to %s with %i %s', async (path, status, message) => {
-    const answer = await admin.get(path);
-    expect([answer.status, messageOf(answer)]).toEqual([status, message]);
+    const response = await admin.get(path);
+    expect([response.status, messageOf(response)]).toEqual([status, message]);
   });
 
-  it('rejects a path that cannot be decoded', async () => {
+  it('rejects a path with an invalid escape', async () => {
     const { status, headers, body } = await admin.get(`${MAPS}/%zz`);
     expect([status, headers['content-type'], body]).toEqual([400, 'text/plain; charset=utf-8', '400 Bad Request']);
   });
 });
 
-describe('a request method', () => {
+describe('request method', () => {
   it.each([
     ['HEAD', MAPS],
     ['OPTIONS', MAPS],
@@ -295,7 +295,7 @@ describe('a request method', () => {
     ['POST', '/version'],
     ['POST', '/openid/v1/jwks'],
   ])('rejects %s at %s', async (method, path) => {
-    const { status, headers, body } = await admin.ask(method, path, {}, method === 'POST' || method === 'PUT' ? '{}' : undefined);
+    const { status, headers, body } = await admin.send(method, path, {}, method === 'POST' || method === 'PUT' ? '{}' : undefined);
     expect([status, headers['allow'], headers['content-type']]).toEqual([405, undefined, 'application/json']);
     if (method === 'HEAD') expect(body).toBe('');
     else expect(JSON.parse(body)).toMatchObject({ message: NO_METHOD, reason: 'MethodNotAllowed', details: {} });
@@ -306,22 +306,22 @@ describe('a request method', () => {
     ['POST', `${GADGETS}/a/status`, 'create'],
   ])('rejects %s as unsupported at %s', async (method, path, verb) => {
     const plural = path.startsWith(WIDGETS) ? 'widgets' : 'gadgets';
-    const answer = await admin.ask(method, path, {}, method === 'POST' ? '{}' : undefined);
-    expect([answer.status, JSON.parse(answer.body)]).toMatchObject([
+    const response = await admin.send(method, path, {}, method === 'POST' ? '{}' : undefined);
+    expect([response.status, JSON.parse(response.body)]).toMatchObject([
       405,
       { message: `${verb} is not supported on resources of kind "${plural}.served.test"`, details: { group: 'served.test', kind: plural } },
     ]);
   });
 
-  it('accepts all methods for discovery', async () => {
+  it('accepts GET and POST for discovery and health', async () => {
     for (const path of ['/apis', '/apis/served.test', '/apis/served.test/v1', '/healthz', '/readyz']) {
-      const [get, post] = [await admin.get(path), await admin.ask('POST', path)];
+      const [get, post] = [await admin.get(path), await admin.send('POST', path)];
       expect([post.status, post.body]).toEqual([200, get.body]);
     }
   });
 
-  it('returns the headers of GET to HEAD for custom resources', async () => {
-    const [head, get] = await Promise.all([admin.ask('HEAD', `${WIDGETS}/a`), admin.get(`${WIDGETS}/a`)]);
+  it('returns the headers of GET for HEAD of a custom resource', async () => {
+    const [head, get] = await Promise.all([admin.send('HEAD', `${WIDGETS}/a`), admin.get(`${WIDGETS}/a`)]);
     expect([head.status, head.body, head.headers['content-type'], head.headers['content-length']]).toEqual([
       200,
       '',
@@ -331,25 +331,25 @@ describe('a request method', () => {
   });
 });
 
-describe('the server', () => {
+describe('API server', () => {
   it.each(['/healthz', '/livez', '/readyz'])('reports health at %s', async (path) => {
     const { status, headers, body } = await admin.get(path);
     expect([status, headers['content-type'], body]).toEqual([200, 'text/plain; charset=utf-8', 'ok']);
   });
 
-  it('lists its checks', async () => {
+  it('lists the health checks with ?verbose', async () => {
     const { body } = await admin.get('/livez?verbose');
     expect(body).toMatch(/^\[\+\]ping ok\n(\[\+\][\w/-]+ ok\n)*livez check passed\n$/);
   });
 
-  it('returns its version', async () => {
+  it('returns the Kubernetes version', async () => {
     const { headers, body } = await admin.get('/version');
     expect(headers['content-type']).toBe('application/json');
     expect(JSON.parse(body)).toMatchObject({ major: '1', minor: '36', gitVersion: 'v1.36.4' });
     expect(body).toMatch(/^{\n {2}"major": "1",\n/);
   });
 
-  it('publishes the issuer and the keys of its tokens', async () => {
+  it('publishes the issuer and the keys of service account tokens', async () => {
     const configuration = await admin.get('/.well-known/openid-configuration');
     expect([configuration.headers['content-type'], configuration.headers['cache-control']]).toEqual([
       'application/json',
@@ -367,15 +367,15 @@ describe('the server', () => {
     expect(JSON.parse(keys.body)).toMatchObject({ keys: [{ use: 'sig', kid: expect.any(String) }] });
   });
 
-  it('forbids caching and sets an audit id', async () => {
+  it('forbids caching, and sets or keeps the Audit-ID', async () => {
     for (const path of [MAPS, `${WIDGETS}/none`, '/none', '/healthz', '/version']) {
       const { headers } = await admin.get(path);
       expect([headers['cache-control'], headers['audit-id']]).toEqual(['no-cache, private', expect.stringMatching(/^[0-9a-f-]{36}$/)]);
     }
     expect((await admin.get('/version', { 'audit-id': 'mine' })).headers['audit-id']).toBe('mine');
     expect((await admin.get('/version', { 'audit-id': '' })).headers['audit-id']).toMatch(/^[0-9a-f-]{36}$/);
-    const refused = await server.request('GET', MAPS, { headers: { authorization: 'Bearer wrong' } });
-    expect([refused.status, refused.headers['cache-control']]).toEqual([401, 'no-cache, private']);
+    const rejected = await server.request('GET', MAPS, { headers: { authorization: 'Bearer wrong' } });
+    expect([rejected.status, rejected.headers['cache-control']]).toEqual([401, 'no-cache, private']);
   });
 
   it.each([
@@ -383,12 +383,12 @@ describe('the server', () => {
     ['/none', 'cannot get path "/none"'],
     ['/api/v1//configmaps', 'cannot get resource "" in API group "" at the cluster scope'],
     ['/apis/served.test/v1//widgets', 'cannot get resource "" in API group "served.test" at the cluster scope'],
-  ])('rejects callers without permission at %s before routing', async (path, why) => {
-    const answer = await admin.get(path, { authorization: `Bearer ${server.tokens.bob}` });
+  ])('rejects a caller without permission at %s before routing', async (path, cause) => {
+    const response = await admin.get(path, { authorization: `Bearer ${server.tokens.bob}` });
     const subject = path.includes('served.test') ? '.served.test "widgets" is forbidden' : 'forbidden';
-    expect([answer.status, messageOf(answer), answer.headers['x-content-type-options']]).toEqual([
+    expect([response.status, messageOf(response), response.headers['x-content-type-options']]).toEqual([
       403,
-      `${subject}: User "bob" ${why}`,
+      `${subject}: User "bob" ${cause}`,
       'nosniff',
     ]);
   });

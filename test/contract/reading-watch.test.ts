@@ -1,12 +1,12 @@
-// Watches: what comes first, what comes then, what ends them, and what is refused.
+// Watches: initial events, later events, bookmarks, ends, and validation of parameters.
 
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { adminOf, definition, messageOf } from './admin.ts';
+import { createAdmin, definition, messageOf } from './admin.ts';
 import { contractServer } from './server.ts';
-import { type WatchEvent, type Watching, watch } from './watching.ts';
+import { type WatchEvent, type WatchStream, watch } from './watch-stream.ts';
 
 const server = contractServer();
-const admin = adminOf(server);
+const admin = createAdmin(server);
 const MAPS = '/api/v1/namespaces/watches/configmaps';
 const WIDGETS = '/apis/watches.test/v1/namespaces/watches/widgets';
 const COLLECTIONS = [
@@ -16,7 +16,7 @@ const COLLECTIONS = [
 const WATCH_LIST = 'watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
 const INITIAL_END = { 'k8s.io/initial-events-end': 'true' };
 
-const open: Watching[] = [];
+const open: WatchStream[] = [];
 
 beforeAll(async () => {
   await admin.create('/api/v1/namespaces', { metadata: { name: 'watches' } });
@@ -42,16 +42,16 @@ beforeAll(async () => {
 }, 60_000);
 
 afterEach(() => {
-  for (const watching of open.splice(0)) watching.close();
+  for (const stream of open.splice(0)) stream.close();
 });
 
-async function watchOf(path: string, headers?: Readonly<Record<string, string>>): Promise<Watching> {
-  const watching = await watch(server, path, headers);
-  open.push(watching);
-  return watching;
+async function openWatch(path: string, headers?: Readonly<Record<string, string>>): Promise<WatchStream> {
+  const stream = await watch(server, path, headers);
+  open.push(stream);
+  return stream;
 }
 
-function make(path: string, name: string, more: object = {}): Promise<unknown> {
+function createObject(path: string, name: string, more: object = {}): Promise<unknown> {
   const type = path.includes('/widgets') ? { apiVersion: 'watches.test/v1', kind: 'Widget' } : {};
   const { metadata, ...rest } = more as { metadata?: object };
   return admin.create(path, { ...type, ...rest, metadata: { name, ...metadata } });
@@ -65,18 +65,18 @@ async function latest(path: string): Promise<string> {
   return (await admin.list(`${path}?labelSelector=none`)).metadata.resourceVersion;
 }
 
-describe.each(COLLECTIONS)('the beginning of a watch of %s', (_, path) => {
+describe.each(COLLECTIONS)('start of a watch of %s', (_, path) => {
   const labels = { set: 'beginning' };
   const only = 'labelSelector=set%3Dbeginning';
   const ALL = ['ADDED w-a', 'ADDED w-b'];
   const END = [`BOOKMARK ${JSON.stringify(INITIAL_END)}`];
 
   beforeAll(async () => {
-    // Made in the wrong order: the state comes in the order of names, not of revisions.
-    for (const name of ['w-b', 'w-a']) await make(path, name, { metadata: { labels } });
+    // Created in reverse order: initial events are ordered by name, not by revision.
+    for (const name of ['w-b', 'w-a']) await createObject(path, name, { metadata: { labels } });
   });
 
-  const beginnings: readonly (readonly [query: string, expected: readonly string[]])[] = [
+  const starts: readonly (readonly [query: string, expected: readonly string[]])[] = [
     ['watch=1', ALL],
     ['watch=1&resourceVersion=0', ALL],
     ['watch=zzz', ALL],
@@ -94,15 +94,15 @@ describe.each(COLLECTIONS)('the beginning of a watch of %s', (_, path) => {
     ['watch=1&resourceVersion=now&continue=x', []],
   ];
 
-  it('sends the initial state with a bookmark, or nothing', async () => {
+  it('sends the initial state with or without a bookmark, or nothing, as requested', async () => {
     const now = await latest(path);
-    const seen = beginnings.map(async ([query]) => {
-      const watching = await watchOf(`${path}?${query.replace('now', now)}&${only}&timeoutSeconds=1`);
-      // A server may send a bookmark at any time.
-      const isTold = (event: string) => event !== 'BOOKMARK {}';
-      return [query, (await watching.all()).map(brief).filter(isTold)];
+    const seen = starts.map(async ([query]) => {
+      const stream = await openWatch(`${path}?${query.replace('now', now)}&${only}&timeoutSeconds=1`);
+      // A server may send a periodic bookmark at any time.
+      const isRelevant = (event: string) => event !== 'BOOKMARK {}';
+      return [query, (await stream.all()).map(brief).filter(isRelevant)];
     });
-    expect(await Promise.all(seen)).toEqual(beginnings);
+    expect(await Promise.all(seen)).toEqual(starts);
   });
 
   it.each([
@@ -126,88 +126,88 @@ describe.each(COLLECTIONS)('the beginning of a watch of %s', (_, path) => {
     ],
     ['continue=x', ['resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden when continue is provided']],
   ])('rejects %s', async (query, problems) => {
-    const answer = await admin.get(`${path}?watch=1&${query}`);
+    const response = await admin.get(`${path}?watch=1&${query}`);
     const text = problems.length === 1 ? problems[0] : `[${problems.join(', ')}]`;
-    expect([answer.status, messageOf(answer)]).toEqual([422, `ListOptions.meta.k8s.io "" is invalid: ${text}`]);
+    expect([response.status, messageOf(response)]).toEqual([422, `ListOptions.meta.k8s.io "" is invalid: ${text}`]);
   });
 
   it.each([
     ['abc', 'invalid syntax'],
     ['18446744073709551616', 'value out of range'],
-  ])('returns 500 for the revision %s', async (version, problem) => {
-    const answer = await admin.get(`${path}?watch=1&resourceVersion=${version}`);
-    const why = `resourceVersion: Invalid value: "${version}": strconv.ParseUint: parsing "${version}": ${problem}`;
-    expect([answer.status, messageOf(answer)]).toEqual([500, why]);
+  ])('returns 500 for resourceVersion=%s', async (version, problem) => {
+    const response = await admin.get(`${path}?watch=1&resourceVersion=${version}`);
+    const cause = `resourceVersion: Invalid value: "${version}": strconv.ParseUint: parsing "${version}": ${problem}`;
+    expect([response.status, messageOf(response)]).toEqual([500, cause]);
   });
 
   it.each([
     ['labelSelector=!', "unable to parse requirement: found '', expected: identifier"],
     ['timeoutSeconds=x', 'strconv.ParseInt: parsing "x": invalid syntax'],
   ])('rejects %s', async (query, message) => {
-    const answer = await admin.get(`${path}?watch=1&${query}`);
-    expect([answer.status, messageOf(answer)]).toEqual([400, message]);
+    const response = await admin.get(`${path}?watch=1&${query}`);
+    expect([response.status, messageOf(response)]).toEqual([400, message]);
   });
 
-  it('waits for a future revision, and sends an error with initial events', async () => {
-    const future = await watchOf(`${path}?watch=1&resourceVersion=9000000&timeoutSeconds=1`);
-    const state = await watchOf(`${path}?${WATCH_LIST}&resourceVersion=9000000`);
+  it('waits for a future revision, or sends an ERROR event if initial events are requested', async () => {
+    const future = await openWatch(`${path}?watch=1&resourceVersion=9000000&timeoutSeconds=1`);
+    const state = await openWatch(`${path}?${WATCH_LIST}&resourceVersion=9000000`);
     expect([future.status, await future.all()]).toEqual([200, []]);
     expect(await state.all()).toMatchObject([{ type: 'ERROR', object: { reason: 'Timeout', code: 504 } }]);
   });
 
-  it('ends at once with a negative timeout', async () => {
-    const watching = await watchOf(`${path}?watch=1&timeoutSeconds=-1&resourceVersion=0`);
-    expect(watching.status).toBe(200);
+  it('ends immediately with a negative timeoutSeconds', async () => {
+    const stream = await openWatch(`${path}?watch=1&timeoutSeconds=-1&resourceVersion=0`);
+    expect(stream.status).toBe(200);
     // The watch may have sent events before its timeout.
-    await expect(watching.all()).resolves.toBeDefined();
+    await expect(stream.all()).resolves.toBeDefined();
   });
 });
 
-describe.each(COLLECTIONS)('the events of a watch of %s', (_, path) => {
-  it('contain each change at its revision', async () => {
-    const watching = await watchOf(`${path}?watch=1&resourceVersion=${await latest(path)}&fieldSelector=metadata.name%3Dlife`);
-    await make(path, 'life-other');
-    await make(path, 'life', { metadata: { annotations: { step: '1' } } });
+describe.each(COLLECTIONS)('events of a watch of %s', (_, path) => {
+  it('reports each change at its revision', async () => {
+    const stream = await openWatch(`${path}?watch=1&resourceVersion=${await latest(path)}&fieldSelector=metadata.name%3Dlife`);
+    await createObject(path, 'life-other');
+    await createObject(path, 'life', { metadata: { annotations: { step: '1' } } });
     const changed = await admin.patch(`${path}/life`, { metadata: { annotations: { step: '2' } } });
     await admin.patch(`${path}/life`, { metadata: { annotations: { step: '2' } } });
     await admin.delete(`${path}/life`);
-    await make(path, 'life');
-    const [added, modified, deleted, again] = await watching.events(4);
+    await createObject(path, 'life');
+    const [added, modified, deleted, again] = await stream.events(4);
     expect([added, modified, deleted, again].map((event) => event?.type)).toEqual(['ADDED', 'MODIFIED', 'DELETED', 'ADDED']);
     expect(modified?.object.metadata).toMatchObject({ annotations: { step: '2' }, resourceVersion: changed.metadata.resourceVersion });
     expect(deleted?.object.metadata).toMatchObject({ annotations: { step: '2' } });
     expect(Number(deleted?.object.metadata.resourceVersion)).toBeGreaterThan(Number(changed.metadata.resourceVersion));
   });
 
-  it('follow objects that enter and leave a selection', async () => {
-    const watching = await watchOf(`${path}?watch=1&resourceVersion=${await latest(path)}&labelSelector=in%3Dyes`);
+  it('reports objects that enter and leave a selection', async () => {
+    const stream = await openWatch(`${path}?watch=1&resourceVersion=${await latest(path)}&labelSelector=in%3Dyes`);
     const [into, out] = [{ metadata: { labels: { in: 'yes' } } }, { metadata: { labels: { in: 'no' } } }];
-    await make(path, 'mover', out);
+    await createObject(path, 'mover', out);
     await admin.patch(`${path}/mover`, { metadata: { annotations: { step: '1' } } });
     await admin.patch(`${path}/mover`, into);
     await admin.patch(`${path}/mover`, { metadata: { annotations: { step: '2' } } });
     const left = await admin.patch(`${path}/mover`, { metadata: { labels: { in: 'no' }, annotations: { step: '3' } } });
     await admin.delete(`${path}/mover`);
-    await make(path, 'stayer', into);
-    const [entered, changed, gone, last] = await watching.events(4);
+    await createObject(path, 'stayer', into);
+    const [entered, changed, gone, last] = await stream.events(4);
     expect([entered, changed, gone, last].map((event) => event && brief(event))).toEqual([
       'ADDED mover',
       'MODIFIED mover',
       'DELETED mover',
       'ADDED stayer',
     ]);
-    // As it was when it still belonged, at the revision of the change that took it out.
+    // The object before the change, at the revision of the change.
     const { resourceVersion } = left.metadata;
     expect(gone?.object.metadata).toMatchObject({ labels: { in: 'yes' }, annotations: { step: '2' }, resourceVersion });
   });
 
-  it('show the deletion of an object with finalizers', async () => {
-    const watching = await watchOf(`${path}?watch=1&resourceVersion=${await latest(path)}&fieldSelector=metadata.name%3Dheld`);
-    await make(path, 'held', { metadata: { finalizers: ['watches.test/a', 'watches.test/b'] } });
+  it('reports the deletion of an object with finalizers', async () => {
+    const stream = await openWatch(`${path}?watch=1&resourceVersion=${await latest(path)}&fieldSelector=metadata.name%3Dheld`);
+    await createObject(path, 'held', { metadata: { finalizers: ['watches.test/a', 'watches.test/b'] } });
     await admin.delete(`${path}/held`);
     await admin.patch(`${path}/held`, { metadata: { finalizers: ['watches.test/b'] } });
     await admin.patch(`${path}/held`, { metadata: { finalizers: null } });
-    const events = await watching.events(4);
+    const events = await stream.events(4);
     expect(events.map(({ type, object }) => [type, object.metadata.finalizers, object.metadata.deletionTimestamp !== undefined])).toEqual([
       ['ADDED', ['watches.test/a', 'watches.test/b'], false],
       ['MODIFIED', ['watches.test/a', 'watches.test/b'], true],
@@ -216,45 +216,45 @@ describe.each(COLLECTIONS)('the events of a watch of %s', (_, path) => {
     ]);
   });
 
-  it('reach all watchers by selection and namespace', async () => {
+  it('sends each watcher the events of its selection and namespace', async () => {
     const from = await latest(path);
     const everywhere = path.replace('namespaces/watches/', '');
     const watches = await Promise.all([
-      watchOf(`${path}?watch=1&resourceVersion=${from}&labelSelector=many`),
-      watchOf(`${path}?watch=1&resourceVersion=${from}&labelSelector=many%3D2`),
-      watchOf(`${everywhere}?watch=1&resourceVersion=${from}&labelSelector=many`),
+      openWatch(`${path}?watch=1&resourceVersion=${from}&labelSelector=many`),
+      openWatch(`${path}?watch=1&resourceVersion=${from}&labelSelector=many%3D2`),
+      openWatch(`${everywhere}?watch=1&resourceVersion=${from}&labelSelector=many`),
     ]);
-    await make(path, 'many-1', { metadata: { labels: { many: '1' } } });
-    await make(path.replace('namespaces/watches/', 'namespaces/watches-other/'), 'many-x', { metadata: { labels: { many: 'x' } } });
-    await make(path, 'many-2', { metadata: { labels: { many: '2' } } });
-    const seen = await Promise.all(watches.map(async (watching, index) => (await watching.events([2, 1, 3][index] ?? 0)).map(brief)));
+    await createObject(path, 'many-1', { metadata: { labels: { many: '1' } } });
+    await createObject(path.replace('namespaces/watches/', 'namespaces/watches-other/'), 'many-x', { metadata: { labels: { many: 'x' } } });
+    await createObject(path, 'many-2', { metadata: { labels: { many: '2' } } });
+    const seen = await Promise.all(watches.map(async (stream, index) => (await stream.events([2, 1, 3][index] ?? 0)).map(brief)));
     expect(seen).toEqual([['ADDED many-1', 'ADDED many-2'], ['ADDED many-2'], ['ADDED many-1', 'ADDED many-x', 'ADDED many-2']]);
   });
 
-  it('can be resumed from any event', async () => {
+  it('resumes a watch from the revision of any event', async () => {
     const from = await latest(path);
-    for (const name of ['r-1', 'r-2', 'r-3']) await make(path, name);
-    const whole = await (await watchOf(`${path}?watch=1&resourceVersion=${from}`)).events(3);
+    for (const name of ['r-1', 'r-2', 'r-3']) await createObject(path, name);
+    const whole = await (await openWatch(`${path}?watch=1&resourceVersion=${from}`)).events(3);
     const after = whole[0]?.object.metadata.resourceVersion;
-    const rest = await (await watchOf(`${path}?watch=1&resourceVersion=${after}`)).events(2);
+    const rest = await (await openWatch(`${path}?watch=1&resourceVersion=${after}`)).events(2);
     expect(rest).toEqual(whole.slice(1));
   });
 
-  it('are lines of compact JSON for every caller', async () => {
-    const watching = await watchOf(`${path}?watch=1&pretty=true&labelSelector=set%3Dbeginning&limit=1`, { 'user-agent': 'curl/8' });
-    const [line] = await watching.lines(1);
+  it('sends lines of compact JSON to every user agent', async () => {
+    const stream = await openWatch(`${path}?watch=1&pretty=true&labelSelector=set%3Dbeginning&limit=1`, { 'user-agent': 'curl/8' });
+    const [line] = await stream.lines(1);
     expect(line).toMatch(/^{"type":"ADDED","object":{"(kind|apiVersion)":"/);
   });
 });
 
-describe('a watch of widgets', () => {
-  it('follows a selectable field', async () => {
-    const watching = await watchOf(`${WIDGETS}?watch=1&resourceVersion=${await latest(WIDGETS)}&fieldSelector=spec.color%3Dred`);
-    await make(WIDGETS, 'painted', { spec: { color: 'blue' } });
+describe('watch of a custom resource', () => {
+  it('reports objects that enter and leave the selection by a selectable field', async () => {
+    const stream = await openWatch(`${WIDGETS}?watch=1&resourceVersion=${await latest(WIDGETS)}&fieldSelector=spec.color%3Dred`);
+    await createObject(WIDGETS, 'painted', { spec: { color: 'blue' } });
     await admin.patch(`${WIDGETS}/painted`, { spec: { color: 'red' } });
     await admin.patch(`${WIDGETS}/painted/status`, { status: { dry: true } });
     await admin.patch(`${WIDGETS}/painted`, { spec: { color: 'green' } });
-    const events = await watching.events(3);
+    const events = await stream.events(3);
     expect(events.map(({ type, object }) => [type, object['spec'], object['status']])).toEqual([
       ['ADDED', { color: 'red' }, undefined],
       ['MODIFIED', { color: 'red' }, { dry: true }],
@@ -263,7 +263,7 @@ describe('a watch of widgets', () => {
   });
 });
 
-describe('bookmarks', () => {
+describe('bookmark', () => {
   const NS = '/namespaces/watches';
   it.each([
     ['/api/v1/namespaces', '"kind":"Namespace","apiVersion":"v1",METADATA,"spec":{},"status":{}'],
@@ -284,27 +284,30 @@ describe('bookmarks', () => {
       '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
       '"kind":"CustomResourceDefinition","apiVersion":"apiextensions.k8s.io/v1",METADATA,"spec":{"group":"","names":{"plural":"","kind":""},"scope":"","versions":null},"status":{"conditions":null,"acceptedNames":{"plural":"","kind":""},"storedVersions":null}',
     ],
-  ])('contain the zero values of %s', async (path, expected) => {
-    const watching = await watchOf(`${path}?${WATCH_LIST}&labelSelector=none`);
-    const [line = ''] = await watching.lines(1);
+  ])('contains the zero values of the kind at %s', async (path, expected) => {
+    const stream = await openWatch(`${path}?${WATCH_LIST}&labelSelector=none`);
+    const [line = ''] = await stream.lines(1);
     const metadata = '"metadata":{"resourceVersion":"RV","annotations":{"k8s.io/initial-events-end":"true"}}';
     expect(line.replace(/(?<="resourceVersion":")\d+/, 'RV')).toBe(
       `{"type":"BOOKMARK","object":{${expected.replace('METADATA', metadata)}}}`,
     );
   });
 
-  it('contain type and metadata of custom resources', async () => {
-    const [line = ''] = await (await watchOf(`${WIDGETS}?${WATCH_LIST}&labelSelector=none`)).lines(1);
+  it('contains only type and metadata for a custom resource', async () => {
+    const [line = ''] = await (await openWatch(`${WIDGETS}?${WATCH_LIST}&labelSelector=none`)).lines(1);
     expect(line.replace(/(?<="resourceVersion":")\d+/, 'RV')).toBe(
       '{"type":"BOOKMARK","object":{"apiVersion":"watches.test/v1","kind":"Widget","metadata":{"annotations":{"k8s.io/initial-events-end":"true"},"resourceVersion":"RV"}}}',
     );
   });
 
-  it('precede the end of a watch after a change', async () => {
+  it('precedes the end of a watch if a revision was not reported', async () => {
     const from = await latest(MAPS);
     const query = `watch=1&resourceVersion=${from}&allowWatchBookmarks=1&labelSelector=none`;
-    const [long, short] = await Promise.all([watchOf(`${MAPS}?${query}&timeoutSeconds=5`), watchOf(`${MAPS}?${query}&timeoutSeconds=1`)]);
-    await make(MAPS, 'unseen');
+    const [long, short] = await Promise.all([
+      openWatch(`${MAPS}?${query}&timeoutSeconds=5`),
+      openWatch(`${MAPS}?${query}&timeoutSeconds=1`),
+    ]);
+    await createObject(MAPS, 'unseen');
     const now = await latest(MAPS);
     const [bookmark] = await long.events(1);
     expect(bookmark).toMatchObject({ type: 'BOOKMARK', object: { kind: 'ConfigMap', apiVersion: 'v1' } });
@@ -313,20 +316,20 @@ describe('bookmarks', () => {
     expect(await short.all()).toEqual([]);
   });
 
-  it('require allowWatchBookmarks', async () => {
-    const watching = await watchOf(`${MAPS}?watch=1&labelSelector=none&timeoutSeconds=3`);
-    await make(MAPS, 'unasked');
-    expect(await watching.all()).toEqual([]);
+  it('requires allowWatchBookmarks', async () => {
+    const stream = await openWatch(`${MAPS}?watch=1&labelSelector=none&timeoutSeconds=3`);
+    await createObject(MAPS, 'unrequested');
+    expect(await stream.all()).toEqual([]);
   });
 });
 
-describe('a watch in another form', () => {
+describe('representation of watch events', () => {
   const TABLE = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };
   const PARTIAL = { accept: 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io' };
 
-  it.each(COLLECTIONS)('tells the columns of a Table of %s once', async (_, path) => {
-    const watching = await watchOf(`${path}?watch=1&labelSelector=set%3Dbeginning`, TABLE);
-    const events = await watching.events(2);
+  it.each(COLLECTIONS)('contains the columns only in the first Table of %s', async (_, path) => {
+    const stream = await openWatch(`${path}?watch=1&labelSelector=set%3Dbeginning`, TABLE);
+    const events = await stream.events(2);
     expect(events.map(({ object }) => [object.kind, object.apiVersion, Array.isArray(object['columnDefinitions'])])).toEqual([
       ['Table', 'meta.k8s.io/v1', true],
       ['Table', 'meta.k8s.io/v1', false],
@@ -339,26 +342,26 @@ describe('a watch in another form', () => {
     expect(second.object.rows[0]?.cells[0]).toBe('w-b');
   });
 
-  it('sends bookmarks as rows without a name', async () => {
-    const watching = await watchOf(`/apis/rbac.authorization.k8s.io/v1/clusterroles?${WATCH_LIST}&labelSelector=none`, TABLE);
-    const [bookmark] = await watching.events(1);
+  it('contains bookmarks as rows without a name', async () => {
+    const stream = await openWatch(`/apis/rbac.authorization.k8s.io/v1/clusterroles?${WATCH_LIST}&labelSelector=none`, TABLE);
+    const [bookmark] = await stream.events(1);
     expect(bookmark?.object['rows']).toMatchObject([
       { cells: ['', '0001-01-01T00:00:00Z'], object: { metadata: { annotations: INITIAL_END } } },
     ]);
   });
 
-  it.each(COLLECTIONS)('shows metadata alone of %s', async (_, path) => {
-    const [line = ''] = await (await watchOf(`${path}?watch=1&labelSelector=set%3Dbeginning`, PARTIAL)).lines(1);
+  it.each(COLLECTIONS)('contains only metadata of %s as PartialObjectMetadata', async (_, path) => {
+    const [line = ''] = await (await openWatch(`${path}?watch=1&labelSelector=set%3Dbeginning`, PARTIAL)).lines(1);
     expect(line).toMatch(
       /^{"type":"ADDED","object":{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io\/v1","metadata":{"name":"w-a",/,
     );
     expect(Object.keys((JSON.parse(line) as WatchEvent).object)).toEqual(['kind', 'apiVersion', 'metadata']);
   });
 
-  it('ends before an event that it cannot represent', async () => {
+  it('ends the watch at an event that it cannot represent', async () => {
     const accept = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
-    const watching = await watchOf(`${MAPS}?watch=1&labelSelector=set%3Dbeginning`, { accept });
-    expect([watching.status, await watching.all()]).toEqual([200, []]);
+    const stream = await openWatch(`${MAPS}?watch=1&labelSelector=set%3Dbeginning`, { accept });
+    expect([stream.status, await stream.all()]).toEqual([200, []]);
   });
 
   it('rejects YAML with a response in YAML', async () => {
@@ -371,8 +374,8 @@ describe('a watch in another form', () => {
   });
 
   it('rejects an unknown includeObject', async () => {
-    const answer = await admin.get(`${MAPS}?watch=1&includeObject=Nothing`, TABLE);
-    const why = `includeObject: Invalid value: "Nothing": must be 'Metadata', 'Object', 'None', or empty`;
-    expect([answer.status, messageOf(answer)]).toEqual([400, `Unable to convert to Table as requested: ${why}`]);
+    const response = await admin.get(`${MAPS}?watch=1&includeObject=Nothing`, TABLE);
+    const cause = `includeObject: Invalid value: "Nothing": must be 'Metadata', 'Object', 'None', or empty`;
+    expect([response.status, messageOf(response)]).toEqual([400, `Unable to convert to Table as requested: ${cause}`]);
   });
 });

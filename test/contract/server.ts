@@ -11,26 +11,26 @@ import { TEST_USERS } from '../support/users.ts';
 
 declare const testServer: 'embedded' | 'real';
 
-/** A server as its tests see it. */
+/** Server under test. */
 export interface ContractServer {
   readonly url: string;
-  /** Certificate of the server's authority, as PEM. */
+  /** CA certificate of the server, as PEM. */
   readonly ca: string;
   readonly tokens: { readonly admin: string; readonly alice: string; readonly bob: string };
-  /** Sends a request as it is. */
+  /** Sends a request unchanged. */
   readonly request: (method: string, path: string, request?: ApiRequest) => Promise<ApiResponse>;
-  /** Restarts the server in a world without history: nothing before now can be listed or watched any more. */
+  /** Restarts the server without history: earlier revisions can be neither listed nor watched. */
   readonly forget: () => Promise<void>;
 }
 
 export interface ContractServerOptions {
-  /** Issuer of service-account tokens. */
+  /** Issuer of service account tokens. */
   readonly issuer?: string;
   /** True if a real server needs kube-controller-manager; the embedded server runs these controllers itself. */
   readonly controllers?: boolean;
 }
 
-/** A server for the tests of one file, started before the first and stopped after the last of them. */
+/** Starts a server before the first test of a file, and stops it after the last one. */
 export function contractServer(options: ContractServerOptions = {}): ContractServer {
   let started: Started | undefined;
   beforeAll(async () => {
@@ -43,14 +43,14 @@ export function contractServer(options: ContractServerOptions = {}): ContractSer
   }, START_MS);
   return {
     get url() {
-      return running(started).url;
+      return requireStarted(started).url;
     },
     get ca() {
-      return running(started).ca;
+      return requireStarted(started).ca;
     },
     tokens: { admin: 'admintoken', alice: 'alicetoken', bob: 'bobtoken' },
-    request: (method, path, request) => sendRequest(running(started), method, path, request),
-    forget: () => running(started).forget(),
+    request: (method, path, request) => sendRequest(requireStarted(started), method, path, request),
+    forget: () => requireStarted(started).forget(),
   };
 }
 
@@ -64,8 +64,8 @@ interface Started {
 
 const START_MS = 120_000;
 
-function running(server: Started | undefined): Started {
-  if (server === undefined) throw new Error('the server starts before the first test, not earlier');
+function requireStarted(server: Started | undefined): Started {
+  if (server === undefined) throw new Error('The server starts in beforeAll.');
   return server;
 }
 
@@ -73,14 +73,14 @@ async function startReal(options: ContractServerOptions): Promise<Started> {
   const { url, ca, compact, restart, stop } = await startRealCluster(options);
   const forget = async () => {
     await compact();
-    // The state of the API server itself is deleted only with the server.
+    // kube-apiserver has its own watch cache, which only a restart clears.
     await restart('kill');
   };
   return { url, ca, agent: new Agent({ ca, keepAlive: true }), forget, stop };
 }
 
 async function startEmbedded(issuer: string): Promise<Started> {
-  // Loaded here, so that a fault of the embedded server cannot hide what the real one does.
+  // A static import would fail the tests of the real server, too, if the embedded server cannot be loaded.
   const { startApiServer } = await import('../../apiserver/server.ts');
   const folder = await mkdtemp(join(tmpdir(), 'purser-embedded-'));
   const faults: unknown[] = [];
@@ -93,7 +93,7 @@ async function startEmbedded(issuer: string): Promise<Started> {
   const stop = async () => {
     await server.close();
     await rm(folder, { recursive: true, force: true });
-    if (faults.length > 0) throw new AggregateError(faults, `the server reported ${faults.length} unexpected errors`);
+    if (faults.length > 0) throw new AggregateError(faults, `the embedded server reported ${faults.length} unexpected errors`);
   };
   return { url: server.url, ca: server.ca, agent: new Agent({ ca: server.ca, keepAlive: true }), forget, stop };
 }

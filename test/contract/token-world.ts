@@ -2,9 +2,9 @@
 
 import { eventually } from './eventually.ts';
 import type { ContractServer } from './server.ts';
-import { create, isAllowed } from './world.ts';
+import { create, expectAllowed } from './world.ts';
 
-/** Makes the accounts, Secrets and Pods that the recordings name. */
+/** Creates the service accounts, Secrets and Pods that the recordings name, and allows alice to create tokens in team-a. */
 export async function createTokenWorld(server: ContractServer): Promise<void> {
   const core = (kind: string, name: string, rest: object = {}) => ({ apiVersion: 'v1', kind, metadata: { name }, ...rest });
   const rbac = (kind: string, rest: object) => ({
@@ -27,7 +27,7 @@ export async function createTokenWorld(server: ContractServer): Promise<void> {
   await create(server, '/apis/rbac.authorization.k8s.io/v1/namespaces/team-a/roles', rbac('Role', { rules }));
   await create(server, '/apis/rbac.authorization.k8s.io/v1/namespaces/team-a/rolebindings', rbac('RoleBinding', { roleRef, subjects }));
   const creation = { verb: 'create', resource: 'serviceaccounts', subresource: 'token', namespace: 'team-a' };
-  await eventually(() => isAllowed(server, 'alice', creation));
+  await eventually(() => expectAllowed(server, 'alice', creation));
 }
 
 /** Removes the managedFields, which the façade leaves out of every response, from a body of JSON or YAML. */

@@ -1,4 +1,4 @@
-// A client of the cluster list over the wire: lists in pages, watches from there, resumes where a watch broke, lists again
+// Client of the cluster list over HTTP: lists in pages, watches from the revision of the list, resumes a broken watch, and lists again
 // after 410.
 
 import type { IncomingMessage } from 'node:http';
@@ -8,27 +8,27 @@ import type { ClusterFacade } from './cluster-facade.ts';
 
 const PATH = '/auth/v1/clusters';
 
-interface Shown {
+interface ListedCluster {
   readonly metadata: { readonly name: string; readonly resourceVersion: string };
 }
 
-interface List {
-  readonly items: readonly Shown[];
+interface Page {
+  readonly items: readonly ListedCluster[];
   readonly metadata: { readonly continue: string; readonly resourceVersion: string };
 }
 
 interface Event {
   readonly type: string;
-  readonly object: Shown & { readonly code?: number };
+  readonly object: ListedCluster & { readonly code?: number };
 }
 
 export class WireReflector {
   readonly #facade: ClusterFacade;
   readonly #token: string;
   readonly #query: string;
-  #state = new Map<string, Shown>();
+  #state = new Map<string, ListedCluster>();
   #version: string | undefined;
-  #answer: IncomingMessage | undefined;
+  #response: IncomingMessage | undefined;
   /** Number of 410 responses. */
   expired = 0;
   problem: Error | undefined;
@@ -39,40 +39,40 @@ export class WireReflector {
     this.#query = query;
   }
 
-  /** Known objects, without their versions. */
+  /** Known clusters as JSON, without their resourceVersions. */
   get contents(): readonly string[] {
-    return contentsOf(this.#state.values());
+    return toContents(this.#state.values());
   }
 
-  /** Returns the objects of a new list. */
-  async fresh(): Promise<readonly string[]> {
-    return contentsOf((await this.#page('')).items);
+  /** Returns the clusters of a new list, in the form of `contents`. */
+  async listContents(): Promise<readonly string[]> {
+    return toContents((await this.#page('')).items);
   }
 
-  /** Lists in pages of `limit`, unless it has a version already, and watches. */
+  /** Watches from the last known revision; without one, lists first, in pages of `limit`. */
   async connect(limit = 0): Promise<void> {
-    if (this.#answer !== undefined) return;
+    if (this.#response !== undefined) return;
     if (this.#version === undefined) await this.#list(limit);
     if (this.#version !== undefined) await this.#watch();
   }
 
-  /** Leaves; what has not been read is lost. */
+  /** Closes the watch; unread events are lost. */
   disconnect(): void {
-    this.#answer?.destroy();
-    this.#answer = undefined;
+    this.#response?.destroy();
+    this.#response = undefined;
   }
 
-  /** Stops or goes on to read. */
+  /** Stops reading events. */
   pause(): void {
-    this.#answer?.pause();
+    this.#response?.pause();
   }
 
   resume(): void {
-    this.#answer?.resume();
+    this.#response?.resume();
   }
 
   async #list(limit: number): Promise<void> {
-    const items: Shown[] = [];
+    const items: ListedCluster[] = [];
     let next = '';
     do {
       const page = await this.#page(`${limit > 0 ? `&limit=${limit}` : ''}${next === '' ? '' : `&continue=${next}`}`).catch(
@@ -89,12 +89,12 @@ export class WireReflector {
     this.#state = new Map(items.map((item) => [item.metadata.name, item]));
   }
 
-  async #page(more: string): Promise<List> {
-    const { status, body } = await this.#facade.request('GET', `${PATH}?${this.#query}${more}`, {
+  async #page(parameters: string): Promise<Page> {
+    const { status, body } = await this.#facade.request('GET', `${PATH}?${this.#query}${parameters}`, {
       headers: { authorization: `Bearer ${this.#token}` },
     });
-    if (status !== 200) throw new Error(`a list was answered with ${status}: ${body}`);
-    return JSON.parse(body) as List;
+    if (status !== 200) throw new Error(`the list returned ${status}: ${body}`);
+    return JSON.parse(body) as Page;
   }
 
   async #watch(): Promise<void> {
@@ -102,18 +102,18 @@ export class WireReflector {
     const url = `${this.#facade.url}${PATH}?watch=true&allowWatchBookmarks=true&${this.#query}&resourceVersion=${this.#version}`;
     const headers = { authorization: `Bearer ${this.#token}` };
     request(url, { ca: this.#facade.ca, agent: false, headers }, resolve).on('error', reject).end();
-    const answer = await promise;
-    this.#answer = answer;
-    answer.on('error', () => {});
-    const isOurs = () => this.#answer === answer;
-    createInterface({ input: answer })
-      .on('line', (line) => isOurs() && this.#take(JSON.parse(line) as Event))
+    const response = await promise;
+    this.#response = response;
+    response.on('error', () => {});
+    const isCurrent = () => this.#response === response;
+    createInterface({ input: response })
+      .on('line', (line) => isCurrent() && this.#applyEvent(JSON.parse(line) as Event))
       .on('close', () => {
-        if (isOurs()) this.#answer = undefined;
+        if (isCurrent()) this.#response = undefined;
       });
   }
 
-  #take({ type, object }: Event): void {
+  #applyEvent({ type, object }: Event): void {
     if (type === 'ERROR') {
       this.expired += 1;
       this.#version = undefined;
@@ -122,12 +122,12 @@ export class WireReflector {
     const { name, resourceVersion } = object.metadata;
     this.#version = resourceVersion;
     if (type === 'BOOKMARK') return;
-    if (this.#state.has(name) !== (type !== 'ADDED')) this.problem ??= new Error(`${type} ${name} does not fit`);
+    if (this.#state.has(name) !== (type !== 'ADDED')) this.problem ??= new Error(`event ${type} ${name} contradicts the known clusters`);
     if (type === 'DELETED') this.#state.delete(name);
     else this.#state.set(name, object);
   }
 }
 
-function contentsOf(clusters: Iterable<Shown>): readonly string[] {
+function toContents(clusters: Iterable<ListedCluster>): readonly string[] {
   return [...clusters].map((each) => JSON.stringify({ ...each, metadata: { ...each.metadata, resourceVersion: '' } })).sort();
 }

@@ -1,26 +1,25 @@
-// Making the objects that tests start from.
+// Objects that tests start from, and checks that a server is aware of them.
 
+import { type Body, createSender } from './requests.ts';
 import type { ContractServer } from './server.ts';
 
-/** Creates an object as administrator; throws the answer unless it was created. */
-export async function create(server: ContractServer, path: string, object: object): Promise<void> {
-  const headers = { authorization: `Bearer ${server.tokens.admin}`, 'content-type': 'application/json' };
-  const { status, body } = await server.request('POST', path, { headers, body: JSON.stringify(object) });
-  if (status !== 201) throw new Error(`POST ${path} answered ${status}: ${body}`);
+/** Creates an object as the administrator, and returns it; throws if POST fails. */
+export async function create(server: ContractServer, path: string, object: object): Promise<Body> {
+  const response = await createSender(server)(path, { body: object });
+  if (response.status !== 201) throw new Error(`POST ${path} returned ${JSON.stringify(response)}`);
+  return response.body;
 }
 
-/** Throws unless an administrator's GET of `path` answers 200. */
-export async function isServed(server: ContractServer, path: string): Promise<void> {
-  const { status, body } = await server.request('GET', path, { headers: { authorization: `Bearer ${server.tokens.admin}` } });
-  if (status !== 200) throw new Error(`GET ${path} answered ${status}: ${body}`);
+/** Throws unless GET of `path` by the administrator returns 200. */
+export async function expectServed(server: ContractServer, path: string): Promise<void> {
+  const response = await createSender(server)(path);
+  if (response.status !== 200) throw new Error(`GET ${path} returned ${JSON.stringify(response)}`);
 }
 
-/** Throws unless `user` may do what the attributes of a SubjectAccessReview say. */
-export async function isAllowed(server: ContractServer, user: string, resourceAttributes: object): Promise<void> {
-  const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
-  const headers = { authorization: `Bearer ${server.tokens.admin}`, 'content-type': 'application/json' };
+/** Throws unless a SubjectAccessReview allows `user` the request with these attributes. */
+export async function expectAllowed(server: ContractServer, user: string, resourceAttributes: object): Promise<void> {
   const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec: { user, resourceAttributes } };
-  const { body } = await server.request('POST', path, { headers, body: JSON.stringify(review) });
-  const { status } = JSON.parse(body) as { status?: { allowed?: boolean } };
-  if (status?.allowed !== true) throw new Error(`${user} is not allowed: ${body}`);
+  const { body } = await createSender(server)('/apis/authorization.k8s.io/v1/subjectaccessreviews', { body: review });
+  const status = body['status'] as { readonly allowed?: boolean } | undefined;
+  if (status?.allowed !== true) throw new Error(`user ${user} is not allowed: ${JSON.stringify(body)}`);
 }

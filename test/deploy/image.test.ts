@@ -3,10 +3,10 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { environmentOf, readDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
+import { environmentOf, parseDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
 import { readText } from '../support/repository.ts';
 
-const { args, stages } = readDockerfile(readText('Dockerfile'));
+const { args, stages } = parseDockerfile(readText('Dockerfile'));
 const final = stages.at(-1) as Stage;
 const textsOf = ({ steps }: Stage, instruction: string) => steps.filter((step) => step.instruction === instruction).map(({ text }) => text);
 

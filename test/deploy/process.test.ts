@@ -6,11 +6,11 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it } from '@jest/globals';
-import { readDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
+import { parseDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
 import { newFolder } from '../support/folders.ts';
 import { readText } from '../support/repository.ts';
 
-const OPTIONS = wordsOf(readDockerfile(readText('Dockerfile')).stages.at(-1) as Stage, 'ENTRYPOINT').filter((word) =>
+const OPTIONS = wordsOf(parseDockerfile(readText('Dockerfile')).stages.at(-1) as Stage, 'ENTRYPOINT').filter((word) =>
   word.startsWith('--'),
 );
 const TOKEN = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.a-token';

@@ -27,7 +27,7 @@ const { scripts } = JSON.parse(readText('package.json')) as { readonly scripts: 
 
 /** Commands in fenced blocks that no test runs, with the reason. */
 const NOT_RUN: Readonly<Record<string, string>> = {
-  'kubectl annotate -n purser-system configmap/purser-removal-limit registry.purser.dev/release="$(date +%s)" --overwrite':
+  'kubectl --context hub annotate -n purser-system configmap/purser-removal-limit registry.purser.dev/release="$(date +%s)" --overwrite':
     'needs many withdrawn tokens; test/tokens/removal-limits.test.ts sets the same annotation',
   'npm ci && npm start': 'test/real/docs-tour.test.ts starts the same program on free ports, and compares its output',
   'docker build -t registry.example.com/purser:0.1.0 .': 'test/real/image.test.ts builds the image, without Docker if it is not installed',
@@ -38,7 +38,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'kubectl --context hub -n purser-system rollout undo deployment/purser': 'needs nodes',
   'kubectl --context hub -n purser-system port-forward service/purser 7444:443': 'needs nodes',
   'kubectl --context hub apply --server-side -k deploy/base': 'the installation runs the same command',
-  'KUBECONFIG=$PWD/purser.kubeconfig npm start -- --facade-tls-secret purser-facade-tls':
+  'KUBECONFIG=$PWD/purser.kubeconfig npm start -- run --facade-tls-secret purser-facade-tls':
     'test/real/deploy.test.ts runs the same program with such a kubeconfig',
 };
 

@@ -69,7 +69,7 @@ export interface ClusterRun {
 
 /** Starts Purser on the cluster of a kubeconfig. */
 export function startOnCluster(kubeconfig: string, ...args: readonly string[]): ClusterRun {
-  const child = launch({ KUBECONFIG: kubeconfig }, ...args);
+  const child = launch({ KUBECONFIG: kubeconfig }, 'run', ...args);
   const ended = waitForExit(child);
   let log = '';
   child.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()));
@@ -111,7 +111,7 @@ const ANY_PORTS = { PURSER_FACADE_PORT: '0', PURSER_METRICS_PORT: '0' };
 const START = join(import.meta.dirname, '../../src/start.mjs');
 
 function launch(env: Env, ...args: readonly string[]): ChildProcessWithoutNullStreams {
-  const { NODE_OPTIONS: _, KUBECONFIG: __, ...inherited } = process.env;
+  const { NODE_OPTIONS: _, ...inherited } = process.env;
   return spawn(process.execPath, [START, ...args], { env: { ...inherited, ...ANY_PORTS, ...env } });
 }
 

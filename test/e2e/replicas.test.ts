@@ -66,7 +66,7 @@ async function start(): Promise<Replica> {
 
 async function launchReplica(...args: readonly string[]) {
   const readyFile = join(await newFolder(), 'ready.json');
-  const run = startOnCluster(kubeconfig, 'run', '--install-crds', '--bind-address', '127.0.0.1', '--ready-file', readyFile, ...args);
+  const run = startOnCluster(kubeconfig, '--install-crds', '--bind-address', '127.0.0.1', '--ready-file', readyFile, ...args);
   const ready = await untilFound(async () => JSON.parse(await readFile(readyFile, 'utf8')) as { metrics: string; facade?: string });
   return { run, ready };
 }

@@ -31,6 +31,8 @@ let shared: LocalRun;
 let sharedFolder: string;
 beforeAll(async () => {
   sharedFolder = await newFolder();
+  // A local run ignores KUBECONFIG.
+  process.env['KUBECONFIG'] = join(sharedFolder, 'missing');
   shared = await startLocalRun(sharedFolder);
 });
 afterAll(() => shared.end('SIGKILL'));
@@ -134,7 +136,9 @@ describe('npm start', () => {
     const run = await startLocalRun(folder);
     const { code, stdout, stderr } = await run.end(signal);
 
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(code).toBe(0);
+    // On a busy machine, the deadline for requests in progress may pass, which is a warning.
+    expect(stderr).not.toMatch(/"level":"(error|fatal)"/);
     expect(existsSync(join(folder, 'ready.json'))).toBe(false);
     expect(Object.values(run.ready.tokens).some((token) => stdout.includes(token))).toBe(false);
   });
@@ -148,7 +152,7 @@ describe('npm start', () => {
 
     expect({ code, stdout, stderr }).toEqual({
       code: 2,
-      stdout: '',
+      stdout: expect.stringMatching(/^Starting Purser .+\n\n$/),
       stderr: `purser: port ${port} is already in use; choose another --api-port, or 0 for a free port\n`,
     });
   });
@@ -184,15 +188,22 @@ describe('npm start', () => {
     expect(stderr).toContain('"variables":["PURSER_VERIFY_INTERVALL (PURSER_VERIFY_INTERVAL?)"]');
   });
 
-  it('prints the version of Purser', async () => {
-    const { code, stdout, stderr } = await runToExit(['--version']);
+  it.each(['--version', 'version'])('prints the version of Purser for %s', async (argument) => {
+    const { code, stdout, stderr } = await runToExit([argument]);
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: expect.stringMatching(/^purser \d+\.\d+\.\d+\n$/), stderr: '' });
   });
 
-  it('prints its options for --help', async () => {
-    const { code, stdout, stderr } = await runToExit(['--help']);
+  it.each([
+    ['--help', 'Usage: purser [run | dev] [options]'],
+    ['help', 'Usage: purser [run | dev] [options]'],
+    ['help run', 'Usage: purser run [options]'],
+    ['run --help', 'Usage: purser run [options]'],
+    ['help print', 'Usage: purser print target-rbac'],
+    ['print --help', 'Usage: purser print target-rbac'],
+  ])('prints help for %s', async (line, usage) => {
+    const { code, stdout, stderr } = await runToExit(line.split(' '));
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toMatch(/^Usage: purser \[run \| dev\] \[options\]\n/);
+    expect(stdout.split('\n')[0]).toContain(usage);
   });
 });
 
@@ -262,7 +273,7 @@ describe('metrics and health of a local run', () => {
   });
 });
 
-describe('npm start with KUBECONFIG', () => {
+describe('purser run', () => {
   it('waits for the CRDs, syncs its caches, and exits with 0', async () => {
     const folder = await newFolder();
     await withLocalRun(folder, ['--clusters', '1'], async ({ ready }) => {
@@ -286,7 +297,7 @@ describe('npm start with KUBECONFIG', () => {
 
   it('exits with 2 and one line if the kubeconfig cannot be read', async () => {
     const file = join(await newFolder(), 'missing');
-    const { code, stderr } = await runToExit([], { KUBECONFIG: file });
+    const { code, stderr } = await runToExit(['run'], { KUBECONFIG: file });
 
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/^purser: cannot use KUBECONFIG=.+: ENOENT.+\n$/) });
   });

@@ -188,7 +188,7 @@ describe('Authenticator for a caller with many tokens', () => {
     expect(streams).toHaveLength(200);
     world.clock.advance(4_000);
     await sendCollected(world);
-    expect(await Promise.all(streams.map((caller) => caller.stillValid()))).toEqual(streams.map(() => true));
+    expect(await Promise.all(streams.map((caller) => caller.isStillValid()))).toEqual(streams.map(() => true));
   });
 
   it('accepts tokens of one user that each come from another address', async () => {

@@ -7,7 +7,7 @@ import { type ApiServer, startApiServer } from '../../apiserver/server.ts';
 import { ConfigMaps, Namespaces, Secrets } from '../../src/api/resources.ts';
 import { AUTHORITY_CONFIG_MAP, type HubCertificateOptions, hubCertificate } from '../../src/facade/certificate-secret.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { fixed } from '../../src/kube/kube-config.ts';
+import { fixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { createAuthority, issueServerCertificate } from '../../src/std/x509/certificates.ts';
@@ -27,7 +27,7 @@ beforeAll(async () => {
   const options = { port: 0, issuer: 'https://hub.test', tokens: TEST_USERS, report: (error: unknown) => expect(error).toBeUndefined() };
   server = await startApiServer({ folder: await newFolder(), ...options });
   const cluster = { name: 'hub', server: server.url, skipTLSVerify: false, caData: Buffer.from(server.ca).toString('base64') };
-  hub = new KubeClient(createTransport(fixed(cluster, { name: 'admin', token: 'admintoken' }), { clock: systemClock }), 'tests');
+  hub = new KubeClient(createTransport(fixedConfig(cluster, { name: 'admin', token: 'admintoken' }), { clock: systemClock }), 'tests');
 });
 
 beforeEach(async () => {

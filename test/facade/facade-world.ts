@@ -3,7 +3,7 @@
 import type { CertificateSource } from '../../src/facade/certificate.ts';
 import { createFacade, type Facade, type FacadeOptions, type FacadeSettings } from '../../src/facade/facade.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { fixed } from '../../src/kube/kube-config.ts';
+import { fixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { type Clock, systemClock } from '../../src/std/clock.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
@@ -59,7 +59,7 @@ export class FacadeWorld {
     const { hub, target, settings, certificate, clock = systemClock, ...limits } = options;
     const world = new FacadeWorld(await startWireServer(hub ?? allowingHub()), await startTarget(target ?? issuingTarget()), clock);
     const cluster = { name: 'hub', server: world.hub.url, skipTLSVerify: false };
-    const transport = createTransport(fixed(cluster, { name: 'purser', token: 'hub-credential' }), { clock });
+    const transport = createTransport(fixedConfig(cluster, { name: 'purser', token: 'hub-credential' }), { clock });
     world.#closing.push(() => transport.close());
     const { certificate: cert, key } = issueServerCertificate(facadeAuthority, LOOPBACK_NAMES, Date.now());
     const facade = createFacade({
@@ -149,7 +149,7 @@ export function allowingHub(change: Partial<Record<'TokenReview' | 'SubjectAcces
   return (request, reply) => {
     const body = JSON.parse(request.body) as Review;
     const response =
-      change[body.kind]?.(body) ?? (body.kind === 'TokenReview' ? authenticated(body) : { allowed: body.spec.user === 'alice' });
+      change[body.kind]?.(body) ?? (body.kind === 'TokenReview' ? toAuthenticated(body) : { allowed: body.spec.user === 'alice' });
     reply.json(201, { ...body, status: response });
   };
 }
@@ -164,7 +164,7 @@ export interface Review {
   };
 }
 
-function authenticated({ spec }: Review): object {
+function toAuthenticated({ spec }: Review): object {
   const username = { [ALLOWED]: 'alice', [DENIED]: 'bob' }[spec.token];
   if (username === undefined) return { user: {}, error: 'invalid bearer token' };
   return { authenticated: true, user: { username, uid: `${username}-uid`, groups: ['system:authenticated'] }, audiences: ['hub'] };

@@ -49,7 +49,7 @@ beforeEach(async () => {
     documents: [{ path: '/document', reply: () => OK }],
     authenticate: async ({ rawHeaders }) => {
       seen.push(rawHeaders);
-      return { user: { username: 'alice', uid: '', groups: [], extra: {} }, tokenId: 'a', stillValid: async () => true };
+      return { user: { username: 'alice', uid: '', groups: [], extra: {} }, tokenId: 'a', isStillValid: async () => true };
     },
     report: (error) => void reported.push(error),
     onResponse: (response) => void recorded.push(response),
@@ -61,14 +61,14 @@ afterEach(async () => {
   await server.close(0);
 });
 
-async function opened(): Promise<RawConnection> {
+async function openConnection(): Promise<RawConnection> {
   const connection = await RawConnection.open({ port, ca: authority.certificate });
   connections.push(connection);
   return connection;
 }
 
-async function sent(text: string | Buffer): Promise<RawConnection> {
-  const connection = await opened();
+async function sendBytes(text: string | Buffer): Promise<RawConnection> {
+  const connection = await openConnection();
   await connection.write(text);
   return connection;
 }
@@ -82,7 +82,7 @@ describe('CONNECT', () => {
   const CONNECT = request('CONNECT f:443');
 
   it('rejects CONNECT with 405 and closes the connection', async () => {
-    const response = await (await sent(CONNECT)).read(() => false);
+    const response = await (await sendBytes(CONNECT)).read(() => false);
     expect(responsesIn(response.text)).toMatchObject([
       { status: 405, headers: { allow: 'POST' }, body: expect.stringContaining('"Status"') },
     ]);
@@ -95,7 +95,7 @@ describe('CONNECT', () => {
     await once(secure, 'secureConnect');
     secure.write(CONNECT, () => plain.resetAndDestroy());
     await once(secure, 'close');
-    expect(statusOf(await (await sent(GET)).read(isWhole))).toBe(200);
+    expect(statusOf(await (await sendBytes(GET)).read(isWhole))).toBe(200);
   });
 
   it('closes the connection after CONNECT if the client keeps it open', async () => {
@@ -124,7 +124,7 @@ describe('HEAD', () => {
     ['a body sent in pieces', pieces, '4'],
   ])('returns the headers of GET for HEAD without the body: %s', async (_, reply, length) => {
     endpoint = async () => reply;
-    const { text } = await (await sent(`${request('HEAD /things')}${request('HEAD /things')}`)).read(
+    const { text } = await (await sendBytes(`${request('HEAD /things')}${request('HEAD /things')}`)).read(
       (so) => so.split('\r\n\r\n').length > 2,
     );
     const [first = '', second = '', rest] = text.split('\r\n\r\n');
@@ -136,7 +136,7 @@ describe('HEAD', () => {
   });
 
   it('rejects HEAD with 405 if GET would be a watch', async () => {
-    const response = await (await sent(request('HEAD /things?watch=true'))).read((so) => so.endsWith('\r\n\r\n'));
+    const response = await (await sendBytes(request('HEAD /things?watch=true'))).read((so) => so.endsWith('\r\n\r\n'));
     expect(statusOf(response)).toBe(405);
     expect(response.text).toMatch(/\r\nallow: GET\r\n/i);
   });
@@ -150,13 +150,13 @@ describe('more than 1,000 headers', () => {
     ['Impersonate-User', 'Impersonate-User: admin'],
     ['Impersonate-Group', 'Impersonate-Group: system:masters'],
   ])('checks headers beyond the thousandth: %s', async (_case, line) => {
-    await (await sent(request(POST, ...many, line, 'Content-Length: 0'))).read(isWhole);
+    await (await sendBytes(request(POST, ...many, line, 'Content-Length: 0'))).read(isWhole);
     expect(seen[0]?.join(': ')).toContain(line);
   });
 
   it('checks headers beyond the thousandth: identity, chunked', async () => {
     const bytes = `${request(POST, ...many, 'Transfer-Encoding: identity, chunked')}0\r\n\r\n`;
-    expect(statusOf(await (await sent(bytes)).read(isWhole))).toBe(400);
+    expect(statusOf(await (await sendBytes(bytes)).read(isWhole))).toBe(400);
   });
 });
 
@@ -165,7 +165,7 @@ describe('pipelined requests', () => {
     ['400', 'nonsense\r\n\r\n'],
     ['431', request('GET /document', `x: ${'y'.repeat(17_000)}`)],
   ])('rejects a pipelined request with a Status: %s', async (code, bytes) => {
-    const connection = await sent(GET);
+    const connection = await sendBytes(GET);
     await connection.read(isWhole);
     await connection.write(bytes);
     const [, response] = responsesIn((await connection.read(() => false)).text);
@@ -173,7 +173,7 @@ describe('pipelined requests', () => {
   });
 
   it('rejects a pipelined request that does not arrive with a Status: 408', async () => {
-    const connection = await sent(GET);
+    const connection = await sendBytes(GET);
     await connection.read(isWhole);
     await connection.write(request(POST, 'Content-Length: 5'));
     const [, response] = responsesIn((await connection.read(() => false)).text);
@@ -190,7 +190,7 @@ describe('pipelined requests', () => {
         await isEnd;
       },
     });
-    const connection = await sent(request(POST, 'Content-Length: 0'));
+    const connection = await sendBytes(request(POST, 'Content-Length: 0'));
     await connection.read((text) => text.includes('first'));
     await connection.write('nonsense\r\n\r\n');
     const { text } = await connection.read(() => false);
@@ -201,7 +201,7 @@ describe('pipelined requests', () => {
   it('sends no rejection in place of the response to an earlier pipelined request', async () => {
     const { promise: isEnd, resolve: end } = Promise.withResolvers<void>();
     endpoint = () => isEnd.then(() => OK);
-    const connection = await sent(request(POST, 'Content-Length: 0'));
+    const connection = await sendBytes(request(POST, 'Content-Length: 0'));
     await eventually(() => expect(seen).toHaveLength(1));
     await connection.write('nonsense\r\n\r\n');
     const read = connection.read(() => false);
@@ -217,7 +217,7 @@ describe('requests that Node rejects without a body', () => {
     ['no host, in HTTP/1.0', 'GET /document HTTP/1.0\r\n\r\n', 400],
     ['an unknown expectation', request('GET /document', 'Expect: x'), 417],
   ])('rejects a request that Node would reject without a body with a Status: %s', async (_what, bytes, code) => {
-    const [response] = responsesIn((await (await sent(bytes)).read(isWhole)).text);
+    const [response] = responsesIn((await (await sendBytes(bytes)).read(isWhole)).text);
     expect(response?.status).toBe(code);
     expect(JSON.parse(response?.body ?? '')).toMatchObject({ kind: 'Status', code });
   });
@@ -228,7 +228,7 @@ describe('bodies above the limit', () => {
     ['with a Content-Length', [`Content-Length: ${64 << 20}`]],
     ['chunked', ['Transfer-Encoding: chunked']],
   ])('responds to an excessive body while the caller still sends: %s', async (_what, lines) => {
-    const connection = await sent(request(POST, ...lines));
+    const connection = await sendBytes(request(POST, ...lines));
     const piece = lines[0]?.startsWith('T') ? `100000\r\n${' '.repeat(1 << 20)}\r\n` : ' '.repeat(1 << 20);
     const read = connection.read(() => false);
     for (let left = 64; left > 0 && !connection.isClosed; left--) await connection.write(piece);
@@ -245,26 +245,26 @@ describe('bodies above the limit', () => {
   });
 
   it('reads an excessive body for at most one second', async () => {
-    const connection = await sent(request(POST, `Content-Length: ${64 << 20}`));
+    const connection = await sendBytes(request(POST, `Content-Length: ${64 << 20}`));
     await connection.read(() => false);
     expect(responsesIn(connection.text)).toHaveLength(1);
   });
 
   it('accepts a body of exactly the maximum length', async () => {
-    const connection = await sent(Buffer.from(request(POST, `Content-Length: ${LIMIT}`) + ' '.repeat(LIMIT)));
+    const connection = await sendBytes(Buffer.from(request(POST, `Content-Length: ${LIMIT}`) + ' '.repeat(LIMIT)));
     expect(statusOf(await connection.read(isWhole))).toBe(200);
   });
 });
 
 describe('bodies that do not arrive', () => {
   it.each(['timeout=1s', 'timeout=1s&watch=true'])('ends a request whose body does not arrive after ?%s', async (query) => {
-    const connection = await sent(request(`${POST}?${query}`, 'Content-Length: 5'));
+    const connection = await sendBytes(request(`${POST}?${query}`, 'Content-Length: 5'));
     const [response] = responsesIn((await connection.read(isWhole)).text);
     expect(response).toMatchObject({ status: 504, body: expect.stringContaining('"Timeout"') });
   });
 
   it('sends one response for a body that does not arrive', async () => {
-    const connection = await sent(request(`${POST}?timeout=1s`, 'Content-Length: 5'));
+    const connection = await sendBytes(request(`${POST}?timeout=1s`, 'Content-Length: 5'));
     const { text } = await connection.read(() => false);
     expect(responsesIn(text).map(({ status }) => status)).toEqual([504]);
   });
@@ -276,7 +276,7 @@ describe('rejections', () => {
     ['a path that cannot be decoded', request('GET /%zz')],
     ['control characters', request('GET /things/%00')],
   ])('keeps the connection open after a rejection: %s', async (_what, bytes) => {
-    const connection = await sent(bytes);
+    const connection = await sendBytes(bytes);
     await connection.read(isWhole);
     await connection.write(GET);
     const responses = responsesIn((await connection.read(count(2))).text);
@@ -284,7 +284,7 @@ describe('rejections', () => {
   });
 
   it('counts a path that cannot be decoded in metrics', async () => {
-    await (await sent(request('GET /%zz'))).read(isWhole);
+    await (await sendBytes(request('GET /%zz'))).read(isWhole);
     await eventually(() => expect(recorded).toMatchObject([{ route: '*', code: 400 }]));
   });
 });
@@ -296,7 +296,7 @@ describe('close', () => {
   it('closes without waiting for idle connections', async () => {
     const { promise: isEnd, resolve: end } = Promise.withResolvers<void>();
     endpoint = () => isEnd.then(() => OK);
-    const connection = await sent(request(POST, 'Content-Length: 0'));
+    const connection = await sendBytes(request(POST, 'Content-Length: 0'));
     await eventually(() => expect(seen).toHaveLength(1));
     const stopped = server.close(GRACE_MS);
     end();
@@ -314,14 +314,14 @@ describe('close', () => {
         await once(signal, 'abort');
       },
     });
-    const connection = await sent(request(POST, 'Content-Length: 0'));
+    const connection = await sendBytes(request(POST, 'Content-Length: 0'));
     await connection.read((text) => text.includes('first'));
     await server.close(GRACE_MS);
   });
 
   it('closes the remaining connections at the end of the grace period', async () => {
     endpoint = () => new Promise(() => {});
-    await sent(request(POST, 'Content-Length: 0'));
+    await sendBytes(request(POST, 'Content-Length: 0'));
     await eventually(() => expect(seen).toHaveLength(1));
     await server.close(100);
     expect(reported).toEqual([]);

@@ -151,19 +151,19 @@ function ignoreNotFound(error: unknown): undefined {
 
 /** URL paths of collections, and of objects if a name is given. */
 export const paths = {
-  tokens: (namespace: string, name = '') => under(`/apis/tokens.purser.dev/v1alpha1/namespaces/${namespace}/managedtokens`, name),
-  clusters: (name = '') => under('/apis/registry.purser.dev/v1alpha1/clusters', name),
-  secrets: (namespace: string, name = '') => under(`/api/v1/namespaces/${namespace}/secrets`, name),
-  accounts: (namespace: string, name = '') => under(`/api/v1/namespaces/${namespace}/serviceaccounts`, name),
-  namespaces: (name = '') => under('/api/v1/namespaces', name),
-  pods: (namespace: string, name = '') => under(`/api/v1/namespaces/${namespace}/pods`, name),
-  rbac: (plural: string, name = '') => under(`/apis/rbac.authorization.k8s.io/v1/${plural}`, name),
-  crds: (name = '') => under('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', name),
+  tokens: (namespace: string, name = '') => joinPath(`/apis/tokens.purser.dev/v1alpha1/namespaces/${namespace}/managedtokens`, name),
+  clusters: (name = '') => joinPath('/apis/registry.purser.dev/v1alpha1/clusters', name),
+  secrets: (namespace: string, name = '') => joinPath(`/api/v1/namespaces/${namespace}/secrets`, name),
+  serviceAccounts: (namespace: string, name = '') => joinPath(`/api/v1/namespaces/${namespace}/serviceaccounts`, name),
+  namespaces: (name = '') => joinPath('/api/v1/namespaces', name),
+  pods: (namespace: string, name = '') => joinPath(`/api/v1/namespaces/${namespace}/pods`, name),
+  rbac: (plural: string, name = '') => joinPath(`/apis/rbac.authorization.k8s.io/v1/${plural}`, name),
+  crds: (name = '') => joinPath('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', name),
   lease: '/apis/coordination.k8s.io/v1/namespaces/purser-system/leases/purser',
   reviews: '/apis/authentication.k8s.io/v1/tokenreviews',
 } as const;
 
-function under(collection: string, name: string): string {
+function joinPath(collection: string, name: string): string {
   return name === '' ? collection : `${collection}/${name}`;
 }
 

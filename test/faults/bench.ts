@@ -1,4 +1,4 @@
-// The environment for faults: a hub, two target clusters, Purser, tokens that rotate continuously, and the prober.
+// Environment of the fault bench: a hub, two target clusters, Purser, tokens that rotate continuously, and the prober.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,11 +9,11 @@ import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../s
 import { removeOnExit } from '../support/processes.ts';
 import { conditionOf, type KubeObject, paths } from './api.ts';
 import { type BenchCluster, startCluster, stopCluster } from './bench-cluster.ts';
-import { History, type Invariant } from './history.ts';
+import { History, type Invariant, ofType } from './history.ts';
 import { Prober, textOf } from './prober.ts';
 import { Purser, type PurserOptions } from './purser.ts';
-import { seeded } from './random.ts';
-import { accountOf, allow, DEPLOY, GUEST, register, seedHub, seedTarget, TEAM, writeKubeconfig } from './seed.ts';
+import { createRandom } from './random.ts';
+import { buildServiceAccount, DEPLOY, GUEST, register, seedHub, seedTarget, setPermission, TEAM, writeKubeconfig } from './seed.ts';
 
 export interface BenchOptions {
   readonly seed: number;
@@ -36,17 +36,17 @@ export class Bench {
   readonly pursers: Purser[] = [];
   readonly folder: string;
   readonly #clusters: readonly BenchCluster[];
-  readonly #keepFolder: () => void;
+  readonly #cancelRemoval: () => void;
   readonly #authority = createAuthority(Date.now());
   #kubeconfig = '';
   #requests = 0;
 
   private constructor(folder: string, options: BenchOptions, history: History, clusters: readonly BenchCluster[]) {
     this.folder = folder;
-    this.#keepFolder = removeOnExit(folder);
+    this.#cancelRemoval = removeOnExit(folder);
     this.#clusters = clusters;
     this.history = history;
-    this.random = seeded(options.seed);
+    this.random = createRandom(options.seed);
     this.prober = new Prober({ history, hub: this.hub, targetOf: (name) => this.target(name), pursers: () => this.pursers });
   }
 
@@ -119,12 +119,12 @@ export class Bench {
 
   /** Creates a ManagedToken and its service account on the target. */
   async createToken(name: string, cluster: string, spec: TokenSpec = {}): Promise<KubeObject> {
-    await this.target(cluster).api.apply(paths.accounts(DEPLOY, name), accountOf(DEPLOY, name));
+    await this.target(cluster).api.apply(paths.serviceAccounts(DEPLOY, name), buildServiceAccount(DEPLOY, name));
     this.recordCause(name, 'created');
     if (spec['requesterServiceAccountName'] !== GUEST) this.history.add({ type: 'grant', token: name, allowed: true });
     const metadata = { name, namespace: TEAM };
-    const whole = { clusterName: cluster, serviceAccount: { namespace: DEPLOY, name }, audiences: [AUDIENCE], ...SHORT, ...spec };
-    const object = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', metadata, spec: whole };
+    const fullSpec = { clusterName: cluster, serviceAccount: { namespace: DEPLOY, name }, audiences: [AUDIENCE], ...SHORT, ...spec };
+    const object = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', metadata, spec: fullSpec };
     return await this.hub.api.create(paths.tokens(TEAM), object);
   }
 
@@ -179,6 +179,11 @@ export class Bench {
     this.history.add({ type: 'excuse', token, invariants, untilAt: Date.now() + ms, reason });
   }
 
+  /** Returns the number of requests at the proxies after `since` whose path matches. */
+  countRequests(since: number, matches: (path: string) => boolean): number {
+    return ofType(this.history.entries, 'request').filter(({ at, path }) => at > since && matches(path)).length;
+  }
+
   recordViolation(invariant: Invariant, message: string): void {
     this.history.add({ type: 'violation', invariant, message });
   }
@@ -186,7 +191,7 @@ export class Bench {
   /** Waits until a condition holds, and records a violation at the limit. Returns the waiting time in milliseconds. */
   async expect(invariant: Invariant, description: string, limitMs: number, isMet: () => Promise<boolean>): Promise<number> {
     const startedAt = performance.now();
-    while (!(await isMet().catch(falseOnFailure))) {
+    while (!(await isMet().catch(toUnmet))) {
       if (performance.now() - startedAt > limitMs) {
         this.recordViolation(invariant, `${description}: not within ${limitMs / 1_000} s`);
         break;
@@ -234,7 +239,7 @@ export class Bench {
     await Promise.all(this.#clusters.map(stopCluster));
     await this.history.close();
     await rm(this.folder, { recursive: true, force: true });
-    this.#keepFolder();
+    this.#cancelRemoval();
   }
 
   async #seed(fleet: number): Promise<void> {
@@ -246,7 +251,7 @@ export class Bench {
       await seedTarget(target);
       await register(this.hub, target.name, target);
     }
-    await allow(this.hub, 'default', true);
+    await setPermission(this.hub, 'default', true);
     this.#kubeconfig = await writeKubeconfig(this.hub, this.folder);
     for (const { name } of this.targets) {
       for (let n = 1; n <= fleet; n += 1) await this.createToken(`${name}-${n}`, name, n === 1 ? { revocation: 'BoundSecret' } : {});
@@ -255,7 +260,7 @@ export class Bench {
 }
 
 /** Treats a failed request as an unmet condition; programming errors still throw. */
-function falseOnFailure(error: unknown): false {
+function toUnmet(error: unknown): false {
   if (error instanceof TypeError) throw error;
   return false;
 }
@@ -266,15 +271,15 @@ const LATE_MS = 3_000;
 function findProblems(token: KubeObject, secret: KubeObject | undefined): readonly string[] {
   const { name, annotations = {}, generation } = token.metadata;
   const [ready, failing] = [conditionOf(token, 'Ready'), conditionOf(token, 'RotationFailing')];
-  const done = secret?.metadata.annotations ?? {};
-  const lateMs = Date.now() - (Date.parse(done[Annotation.renewAt] ?? '') || 0);
+  const recorded = secret?.metadata.annotations ?? {};
+  const lateMs = Date.now() - (Date.parse(recorded[Annotation.renewAt] ?? '') || 0);
   const checks: readonly (readonly [isProblem: boolean, reason: string])[] = [
     [!ready.startsWith('True'), `Ready=${ready}`],
     [failing.startsWith('True'), `RotationFailing=${failing}`],
     [textOf(secret) === '', 'no token'],
     [lateMs > LATE_MS, `late by ${Math.round(lateMs / 1_000)} s`],
-    [annotations[Annotation.rotate] !== done[Annotation.rotateRequest], 'requested rotation is pending'],
-    [annotations[Annotation.revoke] !== done[Annotation.revokeRequest], 'requested revocation is pending'],
+    [annotations[Annotation.rotate] !== recorded[Annotation.rotateRequest], 'requested rotation is pending'],
+    [annotations[Annotation.revoke] !== recorded[Annotation.revokeRequest], 'requested revocation is pending'],
     [token.status?.observedGeneration !== generation, 'spec is not observed'],
   ];
   const problems = checks.filter(([isProblem]) => isProblem).map(([, reason]) => reason);

@@ -1,4 +1,4 @@
-// Each check reports its violation, and reports nothing for a correct history.
+// Checks of histories: each reports its violation, and nothing for a correct history.
 
 import { describe, expect, it } from '@jest/globals';
 import { checkHistory } from './checks/check-history.ts';
@@ -27,14 +27,14 @@ function memory(megabytesAt: (minute: number) => number): readonly Recorded[] {
 }
 
 const created = at(0, { type: 'cause', token: 'a', reason: 'created' });
-const found = (...history: readonly Recorded[]) => checkHistory(history).map(({ invariant }) => invariant);
+const findInvariants = (...history: readonly Recorded[]) => checkHistory(history).map(({ invariant }) => invariant);
 
 describe('checkHistory', () => {
   it('accepts a token that is issued and renewed when due', () => {
     const renewed = sample(61, 'y', {
       secret: { uid: 's', digest: 'y', issuedAt: instant(60), expiresAt: instant(660), renewAt: instant(120) },
     });
-    expect(found(created, issued(0), sample(1, 'x'), issued(60), renewed)).toEqual([]);
+    expect(findInvariants(created, issued(0), sample(1, 'x'), issued(60), renewed)).toEqual([]);
   });
 
   it.each<readonly [string, readonly Recorded[], readonly string[]]>([
@@ -62,15 +62,15 @@ describe('checkHistory', () => {
     ['reports a Secret that outlives its permission', [at(0, { type: 'grant', token: 'a', allowed: false }), sample(50, 'x')], ['I11']],
     ['reports removal of a valid token', [sample(1, 'x'), sample(2, undefined, { ready: 'False' })], ['I12']],
   ])('%s', (_, history, invariants) => {
-    expect(found(...history)).toEqual(invariants);
+    expect(findInvariants(...history)).toEqual(invariants);
   });
 
   it('accepts an issuance right after the permission is restored', () => {
     const grants = [at(1, { type: 'grant', token: 'a', allowed: false }), at(4.9, { type: 'grant', token: 'a', allowed: true })] as const;
-    expect(found(created, ...grants, issued(5))).toEqual([]);
+    expect(findInvariants(created, ...grants, issued(5))).toEqual([]);
   });
 
-  it('reports a write when nothing was due', () => {
+  it('reports a write other than of the Lease while nothing is due', () => {
     const marks = [at(1, { type: 'quiet', begins: true }), at(20, { type: 'quiet', begins: false })] as const;
     const write = at(5, {
       type: 'request',
@@ -90,7 +90,7 @@ describe('checkHistory', () => {
       forwarded: true,
       tookMs: 1,
     });
-    expect(found(marks[0], write, lease, marks[1])).toEqual(['I3']);
+    expect(findInvariants(marks[0], write, lease, marks[1])).toEqual(['I3']);
   });
 
   it('reports a renewal delayed by a fault on another cluster', () => {
@@ -99,10 +99,10 @@ describe('checkHistory', () => {
       secret: { uid: 's', digest: 'y', issuedAt: instant(70), expiresAt: instant(670), renewAt: instant(130) },
     });
     const span = [at(10, { type: 'begin', fault: 'F8', on: 'one' }), at(100, { type: 'end', fault: 'F8' })] as const;
-    expect(found(span[0], sample(20, 'x', { cluster: 'two' }), late, span[1])).toEqual(['I5']);
+    expect(findInvariants(span[0], sample(20, 'x', { cluster: 'two' }), late, span[1])).toEqual(['I5']);
   });
 
-  it('accepts a crash, a lost response or a manual change as a cause', () => {
+  it('accepts a crash, a lost response and a requested rotation as causes of issuances', () => {
     const crash = at(2, { type: 'process', event: 'crash', pid: 1 });
     const lost = at(8, {
       type: 'request',
@@ -115,7 +115,16 @@ describe('checkHistory', () => {
       tookMs: 5,
     });
     expect(
-      found(created, issued(0), sample(1, 'x'), crash, issued(5), at(7, { type: 'cause', token: 'a', reason: 'rotate' }), lost, issued(9)),
+      findInvariants(
+        created,
+        issued(0),
+        sample(1, 'x'),
+        crash,
+        issued(5),
+        at(7, { type: 'cause', token: 'a', reason: 'rotate' }),
+        lost,
+        issued(9),
+      ),
     ).toEqual([]);
   });
 });

@@ -11,14 +11,14 @@ interface Call {
 
 /** Applies a fault to a fake proxy; returns the first call. */
 function firstCall(text: string): Call | undefined {
-  const found: Call[] = [];
+  const calls: Call[] = [];
   const proxy = {
-    setTcpMode: (argument: unknown) => found.push({ method: 'setTcpMode', argument }),
-    shapeTraffic: (argument: unknown) => found.push({ method: 'shapeTraffic', argument }),
-    addRule: (match: Matcher, argument: Action) => found.push({ method: 'addRule', argument, match }),
+    setTcpMode: (argument: unknown) => calls.push({ method: 'setTcpMode', argument }),
+    shapeTraffic: (argument: unknown) => calls.push({ method: 'shapeTraffic', argument }),
+    addRule: (match: Matcher, argument: Action) => calls.push({ method: 'addRule', argument, match }),
   };
   parseFault(text).begin(proxy as unknown as FaultProxy);
-  return found[0];
+  return calls[0];
 }
 
 describe('parseFault', () => {
@@ -60,7 +60,7 @@ describe('parseFault', () => {
 });
 
 describe('customFaults', () => {
-  it('affects one cluster, or Purser if faults are on several clusters', () => {
+  it('names the affected cluster, or Purser for faults on several clusters', () => {
     const on = (...texts: readonly string[]) => customFaults(texts.map(parseFault), 1).on;
     expect([on('one freeze'), on('one freeze', 'one drop'), on('one freeze', 'hub drop')]).toEqual(['one', 'one', 'purser']);
   });

@@ -1,4 +1,4 @@
-// Custom faults in words: `one lose tokens`, `hub respond 503 writes`, `two slow 1500`.
+// Custom faults as text, such as `one lose tokens`, `hub respond 503 writes` and `two slow 1500`.
 
 import type { Bench } from './bench.ts';
 import type { FaultProxy } from './proxy/fault-proxy.ts';
@@ -57,13 +57,13 @@ export function customFaults(faults: readonly CustomFault[], seconds: number): S
     on: clusters.size === 1 ? (faults[0]?.cluster ?? '') : 'purser',
     recoveryMs: 120_000,
     run: async (bench) => {
-      for (const { cluster, begin } of faults) await begin(proxyOf(bench, cluster));
+      for (const { cluster, begin } of faults) await begin(getProxy(bench, cluster));
       await rotateAndWait(bench, seconds * 1_000, await bench.listTokenNames());
     },
   };
 }
 
-function proxyOf(bench: Bench, cluster: ClusterName): FaultProxy {
+function getProxy(bench: Bench, cluster: ClusterName): FaultProxy {
   return bench[cluster].proxy;
 }
 

@@ -1,4 +1,4 @@
-// A caller of the façade: single requests, and watches that stay open.
+// Client of the façade: single requests, and watches that stay open.
 
 import type { IncomingMessage } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
@@ -9,7 +9,7 @@ import type { Purser } from './purser.ts';
 import { DEPLOY, TEAM } from './seed.ts';
 
 /** Optional parts of a request to the façade. */
-export interface Exchange {
+export interface FacadeRequest {
   readonly body?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   /** Bearer token, instead of the caller's own. */
@@ -18,7 +18,9 @@ export interface Exchange {
 
 /** Requests a token for a service account of the hub. */
 export async function requestHubToken(bench: Bench, namespace: string, account: string): Promise<string> {
-  const { status } = await bench.hub.api.create(`${paths.accounts(namespace, account)}/token`, { spec: { expirationSeconds: 7_200 } });
+  const { status } = await bench.hub.api.create(`${paths.serviceAccounts(namespace, account)}/token`, {
+    spec: { expirationSeconds: 7_200 },
+  });
   return status?.token ?? '';
 }
 
@@ -35,17 +37,17 @@ export class FacadeClient {
   }
 
   /** Returns a client of a process of Purser, by default as a service account that is allowed to issue tokens. */
-  static async of(bench: Bench, purser: Purser, namespace = TEAM, account = 'default'): Promise<FacadeClient> {
+  static async connect(bench: Bench, purser: Purser, namespace = TEAM, account = 'default'): Promise<FacadeClient> {
     const { facade } = await purser.waitForAddresses();
     return new FacadeClient(facade, bench.facadeAuthority, await requestHubToken(bench, namespace, account));
   }
 
   /** Sends any request; returns status 0 without a response. */
-  async exchange(method: string, path: string, exchange: Exchange = {}): Promise<{ readonly status: number; readonly body: string }> {
-    const { bearer, headers = {} } = exchange;
+  async send(method: string, path: string, request: FacadeRequest = {}): Promise<{ readonly status: number; readonly body: string }> {
+    const { bearer, headers = {} } = request;
     try {
       const authorization = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` };
-      const response = await this.#send(method, path, exchange.body, { ...headers, ...authorization });
+      const response = await this.#open(method, path, request.body, { ...headers, ...authorization });
       return { status: response.statusCode ?? 0, body: await text(response) };
     } catch {
       return { status: 0, body: '' };
@@ -57,6 +59,7 @@ export class FacadeClient {
     return await this.#status('GET', '/auth/v1/clusters');
   }
 
+  /** Requests a token for a service account; returns the response status, or 0 without a response. */
   async issue(cluster: string, account: string): Promise<number> {
     const body = JSON.stringify({ spec: { audiences: ['https://hub.test'], expirationSeconds: 600 } });
     return await this.#status('POST', `/orchestrator/${cluster}/api/v1/namespaces/${DEPLOY}/serviceaccounts/${account}/token`, body);
@@ -64,7 +67,7 @@ export class FacadeClient {
 
   /** Opens a watch. `ended` resolves at its end, with false if the connection broke. */
   async watch(): Promise<{ readonly status: number; readonly ended: Promise<boolean>; readonly close: () => void }> {
-    const response = await this.#send('GET', '/auth/v1/clusters?watch=true&allowWatchBookmarks=true');
+    const response = await this.#open('GET', '/auth/v1/clusters?watch=true&allowWatchBookmarks=true');
     const ended = new Promise<boolean>((resolve) => {
       response.on('end', () => resolve(true)).on('error', () => resolve(false));
       response.resume();
@@ -77,10 +80,10 @@ export class FacadeClient {
   }
 
   async #status(method: string, path: string, body?: string): Promise<number> {
-    return (await this.exchange(method, path, { body })).status;
+    return (await this.send(method, path, { body })).status;
   }
 
-  #send(method: string, path: string, body = '', more: Readonly<Record<string, string>> = {}): Promise<IncomingMessage> {
+  #open(method: string, path: string, body = '', more: Readonly<Record<string, string>> = {}): Promise<IncomingMessage> {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const headers = { ...this.#headers, ...more, 'content-length': String(Buffer.byteLength(body)) };
     const { hostname, port } = new URL(this.#url);

@@ -142,7 +142,7 @@ export type Entry =
       readonly servers: readonly string[];
       readonly cas: readonly string[];
     }
-  /** Rotation that a well-behaved tenant requested: time until the Secret contained the new token, or until the bench gave up. */
+  /** Rotation that a well-behaved tenant requested: time until the Secret contained the new token, or until the limit. */
   | { readonly type: 'rotation'; readonly token: string; readonly tookMs: number; readonly isDone: boolean }
   /** Time of the requests of a rotation when the bench sends them without Purser. */
   | { readonly type: 'control'; readonly tookMs: number }
@@ -158,7 +158,7 @@ export type Entry =
 
 export type Recorded = Entry & { readonly at: number };
 
-/** Entry of one type. */
+/** Recorded entries of one type. */
 export type Of<T extends Entry['type']> = Extract<Recorded, { readonly type: T }>;
 
 /** Keeps the history in memory and in a file. */

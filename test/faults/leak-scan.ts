@@ -1,9 +1,10 @@
-// Search for tokens where none may be: logs, events, status, annotations, the history, and files that Purser wrote (I6).
+// Search for tokens in logs, events, status, annotations, the history, and files that Purser wrote, which must not contain any (I6).
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Bench } from './bench.ts';
 
+/** Length of the searched parts of a signature, in characters. */
 const WINDOW = 24;
 
 /** Records a violation for each text that contains a part of a token's signature. */

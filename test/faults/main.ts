@@ -23,20 +23,20 @@ const ALL: readonly Scenario[] = [...SCENARIOS, hostileTenants({ minutes: 0 }), 
 
 async function main(options: FaultOptions): Promise<boolean> {
   const { seed, only, custom, runs, out } = options;
-  const chosen = selectScenarios(options);
+  const selected = selectScenarios(options);
   await mkdir(out, { recursive: true });
   const historyFile = join(out, 'history.jsonl');
-  console.log(`seed ${seed}, ${chosen.length} faults; starting hub and targets`);
+  console.log(`seed ${seed}, ${selected.length} faults; starting hub and targets`);
   const bench = await Bench.start({ seed, historyFile, fleet: FLEET });
   try {
     await bench.startPurser();
     bench.prober.start();
     await bench.waitUntilHealthy(FIRST_TOKENS_MS);
     console.log(formatHeading());
-    for (const scenario of chosen) for (let run = 0; run < runs; run += 1) await runAndPrint(bench, scenario);
+    for (const scenario of selected) for (let run = 0; run < runs; run += 1) await runAndPrint(bench, scenario);
     await scanForTokens(bench, historyFile);
     for (const { log } of bench.pursers) await cp(log, join(out, basename(log)));
-    const rows = buildRows(bench.history.entries, new Map(chosen.map(({ id, title }) => [id, title])));
+    const rows = buildRows(bench.history.entries, new Map(selected.map(({ id, title }) => [id, title])));
     const figures = formatTenantFigures(bench.history.entries);
     for (const line of figures) console.log(line);
     await writeReport(out, { seed, rows, figures, all: only.length + custom.length === 0 });
@@ -99,12 +99,12 @@ async function writeReport(out: string, { seed, rows, figures, all }: Results): 
   const skipped = SKIPPED_FAULTS.map(
     (each): Row => ({ ...each, runs: 0, samples: 0, issued: 0, violations: [], worstLateMs: 0, recoveryMs: 0 }),
   );
-  const shown = all ? [...rows, ...skipped] : rows;
+  const reported = all ? [...rows, ...skipped] : rows;
   const samples = rows.reduce((sum, row) => sum + row.samples, 0);
   const violations = rows.flatMap((row) => row.violations);
-  await writeFile(join(out, 'faults.json'), `${JSON.stringify({ seed, machine, samples, figures, rows: shown }, null, 2)}\n`);
+  await writeFile(join(out, 'faults.json'), `${JSON.stringify({ seed, machine, samples, figures, rows: reported }, null, 2)}\n`);
   const command = ['npm run faults', ...process.argv.slice(2, 3).map(() => '--'), ...process.argv.slice(2)].join(' ');
-  await writeFile(join(out, 'faults.md'), renderPage(shown, { seed, command, machine, figures }));
+  await writeFile(join(out, 'faults.md'), renderPage(reported, { seed, command, machine, figures }));
   console.log(`${samples} samples, ${violations.length} violations; seed ${seed}; ${machine}; results in ${out}`);
 }
 

@@ -16,7 +16,7 @@ export interface FaultOptions {
   readonly runs: number;
   /** Folder for the table, the history and the logs. */
   readonly out: string;
-  /** History files to check again, instead of a run. */
+  /** Paths of history files to check instead of a run. */
   readonly check: readonly string[];
   /** True if the hostile writer of ManagedTokens may also write their status. */
   readonly writesStatus: boolean;
@@ -55,8 +55,8 @@ export function parseOptions(args: readonly string[], ids: readonly string[]): F
     },
   });
   if (values.help) return undefined;
-  const listed = (text: string) => text.split(',').filter((part) => part !== '');
-  const [only, check] = [listed(values.only), listed(values.check)];
+  const splitList = (text: string) => text.split(',').filter((part) => part !== '');
+  const [only, check] = [splitList(values.only), splitList(values.check)];
   const unknown = only.find((id) => !ids.includes(id));
   if (unknown !== undefined) throw new Error(`Unknown fault ${unknown}. Choose from ${ids.join(', ')}.`);
   return {

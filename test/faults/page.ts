@@ -20,9 +20,10 @@ export function renderPage(rows: readonly Row[], { seed, command, machine, figur
   return `# Behavior under faults
 
 \`npm run faults\` runs Purser as a separate process with a real hub and two real target clusters (etcd and kube-apiserver on loopback).
-A proxy in front of every API server refuses, resets, freezes, delays, throttles and cuts connections, and answers, alters, truncates,
-drops and holds requests. A prober, whose client bypasses all proxies, reads every ManagedToken and Secret and verifies every token with
-a TokenReview on its target, about once a second. The bench records all events as JSON lines and checks them afterwards.
+A proxy in front of every API server refuses, resets, freezes, delays, throttles and cuts connections, responds in place of the
+server, alters and truncates responses, and drops and holds requests. A prober, whose client bypasses all proxies, reads every
+ManagedToken and Secret and verifies every token with a TokenReview on its target, about once a second. The bench records all events as
+JSON lines and checks them afterwards.
 
 The prober verified tokens ${samples} times, ${issued} tokens were issued, and ${violations.length === 0 ? 'no invariant was violated' : `${violations.length} invariants were violated`}.
 

@@ -20,14 +20,15 @@ export interface ProberOptions {
   readonly pursers: () => readonly Purser[];
 }
 
-const EVERY_MS = 700;
+const SAMPLE_EVERY_MS = 700;
 const USAGE_EVERY_MS = 5_000;
 
 /** Samples all tokens until it is stopped. */
 export class Prober {
-  /** All tokens that were seen; they stay in memory. */
+  /** All tokens in Secrets so far, for the search for leaks; never written to a file. */
   readonly seenTokens = new Set<string>();
   readonly #options: ProberOptions;
+  /** Last known ManagedTokens, sampled while the hub does not respond. */
   #known: readonly Pair[] = [];
   #isStopped = false;
   #running: Promise<unknown> = Promise.resolve();
@@ -37,7 +38,7 @@ export class Prober {
   }
 
   start(): void {
-    this.#running = Promise.all([this.#samples(), this.#usage()]);
+    this.#running = Promise.all([this.#sampleTokens(), this.#sampleUsage()]);
   }
 
   async stop(): Promise<void> {
@@ -45,17 +46,17 @@ export class Prober {
     await this.#running;
   }
 
-  async #samples(): Promise<void> {
+  async #sampleTokens(): Promise<void> {
     while (!this.#isStopped) {
-      const [startedAt, pairs] = [performance.now(), await this.#pairs()];
+      const [startedAt, pairs] = [performance.now(), await this.#readPairs()];
       await Promise.all((pairs ?? this.#known).map((pair) => this.#sample(pair, pairs !== undefined)));
       this.#known = pairs ?? this.#known;
-      await delay(Math.max(50, EVERY_MS - (performance.now() - startedAt)));
+      await delay(Math.max(50, SAMPLE_EVERY_MS - (performance.now() - startedAt)));
     }
   }
 
   /** Returns every ManagedToken with its Secret, or undefined while the hub does not respond. */
-  async #pairs(): Promise<readonly Pair[] | undefined> {
+  async #readPairs(): Promise<readonly Pair[] | undefined> {
     const { api } = this.#options.hub;
     try {
       const tokens = await api.list('/apis/tokens.purser.dev/v1alpha1/managedtokens');
@@ -71,15 +72,15 @@ export class Prober {
 
   async #sample({ token, secret }: Pair, isFresh: boolean): Promise<void> {
     const text = textOf(secret);
-    const verdict = await this.#verdict(token, text);
+    const verdict = await this.#review(token, text);
     // The token may have been rotated between the two reads; only an unchanged Secret proves a rejection.
     if (verdict === 'rejected' && isFresh && !(await this.#isUnchanged({ token, secret }))) return;
-    const sample = tokenSample(token);
+    const sample = toTokenSample(token);
     const ready = isFresh ? sample.ready : 'unknown';
-    this.#options.history.add({ ...sample, ready, verdict, ...(secret !== undefined && { secret: secretSample(secret, text) }) });
+    this.#options.history.add({ ...sample, ready, verdict, ...(secret !== undefined && { secret: toSecretSample(secret, text) }) });
   }
 
-  async #verdict(token: KubeObject, text: string): Promise<Verdict> {
+  async #review(token: KubeObject, text: string): Promise<Verdict> {
     if (text === '') return 'none';
     this.seenTokens.add(text);
     const { clusterName, serviceAccount, audiences } = token.spec as unknown as TokenSpec;
@@ -99,14 +100,14 @@ export class Prober {
     return now[0]?.metadata.resourceVersion === resourceVersion && now[1]?.metadata.resourceVersion === secret?.metadata.resourceVersion;
   }
 
-  async #usage(): Promise<void> {
+  async #sampleUsage(): Promise<void> {
     while (!this.#isStopped) {
-      for (const { pid, isRunning } of this.#options.pursers()) if (isRunning) await this.#usageOf(pid).catch(() => {});
+      for (const { pid, isRunning } of this.#options.pursers()) if (isRunning) await this.#recordUsage(pid).catch(() => {});
       for (let waited = 0; waited < USAGE_EVERY_MS && !this.#isStopped; waited += 250) await delay(250);
     }
   }
 
-  async #usageOf(pid: number): Promise<void> {
+  async #recordUsage(pid: number): Promise<void> {
     const [status, handles] = await Promise.all([readFile(`/proc/${pid}/status`, 'utf8'), readdir(`/proc/${pid}/fd`)]);
     const rssMegabytes = Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1_024);
     this.#options.history.add({ type: 'usage', pid, rssMegabytes, handles: handles.length });
@@ -133,7 +134,7 @@ export function textOf(secret: KubeObject | undefined): string {
   return Buffer.from(secret?.data?.['token'] ?? '', 'base64').toString();
 }
 
-function tokenSample(token: KubeObject): Omit<Sample, 'verdict' | 'secret'> {
+function toTokenSample(token: KubeObject): Omit<Sample, 'verdict' | 'secret'> {
   const { metadata, spec, status } = token;
   const [ready = '', reason = ''] = conditionOf(token, 'Ready').split('/');
   return {
@@ -150,7 +151,7 @@ function tokenSample(token: KubeObject): Omit<Sample, 'verdict' | 'secret'> {
   };
 }
 
-function secretSample({ metadata }: KubeObject, text: string): SecretSample {
+function toSecretSample({ metadata }: KubeObject, text: string): SecretSample {
   const { exp = 0, iat = 0 } = decodeClaims(text);
   return {
     uid: metadata.uid ?? '',

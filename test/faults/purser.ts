@@ -1,4 +1,4 @@
-// Purser as a separate process, as on a cluster; the bench can shift its clock and block its event loop.
+// Purser as a separate process whose clock the bench can shift and whose event loop it can block.
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -97,10 +97,10 @@ export class Purser {
 
   /** Ends the process with SIGTERM; returns the time that it took, in milliseconds. */
   async stop(): Promise<number> {
-    const askedAt = performance.now();
+    const startedAt = performance.now();
     if (this.isRunning) this.#history.add({ type: 'process', event: 'stop', pid: this.pid });
     await this.#program.stop(STOP_MS);
-    return performance.now() - askedAt;
+    return performance.now() - startedAt;
   }
 
   pause(): void {

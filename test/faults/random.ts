@@ -1,7 +1,7 @@
-// Random numbers that are determined by a seed.
+// Random numbers that a seed determines.
 
 /** Returns a generator of numbers in [0, 1) (mulberry32). */
-export function seeded(seed: number): () => number {
+export function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

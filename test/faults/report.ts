@@ -1,9 +1,9 @@
 // Table of faults: runs, samples, violations, worst lateness and recovery; as text and as Markdown.
 
 import { checkHistory } from './checks/check-history.ts';
-import { issuances } from './checks/issuances.ts';
-import { type Times, tenantFigures } from './checks/tenants.ts';
-import { renewals } from './checks/timing.ts';
+import { findIssuances } from './checks/issuances.ts';
+import { computeTenantFigures, type Times } from './checks/tenants.ts';
+import { findRenewals } from './checks/timing.ts';
 import type { Violation } from './checks/violation.ts';
 import { ofType, type Recorded } from './history.ts';
 
@@ -26,8 +26,8 @@ export interface Row {
 /** Returns one row for each fault that was run, in order. */
 export function buildRows(history: readonly Recorded[], titles: ReadonlyMap<string, string>): readonly Row[] {
   const violations = checkHistory(history);
-  const late = renewals(history);
-  const issued = issuances(history);
+  const renewals = findRenewals(history);
+  const issued = findIssuances(history);
   const runs = Map.groupBy(ofType(history, 'begin'), ({ fault }) => fault);
   return [...runs].map(([id, begins]) => {
     const spans = begins.map(({ at }) => findSpan(history, id, at));
@@ -40,7 +40,7 @@ export function buildRows(history: readonly Recorded[], titles: ReadonlyMap<stri
       samples: within(ofType(history, 'sample')).filter(({ verdict }) => verdict === 'accepted' || verdict === 'rejected').length,
       issued: within(issued).length,
       violations: within(violations),
-      worstLateMs: Math.max(0, ...within(late.map((each) => ({ ...each, at: each.dueAt }))).map(({ lateMs }) => lateMs)),
+      worstLateMs: Math.max(0, ...within(renewals.map((each) => ({ ...each, at: each.dueAt }))).map(({ lateMs }) => lateMs)),
       recoveryMs: Math.max(0, ...spans.map(({ healAt, recoveredAt }) => recoveredAt - healAt)),
     };
   });
@@ -93,13 +93,13 @@ function formatCells({ id, title, reason, ...row }: Row): readonly string[] {
 
 /** Formats violations; equal ones appear once, with their number. */
 export function formatViolations(violations: readonly Violation[]): readonly string[] {
-  const alike = Map.groupBy(violations, ({ invariant, token, message }) => `${invariant} ${token ?? ''} ${message.slice(0, 400)}`);
-  return [...alike].map(([text, each]) => `${text}${each.length > 1 ? ` (${each.length} times)` : ''}`);
+  const groups = Map.groupBy(violations, ({ invariant, token, message }) => `${invariant} ${token ?? ''} ${message.slice(0, 400)}`);
+  return [...groups].map(([text, each]) => `${text}${each.length > 1 ? ` (${each.length} times)` : ''}`);
 }
 
 /** Formats the figures of the hostile-tenant bench as sentences; none if it was not run. */
 export function formatTenantFigures(history: readonly Recorded[]): readonly string[] {
-  const figures = tenantFigures(history);
+  const figures = computeTenantFigures(history);
   if (figures === undefined) return [];
   const { actions, held, rotations, calls, control, memory } = figures;
   return [

@@ -28,10 +28,10 @@ export async function rotateAndWait(bench: Bench, ms: number, rotating: readonly
 
 const RECOVERY_MS = 60_000;
 /** Observation time after recovery, in milliseconds. */
-const WATCH_MS = 3_000;
+const OBSERVATION_MS = 3_000;
 
 /** Runs a scenario, and records errors as violations. Returns after recovery, or at its limit. */
-export async function runScenario(bench: Bench, scenario: Scenario, watchMs = WATCH_MS): Promise<void> {
+export async function runScenario(bench: Bench, scenario: Scenario, observationMs = OBSERVATION_MS): Promise<void> {
   const { id, on, run, recoveryMs = RECOVERY_MS } = scenario;
   const { history } = bench;
   history.add({ type: 'begin', fault: id, on });
@@ -43,6 +43,6 @@ export async function runScenario(bench: Bench, scenario: Scenario, watchMs = WA
   if (!bench.purser.isRunning) await bench.startPurser();
   await bench.waitUntilHealthy(recoveryMs);
   history.add({ type: 'recovered', fault: id });
-  await bench.wait(watchMs);
+  await bench.wait(observationMs);
   history.add({ type: 'end', fault: id });
 }

@@ -19,7 +19,7 @@ export async function seedHub({ api }: BenchCluster): Promise<void> {
   await applyFile(api, 'deploy/base/namespace.yaml');
   await applyFile(api, 'deploy/base/access.yaml');
   await api.create(paths.namespaces(), { metadata: { name: TEAM } });
-  for (const name of ['default', GUEST]) await api.apply(paths.accounts(TEAM, name), accountOf(TEAM, name));
+  for (const name of ['default', GUEST]) await api.apply(paths.serviceAccounts(TEAM, name), buildServiceAccount(TEAM, name));
   await waitUntilServed(api);
 }
 
@@ -40,11 +40,11 @@ export interface Registration {
 /** Registers a target on a hub under a name, with a credential for that name. */
 export async function register(hub: BenchCluster, name: string, target: BenchCluster, registration: Registration = {}): Promise<void> {
   await writeCredential(hub, name, target, { token: await requestPurserToken(target), ...registration });
-  await hub.api.apply(paths.clusters(name), clusterOf(name, target, registration.address));
+  await hub.api.apply(paths.clusters(name), buildCluster(name, target, registration.address));
 }
 
 /** Returns the Cluster object that registers a target under a name. */
-export function clusterOf(name: string, target: BenchCluster, address = target.proxy.url): object {
+export function buildCluster(name: string, target: BenchCluster, address = target.proxy.url): object {
   return {
     apiVersion: 'registry.purser.dev/v1alpha1',
     kind: 'Cluster',
@@ -86,12 +86,14 @@ export async function writeCredential(
 
 /** Requests a token of Purser's own service account on a cluster. */
 export async function requestPurserToken({ api }: BenchCluster): Promise<string> {
-  const { status } = await api.create(`${paths.accounts(PURSER_NAMESPACE, 'purser')}/token`, { spec: { expirationSeconds: 86_400 } });
+  const { status } = await api.create(`${paths.serviceAccounts(PURSER_NAMESPACE, 'purser')}/token`, {
+    spec: { expirationSeconds: 86_400 },
+  });
   return status?.token ?? '';
 }
 
 /** Grants a requester permission to issue tokens for all clusters, or withdraws it. */
-export async function allow({ api }: BenchCluster, requester: string, isAllowed: boolean): Promise<void> {
+export async function setPermission({ api }: BenchCluster, requester: string, isAllowed: boolean): Promise<void> {
   const name = `issue-${requester}`;
   if (!isAllowed) return await api.delete(paths.rbac('clusterrolebindings', name));
   const rules = [{ apiGroups: ['registry.purser.dev'], resources: ['clusters/token'], verbs: ['issue'] }];
@@ -123,13 +125,13 @@ export async function writeKubeconfig(hub: BenchCluster, folder: string): Promis
 
 const RBAC = 'rbac.authorization.k8s.io/v1';
 
-export function accountOf(namespace: string, name: string): object {
+export function buildServiceAccount(namespace: string, name: string): object {
   return { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace, name } };
 }
 
 const PATHS_BY_KIND: Readonly<Record<string, (object: KubeObject) => string>> = {
   Namespace: ({ metadata }) => paths.namespaces(metadata.name),
-  ServiceAccount: ({ metadata }) => paths.accounts(metadata.namespace ?? '', metadata.name),
+  ServiceAccount: ({ metadata }) => paths.serviceAccounts(metadata.namespace ?? '', metadata.name),
   ClusterRole: ({ metadata }) => paths.rbac('clusterroles', metadata.name),
   ClusterRoleBinding: ({ metadata }) => paths.rbac('clusterrolebindings', metadata.name),
   Role: ({ metadata }) => paths.rbac(`namespaces/${metadata.namespace}/roles`, metadata.name),

@@ -2,19 +2,19 @@
 
 import { describe, expect, it } from '@jest/globals';
 import { checkHistory } from './checks/check-history.ts';
-import { hasMemoryRecovered, tenantFigures } from './checks/tenants.ts';
+import { computeTenantFigures, hasMemoryRecovered } from './checks/tenants.ts';
 import type { Entry, Phase, Recorded } from './history.ts';
-import { seeded } from './random.ts';
+import { createRandom } from './random.ts';
 import { CLUSTER_WRITER } from './tenants/cluster-writer.ts';
-import { disclosedIn } from './tenants/collector.ts';
+import { findDisclosures } from './tenants/collector.ts';
 import { FACADE_CALLER } from './tenants/facade-caller.ts';
 import { Draw, type Grammar, type Scene } from './tenants/grammar.ts';
-import { boundSecretOf, decodeClaims, tokensIn } from './tenants/token-text.ts';
+import { decodeClaims, findTokens, readBoundSecret } from './tenants/token-text.ts';
 import { TOKEN_WRITER } from './tenants/token-writer.ts';
 
 const T0 = Date.parse('2026-03-01T12:00:00Z');
 const at = (seconds: number, entry: Entry): Recorded => ({ at: T0 + seconds * 1_000, ...entry });
-const found = (...history: readonly Recorded[]) => checkHistory(history).map(({ invariant }) => invariant);
+const findInvariants = (...history: readonly Recorded[]) => checkHistory(history).map(({ invariant }) => invariant);
 const user = (namespace: string, account: string) => `system:serviceaccount:${namespace}:${account}`;
 
 const reach = [{ cluster: 'one', namespace: 'deploy', account: 'deployer' }] as const;
@@ -61,12 +61,12 @@ describe('heldTokens', () => {
     ],
     ['reports a token of a tenant without permissions', [held(5, 'one', user('deploy', 'deployer'))], ['I13']],
   ])('%s', (_, history, invariants) => {
-    expect(found(...history)).toEqual(invariants);
+    expect(findInvariants(...history)).toEqual(invariants);
   });
 
   it('accepts tokens of all service accounts of a permitted namespace', () => {
     const namespace = at(0, { type: 'authority', holder: 'caller', reach: [{ cluster: 'two', namespace: 'sandbox' }] });
-    expect(found(namespace, held(5, 'two', user('sandbox', 'any')))).toEqual([]);
+    expect(findInvariants(namespace, held(5, 'two', user('sandbox', 'any')))).toEqual([]);
   });
 
   it.each([
@@ -74,7 +74,7 @@ describe('heldTokens', () => {
     ['reports a token that was issued 15 s after withdrawal of the permission', 35, ['I13']],
   ])('%s', (_, seconds, invariants) => {
     const withdrawn = at(20, { type: 'authority', holder: 'caller', reach: [] });
-    expect(found(allowed, withdrawn, held(seconds, 'one', user('deploy', 'deployer')))).toEqual(invariants);
+    expect(findInvariants(allowed, withdrawn, held(seconds, 'one', user('deploy', 'deployer')))).toEqual(invariants);
   });
 });
 
@@ -93,7 +93,7 @@ describe('receivedTokens', () => {
     ['reports a received token that was issued and is no longer valid', received(true), ['I14']],
     ['ignores received text that is not a token of the bench', received(false), []],
   ])('%s', (_, entry, invariants) => {
-    expect(found(entry)).toEqual(invariants);
+    expect(findInvariants(entry)).toEqual(invariants);
   });
 });
 
@@ -107,7 +107,7 @@ describe('strayCredentials', () => {
     ['reports a credential on another cluster', request('two', 'c1'), ['I14']],
     ['ignores tokens that are not credentials', request('two', 'c2'), []],
   ])('%s', (_, entry, invariants) => {
-    expect(found(credential, entry)).toEqual(invariants);
+    expect(findInvariants(credential, entry)).toEqual(invariants);
   });
 });
 
@@ -122,7 +122,7 @@ describe('pinnedAddresses', () => {
     ['reports a CA that is not pinned', written(['https://a'], ['1', '3']), ['I17']],
     ['reports an address of a Cluster without pins', written(['https://a'], [], 'dev'), ['I17']],
   ])('%s', (_, entry, invariants) => {
-    expect(found(pins, entry)).toEqual(invariants);
+    expect(findInvariants(pins, entry)).toEqual(invariants);
   });
 });
 
@@ -152,16 +152,16 @@ describe('promptRotations', () => {
     ],
     ['ignores rotations after the attack', [rotation(5, 1_000), rotation(120, 60_000)], []],
   ])('%s', (_, rotations, invariants) => {
-    expect(found(...phases, ...rotations)).toEqual(invariants);
+    expect(findInvariants(...phases, ...rotations)).toEqual(invariants);
   });
 
   it('returns the times of both phases as figures', () => {
-    const figures = tenantFigures([...phases, rotation(5, 1_000), rotation(30, 2_000), rotation(31, 4_000)]);
+    const figures = computeTenantFigures([...phases, rotation(5, 1_000), rotation(30, 2_000), rotation(31, 4_000)]);
     expect(figures?.rotations).toEqual({
       calm: { count: 1, median: 1_000, p95: 1_000, worst: 1_000 },
       attack: { count: 2, median: 4_000, p95: 4_000, worst: 4_000 },
     });
-    expect(tenantFigures([])).toBeUndefined();
+    expect(computeTenantFigures([])).toBeUndefined();
   });
 });
 
@@ -174,7 +174,7 @@ describe('revokedTokens', () => {
     ['reports a token that is accepted 53 s after withdrawal', [grant(0, false), review(53, 'accepted')], ['I11']],
     ['ignores reviews after the permission is granted again', [grant(0, false), grant(40, true), review(53, 'accepted')], []],
   ])('%s', (_, history, invariants) => {
-    expect(found(...history)).toEqual(invariants);
+    expect(findInvariants(...history)).toEqual(invariants);
   });
 });
 
@@ -205,7 +205,7 @@ describe('footprintLimits and anchorLookups', () => {
     ['accepts lookups of anchors of one object in 32 namespaces', anchors(32), []],
     ['reports lookups of anchors of one object in 400 namespaces once', anchors(400), ['I16']],
   ])('%s', (_, history, invariants) => {
-    expect(found(excuse, ...phases, ...history)).toEqual(invariants);
+    expect(findInvariants(excuse, ...phases, ...history)).toEqual(invariants);
   });
 });
 
@@ -216,8 +216,8 @@ describe('hasMemoryRecovered', () => {
     ['returns false without a sample after the attack', [usage(5, 150), usage(30, 300)], false],
     ['returns false while memory is high', [usage(5, 150), usage(110, 300)], false],
     ['returns true if memory is near its level before the attack', [usage(5, 150), usage(110, 300), usage(120, 260)], true],
-  ])('%s', (_, samples, isBack) => {
-    expect(hasMemoryRecovered([...phases, ...samples])).toBe(isBack);
+  ])('%s', (_, samples, hasRecovered) => {
+    expect(hasMemoryRecovered([...phases, ...samples])).toBe(hasRecovered);
   });
 });
 
@@ -230,23 +230,23 @@ describe('Draw', () => {
     ['the writer of Clusters', CLUSTER_WRITER],
     ['the caller of the façade', FACADE_CALLER],
   ])('draws the same actions from the same seed for %s', (_, grammar) => {
-    const drawn = (seed: number) => {
-      const draw = new Draw(seeded(seed));
+    const drawActions = (seed: number) => {
+      const draw = new Draw(createRandom(seed));
       return Array.from({ length: 200 }, () => draw.actions(grammar, scene));
     };
-    expect(drawn(7)).toEqual(drawn(7));
-    expect(drawn(7)).not.toEqual(drawn(8));
+    expect(drawActions(7)).toEqual(drawActions(7));
+    expect(drawActions(7)).not.toEqual(drawActions(8));
   });
 
   it('draws no changes of the Clusters on which other tenants are measured', () => {
-    const draw = new Draw(seeded(7));
+    const draw = new Draw(createRandom(7));
     const paths = Array.from({ length: 2_000 }, () => draw.actions(CLUSTER_WRITER, scene)).flat();
     const names = paths.map(({ path, body }) => path.split('/clusters/')[1] ?? (body as { metadata?: { name: string } })?.metadata?.name);
     expect(names.filter((name) => name === 'one' || name === 'two')).toEqual([]);
   });
 });
 
-describe('disclosedIn', () => {
+describe('findDisclosures', () => {
   const hidden = new Map([
     ['the address of one', '127.0.0.1:6443'],
     ['the credential one-credential', 'one-credential'],
@@ -257,29 +257,37 @@ describe('disclosedIn', () => {
     ['ignores a name that the reader wrote', 'Secret one-credential is owned by another object.', '{"name":"one-credential"}', []],
     ['finds nothing in a sentence without hidden names', 'The requester is not authorized to issue this token.', '', []],
   ])('%s', (_, text, known, named) => {
-    expect(disclosedIn(text, hidden, known)).toEqual(named);
-  });
-
-  it('makes checkHistory report disclosures', () => {
-    expect(found(at(1, { type: 'disclosure', holder: 'caller', where: 'a response 503', named: ['the address of one'] }))).toEqual(['I18']);
+    expect(findDisclosures(text, hidden, known)).toEqual(named);
   });
 });
 
-describe('token text', () => {
-  const encode = (claims: object) => Buffer.from(JSON.stringify(claims)).toString('base64url');
-  const token = `${encode({ alg: 'RS256' })}.${encode({ aud: 'x', iat: 5 })}.${'s'.repeat(40)}`;
-
-  it('yields each token once', () => {
-    expect(tokensIn(`{"bearerToken":"${token}"}\n token: ${token}`)).toEqual([token]);
+describe('disclosures', () => {
+  it('reports a disclosure', () => {
+    expect(findInvariants(at(1, { type: 'disclosure', holder: 'caller', where: 'a response 503', named: ['the address of one'] }))).toEqual(
+      ['I18'],
+    );
   });
+});
 
-  it('yields claims with a list of audiences', () => {
+const encode = (claims: object) => Buffer.from(JSON.stringify(claims)).toString('base64url');
+const token = `${encode({ alg: 'RS256' })}.${encode({ aud: 'x', iat: 5 })}.${'s'.repeat(40)}`;
+
+describe('findTokens', () => {
+  it('finds each token in a text once', () => {
+    expect(findTokens(`{"bearerToken":"${token}"}\n token: ${token}`)).toEqual([token]);
+  });
+});
+
+describe('decodeClaims', () => {
+  it('returns claims with a list of audiences', () => {
     expect(decodeClaims(token)).toMatchObject({ aud: ['x'], iat: 5 });
     expect(decodeClaims('opaque')).toEqual({});
   });
+});
 
-  it('yields the Secret that a token is bound to', () => {
+describe('readBoundSecret', () => {
+  it('returns the name of the Secret that a token is bound to', () => {
     const bound = `${encode({})}.${encode({ 'kubernetes.io': { secret: { name: 'purser-1' } } })}.s`;
-    expect([boundSecretOf(bound), boundSecretOf(token)]).toEqual(['purser-1', undefined]);
+    expect([readBoundSecret(bound), readBoundSecret(token)]).toEqual(['purser-1', undefined]);
   });
 });

@@ -64,7 +64,7 @@ describe('createNameLookup', () => {
     while (dead.length < 1_000) {
       const names = Array.from({ length: 50 }, (_, index) => `dead-${dead.length + index}.test`);
       dead.push(...names.map((name) => lookup(name).catch(() => (settled += 1))));
-      // A name server that is flooded loses questions.
+      // An overloaded name server drops queries.
       await eventually(async () => expect(new Set(server.queries).size).toBe(dead.length));
     }
     expect(await lookup('healthy.test')).toEqual([four('192.0.2.1')]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Clusters, ManagedTokens, Secrets } from '../../src/api/resources.ts';
-import { untilServed } from '../../src/kube/discovery.ts';
+import { waitUntilServed } from '../../src/kube/discovery.ts';
 import { notFound, serviceUnavailable } from '../../src/kubernetes/status.ts';
 import { FakeClock } from '../support/clock.ts';
 import { turn } from './eventually.ts';
@@ -13,7 +13,7 @@ function world(responses: Responses) {
   const stopping = new AbortController();
   const state = { responses };
   const client = { getText: async (path: string) => (state.responses[path] ?? missing)() };
-  const served = untilServed(client, [Secrets, Clusters, ManagedTokens], {
+  const served = waitUntilServed(client, [Secrets, Clusters, ManagedTokens], {
     clock,
     random: () => 0,
     signal: stopping.signal,
@@ -33,7 +33,7 @@ const all: Responses = {
   '/apis/tokens.purser.dev/v1alpha1': listing('managedtokens'),
 };
 
-describe('untilServed', () => {
+describe('waitUntilServed', () => {
   it('resolves immediately if all kinds are served', async () => {
     const { served, reports, clock } = world(all);
     await served;

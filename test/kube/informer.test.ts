@@ -170,7 +170,7 @@ describe('createInformer', () => {
   it.each([
     [20, 20_000],
     [900_000, 300_000],
-  ])('for a Retry-After of %d s waits %d ms', async (seconds, waitMs) => {
+  ])('converts a Retry-After of %d s to a wait of %d ms', async (seconds, waitMs) => {
     collection.faults.push(respondWith(429, 'later', { 'retry-after': String(seconds) }));
     const informer = inform(0.5);
     const waits: number[] = [];

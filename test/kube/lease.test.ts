@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Subscription } from 'rxjs';
 import type { Lease } from '../../src/api/resources.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { fixed } from '../../src/kube/kube-config.ts';
+import { fixedConfig } from '../../src/kube/kube-config.ts';
 import { createElection, type Election, type ElectionOptions } from '../../src/kube/lease.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { FakeClock } from '../support/clock.ts';
@@ -73,7 +73,7 @@ afterEach(async () => {
 
 function campaign(identity: string, options: Partial<ElectionOptions> & { readonly start?: string } = {}): Candidate {
   const clock = new FakeClock(Date.parse(options.start ?? '2026-03-01T12:00:00.123Z'));
-  const transport = createTransport(fixed({ name: 'c', server: server.url, skipTLSVerify: false }, { name: 'u', token: identity }), {
+  const transport = createTransport(fixedConfig({ name: 'c', server: server.url, skipTLSVerify: false }, { name: 'u', token: identity }), {
     clock,
   });
   const client = new KubeClient(transport, 'tests');
@@ -97,13 +97,13 @@ function campaign(identity: string, options: Partial<ElectionOptions> & { readon
   const live = async (ms: number) => {
     for (let left = ms; left > 0; left -= 250) {
       clock.advance(Math.min(250, left));
-      await settled();
+      await settle();
     }
   };
   return { clock, election, seen, problems, subscription, live };
 }
 
-async function settled(): Promise<void> {
+async function settle(): Promise<void> {
   for (let n = 0; n < 12; n += 1) await turn();
 }
 
@@ -170,7 +170,7 @@ describe('createElection', () => {
     await leading(a);
     a.subscription.unsubscribe();
     const b = campaign('b', { start: '2031-01-01T00:00:00Z' });
-    await settled();
+    await settle();
     await b.live(9_900);
     expect(b.seen).toEqual([false]);
     await b.live(1_100);
@@ -183,7 +183,7 @@ describe('createElection', () => {
     await leading(a);
     a.subscription.unsubscribe();
     const b = campaign('b');
-    await settled();
+    await settle();
     await b.live(29_000);
     expect(b.seen).toEqual([false]);
     await b.live(2_000);
@@ -205,7 +205,7 @@ describe('createElection', () => {
     const a = campaign('a');
     await leading(a);
     const b = campaign('b');
-    await settled();
+    await settle();
     state.silent.add('a');
     for (let ms = 0; ms < 12_000; ms += 250) {
       await a.live(250);
@@ -230,7 +230,7 @@ describe('createElection', () => {
     a.clock.advance(3_000);
     respond?.();
     server.handle(() => undefined);
-    await settled();
+    await settle();
     a.clock.advance(3_900);
     expect(a.election.leads).toBe(true);
     a.clock.advance(100);
@@ -282,7 +282,7 @@ describe('createElection', () => {
     await leading(a);
     a.subscription.unsubscribe();
     const b = campaign('b');
-    await settled();
+    await settle();
     b.clock.set(Date.parse('2026-03-01T13:00:00Z'));
     await b.live(9_900);
     expect(b.seen).toEqual([false]);
@@ -318,7 +318,7 @@ describe('createElection', () => {
     const a = campaign('a');
     await leading(a);
     const b = campaign('b');
-    await settled();
+    await settle();
     await b.election.release();
     expect(state.lease?.spec).toMatchObject({ holderIdentity: 'a' });
   });
@@ -335,7 +335,7 @@ describe('createElection', () => {
   it('elects one of many candidates', async () => {
     const all = Array.from({ length: 5 }, (_, n) => campaign(`c${n}`));
     await eventually(() => expect(all.filter(({ election }) => election.leads)).toHaveLength(1));
-    await settled();
+    await settle();
     expect(all.filter(({ election }) => election.leads)).toHaveLength(1);
     expect(state.writes).toBe(1);
   });

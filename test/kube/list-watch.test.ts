@@ -40,7 +40,7 @@ function follow(cursor: Cursor, random = 0): Round {
   };
   const run = async (): Promise<unknown> => {
     try {
-      for await (const event of listWatch(options, cursor, stop.signal)) events.push(shown(event));
+      for await (const event of listWatch(options, cursor, stop.signal)) events.push(formatEvent(event));
       return undefined;
     } catch (error) {
       return error;
@@ -49,7 +49,7 @@ function follow(cursor: Cursor, random = 0): Round {
   return { events, ended: run() };
 }
 
-function shown(event: ListWatchEvent<ConfigMap>): string {
+function formatEvent(event: ListWatchEvent<ConfigMap>): string {
   if (event.type === 'bookmark') return `bookmark ${event.resourceVersion}`;
   const objects = event.type === 'listed' ? event.objects : [event.object];
   return `${event.type} ${objects.map(({ metadata }) => metadata.name).join(',')} ${event.resourceVersion}`;
@@ -59,7 +59,7 @@ function queries(): string[] {
   return world.server.requests.map(({ query }) => query.toString());
 }
 
-async function seen(round: Round, ...events: readonly string[]): Promise<void> {
+async function expectEvents(round: Round, ...events: readonly string[]): Promise<void> {
   await eventually(() => expect(round.events).toEqual(events));
 }
 
@@ -71,11 +71,11 @@ describe('listWatch', () => {
   it('lists and watches on one connection with WatchList', async () => {
     collection.put('a', '1');
     const round = follow(startCursor());
-    await seen(round, 'listed a 101');
+    await expectEvents(round, 'listed a 101');
     collection.put('b', '1');
     collection.remove('a');
     collection.bookmark();
-    await seen(round, 'listed a 101', 'applied b 102', 'deleted a 103', 'bookmark 103');
+    await expectEvents(round, 'listed a 101', 'applied b 102', 'deleted a 103', 'bookmark 103');
     expect(queries()).toEqual([
       'watch=true&allowWatchBookmarks=true&timeoutSeconds=300&sendInitialEvents=true&resourceVersionMatch=NotOlderThan',
     ]);
@@ -87,10 +87,10 @@ describe('listWatch', () => {
     collection.pageLimit = 2;
     const cursor = startCursor();
     const round = follow(cursor);
-    await seen(round, 'listed a,b,c 103');
+    await expectEvents(round, 'listed a,b,c 103');
     await watching();
     collection.put('a', '2');
-    await seen(round, 'listed a,b,c 103', 'applied a 104');
+    await expectEvents(round, 'listed a,b,c 103', 'applied a 104');
     expect(cursor).toEqual({ resourceVersion: '104', pages: 'always' });
     expect(queries().slice(1, 3)).toEqual(['limit=500', 'limit=500&continue=%5B103%2C2%5D']);
   });
@@ -105,7 +105,7 @@ describe('listWatch', () => {
     clock.advance(20_000);
     expect(await round.ended).toMatchObject({ code: 'ETIMEDOUT' });
     const next = follow(cursor);
-    await seen(next, 'listed a 101');
+    await expectEvents(next, 'listed a 101');
     expect(queries()[1]).toBe('limit=500');
     await watching();
     collection.put('a', '2');
@@ -114,17 +114,17 @@ describe('listWatch', () => {
     collection.cut((watcher) => watcher.reset());
     await next.ended;
     await follow(cursor).ended;
-    await seen(follow(cursor), 'listed a 102');
+    await expectEvents(follow(cursor), 'listed a 102');
     expect(queries().at(-1)).toContain('sendInitialEvents=true');
   });
 
   it('waits 80 s for a bookmark after the list', async () => {
     collection.put('a', '1');
     const round = follow(startCursor());
-    await seen(round, 'listed a 101');
+    await expectEvents(round, 'listed a 101');
     clock.advance(80_000);
     collection.bookmark();
-    await seen(round, 'listed a 101', 'bookmark 101');
+    await expectEvents(round, 'listed a 101', 'bookmark 101');
   });
 
   it('omits objects deleted during the initial events', async () => {
@@ -133,7 +133,7 @@ describe('listWatch', () => {
     collection.faults.push((_, reply) => {
       reply.open().lines({ type: 'ADDED', object }, { type: 'DELETED', object }, { type: 'BOOKMARK', object: end });
     });
-    await seen(follow(startCursor()), 'listed  102');
+    await expectEvents(follow(startCursor()), 'listed  102');
   });
 
   it('requests WatchList again after a reset connection', async () => {
@@ -146,11 +146,11 @@ describe('listWatch', () => {
   it('resumes after the last event when the server ends a watch', async () => {
     collection.put('a', '1');
     const round = follow(startCursor());
-    await seen(round, 'listed a 101');
+    await expectEvents(round, 'listed a 101');
     clock.advance(60_000);
     collection.cut((watcher) => watcher.end());
     collection.put('b', '1');
-    await seen(round, 'listed a 101', 'applied b 102');
+    await expectEvents(round, 'listed a 101', 'applied b 102');
     expect(queries()[1]).toBe('watch=true&allowWatchBookmarks=true&timeoutSeconds=300&resourceVersion=101');
   });
 
@@ -172,14 +172,14 @@ describe('listWatch', () => {
   ])('resumes after the last event without a list when a watch is %s', async (_, cut, name) => {
     const cursor = startCursor();
     const round = follow(cursor);
-    await seen(round, 'listed  100');
+    await expectEvents(round, 'listed  100');
     collection.put('a', '1');
-    await seen(round, 'listed  100', 'applied a 101');
+    await expectEvents(round, 'listed  100', 'applied a 101');
     collection.cut(cut);
     expect(await round.ended).toMatchObject({ name });
     collection.put('b', '1');
     const next = follow(cursor);
-    await seen(next, 'applied b 102');
+    await expectEvents(next, 'applied b 102');
     expect(queries().at(-1)).toContain('resourceVersion=101');
   });
 
@@ -193,15 +193,15 @@ describe('listWatch', () => {
   it('resumes after the last bookmark', async () => {
     const cursor = startCursor();
     const round = follow(cursor);
-    await seen(round, 'listed  100');
+    await expectEvents(round, 'listed  100');
     collection.put('a', '1');
     collection.bookmark();
     collection.compact();
-    await seen(round, 'listed  100', 'applied a 101', 'bookmark 101');
+    await expectEvents(round, 'listed  100', 'applied a 101', 'bookmark 101');
     collection.cut((watcher) => watcher.reset());
     await round.ended;
     collection.put('b', '1');
-    await seen(follow(cursor), 'applied b 102');
+    await expectEvents(follow(cursor), 'applied b 102');
   });
 
   it.each([
@@ -211,7 +211,7 @@ describe('listWatch', () => {
   ])('lists again after a 410 %s', async (_, fault) => {
     const cursor = startCursor();
     const round = follow(cursor);
-    await seen(round, 'listed  100');
+    await expectEvents(round, 'listed  100');
     collection.cut((watcher) => watcher.reset());
     await round.ended;
     collection.put('a', '1');
@@ -220,13 +220,13 @@ describe('listWatch', () => {
     if (fault) collection.faults.push(fault);
     expect(await follow(cursor).ended).toMatchObject({ name: 'StatusError', code: 410 });
     expect(cursor.resourceVersion).toBeUndefined();
-    await seen(follow(cursor), 'listed a,b 102');
+    await expectEvents(follow(cursor), 'listed a,b 102');
   });
 
   it('treats a watch that ends empty within a second as a failure', async () => {
     const cursor = startCursor();
     const round = follow(cursor);
-    await seen(round, 'listed  100');
+    await expectEvents(round, 'listed  100');
     collection.faults.push((_, reply) => reply.open().end());
     collection.cut((watcher) => watcher.end());
     expect(await round.ended).toMatchObject({ name: 'BrokenWatchError' });
@@ -236,16 +236,16 @@ describe('listWatch', () => {
   it('resumes after the last event when a watch is silent for 90 s', async () => {
     const cursor = startCursor();
     const round = follow(cursor);
-    await seen(round, 'listed  100');
+    await expectEvents(round, 'listed  100');
     clock.advance(89_000);
     collection.bookmark();
-    await seen(round, 'listed  100', 'bookmark 100');
+    await expectEvents(round, 'listed  100', 'bookmark 100');
     clock.advance(89_000);
     expect(collection.watching).toBe(1);
     clock.advance(1_000);
     expect(await round.ended).toMatchObject({ code: 'ETIMEDOUT' });
     collection.put('a', '1');
-    await seen(follow(cursor), 'applied a 101');
+    await expectEvents(follow(cursor), 'applied a 101');
   });
 
   it('fails if the server accepts a watch and never responds', async () => {

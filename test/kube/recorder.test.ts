@@ -28,11 +28,11 @@ beforeEach(async () => {
 
 afterEach(() => world.close());
 
-function sent(): { readonly method: string; readonly path: string; readonly event: Partial<Event> }[] {
+function sentEvents(): { readonly method: string; readonly path: string; readonly event: Partial<Event> }[] {
   return world.server.requests.map(({ method, path, body }) => ({ method, path, event: JSON.parse(body) }));
 }
 
-function named(n: number): typeof TOKEN {
+function tokenNamed(n: number): typeof TOKEN {
   return { ...TOKEN, metadata: { ...TOKEN.metadata, name: `t-${n}` } };
 }
 
@@ -40,7 +40,7 @@ describe('Recorder', () => {
   it('writes an Event that kubectl describe shows under its object', async () => {
     recorder.record(TOKEN, ISSUED);
     await recorder.flush();
-    expect(sent()).toEqual([
+    expect(sentEvents()).toEqual([
       {
         method: 'POST',
         path: '/api/v1/namespaces/team-a/events',
@@ -66,8 +66,8 @@ describe('Recorder', () => {
   it('writes Events of cluster-scoped objects to the namespace default', async () => {
     recorder.record(CLUSTER, ISSUED);
     await recorder.flush();
-    expect(sent()[0]).toMatchObject({ path: '/api/v1/namespaces/default/events', event: { metadata: { namespace: 'default' } } });
-    expect(sent()[0]?.event.involvedObject).not.toHaveProperty('namespace');
+    expect(sentEvents()[0]).toMatchObject({ path: '/api/v1/namespaces/default/events', event: { metadata: { namespace: 'default' } } });
+    expect(sentEvents()[0]?.event.involvedObject).not.toHaveProperty('namespace');
   });
 
   it('increments the count of a repeated Event', async () => {
@@ -76,7 +76,7 @@ describe('Recorder', () => {
     clock.advance(60_000);
     recorder.record(TOKEN, ISSUED);
     await recorder.flush();
-    expect(sent()[1]).toEqual({
+    expect(sentEvents()[1]).toEqual({
       method: 'PATCH',
       path: '/api/v1/namespaces/team-a/events/ci.1898b5d9b3de2120',
       event: { count: 2, lastTimestamp: '2026-03-01T12:01:00Z' },
@@ -86,8 +86,8 @@ describe('Recorder', () => {
   it('writes simultaneous repetitions once', async () => {
     for (let n = 0; n < 5; n += 1) recorder.record(TOKEN, ISSUED);
     await recorder.flush();
-    expect(sent()).toHaveLength(1);
-    expect(sent()[0]?.event.count).toBe(5);
+    expect(sentEvents()).toHaveLength(1);
+    expect(sentEvents()[0]?.event.count).toBe(5);
   });
 
   it.each([
@@ -99,7 +99,7 @@ describe('Recorder', () => {
     recorder.record(TOKEN, ISSUED);
     recorder.record(object, note);
     await recorder.flush();
-    expect(sent().map(({ method }) => method)).toEqual(['POST', 'POST']);
+    expect(sentEvents().map(({ method }) => method)).toEqual(['POST', 'POST']);
   });
 
   it('creates the Event again after it has expired', async () => {
@@ -109,8 +109,12 @@ describe('Recorder', () => {
     statuses = [404];
     recorder.record(TOKEN, ISSUED);
     await recorder.flush();
-    expect(sent().map(({ method }) => method)).toEqual(['POST', 'PATCH', 'POST']);
-    expect(sent()[2]?.event).toMatchObject({ count: 2, firstTimestamp: '2026-03-01T12:00:00Z', lastTimestamp: '2026-03-01T13:01:40Z' });
+    expect(sentEvents().map(({ method }) => method)).toEqual(['POST', 'PATCH', 'POST']);
+    expect(sentEvents()[2]?.event).toMatchObject({
+      count: 2,
+      firstTimestamp: '2026-03-01T12:00:00Z',
+      lastTimestamp: '2026-03-01T13:01:40Z',
+    });
     expect(problems).toEqual([]);
   });
 
@@ -118,11 +122,11 @@ describe('Recorder', () => {
     for (let n = 0; n < 40; n += 1) recorder.record(TOKEN, { ...ISSUED, message: `message ${n}` });
     recorder.record(CLUSTER, ISSUED);
     await recorder.flush();
-    expect(sent()).toHaveLength(26);
+    expect(sentEvents()).toHaveLength(26);
     clock.advance(300_000);
     for (let n = 0; n < 5; n += 1) recorder.record(TOKEN, { ...ISSUED, message: `later ${n}` });
     await recorder.flush();
-    expect(sent()).toHaveLength(27);
+    expect(sentEvents()).toHaveLength(27);
   });
 
   it('records Events after the wall clock was set back', async () => {
@@ -130,28 +134,28 @@ describe('Recorder', () => {
     clock.set(clock.now() - 86_400_000);
     recorder.record(TOKEN, { ...ISSUED, message: 'other' });
     await recorder.flush();
-    expect(sent()).toHaveLength(2);
+    expect(sentEvents()).toHaveLength(2);
   });
 
   it('drops Events while too many are pending', async () => {
-    for (let n = 0; n < 505; n += 1) recorder.record(named(n), ISSUED);
+    for (let n = 0; n < 505; n += 1) recorder.record(tokenNamed(n), ISSUED);
     await recorder.flush();
-    expect(sent()).toHaveLength(500);
+    expect(sentEvents()).toHaveLength(500);
   });
 
   it('writes Events of another namespace before 10,000 pending Events of one namespace', async () => {
-    for (let n = 0; n < 10_000; n += 1) recorder.record(named(n), ISSUED);
+    for (let n = 0; n < 10_000; n += 1) recorder.record(tokenNamed(n), ISSUED);
     const other = (n: number) => ({ ...TOKEN, metadata: { namespace: 'team-b', name: `t-${n}`, uid: `u-${n}` } });
     for (let n = 0; n < 10; n += 1) recorder.record(other(n), ISSUED);
     recorder.record(CLUSTER, ISSUED);
     await recorder.flush();
-    const written = sent().map(({ event }) => event.involvedObject?.namespace);
+    const written = sentEvents().map(({ event }) => event.involvedObject?.namespace);
     expect(written.slice(0, 31).filter((namespace) => namespace !== 'team-a')).toHaveLength(11);
     expect(written).toHaveLength(511);
   });
 
   it('reports the number of dropped Events once', async () => {
-    for (let n = 0; n < 505; n += 1) recorder.record(named(n), ISSUED);
+    for (let n = 0; n < 505; n += 1) recorder.record(tokenNamed(n), ISSUED);
     await recorder.flush();
     recorder.record(TOKEN, ISSUED);
     await recorder.flush();
@@ -164,13 +168,13 @@ describe('Recorder', () => {
     const patch = async () => (calls.push('patch'), undefined as never);
     recorder = new Recorder({ client: { create, patch }, clock, random: () => 0, component: 'purser', instance: 'purser-0' });
     for (let n = 0; n <= 4_096; n += 1) {
-      recorder.record(named(n), ISSUED);
+      recorder.record(tokenNamed(n), ISSUED);
       if (n % 500 === 0) await recorder.flush();
     }
     await recorder.flush();
     calls.length = 0;
-    recorder.record(named(4_096), ISSUED);
-    recorder.record(named(0), ISSUED);
+    recorder.record(tokenNamed(4_096), ISSUED);
+    recorder.record(tokenNamed(0), ISSUED);
     await recorder.flush();
     expect(calls).toEqual(['patch', 'create']);
   });
@@ -181,18 +185,18 @@ describe('Recorder', () => {
     recorder.record(CLUSTER, ISSUED);
     await recorder.flush();
     expect(problems).toHaveLength(1);
-    expect(sent()).toHaveLength(2);
+    expect(sentEvents()).toHaveLength(2);
   });
 
   it('removes a dash at the end of a truncated name', async () => {
     recorder.record({ ...TOKEN, metadata: { ...TOKEN.metadata, name: `${'n'.repeat(230)}${'-'.repeat(20)}nnn` } }, ISSUED);
     await recorder.flush();
-    expect(sent()[0]?.event.metadata?.name).toBe(`${'n'.repeat(230)}.1898b5d9b3de2120`);
+    expect(sentEvents()[0]?.event.metadata?.name).toBe(`${'n'.repeat(230)}.1898b5d9b3de2120`);
   });
 
   it('truncates messages and names to the limits of an API server', async () => {
     recorder.record({ ...TOKEN, metadata: { ...TOKEN.metadata, name: 'n'.repeat(253) } }, { ...ISSUED, message: 'm'.repeat(5_000) });
     await recorder.flush();
-    expect([sent()[0]?.event.metadata?.name?.length, sent()[0]?.event.message?.length]).toEqual([253, 1_024]);
+    expect([sentEvents()[0]?.event.metadata?.name?.length, sentEvents()[0]?.event.message?.length]).toEqual([253, 1_024]);
   });
 });

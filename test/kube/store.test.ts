@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { of, toArray } from 'rxjs';
 import type { ConfigMap, Stored } from '../../src/api/resources.ts';
 import type { ListWatchEvent } from '../../src/kube/list-watch.ts';
-import { type Change, ObjectStore, reflect } from '../../src/kube/store.ts';
+import { type Change, ObjectStore, reflectBatches } from '../../src/kube/store.ts';
 
 function object(name: string, resourceVersion: string, more: { readonly uid?: string; readonly value?: string } = {}): Stored<ConfigMap> {
   return { metadata: { name, namespace: 'ns', resourceVersion, uid: more.uid ?? `uid-${name}` }, data: { value: more.value ?? '' } };
@@ -12,7 +12,7 @@ function listed(...objects: readonly Stored<ConfigMap>[]): ListWatchEvent<Config
   return { type: 'listed', objects, resourceVersion: '100' };
 }
 
-function shown(changes: readonly Change<ConfigMap>[]): string[] {
+function formatChanges(changes: readonly Change<ConfigMap>[]): string[] {
   return changes.map(({ type, key, object: { metadata } }) => `${type} ${key} ${metadata.resourceVersion}`);
 }
 
@@ -22,23 +22,23 @@ describe('ObjectStore', () => {
     store.apply(listed(object('a', '1'), object('b', '2'), object('c', '3')));
     const changes = store.apply(listed(object('b', '2'), object('c', '9'), object('d', '4')));
     expect(store.keys()).toEqual(['ns/b', 'ns/c', 'ns/d']);
-    expect(shown(changes)).toEqual(['deleted ns/a 1', 'updated ns/c 9', 'added ns/d 4']);
+    expect(formatChanges(changes)).toEqual(['deleted ns/a 1', 'updated ns/c 9', 'added ns/d 4']);
   });
 
-  it('keeps its content between two lists', () => {
+  it('contains all objects of a new list before it emits the changes', () => {
     const store = new ObjectStore<ConfigMap>();
     store.apply(listed(object('a', '1')));
     const sizes: number[] = [];
     of(listed(object('a', '2'), object('b', '2')))
-      .pipe(reflect(store, () => sizes.push(store.size)))
+      .pipe(reflectBatches(store, () => sizes.push(store.size)))
       .subscribe(() => sizes.push(store.size));
-    expect(sizes).toEqual([2, 2, 2]);
+    expect(sizes).toEqual([2, 2]);
   });
 
   it('distinguishes a re-created object from an updated one', () => {
     const store = new ObjectStore<ConfigMap>();
     store.apply(listed(object('a', '1', { uid: 'first' })));
-    expect(shown(store.apply(listed(object('a', '5', { uid: 'second' }))))).toEqual(['deleted ns/a 1', 'added ns/a 5']);
+    expect(formatChanges(store.apply(listed(object('a', '5', { uid: 'second' }))))).toEqual(['deleted ns/a 1', 'added ns/a 5']);
   });
 
   it('returns no change for a repeated event', () => {
@@ -98,10 +98,10 @@ describe('ObjectStore', () => {
     let all: readonly Change<ConfigMap>[] = [];
     of(...events)
       .pipe(
-        reflect(store, () => undefined),
+        reflectBatches(store, () => undefined),
         toArray(),
       )
-      .subscribe((changes) => (all = changes));
-    expect(shown(all)).toEqual(['added ns/a 1', 'added ns/b 2']);
+      .subscribe((batches) => (all = batches.flatMap(({ changes }) => changes)));
+    expect(formatChanges(all)).toEqual(['added ns/a 1', 'added ns/b 2']);
   });
 });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Cluster, User } from '@kubernetes/client-node';
-import { fixed } from '../../src/kube/kube-config.ts';
+import { fixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport, type Transport, type TransportOptions } from '../../src/kube/transport.ts';
 import { createAuthority, issueClientCertificate, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import { FakeClock } from '../support/clock.ts';
@@ -42,7 +42,7 @@ function connect(
   more: Partial<TransportOptions & { cluster: Partial<Cluster> }> = {},
 ): Transport {
   const { cluster, ...options } = more;
-  const config = fixed({ name: 'c', server: server.url, skipTLSVerify: false, ...cluster }, { name: 'u', ...user });
+  const config = fixedConfig({ name: 'c', server: server.url, skipTLSVerify: false, ...cluster }, { name: 'u', ...user });
   const transport = createTransport(config, { clock, ...options });
   closing.push(() => transport.close());
   return transport;
@@ -101,9 +101,12 @@ describe('transport', () => {
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     const address = silent.address();
     const port = typeof address === 'object' ? address?.port : undefined;
-    const transport = createTransport(fixed({ name: 'c', server: `https://127.0.0.1:${port}`, skipTLSVerify: false }, { name: 'u' }), {
-      clock,
-    });
+    const transport = createTransport(
+      fixedConfig({ name: 'c', server: `https://127.0.0.1:${port}`, skipTLSVerify: false }, { name: 'u' }),
+      {
+        clock,
+      },
+    );
     const reply = transport.request({ ...GET, timeoutMs: 3_000 });
     await eventually(() => expect(sockets).toHaveLength(1));
     clock.advance(3_000);
@@ -170,7 +173,7 @@ describe('transport', () => {
     ['an address that is not allowed', { server: 'https://169.254.169.254' }, /are not allowed/],
   ])('rejects %s', (_, cluster, message) => {
     const mayDial = (address: string) => !address.startsWith('169.254.');
-    const config = fixed({ name: 'c', skipTLSVerify: false, ...cluster }, { name: 'u' });
+    const config = fixedConfig({ name: 'c', skipTLSVerify: false, ...cluster }, { name: 'u' });
     expect(() => createTransport(config, { clock, mayDial })).toThrow(message);
   });
 

@@ -11,7 +11,7 @@ async function* chunked(bytes: Uint8Array, ends: readonly number[]): AsyncGenera
   }
 }
 
-async function decoded(chunks: AsyncIterable<Uint8Array>): Promise<readonly WatchEvent<ConfigMap>[]> {
+async function decodeAll(chunks: AsyncIterable<Uint8Array>): Promise<readonly WatchEvent<ConfigMap>[]> {
   return Array.fromAsync(decodeWatch(ConfigMaps, chunks));
 }
 
@@ -26,7 +26,7 @@ describe('decodeWatch', () => {
         const events = values.map((value, index) => added(`n${index}`, value));
         const bytes = Buffer.from(events.map((event) => `${JSON.stringify(event)}\n`).join(''));
         expect(
-          await decoded(
+          await decodeAll(
             chunked(
               bytes,
               cuts.map((cut) => Math.min(cut, bytes.length)),
@@ -41,7 +41,7 @@ describe('decodeWatch', () => {
     const bookmark = (annotations?: object) =>
       `${JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '9', annotations } } })}\n`;
     const bytes = Buffer.from(bookmark() + bookmark({ 'k8s.io/initial-events-end': 'true' }));
-    expect(await decoded(chunked(bytes, []))).toEqual([
+    expect(await decodeAll(chunked(bytes, []))).toEqual([
       { type: 'BOOKMARK', resourceVersion: '9', endsInitialEvents: false },
       { type: 'BOOKMARK', resourceVersion: '9', endsInitialEvents: true },
     ]);
@@ -54,13 +54,13 @@ describe('decodeWatch', () => {
     ['an invalid code', { status: 'Failure', message: 'm', code: 'x' }, 500],
   ])('fails with the error of %s', async (_, object, code) => {
     const bytes = Buffer.from(`${JSON.stringify({ type: 'ERROR', object })}\n`);
-    await expect(decoded(chunked(bytes, []))).rejects.toMatchObject({ name: 'StatusError', code });
+    await expect(decodeAll(chunked(bytes, []))).rejects.toMatchObject({ name: 'StatusError', code });
   });
 
   it.each(['name', 'namespace', 'uid', 'resourceVersion'] as const)('rejects an object without %s', async (field) => {
     const metadata = { name: 'a', namespace: 'ns', uid: 'u', resourceVersion: '1', [field]: undefined };
     const bytes = Buffer.from(`${JSON.stringify({ type: 'ADDED', object: { metadata } })}\n`);
-    await expect(decoded(chunked(bytes, []))).rejects.toThrow('a watch event has no object with name, uid and resourceVersion');
+    await expect(decodeAll(chunked(bytes, []))).rejects.toThrow('a watch event has no object with name, uid and resourceVersion');
   });
 
   it('rejects an event above the size limit', async () => {
@@ -71,7 +71,7 @@ describe('decodeWatch', () => {
         yield Buffer.alloc(1 << 20, 'x');
       }
     };
-    await expect(decoded(endless())).rejects.toThrow('longer than');
+    await expect(decodeAll(endless())).rejects.toThrow('longer than');
     expect(sent).toBe(17);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { invalidValue, requiredValue } from '../../src/kubernetes/field-error.ts';
 import {
-  aggregated,
+  aggregate,
   alreadyExists,
   badRequest,
   conflict,
@@ -137,7 +137,7 @@ describe('hasReason', () => {
     [unclassified('boom'), false],
     [new Error('NotFound'), false],
     [undefined, false],
-  ])('for %s returns %j', (error, expected) => {
+  ])('evaluates %s to %j', (error, expected) => {
     expect(hasReason(error, 'NotFound', 'Conflict')).toBe(expected);
   });
 });
@@ -148,7 +148,7 @@ describe('reasonOfCode', () => {
     [410, 'Gone'],
     [500, 'InternalError'],
     [418, undefined],
-  ])('for %d returns %s', (code, reason) => {
+  ])('maps the code %d to %s', (code, reason) => {
     expect(reasonOfCode(code)).toBe(reason);
   });
 });
@@ -158,7 +158,7 @@ describe('isStatusReason', () => {
     ['NotFound', true],
     ['Unheard', false],
     ['toString', false],
-  ])('for %s returns %j', (text, expected) => {
+  ])('evaluates %s to %j', (text, expected) => {
     expect(isStatusReason(text)).toBe(expected);
   });
 });
@@ -167,17 +167,17 @@ describe('qualifiedName', () => {
   it.each([
     [secrets, 'secrets'],
     [clusters, 'clusters.registry.purser.dev'],
-  ])('for %j returns %s', (resource, name) => {
+  ])('formats %j as %s', (resource, name) => {
     expect(qualifiedName(resource)).toBe(name);
   });
 });
 
-describe('aggregated', () => {
+describe('aggregate', () => {
   it.each([
     [['a'], 'a'],
     [['a', 'a'], 'a'],
     [['b', 'a', 'b'], '[b, a]'],
-  ])('for %j returns %s', (texts, text) => {
-    expect(aggregated(texts)).toBe(text);
+  ])('joins %j to %s', (texts, text) => {
+    expect(aggregate(texts)).toBe(text);
   });
 });

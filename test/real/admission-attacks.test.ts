@@ -1,14 +1,14 @@
-// Attacks on the admission policies of a real kube-apiserver: ways to repoint a Cluster or to forge records without the verbs.
+// Attacks on the admission policies of a real kube-apiserver: attempts to repoint a Cluster or to forge records without the verbs.
 
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { AdmissionWorld, CLUSTERS, cluster, managedToken, Patch, PURSER, TOKENS } from './admission-world.ts';
-import { eventually } from './deploy-world.ts';
+import { waitUntil } from './deploy-world.ts';
 
 jest.setTimeout(120_000);
 
 const ANCHOR = 'tokens.purser.dev/anchor';
 const ENDPOINTS = { serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: 'https://attacker.example.com' }] };
-const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 let world: AdmissionWorld;
 
 beforeAll(async () => {
@@ -29,24 +29,24 @@ beforeAll(async () => {
 
 afterAll(() => world?.stop());
 
-/** Adds a served version to a definition, with the same schema, and fields to that of the spec. */
+/** Adds a served version to a CRD, and fields to the schema of the spec in all versions. */
 async function addVersion(name: string, version: string, fields: object = {}): Promise<void> {
-  const definition = (await world.admin(`GET ${DEFINITIONS}/${name}`)) as unknown as Definition;
-  const [first] = definition.spec.versions;
+  const crd = (await world.admin(`GET ${CRDS}/${name}`)) as unknown as CustomResourceDefinition;
+  const [first] = crd.spec.versions;
   const schema = structuredClone(first?.schema) as Schema;
   Object.assign(schema.openAPIV3Schema.properties.spec.properties, fields);
   const versions = [
     { ...first, schema },
     { ...first, name: version, storage: false, schema },
   ];
-  await world.admin(`PUT ${DEFINITIONS}/${name}`, { ...definition, spec: { ...definition.spec, versions } });
+  await world.admin(`PUT ${CRDS}/${name}`, { ...crd, spec: { ...crd.spec, versions } });
 }
 
 interface Schema {
   readonly openAPIV3Schema: { readonly properties: { readonly spec: { readonly properties: object } } };
 }
 
-interface Definition {
+interface CustomResourceDefinition {
   readonly spec: { readonly versions: readonly { readonly schema: unknown }[] };
 }
 
@@ -70,7 +70,7 @@ describe('purser-record against a tenant', () => {
     }
   });
 
-  it('keeps our finalizer after deletecollection, and rejects its removal', async () => {
+  it('keeps the finalizer of Purser after deletecollection, and rejects its removal', async () => {
     await world.admin(`POST ${TOKENS}`, managedToken('collected', { finalizers: [ANCHOR], labels: { of: 'collection' } }));
     expect(await world.send('tenant', `DELETE ${TOKENS}?labelSelector=of%3Dcollection`)).toMatchObject({ code: 200 });
     const remove = [{ op: 'remove', path: '/metadata/finalizers/0' }];
@@ -90,7 +90,7 @@ describe('purser-record against a tenant', () => {
     expect(await world.send('recorder-of-other', `PATCH ${TOKENS}/other`, forge)).toMatchObject({ code: 200 });
   });
 
-  it('rejects binding the role of the controller by an administrator of the namespace', async () => {
+  it('rejects an administrator of the namespace who binds a role of Purser', async () => {
     await world.kubectl('create', 'rolebinding', 'admin', '-n', 'team-a', '--clusterrole=admin', '--user=namespace-admin');
     const bindings = '/apis/rbac.authorization.k8s.io/v1/namespaces/team-a/rolebindings';
     const bind = (role: string) => ({
@@ -100,13 +100,13 @@ describe('purser-record against a tenant', () => {
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
       subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'tenant' }],
     });
-    await eventually(async () => (await world.send('namespace-admin', `POST ${bindings}?dryRun=All`, bind('view'))).code === 201);
+    await waitUntil(async () => (await world.send('namespace-admin', `POST ${bindings}?dryRun=All`, bind('view'))).code === 201);
     for (const role of ['purser-controller-tokens', 'purser-managedtoken-editor', 'purser-cluster-administrator']) {
       expect(await world.send('namespace-admin', `POST ${bindings}`, bind(role))).toMatchObject({ code: 403 });
     }
   });
 
-  it('rejects a forged annotation among many changes, and with an overlong message', async () => {
+  it('rejects forged annotations among thousands of changes, although the message is too long', async () => {
     const keys = Array.from({ length: 2000 }, (_, index) => `tokens.purser.dev/forged-${index}`);
     const annotations = Object.fromEntries([...keys, 'tokens.purser.dev/rotate', 'note'].map((key) => [key, '1']));
     const { code, body } = await world.send('tenant', `PATCH ${TOKENS}/ci`, { metadata: { annotations } });
@@ -137,14 +137,14 @@ describe('purser-record against a tenant', () => {
   it('rejects forged records through another version of the resource', async () => {
     await addVersion('managedtokens.tokens.purser.dev', 'v1beta1');
     const url = `${TOKENS.replace('v1alpha1', 'v1beta1')}/ci`;
-    await eventually(async () => (await world.send('tenant', `GET ${url}`)).code === 200);
+    await waitUntil(async () => (await world.send('tenant', `GET ${url}`)).code === 200);
     expect(await world.send('tenant', `PATCH ${url}`, { metadata: { finalizers: [ANCHOR] } })).toMatchObject({ code: 403 });
     expect(await world.send('tenant', `PATCH ${url}/status`, { status: { secretName: 'x' } })).toMatchObject({ code: 403 });
   });
 });
 
 describe('purser-repoint against a writer of Clusters', () => {
-  it('rejects replacing a Cluster by deletion and creation', async () => {
+  it('rejects re-creation of a deleted Cluster', async () => {
     await world.admin(`POST ${CLUSTERS}`, cluster('replaced'));
     expect(await world.send('writer', `DELETE ${CLUSTERS}/replaced`)).toMatchObject({ code: 200 });
     expect(await world.send('writer', `POST ${CLUSTERS}`, cluster('replaced'))).toMatchObject({ code: 403 });
@@ -169,18 +169,18 @@ describe('purser-repoint against a writer of Clusters', () => {
     expect(await world.send('writer', `PATCH ${CLUSTERS}/dying`, patch)).toMatchObject({ code: 403 });
   });
 
-  it('rejects setting spec.credential if the definition has it, and repointing through another version', async () => {
+  it('rejects a change of spec.credential if the CRD has it, and repointing through another version', async () => {
     const credential = { type: 'object', properties: { renewal: { type: 'string' } } };
     await addVersion('clusters.registry.purser.dev', 'v1beta1', { credential });
     const urls = [`${CLUSTERS}/prod`, `${CLUSTERS.replace('v1alpha1', 'v1beta1')}/prod`];
     const patch = { spec: { credential: { renewal: 'Manual' } } };
-    await eventually(async () => {
+    await waitUntil(async () => {
       const dry = await world.admin(`PATCH ${urls[1]}?dryRun=All`, patch).catch(() => undefined);
       return dry?.spec['credential'] !== undefined;
     });
     for (const url of urls) {
-      const refused = await world.send('writer', `PATCH ${url}`, patch);
-      expect([refused.code, refused.body.message]).toEqual([403, expect.stringContaining('change spec.credential.')]);
+      const rejected = await world.send('writer', `PATCH ${url}`, patch);
+      expect([rejected.code, rejected.body.message]).toEqual([403, expect.stringContaining('change spec.credential.')]);
       expect(await world.send('writer', `PATCH ${url}`, { spec: { authInfo: null } })).toMatchObject({ code: 403 });
     }
     const created = { ...cluster('beta'), apiVersion: 'registry.purser.dev/v1beta1' };

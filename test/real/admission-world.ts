@@ -1,12 +1,10 @@
 // A hub with the manifests of `deploy/base`, and requests to it by users with the permissions that a test grants them.
 
 import { Agent } from 'node:https';
-import { join } from 'node:path';
 import { sendRequest } from '../support/api-request.ts';
-import { kubeBinaries } from '../support/kube-binaries.ts';
 import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
-import { run } from '../support/run.ts';
-import { enforcePolicies, eventually } from './deploy-world.ts';
+import { enforcePolicies, waitUntil } from './deploy-world.ts';
+import { kubectlOutput } from './kubectl.ts';
 
 export interface Rule {
   readonly apiGroups?: readonly string[];
@@ -47,7 +45,7 @@ export const Patch = {
 export const CLUSTERS = '/apis/registry.purser.dev/v1alpha1/clusters';
 export const TOKENS = '/apis/tokens.purser.dev/v1alpha1/namespaces/team-a/managedtokens';
 
-/** The service account of the controller, as `deploy/base` grants it. */
+/** User name of the controller's service account, with the permissions of `deploy/base`. */
 export const PURSER = 'system:serviceaccount:purser-system:purser';
 
 export function cluster(name: string): object {
@@ -83,18 +81,18 @@ export class AdmissionWorld {
   /** Starts a hub without admission policies. */
   static async start(): Promise<AdmissionWorld> {
     const world = new AdmissionWorld(await startRealCluster({ controllers: true }));
-    await world.kubectl('apply', '--server-side', '-k', join(import.meta.dirname, '../../deploy/base'));
+    await world.kubectl('apply', '--server-side', '-k', 'REPO/deploy/base');
     await world.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s');
     await world.kubectl('create', 'namespace', 'team-a');
     return world;
   }
 
-  /** Installs the admission policies and waits until the API server enforces them. */
+  /** Installs the admission policies, and waits until the API server enforces them. */
   async enforcePolicies(): Promise<void> {
     await enforcePolicies((...args) => this.kubectl(...args));
   }
 
-  /** Grants permissions to a user, cluster-wide, and waits until the API server knows them. */
+  /** Grants permissions to a user, cluster-wide, and waits until the API server applies them. */
   async grant(user: string, rules: readonly Rule[]): Promise<void> {
     const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name: user } };
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: user };
@@ -106,16 +104,16 @@ export class AdmissionWorld {
       roleRef,
       subjects,
     });
-    await eventually(async () => (await this.#rulesOf(user)) >= rules.length);
+    await waitUntil(async () => (await this.#countRules(user)) >= rules.length);
   }
 
-  /** Sends a request as a user; a PATCH is a merge patch unless its type is given. */
+  /** Sends a request as a user; a PATCH without `type` is a merge patch. */
   async send(user: string, line: string, body?: unknown, type?: string): Promise<Response> {
     const contentType = type ?? (line.startsWith('PATCH ') ? Patch.merge : 'application/json');
     return await this.#send({ 'impersonate-user': user, 'content-type': contentType }, line, body);
   }
 
-  /** Sends a request as an administrator and throws if it fails. */
+  /** Sends a request as an administrator; throws if it fails. */
   async admin(line: string, body?: unknown): Promise<StoredObject> {
     const type = line.startsWith('PATCH ') ? Patch.merge : 'application/json';
     const { code, body: object } = await this.#send({ 'content-type': type }, line, body);
@@ -123,15 +121,9 @@ export class AdmissionWorld {
     return object;
   }
 
-  /** Runs kubectl as an administrator and returns its output. */
+  /** Runs kubectl as an administrator, and returns its output. */
   async kubectl(...args: readonly string[]): Promise<string> {
-    const { code, output, stderr } = await run(kubeBinaries()?.kubectl ?? 'kubectl', [
-      '--kubeconfig',
-      await this.hub.kubeconfig('admin'),
-      ...args,
-    ]);
-    if (code !== 0) throw new Error(stderr);
-    return output;
+    return await kubectlOutput(this.hub, args);
   }
 
   async stop(): Promise<void> {
@@ -150,8 +142,8 @@ export class AdmissionWorld {
     return { code: status, body: (text.startsWith('{') ? JSON.parse(text) : { message: text }) as StoredObject };
   }
 
-  /** Number of rules that the API server reports for a user in team-a, beyond those of every user. */
-  async #rulesOf(user: string): Promise<number> {
+  /** Returns the number of rules for Purser's resources that the API server reports for a user in team-a. */
+  async #countRules(user: string): Promise<number> {
     const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec: { namespace: 'team-a' } };
     const { body } = await this.send(user, 'POST /apis/authorization.k8s.io/v1/selfsubjectrulesreviews', review);
     const { resourceRules = [] } = body.status as { readonly resourceRules?: readonly Rule[] };

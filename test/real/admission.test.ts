@@ -1,12 +1,12 @@
-// The admission policies on a real kube-apiserver: which writes to Clusters and ManagedTokens need the verbs `repoint` and `record`.
+// The admission policies on a real kube-apiserver: writes to Clusters and ManagedTokens that need the verbs `repoint` and `record`.
 
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { AdmissionWorld, CLUSTERS, cluster, managedToken, Patch, PURSER, type Response, TOKENS } from './admission-world.ts';
-import { eventually } from './deploy-world.ts';
+import { waitUntil } from './deploy-world.ts';
 
 jest.setTimeout(120_000);
 
-const EVERY_WRITE = ['get', 'list', 'create', 'update', 'patch', 'delete', 'deletecollection'];
+const ALL_VERBS = ['get', 'list', 'create', 'update', 'patch', 'delete', 'deletecollection'];
 const ANCHOR = 'tokens.purser.dev/anchor';
 const SET = 'registry.purser.dev/set';
 let world: AdmissionWorld;
@@ -14,8 +14,8 @@ let world: AdmissionWorld;
 beforeAll(async () => {
   world = await AdmissionWorld.start();
   const clusters = { apiGroups: ['registry.purser.dev'], resources: ['clusters'] };
-  const clusterWriter = { apiGroups: ['registry.purser.dev'], resources: ['clusters', 'clusters/status'], verbs: EVERY_WRITE };
-  const tokens = { apiGroups: ['tokens.purser.dev'], resources: ['managedtokens', 'managedtokens/status'], verbs: EVERY_WRITE };
+  const clusterWriter = { apiGroups: ['registry.purser.dev'], resources: ['clusters', 'clusters/status'], verbs: ALL_VERBS };
+  const tokens = { apiGroups: ['tokens.purser.dev'], resources: ['managedtokens', 'managedtokens/status'], verbs: ALL_VERBS };
   await world.grant('writer', [clusterWriter]);
   await world.grant('registrar', [clusterWriter, { ...clusters, verbs: ['repoint'] }]);
   await world.grant('registrar-of-dev', [clusterWriter, { ...clusters, resourceNames: ['dev'], verbs: ['repoint'] }]);
@@ -25,8 +25,8 @@ beforeAll(async () => {
 
 afterAll(() => world?.stop());
 
-/** A patch of one Cluster or ManagedToken as a merge patch. */
-type Change = readonly [what: string, patch: object];
+/** Merge patch of a Cluster or a ManagedToken, and the changed field. */
+type Change = readonly [field: string, patch: object];
 
 const ENDPOINTS = { serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: 'https://attacker.example.com' }] };
 
@@ -50,14 +50,14 @@ const RECORDING: readonly Change[] = [
 ];
 
 describe('hub without the admission policies', () => {
-  it('lets a writer of Clusters create and repoint a Cluster', async () => {
+  it('allows a writer of Clusters to create and repoint a Cluster', async () => {
     expect(await world.send('writer', `POST ${CLUSTERS}`, cluster('open'))).toMatchObject({ code: 201 });
     for (const [, patch] of REPOINTING) {
       expect(await world.send('writer', `PATCH ${CLUSTERS}/open`, patch)).toMatchObject({ code: 200 });
     }
   });
 
-  it('lets a writer of ManagedTokens change status, annotations and finalizers', async () => {
+  it('allows a writer of ManagedTokens to change status, annotations and finalizers', async () => {
     expect(await world.send('tenant', `POST ${TOKENS}`, managedToken('open'))).toMatchObject({ code: 201 });
     for (const [, patch] of [...RECORDING, ['', { metadata: { finalizers: null } }] as const]) {
       expect(await world.send('tenant', `PATCH ${TOKENS}/open`, patch)).toMatchObject({ code: 200 });
@@ -73,10 +73,10 @@ describe('admission policies', () => {
     await world.admin(`POST ${CLUSTERS}`, cluster('prod'));
   });
 
-  it.each(['purser-repoint', 'purser-record'])('%s passes the type check of the API server', async (name) => {
+  it.each(['purser-repoint', 'purser-record'])('passes the type check of the API server: %s', async (name) => {
     const path = `/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/${name}`;
     const policy = async () => (await world.admin(`GET ${path}`)) as unknown as CheckedPolicy;
-    await eventually(async () => {
+    await waitUntil(async () => {
       const { metadata, status } = await policy();
       return status?.observedGeneration === metadata.generation && status.typeChecking !== undefined;
     });
@@ -89,7 +89,7 @@ describe('admission policies', () => {
     const validations = [{ expression: 'has(object.spec.noSuchField)' }];
     const kind = { apiVersion: 'admissionregistration.k8s.io/v1', kind: 'ValidatingAdmissionPolicy' };
     await world.admin(`POST ${policies}`, { ...kind, metadata: { name: 'broken' }, spec: { ...spec, validations } });
-    await eventually(async () => {
+    await waitUntil(async () => {
       const { status } = (await world.admin(`GET ${policies}/broken`)) as unknown as CheckedPolicy;
       return JSON.stringify(status?.typeChecking ?? {}).includes('noSuchField');
     });
@@ -116,20 +116,24 @@ describe('admission policies', () => {
       expect(await world.send('registrar', `POST ${CLUSTERS}`, generated)).toMatchObject({ code: 201 });
     });
 
-    it.each(REPOINTING)('rejects a change of %s without the verb "repoint": %j', async (what, patch) => {
-      expectRefusal(await world.send('writer', `PATCH ${CLUSTERS}/prod`, patch), `"repoint" on clusters.registry.purser.dev "prod"`, what);
+    it.each(REPOINTING)('rejects a change of %s without the verb "repoint": %j', async (field, patch) => {
+      expectRejection(
+        await world.send('writer', `PATCH ${CLUSTERS}/prod`, patch),
+        `"repoint" on clusters.registry.purser.dev "prod"`,
+        field,
+      );
       expect(await world.send('registrar', `PATCH ${CLUSTERS}/prod?dryRun=All`, patch)).toMatchObject({ code: 200 });
     });
 
-    it('rejects changing and removing the label of the set without the verb "repoint"', async () => {
+    it('rejects change and removal of the set label without the verb "repoint"', async () => {
       await world.admin(`POST ${CLUSTERS}`, { ...cluster('in-set'), metadata: { name: 'in-set', labels: { [SET]: 'prod' } } });
       for (const labels of [{ [SET]: 'dev' }, { [SET]: null }, null]) {
         const response = await world.send('writer', `PATCH ${CLUSTERS}/in-set`, { metadata: { labels } });
-        expectRefusal(response, '"repoint"', `the label ${SET}`);
+        expectRejection(response, '"repoint"', `the label ${SET}`);
       }
     });
 
-    it.each(['PUT', 'JSON patch', 'server-side apply'])('rejects new endpoints of a Cluster by %s', async (by) => {
+    it.each(['PUT', 'JSON patch', 'server-side apply'])('rejects new endpoints of a Cluster by %s', async (method) => {
       const { spec, metadata, ...kind } = await world.admin(`GET ${CLUSTERS}/prod`);
       const body = { ...kind, metadata, spec: { ...spec, orchestratorApiEndpoints: ENDPOINTS } };
       const applied = { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata: { name: 'prod' }, spec: body.spec };
@@ -141,7 +145,7 @@ describe('admission policies', () => {
         'JSON patch': () => world.send('writer', `PATCH ${url}`, replace, Patch.json),
         'server-side apply': () => world.send('writer', `PATCH ${url}?fieldManager=w&force=true`, applied, Patch.apply),
       };
-      expectRefusal((await responses[by]?.()) as Response, '"repoint"', 'spec.orchestratorApiEndpoints');
+      expectRejection((await responses[method]?.()) as Response, '"repoint"', 'spec.orchestratorApiEndpoints');
     });
 
     it('accepts the verb "repoint" for the names that a role lists, and for no other name', async () => {
@@ -162,7 +166,7 @@ describe('admission policies', () => {
       expect(await world.send('writer', `GET ${url}`)).toMatchObject({ code: 404 });
     });
 
-    it('leaves spec and labels unchanged by a write to clusters/status', async () => {
+    it('ignores spec and labels in a write to clusters/status', async () => {
       const before = await world.admin(`GET ${CLUSTERS}/prod`);
       const forged = { metadata: { labels: { [SET]: 'x' } }, spec: { orchestratorApiEndpoints: ENDPOINTS, authInfo: null } };
       for (const type of [Patch.merge, Patch.apply]) {
@@ -186,7 +190,7 @@ describe('admission policies', () => {
       await world.admin(`POST ${TOKENS}`, managedToken('ci'));
     });
 
-    it('allows creation of a ManagedToken with our annotations and finalizer, and drops the status', async () => {
+    it('allows creation of a ManagedToken with annotations and the finalizer of Purser, and drops the status', async () => {
       const annotations = { 'tokens.purser.dev/anchors': 'prod/kube-system' };
       const forged = { ...managedToken('forged', { annotations, finalizers: [ANCHOR] }), status: { secretName: 'forged' } };
       const { code, body } = await world.send('tenant', `POST ${TOKENS}`, forged);
@@ -195,7 +199,7 @@ describe('admission policies', () => {
       expect(body.status).toBeUndefined();
     });
 
-    it('allows an identical second apply of an object with our annotations', async () => {
+    it('allows an identical second apply of a ManagedToken with annotations of Purser', async () => {
       const annotations = { 'tokens.purser.dev/anchors': 'prod/kube-system' };
       const restored = managedToken('restored', { annotations, finalizers: [ANCHOR] });
       const url = `${TOKENS}/restored?fieldManager=gitops`;
@@ -203,16 +207,16 @@ describe('admission policies', () => {
       expect(await world.send('tenant', `PATCH ${url}`, restored, Patch.apply)).toMatchObject({ code: 200 });
     });
 
-    it.each(RECORDING)('rejects a change of %s without the verb "record": %j', async (what, patch) => {
+    it.each(RECORDING)('rejects a change of %s without the verb "record": %j', async (field, patch) => {
       const verb = '"record" on managedtokens.tokens.purser.dev "ci" in namespace "team-a"';
-      expectRefusal(await world.send('tenant', `PATCH ${TOKENS}/ci`, patch), verb, what);
+      expectRejection(await world.send('tenant', `PATCH ${TOKENS}/ci`, patch), verb, field);
       expect(await world.send('recorder', `PATCH ${TOKENS}/ci?dryRun=All`, patch)).toMatchObject({ code: 200 });
     });
 
-    it('rejects removing and changing our annotations and finalizer without the verb "record"', async () => {
+    it('rejects removal and change of annotations and the finalizer of Purser without the verb "record"', async () => {
       const annotations = { 'tokens.purser.dev/anchors': 'prod/deploy', note: 'x' };
       await world.admin(`POST ${TOKENS}`, managedToken('bound', { annotations, finalizers: ['example.com/other', ANCHOR] }));
-      for (const [what, metadata] of [
+      for (const [field, metadata] of [
         ['annotation tokens.purser.dev/anchors', { annotations: { 'tokens.purser.dev/anchors': null } }],
         ['annotation tokens.purser.dev/anchors', { annotations: { 'tokens.purser.dev/anchors': '' } }],
         ['annotation tokens.purser.dev/anchors', { annotations: null }],
@@ -220,7 +224,7 @@ describe('admission policies', () => {
         [`finalizer ${ANCHOR}`, { finalizers: [] }],
         [`finalizer ${ANCHOR}`, { finalizers: ['example.com/other'] }],
       ] as const) {
-        expectRefusal(await world.send('tenant', `PATCH ${TOKENS}/bound`, { metadata }), '"record"', what);
+        expectRejection(await world.send('tenant', `PATCH ${TOKENS}/bound`, { metadata }), '"record"', field);
       }
     });
 
@@ -229,7 +233,7 @@ describe('admission policies', () => {
       const kind = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken' };
       const body = type === Patch.json ? [{ op: 'add', path: '/status', value: status }] : { ...kind, status };
       const query = type === Patch.apply ? '?fieldManager=t&force=true' : '';
-      expectRefusal(await world.send('tenant', `PATCH ${TOKENS}/ci/status${query}`, body, type), '"record"', 'status');
+      expectRejection(await world.send('tenant', `PATCH ${TOKENS}/ci/status${query}`, body, type), '"record"', 'status');
       expect(await world.send('recorder', `PATCH ${TOKENS}/ci/status${query}`, body, type)).toMatchObject({
         code: 200,
         body: { status },
@@ -249,15 +253,15 @@ describe('admission policies', () => {
       }
     });
 
-    it('keeps our finalizer when a tenant deletes the object', async () => {
+    it('keeps the finalizer of Purser when a tenant deletes the ManagedToken', async () => {
       await world.admin(`POST ${TOKENS}`, managedToken('deleted', { finalizers: [ANCHOR] }));
       const url = `${TOKENS}/deleted`;
       expect(await world.send('tenant', `DELETE ${url}`, { gracePeriodSeconds: 0 })).toMatchObject({ code: 200 });
-      expectRefusal(await world.send('tenant', `PATCH ${url}`, { metadata: { finalizers: null } }), '"record"', `finalizer ${ANCHOR}`);
+      expectRejection(await world.send('tenant', `PATCH ${url}`, { metadata: { finalizers: null } }), '"record"', `finalizer ${ANCHOR}`);
       expect((await world.admin(`GET ${url}`)).metadata).toMatchObject({ finalizers: [ANCHOR], deletionTimestamp: expect.any(String) });
     });
 
-    it('allows Purser to write finalizers, annotations and status, and to release a deleted object', async () => {
+    it('allows Purser to write finalizers, annotations and status, and to release a deleted ManagedToken', async () => {
       const url = `${TOKENS}/deleted`;
       const stored = await world.admin(`GET ${url}`);
       const response = await world.send(PURSER, `PUT ${url}/status`, { ...stored, status: { secretName: 'deleted' } });
@@ -275,8 +279,8 @@ interface CheckedPolicy {
   readonly status?: { readonly observedGeneration?: number; readonly typeChecking?: object };
 }
 
-/** Expects a 403 whose message has all of these parts. */
-function expectRefusal({ code, body }: Response, ...parts: readonly string[]): void {
+/** Expects a 403 response whose message contains all parts. */
+function expectRejection({ code, body }: Response, ...parts: readonly string[]): void {
   expect([code, body.message]).toEqual([403, expect.stringContaining(parts[0] ?? '')]);
   for (const part of parts) expect(body.message).toContain(part);
 }

@@ -34,9 +34,9 @@ describe('alerts', () => {
 
   it('fires every alert in at least one test of alerts.yaml', () => {
     const { tests }: AlertTests = parse(readText('test/real/alerts.yaml'));
-    const raised = tests.flatMap((test) => test.alert_rule_test).filter((each) => each.exp_alerts.length > 0);
+    const fired = tests.flatMap((test) => test.alert_rule_test).filter((each) => each.exp_alerts.length > 0);
 
-    expect(new Set(raised.map(({ alertname }) => alertname))).toEqual(
+    expect(new Set(fired.map(({ alertname }) => alertname))).toEqual(
       new Set(rule.spec.groups.flatMap(({ rules }) => rules.map(({ alert }) => alert))),
     );
   });

@@ -48,39 +48,39 @@ async function buildMissing(): Promise<void> {
   const found = PROGRAMS.map((program) => ({ program, at: findBinary(program.name, process.env, program.pinned) }));
   for (const { program, at } of found) if (at !== undefined) console.log(`${program.name}: ${at}`);
   const missing = found.filter(({ at }) => at === undefined).map(({ program }) => program);
-  const unfetched = CRD_MODULES.filter((module) => !hasCrds(module));
-  if (missing.length + unfetched.length === 0) return;
-  const environment = goEnvironment(await requiredGo());
-  for (const module of unfetched) await fetchCrds(module, environment);
+  const missingCrds = CRD_MODULES.filter((module) => !hasCrds(module));
+  if (missing.length + missingCrds.length === 0) return;
+  const environment = findGoEnvironment(await readRequiredGo());
+  for (const module of missingCrds) await fetchCrds(module, environment);
   if (missing.length > 0) console.log(`Building ${missing.map(({ name }) => name).join(', ')}: this takes several minutes the first time.`);
   for (const program of missing) await build(program, environment);
 }
 
 async function fetchCrds(module: CrdModule, env: NodeJS.ProcessEnv): Promise<void> {
   const { path, version, sum, files } = module;
-  // Outside of any module, so that Go does not resolve the dependencies of the downloaded module.
+  // Runs outside of any module, so that Go does not resolve the dependencies of the downloaded module.
   const { stdout } = spawnSync('go', ['mod', 'download', '-json', `${path}@${version}`], { cwd: '/', env, encoding: 'utf8' });
-  const { Dir, Sum, Error: complaint } = JSON.parse(stdout) as { readonly Dir: string; readonly Sum: string; readonly Error?: string };
-  if (complaint !== undefined || Sum !== sum) throw new Error(`cannot download ${path}@${version}: ${complaint ?? `its hash is ${Sum}`}`);
+  const { Dir, Sum, Error: error } = JSON.parse(stdout) as { readonly Dir: string; readonly Sum: string; readonly Error?: string };
+  if (error !== undefined || Sum !== sum) throw new Error(`cannot download ${path}@${version}: ${error ?? `its hash is ${Sum}`}`);
   await mkdir(crdFolder(module), { recursive: true });
-  const kept = crdFiles(module);
-  for (const [index, file] of files.entries()) await copyFile(join(Dir, file), kept[index] as string);
+  const targets = crdFiles(module);
+  for (const [index, file] of files.entries()) await copyFile(join(Dir, file), targets[index] as string);
   console.log(`${path}: ${crdFolder(module)}`);
 }
 
-async function requiredGo(): Promise<string> {
+async function readRequiredGo(): Promise<string> {
   return /^go (\d+\.\d+)/m.exec(await readFile(join(KUBE_MODULE.folder, 'go.mod'), 'utf8'))?.[1] ?? '';
 }
 
 /** Returns an environment with a sufficiently new `go`. With GOTOOLCHAIN=auto, an older `go` downloads the release that go.mod requires. */
-function goEnvironment(required: string): NodeJS.ProcessEnv {
+function findGoEnvironment(required: string): NodeJS.ProcessEnv {
   const environment = { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' };
   const candidates = [environment, { ...environment, GOTOOLCHAIN: 'auto' }];
-  const fits = candidates.find((candidate) => isAtLeast(goVersion(candidate), required));
-  if (fits) return fits;
+  const sufficient = candidates.find((candidate) => isAtLeast(goVersion(candidate), required));
+  if (sufficient) return sufficient;
   const found = goVersion({ ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '-mod=mod' }, '/');
   throw new Error(
-    `Building Kubernetes needs Go ${required} or newer, but ${found === undefined ? '`go` was not found on the PATH' : `this is Go ${found}`}. ` +
+    `Building Kubernetes needs Go ${required} or newer, but ${found === undefined ? '`go` was not found on the PATH' : `Go ${found} is installed`}. ` +
       'Install it (package golang-go of a recent distribution, or a release of the Go project) and run `npm run kube:build` again; ' +
       `or set KUBEBUILDER_ASSETS to a folder with ${PROGRAMS.map(({ name }) => name).join(', ')}.`,
   );
@@ -125,8 +125,8 @@ function linkerFlags(): string {
   return ['-s', '-w', ...settings].join(' ');
 }
 
-async function runGo(args: readonly string[], place: { readonly cwd: string; readonly env: NodeJS.ProcessEnv }): Promise<void> {
-  const go = spawn('go', args, { ...place, stdio: ['ignore', 'inherit', 'pipe'] });
+async function runGo(args: readonly string[], options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv }): Promise<void> {
+  const go = spawn('go', args, { ...options, stdio: ['ignore', 'inherit', 'pipe'] });
   const closed = once(go, 'close');
   const errorLines: string[] = [];
   for await (const line of createInterface({ input: go.stderr })) {

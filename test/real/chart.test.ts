@@ -16,7 +16,7 @@ const DEPLOY = join(import.meta.dirname, '../../deploy');
 const CHART = join(DEPLOY, 'chart');
 
 const POLICIES = 'components/admission';
-/** API that `helm template` assumes only if it is named; `helm install` discovers it on the hub. */
+/** API that `helm template` needs as an argument; `helm install` discovers it on the hub. */
 const SERVED = 'admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy';
 const VARIANTS = [
   ['default values', {}, { resources: ['base'], components: [POLICIES] }],
@@ -52,7 +52,7 @@ const VARIANTS = [
 ] as const;
 
 /** Options that conflict with ports, probes, roles or values of the chart, and options of the local run. */
-const TAKEN = [
+const RESERVED_OPTIONS = [
   'facade-port',
   'metrics-port',
   'bind-address',
@@ -85,7 +85,7 @@ describe('Helm chart', () => {
       'components/cert-manager',
       'components/monitoring',
     ])
-      rendered.set(path, await printed('kubectl', ['kustomize', join(DEPLOY, path)]));
+      rendered.set(path, await runForOutput('kubectl', ['kustomize', join(DEPLOY, path)]));
     const expected = chartTemplates((path) => rendered.get(path) ?? '');
     const names = (await readdir(join(CHART, 'templates'))).sort();
     const texts = await Promise.all(names.map((name) => readFile(join(CHART, 'templates', name), 'utf8')));
@@ -100,42 +100,42 @@ describe('Helm chart', () => {
 
   it.each(VARIANTS)('renders the same objects as kustomize with %s', async (_, values, kustomization) => {
     // The namespace must exist before Helm stores a release in it, so the chart omits it.
-    const expected = new Map([...(await kustomized(kustomization))].filter(([, { kind }]) => kind !== 'Namespace'));
-    expect(await charted(values)).toEqual(expected);
+    const expected = new Map([...(await renderKustomization(kustomization))].filter(([, { kind }]) => kind !== 'Namespace'));
+    expect(await renderChart(values)).toEqual(expected);
   });
 
   it('omits the admission policies for a hub that does not serve them', async () => {
     const { output } = await run(helm(), ['template', 'purser', CHART]);
-    const kinds = [...objectsOf(output).values()].map(({ kind }) => kind);
+    const kinds = [...parseObjects(output).values()].map(({ kind }) => kind);
     expect(kinds.filter((kind) => kind.startsWith('ValidatingAdmissionPolicy'))).toEqual([]);
   });
 
   it('limits separate parts to the named namespaces', async () => {
     const options = { 'install-crds': true };
-    const objects = [...(await charted({ apart: true, namespaces: ['team-a', 'team-b'], options })).values()];
+    const objects = [...(await renderChart({ apart: true, namespaces: ['team-a', 'team-b'], options })).values()];
     const accounts = new Set(objects.filter(({ kind }) => kind === 'ServiceAccount').map(({ metadata }) => metadata.name));
     const bindings = objects.filter((object): object is Binding => object.kind.endsWith('RoleBinding'));
-    const ofTokens = bindings.filter(({ roleRef }) => roleRef.name === 'purser-controller-tokens');
-    const strangers = bindings
+    const tokenBindings = bindings.filter(({ roleRef }) => roleRef.name === 'purser-controller-tokens');
+    const unknownSubjects = bindings
       .flatMap(({ subjects }) => subjects)
       .filter(({ kind, name }) => kind === 'ServiceAccount' && !accounts.has(name));
 
-    expect(ofTokens.map(({ kind, metadata }) => `${kind} in ${metadata.namespace}`)).toEqual([
+    expect(tokenBindings.map(({ kind, metadata }) => `${kind} in ${metadata.namespace}`)).toEqual([
       'RoleBinding in team-a',
       'RoleBinding in team-b',
     ]);
-    expect(strangers).toEqual([]);
+    expect(unknownSubjects).toEqual([]);
   });
 
-  it('grants access to credentials in every credential namespace and in its own namespace', async () => {
-    const objects = await charted({ options: { 'credential-namespaces': 'fleet, tokens, edge,fleet,' } }, 'tokens');
+  it('grants access to credentials in every credential namespace and in the namespace of the release', async () => {
+    const objects = await renderChart({ options: { 'credential-namespaces': 'fleet, tokens, edge,fleet,' } }, 'tokens');
     const granted = [...objects.keys()].filter((key) => key.endsWith('/purser-credentials'));
     expect(granted).toEqual(
       ['Role', 'RoleBinding'].flatMap((kind) => ['edge', 'fleet', 'tokens'].map((name) => `${kind}/${name}/purser-credentials`)),
     );
   });
 
-  it('applies values to the objects', async () => {
+  it('applies values of image, scheduling, options, network and monitoring to the objects', async () => {
     const digest = `sha256:${'0'.repeat(64)}`;
     const values = {
       image: { repository: 'registry.test/purser', digest },
@@ -146,11 +146,11 @@ describe('Helm chart', () => {
       podAnnotations: { 'team.test/owner': 'platform' },
       networkPolicy: { clusterPorts: [8443] },
       monitoring: { enabled: true, namespace: 'watchers' },
-      facade: { tlsSecretName: 'ours' },
+      facade: { tlsSecretName: 'facade-certificate' },
     };
-    const objects = await charted(values, 'tokens');
+    const objects = await renderChart(values, 'tokens');
 
-    const args = expect.arrayContaining(['--verify-interval=1h', '--allow-loopback', '--facade-tls-secret=ours']);
+    const args = expect.arrayContaining(['--verify-interval=1h', '--allow-loopback', '--facade-tls-secret=facade-certificate']);
     expect(objects.get('Deployment/tokens/purser')).toMatchObject({
       spec: {
         replicas: 3,
@@ -178,11 +178,11 @@ describe('Helm chart', () => {
     const set = ['facade-rate=1000000', 'verify-interval=0', 'install-crds=true', 'log-level=debug'].map((each) => `options.${each}`);
     const setArgs = ['template', 'purser', CHART, '--set', set.join(','), '--set-string', 'options.hub-cluster=true'];
 
-    for (const objects of [await charted({ options }), objectsOf((await run(helm(), setArgs)).output)]) {
+    for (const objects of [await renderChart({ options }), parseObjects((await run(helm(), setArgs)).output)]) {
       const deployment = [...objects.values()].find(isDeployment);
-      const given = deployment?.spec.template.spec.containers[0]?.args ?? [];
-      expect(given.slice(-args.length)).toEqual(args);
-      expect(parseConfig(given, {})).toMatchObject({ facadeRate: 1_000_000, hubCluster: 'true' });
+      const rendered = deployment?.spec.template.spec.containers[0]?.args ?? [];
+      expect(rendered.slice(-args.length)).toEqual(args);
+      expect(parseConfig(rendered, {})).toMatchObject({ facadeRate: 1_000_000, hubCluster: 'true' });
     }
   });
 
@@ -192,7 +192,7 @@ describe('Helm chart', () => {
       { name: 'HTTPS_PROXY', valueFrom: { secretKeyRef: { name: 'proxy', key: 'url' } } },
       { name: 'NO_PROXY', value: '.internal.test' },
     ];
-    const objects = await charted({ apart, env, facade: { service } });
+    const objects = await renderChart({ apart, env, facade: { service } });
     const deployments = [...objects.values()].filter(isDeployment);
 
     expect(objects.get('Service/purser-system/purser')).toMatchObject({
@@ -210,9 +210,9 @@ describe('Helm chart', () => {
   });
 
   it('adds DNS names and an issuer to the certificate of the façade', async () => {
-    const issuerRef = { kind: 'ClusterIssuer', name: 'ours' };
-    const named = await charted({ certManager: { enabled: true, dnsNames: ['purser.example.com'] } });
-    const signed = await charted({ certManager: { enabled: true, issuerRef } });
+    const issuerRef = { kind: 'ClusterIssuer', name: 'company-ca' };
+    const named = await renderChart({ certManager: { enabled: true, dnsNames: ['purser.example.com'] } });
+    const signed = await renderChart({ certManager: { enabled: true, issuerRef } });
     const authorities = (objects: Objects) => [...objects.keys()].filter((key) => /^Issuer|authority/.test(key));
 
     expect(named.get('Certificate/purser-system/purser-facade')).toMatchObject({
@@ -223,7 +223,7 @@ describe('Helm chart', () => {
   });
 
   it('adds labels to the ServiceMonitor and the PrometheusRule', async () => {
-    const objects = await charted({ monitoring: { enabled: true, labels: { release: 'stack' } } });
+    const objects = await renderChart({ monitoring: { enabled: true, labels: { release: 'stack' } } });
     for (const kind of ['ServiceMonitor', 'PrometheusRule']) {
       expect(objects.get(`${kind}/purser-system/purser`)).toHaveProperty('metadata.labels', {
         'app.kubernetes.io/name': 'purser',
@@ -240,11 +240,11 @@ describe('Helm chart', () => {
     ['a value of another type', { apart: 'yes' }],
     ['a misspelled option', { options: { 'verfy-interval': '1h' } }],
     ['an option without its value', { options: { 'log-level': true } }],
-    ['an option with a value that it does not take', { options: { 'install-crds': 'no' } }],
+    ['a switch with a value other than a boolean', { options: { 'install-crds': 'no' } }],
     ['a namespace to create', { namespace: { create: true } }],
-    ...TAKEN.map((option) => [`the option ${option}`, { options: { [option]: 'x' } }] as const),
+    ...RESERVED_OPTIONS.map((option) => [`the option ${option}`, { options: { [option]: 'x' } }] as const),
   ])('rejects values with %s', async (_, values) => {
-    expect(await template(values, 'purser-system')).toMatchObject({ code: 1, stderr: expect.stringContaining('schema') });
+    expect(await runHelmTemplate(values, 'purser-system')).toMatchObject({ code: 1, stderr: expect.stringContaining('schema') });
   });
 });
 
@@ -255,39 +255,41 @@ interface Binding extends Manifest {
 
 type Objects = ReadonlyMap<string, Manifest>;
 
-async function charted(values: object, namespace = 'purser-system'): Promise<Objects> {
-  const { code, output, stderr } = await template(values, namespace);
+async function renderChart(values: object, namespace = 'purser-system'): Promise<Objects> {
+  const { code, output, stderr } = await runHelmTemplate(values, namespace);
   if (code !== 0) throw new Error(stderr);
-  return objectsOf(output);
+  return parseObjects(output);
 }
 
-async function template(values: object, namespace: string) {
+async function runHelmTemplate(values: object, namespace: string) {
   const file = join(await newFolder(), 'values.json');
   await writeFile(file, JSON.stringify(values));
   return await run(helm(), ['template', 'purser', CHART, '--namespace', namespace, '--values', file, '--api-versions', SERVED]);
 }
 
-async function kustomized({ resources, components = [] }: Readonly<Record<string, readonly string[]>>): Promise<Objects> {
+async function renderKustomization({ resources, components = [] }: Readonly<Record<string, readonly string[]>>): Promise<Objects> {
   const folder = join(await newFolder(), 'overlay');
   await mkdir(folder);
-  const here = (path: string) => relative(folder, join(DEPLOY, path));
-  const kustomization = { resources: resources?.map(here), components: components.map(here) };
+  const toRelative = (path: string) => relative(folder, join(DEPLOY, path));
+  const kustomization = { resources: resources?.map(toRelative), components: components.map(toRelative) };
   await writeFile(join(folder, 'kustomization.yaml'), stringify(kustomization));
-  return objectsOf(await printed('kubectl', ['kustomize', folder]));
+  return parseObjects(await runForOutput('kubectl', ['kustomize', folder]));
 }
 
 /** Returns objects by kind, namespace and name, without Helm's annotation to keep them. */
-function objectsOf(text: string): Objects {
+function parseObjects(text: string): Objects {
   const objects = parseAllDocuments(text).map((document) => document.toJS() as Manifest | null);
   return new Map(
     objects
       .filter((object) => object !== null)
-      .map((object) => [`${object.kind}/${object.metadata.namespace ?? ''}/${object.metadata.name}`, withoutKeep(object)] as const)
+      .map(
+        (object) => [`${object.kind}/${object.metadata.namespace ?? ''}/${object.metadata.name}`, withoutKeepAnnotation(object)] as const,
+      )
       .sort(([one], [other]) => (one < other ? -1 : 1)),
   );
 }
 
-function withoutKeep(object: Manifest): Manifest {
+function withoutKeepAnnotation(object: Manifest): Manifest {
   const { annotations, ...metadata } = object.metadata as Manifest['metadata'] & {
     readonly annotations?: Readonly<Record<string, string>>;
   };
@@ -295,7 +297,7 @@ function withoutKeep(object: Manifest): Manifest {
   return { ...object, metadata: { ...metadata, ...(Object.keys(others).length > 0 && { annotations: others }) } };
 }
 
-async function printed(name: string, args: readonly string[]): Promise<string> {
+async function runForOutput(name: string, args: readonly string[]): Promise<string> {
   const { code, output, stderr } = await run(findBinary(name) ?? name, args);
   if (code !== 0) throw new Error(stderr);
   return output;
@@ -303,6 +305,6 @@ async function printed(name: string, args: readonly string[]): Promise<string> {
 
 function helm(): string {
   const path = helmBinary();
-  if (path === undefined) throw new Error('no helm: run `npm run kube:build`');
+  if (path === undefined) throw new Error('helm was not found. Run `npm run kube:build`.');
   return path;
 }

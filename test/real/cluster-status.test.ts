@@ -1,4 +1,4 @@
-// Conditions of a real cluster that crashes, freezes, slows down, recovers, and gets other credentials and certificates, in real time.
+// Conditions of a real cluster that crashes, freezes, slows down and recovers, and whose credential and certificate change.
 
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { ClusterCondition } from '../../src/api/cluster.gen.ts';
@@ -24,8 +24,7 @@ afterAll(async () => {
   await target.stop();
 }, 60_000);
 
-const shows = (condition: string, name = 'real') =>
-  eventually(async () => expect(await world.conditions(name)).toContain(condition));
+const shows = (condition: string, name = 'real') => eventually(async () => expect(await world.conditions(name)).toContain(condition));
 
 it('reports Ready and the version of a reachable cluster', async () => {
   await shows('Ready=True ClusterReady');
@@ -33,19 +32,19 @@ it('reports Ready and the version of a reachable cluster', async () => {
 }, 60_000);
 
 it('reports a crashed cluster as not ready, and as ready after its restart', async () => {
-  await turns(async () => {
+  await expectOneOutage(async () => {
     await target.kill();
     await shows('Ready=False ConnectionRefused');
     expect(await world.conditions('real')).toContain('Authorized=Unknown NoResponse');
-    const { lastTransitionTime } = await ready();
+    const { lastTransitionTime } = await getReady();
     await target.restart('kill');
     await shows('Ready=True ClusterReady');
-    expect(Date.parse((await ready()).lastTransitionTime ?? '')).toBeGreaterThan(Date.parse(lastTransitionTime ?? ''));
+    expect(Date.parse((await getReady()).lastTransitionTime ?? '')).toBeGreaterThan(Date.parse(lastTransitionTime ?? ''));
   }, 'ConnectionRefused');
 }, 180_000);
 
 it('reports a frozen cluster as not ready, and as ready after it resumes', async () => {
-  await turns(async () => {
+  await expectOneOutage(async () => {
     target.pause();
     await shows('Ready=False Timeout');
     target.resume();
@@ -59,7 +58,7 @@ it('reports a cluster with 1 s of latency as ready, and with 8 s as not ready', 
     await world.register('slow', [`https://127.0.0.1:${proxy.port}`], { token: 'admintoken', ca: target.ca });
     await shows('Ready=True ClusterReady', 'slow');
     proxy.delay(1_000);
-    await probes('slow', 3);
+    await waitForProbes('slow', 3);
     proxy.delay(8_000);
     await shows('Ready=False Timeout', 'slow');
     proxy.delay(0);
@@ -83,12 +82,12 @@ it('distinguishes a rejected credential, a credential without permissions and a 
 it('stays ready when the server certificate is rotated under the same CA', async () => {
   await target.rotateCertificate('same authority');
   await shows('Ready=True ClusterReady');
-  await probes('real', 2);
+  await waitForProbes('real', 2);
   expect(await world.conditions('real')).toContain('Reachable=True Responding');
 }, 120_000);
 
 it('rejects a server certificate of a new CA, and reports Ready after caBundle is updated', async () => {
-  await turns(async () => {
+  await expectOneOutage(async () => {
     await target.rotateCertificate('new authority');
     await shows('Reachable=False TLSVerifyFailed');
     const caBundle = Buffer.from(target.ca).toString('base64');
@@ -98,13 +97,13 @@ it('rejects a server certificate of a new CA, and reports Ready after caBundle i
   }, 'TLSVerifyFailed');
 }, 120_000);
 
-async function ready(): Promise<ClusterCondition> {
+async function getReady(): Promise<ClusterCondition> {
   const { status } = await world.get('real');
   return status?.conditions?.[0] ?? { type: 'Ready', status: 'Unknown' };
 }
 
-/** Expects that Ready becomes False once, with this reason among others, and then True. */
-async function turns(work: () => Promise<void>, reason: string): Promise<void> {
+/** Runs `work`, and expects that Ready becomes False once, with this reason among others, and then True. */
+async function expectOneOutage(work: () => Promise<void>, reason: string): Promise<void> {
   const before = world.history('real').length;
   await work();
   const history = world.history('real').slice(before);
@@ -112,9 +111,9 @@ async function turns(work: () => Promise<void>, reason: string): Promise<void> {
   expect(history.map((line) => line.split(' ')[0]).filter((status, index, all) => status !== all[index - 1])).toEqual(['False', 'True']);
 }
 
-/** Waits for a number of further probes of a cluster. */
-async function probes(name: string, count: number): Promise<void> {
+/** Waits for `count` more probes of a cluster. */
+async function waitForProbes(name: string, count: number): Promise<void> {
   const done = () => world.outcomes.filter(({ key }) => key === name).length;
-  const enough = done() + count;
-  await eventually(async () => expect(done()).toBeGreaterThanOrEqual(enough), 60_000);
+  const expected = done() + count;
+  await eventually(async () => expect(done()).toBeGreaterThanOrEqual(expected), 60_000);
 }

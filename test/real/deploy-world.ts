@@ -1,18 +1,19 @@
 // Deploys Purser on a real hub: installs the manifests with kubectl, runs the command of the image with Purser's service account, and
 // registers a real target with the output of `purser print`.
 
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { Agent } from 'node:https';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse, parseAllDocuments } from 'yaml';
 import { type ApiRequest, type ApiResponse, sendRequest } from '../support/api-request.ts';
-import { readDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
+import { parseDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
 import { kubeBinaries } from '../support/kube-binaries.ts';
 import { type Program, startProgram } from '../support/processes.ts';
 import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
 import { readText } from '../support/repository.ts';
 import { type RunResult, run } from '../support/run.ts';
+import { kubectlOutput, runKubectl, writeList } from './kubectl.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
 
@@ -32,7 +33,7 @@ interface PodSpec {
 }
 
 /** Returns the objects of a kustomization in `deploy`. */
-export async function kustomized(path: string): Promise<readonly DeployedObject[]> {
+export async function renderKustomization(path: string): Promise<readonly DeployedObject[]> {
   const { code, output, stderr } = await run(kubeBinaries()?.kubectl ?? 'kubectl', ['kustomize', join(REPOSITORY, 'deploy', path)]);
   if (code !== 0) throw new Error(stderr);
   return parseAllDocuments(output).map((document) => document.toJS() as DeployedObject);
@@ -42,11 +43,11 @@ export function isDeployment(object: DeployedObject): object is Deployment {
   return object.kind === 'Deployment';
 }
 
-/** Polls until the predicate returns true, for at most a minute. */
-export async function eventually(isSo: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 60_000;
-  while (!(await isSo())) {
-    if (performance.now() > end) throw new Error('the expected state was not reached within 60 s');
+/** Polls until the predicate returns true; throws after three minutes. */
+export async function waitUntil(isMet: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + 180_000;
+  while (!(await isMet())) {
+    if (performance.now() > end) throw new Error('the expected state was not reached within three minutes');
     await delay(100);
   }
 }
@@ -68,7 +69,7 @@ export async function enforcePolicies(command: (...args: readonly string[]) => P
         () => false,
         (error) => String(error).includes('ValidatingAdmissionPolicy'),
       );
-    await eventually(isDenied);
+    await waitUntil(isDenied);
   }
   await command('delete', 'mt', '-n', 'team-a', 'ci-deployer');
 }
@@ -85,24 +86,24 @@ export class DeployWorld {
   }
 
   /** Starts an empty hub and an empty target. */
-  static async bare(): Promise<DeployWorld> {
+  static async startEmpty(): Promise<DeployWorld> {
     const options = { audit: true, controllers: true };
     return new DeployWorld(...(await Promise.all([startRealCluster(options), startRealCluster(options)])));
   }
 
   /** Starts a hub with a kustomization applied to it, and a target. */
   static async start(path: string): Promise<DeployWorld> {
-    const world = await DeployWorld.bare();
+    const world = await DeployWorld.startEmpty();
     for (const name of ['team-a', 'team-b', 'fleet']) await world.kubectl('create', 'namespace', name);
     await world.kubectl('apply', '--server-side', '-k', `REPO/deploy/${path}`);
-    await world.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s');
+    await world.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=180s');
     return world;
   }
 
-  /** Starts a hub with the given objects, and a target. */
-  static async with(objects: readonly object[]): Promise<DeployWorld> {
-    const world = await DeployWorld.bare();
-    await world.kubectl('apply', '--server-side', '-f', await world.#written(objects));
+  /** Starts a hub with these objects, and a target. */
+  static async startWith(objects: readonly object[]): Promise<DeployWorld> {
+    const world = await DeployWorld.startEmpty();
+    await world.kubectl('apply', '--server-side', '-f', await writeList(world.hub, objects));
     return world;
   }
 
@@ -113,41 +114,48 @@ export class DeployWorld {
 
   /** Runs kubectl on the hub as an administrator. `REPO` stands for this repository. Throws the error output if kubectl fails. */
   async kubectl(...args: readonly string[]): Promise<string> {
-    return await done(this.hub, args);
+    return await kubectlOutput(this.hub, args);
   }
 
   /** Runs kubectl on the target as an administrator. */
-  async onTarget(...args: readonly string[]): Promise<string> {
-    return await done(this.target, args);
+  async kubectlOnTarget(...args: readonly string[]): Promise<string> {
+    return await kubectlOutput(this.target, args);
   }
 
   /** Applies objects to the hub. */
   async apply(objects: readonly object[]): Promise<void> {
-    await this.kubectl('apply', '-f', await this.#written(objects));
+    await this.kubectl('apply', '-f', await writeList(this.hub, objects));
   }
 
   /** Sends objects to the hub with a server-side dry run, and returns the result of kubectl. */
-  async offer(objects: readonly object[], ...args: readonly string[]): Promise<RunResult> {
-    return await kubectl(this.hub, [...args, '--dry-run=server', '-f', await this.#written(objects)]);
+  async dryRun(objects: readonly object[], ...args: readonly string[]): Promise<RunResult> {
+    return await runKubectl(this.hub, [...args, '--dry-run=server', '-f', await writeList(this.hub, objects)]);
   }
 
   /** Runs the command of a Deployment with its service account, on free ports. Replicas must have different names. */
   async startDeployed({ metadata, spec }: Deployment, ...options: readonly string[]): Promise<Program> {
     const { serviceAccountName, containers } = spec.template.spec;
     const kubeconfig = join(this.hub.folder, `${metadata.name}.kubeconfig`);
-    const token = await this.tokenOf('purser-system', serviceAccountName);
+    const token = await this.createToken('purser-system', serviceAccountName);
     const asAdmin = parse(await readFile(await this.hub.kubeconfig('admin'), 'utf8')) as object;
     await writeFile(kubeconfig, JSON.stringify({ ...asAdmin, users: [{ name: 'admin', user: { token } }] }));
     const args = (containers[0]?.args ?? []).filter((arg) => !/^--(facade|metrics)-port=/.test(arg));
     const environment = ['-u', 'NODE_OPTIONS', `KUBECONFIG=${kubeconfig}`, 'PURSER_NAMESPACE=purser-system'];
-    const here = [
+    const localOptions = [
       '--facade-port=0',
       '--metrics-port=0',
       '--bind-address=127.0.0.1',
       '--allow-loopback',
       `--ready-file=${this.#readyFile(metadata.name)}`,
     ];
-    const command = [process.execPath, ...nodeOptions(this.hub.folder), join(REPOSITORY, 'src/main.ts'), ...args, ...here, ...options];
+    const command = [
+      process.execPath,
+      ...nodeOptions(this.hub.folder),
+      join(REPOSITORY, 'src/main.ts'),
+      ...args,
+      ...localOptions,
+      ...options,
+    ];
     const program = await startProgram('env', [...environment, ...command], join(this.hub.folder, `${metadata.name}.log`));
     this.#running.set(metadata.name, program);
     return program;
@@ -160,9 +168,9 @@ export class DeployWorld {
     if (printed.code !== 0) throw new Error(printed.stderr);
     const file = join(this.hub.folder, 'target-rbac.yaml');
     await writeFile(file, printed.output);
-    await this.onTarget('apply', '-f', 'REPO/deploy/target/deployer.yaml');
-    await this.onTarget('apply', '-f', file);
-    const token = (await this.onTarget('create', 'token', 'purser', '-n', 'purser-system', '--duration=1h')).trim();
+    await this.kubectlOnTarget('apply', '-f', 'REPO/deploy/target/deployer.yaml');
+    await this.kubectlOnTarget('apply', '-f', file);
+    const token = (await this.kubectlOnTarget('create', 'token', 'purser', '-n', 'purser-system', '--duration=1h')).trim();
     const credential = { namespace: 'purser-system', name: `${name}-credential` };
     const orchestratorApiEndpoints = {
       caBundle: Buffer.from(this.target.ca).toString('base64'),
@@ -178,26 +186,27 @@ export class DeployWorld {
       },
       { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata: { name }, spec },
     ];
-    await this.kubectl('apply', '-f', await this.#written(objects));
+    await this.apply(objects);
   }
 
   /** Runs `kubectl wait` on the hub. Throws the last log lines of Purser if the wait fails. */
-  async until(...args: readonly string[]): Promise<void> {
-    const { code, stderr } = await kubectl(this.hub, ['wait', ...args, '--timeout=60s']);
+  async waitFor(...args: readonly string[]): Promise<void> {
+    const { code, stderr } = await runKubectl(this.hub, ['wait', ...args, '--timeout=180s']);
     if (code === 0) return;
-    const said = await Promise.all([...this.#running.values()].map((program) => program.output()));
-    throw new Error([stderr, ...said.map((log) => log.split('\n').slice(-20).join('\n'))].join('\n'));
+    const logs = await Promise.all([...this.#running.values()].map((program) => program.output()));
+    throw new Error([stderr, ...logs.map((log) => log.split('\n').slice(-20).join('\n'))].join('\n'));
   }
 
-  async tokenOf(namespace: string, account: string): Promise<string> {
-    return (await this.kubectl('create', 'token', account, '-n', namespace)).trim();
+  /** Creates a token of a service account on the hub. */
+  async createToken(namespace: string, serviceAccount: string): Promise<string> {
+    return (await this.kubectl('create', 'token', serviceAccount, '-n', namespace)).trim();
   }
 
   /** Sends a request to the process of a Deployment, and verifies its certificate with the published CA and the name of the Service. */
-  async ask(place: readonly [string, 'facade' | 'metrics'], line: string, request: ApiRequest): Promise<ApiResponse> {
-    const [name, part] = place;
+  async request(endpoint: readonly [string, 'facade' | 'metrics'], line: string, request: ApiRequest): Promise<ApiResponse> {
+    const [name, part] = endpoint;
     const [method = '', path = ''] = line.split(' ');
-    const places = JSON.parse(await readFile(this.#readyFile(name), 'utf8')) as Readonly<Record<string, string>>;
+    const addresses = JSON.parse(await readFile(this.#readyFile(name), 'utf8')) as Readonly<Record<string, string>>;
     const published = ['get', 'configmap', 'purser-facade-ca', '-n', 'purser-system', '-o', 'jsonpath={.data.ca\\.crt}'];
     // The CA may have changed; while the hub is unavailable, the last known CA applies.
     this.#authority = await this.kubectl(...published).catch((error: unknown) => {
@@ -206,7 +215,7 @@ export class DeployWorld {
     });
     const agent = new Agent({ ca: this.#authority, servername: 'purser.purser-system.svc' });
     try {
-      return await sendRequest({ url: places[part] ?? '', agent }, method, path, request);
+      return await sendRequest({ url: addresses[part] ?? '', agent }, method, path, request);
     } finally {
       agent.destroy();
     }
@@ -225,29 +234,11 @@ export class DeployWorld {
   #readyFile(name: string): string {
     return join(this.hub.folder, `${name}.ready.json`);
   }
-
-  async #written(objects: readonly object[]): Promise<string> {
-    const file = join(await mkdtemp(join(this.hub.folder, 'objects-')), 'list.json');
-    await writeFile(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }));
-    return file;
-  }
-}
-
-async function kubectl(cluster: RealCluster, args: readonly string[]): Promise<RunResult> {
-  const kubeconfig = await cluster.kubeconfig('admin');
-  const words = args.map((arg) => arg.replace('REPO', REPOSITORY));
-  return await run(kubeBinaries()?.kubectl ?? 'kubectl', ['--kubeconfig', kubeconfig, ...words]);
-}
-
-async function done(cluster: RealCluster, args: readonly string[]): Promise<string> {
-  const { code, output, stderr } = await kubectl(cluster, args);
-  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
-  return output;
 }
 
 /** Returns the Node.js options of the image, with access to this repository and to the folder. */
 function nodeOptions(folder: string): readonly string[] {
-  const final = readDockerfile(readText('Dockerfile')).stages.at(-1) as Stage;
+  const final = parseDockerfile(readText('Dockerfile')).stages.at(-1) as Stage;
   const options = wordsOf(final, 'ENTRYPOINT').filter((word) => word.startsWith('--'));
   return [...options, `--allow-fs-read=${REPOSITORY}/*`, `--allow-fs-read=${folder}/*`, `--allow-fs-write=${folder}/*`];
 }

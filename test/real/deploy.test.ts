@@ -3,12 +3,12 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
 import { readText } from '../support/repository.ts';
-import { type DeployedObject, type Deployment, DeployWorld, eventually, isDeployment, kustomized } from './deploy-world.ts';
-import { grantsOf, unused, useOf } from './granted.ts';
+import { type DeployedObject, type Deployment, DeployWorld, isDeployment, renderKustomization, waitUntil } from './deploy-world.ts';
+import { findGrants, findUnused, readUse } from './permission-use.ts';
 
 jest.setTimeout(240_000);
 
-const ACCOUNT = 'system:serviceaccount:purser-system:purser';
+const PURSER = 'system:serviceaccount:purser-system:purser';
 let world: DeployWorld;
 
 beforeAll(async () => {
@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 afterAll(() => world?.stop());
 
-/** Kinds of other projects. */
+/** Kinds that other operators define. */
 const FOREIGN = new Set(['Certificate', 'Issuer', 'PrometheusRule', 'ServiceMonitor']);
 
 describe('manifests', () => {
@@ -29,24 +29,24 @@ describe('manifests', () => {
     'components/admission',
     'components/monitoring',
   ])('applies %s to the API server without a warning', async (path) => {
-    const objects = (await kustomized(path)).filter(({ kind }) => !FOREIGN.has(kind));
-    expect(await world.offer(objects, 'apply', '--server-side', '--force-conflicts')).toMatchObject({ code: 0, stderr: '' });
+    const objects = (await renderKustomization(path)).filter(({ kind }) => !FOREIGN.has(kind));
+    expect(await world.dryRun(objects, 'apply', '--server-side', '--force-conflicts')).toMatchObject({ code: 0, stderr: '' });
   });
 
   it.each(['base', 'overlays/apart'])('creates pods from %s that comply with the restricted Pod Security Standard', async (path) => {
-    const deployments = (await kustomized(path)).filter(isDeployment);
+    const deployments = (await renderKustomization(path)).filter(isDeployment);
     const pods = deployments.map(({ metadata, spec }) => ({ apiVersion: 'v1', kind: 'Pod', metadata, spec: spec.template.spec }));
-    expect(await world.offer(pods, 'create')).toMatchObject({ code: 0, stderr: '' });
+    expect(await world.dryRun(pods, 'create')).toMatchObject({ code: 0, stderr: '' });
 
     const lax = pods.map((pod) => ({ ...pod, spec: { ...pod.spec, hostNetwork: true } }));
-    expect((await world.offer(lax, 'create')).stderr).toContain('violates PodSecurity "restricted:latest"');
+    expect((await world.dryRun(lax, 'create')).stderr).toContain('violates PodSecurity "restricted:latest"');
   });
 });
 
-describe('Purser with the permissions of the manifests and the admission policies', () => {
+describe('deployed Purser with the admission policies', () => {
   beforeAll(async () => {
     await world.enforcePolicies();
-    const deployment = (await kustomized('base')).find(isDeployment) as Deployment;
+    const deployment = (await renderKustomization('base')).find(isDeployment) as Deployment;
     await world.startDeployed(deployment, '--verify-interval=2s');
     await world.register('target-1');
   });
@@ -54,8 +54,8 @@ describe('Purser with the permissions of the manifests and the admission policie
   it('issues the tokens of all samples', async () => {
     for (const name of ['ci-deployer', 'flux', 'argo-cd', 'revocable'])
       await world.kubectl('apply', '-f', `REPO/deploy/samples/${name}.yaml`);
-    await world.until('mt', '-A', '--all', '--for=condition=Ready');
-    await world.until('cluster.registry.purser.dev', 'target-1', '--for=condition=Ready');
+    await world.waitFor('mt', '-A', '--all', '--for=condition=Ready');
+    await world.waitFor('cluster.registry.purser.dev', 'target-1', '--for=condition=Ready');
   });
 
   it('rotates tokens, repairs and moves Secrets, and reports a conflicting Secret', async () => {
@@ -63,26 +63,26 @@ describe('Purser with the permissions of the manifests and the admission policie
     const moveTo = (name: string) => world.kubectl('patch', ...token, '--type=merge', '-p', `{"spec":{"secret":{"name":"${name}"}}}`);
     for (const round of [1, 2, 3]) {
       await world.kubectl('annotate', ...token, `tokens.purser.dev/rotate=${round}`, '--overwrite');
-      await world.until(...token, `--for=jsonpath={.status.lastRotateRequest}=${round}`);
+      await world.waitFor(...token, `--for=jsonpath={.status.lastRotateRequest}=${round}`);
     }
     await world.kubectl('delete', '-n', 'team-b', 'secret', 'target-1-kubeconfig');
-    await world.until('-n', 'team-b', 'secret/target-1-kubeconfig', '--for=create');
+    await world.waitFor('-n', 'team-b', 'secret/target-1-kubeconfig', '--for=create');
     await world.kubectl('create', '-n', 'team-a', 'secret', 'generic', 'taken');
     await moveTo('taken');
-    await world.until(...token, '--for=jsonpath={.status.conditions[0].reason}=SecretConflict');
+    await world.waitFor(...token, '--for=jsonpath={.status.conditions[0].reason}=SecretConflict');
     await moveTo('free');
-    await world.until(...token, '--for=condition=Ready');
-    await world.until('-n', 'team-a', 'secret/ci-deployer', '--for=delete');
+    await world.waitFor(...token, '--for=condition=Ready');
+    await world.waitFor('-n', 'team-a', 'secret/ci-deployer', '--for=delete');
   });
 
   it('revokes a token by annotation, and deletes the anchor with the ManagedToken', async () => {
     await world.kubectl('annotate', '-n', 'team-c', 'mt/contractor', 'tokens.purser.dev/revoke=1');
-    await world.until('-n', 'team-c', 'mt/contractor', '--for=jsonpath={.status.lastRevokeRequest}=1');
+    await world.waitFor('-n', 'team-c', 'mt/contractor', '--for=jsonpath={.status.lastRevokeRequest}=1');
     await world.kubectl('delete', '-n', 'team-c', 'mt/contractor', '--timeout=60s');
-    expect(await world.onTarget('get', 'secrets', '-n', 'deploy', '-o', 'name')).toBe('');
+    expect(await world.kubectlOnTarget('get', 'secrets', '-n', 'deploy', '-o', 'name')).toBe('');
   });
 
-  it('releases a ManagedToken that was created with our finalizer and annotations', async () => {
+  it('releases a ManagedToken that was created with the finalizer and annotations of Purser', async () => {
     const forged = {
       finalizers: ['tokens.purser.dev/anchor'],
       annotations: { 'tokens.purser.dev/anchors': 'target-1/kube-system' },
@@ -95,46 +95,46 @@ describe('Purser with the permissions of the manifests and the admission policie
 
   it('serves metrics with the published CA to users with permission only', async () => {
     await world.kubectl('create', 'serviceaccount', 'prometheus', '-n', 'default');
-    const token = await world.tokenOf('default', 'prometheus');
+    const token = await world.createToken('default', 'prometheus');
     const status = async (authorization: string) =>
-      (await world.ask(['purser', 'metrics'], 'GET /metrics', { headers: { authorization } })).status;
+      (await world.request(['purser', 'metrics'], 'GET /metrics', { headers: { authorization } })).status;
 
     // Purser replaces its initial certificate within seconds.
-    await eventually(async () => (await status('').catch(() => 0)) === 401);
+    await waitUntil(async () => (await status('').catch(() => 0)) === 401);
     expect(await status(`Bearer ${token}`)).toBe(403);
     const subject = '--serviceaccount=default:prometheus';
     await world.kubectl('create', 'clusterrolebinding', 'scrape', '--clusterrole=purser-metrics-reader', subject);
     // Reviews are cached for ten seconds.
-    await eventually(async () => (await status(`Bearer ${token}`)) === 200);
+    await waitUntil(async () => (await status(`Bearer ${token}`)) === 200);
   });
 
   it('issues tokens, validates dry runs, and lists visible clusters for callers of the façade', async () => {
-    const headers = { authorization: `Bearer ${await world.tokenOf('team-a', 'ci')}`, 'content-type': 'application/json' };
-    const ask = async (line: string, spec?: object) => {
+    const headers = { authorization: `Bearer ${await world.createToken('team-a', 'ci')}`, 'content-type': 'application/json' };
+    const send = async (line: string, spec?: object) => {
       const body = spec && JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec });
-      return await world.ask(['purser', 'facade'], line, { headers, ...(body && { body }) });
+      return await world.request(['purser', 'facade'], line, { headers, ...(body && { body }) });
     };
     const line = 'POST /orchestrator/target-1/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
     const boundObjectRef = { apiVersion: 'v1', kind: 'Pod', name: 'ghost', uid: '00000000-0000-0000-0000-000000000000' };
-    const issued = await ask(line, { audiences: ['https://target.test'] });
-    const dryRun = await ask(`${line}?dryRun=All`, { audiences: ['https://target.test'], boundObjectRef });
-    const listed = await ask('GET /auth/v1/clusters');
+    const issued = await send(line, { audiences: ['https://target.test'] });
+    const dryRun = await send(`${line}?dryRun=All`, { audiences: ['https://target.test'], boundObjectRef });
+    const listed = await send('GET /auth/v1/clusters');
 
     expect([issued.status, dryRun.status, listed.status]).toEqual([201, 404, 200]);
     expect(JSON.parse(listed.body)).toMatchObject({ items: [{ metadata: { name: 'target-1' } }] });
   });
 
-  it('has no rejected requests and no unused permissions on the hub', async () => {
-    const use = await useOf(world.hub.auditLog, ACCOUNT);
+  it('sends no rejected request and leaves no permission unused on the hub', async () => {
+    const use = await readUse(world.hub.auditLog, PURSER);
     expect(use.rejected).toEqual([]);
-    expect(unused(grantsOf(await kustomized('base'), 'purser'), use)).toEqual(HUB_UNUSED);
+    expect(findUnused(findGrants(await renderKustomization('base'), 'purser'), use)).toEqual(HUB_UNUSED);
   });
 
-  it('has no rejected requests and no unused permissions on the target', async () => {
-    const use = await useOf(world.target.auditLog, ACCOUNT);
+  it('sends no rejected request and leaves no permission unused on the target', async () => {
+    const use = await readUse(world.target.auditLog, PURSER);
     const objects = parseAllDocuments(readText('deploy/target/access.yaml')).map((document) => document.toJS() as DeployedObject);
     expect(use.rejected).toEqual([]);
-    expect(unused(grantsOf(objects, 'purser'), use)).toEqual([]);
+    expect(findUnused(findGrants(objects, 'purser'), use)).toEqual([]);
   });
 });
 

@@ -11,68 +11,68 @@ import { runSteps } from '../docs/shell.ts';
 import { kubeBinaries } from '../support/kube-binaries.ts';
 import { requirePrometheus } from '../support/prometheus.ts';
 import { run } from '../support/run.ts';
-import { type DeployedObject, type Deployment, eventually, isDeployment, kustomized } from './deploy-world.ts';
-import { blocksIn, documentedPlace, failures } from './docs-world.ts';
+import { type DeployedObject, type Deployment, isDeployment, renderKustomization, waitUntil } from './deploy-world.ts';
+import { blocksIn, runBlock, startDocsWorld } from './docs-world.ts';
 
 jest.setTimeout(300_000);
 
-const [install, register, renew, schedule, uninstall] = blocksIn('hub');
+const [install, register, renew, replace, schedule, uninstall] = blocksIn('hub');
 const [hubItself] = blocksIn('hub-itself');
 const [calls, certificate] = blocksIn('facade');
 const [orphans] = blocksIn('orphans');
 
-const place = documentedPlace();
+const docs = startDocsWorld();
 
 describe('commands in docs/operating.md', () => {
   it('installs Purser', async () => {
-    expect(await failures(install, place.shell)).toEqual([]);
-    const deployment = (await kustomized('base')).find(isDeployment) as Deployment;
-    await place.world.startDeployed(deployment, '--hub-cluster=hub');
+    expect(await runBlock(install, docs.shell)).toEqual([]);
+    const deployment = (await renderKustomization('base')).find(isDeployment) as Deployment;
+    await docs.world.startDeployed(deployment, '--hub-cluster=hub');
   });
 
   it('registers a cluster', async () => {
-    expect(await failures(register, place.shell)).toEqual([]);
+    expect(await runBlock(register, docs.shell)).toEqual([]);
   });
 
   it('registers the hub', async () => {
-    expect(await failures(hubItself, place.shell)).toEqual([]);
-    await place.world.until('cluster.registry.purser.dev', 'hub', '--for=condition=Ready');
+    expect(await runBlock(hubItself, docs.shell)).toEqual([]);
+    await docs.world.waitFor('cluster.registry.purser.dev', 'hub', '--for=condition=Ready');
     // The objects of deploy/base stay unchanged.
-    expect(await place.world.kubectl('get', 'ns', 'purser-system', '-o', 'yaml')).toContain('enforce: restricted');
-    expect(await place.world.kubectl('get', 'sa', 'purser', '-n', 'purser-system', '-o', 'yaml')).toContain(
+    expect(await docs.world.kubectl('get', 'ns', 'purser-system', '-o', 'yaml')).toContain('enforce: restricted');
+    expect(await docs.world.kubectl('get', 'sa', 'purser', '-n', 'purser-system', '-o', 'yaml')).toContain(
       'automountServiceAccountToken: false',
     );
   });
 
   it('calls the façade with curl and kubectl', async () => {
-    await place.world.onTarget('apply', '-f', 'REPO/deploy/target/deployer.yaml');
-    await place.world.kubectl('apply', '-f', 'REPO/deploy/samples/ci-deployer.yaml');
-    await place.world.until('mt', '-n', 'team-a', 'ci-deployer', '--for=condition=Ready');
-    const { facade } = JSON.parse(await readFile(join(place.world.hub.folder, 'purser.ready.json'), 'utf8')) as { facade: string };
-    const here = calls && { ...calls, text: calls.text.replace('https://purser.purser-system.svc', facade) };
+    await docs.world.kubectlOnTarget('apply', '-f', 'REPO/deploy/target/deployer.yaml');
+    await docs.world.kubectl('apply', '-f', 'REPO/deploy/samples/ci-deployer.yaml');
+    await docs.world.waitFor('mt', '-n', 'team-a', 'ci-deployer', '--for=condition=Ready');
+    const { facade } = JSON.parse(await readFile(join(docs.world.hub.folder, 'purser.ready.json'), 'utf8')) as { facade: string };
+    const localCalls = calls && { ...calls, text: calls.text.replace('https://purser.purser-system.svc', facade) };
     // Reviews are cached for ten seconds.
-    await eventually(async () => (await failures(here, place.shell)).length === 0);
+    await waitUntil(async () => (await runBlock(localCalls, docs.shell)).length === 0);
   });
 
-  it('lets kubectl request tokens from the façade', async () => {
-    const { world, shell } = place;
+  it('authenticates kubectl with tokens from the façade', async () => {
+    const { world, shell } = docs;
     const { facade } = JSON.parse(await readFile(join(world.hub.folder, 'purser.ready.json'), 'utf8')) as { facade: string };
     const [kubeconfig] = blocksIn('kubeconfig');
     const [file, hub] = ['target-1.kubeconfig', 'person.kubeconfig'].map((name) => join(shell.folder, name));
-    const here: readonly (readonly [string, string])[] = [
+    const replacements: readonly (readonly [string, string])[] = [
       ['https://purser.purser-system.svc', facade],
       ['https://target-1.example.com:6443', world.target.url],
       ['/etc/purser', shell.folder],
-      // The only audience of this target.
+      // The audience of the test's target.
       ['https://kubernetes.default.svc', 'https://hub.test'],
     ];
     await writeFile(
       file ?? '',
-      here.reduce((text, [from, to]) => text.replaceAll(from, to), kubeconfig?.text ?? ''),
+      replacements.reduce((text, [from, to]) => text.replaceAll(from, to), kubeconfig?.text ?? ''),
     );
     await writeFile(join(shell.folder, 'target-1-ca.crt'), world.target.ca);
     const admin = parse(await readFile(await world.hub.kubeconfig('admin'), 'utf8')) as { readonly clusters: readonly [object] };
-    const user = { token: await world.tokenOf('team-a', 'ci') };
+    const user = { token: await world.createToken('team-a', 'ci') };
     const config = { clusters: [{ ...admin.clusters[0], name: 'hub' }], users: [{ name: 'me', user }] };
     await writeFile(hub ?? '', JSON.stringify({ ...config, contexts: [{ name: 'hub', context: { cluster: 'hub', user: 'me' } }] }));
     const whoami = ['--context', 'target-1', 'auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}'];
@@ -86,35 +86,46 @@ describe('commands in docs/operating.md', () => {
 
   it('replaces the certificate of the façade', async () => {
     const authority = createAuthority(Date.now());
-    const own = issueServerCertificate(authority, ['purser.example.com', 'purser.purser-system.svc'], Date.now());
-    const files = { 'tls.crt': own.certificate, 'tls.key': own.key, 'ca.crt': authority.certificate };
-    for (const [name, text] of Object.entries(files)) await writeFile(join(place.shell.folder, name), text);
-    expect(await failures(certificate, place.shell)).toEqual([]);
+    const issued = issueServerCertificate(authority, ['purser.example.com', 'purser.purser-system.svc'], Date.now());
+    const files = { 'tls.crt': issued.certificate, 'tls.key': issued.key, 'ca.crt': authority.certificate };
+    for (const [name, text] of Object.entries(files)) await writeFile(join(docs.shell.folder, name), text);
+    expect(await runBlock(certificate, docs.shell)).toEqual([]);
   });
 
   it('creates an Ingress that the hub accepts', async () => {
     const [ingress] = blocksIn('ingress');
-    expect(await place.world.offer([parse(ingress?.text ?? '') as object], 'create')).toMatchObject({ code: 0, stderr: '' });
+    expect(await docs.world.dryRun([parse(ingress?.text ?? '') as object], 'create')).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('renews a credential', async () => {
-    const [ran] = await runSteps(renew === undefined ? [] : stepsOf(renew), place.shell);
+    const [ran] = await runSteps(renew === undefined ? [] : stepsOf(renew), docs.shell);
     expect(ran).toMatchObject({ code: 0, printed: expect.stringContaining('is valid until') });
-    await place.world.until('cluster.registry.purser.dev', 'target-1', '--for=condition=Authorized');
+    await docs.world.waitFor('cluster.registry.purser.dev', 'target-1', '--for=condition=Authorized');
+  });
+
+  it('revokes a credential, and continues with the next one', async () => {
+    const credential = async () =>
+      await docs.world.kubectl('get', 'secret/target-1-credential', '-n', 'purser-system', '-o', 'jsonpath={.data.token}');
+    const token = Buffer.from(await credential(), 'base64').toString();
+    expect(await runBlock(replace, docs.shell)).toEqual([]);
+    const isRejected = (error: unknown) => String(error).includes('Unauthorized');
+    // The target caches authenticated tokens for a few seconds.
+    await waitUntil(() => docs.world.kubectlOnTarget('auth', 'whoami', '--token', token).then(() => false, isRejected));
+    await docs.world.waitFor('cluster.registry.purser.dev', 'target-1', '--for=condition=Authorized');
   });
 
   it('renews a credential on a schedule with minimal permissions', async () => {
-    expect(await failures(schedule, place.shell)).toEqual([]);
-    const { world, shell } = place;
+    expect(await runBlock(schedule, docs.shell)).toEqual([]);
+    const { world, shell } = docs;
     const read = async (...args: readonly string[]) => await world.kubectl('get', ...args, '-o', 'json');
-    const textOf = (secret: string, key: string) =>
+    const decodeKey = (secret: string, key: string) =>
       Buffer.from((JSON.parse(secret) as { data: Readonly<Record<string, string>> }).data[key] ?? '', 'base64').toString();
-    const before = textOf(await read('secret', 'target-1-credential', '-n', 'purser-system'), 'token');
+    const before = decodeKey(await read('secret', 'target-1-credential', '-n', 'purser-system'), 'token');
     const file = join(shell.folder, 'target.kubeconfig');
-    await writeFile(file, textOf(await read('secret', 'target-1', '-n', 'renewal'), 'kubeconfig'));
+    await writeFile(file, decodeKey(await read('secret', 'target-1', '-n', 'renewal'), 'kubeconfig'));
     const asJob = join(shell.folder, 'job.kubeconfig');
     const admin = parse(await readFile(await world.hub.kubeconfig('admin'), 'utf8')) as object;
-    const user = { token: await world.tokenOf('renewal', 'target-1') };
+    const user = { token: await world.createToken('renewal', 'target-1') };
     await writeFile(asJob, JSON.stringify({ ...admin, users: [{ name: 'admin', user }] }));
     const { spec } = (JSON.parse(await read('cronjob/target-1', '-n', 'renewal')) as CronJob).spec.jobTemplate.spec.template;
     const [container] = spec.containers;
@@ -123,10 +134,10 @@ describe('commands in docs/operating.md', () => {
 
     expect(job).toMatchObject({ code: 0, stderr: '' });
     const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'renew', namespace: 'renewal' }, spec };
-    expect(await world.offer([pod], 'create')).toMatchObject({ code: 0, stderr: '' });
-    const after = textOf(await read('secret', 'target-1-credential', '-n', 'purser-system'), 'token');
+    expect(await world.dryRun([pod], 'create')).toMatchObject({ code: 0, stderr: '' });
+    const after = decodeKey(await read('secret', 'target-1-credential', '-n', 'purser-system'), 'token');
     expect([after.split('.').length, after === before]).toEqual([3, false]);
-    await world.until('cluster.registry.purser.dev', 'target-1', '--for=condition=Authorized');
+    await world.waitFor('cluster.registry.purser.dev', 'target-1', '--for=condition=Authorized');
     const permission = await run(
       'kubectl',
       ['--kubeconfig', file, 'auth', 'can-i', 'create', 'serviceaccounts/token', '-n', 'deploy'],
@@ -136,41 +147,41 @@ describe('commands in docs/operating.md', () => {
   });
 
   it('uninstalls Purser without leaving objects behind', async () => {
-    await place.world.kubectl('apply', '-f', 'REPO/deploy/samples/revocable.yaml');
-    await place.world.until('mt', '-n', 'team-c', 'contractor', '--for=condition=Ready');
+    await docs.world.kubectl('apply', '-f', 'REPO/deploy/samples/revocable.yaml');
+    await docs.world.waitFor('mt', '-n', 'team-c', 'contractor', '--for=condition=Ready');
 
-    expect(await failures(uninstall, place.shell)).toEqual([]);
-    expect(await place.world.kubectl('get', 'crd,clusterrole,clusterrolebinding,ns', '-o', 'name')).not.toContain('purser');
-    expect(await place.world.kubectl('get', 'secrets', '-n', 'team-c', '-o', 'name')).toBe('');
-    expect(await place.world.onTarget('get', 'secrets,clusterroles,namespaces', '-A', '-o', 'name')).not.toContain('purser');
+    expect(await runBlock(uninstall, docs.shell)).toEqual([]);
+    expect(await docs.world.kubectl('get', 'crd,clusterrole,clusterrolebinding,ns', '-o', 'name')).not.toContain('purser');
+    expect(await docs.world.kubectl('get', 'secrets', '-n', 'team-c', '-o', 'name')).toBe('');
+    expect(await docs.world.kubectlOnTarget('get', 'secrets,clusterroles,namespaces', '-A', '-o', 'name')).not.toContain('purser');
   });
 
-  it('removes the objects that are left after Purser was removed first', async () => {
-    await place.world.stopDeployed();
-    await place.world.kubectl('apply', '-f', 'REPO/crds');
-    await place.world.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s');
+  it('removes the objects that remain if Purser is uninstalled before its ManagedTokens', async () => {
+    await docs.world.stopDeployed();
+    await docs.world.kubectl('apply', '-f', 'REPO/crds');
+    await docs.world.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s');
     const stuck = {
       apiVersion: 'tokens.purser.dev/v1alpha1',
       kind: 'ManagedToken',
       metadata: { name: 'stuck', namespace: 'default', finalizers: ['tokens.purser.dev/anchor'] },
       spec: { clusterName: 'target-1', serviceAccount: { namespace: 'deploy', name: 'deployer' }, audiences: ['a'] },
     };
-    const file = join(place.shell.folder, 'stuck.json');
+    const file = join(docs.shell.folder, 'stuck.json');
     await writeFile(file, JSON.stringify(stuck));
-    await place.world.kubectl('apply', '-f', file);
-    await place.world.onTarget('create', 'secret', 'generic', 'purser-1', '-n', 'deploy');
-    await place.world.onTarget('label', 'secret', 'purser-1', '-n', 'deploy', 'tokens.purser.dev/managed-by=purser');
+    await docs.world.kubectl('apply', '-f', file);
+    await docs.world.kubectlOnTarget('create', 'secret', 'generic', 'purser-1', '-n', 'deploy');
+    await docs.world.kubectlOnTarget('label', 'secret', 'purser-1', '-n', 'deploy', 'tokens.purser.dev/managed-by=purser');
 
-    expect(await failures(orphans, place.shell)).toEqual([]);
-    await place.world.kubectl('delete', 'mt', '-n', 'default', 'stuck', '--timeout=30s');
-    expect(await place.world.onTarget('get', 'secrets', '-n', 'deploy', '-o', 'name')).toBe('');
+    expect(await runBlock(orphans, docs.shell)).toEqual([]);
+    await docs.world.kubectl('delete', 'mt', '-n', 'default', 'stuck', '--timeout=30s');
+    expect(await docs.world.kubectlOnTarget('get', 'secrets', '-n', 'deploy', '-o', 'name')).toBe('');
   });
 });
 
 describe('manifests in docs/operating.md', () => {
   it('contains a kustomization that applies its documented changes', async () => {
     const [kustomization] = blocksIn('kustomization');
-    const folder = join(place.shell.folder, '../our-purser');
+    const folder = join(docs.shell.folder, '../our-purser');
     await mkdir(folder);
     await writeFile(join(folder, 'kustomization.yaml'), kustomization?.text ?? '');
     const { output, stderr } = await run(kubeBinaries()?.kubectl ?? 'kubectl', ['kustomize', folder]);
@@ -190,7 +201,7 @@ describe('manifests in docs/operating.md', () => {
   it('contains a valid configuration of Prometheus', async () => {
     requirePrometheus();
     const [config] = blocksIn('prometheus');
-    const file = join(place.shell.folder, 'prometheus.yml');
+    const file = join(docs.shell.folder, 'prometheus.yml');
     await writeFile(file, config?.text ?? '');
     expect(await run('promtool', ['check', 'config', '--syntax-only', file])).toMatchObject({ code: 0 });
   });

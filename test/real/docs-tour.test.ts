@@ -24,11 +24,11 @@ beforeAll(async () => {
   const folder = await newFolder();
   local = await startLocalRun(folder);
   const { kubeconfig } = local.ready;
-  // A reader of the tour starts later than this test.
+  // The tour starts with tokens and clusters that are ready.
   await run(kubectl, ['--kubeconfig', kubeconfig, 'wait', 'mt', '-A', '--all', '--for=condition=Ready', '--timeout=60s']);
   await run(kubectl, ['--kubeconfig', kubeconfig, 'wait', 'clusters', '--all', '--for=condition=Ready', '--timeout=60s']);
   const env = { PATH: `${dirname(kubectl)}:${process.env['PATH']}`, HOME: folder, TERM: 'dumb', NO_PROXY: '127.0.0.1' };
-  ran = await runSteps(steps.map(here), { folder, env });
+  ran = await runSteps(steps.map(toLocal), { folder, env });
 });
 
 afterAll(async () => void (await local?.end('SIGTERM')));
@@ -48,17 +48,17 @@ describe('tour', () => {
     const { stdout } = await local.end('SIGTERM');
     const [introduction = ''] = welcome.split('…');
     const [printed = ''] = stdout.split('Try in');
-    const isFile = /(\S+\/)?data\//g;
-    expect(comparable(printed.replaceAll(isFile, '.purser/'))).toBe(comparable(introduction));
+    const dataFolder = /(\S+\/)?data\//g;
+    expect(comparable(printed.replaceAll(dataFolder, '.purser/'))).toBe(comparable(introduction));
   });
 });
 
 /** Returns the step with the ports and the folder of this run. */
-function here({ command, shown }: Step): Step {
+function toLocal({ command, shown }: Step): Step {
   const addresses = { '127.0.0.1:7444': local.ready.facade, '127.0.0.1:7445': local.ready.metrics };
-  const moved = Object.entries(addresses).reduce(
+  const replaced = Object.entries(addresses).reduce(
     (text, [known, url]) => text.replaceAll(known, new URL(url).host),
     command.replaceAll('.purser/', 'data/'),
   );
-  return { command: moved, shown };
+  return { command: replaced, shown };
 }

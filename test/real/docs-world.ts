@@ -1,4 +1,4 @@
-// Environment for the commands of the documentation: a checkout, two real clusters, and the programs of an operator.
+// Environment for the commands of the documentation: a checkout, two real clusters, and the programs that the commands use.
 
 import { chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -13,42 +13,42 @@ import { DeployWorld } from './deploy-world.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
 
-/** Returns the blocks that name a test, in order. */
+/** Returns the blocks for a test, in order. */
 export function blocksIn(place: string): readonly Block[] {
   return documents()
     .flatMap(blocksOf)
     .filter((block) => block.place === place);
 }
 
-/** Starts clusters without Purser, and a shell, for the tests of a file. */
-export function documentedPlace(): { readonly world: DeployWorld; readonly shell: Shell } {
-  const place = {} as { world: DeployWorld; shell: Shell };
+/** Starts two clusters without Purser, and a shell, for the tests of a file. */
+export function startDocsWorld(): { readonly world: DeployWorld; readonly shell: Shell } {
+  const docs = {} as { world: DeployWorld; shell: Shell };
   beforeAll(async () => {
-    place.world = await DeployWorld.bare();
-    place.shell = await shellOf(place.world);
+    docs.world = await DeployWorld.startEmpty();
+    docs.shell = await createShell(docs.world);
   });
-  afterAll(() => place.world?.stop());
-  return place;
+  afterAll(() => docs.world?.stop());
+  return docs;
 }
 
 /** Creates a shell in a checkout, with the contexts `hub` and `target`. */
-async function shellOf({ hub, target }: DeployWorld): Promise<Shell> {
-  const above = await newFolder();
-  const folder = join(above, 'purser');
-  for (const name of ['purser', 'home', 'bin']) await mkdir(join(above, name));
+async function createShell({ hub, target }: DeployWorld): Promise<Shell> {
+  const parent = await newFolder();
+  const folder = join(parent, 'purser');
+  for (const name of ['purser', 'home', 'bin']) await mkdir(join(parent, name));
   for (const name of ['deploy', 'crds']) await symlink(join(REPOSITORY, name), join(folder, name));
-  const kubeconfig = join(above, 'kubeconfig');
-  await writeFile(kubeconfig, JSON.stringify(await merged({ hub, target })));
-  await writeFile(join(above, 'bin/docker'), DOCKER);
-  await chmod(join(above, 'bin/docker'), 0o755);
-  const programs = [join(above, 'bin'), ...[kubeBinaries()?.kubectl, helmBinary()].map((path) => dirname(path ?? ''))];
+  const kubeconfig = join(parent, 'kubeconfig');
+  await writeFile(kubeconfig, JSON.stringify(await mergeKubeconfigs({ hub, target })));
+  await writeFile(join(parent, 'bin/docker'), DOCKER);
+  await chmod(join(parent, 'bin/docker'), 0o755);
+  const programs = [join(parent, 'bin'), ...[kubeBinaries()?.kubectl, helmBinary()].map((path) => dirname(path ?? ''))];
   const PATH = [...programs, process.env['PATH']].join(':');
-  return { folder, env: { PATH, HOME: join(above, 'home'), KUBECONFIG: kubeconfig, NODE_OPTIONS: '' } };
+  return { folder, env: { PATH, HOME: join(parent, 'home'), KUBECONFIG: kubeconfig, NODE_OPTIONS: '' } };
 }
 
-/** Runs a block and returns the failed commands with their output. */
-export async function failures(block: Block | undefined, shell: Shell): Promise<readonly Ran[]> {
-  if (block === undefined) throw new Error('the block was not found in the documentation');
+/** Runs the commands of a block, and returns those that fail, with their output. */
+export async function runBlock(block: Block | undefined, shell: Shell): Promise<readonly Ran[]> {
+  if (block === undefined) throw new Error('The block was not found in the documentation.');
   const strict = stepsOf(block).map(({ command, shown }) => ({ command: `set -eo pipefail\n${command}`, shown }));
   return (await runSteps(strict, shell)).filter(({ code }) => code !== 0);
 }
@@ -61,7 +61,7 @@ exec ${process.execPath} ${join(REPOSITORY, 'src/main.ts')} "$@"
 `;
 
 /** Returns one kubeconfig with a context for each cluster. */
-async function merged(clusters: Readonly<Record<string, RealCluster>>): Promise<object> {
+async function mergeKubeconfigs(clusters: Readonly<Record<string, RealCluster>>): Promise<object> {
   const entries = await Promise.all(
     Object.entries(clusters).map(async ([name, cluster]) => {
       const config = parse(await readFile(await cluster.kubeconfig('admin'), 'utf8')) as Config;

@@ -27,14 +27,14 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Process that keeps the list with a reflector and prints it on request. */
+/** Process that keeps the list with a reflector, and prints it on request. */
 class Reflector {
   readonly #program: ChildProcessByStdio<Writable, Readable, null>;
   readonly #lines: Interface;
 
   constructor(token: string, watchList: boolean) {
     const binary = reflectorBinary();
-    if (binary === undefined) throw new Error('no reflector: run `npm run kube:build`');
+    if (binary === undefined) throw new Error('The reflector was not found. Run `npm run kube:build`.');
     const env = { ...process.env, KUBE_FEATURE_WatchListClient: String(watchList) };
     this.#program = spawn(binary, [facade.url, join(folder, 'ca.crt'), token], { env, stdio: ['pipe', 'pipe', 'ignore'] });
     this.#lines = createInterface({ input: this.#program.stdout });
@@ -53,13 +53,13 @@ class Reflector {
   }
 }
 
-async function fresh(token: string): Promise<unknown> {
+async function listClusters(token: string): Promise<unknown> {
   const { body } = await facade.request('GET', '/auth/v1/clusters', { headers: { authorization: `Bearer ${token}` } });
   const { items } = JSON.parse(body) as { readonly items: readonly Cluster[] };
   return items.map(({ metadata, spec }) => ({ name: metadata.name, labels: metadata.labels, spec }));
 }
 
-function clusterOf(name: string, round: number): Cluster {
+function buildCluster(name: string, round: number): Cluster {
   const serverEndpoints = [{ clientCIDR: '0.0.0.0/0', serverAddress: `https://10.0.0.${round}` }];
   const spec = { orchestratorApiEndpoints: { serverEndpoints } };
   return { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata: { name, labels: { round: String(round) } }, spec };
@@ -78,21 +78,21 @@ describe('reflector of client-go', () => {
     ['list and watch', false],
     ['WatchList', true],
   ])(
-    'has the state of a fresh list while clusters and permissions change, with %s',
+    'converges to the state of a fresh list while clusters and permissions change, with %s',
     async (_, watchList) => {
       const { alice, admin } = facade.tokens;
       const names = Array.from({ length: 12 }, (__, index) => `c${index}`);
       await grant(names.slice(0, 4));
       const reflectors = [new Reflector(alice, watchList), new Reflector(admin, watchList)];
-      const agree = async () => {
-        expect(await reflectors[0]?.state()).toEqual(await fresh(alice));
-        expect(await reflectors[1]?.state()).toEqual(await fresh(admin));
+      const expectSynced = async () => {
+        expect(await reflectors[0]?.state()).toEqual(await listClusters(alice));
+        expect(await reflectors[1]?.state()).toEqual(await listClusters(admin));
       };
       for (let round = 1; round <= 6; round++) {
-        for (const name of names) await facade.hub.apply(Clusters, clusterOf(name, round), { force: true });
+        for (const name of names) await facade.hub.apply(Clusters, buildCluster(name, round), { force: true });
         await grant(names.slice(round, round + 5));
         await facade.hub.delete(Clusters, { name: names[round] ?? '' });
-        await eventually(agree);
+        await eventually(expectSynced);
       }
       for (const reflector of reflectors) await reflector.stop();
     },
@@ -100,7 +100,7 @@ describe('reflector of client-go', () => {
   );
 });
 
-/** Starts a watch and returns its response. */
+/** Starts a watch, and returns its response. */
 async function watch(token: string): Promise<IncomingMessage> {
   const request = get(`${facade.url}/auth/v1/clusters?watch=true`, {
     agent: facade.agent,
@@ -111,7 +111,7 @@ async function watch(token: string): Promise<IncomingMessage> {
   return response.resume();
 }
 
-describe('watch with a revoked token', () => {
+describe('watch of the façade', () => {
   const account = { namespace: 'revoked', name: 'watcher' };
   const anchor = { namespace: 'revoked', name: 'anchor' };
   const boundObjectRef = { apiVersion: 'v1', kind: 'Secret', name: anchor.name };
@@ -124,8 +124,8 @@ describe('watch with a revoked token', () => {
     ['service account', {}, () => facade.hub.delete(ServiceAccounts, account)],
     ['bound Secret', { boundObjectRef }, () => facade.hub.delete(Secrets, anchor)],
   ])(
-    'ends after deletion of the %s',
-    async (_what, spec, revoke) => {
+    'ends after deletion of the %s of its token',
+    async (_object, spec, revoke) => {
       await facade.hub.apply(ServiceAccounts, { metadata: account }, { force: true });
       await facade.hub.apply(Secrets, { metadata: anchor }, { force: true });
       const token = await tokenFor(spec);

@@ -26,7 +26,7 @@ let cluster: RealCluster;
 let transport: Transport;
 let facade: Facade;
 let url = '';
-let account = '';
+let accountUid = '';
 let caFile = '';
 
 beforeAll(async () => {
@@ -35,7 +35,7 @@ beforeAll(async () => {
   const hub = new KubeClient(transport, 'tests');
   await hub.create(Namespaces, { metadata: { name: 'deploy' } });
   const { metadata } = await hub.create(ServiceAccounts, { metadata: { namespace: 'deploy', name: 'deployer' } });
-  account = metadata.uid ?? '';
+  accountUid = metadata.uid ?? '';
   const target = registered({
     name: 'prod-eu',
     servers: [cluster.url],
@@ -65,8 +65,17 @@ afterAll(async () => {
 }, 60_000);
 
 function kubectl(token: string, ...args: readonly string[]) {
-  const how = ['--server', `${url}/orchestrator/prod-eu`, '--certificate-authority', caFile, '--token', token, '--kubeconfig', '/dev/null'];
-  return run(kubeBinaries()?.kubectl ?? '', [...args, ...how]);
+  const connection = [
+    '--server',
+    `${url}/orchestrator/prod-eu`,
+    '--certificate-authority',
+    caFile,
+    '--token',
+    token,
+    '--kubeconfig',
+    '/dev/null',
+  ];
+  return run(kubeBinaries()?.kubectl ?? '', [...args, ...connection]);
 }
 
 describe('kubectl create token', () => {
@@ -91,7 +100,7 @@ describe('kubectl create token', () => {
 
   it.each([
     ['a user without permission', 'bobtoken', ['--audience', 'x'], 'cannot create resource "serviceaccounts/token"'],
-    ['an unknown token', 'nobodytoken', ['--audience', 'x'], 'Unauthorized'],
+    ['an unknown token', 'unknowntoken', ['--audience', 'x'], 'Unauthorized'],
     ['no audience', 'admintoken', [], 'spec.audiences: Required value'],
     [
       'a lifetime below ten minutes',
@@ -105,7 +114,7 @@ describe('kubectl create token', () => {
       ['--audience', 'x', '--bound-object-kind', 'Node', '--bound-object-name', 'n'],
       'cannot bind token to object of type',
     ],
-  ])('reports the error for %s', async (_what, token, more, message) => {
+  ])('reports the error for %s', async (_case, token, more, message) => {
     const { code, output, stderr } = await kubectl(token, 'create', 'token', 'deployer', '-n', 'deploy', ...more);
     expect(`${output}${stderr}`).toContain(message);
     expect(code).not.toBe(0);
@@ -115,14 +124,14 @@ describe('kubectl create token', () => {
 describe('client-go', () => {
   const createToken = (token: string, name: string) => {
     const binary = createTokenBinary();
-    if (binary === undefined) throw new Error('no create-token: run `npm run kube:build`');
+    if (binary === undefined) throw new Error('create-token was not found. Run `npm run kube:build`.');
     return run(binary, [`${url}/orchestrator/prod-eu`, caFile, token, 'deploy', name, 'x']);
   };
 
   it('decodes a token from the façade', async () => {
     const { code, output } = await createToken('admintoken', 'deployer');
     expect(JSON.parse(output)).toMatchObject({
-      metadata: { name: 'deployer', namespace: 'deploy', uid: account },
+      metadata: { name: 'deployer', namespace: 'deploy', uid: accountUid },
       spec: { audiences: ['x'], expirationSeconds: 3600 },
       status: { token: expect.stringMatching(/^eyJ[\w-]+\.[\w-]+\.[\w-]+$/), expirationTimestamp: expect.stringMatching(/Z$/) },
     });
@@ -132,7 +141,7 @@ describe('client-go', () => {
   it.each([
     ['a user without permission', 'bobtoken', 'deployer', 'User "bob" cannot create resource "serviceaccounts/token"'],
     ['a missing service account', 'admintoken', 'missing', 'serviceaccounts "missing" not found'],
-  ])('decodes the error for %s', async (_what, token, name, message) => {
+  ])('decodes the error for %s', async (_case, token, name, message) => {
     const { code, stderr } = await createToken(token, name);
     expect(stderr).toContain(message);
     expect(code).toBe(1);
@@ -143,7 +152,7 @@ describe('expired caller token', () => {
   it.each([
     ['accepts a token 30 seconds after expiry, as kube-apiserver does', 30, 201],
     ['rejects a token 61 seconds after expiry', 61, 401],
-  ])('%s', async (_when, agoSeconds, status) => {
+  ])('%s', async (_case, agoSeconds, status) => {
     const key = parseSigningKey(await readFile(join(cluster.folder, 'service-account.key'), 'utf8'));
     const now = Math.floor(Date.now() / 1000);
     const token = await signToken(
@@ -154,7 +163,7 @@ describe('expired caller token', () => {
         nbf: now - 3600,
         iss: ISSUER,
         sub: 'system:serviceaccount:deploy:deployer',
-        'kubernetes.io': { namespace: 'deploy', serviceaccount: { name: 'deployer', uid: account } },
+        'kubernetes.io': { namespace: 'deploy', serviceaccount: { name: 'deployer', uid: accountUid } },
       },
       key,
     );

@@ -5,18 +5,18 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { chmod, copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { buildStages, environmentOf, readDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
+import { buildStages, environmentOf, parseDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
 import { newFolder } from '../support/folders.ts';
 import { startProgram } from '../support/processes.ts';
 import { startRealCluster } from '../support/real-cluster.ts';
 import { readText } from '../support/repository.ts';
 import { type RunResult, run } from '../support/run.ts';
-import { eventually } from './deploy-world.ts';
+import { waitUntil } from './deploy-world.ts';
 
 jest.setTimeout(600_000);
 
 const REPOSITORY = join(import.meta.dirname, '../..');
-const file = readDockerfile(readText('Dockerfile'));
+const file = parseDockerfile(readText('Dockerfile'));
 const final = file.stages.at(-1) as Stage;
 const hasDocker = spawnSync('docker', ['info']).status === 0;
 /** Command that enters the image. Users other than root use a user namespace. */
@@ -25,17 +25,17 @@ let purser: (...args: readonly string[]) => Promise<RunResult>;
 /** Arguments of the command that runs Purser, for processes that keep running. */
 let command: readonly string[];
 /** Runs JavaScript code in place of Purser. */
-let inNode: (program: string) => Promise<RunResult>;
+let runInNode: (program: string) => Promise<RunResult>;
 let root: string;
 let paths: readonly string[];
 let bytes: number;
 
 /** Environment of the image, without the options of the test run. */
-const PLAIN = { NODE_OPTIONS: '', NODE_EXTRA_CA_CERTS: '', ...environmentOf(final) };
+const IMAGE_ENV = { NODE_OPTIONS: '', NODE_EXTRA_CA_CERTS: '', ...environmentOf(final) };
 
 beforeAll(async () => {
   const folder = await newFolder();
-  root = hasDocker ? await built(folder) : await buildStages(file, REPOSITORY, folder);
+  root = hasDocker ? await buildWithDocker(folder) : await buildStages(file, REPOSITORY, folder);
   paths = readdirSync(root, { recursive: true, encoding: 'utf8' });
   bytes = paths.map((path) => statSync(join(root, path))).reduce((sum, { size }) => sum + size, 0);
   const [node = '', ...words] = wordsOf(final, 'ENTRYPOINT');
@@ -43,11 +43,11 @@ beforeAll(async () => {
   const [program = '', ...flags] = ENTER;
   command = [...flags, root, node, ...inImage];
   const enter = async (args: readonly string[]) => {
-    const { stderr, ...result } = await run(program, args, PLAIN);
+    const { stderr, ...result } = await run(program, args, IMAGE_ENV);
     // The program that enters the image runs on this machine, which does not have the library.
     return { ...result, stderr: stderr.replace(/^ERROR: ld\.so: object .* from LD_PRELOAD cannot be preloaded.*\n/gm, '') };
   };
-  inNode = (code) => enter([...command.slice(0, -1), '--eval', code]);
+  runInNode = (code) => enter([...command.slice(0, -1), '--eval', code]);
   purser = (...args) => enter([...command, ...args]);
 });
 
@@ -66,7 +66,7 @@ describe('image', () => {
   });
 
   it('allocates memory with jemalloc, which accepts its settings', async () => {
-    const { output, stderr } = await inNode(`console.log(process.report.getReport().sharedObjects.join('\\n'))`);
+    const { output, stderr } = await runInNode(`console.log(process.report.getReport().sharedObjects.join('\\n'))`);
     expect(output.split('\n')).toContain(environmentOf(final)['LD_PRELOAD']);
     expect(stderr).toBe('');
   });
@@ -83,8 +83,8 @@ describe('image', () => {
   it.each([
     ['target-rbac', 'deploy/target/access.yaml'],
     ['registration', 'deploy/samples/cluster.yaml'],
-  ])('prints %s', async (what, path) => {
-    expect(await purser('print', what)).toMatchObject({ code: 0, output: expect.stringContaining(readText(path)) });
+  ])('prints the manifests of %s', async (manifest, path) => {
+    expect(await purser('print', manifest)).toMatchObject({ code: 0, output: expect.stringContaining(readText(path)) });
   });
 
   it('installs the custom resources on a hub, acquires leadership, and stops cleanly', async () => {
@@ -95,9 +95,9 @@ describe('image', () => {
       await copyFile(await hub.kubeconfig('admin'), kubeconfig);
       await chmod(kubeconfig, 0o644);
       const args = ['run', '--install-crds', '--namespace=default', '--bind-address=127.0.0.1', '--facade-port=0', '--metrics-port=0'];
-      const env = { ...process.env, ...PLAIN, KUBECONFIG: '/etc/purser/kubeconfig' };
+      const env = { ...process.env, ...IMAGE_ENV, KUBECONFIG: '/etc/purser/kubeconfig' };
       const program = await startProgram(ENTER[0] ?? '', [...command, ...args], join(hub.folder, 'image.log'), { env });
-      await eventually(async () => (await program.output()).includes('acquired leadership'));
+      await waitUntil(async () => (await program.output()).includes('acquired leadership'));
       await program.stop();
 
       expect(await program.output()).not.toMatch(/"level":"(warn|error|fatal)"/);
@@ -111,33 +111,33 @@ describe('image', () => {
       .filter((path) => /^purser\/node_modules\/(@[^/]+\/)?[^/]+\/package\.json$/.test(path))
       .map((path) => dirname(path));
     const licensed = new Set(paths.filter((path) => /\/(licen[cs]e|copying)[^/]*$/i.test(path)).map((path) => dirname(path)));
-    const given = packages.map((path) => join(REPOSITORY, path.slice('purser/'.length)));
-    const isLost = (path: string, index: number) =>
-      !licensed.has(path) && readdirSync(given[index] as string).some((name) => /^licen[cs]e/i.test(name));
+    const sources = packages.map((path) => join(REPOSITORY, path.slice('purser/'.length)));
+    const lacksLicense = (path: string, index: number) =>
+      !licensed.has(path) && readdirSync(sources[index] as string).some((name) => /^licen[cs]e/i.test(name));
 
     expect(packages.length).toBeGreaterThan(20);
-    expect(packages.filter(isLost)).toEqual([]);
+    expect(packages.filter(lacksLicense)).toEqual([]);
   });
 
   it.each([
-    ['read files of others', `require('node:fs').readFileSync('/etc/passwd')`, 'ERR_ACCESS_DENIED'],
+    ['read files outside of its folders', `require('node:fs').readFileSync('/etc/passwd')`, 'ERR_ACCESS_DENIED'],
     ['write a file', `require('node:fs').writeFileSync('/purser/new', '')`, 'ERR_ACCESS_DENIED'],
     ['start a program', `require('node:child_process').spawnSync('/usr/bin/node')`, 'ERR_ACCESS_DENIED'],
     ['start a thread', `new (require('node:worker_threads').Worker)('1', { eval: true })`, 'ERR_ACCESS_DENIED'],
   ])('denies Node.js permission to %s', async (_, program, code) => {
     expect(readFileSync(join(root, 'etc/passwd'), 'utf8')).toContain('purser');
-    const { stderr } = await inNode(program);
+    const { stderr } = await runInNode(program);
     expect(stderr).toContain(`code: '${code}'`);
   });
 
-  it('reads its own and mounted files', async () => {
+  it('allows Node.js to read its own and mounted files', async () => {
     const files = ['/purser/package.json', '/etc/hosts', '/etc/purser/tls.crt', '/var/run/secrets/kubernetes.io/serviceaccount/token'];
     for (const mounted of files.slice(1)) {
       await mkdir(join(root, dirname(mounted)), { recursive: true });
       await writeFile(join(root, mounted), 'mounted');
     }
     const program = `for (const file of ${JSON.stringify(files)}) require('node:fs').readFileSync(file)`;
-    expect(await inNode(program)).toMatchObject({ code: 0, stderr: '' });
+    expect(await runInNode(program)).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('reports an invalid option and exits with code 2', async () => {
@@ -148,8 +148,8 @@ describe('image', () => {
   });
 });
 
-/** Builds the image with Docker and exports its file system into a folder. */
-async function built(folder: string): Promise<string> {
+/** Builds the image with Docker, and exports its file system into a folder. */
+async function buildWithDocker(folder: string): Promise<string> {
   const exported = join(folder, 'root');
   const script = `docker build -q -t purser-test ${REPOSITORY} && docker create --name purser-test-$$ purser-test && mkdir ${exported} && docker export purser-test-$$ | tar -x -C ${exported}; code=$?; docker rm purser-test-$$; exit $code`;
   const { code, stderr } = await run('sh', ['-c', script]);

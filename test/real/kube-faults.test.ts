@@ -25,7 +25,7 @@ let client: KubeClient;
 
 beforeAll(async () => {
   cluster = await startRealCluster();
-  transport = createTransport(await loadKubeConfig(await cluster.kubeconfig('somebody', ['system:masters'])), { clock, timeoutMs: 5_000 });
+  transport = createTransport(await loadKubeConfig(await cluster.kubeconfig('tester', ['system:masters'])), { clock, timeoutMs: 5_000 });
   client = new KubeClient(transport, 'tests');
   await client.create(Namespaces, { metadata: { name: namespace } });
 }, 120_000);
@@ -40,12 +40,12 @@ afterAll(async () => {
   await cluster?.stop();
 }, 60_000);
 
-interface Followed {
+interface StartedInformer {
   readonly informer: Informer<ConfigMap>;
   readonly problems: unknown[];
 }
 
-async function follow(idleMs: number): Promise<Followed> {
+async function startInformer(idleMs: number): Promise<StartedInformer> {
   const problems: unknown[] = [];
   const informer = createInformer({ client, resource: ConfigMaps, selection: { namespace }, clock, random: () => 0, idleMs });
   subscriptions.push(
@@ -57,13 +57,13 @@ async function follow(idleMs: number): Promise<Followed> {
 }
 
 /** Expects that the store has the same objects as the server. */
-async function expectSynced({ informer }: Followed): Promise<void> {
+async function expectSynced({ informer }: StartedInformer): Promise<void> {
   const { items } = await client.listAll(ConfigMaps, { namespace });
   const versions = (objects: readonly ConfigMap[]) => objects.map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`).sort();
   await eventually(async () => expect(versions(informer.store.list())).toEqual(versions(items)));
 }
 
-async function churn(prefix: string): Promise<void> {
+async function writeConfigMaps(prefix: string): Promise<void> {
   for (let n = 0; n < 20; n += 1) {
     const name = `${prefix}-${n}`;
     await client.create(ConfigMaps, { metadata: { namespace, name } });
@@ -74,49 +74,49 @@ async function churn(prefix: string): Promise<void> {
 
 describe('informer', () => {
   it.each(['stop', 'kill'] as const)(
-    'resyncs after the API server restarts (%s) and its resource version has expired',
-    async (how) => {
-      const followed = await follow(10_000);
+    'resyncs after the API server restarts (%s) and the resource version of the informer has expired',
+    async (method) => {
+      const started = await startInformer(10_000);
       // A restarted server has no history, so the informer's resource version is too old.
-      await client.create(Namespaces, { metadata: { name: `between-${how}` } });
-      await cluster.restart(how);
-      await churn(how);
-      await expectSynced(followed);
-      expect(followed.problems.filter(isExpired)).toHaveLength(1);
+      await client.create(Namespaces, { metadata: { name: `between-${method}` } });
+      await cluster.restart(method);
+      await writeConfigMaps(method);
+      await expectSynced(started);
+      expect(started.problems.filter(isExpired)).toHaveLength(1);
     },
     120_000,
   );
 
-  it('relists after the history was compacted', async () => {
-    const followed = await follow(10_000);
+  it('relists after the API server has compacted its history', async () => {
+    const started = await startInformer(10_000);
     // Writes of another kind make the informer's resource version older than the compacted history.
     for (let n = 0; n < 5; n += 1) await client.create(Namespaces, { metadata: { name: `compacted-${n}` } });
     await cluster.compact();
     await cluster.restart('kill');
-    await churn('compacted');
-    await expectSynced(followed);
-    expect(followed.problems.filter(isExpired)).toHaveLength(1);
+    await writeConfigMaps('compacted');
+    await expectSynced(started);
+    expect(started.problems.filter(isExpired)).toHaveLength(1);
   }, 120_000);
 
   it('detects a stalled watch and resumes without a list', async () => {
-    const followed = await follow(3_000);
-    await churn('before');
-    await expectSynced(followed);
+    const started = await startInformer(3_000);
+    await writeConfigMaps('before');
+    await expectSynced(started);
     cluster.pause();
-    await eventually(async () => expect(followed.problems.length).toBeGreaterThan(0));
+    await eventually(async () => expect(started.problems.length).toBeGreaterThan(0));
     cluster.resume();
-    await churn('after');
-    await expectSynced(followed);
-    expect(followed.problems.filter((problem) => problem instanceof StatusError)).toEqual([]);
+    await writeConfigMaps('after');
+    await expectSynced(started);
+    expect(started.problems.filter((problem) => problem instanceof StatusError)).toEqual([]);
   }, 60_000);
 });
 
-describe('list', () => {
-  it('starts again if its pages were compacted meanwhile', async () => {
+describe('list in pages', () => {
+  it('restarts if the revision of its pages was compacted', async () => {
     const pages = client.pages(ConfigMaps, { namespace, limit: 1 });
     const { value: first } = await pages.next();
     expect(first?.items).toHaveLength(1);
-    await churn('pages');
+    await writeConfigMaps('pages');
     await cluster.compact();
     // Until it restarts, the server's cache keeps more history than etcd.
     await cluster.restart('stop');
@@ -131,8 +131,8 @@ interface Candidate {
   readonly leadership: boolean[];
 }
 
-async function candidate(identity: string): Promise<Candidate> {
-  const kubeconfig = await cluster.kubeconfig('somebody', ['system:masters']);
+async function startCandidate(identity: string): Promise<Candidate> {
+  const kubeconfig = await cluster.kubeconfig('tester', ['system:masters']);
   const program = join(import.meta.dirname, '../support/candidate-process.ts');
   const child = fork(program, [kubeconfig, namespace, identity], { execArgv: ['--disable-warning=ExperimentalWarning'] });
   const leadership: boolean[] = [];
@@ -143,9 +143,9 @@ async function candidate(identity: string): Promise<Candidate> {
 
 describe('leader election', () => {
   it('moves leadership from a stopped process to another, and informs the first after it resumes', async () => {
-    const first = await candidate('first');
+    const first = await startCandidate('first');
     await eventually(async () => expect(first.leadership.at(-1)).toBe(true));
-    const second = await candidate('second');
+    const second = await startCandidate('second');
     await eventually(async () => expect(second.leadership).toEqual([false]));
     first.process.kill('SIGSTOP');
     await eventually(async () => expect(second.leadership).toEqual([false, true]));

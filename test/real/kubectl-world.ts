@@ -14,8 +14,8 @@ export interface KubectlWorld {
   readonly folder: string;
   /** Runs kubectl against both servers. Spaces separate arguments, except in single quotes. SERVER is replaced by the server's name. */
   readonly kubectl: (command: string) => Promise<Both<Outcome>>;
-  /** Runs kubectl against both servers and returns the unchanged output. */
-  readonly printed: (command: string) => Promise<Both<string>>;
+  /** Runs kubectl against both servers, and returns the unchanged output. */
+  readonly output: (command: string) => Promise<Both<string>>;
   readonly stop: () => Promise<void>;
 }
 
@@ -38,16 +38,16 @@ export async function startKubectlWorld(): Promise<KubectlWorld> {
     startApiServer({ folder: join(folder, 'data'), port: 0, issuer: 'https://hub.test', tokens: TEST_USERS, report }),
     startRealCluster({ controllers: true }),
   ]);
-  const runs = { embedded: await prepared(folder, 'embedded', embedded), real: await prepared(folder, 'real', real) };
+  const runs = { embedded: await createRunner(folder, 'embedded', embedded), real: await createRunner(folder, 'real', real) };
   const onBoth = async <T>(command: string, view: (result: RunResult) => T): Promise<Both<T>> => {
     const args = command.match(/'[^']*'|\S+/g)?.map((word) => word.replaceAll("'", '')) ?? [];
-    const [ours, theirs] = await Promise.all([runs.embedded(args), runs.real(args)]);
-    return { embedded: view(ours), real: view(theirs) };
+    const [embeddedResult, realResult] = await Promise.all([runs.embedded(args), runs.real(args)]);
+    return { embedded: view(embeddedResult), real: view(realResult) };
   };
   return {
     folder,
-    kubectl: (command) => onBoth(command, (result) => outcome(result, folder)),
-    printed: (command) => onBoth(command, ({ output }) => output),
+    kubectl: (command) => onBoth(command, (result) => toOutcome(result, folder)),
+    output: (command) => onBoth(command, ({ output }) => output),
     stop: async () => {
       await Promise.all([embedded.close(), real.stop()]);
       await rm(folder, { recursive: true, force: true });
@@ -56,8 +56,8 @@ export async function startKubectlWorld(): Promise<KubectlWorld> {
   };
 }
 
-/** Prepares kubectl as an administrator of one server, with its own caches. */
-async function prepared(folder: string, name: string, server: { readonly url: string; readonly ca: string }) {
+/** Returns a function that runs kubectl as an administrator of one server, with its own caches. */
+async function createRunner(folder: string, name: string, server: { readonly url: string; readonly ca: string }) {
   const home = join(folder, name);
   await mkdir(home, { recursive: true });
   const kubeconfig = join(home, 'kubeconfig');
@@ -81,13 +81,13 @@ async function prepared(folder: string, name: string, server: { readonly url: st
     );
 }
 
-function outcome({ code, output, stderr }: RunResult, folder: string): Outcome {
+function toOutcome({ code, output, stderr }: RunResult, folder: string): Outcome {
   return { code, text: normalize(`${output}${stderr}`.replaceAll(folder, '.')) };
 }
 
 /** Patterns of texts that differ between servers and runs, with their replacements. */
 const VOLATILE: readonly (readonly [RegExp, string])[] = [
-  // Appears only if the deadline of kubectl ends a watch, and not the pause between two watches.
+  // Appears only if the timeout of kubectl ends a watch, not if it ends the pause between two watches.
   [/^E\d{4} .* "Failed to watch" err="context deadline exceeded" .*\n/gm, ''],
   [/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, 'UID'],
   [/eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+/g, 'TOKEN'],
@@ -101,5 +101,5 @@ const VOLATILE: readonly (readonly [RegExp, string])[] = [
 ];
 
 function normalize(text: string): string {
-  return VOLATILE.reduce((shown, [pattern, instead]) => shown.replaceAll(pattern, instead), text);
+  return VOLATILE.reduce((normalized, [pattern, replacement]) => normalized.replaceAll(pattern, replacement), text);
 }

@@ -16,7 +16,13 @@ const managedToken = (name: string, spec: object) =>
     metadata: { name },
     spec: { clusterName: 'target-1', serviceAccount: { namespace: 'deploy', name: 'deployer' }, audiences: ['x'], ...spec },
   });
-const CONDITION = { type: 'Ready', status: 'True', reason: 'Issued', message: 'it is', lastTransitionTime: '2026-01-01T00:00:00Z' };
+const CONDITION = {
+  type: 'Ready',
+  status: 'True',
+  reason: 'Issued',
+  message: 'Token is valid.',
+  lastTransitionTime: '2026-01-01T00:00:00Z',
+};
 const READY = JSON.stringify({ status: { conditions: [CONDITION] } });
 const RBAC = 'rbac.authorization.k8s.io';
 const event = (uid: string) =>
@@ -26,8 +32,8 @@ const event = (uid: string) =>
     metadata: { name: 'deployer.1' },
     involvedObject: { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', namespace: 'shop', name: 'deployer', uid },
     type: 'Warning',
-    reason: 'Tried',
-    message: 'tried in vain',
+    reason: 'Retrying',
+    message: 'request failed',
     source: { component: 'purser' },
     count: 1,
     firstTimestamp: '2026-01-01T00:00:00Z',
@@ -35,7 +41,7 @@ const event = (uid: string) =>
   });
 
 /** Timeout of waits that must fail. With one second, kubectl sometimes warns about its own watch. */
-const PATIENCE = '3s';
+const TIMEOUT = '3s';
 
 const FILES = {
   'edit.sh': '#!/bin/sh\nsed -i "s/^  a: .*/  a: edited/" "$1"\n',
@@ -181,13 +187,13 @@ describe('kubectl get', () => {
 
 describe('kubectl describe', () => {
   beforeAll(async () => {
-    const uids = await world.printed('get managedtoken deployer -o jsonpath={.metadata.uid}');
+    const uids = await world.output('get managedtoken deployer -o jsonpath={.metadata.uid}');
     for (const [server, uid] of Object.entries(uids)) await writeFile(join(world.folder, `event-${server}.yaml`), event(uid));
   });
 
   itPrintsTheSame([
     ['create -f FILES/event-SERVER.yaml', 0, 'event/deployer.1 created'],
-    ['describe managedtoken deployer', 0, 'purser tried in vain'],
+    ['describe managedtoken deployer', 0, 'purser request failed'],
     ['describe clusters.registry.purser.dev target-1', 0, 'Kind: Cluster'],
     ['describe configmap plain', 0, 'BinaryData'],
     ['describe secret hidden', 0, 'p: 1 bytes'],
@@ -197,12 +203,12 @@ describe('kubectl describe', () => {
     ['describe clusterrole metrics', 0, '[/metrics]'],
     ['describe clusterrolebinding metrics', 0, 'User bob'],
     ['describe crd managedtokens.tokens.purser.dev', 0, 'Kind: ManagedToken'],
-    ['events --for managedtoken/deployer', 0, 'tried in vain'],
-    ['get events --field-selector involvedObject.name=deployer', 0, 'tried in vain'],
+    ['events --for managedtoken/deployer', 0, 'request failed'],
+    ['get events --field-selector involvedObject.name=deployer', 0, 'request failed'],
   ]);
 });
 
-describe('kubectl patch and related commands', () => {
+describe('kubectl patch, label, annotate, edit and replace', () => {
   itPrintsTheSame([
     [`patch configmap plain --type=merge -p '{"data":{"m":"1"}}'`, 0, 'configmap/plain patched'],
     [`patch configmap plain --type=json -p '[{"op":"add","path":"/data/j","value":"1"}]'`, 0, 'configmap/plain patched'],
@@ -233,7 +239,7 @@ describe('kubectl wait', () => {
   itPrintsTheSame([
     ['wait --for=condition=Ready managedtoken/deployer --timeout=10s', 0, 'managedtoken.tokens.purser.dev/deployer condition met'],
     ['wait --for=jsonpath={.spec.clusterName}=target-1 managedtoken/deployer --timeout=10s', 0, 'condition met'],
-    [`wait --for=condition=Never managedtoken/deployer --timeout=${PATIENCE}`, 1, 'timed out waiting for the condition'],
+    [`wait --for=condition=Never managedtoken/deployer --timeout=${TIMEOUT}`, 1, 'timed out waiting for the condition'],
     ['wait --for=create configmap/plain --timeout=10s', 0, 'configmap/plain condition met'],
     ['wait --for=delete configmap/nowhere --timeout=10s', 0, ''],
     ['wait --for=condition=Ready managedtoken/nowhere --timeout=1s', 1, 'managedtokens.tokens.purser.dev "nowhere" not found'],
@@ -272,7 +278,7 @@ describe('kubectl auth', () => {
   });
 });
 
-describe('kubectl explain of our kinds', () => {
+describe('kubectl explain of custom resources', () => {
   itPrintsTheSame([
     ['explain managedtoken.spec', 0, 'clusterName'],
     ['explain managedtoken.spec.secret', 0, 'outputs'],
@@ -287,7 +293,7 @@ describe('kubectl delete', () => {
   itPrintsTheSame([
     ['apply -f FILES/held.yaml', 0, 'configmap/held created'],
     ['delete configmap held --wait=false', 0, 'configmap "held" deleted from shop namespace'],
-    [`delete configmap held --timeout=${PATIENCE}`, 1, 'timed out waiting for the condition'],
+    [`delete configmap held --timeout=${TIMEOUT}`, 1, 'timed out waiting for the condition'],
     [`patch configmap held --type=merge -p '{"metadata":{"finalizers":null}}'`, 0, 'patched'],
     ['wait --for=delete configmap/held --timeout=10s', 0, ''],
     ['apply -f FILES/family.yaml', 0, 'configmap/parent created'],
@@ -311,12 +317,12 @@ describe('discovery with kubectl', () => {
   it('lists only API resources and versions that a real server also serves', async () => {
     for (const command of ['api-resources --no-headers', 'api-versions']) {
       const { embedded, real } = await world.kubectl(command);
-      const theirs = new Set(real.text.split('\n'));
-      expect(embedded.text.split('\n').filter((line) => !theirs.has(line))).toEqual([]);
+      const realLines = new Set(real.text.split('\n'));
+      expect(embedded.text.split('\n').filter((line) => !realLines.has(line))).toEqual([]);
     }
   });
 
-  it('reports the same server version as the version of kubectl', async () => {
+  it('reports the version of kubectl as the server version', async () => {
     const { embedded } = await world.kubectl('version');
     const [, client] = /Client Version: (\S+)/.exec(embedded.text) ?? [];
     expect(embedded.text).toContain(`Server Version: ${client}`);

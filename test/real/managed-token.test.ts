@@ -19,8 +19,8 @@ import {
 } from '../../src/api/resources.ts';
 import { type App, startApp } from '../../src/app/app.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { untilServed } from '../../src/kube/discovery.ts';
-import { fixed, loadKubeConfig } from '../../src/kube/kube-config.ts';
+import { waitUntilServed } from '../../src/kube/discovery.ts';
+import { fixedConfig, loadKubeConfig } from '../../src/kube/kube-config.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
 import { TokenReviews } from '../../src/kube/reviews.ts';
 import { createTransport } from '../../src/kube/transport.ts';
@@ -50,39 +50,39 @@ const KINDS: readonly Resource<ApiObject>[] = [
   ServiceAccounts,
 ];
 
-interface Place {
+interface Site {
   readonly cluster: RealCluster;
   readonly admin: KubeClient;
   readonly audit: AuditLog;
 }
 
-let hub: Place;
-let targets: Place[];
+let hub: Site;
+let targets: Site[];
 let app: App;
 const logged: string[] = [];
 const seen = new Set<string>();
 
-async function placeOf(cluster: RealCluster): Promise<Place> {
+async function connect(cluster: RealCluster): Promise<Site> {
   const transport = createTransport(await loadKubeConfig(await cluster.kubeconfig('admin')), { clock: systemClock });
   return { cluster, admin: new KubeClient(transport, 'tests'), audit: new AuditLog(cluster.auditLog, PURSER) };
 }
 
-async function applyFile({ admin }: Place, path: string): Promise<void> {
+async function applyFile({ admin }: Site, path: string): Promise<void> {
   for (const object of await readManifests(path)) {
     const resource = KINDS.find(({ kind }) => kind === object.kind);
     if (resource !== undefined) await admin.apply(resource, object, { force: true });
   }
 }
 
-async function accountToken({ admin }: Place): Promise<string> {
+async function requestPurserToken({ admin }: Site): Promise<string> {
   const account = { namespace: 'purser-system', name: 'purser' };
   const { status } = await admin.createToken(account, { audiences: [], expirationSeconds: 36_000 });
   return status?.token ?? '';
 }
 
-async function register(name: string, target: Place): Promise<void> {
+async function register(name: string, target: Site): Promise<void> {
   const { url, ca } = target.cluster;
-  const keys = { token: await accountToken(target), server: url, 'ca.crt': ca, cluster: name };
+  const keys = { token: await requestPurserToken(target), server: url, 'ca.crt': ca, cluster: name };
   const data = Object.fromEntries(Object.entries(keys).map(([key, value]) => [key, base64(value)]));
   const credential = { namespace: 'purser-system', name: `${name}-credential` };
   await hub.admin.apply(Secrets, { metadata: credential, type: 'Opaque', data }, { force: true });
@@ -107,14 +107,14 @@ async function allow(name: string): Promise<void> {
   });
 }
 
-async function start(verifyIntervalMs = 0): Promise<App> {
-  const token = await accountToken(hub);
+async function startPurser(verifyIntervalMs = 0): Promise<App> {
+  const token = await requestPurserToken(hub);
   const { url, ca } = hub.cluster;
-  const source = fixed({ name: 'hub', server: url, caData: base64(ca), skipTLSVerify: false }, { name: 'purser', token });
+  const source = fixedConfig({ name: 'hub', server: url, caData: base64(ca), skipTLSVerify: false }, { name: 'purser', token });
   const log = createLogger({ level: 'trace', readable: false, write: (line) => logged.push(line) });
   // Purser probes Clusters only at registration, so that all counted requests belong to tokens.
-  const rarely = { probeIntervalMs: YEAR_MS, accessIntervalMs: YEAR_MS };
-  const settings = appSettings({ namespace: 'purser-system', verifyIntervalMs, drainMs: 10_000, ...rarely });
+  const longIntervals = { probeIntervalMs: YEAR_MS, accessIntervalMs: YEAR_MS };
+  const settings = appSettings({ namespace: 'purser-system', verifyIntervalMs, drainMs: 10_000, ...longIntervals });
   const started = startApp({ hub: source, clock: systemClock, random: Math.random, log, settings });
   await started.ready;
   return started;
@@ -126,22 +126,26 @@ beforeAll(async () => {
     startRealCluster({ audit: true }),
     startRealCluster({ audit: true }),
   ]);
-  const [first, ...others] = await Promise.all(clusters.map(placeOf));
-  hub = first as Place;
+  const [first, ...others] = await Promise.all(clusters.map(connect));
+  hub = first as Site;
   targets = others;
   await applyAll(hub.admin, await readManifests('crds'));
-  await untilServed(hub.admin, [Clusters, ManagedTokens], { clock: systemClock, random: Math.random, signal: AbortSignal.timeout(30_000) });
+  await waitUntilServed(hub.admin, [Clusters, ManagedTokens], {
+    clock: systemClock,
+    random: Math.random,
+    signal: AbortSignal.timeout(30_000),
+  });
   await applyFile(hub, 'deploy/base/namespace.yaml');
   await applyFile(hub, 'deploy/base/access.yaml');
   for (const target of targets) await applyFile(target, 'deploy/target');
   await hub.admin.create(Namespaces, { metadata: { name: NAMESPACE } });
-  await until(async () => (await hub.admin.get(ServiceAccounts, { namespace: NAMESPACE, name: 'default' })) !== undefined);
-  await register('one', targets[0] as Place);
-  await register('two', targets[1] as Place);
+  await waitUntil(async () => (await hub.admin.get(ServiceAccounts, { namespace: NAMESPACE, name: 'default' })) !== undefined);
+  await register('one', targets[0] as Site);
+  await register('two', targets[1] as Site);
   await allow('one');
   await allow('two');
-  app = await start();
-  for (const name of ['one', 'two']) await until(() => isProbed(name));
+  app = await startPurser();
+  for (const name of ['one', 'two']) await waitUntil(() => isProbed(name));
 }, 240_000);
 
 afterAll(async () => {
@@ -160,7 +164,7 @@ async function isProbed(name: string): Promise<boolean> {
   return isReady && items.some(({ involvedObject }) => involvedObject.kind === Clusters.kind && involvedObject.name === name);
 }
 
-async function create(name: string, clusterName: string, spec: Partial<ManagedTokenSpec> = {}): Promise<void> {
+async function createManagedToken(name: string, clusterName: string, spec: Partial<ManagedTokenSpec> = {}): Promise<void> {
   const token = {
     apiVersion: 'tokens.purser.dev/v1alpha1',
     kind: 'ManagedToken',
@@ -170,7 +174,7 @@ async function create(name: string, clusterName: string, spec: Partial<ManagedTo
   await hub.admin.create(ManagedTokens, token as unknown as ManagedToken);
 }
 
-async function tokenText(name: string): Promise<string> {
+async function readToken(name: string): Promise<string> {
   const secret = await hub.admin.get(Secrets, { namespace: NAMESPACE, name }).catch((error: unknown) => {
     if (hasReason(error, 'NotFound')) return undefined;
     throw error;
@@ -180,60 +184,61 @@ async function tokenText(name: string): Promise<string> {
   return token;
 }
 
-async function conditions(name: string): Promise<string> {
+async function readConditions(name: string): Promise<string> {
   const { status } = await hub.admin.get(ManagedTokens, { namespace: NAMESPACE, name });
   return (status?.conditions ?? []).map(({ type, status: is, reason }) => `${type}=${is}/${reason}`).join(' ');
 }
 
-async function isAccepted(token: string, { admin }: Place): Promise<boolean> {
+async function isAccepted(token: string, { admin }: Site): Promise<boolean> {
   const { status } = await admin.createReview(TokenReviews, { spec: { token, audiences: [AUDIENCE] } });
   return status?.authenticated === true;
 }
 
-async function ready(name: string): Promise<string> {
-  await until(
-    async () => (await conditions(name)).startsWith('Ready=True'),
-    () => conditions(name),
+async function waitForToken(name: string): Promise<string> {
+  await waitUntil(
+    async () => (await readConditions(name)).startsWith('Ready=True'),
+    () => readConditions(name),
   );
-  return await tokenText(name);
+  return await readToken(name);
 }
 
-async function renewed(name: string, before: string): Promise<string> {
-  await until(
-    async () => ![before, ''].includes(await tokenText(name)),
-    () => conditions(name),
+async function waitForRenewal(name: string, before: string): Promise<string> {
+  await waitUntil(
+    async () => ![before, ''].includes(await readToken(name)),
+    () => readConditions(name),
   );
-  return await tokenText(name);
+  return await readToken(name);
 }
 
-async function until(isSo: () => Promise<boolean>, situation: () => Promise<string> = async () => ''): Promise<void> {
-  const end = performance.now() + PATIENCE_MS;
+async function waitUntil(isMet: () => Promise<boolean>, describeState: () => Promise<string> = async () => ''): Promise<void> {
+  const end = performance.now() + TIMEOUT_MS;
   const isTrue = () =>
-    isSo().catch((error: unknown) => {
+    isMet().catch((error: unknown) => {
       if (hasReason(error, 'NotFound')) return false;
       throw error;
     });
   while (!(await isTrue())) {
-    if (performance.now() > end) throw new Error(`the expected state was not reached: ${await situation()}\n${logged.slice(-5).join('')}`);
+    if (performance.now() > end)
+      throw new Error(`the expected state was not reached: ${await describeState()}\n${logged.slice(-5).join('')}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
 
-const PATIENCE_MS = 130_000;
-const [one, two] = [() => targets[0] as Place, () => targets[1] as Place];
+const TIMEOUT_MS = 130_000;
+const [one, two] = [() => targets[0] as Site, () => targets[1] as Site];
 
 describe('ManagedToken on real clusters', () => {
-  it('gets a token that only its target accepts, with six requests', async () => {
+  it('gets a token that only its target accepts, in six requests', async () => {
     await Promise.all([hub, one()].map(({ audit }) => audit.skip()));
-    await create('first', 'one');
-    const token = await ready('first');
-    await until(async () => (await hub.audit.requests()).includes('create events'));
+    await createManagedToken('first', 'one');
+    const token = await waitForToken('first');
+    await waitUntil(async () => (await hub.audit.requests()).includes('create events'));
     const requests = [...(await hub.audit.requests()), ...(await one().audit.requests())];
 
     expect(requests.sort()).toEqual([
       'create events',
       'create secrets',
-      // Looks up Purser's identity, once for each credential.
+      // Purser looks up its user name once for each credential.
       'create selfsubjectreviews',
       'create serviceaccounts/token',
       'create subjectaccessreviews',
@@ -242,13 +247,13 @@ describe('ManagedToken on real clusters', () => {
     expect([await isAccepted(token, one()), await isAccepted(token, two())]).toEqual([true, false]);
   });
 
-  it('rotates before expiry with one review and three requests', async () => {
-    await create('short', 'two', { expirationSeconds: 600, rotation: { renewBefore: '85%', suspend: false } });
-    const token = await ready('short');
-    await until(async () => (await hub.audit.requests()).filter((each) => each === 'create events').length >= 2);
+  it('rotates before expiry with one access review and three writes', async () => {
+    await createManagedToken('short', 'two', { expirationSeconds: 600, rotation: { renewBefore: '85%', suspend: false } });
+    const token = await waitForToken('short');
+    await waitUntil(async () => (await hub.audit.requests()).filter((each) => each === 'create events').length >= 2);
     await Promise.all([hub, two()].map(({ audit }) => audit.skip()));
-    const next = await renewed('short', token);
-    await until(async () => (await hub.admin.get(ManagedTokens, { namespace: NAMESPACE, name: 'short' })).status?.rotations === 1);
+    const next = await waitForRenewal('short', token);
+    await waitUntil(async () => (await hub.admin.get(ManagedTokens, { namespace: NAMESPACE, name: 'short' })).status?.rotations === 1);
     const requests = [...(await hub.audit.requests()), ...(await two().audit.requests())];
 
     expect(requests.sort()).toEqual([
@@ -260,15 +265,15 @@ describe('ManagedToken on real clusters', () => {
     expect([await isAccepted(next, two()), await isAccepted(token, two())]).toEqual([true, true]);
   });
 
-  it('causes no write except to the Lease after a restart with nothing due', async () => {
+  it('causes no write except of the Lease after a restart with nothing due', async () => {
     await app.stop();
-    const places = [hub, ...targets];
-    await Promise.all(places.map(({ audit }) => audit.skip()));
+    const sites = [hub, ...targets];
+    await Promise.all(sites.map(({ audit }) => audit.skip()));
     const lease = { namespace: 'purser-system', name: 'purser' };
     const { spec } = await hub.admin.get(Leases, lease);
-    app = await start();
+    app = await startPurser();
     const renewals = new Set<string>();
-    await until(async () => {
+    await waitUntil(async () => {
       const { spec: now } = await hub.admin.get(Leases, lease);
       if (now?.leaseTransitions !== spec?.leaseTransitions) renewals.add(now?.renewTime ?? '');
       return renewals.size >= 3;
@@ -276,7 +281,7 @@ describe('ManagedToken on real clusters', () => {
     const writes = await hub.audit.writes();
     const others = writes.filter((write) => write !== 'update clusters/status');
     expect(others).toEqual([]);
-    // Heartbeats of Clusters, every five minutes, may occur meanwhile.
+    // A heartbeat of each Cluster, every five minutes, may occur during the test.
     expect(writes.length).toBeLessThanOrEqual(targets.length);
     expect((await Promise.all(targets.map(({ audit }) => audit.requests()))).flat()).toEqual([]);
   });
@@ -285,76 +290,76 @@ describe('ManagedToken on real clusters', () => {
     ['edited', () => hub.admin.patch(Secrets, { namespace: NAMESPACE, name: 'first' }, { data: { token: base64('garbage') } })],
     ['deleted', () => hub.admin.delete(Secrets, { namespace: NAMESPACE, name: 'first' })],
   ])('gets one new token after its Secret was %s', async (_, damage) => {
-    const token = await ready('first');
+    const token = await waitForToken('first');
     await one().audit.skip();
     await damage();
-    await until(
-      async () => ![token, '', 'garbage'].includes(await tokenText('first')),
-      () => conditions('first'),
+    await waitUntil(
+      async () => ![token, '', 'garbage'].includes(await readToken('first')),
+      () => readConditions('first'),
     );
-    const next = await ready('first');
+    const next = await waitForToken('first');
 
     expect(await isAccepted(next, one())).toBe(true);
     expect((await one().audit.requests()).filter((each) => each === 'create serviceaccounts/token')).toHaveLength(1);
   });
 
   it('keeps its token while the target is frozen during a rotation, and rotates afterwards', async () => {
-    const token = await ready('first');
+    const token = await waitForToken('first');
     one().cluster.pause();
     await hub.admin.patch(
       ManagedTokens,
       { namespace: NAMESPACE, name: 'first' },
       { metadata: { annotations: { 'tokens.purser.dev/rotate': 'now' } } },
     );
-    await until(
-      async () => (await conditions('first')) === 'Ready=True/Issued RotationFailing=True/ClusterTimeout',
-      () => conditions('first'),
+    await waitUntil(
+      async () => (await readConditions('first')) === 'Ready=True/Issued RotationFailing=True/ClusterTimeout',
+      () => readConditions('first'),
     );
-    expect(await tokenText('first')).toBe(token);
+    expect(await readToken('first')).toBe(token);
     one().cluster.resume();
-    const next = await renewed('first', token);
-    await until(async () => (await conditions('first')) === 'Ready=True/Issued RotationFailing=False/Issued');
+    const next = await waitForRenewal('first', token);
+    await waitUntil(async () => (await readConditions('first')) === 'Ready=True/Issued RotationFailing=False/Issued');
     expect(await isAccepted(next, one())).toBe(true);
   });
 
-  it('loses its Secret after withdrawal, and gets it back with the permission', async () => {
+  it('loses its Secret after withdrawal of the permission, and gets a new one when the permission is granted again', async () => {
     await hub.admin.delete(ClusterRoleBindings, { name: 'issue-one' });
-    await until(
-      async () => (await conditions('first')) === 'Ready=False/Forbidden',
-      () => conditions('first'),
+    await waitUntil(
+      async () => (await readConditions('first')) === 'Ready=False/Forbidden',
+      () => readConditions('first'),
     );
-    expect(await tokenText('first')).toBe('');
+    expect(await readToken('first')).toBe('');
     await allow('one');
-    expect(await isAccepted(await ready('first'), one())).toBe(true);
+    expect(await isAccepted(await waitForToken('first'), one())).toBe(true);
   });
 
   it('revokes its tokens by annotation and by deletion', async () => {
-    await create('contractor', 'two', { revocation: 'BoundSecret' });
-    const token = await ready('contractor');
+    await createManagedToken('contractor', 'two', { revocation: 'BoundSecret' });
+    const token = await waitForToken('contractor');
     await hub.admin.patch(
       ManagedTokens,
       { namespace: NAMESPACE, name: 'contractor' },
       { metadata: { annotations: { 'tokens.purser.dev/revoke': 'leaked' } } },
     );
-    await until(async () => !(await isAccepted(token, two())));
-    const next = await renewed('contractor', token);
+    await waitUntil(async () => !(await isAccepted(token, two())));
+    const next = await waitForRenewal('contractor', token);
     expect(await isAccepted(next, two())).toBe(true);
     await hub.admin.delete(ManagedTokens, { namespace: NAMESPACE, name: 'contractor' });
-    await until(async () => !(await isAccepted(next, two())));
-    await until(async () => (await tokenText('contractor')) === '');
+    await waitUntil(async () => !(await isAccepted(next, two())));
+    await waitUntil(async () => (await readToken('contractor')) === '');
     const { items } = await two().admin.listAll(Secrets, { namespace: 'deploy' });
     expect(items).toEqual([]);
   });
 
-  it('gets a new token after a TokenReview detects a re-created service account', async () => {
+  it('gets a new token after its service account is re-created and a TokenReview fails', async () => {
     await app.stop();
-    app = await start(VERIFY_MS);
+    app = await startPurser(VERIFY_MS);
     const account = { namespace: 'deploy', name: 'deployer' };
-    const token = await ready('first');
+    const token = await waitForToken('first');
     await one().admin.delete(ServiceAccounts, account);
     await one().admin.create(ServiceAccounts, { metadata: account });
-    const next = await renewed('first', token);
-    await ready('first');
+    const next = await waitForRenewal('first', token);
+    await waitForToken('first');
     const { status } = await hub.admin.get(ManagedTokens, { namespace: NAMESPACE, name: 'first' });
 
     expect(await isAccepted(next, one())).toBe(true);

@@ -5,16 +5,16 @@ import { Agent } from 'node:https';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Permission, type PermissionRule, permissions } from '../docs/permissions.ts';
 import { sendRequest } from '../support/api-request.ts';
-import { type Deployment, DeployWorld, eventually, isDeployment, kustomized } from './deploy-world.ts';
+import { type Deployment, DeployWorld, isDeployment, renderKustomization, waitUntil } from './deploy-world.ts';
 
 jest.setTimeout(240_000);
 
-/** The objects that stand for the placeholders of the table. */
+/** Names that replace the placeholders of the table. */
 const PLACEHOLDERS = { '<cluster>': 'target-1', '<namespace>': 'deploy', '<account>': 'deployer' } as const;
 const CLUSTERS = '/apis/registry.purser.dev/v1alpha1/clusters';
 const TOKENS = '/apis/tokens.purser.dev/v1alpha1/namespaces/team-a/managedtokens';
 const SECRETS = (namespace: string) => `/api/v1/namespaces/${namespace}/secrets`;
-const OURS = '/api/v1/namespaces/purser-system';
+const PURSER_PATH = '/api/v1/namespaces/purser-system';
 const DRY = '?dryRun=All';
 const AUDIENCES = ['https://target.test'];
 
@@ -28,21 +28,21 @@ beforeAll(async () => {
   world = await DeployWorld.start('base');
   agent = new Agent({ ca: world.hub.ca, keepAlive: true });
   await world.enforcePolicies();
-  await world.startDeployed((await kustomized('base')).find(isDeployment) as Deployment);
+  await world.startDeployed((await renderKustomization('base')).find(isDeployment) as Deployment);
   for (const name of ['target-1', 'target-2']) await world.register(name);
-  await world.onTarget('create', 'namespace', 'elsewhere');
+  await world.kubectlOnTarget('create', 'namespace', 'elsewhere');
   for (const [namespace, name] of [
     ['deploy', 'other'],
     ['elsewhere', 'worker'],
     ['purser-system', 'other'],
   ] as const)
-    await world.onTarget('create', 'serviceaccount', name, '-n', namespace);
+    await world.kubectlOnTarget('create', 'serviceaccount', name, '-n', namespace);
   await world.kubectl('create', 'namespace', 'holders');
   await world.apply([{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'purser-removal-limit', namespace: 'purser-system' } }]);
   await world.kubectl('apply', '-f', 'REPO/deploy/samples/ci-deployer.yaml');
-  for (const name of ['target-1', 'target-2']) await world.until(`cluster.registry.purser.dev/${name}`, '--for=condition=Ready');
-  await world.until('-n', 'team-a', 'mt/ci-deployer', '--for=condition=Ready');
-  await eventually(async () => (await facade('admintoken', 'GET', '/auth/v1/clusters').catch(() => 0)) === 200);
+  for (const name of ['target-1', 'target-2']) await world.waitFor(`cluster.registry.purser.dev/${name}`, '--for=condition=Ready');
+  await world.waitFor('-n', 'team-a', 'mt/ci-deployer', '--for=condition=Ready');
+  await waitUntil(async () => (await facade('admintoken', 'GET', '/auth/v1/clusters').catch(() => 0)) === 200);
 });
 
 afterAll(async () => {
@@ -59,15 +59,15 @@ describe('table of permissions in docs/security.md', () => {
   });
 
   it.each(rows.map((row, index) => [row.title, row, `holder-${index}`] as const))(
-    'matches what the holder can and cannot do: %s',
+    'states the actions that the holder can and cannot perform: %s',
     async (_, row, holder) => {
       const token = await grant(row, holder);
       const results = async (actions: readonly string[]) =>
         Object.fromEntries(await Promise.all(actions.map(async (action) => [action, await ACTIONS[action]?.(token)] as const)));
       // Purser receives a new binding through its watch.
-      await eventually(async () => Object.values(await results(row.can)).every((all) => all?.every(Boolean)));
-      const refused = await results(row.cannot);
-      expect(Object.entries(refused).filter(([, all]) => all?.some(Boolean) !== false)).toEqual([]);
+      await waitUntil(async () => Object.values(await results(row.can)).every((all) => all?.every(Boolean)));
+      const denied = await results(row.cannot);
+      expect(Object.entries(denied).filter(([, all]) => all?.some(Boolean) !== false)).toEqual([]);
     },
   );
 });
@@ -81,13 +81,13 @@ async function grant({ rules, scope }: Permission, holder: string): Promise<stri
   const subjects = [{ kind: 'ServiceAccount', namespace: 'holders', name: holder }];
   await world.apply([
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: holder, namespace: 'holders' } },
-    { apiVersion: `${apiGroup}/v1`, kind: role, metadata, rules: rules.map(rbacRule) },
+    { apiVersion: `${apiGroup}/v1`, kind: role, metadata, rules: rules.map(toRbacRule) },
     { apiVersion: `${apiGroup}/v1`, kind: binding, metadata, roleRef: { apiGroup, kind: role, name: holder }, subjects },
   ]);
-  return await world.tokenOf('holders', holder);
+  return await world.createToken('holders', holder);
 }
 
-function rbacRule({ verbs, group, resource, name }: PermissionRule): object {
+function toRbacRule({ verbs, group, resource, name }: PermissionRule): object {
   if (group === undefined) return { nonResourceURLs: [resource], verbs };
   const fill = (text: string) => Object.entries(PLACEHOLDERS).reduce((filled, [from, to]) => filled.replace(from, to), text);
   return { apiGroups: [group], resources: [resource], verbs, ...(name !== undefined && { resourceNames: [fill(name)] }) };
@@ -108,13 +108,13 @@ async function hub(token: string, line: string, body?: unknown): Promise<HubResp
   return { code: response.status, body: JSON.parse(response.body) as HubResponse['body'] };
 }
 
-/** Returns true if the hub allowed a request. Admission comes before AlreadyExists. Throws if the request failed for another reason. */
+/** Returns true if the hub allowed a request; the hub checks permissions before AlreadyExists. Throws if the request failed for another reason. */
 function isAllowed({ code, body }: HubResponse): boolean {
   if (code >= 300 && code !== 403 && body.reason !== 'AlreadyExists') throw new Error(body.message);
   return code !== 403;
 }
 
-/** Writes an object back with a change, as PUT does, until no other writer interferes. */
+/** Updates an object with PUT; retries on conflicts with other writers. */
 async function replace(token: string, path: string, change: object, subresource = ''): Promise<HubResponse> {
   for (;;) {
     const { body } = await hub('admintoken', `GET ${path}`);
@@ -123,11 +123,11 @@ async function replace(token: string, path: string, change: object, subresource 
   }
 }
 
-/** Sends a request to the façade and returns the status code. */
+/** Sends a request to the façade, and returns the status code. */
 async function facade(token: string, method: string, path: string, body?: object): Promise<number> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   const request = { headers, ...(body && { body: JSON.stringify(body) }) };
-  return (await world.ask(['purser', 'facade'], `${method} ${path}`, request)).status;
+  return (await world.request(['purser', 'facade'], `${method} ${path}`, request)).status;
 }
 
 /** Sends requests to the hub. */
@@ -157,16 +157,16 @@ const sees =
   (cluster: string): Action =>
   async (token) => [(await facade(token, 'GET', `/auth/v1/clusters/${cluster}`)) === 200];
 
-/** Creates a ManagedToken and waits for its token or for its rejection. */
+/** Creates a ManagedToken, and waits for its token or for its rejection. */
 const manages =
   (requesterServiceAccountName: string, result: string): Action =>
   async (token) => {
     const spec = { clusterName: 'target-1', serviceAccount: { namespace: 'deploy', name: 'deployer' }, audiences: AUDIENCES };
     const kind = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken' };
-    const name = `of-${requesterServiceAccountName}`;
+    const name = `for-${requesterServiceAccountName}`;
     const created = await hub(token, `POST ${TOKENS}`, { ...kind, metadata: { name }, spec: { ...spec, requesterServiceAccountName } });
     if (!isAllowed(created)) return [false];
-    await world.until('-n', 'team-a', `mt/${name}`, `--for=${result}`);
+    await world.waitFor('-n', 'team-a', `mt/${name}`, `--for=${result}`);
     return [result === 'condition=Ready'];
   };
 
@@ -187,7 +187,7 @@ const authInfo = sends(patches(`${CLUSTERS}/target-1`, { spec: { authInfo: { con
 const setLabel = sends(patches(`${CLUSTERS}/target-1`, { metadata: { labels: { 'registry.purser.dev/set': 'prod' } } }));
 const otherMetadata = sends(patches(`${CLUSTERS}/target-1`, { metadata: { labels: { env: 'x' }, annotations: { note: 'x' } } }));
 
-/** The requests of each action of the table. */
+/** Requests of each action in the table. */
 const ACTIONS: Readonly<Record<string, Action>> = {
   'obtain tokens': issues('target-1', 'deploy/deployer'),
   'obtain tokens of that service account': issues('target-1', 'deploy/deployer'),
@@ -238,16 +238,16 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   'read credentials of clusters': sends([`GET ${SECRETS('purser-system')}/target-1-credential`]),
   'replace credentials of clusters': replaces(`${SECRETS('purser-system')}/target-1-credential`, { data: {} }),
   'act as Purser': sends([
-    `POST ${OURS}/serviceaccounts/purser/token${DRY}`,
+    `POST ${PURSER_PATH}/serviceaccounts/purser/token${DRY}`,
     { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} },
   ]),
   'release paused removals': sends(
-    patches(`${OURS}/configmaps/purser-removal-limit`, { metadata: { annotations: { 'registry.purser.dev/release': 'x' } } }),
+    patches(`${PURSER_PATH}/configmaps/purser-removal-limit`, { metadata: { annotations: { 'registry.purser.dev/release': 'x' } } }),
   ),
-  'read the CA of the façade': sends([`GET ${OURS}/configmaps/purser-facade-ca`]),
+  'read the CA of the façade': sends([`GET ${PURSER_PATH}/configmaps/purser-facade-ca`]),
   'read the metrics': async (token) => {
     const headers = { authorization: `Bearer ${token}` };
-    return [(await world.ask(['purser', 'metrics'], 'GET /metrics', { headers })).status === 200];
+    return [(await world.request(['purser', 'metrics'], 'GET /metrics', { headers })).status === 200];
   },
   'look up the user of a token': sends([
     'POST /apis/authentication.k8s.io/v1/tokenreviews',

@@ -35,7 +35,7 @@ describe('Prometheus with a local run', () => {
       rule_files: ['rules.yaml'],
       scrape_configs: [{ job_name: 'purser', honor_labels: true, static_configs: [{ targets: [new URL(purser.ready.metrics).host] }] }],
     });
-    await until('up == 1');
+    await waitForSamples('up == 1');
   });
 
   afterAll(async () => {
@@ -43,18 +43,18 @@ describe('Prometheus with a local run', () => {
     await purser?.end('SIGTERM');
   });
 
-  it('has the expiry of every sample token with its namespace', async () => {
-    await until('count(purser_token_ready == 1) == 4');
+  it('scrapes the expiry of every sample token with its namespace', async () => {
+    await waitForSamples('count(purser_token_ready == 1) == 4');
     const tokens = await prometheus.query('purser_token_expiration_timestamp_seconds - time() > 0');
     expect(new Set(tokens.map(({ metric }) => `${metric['namespace']}/${metric['name']}`))).toEqual(
       new Set(['gitops/argo-cd-target-1', 'team-a/ci-deployer', 'team-b/flux-target-1', 'team-c/contractor']),
     );
   });
 
-  it('has metrics of the cluster, of issuances and of the leader', async () => {
-    await until('purser_cluster_condition{cluster="target-1", type="Ready", status="True"} == 1');
-    await until('sum(purser_token_issuances_total{cluster="target-1", result="success"}) >= 4');
-    await until('purser_leader == 1');
+  it('scrapes metrics of the cluster, of issuances and of the leader', async () => {
+    await waitForSamples('purser_cluster_condition{cluster="target-1", type="Ready", status="True"} == 1');
+    await waitForSamples('sum(purser_token_issuances_total{cluster="target-1", result="success"}) >= 4');
+    await waitForSamples('purser_leader == 1');
   });
 
   it('evaluates every alert without firing any', async () => {
@@ -67,7 +67,7 @@ describe('Prometheus with a local run', () => {
     const { panels } = JSON.parse(readText('deploy/components/monitoring/dashboard.json')) as Dashboard;
     const results = new Map<string, readonly Sample[]>();
     for (const { title, targets = [] } of panels) {
-      for (const { expr } of targets) results.set(`${title}: ${expr}`, await prometheus.query(filledIn(expr)));
+      for (const { expr } of targets) results.set(`${title}: ${expr}`, await prometheus.query(fillVariables(expr)));
     }
     const empty = [...results].filter(([, samples]) => samples.length === 0).map(([query]) => query.replace(/:.*/, ''));
 
@@ -92,12 +92,12 @@ const ALWAYS_SHOWN = new Set([
   'Builds',
 ]);
 
-/** Replaces the variables of Grafana by their defaults, which select everything. */
-function filledIn(expr: string): string {
+/** Replaces the variables of Grafana with their defaults, which select everything. */
+function fillVariables(expr: string): string {
   return expr.replaceAll(/\$(namespace|cluster)/g, '.*').replaceAll('$__rate_interval', '1m');
 }
 
-async function until(expr: string): Promise<void> {
+async function waitForSamples(expr: string): Promise<void> {
   const end = performance.now() + 60_000;
   while ((await prometheus.query(expr)).length === 0) {
     if (performance.now() > end) throw new Error(`the query returned no samples within 60 s: ${expr}`);

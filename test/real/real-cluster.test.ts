@@ -23,32 +23,32 @@ afterAll(async () => {
 }, 60_000);
 
 describe('startRealCluster', () => {
-  it('starts the pinned version', async () => {
-    const { body } = await ask(0, 'GET', '/version');
+  it('starts the pinned version of Kubernetes', async () => {
+    const { body } = await send(0, 'GET', '/version');
     expect(JSON.parse(body)).toMatchObject({ gitVersion: kubernetesVersion() });
   });
 
   it('starts independent clusters', async () => {
     await createNamespace(0, 'only-here');
-    expect((await ask(1, 'GET', '/api/v1/namespaces/only-here')).status).toBe(404);
+    expect((await send(1, 'GET', '/api/v1/namespaces/only-here')).status).toBe(404);
     expect(clusters[0]?.ca).not.toBe(clusters[1]?.ca);
   });
 
   it('sets the issuer of service account tokens', async () => {
-    const { body } = await ask(0, 'GET', '/.well-known/openid-configuration');
+    const { body } = await send(0, 'GET', '/.well-known/openid-configuration');
     expect(JSON.parse(body)).toMatchObject({ issuer: 'https://one.test' });
   });
 
-  it('writes an audit log if configured', async () => {
-    await ask(0, 'GET', '/api/v1/namespaces/audited');
+  it('writes an audit log with the option audit', async () => {
+    await send(0, 'GET', '/api/v1/namespaces/audited');
     await eventually(async () => expect(await readFile(clusters[0]?.auditLog ?? '', 'utf8')).toContain('/namespaces/audited'));
   });
 
-  it('runs controllers if configured', async () => {
+  it('runs controllers with the option controllers', async () => {
     await createNamespace(1, 'short-lived');
-    await eventually(async () => expect((await ask(1, 'GET', '/api/v1/namespaces/short-lived/serviceaccounts/default')).status).toBe(200));
-    await ask(1, 'DELETE', '/api/v1/namespaces/short-lived');
-    await eventually(async () => expect((await ask(1, 'GET', '/api/v1/namespaces/short-lived')).status).toBe(404));
+    await eventually(async () => expect((await send(1, 'GET', '/api/v1/namespaces/short-lived/serviceaccounts/default')).status).toBe(200));
+    await send(1, 'DELETE', '/api/v1/namespaces/short-lived');
+    await eventually(async () => expect((await send(1, 'GET', '/api/v1/namespaces/short-lived')).status).toBe(404));
   }, 60_000);
 });
 
@@ -66,30 +66,30 @@ describe('kubeconfig', () => {
 describe('RealCluster', () => {
   it.each(['stop', 'kill'] as const)(
     'keeps its data and its address after a restart by %s',
-    async (how) => {
-      await createNamespace(0, `before-${how}`);
-      await clusters[0]?.restart(how);
-      expect((await ask(0, 'GET', `/api/v1/namespaces/before-${how}`)).status).toBe(200);
+    async (method) => {
+      await createNamespace(0, `before-${method}`);
+      await clusters[0]?.restart(method);
+      expect((await send(0, 'GET', `/api/v1/namespaces/before-${method}`)).status).toBe(200);
     },
     60_000,
   );
 
-  it('does not respond while paused', async () => {
+  it('does not respond while it is paused', async () => {
     clusters[0]?.pause();
     let hasResponded = false;
-    const answer = ask(0, 'GET', '/readyz').then((reply) => {
+    const pending = send(0, 'GET', '/readyz').then((response) => {
       hasResponded = true;
-      return reply;
+      return response;
     });
     // Responses of the other cluster prove that enough time has passed.
-    for (let count = 0; count < 20; count++) await ask(1, 'GET', '/readyz');
+    for (let count = 0; count < 20; count++) await send(1, 'GET', '/readyz');
     expect(hasResponded).toBe(false);
     clusters[0]?.resume();
-    expect((await answer).status).toBe(200);
+    expect((await pending).status).toBe(200);
   });
 });
 
-function ask(index: number, method: string, path: string, body?: string): Promise<ApiResponse> {
+function send(index: number, method: string, path: string, body?: string): Promise<ApiResponse> {
   const { url, ca } = clusters[index] as RealCluster;
   const headers = { authorization: 'Bearer admintoken', 'content-type': 'application/json' };
   return sendRequest({ url, agent: new Agent({ ca }) }, method, path, { headers, ...(body && { body }) });
@@ -97,5 +97,5 @@ function ask(index: number, method: string, path: string, body?: string): Promis
 
 async function createNamespace(index: number, name: string): Promise<void> {
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
-  expect((await ask(index, 'POST', '/api/v1/namespaces', JSON.stringify(namespace))).status).toBe(201);
+  expect((await send(index, 'POST', '/api/v1/namespaces', JSON.stringify(namespace))).status).toBe(201);
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { newFolder } from '../support/folders.ts';
 import { type Prometheus, requirePrometheus, startPrometheus } from '../support/prometheus.ts';
-import { type DeployedObject, type Deployment, DeployWorld, eventually, isDeployment, kustomized } from './deploy-world.ts';
+import { type DeployedObject, type Deployment, DeployWorld, isDeployment, renderKustomization, waitUntil } from './deploy-world.ts';
 
 jest.setTimeout(240_000);
 
@@ -27,18 +27,18 @@ let prometheus: Prometheus | undefined;
 beforeAll(async () => {
   requirePrometheus();
   world = await DeployWorld.start('base');
-  const objects = await kustomized('components/monitoring');
+  const objects = await renderKustomization('components/monitoring');
   const folder = await newFolder();
   const binding = objects.find(({ kind }) => kind === 'ClusterRoleBinding');
   await writeFile(join(folder, 'binding.json'), JSON.stringify(binding));
   await world.kubectl('apply', '-f', join(folder, 'binding.json'));
   await world.kubectl('create', 'namespace', 'monitoring');
   await world.kubectl('create', 'serviceaccount', 'prometheus', '-n', 'monitoring');
-  await world.startDeployed((await kustomized('base')).find(isDeployment) as Deployment);
-  await world.until('-n', 'purser-system', 'configmap/purser-facade-ca', '--for=create');
-  await eventually(async () => (await metricsAddress()) !== '');
+  await world.startDeployed((await renderKustomization('base')).find(isDeployment) as Deployment);
+  await world.waitFor('-n', 'purser-system', 'configmap/purser-facade-ca', '--for=create');
+  await waitUntil(async () => (await metricsAddress()) !== '');
   const [endpoint] = (objects.find(({ kind }) => kind === 'ServiceMonitor') as ServiceMonitor).spec.endpoints;
-  prometheus = await startPrometheus(folder, await configured(endpoint as Endpoint, folder));
+  prometheus = await startPrometheus(folder, await toPrometheusConfig(endpoint as Endpoint, folder));
 });
 
 afterAll(async () => {
@@ -54,7 +54,10 @@ async function metricsAddress(): Promise<string> {
 }
 
 /** Returns the Prometheus configuration that the Prometheus Operator generates from an endpoint. */
-async function configured({ port, scheme, tlsConfig, honorLabels, bearerTokenFile, ...others }: Endpoint, folder: string): Promise<object> {
+async function toPrometheusConfig(
+  { port, scheme, tlsConfig, honorLabels, bearerTokenFile, ...others }: Endpoint,
+  folder: string,
+): Promise<object> {
   expect([port, bearerTokenFile, others]).toEqual(['metrics', '/var/run/secrets/kubernetes.io/serviceaccount/token', {}]);
   const { serverName, ca, ...moreTls } = tlsConfig;
   expect([Object.keys(ca), moreTls]).toEqual([['configMap'], {}]);
@@ -69,7 +72,7 @@ async function configured({ port, scheme, tlsConfig, honorLabels, bearerTokenFil
     `jsonpath={.data.${key.replace('.', '\\.')}}`,
   );
   await writeFile(join(folder, 'ca.crt'), published);
-  await writeFile(join(folder, 'token'), await world.tokenOf('monitoring', 'prometheus'));
+  await writeFile(join(folder, 'token'), await world.createToken('monitoring', 'prometheus'));
   const job = {
     job_name: 'purser',
     scheme,
@@ -83,6 +86,6 @@ async function configured({ port, scheme, tlsConfig, honorLabels, bearerTokenFil
 
 it('scrapes Purser with the permission and CA of the monitoring component', async () => {
   const query = async (expr: string) => (await prometheus?.query(expr)) ?? [];
-  await eventually(async () => (await query('up{job="purser"} == 1')).length === 1);
-  await eventually(async () => (await query('purser_leader == 1')).length === 1);
+  await waitUntil(async () => (await query('up{job="purser"} == 1')).length === 1);
+  await waitUntil(async () => (await query('purser_leader == 1')).length === 1);
 });

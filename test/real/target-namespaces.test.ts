@@ -2,40 +2,40 @@
 // the Cluster reports the number of namespaces.
 
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
-import { type Deployment, DeployWorld, isDeployment, kustomized } from './deploy-world.ts';
-import { useOf } from './granted.ts';
+import { type Deployment, DeployWorld, isDeployment, renderKustomization } from './deploy-world.ts';
+import { readUse } from './permission-use.ts';
 
 jest.setTimeout(240_000);
 
-const ACCOUNT = 'system:serviceaccount:purser-system:purser';
+const PURSER = 'system:serviceaccount:purser-system:purser';
 const CLUSTER = 'cluster.registry.purser.dev/target-1';
 let world: DeployWorld;
 
 beforeAll(async () => {
   world = await DeployWorld.start('base');
-  const deployment = (await kustomized('base')).find(isDeployment) as Deployment;
+  const deployment = (await renderKustomization('base')).find(isDeployment) as Deployment;
   await world.startDeployed(deployment, '--verify-interval=2s', '--access-interval=2s');
   await world.register('target-1', '--namespaces', 'deploy');
 });
 
 afterAll(() => world?.stop());
 
-it('has no permission to issue tokens in other namespaces', async () => {
-  const command = ['auth', 'can-i', 'create', 'serviceaccounts', '--subresource=token', `--as=${ACCOUNT}`];
-  const mayIssue = async (namespace: string) => await world.onTarget(...command, '-n', namespace).catch(() => 'no');
+it('has permission to issue tokens in the named namespace only', async () => {
+  const command = ['auth', 'can-i', 'create', 'serviceaccounts', '--subresource=token', `--as=${PURSER}`];
+  const mayIssue = async (namespace: string) => await world.kubectlOnTarget(...command, '-n', namespace).catch(() => 'no');
 
   expect((await mayIssue('deploy')).trim()).toBe('yes');
   expect(await mayIssue('kube-system')).toBe('no');
 });
 
-it('issues and revokes tokens in the namespace, and reports Authorized', async () => {
+it('issues and revokes tokens in the named namespace, and reports Authorized', async () => {
   for (const name of ['ci-deployer', 'revocable']) await world.kubectl('apply', '-f', `REPO/deploy/samples/${name}.yaml`);
-  await world.until('mt', '-A', '--all', '--for=condition=Ready');
-  await world.until(CLUSTER, '--for=condition=Authorized');
-  await world.until(CLUSTER, '--for=condition=Ready');
+  await world.waitFor('mt', '-A', '--all', '--for=condition=Ready');
+  await world.waitFor(CLUSTER, '--for=condition=Authorized');
+  await world.waitFor(CLUSTER, '--for=condition=Ready');
   await world.kubectl('annotate', '-n', 'team-c', 'mt/contractor', 'tokens.purser.dev/revoke=1');
-  await world.until('-n', 'team-c', 'mt/contractor', '--for=jsonpath={.status.lastRevokeRequest}=1');
-  await world.until('mt', '-A', '--all', '--for=condition=Ready');
+  await world.waitFor('-n', 'team-c', 'mt/contractor', '--for=jsonpath={.status.lastRevokeRequest}=1');
+  await world.waitFor('mt', '-A', '--all', '--for=condition=Ready');
 });
 
 it('reports the number of namespaces in the Authorized condition', async () => {
@@ -44,5 +44,5 @@ it('reports the number of namespaces in the Authorized condition', async () => {
 });
 
 it('sends no request that the target rejects with 403', async () => {
-  expect((await useOf(world.target.auditLog, ACCOUNT)).rejected).toEqual([]);
+  expect((await readUse(world.target.auditLog, PURSER)).rejected).toEqual([]);
 });

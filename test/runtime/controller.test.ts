@@ -120,14 +120,14 @@ describe('runController', () => {
 
   it('runs the most urgent of simultaneous requests first', async () => {
     const deadlines: Readonly<Record<string, number>> = { idle: Infinity, tomorrow: 2, today: 1 };
-    start({ concurrency: 1, placeOf: (key) => ({ lane: 'eu', deadlineAt: deadlines[key] ?? 0 }) });
+    start({ concurrency: 1, priorityOf: (key) => ({ lane: 'eu', deadlineAt: deadlines[key] ?? 0 }) });
     await request(...Object.keys(deadlines));
     for (const key of ['today', 'tomorrow', 'idle']) await succeed(key);
     expect(outcomes).toHaveLength(3);
   });
 
   it('limits each lane, so that a hanging lane delays no other', async () => {
-    start({ concurrency: 4, concurrencyPerLane: 2, placeOf: (key) => ({ lane: key.charAt(0), deadlineAt: 0 }) });
+    start({ concurrency: 4, concurrencyPerLane: 2, priorityOf: (key) => ({ lane: key.charAt(0), deadlineAt: 0 }) });
     await request('x1', 'x2', 'x3', 'x4', 'y1', 'z1');
     expect(runs.running).toEqual(['x1', 'x2', 'y1', 'z1']);
     await succeed('y1');
@@ -221,7 +221,7 @@ describe('runController', () => {
   });
 
   it('counts no failure for a run that was put off', async () => {
-    const policy = (failure: Failure<string>): Retry => ({ ...doubling(failure), isPutOff: failure.error === 'put off' });
+    const policy = (failure: Failure<string>): Retry => ({ ...doubling(failure), isDeferred: failure.error === 'put off' });
     start({ retryPolicy: policy });
     await request('a');
     for (const error of ['broken', 'put off', 'put off', 'broken']) {
@@ -333,7 +333,7 @@ describe('runController', () => {
   });
 
   it.each([
-    ['placeOf', { placeOf: () => broken() }],
+    ['priorityOf', { priorityOf: () => broken() }],
     ['the retry policy', { retryPolicy: () => broken() }],
   ])('fails with a defect of %s and leaves no timer', async (_case, options) => {
     start(options);
@@ -423,7 +423,7 @@ describe('runController in the long run', () => {
 
   it('runs no key concurrently, stays within its limits and handles every request in 4,000 steps', async () => {
     const laneOf = (key: string) => String(Number(key) % 3);
-    start({ concurrency: 4, concurrencyPerLane: 2, placeOf: (key) => ({ lane: laneOf(key), deadlineAt: Number(key) % 5 }) });
+    start({ concurrency: 4, concurrencyPerLane: 2, priorityOf: (key) => ({ lane: laneOf(key), deadlineAt: Number(key) % 5 }) });
     /** Requested keys that have not started since. */
     const requested = new Set<string>();
     const steps = fc.sample(step, { numRuns: 4_000, seed: 20260301 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { KeyHeap } from '../../src/runtime/key-heap.ts';
 
-function drained<K>(heap: KeyHeap<K, number>): number[] {
+function drain<K>(heap: KeyHeap<K, number>): number[] {
   const priorities: number[] = [];
   for (let first = heap.first; first !== undefined; first = heap.first) {
     expect(heap.remove(first.key)).toBe(first.priority);
@@ -38,7 +38,7 @@ describe('KeyHeap', () => {
           expect([heap.size, heap.first?.priority ?? Infinity]).toEqual([model.size, Math.min(Infinity, ...model.values())]);
         }
         for (const [key, priority] of model) expect(heap.get(key)).toBe(priority);
-        expect(drained(heap)).toEqual([...model.values()].sort((a, b) => a - b));
+        expect(drain(heap)).toEqual([...model.values()].sort((a, b) => a - b));
       }),
     );
   });
@@ -51,7 +51,7 @@ describe('KeyHeap', () => {
     });
     const size = 10_000;
     for (let key = 0; key < size; key++) heap.set(key, (key * 7_919) % size);
-    drained(heap);
+    drain(heap);
     expect(comparisons).toBeLessThan(4 * size * Math.log2(size));
   });
 });

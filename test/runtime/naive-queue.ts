@@ -49,11 +49,11 @@ export class NaiveQueue {
   }
 
   take(now: number): Request<string> | undefined {
-    const { placeOf, concurrency, concurrencyPerLane } = this.#options;
+    const { priorityOf, concurrency, concurrencyPerLane } = this.#options;
     const running = this.#items.filter(({ state }) => state === 'running');
     if (running.length >= concurrency) return undefined;
     for (const item of this.#items) {
-      if (item.state === 'waiting' && item.dueAt <= now) Object.assign(item, { state: 'ready' }, placeOf(item.key), { key: item.key });
+      if (item.state === 'waiting' && item.dueAt <= now) Object.assign(item, { state: 'ready' }, priorityOf(item.key), { key: item.key });
     }
     const [next] = this.#items
       .filter(({ state, lane }) => state === 'ready' && running.filter((other) => other.lane === lane).length < concurrencyPerLane)

@@ -45,7 +45,7 @@ function outcomes(stopping: AbortSignal) {
     retryPolicy: (failure) => planRetry(failure, { random: 0, resource: ManagedTokens, latestAt: latestRetryAt(expiresAt, failure.now) }),
     concurrency: 8,
     concurrencyPerLane: 2,
-    placeOf: () => ({ lane: 'prod-eu', deadlineAt: expiresAt }),
+    priorityOf: () => ({ lane: 'prod-eu', deadlineAt: expiresAt }),
     clock,
   });
   const log = createLogger({ level: 'silent', readable: false, write: () => {} });

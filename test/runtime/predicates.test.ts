@@ -33,7 +33,7 @@ describe('predicates', () => {
     ['generationChanged', generationChanged],
     ['annotationsChanged', annotationsChanged('tokens.purser.dev/')],
     ['statusNotOurs', statusNotOurs(() => undefined)],
-  ])('%s matches added and deleted objects', (_name, predicate) => {
+  ])('matches added and deleted objects: %s', (_name, predicate) => {
     expect([added, deleted].map(predicate)).toEqual([true, true]);
   });
 

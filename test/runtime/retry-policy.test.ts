@@ -63,7 +63,7 @@ describe('planRetry', () => {
   it('waits for the requested time of an open circuit without counting a failure', () => {
     const putOff = new IssueError('CircuitOpen', '', { retryAfterMs: 1_500 });
     expect(plan(putOff, { failures: 9 })).toEqual({ class: 'throttled', waitMs: 1_500 });
-    expect(planRetry({ key: 'a/b', error: putOff, failures: 1, conflicts: 1, now: NOW }, { random: 0 }).isPutOff).toBe(true);
+    expect(planRetry({ key: 'a/b', error: putOff, failures: 1, conflicts: 1, now: NOW }, { random: 0 }).isDeferred).toBe(true);
   });
 
   it.each([

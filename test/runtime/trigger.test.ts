@@ -5,7 +5,7 @@ import { Clusters, type ConfigMap, ConfigMaps, ManagedTokens, Secrets, type Stor
 import { createInformer } from '../../src/kube/informer.ts';
 import type { Change } from '../../src/kube/store.ts';
 import type { WatchEvent } from '../../src/kube/watch-events.ts';
-import { dueNow, mapped, owner, self, whenSynced } from '../../src/runtime/trigger.ts';
+import { dueNow, mapToKeys, owner, self, whenSynced } from '../../src/runtime/trigger.ts';
 import { turn } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
 import { stored } from '../support/stored.ts';
@@ -68,9 +68,9 @@ describe('owner', () => {
   });
 });
 
-describe('mapped', () => {
+describe('mapToKeys', () => {
   it('returns the keys of the previous and the current object', () => {
-    const wake = mapped(({ metadata }: ConfigMap) => new Set([metadata.labels?.['cluster'] ?? 'none', 'all']));
+    const wake = mapToKeys(({ metadata }: ConfigMap) => new Set([metadata.labels?.['cluster'] ?? 'none', 'all']));
     const [eu, us] = [object('x', { labels: { cluster: 'eu' } }), object('x', { labels: { cluster: 'us' } })];
     expect(wake(updated(us, eu))).toEqual(['us', 'all', 'eu']);
     expect(wake({ type: 'deleted', key: 'ns/x', object: eu })).toEqual(['eu', 'all']);
@@ -99,7 +99,7 @@ describe('whenSynced', () => {
   });
 
   function keys(): Observable<string> {
-    const live$ = merge(tokens.changes$.pipe(mergeMap(self)), secrets.changes$.pipe(mergeMap(mapped(() => ['of-secret']))));
+    const live$ = merge(tokens.changes$.pipe(mergeMap(self)), secrets.changes$.pipe(mergeMap(mapToKeys(() => ['of-secret']))));
     return whenSynced([tokens, secrets], () => tokens.store.keys(), live$);
   }
 

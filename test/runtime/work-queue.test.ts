@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { type Place, type QueueOptions, type Request, WorkQueue } from '../../src/runtime/work-queue.ts';
+import { type Priority, type QueueOptions, type Request, WorkQueue } from '../../src/runtime/work-queue.ts';
 import { NaiveQueue } from './naive-queue.ts';
 
 const WHENEVER = Infinity;
 
 /** Returns a queue for keys such as `eu/ci`, whose lane is `eu`. */
 function queueOf(options: Partial<QueueOptions<string>> = {}): WorkQueue<string> {
-  const placeOf = (key: string) => ({ lane: laneOf(key), deadlineAt: WHENEVER });
-  return new WorkQueue({ concurrency: 100, concurrencyPerLane: 100, placeOf, ...options });
+  const priorityOf = (key: string) => ({ lane: laneOf(key), deadlineAt: WHENEVER });
+  return new WorkQueue({ concurrency: 100, concurrencyPerLane: 100, priorityOf, ...options });
 }
 
 function laneOf(key: string): string {
@@ -167,21 +167,21 @@ describe('WorkQueue with lanes', () => {
       'us/sooner': 50,
       'us/never': Infinity,
     };
-    const queue = queueOf({ concurrency: 1, placeOf: (key) => ({ lane: laneOf(key), deadlineAt: deadlines[key] ?? 0 }) });
+    const queue = queueOf({ concurrency: 1, priorityOf: (key) => ({ lane: laneOf(key), deadlineAt: deadlines[key] ?? 0 }) });
     Object.keys(deadlines).forEach((key, index) => queue.add(key, index));
     expect(runAll(queue, 10)).toEqual(['us/sooner', 'eu/soon', 'eu/late', 'us/later', 'us/never']);
   });
 
   it('takes a key with a deadline of NaN last', () => {
-    const placeOf = (key: string) => ({ lane: 'eu', deadlineAt: Number(key) });
-    const queue = queueOf({ concurrency: 1, placeOf });
+    const priorityOf = (key: string) => ({ lane: 'eu', deadlineAt: Number(key) });
+    const queue = queueOf({ concurrency: 1, priorityOf });
     for (const key of ['unreadable', '3', '1', 'garbage', '2']) queue.add(key, 0);
     expect(runAll(queue, 0)).toEqual(['1', '2', '3', 'unreadable', 'garbage']);
   });
 
   it('determines lane and deadline of a key when it becomes ready, and again for a request while it is ready', () => {
-    let place: Place = { lane: 'eu', deadlineAt: 1 };
-    const queue = queueOf({ concurrencyPerLane: 1, placeOf: (key) => (key === 'moving' ? place : { lane: 'eu', deadlineAt: 0 }) });
+    let place: Priority = { lane: 'eu', deadlineAt: 1 };
+    const queue = queueOf({ concurrencyPerLane: 1, priorityOf: (key) => (key === 'moving' ? place : { lane: 'eu', deadlineAt: 0 }) });
     queue.add('hangs', 0);
     queue.add('moving', 0);
     expect(takeAll(queue, 0)).toEqual(['hangs']);
@@ -195,7 +195,7 @@ describe('WorkQueue with lanes', () => {
 
   it('frees the lane in which a key ran after its lane changed', () => {
     let lane = 'eu';
-    const queue = queueOf({ concurrencyPerLane: 1, placeOf: () => ({ lane, deadlineAt: 0 }) });
+    const queue = queueOf({ concurrencyPerLane: 1, priorityOf: () => ({ lane, deadlineAt: 0 }) });
     queue.add('a', 0);
     queue.take(0);
     lane = 'us';
@@ -208,8 +208,8 @@ describe('WorkQueue with lanes', () => {
   });
 
   it('serves other lanes while a lane with a thousand urgent keys hangs', () => {
-    const placeOf = (key: string) => ({ lane: laneOf(key), deadlineAt: key.startsWith('dead/') ? 0 : WHENEVER });
-    const queue = queueOf({ concurrency: 10, concurrencyPerLane: 4, placeOf });
+    const priorityOf = (key: string) => ({ lane: laneOf(key), deadlineAt: key.startsWith('dead/') ? 0 : WHENEVER });
+    const queue = queueOf({ concurrency: 10, concurrencyPerLane: 4, priorityOf });
     for (let index = 0; index < 1_000; index++) queue.add(`dead/${index}`, 0);
     expect(takeAll(queue, 0)).toHaveLength(4);
     for (let round = 1; round <= 50; round++) {
@@ -234,7 +234,7 @@ describe('WorkQueue with tenants', () => {
   /** Returns a queue for keys such as `eu/team-a/1`: lane, tenant, and a deadline that the tenant chooses. */
   const tenantQueue = (options: Partial<QueueOptions<string>> = {}) =>
     queueOf({
-      placeOf: (key) => ({ lane: laneOf(key), tenant: key.split('/')[1] ?? '', deadlineAt: Number(key.split('/')[2]) }),
+      priorityOf: (key) => ({ lane: laneOf(key), tenant: key.split('/')[1] ?? '', deadlineAt: Number(key.split('/')[2]) }),
       ...options,
     });
   const tenantsOf = (keys: readonly string[]) => keys.map((key) => key.split('/')[1]);
@@ -281,8 +281,8 @@ describe('WorkQueue with tenants', () => {
 
   it('gives the slot of a removed key to the next tenant', () => {
     let lane = 'eu';
-    const placeOf = (key: string) => ({ lane: key === 'moves' ? lane : 'eu', tenant: key, deadlineAt: key === 'moves' ? 0 : 1 });
-    const queue = queueOf({ concurrency: 2, concurrencyPerLane: 1, placeOf });
+    const priorityOf = (key: string) => ({ lane: key === 'moves' ? lane : 'eu', tenant: key, deadlineAt: key === 'moves' ? 0 : 1 });
+    const queue = queueOf({ concurrency: 2, concurrencyPerLane: 1, priorityOf });
     queue.add('runs', 0);
     takeAll(queue, 0);
     queue.add('moves', 0);
@@ -372,10 +372,10 @@ describe('WorkQueue in the long run', () => {
   it('runs no key concurrently, respects its limits and loses no key in 4,000 random steps', () => {
     fc.assert(
       fc.property(limits, fc.array(step, { minLength: 4_000, maxLength: 4_000, size: 'max' }), (bounds, steps) => {
-        const places = new Map<string, Place>();
-        const placeOf = (name: string) => places.get(name) ?? { lane: 'first', deadlineAt: Infinity };
-        const queue = new WorkQueue<string>({ ...bounds, placeOf });
-        const model = new NaiveQueue({ ...bounds, placeOf });
+        const places = new Map<string, Priority>();
+        const priorityOf = (name: string) => places.get(name) ?? { lane: 'first', deadlineAt: Infinity };
+        const queue = new WorkQueue<string>({ ...bounds, priorityOf });
+        const model = new NaiveQueue({ ...bounds, priorityOf });
         const running = new Map<string, string>();
         let now = 0;
         const take = (): Request<string> | undefined => {
@@ -419,11 +419,11 @@ describe('WorkQueue in the long run', () => {
 
   it('visits each of 10,000 due keys once', () => {
     let placements = 0;
-    const placeOf = (name: string) => {
+    const priorityOf = (name: string) => {
       placements += 1;
       return { lane: name.slice(-2), deadlineAt: Number(name) % 997 };
     };
-    const queue = queueOf({ concurrency: 50, concurrencyPerLane: 5, placeOf });
+    const queue = queueOf({ concurrency: 50, concurrencyPerLane: 5, priorityOf });
     for (let index = 0; index < 10_000; index++) queue.add(String(index), index % 100);
     expect(runAll(queue, 100)).toHaveLength(10_000);
     expect(placements).toBe(10_000);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { cleanedMessage } from '../../src/std/clean-message.ts';
+import { cleanMessage } from '../../src/std/clean-message.ts';
 import { jwt } from '../support/builders.ts';
 
-describe('cleanedMessage', () => {
+describe('cleanMessage', () => {
   it.each([
     ['escape sequences of terminals', 'a\u001b[31mred\u001b[0m', 'a[31mred[0m'],
     ['NUL', 'a\0b', 'ab'],
@@ -18,18 +18,18 @@ describe('cleanedMessage', () => {
     ],
     ['long words of upper-case and lower-case letters', `x ${'aB3'.repeat(20)}`, 'x [redacted]'],
   ])('removes %s', (_, text, expected) => {
-    expect(cleanedMessage(text)).toEqual(typeof expected === 'string' ? expected : expect.stringMatching(expected));
+    expect(cleanMessage(text)).toEqual(typeof expected === 'string' ? expected : expect.stringMatching(expected));
   });
 
   it('keeps names, UIDs and quotes', () => {
     const text = 'serviceaccounts "a-name-of-more-than-thirty-two-characters" (ab92bebf-09c1-471d-81fe-84e584411bac) not found';
-    expect(cleanedMessage(text)).toBe(text);
+    expect(cleanMessage(text)).toBe(text);
   });
 
   it('returns at most 256 characters, quickly for a long text', () => {
-    const text = cleanedMessage('x y '.repeat(2_500_000));
+    const text = cleanMessage('x y '.repeat(2_500_000));
     expect(text).toHaveLength(256);
     expect(text.endsWith('…')).toBe(true);
-    expect(cleanedMessage('😀'.repeat(500)).isWellFormed()).toBe(true);
+    expect(cleanMessage('😀'.repeat(500)).isWellFormed()).toBe(true);
   });
 });

@@ -8,6 +8,6 @@ it.each([
   ['kitten', 'sitting', 3],
   ['interval', 'intervall', 1],
   ['levle', 'level', 2],
-])('editDistance between %j and %j is %i in both directions', (a, b, expected) => {
+])('measures the distance between %j and %j as %i in both directions', (a, b, expected) => {
   expect([editDistance(a, b), editDistance(b, a)]).toEqual([expected, expected]);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { FairQueue } from '../../src/std/fair-queue.ts';
 
-function drained(queue: FairQueue<string>): readonly string[] {
+function drain(queue: FairQueue<string>): readonly string[] {
   const items: string[] = [];
   for (let item = queue.take(); item !== undefined; item = queue.take()) items.push(item);
   return items;
@@ -11,7 +11,7 @@ describe('FairQueue', () => {
   it('returns the items of tenants in turn, those of one tenant in order', () => {
     const queue = new FairQueue<string>(20);
     for (const item of ['a1', 'a2', 'a3', 'b1', 'c1', 'b2']) queue.add(item.slice(0, 1), item);
-    expect(drained(queue)).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
+    expect(drain(queue)).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
   });
 
   it('limits a tenant to as many items as are free, and accepts items of another tenant', () => {
@@ -30,14 +30,14 @@ describe('FairQueue', () => {
 
   it('keeps one copy of an item', () => {
     const queue = new FairQueue<string>(10);
-    expect([queue.add('a', 'x'), queue.add('a', 'x'), drained(queue)]).toEqual([true, true, ['x']]);
-    expect([queue.add('a', 'x'), drained(queue)]).toEqual([true, ['x']]);
+    expect([queue.add('a', 'x'), queue.add('a', 'x'), drain(queue)]).toEqual([true, true, ['x']]);
+    expect([queue.add('a', 'x'), drain(queue)]).toEqual([true, ['x']]);
   });
 
   it('accepts items of a tenant again after its items were taken', () => {
     const queue = new FairQueue<string>(4);
     for (let index = 0; index < 4; index++) queue.add('a', `a${index}`);
-    expect(drained(queue)).toEqual(['a0', 'a1']);
+    expect(drain(queue)).toEqual(['a0', 'a1']);
     expect(queue.add('a', 'a4')).toBe(true);
   });
 });

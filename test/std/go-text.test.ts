@@ -36,7 +36,7 @@ describe('isGoPrintable', () => {
     ['\u3000', false],
     ['\n', false],
     ['\u00ad', false],
-  ])('for %j returns %j', (char, printable) => {
+  ])('evaluates %j to %j', (char, printable) => {
     expect(isGoPrintable(char)).toBe(printable);
   });
 });

@@ -23,7 +23,7 @@ async function up(server: Server, host: string | undefined = '127.0.0.1', clock 
   return listening;
 }
 
-async function opened(port: number, text = ''): Promise<Socket> {
+async function openSocket(port: number, text = ''): Promise<Socket> {
   const socket = connect(port, '127.0.0.1');
   await once(socket, 'connect');
   socket.write(text);
@@ -94,7 +94,7 @@ describe('listen', () => {
         response.end();
       }),
     );
-    const socket = await opened(port, `${GET}${'a: b\r\n'.repeat(1_500)}\r\n`);
+    const socket = await openSocket(port, `${GET}${'a: b\r\n'.repeat(1_500)}\r\n`);
     await once(socket, 'data');
     socket.destroy();
     expect(counts).toEqual([1_501]);
@@ -104,7 +104,7 @@ describe('listen', () => {
 describe('close', () => {
   it('closes idle connections immediately', async () => {
     const server = await up(createServer(OK), '127.0.0.1', new FakeClock());
-    const socket = await opened(server.port, `${GET}\r\n`);
+    const socket = await openSocket(server.port, `${GET}\r\n`);
     await once(socket, 'data');
     await server.close(1_000);
   });
@@ -112,7 +112,7 @@ describe('close', () => {
   it('waits for other connections for the grace period', async () => {
     const clock = new FakeClock();
     const server = await up(createServer(OK), '127.0.0.1', clock);
-    const socket = await opened(server.port, GET);
+    const socket = await openSocket(server.port, GET);
     const closed = server.close(1_000);
     clock.advance(999);
     const late = new Promise((resolve) => setImmediate(resolve, 'not yet'));

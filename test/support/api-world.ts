@@ -1,14 +1,14 @@
-// The embedded API server without a socket: in-memory store, fake clock, and all upkeep running.
+// The embedded API server without a socket: in-memory store, fake clock, and all controllers running.
 
 import { bootstrapPolicy } from '../../apiserver/access/bootstrap-policy.ts';
 import { generateSigningKey, parseSigningKey } from '../../apiserver/access/signing-key.ts';
 import { createApi } from '../../apiserver/api.ts';
-import type { AccessApi } from '../../apiserver/endpoints/review.ts';
+import { systemWriter } from '../../apiserver/controllers/controller.ts';
+import { startControllers } from '../../apiserver/controllers/start.ts';
+import type { AccessApi } from '../../apiserver/endpoints/endpoint.ts';
 import { bootstrapNamespaces } from '../../apiserver/kinds/registry.ts';
 import type { Journal, JournalEntry } from '../../apiserver/storage/journal.ts';
 import { ObjectStore } from '../../apiserver/storage/object-store.ts';
-import { startUpkeep } from '../../apiserver/upkeep/start.ts';
-import { systemWriter } from '../../apiserver/upkeep/upkeep.ts';
 import type { Target } from '../../apiserver/verbs/api.ts';
 import { createObject } from '../../apiserver/verbs/create.ts';
 import { deleteObject } from '../../apiserver/verbs/delete.ts';
@@ -31,7 +31,7 @@ export class ApiWorld {
     const report = (error: unknown) => void this.faults.push(error);
     const store = new ObjectStore(memoryJournal(stored, this.disk), report);
     this.api = createApi(store, { issuer: 'https://hub.test', signingKey, tokens: TEST_USERS, clock: this.clock, report });
-    startUpkeep(this.api, [...bootstrapNamespaces, ...bootstrapPolicy()]);
+    startControllers(this.api, [...bootstrapNamespaces, ...bootstrapPolicy()]);
   }
 
   /** Starts a world, with `stored` as the objects of an earlier run. */
@@ -43,7 +43,7 @@ export class ApiWorld {
 
   async create(object: KubeObject): Promise<KubeObject> {
     const target = this.#target(object);
-    const created = createObject(this.api, target, target.kind.rules.defaulted(object), this.#writer);
+    const created = createObject(this.api, target, target.kind.rules.applyDefaults(object), this.#writer);
     await this.settled();
     return created;
   }
@@ -73,7 +73,7 @@ export class ApiWorld {
 
   /** Resolves when all writes, including those they cause, are durable. */
   async settled(): Promise<void> {
-    while (!this.api.store.isDurable) await this.api.store.durable();
+    while (!this.api.store.isDurable) await this.api.store.whenDurable();
   }
 
   #target({ apiVersion, kind: name, metadata }: KubeObject): Target {
@@ -89,5 +89,5 @@ function memoryJournal(stored: readonly Required<JournalEntry>[], disk: ApiWorld
     if (disk.isFull) throw new Error('database or disk is full');
     return 0;
   };
-  return { revision: 1, load: () => stored, commit, kept: () => undefined, keep: (_name, value) => value, close: () => {} };
+  return { revision: 1, load: () => stored, commit, readValue: () => undefined, writeValue: (_name, value) => value, close: () => {} };
 }

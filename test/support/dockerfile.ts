@@ -25,12 +25,12 @@ export interface Dockerfile {
 }
 
 /** Parses the text of a Dockerfile. */
-export function readDockerfile(text: string): Dockerfile {
+export function parseDockerfile(text: string): Dockerfile {
   const args = new Map<string, string>();
   const stages: { name: string; from: string; steps: Step[] }[] = [];
-  for (const step of stepsOf(text)) {
+  for (const step of parseSteps(text)) {
     const stage = stages.at(-1);
-    if (step.instruction === 'FROM') stages.push(stageOf(step.text, stages.length));
+    if (step.instruction === 'FROM') stages.push(parseStage(step.text, stages.length));
     else if (stage !== undefined) stage.steps.push(step);
     else args.set(...(step.text.split('=') as [string, string]));
   }
@@ -46,8 +46,8 @@ export async function buildStages({ stages }: Dockerfile, context: string, folde
       if (instruction === 'WORKDIR') workdir = text;
       const cwd = join(rootOf(name), workdir);
       await mkdir(cwd, { recursive: true });
-      if (instruction === 'COPY') await copy(text, { cwd, root: rootOf(name), rootOf, context });
-      if (instruction === 'RUN') await command(text, cwd);
+      if (instruction === 'COPY') await copyFiles(text, { cwd, root: rootOf(name), rootOf, context });
+      if (instruction === 'RUN') await runCommand(text, cwd);
     }
   }
   return rootOf(stages.at(-1)?.name ?? '');
@@ -64,7 +64,7 @@ export function environmentOf({ steps }: Stage): Readonly<Record<string, string>
   return Object.fromEntries(texts.map((text) => [text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)]));
 }
 
-function stepsOf(text: string): readonly Step[] {
+function parseSteps(text: string): readonly Step[] {
   const lines = text
     .replace(/^#.*\n/gm, '')
     .replaceAll('\\\n', '')
@@ -72,7 +72,7 @@ function stepsOf(text: string): readonly Step[] {
   return lines.filter((line) => line !== '').map((line) => ({ instruction: line.replace(/ .*/, ''), text: line.replace(/^\S+ +/, '') }));
 }
 
-function stageOf(text: string, index: number) {
+function parseStage(text: string, index: number) {
   const [from = '', , name = `stage-${index}`] = text.split(' ').filter((word) => !word.startsWith('--'));
   return { name, from, steps: [] };
 }
@@ -85,7 +85,7 @@ interface CopyContext {
 }
 
 /** Copies files. A destination with a trailing slash keeps their names; folders are copied by content. */
-async function copy(text: string, { cwd, root, rootOf, context }: CopyContext): Promise<void> {
+async function copyFiles(text: string, { cwd, root, rootOf, context }: CopyContext): Promise<void> {
   const words = text.split(' ');
   const stage = words[0]?.startsWith('--from=') ? words.shift()?.slice('--from='.length) : undefined;
   const to = words.pop() ?? '';
@@ -97,8 +97,8 @@ async function copy(text: string, { cwd, root, rootOf, context }: CopyContext): 
   }
 }
 
-async function command(text: string, cwd: string): Promise<void> {
+async function runCommand(text: string, cwd: string): Promise<void> {
   const path = `${dirname(process.execPath)}:${process.env['PATH']}`;
   const { code, output, stderr } = await run('sh', ['-c', `cd '${cwd}' && ${text}`], { PATH: path, NODE_OPTIONS: '' });
-  if (code !== 0) throw new Error(`RUN ${text}\nended with ${code}:\n${output}${stderr}`);
+  if (code !== 0) throw new Error(`RUN ${text}\nexited with code ${code}:\n${output}${stderr}`);
 }

@@ -1,19 +1,19 @@
-// Owners of fields are listed by time. The recording was made within a second; a replay that crosses into the next one
-// lists them in another order, which is right and yet not as recorded.
+// Order of managedFields. Servers sort them by time, in seconds. All writes of the recording were in the same second; those of a replay
+// may not be.
 
 const MANAGED_FIELDS = '"managedFields":[';
 
-/** The body with its managedFields in the order that they would have if they had all been written in one second. */
-export function asInOneSecond(body: string): string {
+/** Sorts the managedFields of a body as if all fields had been written in the same second. */
+export function sortManagedFields(body: string): string {
   const start = body.indexOf(MANAGED_FIELDS);
   if (start === -1) return body;
   const from = start + MANAGED_FIELDS.length;
   const { entries, end } = entriesFrom(body, from);
-  const ordered = entries.toSorted((a, b) => compare(orderOf(a), orderOf(b)));
-  return body.slice(0, from) + ordered.join(',') + asInOneSecond(body.slice(end));
+  const ordered = entries.toSorted((a, b) => compare(sortKey(a), sortKey(b)));
+  return body.slice(0, from) + ordered.join(',') + sortManagedFields(body.slice(end));
 }
 
-/** The texts of the entries of an array, and where it ends. */
+/** Returns the texts of the entries of an array, and the index of its closing bracket. */
 function entriesFrom(body: string, from: number): { entries: readonly string[]; end: number } {
   const entries: string[] = [];
   let depth = 0;
@@ -30,8 +30,8 @@ function entriesFrom(body: string, from: number): { entries: readonly string[]; 
   return { entries, end: body.length };
 }
 
-/** Operation, manager, version and subresource: the order of Kubernetes without the time. */
-function orderOf(entry: string): readonly string[] {
+/** Returns the sort key of Kubernetes without the time: operation, manager, version and subresource. */
+function sortKey(entry: string): readonly string[] {
   const { operation = '', manager = '', apiVersion = '', subresource = '' } = JSON.parse(entry) as Record<string, string>;
   return [operation, manager, apiVersion, subresource];
 }

@@ -1,12 +1,11 @@
-// Differences that a replay of `resources.json` accepts: the order of several validation errors and of a user's rules, which
-// is chance in kube-apiserver, and what a server tells of itself and of resources that only kube-apiserver serves.
+// Differences that a replay of `resources.json` accepts: the order of validation errors and of rules, which is random in kube-apiserver;
+// details of the build; and resources that only kube-apiserver serves.
 
 import type { Recording, Relaxation } from './golden.ts';
 
 /** Returns the relaxation for the response of a recording; undefined if it must be equal. */
-export function relaxationOf({ name, response }: Recording): Relaxation | undefined {
-  const relax =
-    BY_NAME[name] ?? (response.status === 422 ? (recorded, actual) => [sortedErrors(recorded), sortedErrors(actual)] : undefined);
+export function findRelaxation({ name, response }: Recording): Relaxation | undefined {
+  const relax = BY_NAME[name] ?? (response.status === 422 ? (recorded, actual) => [sortErrors(recorded), sortErrors(actual)] : undefined);
   return relax && ((recorded, actual) => (isJson(recorded) === isJson(actual) ? relax(recorded, actual) : [recorded, actual]));
 }
 
@@ -37,7 +36,7 @@ interface RulesReview {
 }
 
 /** Resources that every server serves. */
-const ALWAYS = new Set(
+const REQUIRED = new Set(
   [
     'configmaps events namespaces namespaces/status nodes pods secrets serviceaccounts serviceaccounts/token',
     'apiextensions.k8s.io authentication.k8s.io authorization.k8s.io coordination.k8s.io rbac.authorization.k8s.io example.dev',
@@ -51,7 +50,7 @@ const BUILD = new Set(['buildDate', 'compiler', 'gitCommit', 'gitTreeState', 'go
 const BY_NAME: Readonly<Record<string, Relaxation>> = {
   'apis-v1': (recorded, actual) => {
     const [list, served] = both<ResourceList>(recorded, actual);
-    const resources = list.resources.filter(({ name }) => ALWAYS.has(name) || served.resources.some((other) => other.name === name));
+    const resources = list.resources.filter(({ name }) => REQUIRED.has(name) || served.resources.some((other) => other.name === name));
     return [line({ ...list, resources }), actual];
   },
   'aggregated-apis': (recorded, actual) => {
@@ -60,24 +59,24 @@ const BY_NAME: Readonly<Record<string, Relaxation>> = {
   },
   'openapi-v3-root': (recorded, actual) => {
     const [root, served] = both<OpenApiRoot>(recorded, actual);
-    const paths = Object.fromEntries(Object.entries(root.paths).filter(([path]) => ALWAYS.has(path) || path in served.paths));
+    const paths = Object.fromEntries(Object.entries(root.paths).filter(([path]) => REQUIRED.has(path) || path in served.paths));
     return [JSON.stringify({ paths }), actual];
   },
   version: (recorded, actual) => {
-    const [version, own] = both<Readonly<Record<string, string>>>(recorded, actual);
-    const build = Object.fromEntries(Object.entries(own).filter(([key]) => BUILD.has(key)));
+    const [version, served] = both<Readonly<Record<string, string>>>(recorded, actual);
+    const build = Object.fromEntries(Object.entries(served).filter(([key]) => BUILD.has(key)));
     return [JSON.stringify({ ...version, ...build }, null, 2), actual];
   },
-  'crd-create': (recorded, actual) => [sortedKeys(recorded), sortedKeys(actual)],
-  'crd-delete': (recorded, actual) => [sortedKeys(recorded), sortedKeys(actual)],
-  livez: (recorded, actual) => [withoutOwnChecks(recorded), withoutOwnChecks(actual)],
-  ssrr: (recorded, actual) => [sortedRules(recorded), sortedRules(actual)],
+  'crd-create': (recorded, actual) => [sortKeys(recorded), sortKeys(actual)],
+  'crd-delete': (recorded, actual) => [sortKeys(recorded), sortKeys(actual)],
+  livez: (recorded, actual) => [withoutChecks(recorded), withoutChecks(actual)],
+  ssrr: (recorded, actual) => [sortRules(recorded), sortRules(actual)],
 };
 
 function servedGroups(recorded: readonly Group[], served: readonly Group[]): readonly Group[] {
   return recorded.flatMap((group) => {
     const other = served.find(({ metadata }) => metadata.name === group.metadata.name);
-    if (other === undefined) return ALWAYS.has(group.metadata.name) ? [group] : [];
+    if (other === undefined) return REQUIRED.has(group.metadata.name) ? [group] : [];
     return [{ ...group, versions: servedVersions(group.versions, other.versions) }];
   });
 }
@@ -91,35 +90,35 @@ function servedVersions(recorded: Group['versions'], served: Group['versions']):
   });
 }
 
-/** Every server has parts of its own to check. */
-function withoutOwnChecks(report: string): string {
+/** Removes the passed health checks, which differ between servers. */
+function withoutChecks(report: string): string {
   return report.replace(/^\[\+\].+ ok\n/gm, '');
 }
 
-function sortedErrors(body: string): string {
+function sortErrors(body: string): string {
   const status = JSON.parse(body) as Status;
   const causes = status.details?.causes ?? [];
   const errors = causes.map(({ field, message }) => `${field}: ${message}`);
   const listed = `[${errors.join(', ')}]`;
   if (!status.message.endsWith(listed)) return body;
   const message = `${status.message.slice(0, -listed.length)}[${errors.toSorted().join(', ')}]`;
-  return line({ ...status, message, details: { ...status.details, causes: sorted(causes) } });
+  return line({ ...status, message, details: { ...status.details, causes: sortByJson(causes) } });
 }
 
-/** The local server keeps declared schemas in the order of the client. */
-function sortedKeys(body: string): string {
+/** Sorts the keys of all objects: the embedded server keeps the client's order of keys in schemas. */
+function sortKeys(body: string): string {
   return JSON.stringify(JSON.parse(body), (_, value: unknown) =>
-    typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.fromEntries(sorted(Object.entries(value))) : value,
+    typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.fromEntries(sortByJson(Object.entries(value))) : value,
   );
 }
 
-function sortedRules(body: string): string {
+function sortRules(body: string): string {
   const { status, ...rest } = JSON.parse(body) as RulesReview;
   const { resourceRules, nonResourceRules } = status;
-  return line({ ...rest, status: { ...status, resourceRules: sorted(resourceRules), nonResourceRules: sorted(nonResourceRules) } });
+  return line({ ...rest, status: { ...status, resourceRules: sortByJson(resourceRules), nonResourceRules: sortByJson(nonResourceRules) } });
 }
 
-function sorted<T>(values: readonly T[]): readonly T[] {
+function sortByJson<T>(values: readonly T[]): readonly T[] {
   return values.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
 }
 

@@ -1,21 +1,22 @@
-// A recorded answer as a template: what depends on the run matches anything of its kind, everything else must be equal.
+// Comparison with a recorded response as a template: values that depend on the run match any value of their kind; all other text must be
+// equal.
 
-/** A value of the recording and the one that stands in its place in this run. */
-export interface Stand {
+/** Value of the recording, and the corresponding value of this run. */
+export interface Substitution {
   readonly kind: string;
   readonly recorded: string;
   readonly actual: string;
 }
 
 export interface Match {
-  readonly stands: readonly Stand[];
-  /** The recording with this run's values, as far as both agree; equal to the actual text if they do throughout. */
+  readonly substitutions: readonly Substitution[];
+  /** Recorded text with the values of this run up to the first difference; equal to the actual text if there is none. */
   readonly expected: string;
 }
 
-/** Holds a recorded text against an actual one. */
+/** Compares a recorded text with an actual one. */
 export function matchTemplate(recorded: string, actual: string): Match {
-  const stands: Stand[] = [];
+  const substitutions: Substitution[] = [];
   let expected = '';
   let read = 0;
   for (const found of recorded.matchAll(ANY_KIND)) {
@@ -23,20 +24,21 @@ export function matchTemplate(recorded: string, actual: string): Match {
     read = found.index;
     const match = actual.startsWith(expected) ? matchValue(found, actual, expected.length) : undefined;
     if (match === undefined) break;
-    stands.push(...match.stands);
+    substitutions.push(...match.substitutions);
     expected += match.expected;
     read += found[0].length;
   }
-  return { stands, expected: expected + recorded.slice(read) };
+  return { substitutions, expected: expected + recorded.slice(read) };
 }
 
-/** A continue token rewritten as the text it encodes. */
+/** Rewrites the text that a continue token encodes. */
 export function rewriteContinueToken(token: string, rewrite: (text: string) => string): string {
   return Buffer.from(rewrite(Buffer.from(token, 'base64url').toString())).toString('base64url');
 }
 
-/** Revisions that no server hands out stand for themselves, wherever they occur. */
+/** Pattern of a revision. Servers never assign 0 and 1, so these must be equal. */
 const REVISION = '(?!0*[01]\\b)\\d+';
+/** Pattern of a UID. One that starts with eight equal digits is from a request and must be equal. */
 const UID = '(?!(?<digit>[\\da-f])\\k<digit>{7}-)[\\da-f]{8}(?:-[\\da-f]{4}){3}-[\\da-f]{12}';
 
 /** Patterns of values that depend on the run, by kind. Only requests contain midnight. */
@@ -71,11 +73,11 @@ function matchValue(found: RegExpExecArray, actual: string, at: number): Match |
   if (text === undefined) return undefined;
   return kind === 'continue'
     ? matchContinueToken(found[0], text)
-    : { stands: [{ kind, recorded: found[0], actual: text }], expected: text };
+    : { substitutions: [{ kind, recorded: found[0], actual: text }], expected: text };
 }
 
 function matchContinueToken(recorded: string, actual: string): Match {
   const [template, text] = [recorded, actual].map((token) => Buffer.from(token, 'base64url').toString()) as [string, string];
-  const { stands, expected } = matchTemplate(template, text);
-  return { stands, expected: Buffer.from(expected).toString('base64url') };
+  const { substitutions, expected } = matchTemplate(template, text);
+  return { substitutions, expected: Buffer.from(expected).toString('base64url') };
 }

@@ -1,11 +1,11 @@
-// Replays recorded exchanges with a real kube-apiserver. Requests that quote an earlier answer are rebuilt from the answers
-// of the replay; answers are equal but for what must differ between two runs.
+// Replays recorded exchanges with a real kube-apiserver. Requests that quote an earlier response are rebuilt from the responses of the
+// replay. Responses must be equal except for values that depend on the run.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApiRequest, ApiResponse } from './api-request.ts';
-import { asInOneSecond } from './golden-order.ts';
-import { type Match, matchTemplate, rewriteContinueToken, type Stand } from './golden-template.ts';
+import { sortManagedFields } from './golden-order.ts';
+import { type Match, matchTemplate, rewriteContinueToken, type Substitution } from './golden-template.ts';
 
 /** One recorded exchange. */
 export interface Recording {
@@ -15,14 +15,14 @@ export interface Recording {
     readonly path: string;
     readonly headers?: Readonly<Record<string, string>>;
     readonly body?: string | { readonly base64: string } | null;
-    /** The body was too long to keep. */
+    /** True if the recording omits the body because of its length. */
     readonly big?: boolean;
   };
   readonly response: {
     readonly status: number;
     readonly headers: Readonly<Record<string, string>>;
     readonly body?: string;
-    /** A list without the contents of its items. */
+    /** List with the names of its items alone; replaces `body`. */
     readonly summary?: Summary;
   };
 }
@@ -39,25 +39,25 @@ export type Relaxation = (recorded: string, actual: string) => readonly [string,
 
 export type Send = (method: string, path: string, request: ApiRequest) => Promise<ApiResponse>;
 
-/** The recordings of `test/golden/<name>.json`, in their order. */
+/** Returns the recordings in `test/golden/<name>.json`, in order. */
 export function recordings(name: string): readonly Recording[] {
   return JSON.parse(readFileSync(join(import.meta.dirname, '../golden', `${name}.json`), 'utf8')) as Recording[];
 }
 
-/** An answer as far as it is compared. */
+/** Compared parts of a response. */
 export interface Outcome {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** True if an object has a revision that no earlier response contained; undefined for other responses. */
+  /** `new` for an object with a revision that no earlier response contained; undefined for responses without a revision. */
   readonly revision: 'new' | 'known' | undefined;
   readonly body: string;
 }
 
-/** Sends recorded requests one after the other, and tells what was to come from what came. */
+/** Sends recorded requests in order, and returns the expected and the actual responses. */
 export class Replay {
   readonly #send: Send;
-  /** Values of the recording, each with the one that stands in its place in this run. */
-  readonly #stands = new Map<string, string>();
+  /** Values of this run by the recorded values that they replace. */
+  readonly #values = new Map<string, string>();
   /** Metadata of this run by uid and resourceVersion of the recording. */
   readonly #metadata = new Map<string, Metadata>();
   readonly #revisionsRecorded = new Set<string>();
@@ -67,45 +67,50 @@ export class Replay {
     this.#send = send;
   }
 
-  /** Plays one recording. `expected` and `actual` are equal if the server answers as recorded. */
+  /** Sends one recorded request. `expected` and `actual` are equal if the server responds as recorded. */
   async play(recording: Recording, relax: Relaxation = strict): Promise<{ expected: Outcome; actual: Outcome }> {
     const { status, headers, summary, body = '' } = recording.response;
     const recorded = summary ? JSON.stringify(summary) : body.replace(CUT, '');
     const wasCut = CUT.test(body);
-    const answer = await this.#ask(recording, wasCut ? { maxLength: body.length * 2 } : {});
-    const came = summary ? summaryOf(answer.body) : wasCut ? firstLines(answer.body, recorded) : answer.body;
-    this.#learnMetadata(metadataOf(recorded), metadataOf(came));
-    const [template, actual] = relax(asInOneSecond(recorded), asInOneSecond(came));
+    const response = await this.#sendRecorded(recording, wasCut ? { maxLength: body.length * 2 } : {});
+    const received = summary ? summaryOf(response.body) : wasCut ? firstLines(response.body, recorded) : response.body;
+    this.#learnMetadata(metadataOf(recorded), metadataOf(received));
+    const [template, actual] = relax(sortManagedFields(recorded), sortManagedFields(received));
     const match = matchTemplate(template, actual);
-    match.stands.forEach((stand) => this.#learn(stand));
+    match.substitutions.forEach((substitution) => this.#learn(substitution));
     return {
       expected: { status, headers, revision: freshness(recorded, this.#revisionsRecorded), body: this.#withConstants(match) },
-      actual: { status: answer.status, headers: comparedHeaders(answer), revision: freshness(came, this.#revisionsSeen), body: actual },
+      actual: {
+        status: response.status,
+        headers: comparedHeaders(response),
+        revision: freshness(received, this.#revisionsSeen),
+        body: actual,
+      },
     };
   }
 
-  async #ask({ name, request }: Recording, options: ApiRequest): Promise<ApiResponse> {
-    const inToken = (text: string) => text.replace(/(?<="rv":)\d+/, (revision) => this.#revision(revision));
+  async #sendRecorded({ name, request }: Recording, options: ApiRequest): Promise<ApiResponse> {
+    const rewrite = (text: string) => text.replace(/(?<="rv":)\d+/, (revision) => this.#revision(revision));
     const path = request.path
       .replace(/(?<=[?&]resourceVersion=)\d+/, (revision) => this.#revision(revision))
-      .replace(/(?<=[?&]continue=)eyJ[\w-]+/, (token) => rewriteContinueToken(token, inToken));
+      .replace(/(?<=[?&]continue=)eyJ[\w-]+/, (token) => rewriteContinueToken(token, rewrite));
     const headers = Object.entries(request.headers ?? {}).filter(([, value]) => value !== '');
-    const body = request.big ? BIG_BODIES[name] : this.#rebuilt(request.body ?? '');
+    const body = request.big ? BIG_BODIES[name] : this.#rebuildBody(request.body ?? '');
     return this.#send(request.method ?? 'GET', path, { ...options, headers: Object.fromEntries(headers), ...(body && { body }) });
   }
 
-  #rebuilt(body: string | { readonly base64: string }): string | Buffer {
+  #rebuildBody(body: string | { readonly base64: string }): string | Buffer {
     if (typeof body !== 'string') return Buffer.from(body.base64, 'base64');
     const quoted = metadataOf(body);
     const metadata = quoted && this.#metadata.get(keyOf(quoted));
     if (metadata) return JSON.stringify({ ...(JSON.parse(body) as object), metadata });
-    return body.replace(TOKEN, this.#stands.get(TOKEN) ?? TOKEN);
+    return body.replace(TOKEN, this.#values.get(TOKEN) ?? TOKEN);
   }
 
-  /** Requests also ask for a revision that is far in the future. */
+  /** Returns the revision of this run for a recorded one, which may be far in the future. */
   #revision(recorded: string): string {
     const ahead = Number(recorded) > FUTURE ? FUTURE : 0;
-    const known = this.#stands.get(revisionKey(String(Number(recorded) - ahead)));
+    const known = this.#values.get(revisionKey(String(Number(recorded) - ahead)));
     return known === undefined ? recorded : String(Number(known) + ahead);
   }
 
@@ -114,21 +119,21 @@ export class Replay {
     this.#metadata.set(keyOf(recorded), actual);
   }
 
-  #learn({ kind, recorded, actual }: Stand): void {
+  #learn({ kind, recorded, actual }: Substitution): void {
     if (kind === 'revision') this.#learnOnce(revisionKey(recorded), actual);
-    else if (kind === 'token') this.#stands.set(recorded, actual);
+    else if (kind === 'token') this.#values.set(recorded, actual);
     else if (CONSTANTS.has(kind)) this.#learnOnce(recorded, actual);
   }
 
-  /** The first meeting counts: a list that was at a revision then may be at a later one now. */
+  /** Keeps the first value: a later list may have another revision in this run although it has the same one in the recording. */
   #learnOnce(recorded: string, actual: string): void {
-    if (!this.#stands.has(recorded)) this.#stands.set(recorded, actual);
+    if (!this.#values.has(recorded)) this.#values.set(recorded, actual);
   }
 
-  /** A value that names one object throughout the recording must name one object throughout the run. */
-  #withConstants({ expected, stands }: Match): string {
-    const changed = stands.filter(({ kind, recorded, actual }) => CONSTANTS.has(kind) && this.#stands.get(recorded) !== actual);
-    return changed.reduce((text, { recorded, actual }) => text.replaceAll(actual, this.#stands.get(recorded) ?? recorded), expected);
+  /** Returns the expected text, with one value per object: UIDs and generated names must not change within the run. */
+  #withConstants({ expected, substitutions }: Match): string {
+    const changed = substitutions.filter(({ kind, recorded, actual }) => CONSTANTS.has(kind) && this.#values.get(recorded) !== actual);
+    return changed.reduce((text, { recorded, actual }) => text.replaceAll(actual, this.#values.get(recorded) ?? recorded), expected);
   }
 }
 
@@ -138,9 +143,10 @@ interface Metadata {
 }
 
 const TOKEN = '<jwt>';
+/** Distance of a requested future revision from a known one. */
 const FUTURE = 100_000;
 const CONSTANTS = new Set(['uid', 'generatedName']);
-/** Marks an answer without end; the last line is incomplete. */
+/** Mark at the end of a recorded watch, whose last line is incomplete. */
 const CUT = /[^\n]*…\(cut\)$/;
 
 const BIG_BODIES: Readonly<Record<string, string>> = {
@@ -160,7 +166,7 @@ function comparedHeaders({ headers }: ApiResponse): Record<string, string> {
 }
 
 function summaryOf(body: string): string {
-  const list = parsed(body);
+  const list = tryParse(body);
   if (!Array.isArray(list?.items)) return body;
   const itemNames = list.items.map(({ metadata }) => metadata.name);
   return JSON.stringify({ apiVersion: list.apiVersion, kind: list.kind, metadata: list.metadata, itemNames });
@@ -181,7 +187,7 @@ function freshness(body: string, known: Set<string>): Outcome['revision'] {
 }
 
 function metadataOf(body: string): Metadata | undefined {
-  const metadata = parsed(body)?.metadata;
+  const metadata = tryParse(body)?.metadata;
   return metadata?.uid && metadata.resourceVersion ? (metadata as Metadata) : undefined;
 }
 
@@ -193,16 +199,16 @@ function revisionKey(revision: string): string {
   return `revision ${revision}`;
 }
 
-interface Parsed {
+interface KubeBody {
   readonly apiVersion?: string;
   readonly kind?: string;
   readonly metadata?: Partial<Metadata>;
   readonly items?: readonly { readonly metadata: { readonly name: string } }[];
 }
 
-function parsed(body: string): Parsed | undefined {
+function tryParse(body: string): KubeBody | undefined {
   try {
-    return JSON.parse(body) as Parsed;
+    return JSON.parse(body) as KubeBody;
   } catch {
     return undefined;
   }

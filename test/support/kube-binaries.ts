@@ -18,7 +18,7 @@ export interface PinnedModule {
   readonly name: string;
   readonly folder: string;
   readonly leading: string;
-  /** Files of our own programs in the module. */
+  /** Source files of programs in the module itself. */
   readonly sources?: readonly string[];
 }
 
@@ -28,7 +28,7 @@ export const KUBE_MODULE: PinnedModule = { name: 'kube', folder: join(import.met
 /** Module of Helm, which has other dependencies. */
 export const HELM_MODULE: PinnedModule = { name: 'helm', folder: join(KUBE_MODULE.folder, 'helm'), leading: 'helm.sh/helm/v4' };
 
-/** Module of our programs with client-go: a reflector, and a client of TokenRequest. */
+/** Module of the test programs with client-go: a reflector, and a client of TokenRequest. */
 export const REFLECTOR_MODULE: PinnedModule = {
   name: 'reflector',
   folder: join(KUBE_MODULE.folder, 'reflector'),

@@ -22,7 +22,7 @@ import { type Program, removeOnExit, startProgram } from './processes.ts';
 import { TEST_USERS, tokenOf } from './users.ts';
 
 export interface RealClusterOptions {
-  /** Issuer of service-account tokens. */
+  /** Issuer of service account tokens. */
   readonly issuer?: string;
   /** Users by static token. */
   readonly tokens?: ReadonlyMap<string, User>;
@@ -54,7 +54,7 @@ export interface RealCluster {
   readonly resumeStorage: () => void;
   /** Makes etcd reject writes as with a full disk, or accept them again. */
   readonly fillStorage: (isFull: boolean) => Promise<void>;
-  /** Restarts with another signing key for service-account tokens, which invalidates all issued tokens. */
+  /** Restarts with another signing key for service account tokens, which invalidates all issued tokens. */
   readonly rotateSigningKey: () => Promise<void>;
   /** Restarts with another server certificate, of the same CA or of a new one. */
   readonly rotateCertificate: (by: 'same authority' | 'new authority') => Promise<void>;
@@ -73,14 +73,14 @@ export async function startRealCluster(options: RealClusterOptions = {}): Promis
   const folder = await mkdtemp(join(tmpdir(), 'purser-cluster-'));
   const authority = createAuthority(Date.now());
   await writeSecrets(folder, authority, options);
-  const keepFolder = removeOnExit(folder);
+  const cancelRemoval = removeOnExit(folder);
   const remove = async () => {
     await rm(folder, { recursive: true, force: true });
-    keepFolder();
+    cancelRemoval();
   };
   const plan = { binaries, folder, options, authority, remove };
   try {
-    return clusterOf(plan, await startOnFreePorts(plan));
+    return createCluster(plan, await startOnFreePorts(plan));
   } catch (error) {
     await remove();
     throw error;
@@ -108,10 +108,10 @@ interface Running {
   readonly controllers: Program | undefined;
 }
 
-const START_MS = 60_000;
+const START_MS = 180_000;
 const START_ATTEMPTS = 5;
 
-function clusterOf(plan: Plan, started: Running): RealCluster {
+function createCluster(plan: Plan, started: Running): RealCluster {
   let running = started;
   const url = `https://127.0.0.1:${started.ports.api}`;
   const restart = async (how: 'stop' | 'kill' = 'stop') => {

@@ -103,10 +103,10 @@ export async function startWireServer(handler: WireHandler, options: WireServerO
     await current(request, new WireReply(response));
   };
   const listener: RequestListener = (message, response) => {
-    respond(message, response).catch((defect: unknown) => {
+    respond(message, response).catch((error: unknown) => {
       // Otherwise the client would wait until the test times out.
       response.destroy();
-      throw defect;
+      throw error;
     });
   };
   const server = options.tls

@@ -4,11 +4,11 @@ import { admit, type Breaker, CLOSED, type Outcome, settle } from '../../src/tar
 
 /** Returns the breaker after these simultaneous outcomes. */
 function after(outcomes: readonly Outcome[], breaker: Breaker = CLOSED, now = 0): Breaker {
-  return outcomes.reduce((state, outcome) => ended(admit(state, now).breaker ?? state, outcome, now), breaker);
+  return outcomes.reduce((state, outcome) => endRequest(admit(state, now).breaker ?? state, outcome, now), breaker);
 }
 
 /** Returns the breaker after the outcome of the request that it admitted last. */
-function ended(breaker: Breaker, outcome: Outcome, now: number): Breaker {
+function endRequest(breaker: Breaker, outcome: Outcome, now: number): Breaker {
   return settle(breaker, { admitted: breaker, outcome }, now);
 }
 
@@ -42,7 +42,7 @@ describe('circuit breaker', () => {
 
   it('closes when the test request succeeds', () => {
     const { breaker = CLOSED } = admit(after(failures(5)), 5_000);
-    expect(ended(breaker, 'success', 5_010)).toEqual(CLOSED);
+    expect(endRequest(breaker, 'success', 5_010)).toEqual(CLOSED);
   });
 
   it('doubles the pause when the test request fails, up to a minute', () => {
@@ -50,7 +50,7 @@ describe('circuit breaker', () => {
     const pauses = Array.from({ length: 6 }, () => {
       const pauseMs = breaker.type === 'open' ? breaker.until - now : 0;
       now += pauseMs;
-      breaker = ended(admit(breaker, now).breaker ?? breaker, 'failure', now);
+      breaker = endRequest(admit(breaker, now).breaker ?? breaker, 'failure', now);
       return pauseMs;
     });
     expect(pauses).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
@@ -58,13 +58,13 @@ describe('circuit breaker', () => {
 
   it('admits the next request as test when the test request is abandoned', () => {
     const { breaker = CLOSED } = admit(after(failures(5)), 5_000);
-    expect(admit(ended(breaker, 'abandoned', 5_010), 5_010).breaker).toEqual({ type: 'probing', since: 5_010, pauseMs: 5_000 });
+    expect(admit(endRequest(breaker, 'abandoned', 5_010), 5_010).breaker).toEqual({ type: 'probing', since: 5_010, pauseMs: 5_000 });
   });
 
   it('closes when an earlier request succeeds, and ignores failures of earlier requests', () => {
     const open = after(failures(5));
-    expect(ended(open, 'success', 1)).toEqual(CLOSED);
-    expect(ended(open, 'failure', 4_999)).toBe(open);
+    expect(endRequest(open, 'success', 1)).toEqual(CLOSED);
+    expect(endRequest(open, 'failure', 4_999)).toBe(open);
   });
 
   it.each<Outcome>(['failure', 'abandoned'])('waits for its test request when a request from before it opened ends as %s', (outcome) => {
@@ -81,7 +81,7 @@ describe('circuit breaker', () => {
           now += ms;
           const admission = admit(breaker, now);
           if (admission.breaker === undefined) expect(admission.waitMs).toBeLessThanOrEqual(60_000);
-          else breaker = ended(admission.breaker, outcome, now);
+          else breaker = endRequest(admission.breaker, outcome, now);
         }
       }),
     );

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Secret, Stored } from '../../src/api/resources.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { fixed } from '../../src/kube/kube-config.ts';
+import { fixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import {
@@ -485,7 +485,7 @@ describe('ClusterClients with the hub', () => {
 
   async function startHub(): Promise<WireServer> {
     const server = await startWireServer(withIdentity(grants()));
-    const config = fixed({ name: 'hub', server: server.url, skipTLSVerify: false }, { name: 'us', token: 'hub-token' });
+    const config = fixedConfig({ name: 'hub', server: server.url, skipTLSVerify: false }, { name: 'us', token: 'hub-token' });
     const client = new KubeClient(createTransport(config, { clock: world.clock }), 'purser');
     start({ hub: { clusterName: 'hub', client, namespace: 'purser-system' } });
     return server;

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type ApiServer, startApiServer } from '../../apiserver/server.ts';
 import { ClusterRoleBindings, Namespaces, Pods, type Secret, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { fixed } from '../../src/kube/kube-config.ts';
+import { fixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import type { Grant } from '../../src/targets/policy/grant.ts';
@@ -32,7 +32,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'purser-target-'));
   server = await startApiServer({ folder, port: 0, issuer: ISSUER, tokens: TEST_USERS, report: (error) => expect(error).toBeUndefined() });
   const cluster = { name: 'target', server: server.url, skipTLSVerify: false, caData: base64(server.ca) };
-  admin = new KubeClient(createTransport(fixed(cluster, { name: 'admin', token: 'admintoken' }), { clock: systemClock }), 'tests');
+  admin = new KubeClient(createTransport(fixedConfig(cluster, { name: 'admin', token: 'admintoken' }), { clock: systemClock }), 'tests');
   issuer = new Issuing(settings(systemClock));
 });
 
@@ -47,12 +47,12 @@ beforeEach(async () => {
   namespaces += 1;
   namespace = `deploy-${namespaces}`;
   await admin.create(Namespaces, { metadata: { name: namespace } });
-  await createAccount();
+  await createServiceAccount();
 });
 
 afterEach(() => admin.delete(Namespaces, { name: namespace }));
 
-async function createAccount(): Promise<string> {
+async function createServiceAccount(): Promise<string> {
   const { metadata } = await admin.create(ServiceAccounts, { metadata: { namespace, name: 'deployer' } });
   return metadata.uid ?? '';
 }
@@ -98,7 +98,7 @@ describe('issueToken on the embedded API server', () => {
   it('does not renew a token for a re-created service account', async () => {
     const grant = await issue();
     await admin.delete(ServiceAccounts, { namespace, name: 'deployer' });
-    const uid = await createAccount();
+    const uid = await createServiceAccount();
     await expect(issue({ accountUID: grant.claims?.accountUID ?? '' })).rejects.toMatchObject({ reason: 'ServiceAccountRecreated' });
     await expect(review(grant)).resolves.toBe(false);
     await expect(issue({ accountUID: uid })).resolves.toMatchObject({ claims: { accountUID: uid } });
@@ -223,7 +223,7 @@ describe('ensureAnchor and deleteAnchor on the embedded API server', () => {
     const before = await ensure();
     await admin.patch(Secrets, { namespace, name }, { metadata: { finalizers: ['tests.example.com/kept'] } });
     await admin.delete(ServiceAccounts, { namespace, name: 'deployer' });
-    await createAccount();
+    await createServiceAccount();
     // An anchor that is being deleted is not used for new tokens.
     await expect(ensure()).rejects.toMatchObject({ reason: 'RequestRejected' });
     await admin.patch(Secrets, { namespace, name }, { metadata: { finalizers: null } });
@@ -232,7 +232,7 @@ describe('ensureAnchor and deleteAnchor on the embedded API server', () => {
     await expect(issue({ boundObject: { kind: 'Secret', name, uid: after } })).resolves.toBeDefined();
   });
 
-  it('reject to use a Secret that Purser did not create, but delete it by its name', async () => {
+  it('rejects a Secret that Purser did not create as an anchor, but deletes a Secret with the name of an anchor', async () => {
     await admin.create(Secrets, { metadata: { namespace, name }, type: 'Opaque', data: { password: base64('theirs') } });
     await expect(ensure()).rejects.toMatchObject({
       reason: 'RequestRejected',

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { KubeClient } from '../../src/kube/client.ts';
-import { fixed } from '../../src/kube/kube-config.ts';
+import { fixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { startWireServer, type WireHandler, type WireServer } from '../support/wire-server.ts';
@@ -45,7 +45,7 @@ function respondsAs({ keys, uid, username = ADMIN }: Identity): WireHandler {
 
 async function start(ofHub: Identity): Promise<void> {
   hub = await startWireServer(respondsAs(ofHub));
-  const config = fixed({ name: 'hub', server: hub.url, skipTLSVerify: false }, { name: 'us', token: 'hub-token' });
+  const config = fixedConfig({ name: 'hub', server: hub.url, skipTLSVerify: false }, { name: 'us', token: 'hub-token' });
   const client = new KubeClient(createTransport(config, { clock: systemClock }), 'purser');
   world = new IssuerWorld({ hub: { client, namespace: 'purser-system' } });
 }
@@ -120,7 +120,7 @@ describe('hub recognition', () => {
   it("rejects service accounts in the namespace of Purser at the hub's own address", async () => {
     await start({});
     const { target } = await registeredAt({ username: ADMIN }, 'opaque');
-    const config = fixed({ name: 'hub', server: target.url, skipTLSVerify: false }, { name: 'us', token: 'hub-token' });
+    const config = fixedConfig({ name: 'hub', server: target.url, skipTLSVerify: false }, { name: 'us', token: 'hub-token' });
     const client = new KubeClient(createTransport(config, { clock: systemClock }), 'purser');
     const another = new IssuerWorld({ hub: { client, namespace: 'purser-system' } });
     const cluster = registered({ servers: [target.url], ca: authority.certificate });

@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 
 /** Starts a target that only the proxy can reach: its name does not resolve, and dialing loopback is not allowed. */
-async function proxied({ noProxy = '', isRejecting = false } = {}) {
+async function createProxiedTarget({ noProxy = '', isRejecting = false } = {}) {
   proxy = await startConnectProxy((target) => (isRejecting ? undefined : Number(target.split(':')[1])));
   const httpsProxy = `http://purser:pass-of-proxy@127.0.0.1:${proxy.port}`;
   world = new IssuerWorld({ allowLoopback: false, proxyFor: proxyPolicy({ httpsProxy, noProxy }) });
@@ -29,7 +29,7 @@ async function proxied({ noProxy = '', isRejecting = false } = {}) {
 
 describe('createTarget with a proxy', () => {
   it('sends requests through a tunnel that the proxy cannot read', async () => {
-    const { world: issuing, proxy: tunnel, target, host, url } = await proxied();
+    const { world: issuing, proxy: tunnel, target, host, url } = await createProxiedTarget();
     const { token } = await issuing.issue(registered({ servers: [url], ca: authority.certificate }));
 
     expect(token.reveal()).toMatch(/^eyJ/);
@@ -40,7 +40,7 @@ describe('createTarget with a proxy', () => {
   });
 
   it('rejects a server behind the proxy with an untrusted certificate', async () => {
-    const { world: issuing, target, url } = await proxied();
+    const { world: issuing, target, url } = await createProxiedTarget();
     const other = createAuthority(Date.now()).certificate;
     const failure = await issuing.failure(registered({ servers: [url], ca: other }));
 
@@ -48,7 +48,7 @@ describe('createTarget with a proxy', () => {
   });
 
   it('reports ClusterUnreachable without the proxy password when the proxy rejects the tunnel', async () => {
-    const { world: issuing, url } = await proxied({ isRejecting: true });
+    const { world: issuing, url } = await createProxiedTarget({ isRejecting: true });
     const failure = await issuing.failure(registered({ servers: [url], ca: authority.certificate }));
 
     expect(failure.reason).toBe('ClusterUnreachable');
@@ -56,7 +56,7 @@ describe('createTarget with a proxy', () => {
   });
 
   it('dials a server in NO_PROXY directly', async () => {
-    const { world: issuing, proxy: tunnel, url } = await proxied({ noProxy: '.example.test' });
+    const { world: issuing, proxy: tunnel, url } = await createProxiedTarget({ noProxy: '.example.test' });
     const failure = await issuing.failure(registered({ servers: [url], ca: authority.certificate }));
 
     expect([failure.reason, tunnel.requests]).toEqual(['ClusterUnreachable', []]);
@@ -65,7 +65,7 @@ describe('createTarget with a proxy', () => {
   it.each(['https://169.254.169.254', 'https://127.0.0.1:6443', 'https://localhost:6443'])(
     'rejects the address %s before the proxy is dialed',
     async (server) => {
-      const { world: issuing, proxy: tunnel } = await proxied();
+      const { world: issuing, proxy: tunnel } = await createProxiedTarget();
       const failure = await issuing.failure(registered({ servers: [server], ca: authority.certificate }));
 
       expect([failure.reason, tunnel.requests]).toEqual(['AddressNotAllowed', []]);

@@ -44,7 +44,7 @@ describe('proxyPolicy', () => {
     ['[fd00::1]:6443', 'https://[fd00::1]:6443', true],
     ['[fd00::1]:6443', 'https://[fd00::1]', false],
     ['1.2.3', 'https://a.1.2.3.example.com', false],
-  ])('with NO_PROXY=%s dials %s directly: %s', (noProxy, server, isDirect) => {
+  ])('applies NO_PROXY=%s to %s; connects directly: %s', (noProxy, server, isDirect) => {
     expect(proxyPolicy({ httpsProxy, noProxy })(server)).toBe(isDirect ? undefined : httpsProxy);
   });
 });

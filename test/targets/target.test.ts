@@ -44,7 +44,7 @@ describe('Target on the wire', () => {
 describe('Target', () => {
   const timeout: TargetCall<never> = () => Promise.reject(new TransportError('ETIMEDOUT', 'the server fell silent'));
 
-  function scripted(purposes: Purpose[] = []): Target {
+  function createScriptedTarget(purposes: Purpose[] = []): Target {
     const connect = (_: string, purpose: Purpose) => {
       purposes.push(purpose);
       return {} as KubeClient;
@@ -58,7 +58,7 @@ describe('Target', () => {
 
   /** Returns a target that was probed after five requests without a response. */
   async function probedAfterFive(request: TargetCall<unknown>): Promise<Target> {
-    const scripts = scripted();
+    const scripts = createScriptedTarget();
     await failing(5, scripts);
     await scripts
       .prober(5_000)
@@ -68,7 +68,7 @@ describe('Target', () => {
   }
 
   it('keeps its address when a request is canceled', async () => {
-    const scripts = scripted();
+    const scripts = createScriptedTarget();
     const calling = new AbortController();
     const cutShort: TargetCall<never> = async (_, { signal }) => {
       calling.abort(new Error('the caller left'));
@@ -79,7 +79,7 @@ describe('Target', () => {
   });
 
   it('opens the circuit after five requests without a response', async () => {
-    const scripts = scripted();
+    const scripts = createScriptedTarget();
     await failing(5, scripts);
     expect(() => scripts.rejectIfOpen()).toThrow('did not respond in time');
   });
@@ -101,7 +101,7 @@ describe('Target', () => {
   });
 
   it('keeps the circuit closed after requests that only waited for a connection', async () => {
-    const scripts = scripted();
+    const scripts = createScriptedTarget();
     const slow: (() => void)[] = [];
     const responses = Array.from({ length: 16 }, () => scripts.call(() => new Promise<void>((resolve) => slow.push(resolve))));
     await failing(10, scripts);
@@ -112,7 +112,7 @@ describe('Target', () => {
 
   it('uses separate connections, but one circuit, for calls through the façade', async () => {
     const purposes: Purpose[] = [];
-    const scripts = scripted(purposes);
+    const scripts = createScriptedTarget(purposes);
     await scripts.call(async () => 'ok');
     await scripts.forCalls().call(async () => 'ok');
     expect(purposes).toEqual(['requests', 'calls']);

@@ -230,6 +230,7 @@ export class FleetWorld {
       startedAt: clock.now(),
       recorder: { record: () => {} },
       log: silentLog,
+      auditLog: silentLog,
       settings: { verifyIntervalMs: 0, protectedNamespaces, limits: {}, namespace: CREDENTIALS },
       authority: new Authority({ hub, view, memory, protectedNamespaces }),
       removals: new RemovalLimits({ hub, view, memory, clock, log: silentLog, namespace: CREDENTIALS }),

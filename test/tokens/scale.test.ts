@@ -248,7 +248,7 @@ async function rush(all: readonly Due[], limits = LIMITS) {
     return {};
   };
   const requests: readonly Request<string>[] = all.map(({ key, dueAt }) => ({ key, dueAt }));
-  const placeOf = (key: string) => byKey.get(key) as Due;
+  const priorityOf = (key: string) => byKey.get(key) as Due;
   const retryPolicy = (failure: Parameters<typeof planRetry>[0]) => planRetry(failure, { random: 0 });
   const done: string[] = [];
   // The stream never completes, because that would stop the controller.
@@ -256,7 +256,7 @@ async function rush(all: readonly Due[], limits = LIMITS) {
     reconcile,
     retryPolicy,
     clock,
-    placeOf,
+    priorityOf,
     ...limits,
   }).subscribe(({ key }) => done.push(key));
   while (done.length < all.length) {

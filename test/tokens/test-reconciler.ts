@@ -78,6 +78,7 @@ export class TestReconciler {
       startedAt: clock.now(),
       recorder: { record: () => {} },
       log,
+      auditLog: log,
       settings: { verifyIntervalMs, protectedNamespaces, limits: {}, namespace },
       authority: new Authority({ hub, view, memory, protectedNamespaces }),
       removals: new RemovalLimits({ hub, view, memory, clock, log, namespace }),

@@ -26,8 +26,8 @@ import {
 import type { ObjectMeta } from '../../src/api/wire.ts';
 import { createClusterController } from '../../src/clusters/controller.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { untilServed } from '../../src/kube/discovery.ts';
-import { fixed } from '../../src/kube/kube-config.ts';
+import { waitUntilServed } from '../../src/kube/discovery.ts';
+import { fixedConfig } from '../../src/kube/kube-config.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
 import { Recorder } from '../../src/kube/recorder.ts';
 import { TokenReviews } from '../../src/kube/reviews.ts';
@@ -91,7 +91,7 @@ export class TestServer {
 
   client(token: string): KubeClient {
     const cluster = { name: 'test', server: this.url, caData: base64(this.ca), skipTLSVerify: false };
-    return new KubeClient(createTransport(fixed(cluster, { name: 'test', token }), { clock: systemClock }), 'tests');
+    return new KubeClient(createTransport(fixedConfig(cluster, { name: 'test', token }), { clock: systemClock }), 'tests');
   }
 
   /** Stops the server and keeps its data. */
@@ -118,6 +118,7 @@ export interface RunOptions {
   readonly isProbing?: boolean;
   /** Name of the Cluster that is the hub. */
   readonly hubCluster?: string;
+  readonly logLevel?: 'trace' | 'error';
 }
 
 /** A running controller. */
@@ -158,7 +159,7 @@ export class TokenWorld {
     const world = new TokenWorld(hub, others);
     await applyAll(hub.admin, [...(await readManifests('crds')), ...(await hubAccess())]);
     await grantOwnNamespace(hub.admin);
-    await untilServed(hub.admin, [Clusters, ManagedTokens], {
+    await waitUntilServed(hub.admin, [Clusters, ManagedTokens], {
       clock: systemClock,
       random: Math.random,
       signal: AbortSignal.timeout(20_000),
@@ -216,7 +217,13 @@ export class TokenWorld {
   }
 
   /** Runs the controller as leader. */
-  async run({ settings = {}, hub = this.#hubClient, isProbing = false, hubCluster }: RunOptions = {}): Promise<RunningController> {
+  async run({
+    settings = {},
+    hub = this.#hubClient,
+    isProbing = false,
+    hubCluster,
+    logLevel = 'trace',
+  }: RunOptions = {}): Promise<RunningController> {
     const real = { client: hub, clock: systemClock, random: () => 0 };
     const informers = createTokenInformers({ ...real, credentialNamespaces: [CREDENTIALS] });
     const clients = new ClusterClients({
@@ -227,7 +234,7 @@ export class TokenWorld {
       hub: { clusterName: hubCluster, client: hub, namespace: CREDENTIALS },
     });
     const logged: string[] = [];
-    const log = createLogger({ level: 'trace', readable: false, write: (line) => logged.push(line) });
+    const log = createLogger({ level: logLevel, readable: false, write: (line) => logged.push(line) });
     const recorder = new Recorder({ ...real, random: Math.random, component: 'purser', instance: 'test' });
     const controller = createTokenController({
       informers,

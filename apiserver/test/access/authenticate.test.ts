@@ -27,19 +27,19 @@ describe('authenticate', () => {
   const asAlice = { type: 'accepted', user: { ...alice, groups: ['team-a', 'system:authenticated'] }, audiences };
 
   it.each([
-    ['no header', undefined, anonymous],
-    ['an empty header', '', anonymous],
+    ['no value', undefined, anonymous],
+    ['an empty value', '', anonymous],
     ['another scheme', 'Basic YTpi', anonymous],
-    ['the scheme alone', 'Bearer', anonymous],
-    ['the scheme and a space', 'Bearer ', anonymous],
-    ['a token', 'Bearer alicetoken', asAlice],
+    ['no token', 'Bearer', anonymous],
+    ['a space instead of a token', 'Bearer ', anonymous],
+    ['a static token', 'Bearer alicetoken', asAlice],
     ['a lower-case scheme', 'bearer alicetoken', asAlice],
-    ['space around', '  Bearer alicetoken  ', asAlice],
+    ['surrounding spaces', '  Bearer alicetoken  ', asAlice],
     ['a third word', 'Bearer alicetoken more words', asAlice],
-    ['a bad token', 'Bearer nope', { type: 'rejected', reason: 'invalid bearer token' }],
+    ['an unknown token', 'Bearer nope', { type: 'rejected', reason: 'invalid bearer token' }],
     ['a token after two spaces', 'Bearer  alicetoken', anonymous],
     ['a tab instead of a space', 'Bearer\talicetoken', anonymous],
-  ])('authenticates %s', async (_, authorization, outcome) => {
+  ])('authenticates an Authorization header with %s', async (_, authorization, outcome) => {
     expect(await authenticate(authorization, audiences, authenticators, now)).toMatchObject(outcome);
   });
 
@@ -62,7 +62,7 @@ describe('authenticate', () => {
   it.each([
     [['other'], { type: 'rejected', reason: 'invalid bearer token' }],
     [['other', 'https://hub.test'], { ...asAlice, audiences: ['https://hub.test'] }],
-  ])('accepts a static token for the audiences of the server only: %j', async (wanted, outcome) => {
+  ])('authenticates a static token for the audiences %j', async (wanted, outcome) => {
     expect(await authenticate('Bearer alicetoken', wanted, authenticators, now)).toMatchObject(outcome);
   });
 });

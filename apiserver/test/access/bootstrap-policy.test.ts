@@ -30,17 +30,17 @@ describe('bootstrapPolicy', () => {
     ['system:authenticated', create('authentication.k8s.io', 'tokenreviews'), false],
     ['system:serviceaccounts', path('/.well-known/openid-configuration'), true],
     ['system:monitoring', path('/metrics'), true],
-  ])('decides for group %s: %j', (group, attributes, allowed) => {
+  ])('decides requests of the group %s: %j', (group, attributes, allowed) => {
     expect(decide({ name: 'x', groups: [group] }, attributes, policy).allowed).toBe(allowed);
   });
 
-  it('labels all objects as bootstrapped', () => {
+  it('labels all objects as RBAC defaults', () => {
     for (const { metadata } of bootstrapPolicy()) expect(metadata.labels).toMatchObject({ 'kubernetes.io/bootstrapping': 'rbac-defaults' });
   });
 
   it('aggregates view into edit, and edit into admin', () => {
-    const labelled = (name: string) => bootstrapPolicy().find(({ metadata }) => metadata.name === name)?.metadata.labels;
-    expect(labelled('view')).toMatchObject({ 'rbac.authorization.k8s.io/aggregate-to-edit': 'true' });
-    expect(labelled('edit')).toMatchObject({ 'rbac.authorization.k8s.io/aggregate-to-admin': 'true' });
+    const labelsOf = (name: string) => bootstrapPolicy().find(({ metadata }) => metadata.name === name)?.metadata.labels;
+    expect(labelsOf('view')).toMatchObject({ 'rbac.authorization.k8s.io/aggregate-to-edit': 'true' });
+    expect(labelsOf('edit')).toMatchObject({ 'rbac.authorization.k8s.io/aggregate-to-admin': 'true' });
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { AccessAttributes, PolicyRule } from '../../../src/kubernetes/rbac.ts';
 import { impersonate } from '../../access/impersonate.ts';
 import { storedPolicy } from '../../access/policy.ts';
-import { exchange } from './golden.ts';
+import { exchange } from '../recorded.ts';
 import { binding, role, storedObjects } from './stored-objects.ts';
 
 const alice = { name: 'alice', groups: ['system:authenticated'] };
@@ -17,7 +17,7 @@ const listPods: AccessAttributes = {
   namespace: 'lab',
 };
 
-const allowing = (...resources: readonly string[]): PolicyRule => ({ verbs: ['impersonate'], apiGroups: [''], resources });
+const impersonateRule = (...resources: readonly string[]): PolicyRule => ({ verbs: ['impersonate'], apiGroups: [''], resources });
 
 function policy(...rules: readonly PolicyRule[]) {
   return storedPolicy(storedObjects(role('r', rules), binding('r', 'alice')));
@@ -48,7 +48,7 @@ describe('impersonate', () => {
     );
   });
 
-  it.each(['impersonate-uid', 'impersonate-extra-scopes'])('rejects the header %s, which the local server does not support', (header) => {
+  it.each(['impersonate-uid', 'impersonate-extra-scopes'])('rejects the unsupported header %s', (header) => {
     const message = `the local API server does not support the header ${header}; use a real cluster`;
     expect(() => impersonate(admin, { ...headers('zoe'), [header]: ['x'] }, listPods, policy())).toThrow(
       expect.objectContaining({ status: expect.objectContaining({ message, code: 400 }) }),
@@ -56,17 +56,17 @@ describe('impersonate', () => {
   });
 
   it.each([
-    ['a user', headers('zoe'), [allowing('users')], { name: 'zoe', groups: ['system:authenticated'] }],
+    ['a user', headers('zoe'), [impersonateRule('users')], { name: 'zoe', groups: ['system:authenticated'] }],
     [
       'a user with groups',
       headers('zoe', 'a', 'b'),
-      [allowing('users', 'groups')],
+      [impersonateRule('users', 'groups')],
       { name: 'zoe', groups: ['a', 'b', 'system:authenticated'] },
     ],
     [
       'a service account',
       headers('system:serviceaccount:lab:robot'),
-      [allowing('serviceaccounts')],
+      [impersonateRule('serviceaccounts')],
       {
         name: 'system:serviceaccount:lab:robot',
         groups: ['system:serviceaccounts', 'system:serviceaccounts:lab', 'system:authenticated'],
@@ -75,7 +75,7 @@ describe('impersonate', () => {
     [
       'the anonymous user',
       headers('system:anonymous'),
-      [allowing('users')],
+      [impersonateRule('users')],
       { name: 'system:anonymous', groups: ['system:unauthenticated'] },
     ],
   ])('returns %s for a requestor with permission', (_, given, rules, user) => {
@@ -83,16 +83,16 @@ describe('impersonate', () => {
   });
 
   it.each([
-    ['a user', headers('zoe'), [allowing('groups')], 'user-info'],
-    ['a group', headers('zoe', 'system:masters'), [allowing('users')], 'user-info'],
-    ['a service account', headers('system:serviceaccount:lab:robot'), [allowing('users')], 'serviceaccount'],
+    ['a user', headers('zoe'), [impersonateRule('groups')], 'user-info'],
+    ['a group', headers('zoe', 'system:masters'), [impersonateRule('users')], 'user-info'],
+    ['a service account', headers('system:serviceaccount:lab:robot'), [impersonateRule('users')], 'serviceaccount'],
   ])('rejects %s that the requestor has no permission to impersonate', (_, given, rules, mode) => {
     expect(() => impersonate(alice, given, listPods, policy(...rules))).toThrow(
       `pods is forbidden: User "alice" cannot impersonate-on:${mode}:list resource "pods" in API group "" in the namespace "lab"`,
     );
   });
 
-  it('allows everything to administrators', () => {
+  it('allows administrators to impersonate any user and group', () => {
     expect(impersonate(admin, headers('zoe', 'system:masters'), listPods, policy()).groups).toContain('system:masters');
   });
 });

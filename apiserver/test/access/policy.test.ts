@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { accessForbidden } from '../../../src/kubernetes/access-forbidden.ts';
 import type { AccessAttributes } from '../../../src/kubernetes/rbac.ts';
 import { authorize, storedPolicy } from '../../access/policy.ts';
-import { exchange } from './golden.ts';
+import { exchange } from '../recorded.ts';
 import { binding, role, storedObjects } from './stored-objects.ts';
 
 type ResourceAttributes = AccessAttributes & { type: 'resource' };
@@ -47,7 +47,7 @@ describe('accessForbidden', () => {
       'forbidden: User "alice" cannot list resource "" in API group "" in the namespace "n"',
       { name: 'builder' },
     ],
-  ])('returns the error of %s', (...[, attributes, reason, message, details]) => {
+  ])('returns the error for %s', (...[, attributes, reason, message, details]) => {
     expect(accessForbidden(alice, attributes, reason).status).toMatchObject({ message, details, code: 403, reason: 'Forbidden' });
   });
 });
@@ -70,13 +70,13 @@ describe('authorize', () => {
     ['bob', 'other', false],
     ['bob', '', false],
     ['carol', 'lab', false],
-  ])('decides for %s in namespace "%s" by stored roles', (name, namespace, isAllowed) => {
+  ])('decides for the user %s in the namespace "%s" by stored roles', (name, namespace, isAllowed) => {
     const attempt = () => authorize({ name, groups: [] }, resource({ namespace }), policy);
     if (isAllowed) expect(attempt).not.toThrow();
     else expect(attempt).toThrow(`secrets is forbidden: User "${name}" cannot list resource "secrets" in API group ""`);
   });
 
-  it('names roles that are bound but missing', () => {
+  it('reports bound roles that do not exist', () => {
     expect(() => authorize({ name: 'bob', groups: [] }, resource({}), policy)).toThrow(
       'at the cluster scope: RBAC: clusterrole.rbac.authorization.k8s.io "gone" not found',
     );

@@ -3,8 +3,8 @@ import * as fc from 'fast-check';
 import {
   type BoundClaims,
   claimsFor,
-  type ServiceAccountTrust,
   type TokenGrant,
+  type TokenIssuer,
   verifyServiceAccountToken,
 } from '../../access/service-account-tokens.ts';
 import { generateSigningKey, parseSigningKey, type SigningKey, signToken } from '../../access/signing-key.ts';
@@ -12,9 +12,9 @@ import { core, storedObjects } from './stored-objects.ts';
 
 const now = Date.UTC(2026, 10, 15, 12);
 const seconds = now / 1000;
-const account = core('ServiceAccount', { name: 'robot', namespace: 'lab', uid: 'sa-1' });
+const serviceAccount = core('ServiceAccount', { name: 'robot', namespace: 'lab', uid: 'sa-1' });
 const objects = [
-  account,
+  serviceAccount,
   core('Pod', { name: 'web', namespace: 'lab', uid: 'pod-1' }),
   core('Secret', { name: 's', namespace: 'lab', uid: 'secret-1' }),
   core('Node', { name: 'n', uid: 'node-1' }),
@@ -28,18 +28,18 @@ const bound = {
 const CRYPTO_FAILURE = 'go-jose/go-jose: error in cryptographic primitive';
 
 let key: SigningKey;
-let trust: ServiceAccountTrust;
+let issuer: TokenIssuer;
 
 beforeAll(async () => {
   key = parseSigningKey(await generateSigningKey());
-  trust = { issuer: 'https://hub.test', key, audiences: ['https://hub.test'], objects: storedObjects(...objects) };
+  issuer = { issuer: 'https://hub.test', key, audiences: ['https://hub.test'], objects: storedObjects(...objects) };
 });
 
 function token(grant: Partial<TokenGrant> = {}): Promise<string> {
   const defaults = {
     issuer: 'https://hub.test',
     id: 'j-1',
-    serviceAccount: account,
+    serviceAccount,
     audiences: ['https://hub.test'],
     lifetimeSeconds: 3600,
   };
@@ -51,7 +51,7 @@ function decoded(part: string | undefined): unknown {
 }
 
 describe('verifyServiceAccountToken', () => {
-  it('verifies tokens with the claims of Kubernetes in sorted order', async () => {
+  it('signs the claims of Kubernetes in sorted order', async () => {
     const [header, claims] = (await token({ bound: bound.pod, lifetimeSeconds: 31_536_000 })).split('.');
     expect(decoded(header)).toEqual({ alg: 'RS256', kid: key.id });
     expect(Buffer.from(claims ?? '', 'base64url').toString()).toBe(
@@ -63,11 +63,11 @@ describe('verifyServiceAccountToken', () => {
 
   it.each([
     ['nothing', {}, {}],
-    ['a secret', bound.secret, {}],
-    ['a node', bound.node, { 'node-name': ['n'], 'node-uid': ['node-1'] }],
-    ['a pod', bound.pod, { 'node-name': ['n'], 'node-uid': ['node-1'], 'pod-name': ['web'], 'pod-uid': ['pod-1'] }],
+    ['a Secret', bound.secret, {}],
+    ['a Node', bound.node, { 'node-name': ['n'], 'node-uid': ['node-1'] }],
+    ['a Pod', bound.pod, { 'node-name': ['n'], 'node-uid': ['node-1'], 'pod-name': ['web'], 'pod-uid': ['pod-1'] }],
     [
-      'a pod on an unknown node',
+      'a Pod on an unknown Node',
       { pod: bound.pod.pod, node: { name: 'x' } },
       { 'node-name': ['x'], 'pod-name': ['web'], 'pod-uid': ['pod-1'] },
     ],
@@ -77,28 +77,28 @@ describe('verifyServiceAccountToken', () => {
     );
     const groups = ['system:serviceaccounts', 'system:serviceaccounts:lab'];
     const user = { name: 'system:serviceaccount:lab:robot', uid: 'sa-1', groups, extra };
-    const verdict = await verifyServiceAccountToken(await token({ bound: claims }), ['x', 'https://hub.test'], trust, now);
+    const verdict = await verifyServiceAccountToken(await token({ bound: claims }), ['x', 'https://hub.test'], issuer, now);
     expect(verdict).toEqual({ type: 'accepted', user, audiences: ['https://hub.test'] });
   });
 
   it.each([
     ['has expired', 3600 + 61, 'service account token has expired'],
-    ['is from the future', -61, 'service account token is not valid yet'],
+    ['is not valid yet', -61, 'service account token is not valid yet'],
   ])('rejects a token that %s', async (_, ageSeconds, reason) => {
-    expect(await verifyServiceAccountToken(await token(), ['https://hub.test'], trust, now + ageSeconds * 1000)).toEqual({
+    expect(await verifyServiceAccountToken(await token(), ['https://hub.test'], issuer, now + ageSeconds * 1000)).toEqual({
       type: 'rejected',
       reason,
     });
   });
 
   it.each([3600 + 60, -60])('accepts a token within the leeway, at %d seconds', async (ageSeconds) => {
-    expect(await verifyServiceAccountToken(await token(), ['https://hub.test'], trust, now + ageSeconds * 1000)).toMatchObject({
+    expect(await verifyServiceAccountToken(await token(), ['https://hub.test'], issuer, now + ageSeconds * 1000)).toMatchObject({
       type: 'accepted',
     });
   });
 
   it('rejects a token for other audiences', async () => {
-    expect(await verifyServiceAccountToken(await token({ audiences: ['a', 'b'] }), ['c', 'd'], trust, now)).toEqual({
+    expect(await verifyServiceAccountToken(await token({ audiences: ['a', 'b'] }), ['c', 'd'], issuer, now)).toEqual({
       type: 'rejected',
       reason: 'token audiences ["a" "b"] is invalid for the target audiences ["c" "d"]',
     });
@@ -107,29 +107,29 @@ describe('verifyServiceAccountToken', () => {
   const longDeleted = new Date(now - 61_000).toISOString();
   const justDeleted = new Date(now - 59_000).toISOString();
   it.each([
-    ['the account is gone', {}, { robot: undefined }, 'serviceaccounts "robot" not found'],
-    ['the account is another one', {}, { robot: { uid: 'sa-2' } }, 'service account UID (sa-2) does not match claim (sa-1)'],
-    ['the account was deleted', {}, { robot: { deletionTimestamp: longDeleted } }, 'service account lab/robot has been deleted'],
-    ['its secret is gone', bound.secret, { s: undefined }, 'service account token has been invalidated'],
-    ['its secret was deleted', bound.secret, { s: { deletionTimestamp: longDeleted } }, 'service account token has been invalidated'],
+    ['the service account does not exist', {}, { robot: undefined }, 'serviceaccounts "robot" not found'],
+    ['the service account has another uid', {}, { robot: { uid: 'sa-2' } }, 'service account UID (sa-2) does not match claim (sa-1)'],
+    ['the service account was deleted', {}, { robot: { deletionTimestamp: longDeleted } }, 'service account lab/robot has been deleted'],
+    ['its Secret does not exist', bound.secret, { s: undefined }, 'service account token has been invalidated'],
+    ['its Secret was deleted', bound.secret, { s: { deletionTimestamp: longDeleted } }, 'service account token has been invalidated'],
     [
-      'its secret is another one',
+      'its Secret has another uid',
       bound.secret,
       { s: { uid: 'secret-2' } },
       'secret UID (secret-2) does not match service account secret ref claim (secret-1)',
     ],
-    ['its pod is gone', bound.pod, { web: undefined }, 'service account token has been invalidated'],
+    ['its Pod does not exist', bound.pod, { web: undefined }, 'service account token has been invalidated'],
     [
-      'its pod is another one',
+      'its Pod has another uid',
       bound.pod,
       { web: { uid: 'pod-2' } },
       'pod UID (pod-2) does not match service account pod ref claim (pod-1)',
     ],
-    ['its node is gone', bound.node, { n: undefined }, 'service account token has been invalidated'],
-    ['its node is another one', bound.node, { n: { uid: 'x' } }, 'node UID (x) does not match service account node ref claim (node-1)'],
-    ['the node of its pod is gone', bound.pod, { n: undefined }, undefined],
-    ['its pod is being deleted', bound.pod, { web: { deletionTimestamp: justDeleted } }, undefined],
-  ])('decides about a token when %s', async (_, claims, changes: Readonly<Record<string, object | undefined>>, reason) => {
+    ['its Node does not exist', bound.node, { n: undefined }, 'service account token has been invalidated'],
+    ['its Node has another uid', bound.node, { n: { uid: 'x' } }, 'node UID (x) does not match service account node ref claim (node-1)'],
+    ['the Node of its Pod does not exist', bound.pod, { n: undefined }, undefined],
+    ['its Pod was deleted less than a minute ago', bound.pod, { web: { deletionTimestamp: justDeleted } }, undefined],
+  ])('verifies a token when %s', async (_, claims, changes: Readonly<Record<string, object | undefined>>, reason) => {
     const changed = objects.flatMap((object) => {
       const name = object.metadata.name ?? '';
       if (!(name in changes)) return [object];
@@ -138,31 +138,31 @@ describe('verifyServiceAccountToken', () => {
     const verdict = await verifyServiceAccountToken(
       await token({ bound: claims }),
       ['https://hub.test'],
-      { ...trust, objects: storedObjects(...changed) },
+      { ...issuer, objects: storedObjects(...changed) },
       now,
     );
     expect(verdict).toMatchObject(reason === undefined ? { type: 'accepted' } : { type: 'rejected', reason });
   });
 
   it.each([
-    ['garbage', () => 'garbage', 'unknown'],
+    ['that is not a JWT', () => 'garbage', 'unknown'],
     ['from another issuer', () => token({ issuer: 'https://else.test' }), 'unknown'],
-    ['with a header that is no JSON', async () => `e.${(await token()).split('.').slice(1).join('.')}`, 'unknown'],
-    ['with a key id that is no text', async () => `${base64({ kid: 5 })}.${(await token()).split('.').slice(1).join('.')}`, 'unknown'],
+    ['whose header is not JSON', async () => `e.${(await token()).split('.').slice(1).join('.')}`, 'unknown'],
+    ['whose key id is not a string', async () => `${base64({ kid: 5 })}.${(await token()).split('.').slice(1).join('.')}`, 'unknown'],
     [
       'with an unknown key',
       async () => `${base64({ kid: 'zz' })}.${(await token()).split('.').slice(1).join('.')}`,
       'invalid signature, no keys found',
     ],
-    ['without an algorithm', async () => `${base64({ alg: 'none' })}.${(await token()).split('.')[1]}.`, CRYPTO_FAILURE],
+    ['with the algorithm none', async () => `${base64({ alg: 'none' })}.${(await token()).split('.')[1]}.`, CRYPTO_FAILURE],
     [
-      'with a secret for an algorithm',
+      'with a symmetric algorithm',
       async () => `${base64({ alg: 'HS256' })}.${(await token()).split('.').slice(1).join('.')}`,
       CRYPTO_FAILURE,
     ],
     ['without a signature', async () => `${(await token()).split('.').slice(0, 2).join('.')}.`, CRYPTO_FAILURE],
   ])('does not accept a token %s', async (_, make, outcome) => {
-    const verdict = await verifyServiceAccountToken(await make(), ['https://hub.test'], trust, now);
+    const verdict = await verifyServiceAccountToken(await make(), ['https://hub.test'], issuer, now);
     expect(verdict).toEqual(outcome === 'unknown' ? { type: 'unknown' } : { type: 'rejected', reason: outcome });
   });
 
@@ -174,7 +174,7 @@ describe('verifyServiceAccountToken', () => {
         const at = place % whole.length;
         const changed = whole.slice(0, at) + char + whole.slice(at + removed);
         fc.pre(!isSameToken(changed, whole));
-        const verdict = await verifyServiceAccountToken(changed, ['https://hub.test'], trust, now);
+        const verdict = await verifyServiceAccountToken(changed, ['https://hub.test'], issuer, now);
         expect(verdict.type).not.toBe('accepted');
         for (const part of changed.split('.').filter(({ length }) => length > 8)) expect(JSON.stringify(verdict)).not.toContain(part);
       }),
@@ -183,7 +183,7 @@ describe('verifyServiceAccountToken', () => {
   });
 });
 
-/** Signatures have several spellings: the bits that are left over at the end, and line breaks, mean nothing. */
+/** Returns true if both texts encode the same token: base64url ignores line breaks and unused bits at the end of a signature. */
 function isSameToken(a: string, b: string): boolean {
   const parts = (text: string) => text.split(/\.(?=[^.]*$)/);
   const [aSigned, aSignature = ''] = parts(a);

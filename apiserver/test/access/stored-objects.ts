@@ -5,7 +5,7 @@ import type { ObjectSource } from '../../access/policy.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
 
-/** An ObjectSource over plain objects. */
+/** Returns an ObjectSource over these objects. */
 export function storedObjects(...objects: readonly KubeObject[]): ObjectSource {
   const list = (group: string, plural: string, namespace?: string) =>
     objects.filter(
@@ -17,18 +17,18 @@ export function storedObjects(...objects: readonly KubeObject[]): ObjectSource {
   return { list, get: (group, plural, namespace, name) => list(group, plural, namespace).find(({ metadata }) => metadata.name === name) };
 }
 
-/** An object of the core group. */
+/** Returns an object of the core group. */
 export function core(kind: string, metadata: ObjectMeta, rest: Readonly<Record<string, unknown>> = {}): KubeObject {
   return { apiVersion: 'v1', kind, metadata, ...rest };
 }
 
-/** A role, of the cluster or of a namespace. */
+/** Returns a ClusterRole, or a Role in a namespace. */
 export function role(name: string, rules: readonly unknown[], namespace?: string): KubeObject {
   const kind = namespace === undefined ? 'ClusterRole' : 'Role';
   return { apiVersion: `${RBAC}/v1`, kind, metadata: { name, ...(namespace !== undefined && { namespace }) }, rules };
 }
 
-/** Binds the role of the same name to a user. */
+/** Returns a binding of the role with the same name to a user. */
 export function binding(name: string, user: string, options: { readonly namespace?: string; readonly roleKind?: string } = {}): KubeObject {
   const { namespace, roleKind = 'ClusterRole' } = options;
   return {

@@ -1,9 +1,9 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { fixed, parseKubeConfig } from '../../../src/kube/kube-config.ts';
+import { fixedConfig, parseKubeConfig } from '../../../src/kube/kube-config.ts';
 import { newFolder } from '../../../test/support/folders.ts';
-import { kubeconfigOf, writeAccessFiles } from '../../dev/access-files.ts';
+import { createKubeconfig, writeAccessFiles } from '../../dev/access-files.ts';
 import { openDataFolder } from '../../dev/data-folder.ts';
 import type { LocalServer } from '../../dev/servers.ts';
 
@@ -13,13 +13,13 @@ const hub: Omit<LocalServer, 'issueServing'> = {
   port: 7443,
   ca: 'PEM\n',
   tokens: { admin: 'opaque-a', alice: 'opaque-b' },
-  admin: fixed({ name: 'hub', server: 'https://127.0.0.1:7443', skipTLSVerify: false }, { name: 'admin' }),
+  admin: fixedConfig({ name: 'hub', server: 'https://127.0.0.1:7443', skipTLSVerify: false }, { name: 'admin' }),
 };
 const target: Omit<LocalServer, 'issueServing'> = { ...hub, name: 'target-1', url: 'https://127.0.0.1:9', tokens: { admin: 'opaque-c' } };
 
-describe('kubeconfigOf', () => {
+describe('createKubeconfig', () => {
   it('returns a context for each user of the hub, first that of the administrator', () => {
-    const config = kubeconfigOf(hub);
+    const config = createKubeconfig(hub);
 
     expect(config.contexts).toEqual([
       { name: 'admin', context: { cluster: 'hub', user: 'admin' } },
@@ -28,16 +28,16 @@ describe('kubeconfigOf', () => {
     expect(config['current-context']).toBe('admin');
   });
 
-  it('uses other names for a target than for the hub', () => {
-    const names = ({ clusters, users, contexts }: ReturnType<typeof kubeconfigOf>) =>
+  it('uses different names for the hub and a target', () => {
+    const names = ({ clusters, users, contexts }: ReturnType<typeof createKubeconfig>) =>
       [...clusters, ...users, ...contexts].map(({ name }) => name);
 
-    expect(names(kubeconfigOf(target))).toEqual(['target-1', 'target-1-admin', 'target-1']);
-    expect(names(kubeconfigOf(hub)).filter((name) => names(kubeconfigOf(target)).includes(name))).toEqual([]);
+    expect(names(createKubeconfig(target))).toEqual(['target-1', 'target-1-admin', 'target-1']);
+    expect(names(createKubeconfig(hub)).filter((name) => names(createKubeconfig(target)).includes(name))).toEqual([]);
   });
 
-  it('returns a kubeconfig that the client of Purser reads', () => {
-    const config = parseKubeConfig(JSON.stringify(kubeconfigOf(hub)), '/');
+  it('returns a kubeconfig that parseKubeConfig accepts', () => {
+    const config = parseKubeConfig(JSON.stringify(createKubeconfig(hub)), '/');
 
     expect(config.getCurrentCluster()).toMatchObject({
       server: hub.url,
@@ -58,12 +58,12 @@ describe('writeAccessFiles', () => {
       kubeconfig: folder.file('target-1.kubeconfig'),
       ca: folder.file('target-1.ca.crt'),
     });
-    expect(parse(await readFile(place.kubeconfig, 'utf8'))).toEqual(kubeconfigOf(target));
+    expect(parse(await readFile(place.kubeconfig, 'utf8'))).toEqual(createKubeconfig(target));
     expect(await readFile(place.ca, 'utf8')).toBe('PEM\n');
     expect((await stat(place.kubeconfig)).mode & 0o777).toBe(0o600);
   });
 
-  it('keeps changes of the user while the server stays the same', async () => {
+  it('keeps changes of the user to a kubeconfig that still works', async () => {
     const folder = await openDataFolder(await newFolder());
     const { kubeconfig } = await writeAccessFiles(folder, hub);
     const changed = (await readFile(kubeconfig, 'utf8')).replace('current-context: admin', 'current-context: alice');
@@ -77,20 +77,20 @@ describe('writeAccessFiles', () => {
     ['at another address', { url: 'https://127.0.0.1:1' }],
     ['with another authority', { ca: 'other\n' }],
     ['with other tokens', { tokens: { admin: 'opaque-x', alice: 'opaque-b' } }],
-  ])('rewrites the file for a server %s', async (_name, change) => {
+  ])('rewrites the files of a server %s', async (_name, change) => {
     const folder = await openDataFolder(await newFolder());
     const { kubeconfig, ca } = await writeAccessFiles(folder, hub);
     await writeAccessFiles(folder, { ...hub, ...change });
 
-    expect(parse(await readFile(kubeconfig, 'utf8'))).toEqual(kubeconfigOf({ ...hub, ...change }));
+    expect(parse(await readFile(kubeconfig, 'utf8'))).toEqual(createKubeconfig({ ...hub, ...change }));
     expect(await readFile(ca, 'utf8')).toBe({ ...hub, ...change }.ca);
   });
 
-  it.each(['', 'not: [yaml', 'null', 'clusters: 7'])('replaces what is no kubeconfig (%s)', async (text) => {
+  it.each(['', 'not: [yaml', 'null', 'clusters: 7'])('replaces an invalid kubeconfig: %j', async (text) => {
     const folder = await openDataFolder(await newFolder());
     await writeFile(folder.file('kubeconfig'), text);
     await writeAccessFiles(folder, hub);
 
-    expect(parse(await readFile(folder.file('kubeconfig'), 'utf8'))).toEqual(kubeconfigOf(hub));
+    expect(parse(await readFile(folder.file('kubeconfig'), 'utf8'))).toEqual(createKubeconfig(hub));
   });
 });

@@ -25,7 +25,7 @@ describe('openDataFolder', () => {
     expect((await stat(join(path, 'open'))).mode & 0o777).toBe(0o700);
   });
 
-  it('keeps state from run to run', async () => {
+  it('restores the saved state', async () => {
     const path = await newFolder();
     const first = await openDataFolder(path);
     await first.saveState(state);
@@ -53,7 +53,7 @@ describe('openDataFolder', () => {
     await expect(openDataFolder(path)).resolves.toMatchObject({ isNew: true });
   });
 
-  it('rejects a foreign folder and leaves it untouched', async () => {
+  it('rejects a folder of another program, and does not change it', async () => {
     const path = await newFolder();
     await writeFile(join(path, 'thesis.txt'), 'years of work');
     const before = await stat(path);
@@ -66,13 +66,13 @@ describe('openDataFolder', () => {
   });
 
   it.each([
-    ['no JSON', '{'],
-    ['no object', '[]'],
-    ['lacking tokens', '{"format":1,"ports":{},"sampled":[]}'],
-    ['with a token that is none', '{"format":1,"tokens":{"hub":{"admin":7}},"ports":{},"sampled":[]}'],
-    ['with a port that is none', '{"format":1,"tokens":{},"ports":{"target-1":"x"},"sampled":[]}'],
-    ['of a later version', '{"format":2,"everything":"different"}'],
-  ])('rejects a damaged folder (%s) and leaves it untouched', async (_name, text) => {
+    ['with state that is not JSON', '{'],
+    ['with state that is not an object', '[]'],
+    ['with state without tokens', '{"format":1,"ports":{},"sampled":[]}'],
+    ['with a token that is not a string', '{"format":1,"tokens":{"hub":{"admin":7}},"ports":{},"sampled":[]}'],
+    ['with a port that is not a number', '{"format":1,"tokens":{},"ports":{"target-1":"x"},"sampled":[]}'],
+    ['of a later format', '{"format":2,"everything":"different"}'],
+  ])('rejects a folder %s, and does not change it', async (_name, text) => {
     const path = await newFolder();
     await writeFile(join(path, 'purser.json'), text);
 
@@ -82,7 +82,7 @@ describe('openDataFolder', () => {
 
   it.each([
     ['is a file', async () => join(await newFolder(), 'file')],
-    ['lies in a file', async () => join(await newFolder(), 'file', 'below', 'it')],
+    ['is below a file', async () => join(await newFolder(), 'file', 'below', 'it')],
   ])('rejects a folder that %s', async (_name, place) => {
     const path = await place();
     await writeFile(path.replace(/file.*/, 'file'), '');

@@ -14,14 +14,14 @@ describe('tokensFor', () => {
     });
   });
 
-  it('keeps known tokens, also of servers that are not started', () => {
+  it('keeps known tokens, also those of servers outside of the list', () => {
     const known = { hub: { admin: 'a', alice: 'b', bob: 'c' }, 'target-2': { admin: 'd' } };
     expect(tokensFor(['hub', 'target-1'], known, counter())).toEqual({ ...known, 'target-1': { admin: 'opaque-1' } });
   });
 });
 
 describe('usersByToken', () => {
-  it('grants permissions to the administrator only', () => {
+  it('adds only the administrator to system:masters', () => {
     expect([...usersByToken({ admin: 'a', alice: 'b', bob: 'c' })]).toEqual([
       ['a', { name: 'admin', groups: ['system:masters'] }],
       ['b', { name: 'alice', groups: [] }],

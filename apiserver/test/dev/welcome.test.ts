@@ -31,7 +31,7 @@ describe('welcomeText', () => {
     );
   });
 
-  it('prints commands to try', () => {
+  it('prints kubectl commands for the hub, a target and the façade', () => {
     expect(commands(run)).toEqual([
       '  kubectl --kubeconfig .purser/kubeconfig get clusters,managedtokens -A',
       '  kubectl --kubeconfig .purser/kubeconfig explain managedtoken.spec',
@@ -43,7 +43,7 @@ describe('welcomeText', () => {
   it.each([
     ['without samples', { samples: false }, '.purser/target-1.kubeconfig create token default --duration 1h'],
     ['without targets', { targets: [] }, '.purser/kubeconfig create token default --duration 1h'],
-  ])('uses an existing service account %s', (_name, change, command) => {
+  ])('prints a command for an existing service account %s', (_name, change, command) => {
     expect(commands({ ...run, ...change })[2]).toBe(`  kubectl --kubeconfig ${command}`);
   });
 
@@ -57,7 +57,7 @@ describe('welcomeText', () => {
   it.each([
     ['/elsewhere', '/home/me/purser/.purser/kubeconfig'],
     ['/home/me', 'purser/.purser/kubeconfig'],
-  ])('prints paths relative to %s', (cwd, path) => {
+  ])('prints the kubeconfig path for the working directory %s', (cwd, path) => {
     expect(commands({ ...run, cwd })[0]).toContain(` --kubeconfig ${path} `);
   });
 

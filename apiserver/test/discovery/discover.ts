@@ -1,4 +1,4 @@
-// Asks discovery for documents without a server.
+// Requests discovery documents without a server.
 
 import type { Reply } from '../../../src/kubernetes/reply.ts';
 import { discoveryRoute } from '../../discovery/route.ts';
@@ -6,7 +6,7 @@ import type { Kind } from '../../kinds/kind.ts';
 import { builtInKinds } from '../../kinds/registry.ts';
 import { secretKind } from '../../kinds/secret.ts';
 
-/** A kind as a CustomResourceDefinition declares it. */
+/** Returns a kind like that of a CustomResourceDefinition. */
 export function widgetKind(version = 'v1alpha1'): Kind {
   const self = { group: 'example.dev', version, kind: 'Widget' };
   return {
@@ -24,7 +24,7 @@ export function widgetKind(version = 'v1alpha1'): Kind {
 
 export const KINDS: readonly Kind[] = [...builtInKinds, widgetKind()];
 
-export interface Question {
+export interface DiscoverOptions {
   readonly method?: string;
   readonly accept?: string;
   readonly userAgent?: string;
@@ -32,24 +32,22 @@ export interface Question {
   readonly kinds?: readonly Kind[];
 }
 
-export function discover(url: string, { method = 'GET', accept, userAgent, ifNoneMatch, kinds = KINDS }: Question = {}): Reply | undefined {
+export function discover(
+  url: string,
+  { method = 'GET', accept, userAgent, ifNoneMatch, kinds = KINDS }: DiscoverOptions = {},
+): Reply | undefined {
   const { pathname, searchParams } = new URL(url, 'https://127.0.0.1');
-  return discoveryRoute(
-    { method, path: pathname, query: searchParams, accept, userAgent, ifNoneMatch },
-    {
-      kinds,
-      serverAddress: '127.0.0.1:6443',
-    },
-  );
+  const request = { method, path: pathname, query: searchParams, accept, userAgent, ifNoneMatch };
+  return discoveryRoute(request, { kinds, serverAddress: '127.0.0.1:6443' });
 }
 
-/** The body of an answer. */
-export function bodyText(url: string, question?: Question): string {
-  const body = discover(url, question)?.body;
+/** Returns the body of a response. */
+export function bodyText(url: string, options?: DiscoverOptions): string {
+  const body = discover(url, options)?.body;
   return typeof body === 'string' ? body : '';
 }
 
-/** The parsed body of an answer. */
-export function document(url: string, question?: Question): Readonly<Record<string, unknown>> {
-  return JSON.parse(bodyText(url, question));
+/** Returns the parsed body of a response. */
+export function document(url: string, options?: DiscoverOptions): Readonly<Record<string, unknown>> {
+  return JSON.parse(bodyText(url, options));
 }

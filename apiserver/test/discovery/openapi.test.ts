@@ -1,4 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
+import { customKind } from '../../kinds/custom.ts';
+import { customResourceDefinitionKind } from '../../kinds/definition.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import { builtInKinds } from '../../kinds/registry.ts';
+import { sampleDefinition } from '../sample-definition.ts';
 import { discover, document } from './discover.ts';
 
 const LEASES = '/openapi/v3/apis/coordination.k8s.io/v1';
@@ -41,13 +46,74 @@ describe('openApiReply', () => {
     expect(discover(LEASES, { ifNoneMatch: `"${hashOf(LEASES)}"` })).toMatchObject({ status: 304, body: '' });
   });
 
-  it('returns 406 for types other than JSON', () => {
+  it('returns 406 unless the caller accepts JSON', () => {
     expect(discover(LEASES, { accept: 'application/com.github.proto-openapi.spec.v3.v1.0+protobuf' })?.status).toBe(406);
     expect(discover(LEASES, { accept: '*/*' })?.status).toBe(200);
   });
 
-  it('returns 404 for unknown documents', () => {
+  it('returns 404 for an unknown document', () => {
     expect(discover('/openapi/v3/nope')).toEqual({ status: 404, headers: {}, body: '' });
     expect(discover('/openapi/v2')).toBeUndefined();
   });
+});
+
+const spec = { type: 'object', description: 'Desired state.', properties: { size: { type: 'integer' } } } as const;
+const schema = { openAPIV3Schema: { type: 'object', description: 'A widget.', properties: { spec } } } as const;
+const definition = sampleDefinition({ plural: 'widgets', kind: 'Widget' }, { subresources: { status: {} }, schema });
+const widgets = customKind(definition) as Kind;
+const allKinds: readonly Kind[] = [...builtInKinds, customResourceDefinitionKind, widgets];
+
+interface Operation {
+  readonly 'x-kubernetes-group-version-kind': object;
+  readonly parameters?: readonly { readonly name: string }[];
+  readonly requestBody?: { readonly content: object };
+}
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Readonly<Record<string, unknown>>>> };
+}
+
+function documentOf({ group, version, ...kind }: Kind): Document {
+  const path = group === '' ? `api/${version}` : `apis/${group}/${version}`;
+  return document(`/openapi/v3/${path}`, { kinds: [{ ...kind, group, version }] }) as object as Document;
+}
+
+describe('openApiReply for one kind', () => {
+  it('describes the patch operation with fieldValidation', () => {
+    const { paths } = documentOf(widgets);
+    const { patch } = paths['/apis/example.dev/v1/namespaces/{namespace}/widgets/{name}'] ?? {};
+    expect(patch?.['x-kubernetes-group-version-kind']).toEqual({ group: 'example.dev', version: 'v1', kind: 'Widget' });
+    expect(patch?.parameters?.map(({ name }) => name)).toContain('fieldValidation');
+    expect(Object.keys(patch?.requestBody?.content ?? {})).not.toContain('application/strategic-merge-patch+json');
+  });
+
+  it('lists all paths of a kind', () => {
+    expect(Object.keys(documentOf(widgets).paths)).toEqual([
+      '/apis/example.dev/v1/namespaces/{namespace}/widgets',
+      '/apis/example.dev/v1/namespaces/{namespace}/widgets/{name}',
+      '/apis/example.dev/v1/namespaces/{namespace}/widgets/{name}/status',
+      '/apis/example.dev/v1/widgets',
+    ]);
+  });
+
+  it('describes a kind with its group, version and kind', () => {
+    const published = documentOf(widgets).components.schemas['dev.example.v1.Widget'];
+    expect(published).toMatchObject({
+      description: 'A widget.',
+      properties: { spec, metadata: { allOf: [{ $ref: '#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta' }] } },
+      'x-kubernetes-group-version-kind': [{ group: 'example.dev', version: 'v1', kind: 'Widget' }],
+    });
+  });
+
+  it.each(allKinds.map((kind) => [`${kind.group}/${kind.version} ${kind.kind}`, kind] as const))(
+    'publishes the schema of %s without Go annotations and with all references',
+    (_, kind) => {
+      const { schemas } = documentOf(kind).components;
+      const text = JSON.stringify(schemas);
+      const references = [...text.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(([, name = '']) => name);
+      expect(text).not.toContain('"go":');
+      expect(Object.keys(schemas)).toEqual(expect.arrayContaining(references));
+    },
+  );
 });

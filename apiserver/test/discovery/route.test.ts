@@ -21,12 +21,12 @@ describe('discoveryRoute for single documents', () => {
       '/apis/authentication.k8s.io/v1',
       '{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"authentication.k8s.io/v1","resources":[{"name":"selfsubjectreviews","singularName":"selfsubjectreview","namespaced":false,"kind":"SelfSubjectReview","verbs":["create"]},{"name":"tokenreviews","singularName":"tokenreview","namespaced":false,"kind":"TokenReview","verbs":["create"]}]}\n',
     ],
-  ])('returns %s', (path, body) => {
+  ])('returns the document of %s', (path, body) => {
     expect(discover(path)).toEqual({ status: 200, headers: { 'content-type': 'application/json' }, body });
     expect(discover(`${path}/`)?.body).toBe(body);
   });
 
-  it('lists the core resources without an apiVersion, subresources of other groups by their kind', () => {
+  it('lists core resources without apiVersion, and the kinds of their subresources', () => {
     const { resources, ...head } = document('/api/v1');
     expect(head).toEqual({ kind: 'APIResourceList', groupVersion: 'v1' });
     expect(resources).toContainEqual({
@@ -40,7 +40,7 @@ describe('discoveryRoute for single documents', () => {
     });
   });
 
-  it('lists named groups only', () => {
+  it('lists all groups except the core group', () => {
     expect(document('/apis')['groups']).toHaveLength(5);
   });
 
@@ -54,19 +54,19 @@ describe('discoveryRoute for single documents', () => {
   });
 
   it.each(['/apis/nope', '/apis/nope/v1', '/apis/example.dev/v9', '/apis/example.dev/v1alpha1/widgets', '/api/v1/pods', '/nope'])(
-    'leaves %s to others',
+    'returns undefined for %s',
     (path) => {
       expect(discover(path)).toBeUndefined();
     },
   );
 
-  it.each(['/api/v2', '/apis/rbac.authorization.k8s.io/v9'])('knows that %s does not exist', (path) => {
+  it.each(['/api/v2', '/apis/rbac.authorization.k8s.io/v9'])('throws 404 for %s', (path) => {
     expect(() => discover(path)).toThrow('the server could not find the requested resource');
   });
 });
 
 describe('discoveryRoute for aggregated discovery', () => {
-  it('returns all groups at once with an ETag', () => {
+  it('returns all groups in one document with an ETag', () => {
     const reply = discover('/apis', { accept: `${AGGREGATED},application/json` });
     expect(reply?.headers).toEqual({
       'content-type': AGGREGATED,
@@ -125,14 +125,25 @@ describe('discoveryRoute for aggregated discovery', () => {
     ['*/*;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList', true],
     [`${AGGREGATED};profile=nopeer,application/json`, true],
     ['application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json', false],
-  ])('negotiates Accept %s: %s', (accept, isAggregated) => {
+  ])('negotiates the Accept header %s, aggregated: %s', (accept, isAggregated) => {
     expect(discover('/api', { accept })?.headers['content-type'] === AGGREGATED).toBe(isAggregated);
   });
 });
 
-describe('VERSION', () => {
-  it('contains the emulated release and the real platform', () => {
+describe('discoveryRoute for /version', () => {
+  it('returns the emulated release', () => {
     expect(document('/version')).toMatchObject({ major: '1', minor: '36', gitVersion: 'v1.36.4', gitTreeState: 'purser-embedded' });
     expect(discover('/version/')?.body).toBe(discover('/version')?.body);
+  });
+});
+
+describe('discoveryRoute for health endpoints', () => {
+  it.each(['healthz', 'livez', 'readyz'])('returns ok for /%s', (endpoint) => {
+    expect(discover(`/${endpoint}`)).toEqual({
+      status: 200,
+      headers: { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' },
+      body: 'ok',
+    });
+    expect(discover(`/${endpoint}?verbose`)?.body).toBe(`[+]ping ok\n${endpoint} check passed\n`);
   });
 });

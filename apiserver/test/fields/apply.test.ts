@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import { type AppliedPatch, applyPatch } from '../../fields/apply.ts';
 import { withTrackedUpdate } from '../../fields/managed-fields.ts';
+import { resultOrStatus } from '../status.ts';
 import { GADGET, gadget, LEDGER, ledger } from './sample-kinds.ts';
 
 const NOW = '2026-11-15T00:00:00Z';
@@ -24,16 +25,8 @@ function fieldsOf({ metadata }: KubeObject): Readonly<Record<string, unknown>> {
   return Object.fromEntries((metadata.managedFields ?? []).map(({ manager = '', fieldsV1 }) => [manager, fieldsV1]));
 }
 
-function statusOf(act: () => unknown): unknown {
-  try {
-    return act();
-  } catch (error) {
-    return (error as { readonly status: unknown }).status;
-  }
-}
-
-describe('an apply that creates', () => {
-  it('owns what it mentions, but not the maps and structs around it', () => {
+describe('applyPatch on create', () => {
+  it('records the applied fields, but not the maps and structs that contain them', () => {
     const object = gadget({
       spec: {
         size: 1,
@@ -72,21 +65,21 @@ describe('an apply that creates', () => {
     ]);
   });
 
-  it('fills in defaults that nobody owns', () => {
-    const result = apply(undefined, ledger({ data: { a: '1' } }), { defaulted: (object) => ({ ...object, frozen: false }) });
+  it('fills in defaults without an owner', () => {
+    const result = apply(undefined, ledger({ data: { a: '1' } }), { applyDefaults: (object) => ({ ...object, frozen: false }) });
     expect(result['frozen']).toBe(false);
     expect(fieldsOf(result)).toEqual({ a: { 'f:data': { 'f:a': {} } } });
   });
 });
 
-describe('an apply to an object', () => {
-  it('changes nothing when it comes again', () => {
+describe('applyPatch on an existing object', () => {
+  it('returns the same object for a repeated apply', () => {
     const live = applied(undefined, ledger({ data: { a: '1' }, secrets: [{ name: 's' }] }));
     const again = apply(live, ledger({ data: { a: '1' }, secrets: [{ name: 's' }] }), { now: LATER });
     expect(again).toEqual(live);
   });
 
-  it('removes what its manager gives up and nobody else owns', () => {
+  it('removes fields that the manager no longer applies and no other manager owns', () => {
     const first = applied(
       undefined,
       ledger({ data: { a: '1', b: '1' }, secrets: [{ name: 's' }, { name: 't' }] }, { labels: { x: '1' }, finalizers: ['e.io/a'] }),
@@ -103,13 +96,13 @@ describe('an apply to an object', () => {
     });
   });
 
-  it('keeps what others have put into a map that its manager gives up', () => {
+  it('keeps entries of other managers in a map that the manager no longer applies', () => {
     const first = applied(undefined, gadget({ spec: { map: { u: '1' } } }));
     const next = withTrackedUpdate({ ...CUSTOM, live: first, next: { ...first, spec: { map: { u: '1', v: '1' } } }, manager: 'u' });
     expect(apply(next, gadget({}))['spec']).toEqual({ map: { v: '1' } });
   });
 
-  it('leaves null where others own something below the last entry of a list that it gives up', () => {
+  it('sets a list to null if another manager owns a field in its removed last entry', () => {
     const first = applied(undefined, gadget({ spec: { size: 1, ports: [{ port: 80 }] } }));
     const next = withTrackedUpdate({
       ...CUSTOM,
@@ -120,7 +113,7 @@ describe('an apply to an object', () => {
     expect(apply(next, gadget({ spec: { size: 1 } }))['spec']).toEqual({ size: 1, ports: null });
   });
 
-  it('shares a field by applying the same value, without a time of its own', () => {
+  it('records a second owner of an unchanged field without a time', () => {
     const live = applied(undefined, ledger({ data: { a: '1', b: '1' } }));
     const object = apply(live, ledger({ data: { a: '1' } }), { manager: 'b', now: LATER });
     expect(object.metadata.managedFields?.map(({ manager, time }) => [manager, time])).toEqual([
@@ -129,13 +122,13 @@ describe('an apply to an object', () => {
     ]);
   });
 
-  it('puts entries in its own order, and leaves those of others in their place', () => {
+  it('sorts applied entries, and keeps the positions of other entries', () => {
     const live = applied(undefined, gadget({ spec: { set: ['a', 'x', 'b', 'y', 'c'] } }));
     const merged = apply(live, gadget({ spec: { set: ['c', 'n', 'a'] } }), { manager: 'b' });
     expect(merged['spec']).toEqual({ set: ['x', 'b', 'y', 'c', 'n', 'a'] });
   });
 
-  it('gives an untracked object an owner from before', () => {
+  it('records before-first-apply as the owner of an untracked object', () => {
     const live = ledger({ spec: { holder: 'b', count: 5 } }, { uid: 'u', labels: { b: '1' } });
     expect(fieldsOf(apply(live, ledger({ data: { a: '1' } })))).toEqual({
       a: { 'f:data': { 'f:a': {} } },
@@ -143,7 +136,7 @@ describe('an apply to an object', () => {
     });
   });
 
-  it('does not own what the endpoint resets', () => {
+  it('does not record fields that the endpoint resets', () => {
     const live = applied(undefined, gadget({ spec: { size: 1 } }));
     const status = gadget({ spec: { size: 1 }, status: { phase: 'A' } }, { labels: { a: '1' } });
     const object = apply(live, status, { manager: 'ctl', subresource: 'status', resetPaths: [['metadata'], ['spec']] });
@@ -158,14 +151,14 @@ describe('an apply to an object', () => {
     });
   });
 
-  it('takes two applies to empty a list by keys, which nobody owns then', () => {
+  it('empties a list by keys with the second apply', () => {
     const live = applied(undefined, gadget({ spec: { size: 1, ports: [{ port: 80 }] } }));
     const once = applied(live, gadget({ spec: { size: 1, ports: [] } }));
     expect(once['spec']).toEqual({ size: 1 });
     expect(apply(once, gadget({ spec: { size: 1, ports: [] } }))['spec']).toEqual({ size: 1, ports: [] });
   });
 
-  it('is idempotent unless it empties a list', () => {
+  it('returns the same object for a repeated apply of random objects', () => {
     const spec = fc.record(
       {
         size: fc.nat(3),
@@ -185,7 +178,7 @@ describe('an apply to an object', () => {
         const one = applied(undefined, gadget({ spec: first }), { manager: 'b' });
         const two = applied(one, gadget({ spec: second }), { force: true });
         const three = applied(two, gadget({ spec: third }), { force: true });
-        // A schema does not allow the null that may be left: such an apply is refused, and there is no second one.
+        // Validation rejects an apply that leaves null.
         fc.pre(!JSON.stringify([two, three]).includes('null'));
         expect(apply(three, gadget({ spec: third }), { now: LATER })).toEqual(three);
       }),
@@ -193,7 +186,7 @@ describe('an apply to an object', () => {
   });
 });
 
-describe('a conflict', () => {
+describe('applyPatch with conflicts', () => {
   const base = applied(undefined, ledger({ data: { k: '1', l: '2' } }));
   const live = withTrackedUpdate({
     ...BUILT_IN,
@@ -204,8 +197,8 @@ describe('a conflict', () => {
   });
   const cause = (message: string, field: string) => ({ reason: 'FieldManagerConflict', message: `conflict with ${message}`, field });
 
-  it('names the field and who applied it', () => {
-    expect(statusOf(() => apply(live, ledger({ data: { k: '9' } }), { manager: 'b' }))).toEqual({
+  it('reports the field and its manager', () => {
+    expect(resultOrStatus(() => apply(live, ledger({ data: { k: '9' } }), { manager: 'b' }))).toEqual({
       kind: 'Status',
       apiVersion: 'v1',
       metadata: {},
@@ -217,15 +210,15 @@ describe('a conflict', () => {
     });
   });
 
-  it('lists several fields by who owns them, with version and subresource of updates', () => {
-    expect(statusOf(() => apply(live, ledger({ data: { l: '9', m: '9', k: '9' } }), { manager: 'b' }))).toMatchObject({
+  it('groups conflicts by owner, with version and subresource of updates', () => {
+    expect(resultOrStatus(() => apply(live, ledger({ data: { l: '9', m: '9', k: '9' } }), { manager: 'b' }))).toMatchObject({
       message:
         'Apply failed with 3 conflicts: conflicts with "a":\n- .data.k\n- .data.l\nconflicts with "u" with subresource "status" using v1:\n- .data.m',
       details: { causes: [cause('"a"', '.data.k'), cause('"a"', '.data.l'), cause('"u" with subresource "status" using v1', '.data.m')] },
     });
   });
 
-  it('does not arise by force, which takes the fields', () => {
+  it('takes fields of other managers by force', () => {
     expect(fieldsOf(apply(live, ledger({ data: { k: '9', l: '2' } }), { manager: 'b', force: true }))).toEqual({
       a: { 'f:data': { 'f:l': {} } },
       b: { 'f:data': { 'f:k': {}, 'f:l': {} } },
@@ -234,13 +227,13 @@ describe('a conflict', () => {
   });
 });
 
-describe('kubectl after client-side apply', () => {
+describe('applyPatch by kubectl after client-side apply', () => {
   const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
   const last = { apiVersion: 'v1', kind: 'Ledger', metadata: { annotations: {}, name: 'l' }, data: { a: '1', b: '1' } };
   const object = ledger({ data: { a: '1', b: '2' } }, { annotations: { [annotation]: `${JSON.stringify(last)}\n` } });
   const live = withTrackedUpdate({ ...BUILT_IN, live: undefined, next: object, manager: 'kubectl-client-side-apply' });
 
-  it('takes over what it applied, and keeps the annotation up to date', () => {
+  it('takes the fields of client-side apply, and updates the annotation', () => {
     const result = apply(live, ledger({ data: { a: '9' } }), { manager: 'kubectl' });
     expect(result.metadata.annotations).toEqual({
       [annotation]: '{"apiVersion":"v1","data":{"a":"9"},"kind":"Ledger","metadata":{"name":"l"}}\n',
@@ -251,22 +244,22 @@ describe('kubectl after client-side apply', () => {
     });
   });
 
-  it('conflicts about what has changed since', () => {
+  it('rejects fields that changed after client-side apply', () => {
     expect(() => apply(live, ledger({ data: { a: '9', b: '9' } }), { manager: 'kubectl' })).toThrow(
       'Apply failed with 1 conflict: conflict with "kubectl-client-side-apply" using v1: .data.b',
     );
   });
 
-  it('is not special under another name', () => {
+  it('rejects other managers that change fields of client-side apply', () => {
     expect(() => apply(live, ledger({ data: { a: '9' } }), { manager: 'other' })).toThrow('Apply failed with 1 conflict');
   });
 });
 
-describe('a malformed apply', () => {
+describe('applyPatch with a malformed object', () => {
   it.each([
     [{ managedFields: [] }, 'metadata.managedFields must be nil'],
     [{ managedFields: [{}] }, 'metadata.managedFields must be nil'],
-  ])('is refused with metadata %j', (metadata, message) => {
+  ])('rejects the metadata %j', (metadata, message) => {
     expect(() => apply(undefined, ledger({}, metadata))).toThrow(expect.objectContaining({ message, code: 400 }));
   });
 
@@ -276,7 +269,7 @@ describe('a malformed apply', () => {
     [{ apiVersion: 'a/b/c', kind: 'Ledger' }, '/, Kind='],
     [{ apiVersion: undefined, kind: 'Ledger' }, '/, Kind=Ledger'],
     [{ apiVersion: 'v1', kind: 5 }, '/v1, Kind='],
-  ])('is refused as %j', (type, printed) => {
+  ])('rejects the type %j', (type, printed) => {
     expect(() => apply(undefined, { ...ledger({}), ...type } as KubeObject, BUILT_IN)).toThrow(
       expect.objectContaining({ message: `invalid object type: ${printed}`, code: 400 }),
     );
@@ -306,9 +299,9 @@ describe('a malformed apply', () => {
       { spec: { set: ['a', 'a'], size: 'x' } },
       'errors:\n  .spec.set: duplicate entries for key [="a"]\n  .spec.size: expected numeric (int or float), got string',
     ],
-  ])('is refused for %j', (fields, problem) => {
+  ])('rejects the fields %j', (fields, problem) => {
     const message = `failed to create typed patch object (ns/g; fld.dev/v1, Kind=Gadget): ${problem}`;
-    expect(statusOf(() => apply(undefined, gadget(fields, { namespace: 'ns' })))).toEqual({
+    expect(resultOrStatus(() => apply(undefined, gadget(fields, { namespace: 'ns' })))).toEqual({
       kind: 'Status',
       apiVersion: 'v1',
       metadata: {},
@@ -318,14 +311,14 @@ describe('a malformed apply', () => {
     });
   });
 
-  it('is refused when metadata is no object', () => {
+  it('rejects metadata that is not an object', () => {
     const object = { ...ledger({}), metadata: 'x' } as unknown as KubeObject;
     expect(() => apply(undefined, object)).toThrow(
       'failed to create typed patch object (/; /v1, Kind=Ledger): .metadata: expected map, got &{x}',
     );
   });
 
-  it('is refused when the live object has unreadable owners', () => {
+  it('rejects an apply to an object with malformed managedFields', () => {
     const live = ledger({}, { uid: 'u', managedFields: [{ operation: 'Update' }] });
     expect(() => apply(live, ledger({}))).toThrow('failed to decode managed fields: apiVersion must not be empty');
   });

@@ -17,8 +17,8 @@ const element = fc.constantFrom('f:a', 'f:b', 'k:{"name":"x"}', 'v:1');
 const fields = fc.array(fc.array(element, { minLength: 1, maxLength: 3 }), { maxLength: 6 }).map(fieldSetOfPaths);
 const textsOf = (set: FieldSet): ReadonlySet<string> => new Set([...pathsOf(set)].map((path) => path.join(' ')));
 
-describe('a field set', () => {
-  it('is written in the order of Kubernetes', () => {
+describe('field sets', () => {
+  it('encodes fields in the order of Kubernetes', () => {
     const set = fieldSetOfPaths([
       ['v:"b"'],
       ['k:{"port":443}', 'f:note'],
@@ -36,7 +36,7 @@ describe('a field set', () => {
     );
   });
 
-  it('is printed as messages show paths', () => {
+  it('formats paths for messages', () => {
     const set = fieldSetOfPaths([
       ['f:spec', 'k:{"port":80,"proto":"TCP"}', 'f:note'],
       ['f:x', 'v:"y"'],
@@ -45,11 +45,11 @@ describe('a field set', () => {
     expect([...pathsOf(set)].map(printPath)).toEqual(['.spec[port=80,proto="TCP"].note', '.x[="y"]', '.x[0]']);
   });
 
-  it('is read back from what it is written as', () => {
+  it('decodes an encoded set to the same set', () => {
     fc.assert(fc.property(fields, (set) => expect(fromFieldsV1(toFieldsV1(set))).toEqual(set)));
   });
 
-  it('reads keys in any order, and passes over elements of unknown kinds', () => {
+  it('decodes keys in any order, and ignores unknown types of elements', () => {
     expect(fromFieldsV1({ 'k:{"b":1,"a":2.0}': {}, 'z:x': { 'f:a': {} }, 'f:n': null })).toEqual(
       fieldSetOfPaths([['k:{"a":2,"b":1}'], ['f:n']]),
     );
@@ -62,11 +62,11 @@ describe('a field set', () => {
     [[], 'expect { or n'],
     [{ 'k:[1]': {} }, 'not an object: [1]'],
     [{ 'v:{': {} }, 'JSON'],
-  ])('refuses %j', (document, message) => {
+  ])('rejects the document %j', (document, message) => {
     expect(() => fromFieldsV1(document)).toThrow(message);
   });
 
-  it('follows the algebra of sets', () => {
+  it('computes union, intersection and difference', () => {
     fc.assert(
       fc.property(fields, fields, (a, b) => {
         expect(textsOf(union(a, b))).toEqual(textsOf(a).union(textsOf(b)));
@@ -76,7 +76,7 @@ describe('a field set', () => {
     );
   });
 
-  it('keeps outside of another what is not below it', () => {
+  it('returns the fields that are neither in another set nor below its fields', () => {
     const inside = (path: string, other: ReadonlySet<string>): boolean =>
       other.values().some((parent) => path === parent || path.startsWith(`${parent} `));
     fc.assert(

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { jsonPatch } from '../../fields/json-patch.ts';
+import { jsonPatch, mergePatch } from '../../fields/json-patch.ts';
+import { resultOrStatus } from '../status.ts';
 
 const DOCUMENT = { kind: 'ConfigMap', data: { a: '1', 'x/y~z': '2' }, list: ['p', 'q'], empty: null };
 
@@ -14,34 +15,34 @@ const REJECTED = {
 describe('jsonPatch', () => {
   it.each([
     ['adds a member', [{ op: 'add', path: '/data/b', value: '2' }], { data: { a: '1', 'x/y~z': '2', b: '2' } }],
-    ['adds null when the value is missing', [{ op: 'add', path: '/data/b' }], { data: { a: '1', 'x/y~z': '2', b: null } }],
-    ['replaces a member that is missing', [{ op: 'replace', path: '/new', value: 1 }], { new: 1 }],
-    ['reads escaped names', [{ op: 'remove', path: '/data/x~1y~0z' }], { data: { a: '1' } }],
-    ['moves', [{ op: 'move', from: '/data/a', path: '/moved' }], { data: { 'x/y~z': '2' }, moved: '1' }],
-    ['copies', [{ op: 'copy', from: '/data/a', path: '/copied' }], { copied: '1' }],
-    ['copies null from a member that is missing', [{ op: 'copy', from: '/none', path: '/copied' }], { copied: null }],
+    ['adds null without a value', [{ op: 'add', path: '/data/b' }], { data: { a: '1', 'x/y~z': '2', b: null } }],
+    ['adds a missing member by replace', [{ op: 'replace', path: '/new', value: 1 }], { new: 1 }],
+    ['decodes escaped names', [{ op: 'remove', path: '/data/x~1y~0z' }], { data: { a: '1' } }],
+    ['moves a member', [{ op: 'move', from: '/data/a', path: '/moved' }], { data: { 'x/y~z': '2' }, moved: '1' }],
+    ['copies a member', [{ op: 'copy', from: '/data/a', path: '/copied' }], { copied: '1' }],
+    ['copies a missing member as null', [{ op: 'copy', from: '/none', path: '/copied' }], { copied: null }],
     ['appends to a list', [{ op: 'add', path: '/list/-', value: 'r' }], { list: ['p', 'q', 'r'] }],
     ['inserts into a list', [{ op: 'add', path: '/list/0', value: 'o' }], { list: ['o', 'p', 'q'] }],
-    ['counts from the end of a list', [{ op: 'remove', path: '/list/-1' }], { list: ['p'] }],
-    ['inserts counting from the end', [{ op: 'add', path: '/list/-1', value: 'r' }], { list: ['p', 'q', 'r'] }],
-    ['ignores what stands before the first slash', [{ op: 'add', path: 'data/foo', value: 1 }], { foo: 1 }],
-    ['takes a missing member for null in a test', [{ op: 'test', path: '/none' }], {}],
-    ['tests objects regardless of order', [{ op: 'test', path: '/data', value: { 'x/y~z': '2', a: '1' } }], {}],
-    ['does nothing for null', null, {}],
-    ['keeps a member named __proto__', [{ op: 'add', path: '/__proto__', value: 1 }], { ['__proto__']: 1 }],
+    ['removes an entry by a negative index', [{ op: 'remove', path: '/list/-1' }], { list: ['p'] }],
+    ['inserts an entry by a negative index', [{ op: 'add', path: '/list/-1', value: 'r' }], { list: ['p', 'q', 'r'] }],
+    ['ignores text before the first slash', [{ op: 'add', path: 'data/foo', value: 1 }], { foo: 1 }],
+    ['treats a missing member as null in a test', [{ op: 'test', path: '/none' }], {}],
+    ['compares objects regardless of the order of members', [{ op: 'test', path: '/data', value: { 'x/y~z': '2', a: '1' } }], {}],
+    ['returns the document for the patch null', null, {}],
+    ['adds a member with the name __proto__', [{ op: 'add', path: '/__proto__', value: 1 }], { ['__proto__']: 1 }],
   ])('%s', (_, patch, changes) => {
     expect(jsonPatch(DOCUMENT, patch)).toEqual({ ...DOCUMENT, ...changes });
   });
 
   it.each([
-    ['a test that fails', [{ op: 'test', path: '/data/a', value: '2' }]],
+    ['a failed test', [{ op: 'test', path: '/data/a', value: '2' }]],
     ['a missing member to remove', [{ op: 'remove', path: '/data/none' }]],
     ['a missing parent', [{ op: 'add', path: '/none/x', value: 1 }]],
     ['a parent that is null', [{ op: 'add', path: '/empty/x', value: 1 }]],
     ['a parent that is a scalar', [{ op: 'add', path: '/kind/x', value: 1 }]],
     ['an index beyond the end', [{ op: 'replace', path: '/list/2', value: 1 }]],
     ['an index before the start', [{ op: 'remove', path: '/list/-3' }]],
-    ['a name where an index belongs', [{ op: 'replace', path: '/list/-', value: 1 }]],
+    ['a dash as the index of a replacement', [{ op: 'replace', path: '/list/-', value: 1 }]],
     ['an unknown operation', [{ op: 'bad', path: '/data/a' }]],
     ['an operation without op', [{}]],
     ['a null operation', [null]],
@@ -49,7 +50,7 @@ describe('jsonPatch', () => {
     ['adding the whole document', [{ op: 'add', path: '', value: {} }]],
     ['a scalar for the whole document', [{ op: 'replace', path: '', value: 5 }]],
   ])('rejects %s without a reason', (_, patch) => {
-    expect(statusOf(() => jsonPatch(DOCUMENT, patch))).toMatchObject(REJECTED);
+    expect(resultOrStatus(() => jsonPatch(DOCUMENT, patch))).toMatchObject(REJECTED);
   });
 
   it.each([
@@ -57,16 +58,16 @@ describe('jsonPatch', () => {
     ['x', '[]handlers.jsonPatchOp', 'string'],
     [[1], 'handlers.jsonPatchOp', 'number'],
     [[[]], 'handlers.jsonPatchOp', 'array'],
-  ])('names the type of the malformed patch %j', (patch, type, found) => {
+  ])('reports the type of the malformed patch %j', (patch, type, found) => {
     expect(() => jsonPatch(DOCUMENT, patch)).toThrow(`error decoding patch: json: cannot unmarshal ${found} into Go value of type ${type}`);
   });
 
-  it('names a field of the wrong type', () => {
+  it('reports a field of the wrong type', () => {
     const patch = [{ op: 'add', path: 5 }];
     expect(() => jsonPatch(DOCUMENT, patch)).toThrow('json: cannot unmarshal number into Go struct field jsonPatchOp.path of type string');
   });
 
-  it('accepts ten thousand operations and no more', () => {
+  it('rejects more than 10,000 operations', () => {
     const operation = { op: 'test', path: '/kind', value: 'ConfigMap' };
     expect(
       jsonPatch(
@@ -75,7 +76,7 @@ describe('jsonPatch', () => {
       ),
     ).toEqual(DOCUMENT);
     expect(
-      statusOf(() =>
+      resultOrStatus(() =>
         jsonPatch(
           DOCUMENT,
           Array.from({ length: 10_001 }, () => operation),
@@ -88,7 +89,7 @@ describe('jsonPatch', () => {
     });
   });
 
-  it('keeps a copy apart from later changes of the original', () => {
+  it('copies values independently of later changes', () => {
     const patch = [
       { op: 'add', path: '/data/b', value: { c: 1 } },
       { op: 'copy', from: '/data', path: '/copy' },
@@ -106,10 +107,10 @@ describe('jsonPatch', () => {
     const text = 'x'.repeat(1024 * 1024);
     const patch = (copies: number) => Array.from({ length: copies }, (_, index) => ({ op: 'copy', from: '/text', path: `/copy${index}` }));
     expect(Object.keys(jsonPatch({ text }, patch(2)) as object)).toHaveLength(3);
-    expect(statusOf(() => jsonPatch({ text }, patch(3)))).toMatchObject(REJECTED);
+    expect(resultOrStatus(() => jsonPatch({ text }, patch(3)))).toMatchObject(REJECTED);
   });
 
-  it('never changes the document it is given', () => {
+  it('does not change the document in place', () => {
     const paths = fc.constantFrom('/data/a', '/data/b', '/list/0', '/list/-', '/none/x', '');
     const operation = fc.record({
       op: fc.constantFrom('add', 'remove', 'replace', 'move', 'copy', 'test'),
@@ -120,17 +121,43 @@ describe('jsonPatch', () => {
     fc.assert(
       fc.property(fc.array(operation, { maxLength: 4 }), (patch) => {
         const document = structuredClone(DOCUMENT);
-        statusOf(() => jsonPatch(document, patch));
+        resultOrStatus(() => jsonPatch(document, patch));
         expect(document).toEqual(DOCUMENT);
       }),
     );
   });
 });
 
-function statusOf(act: () => unknown): unknown {
-  try {
-    return act();
-  } catch (error) {
-    return (error as { readonly status: unknown }).status;
-  }
-}
+describe('mergePatch', () => {
+  it.each([
+    ['sets and replaces fields', { a: 1, b: 2 }, { b: 3, c: 4 }, { a: 1, b: 3, c: 4 }],
+    ['deletes fields by null', { a: 1, b: 2 }, { b: null, c: null }, { a: 1 }],
+    ['merges objects', { a: { b: 1, c: 2 } }, { a: { c: null, d: 3 } }, { a: { b: 1, d: 3 } }],
+    ['replaces lists', { a: [1, 2] }, { a: [3] }, { a: [3] }],
+    ['drops nulls in added objects', {}, { a: { b: null, c: [{ d: null, e: 1 }] } }, { a: { c: [{ e: 1 }] } }],
+    ['drops nulls in a list that replaces a list', { a: [1] }, { a: [{ b: null }] }, { a: [{}] }],
+    ['keeps nulls in a list that replaces an object', { a: {} }, { a: [{ b: null }] }, { a: [{ b: null }] }],
+    ['replaces a null field', { a: null }, { a: { b: 1 } }, { a: { b: 1 } }],
+    ['keeps a field with the name constructor', { constructor: 1 }, { a: 1 }, { constructor: 1, a: 1 }],
+  ])('%s', (_, document, patch, result) => {
+    expect(mergePatch(document, patch)).toEqual(result);
+  });
+
+  it.each([
+    [[], 'error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}'],
+    [true, 'error decoding patch: json: cannot unmarshal bool into Go value of type map[string]interface {}'],
+    [null, 'Invalid JSON Patch'],
+  ] as const)('rejects the patch %j', (patch, message) => {
+    expect(() => mergePatch({}, patch)).toThrow(message);
+  });
+
+  it('returns the same document for a third application', () => {
+    // The first may replace an object by a list with nulls; the second replaces that list and drops the nulls.
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.dictionary(fc.string(), fc.jsonValue()), (document, patch) => {
+        const twice = mergePatch(mergePatch(document, patch) as Record<string, unknown>, patch) as Record<string, unknown>;
+        expect(mergePatch(twice, patch)).toEqual(twice);
+      }),
+    );
+  });
+});

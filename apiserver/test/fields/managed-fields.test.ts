@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { KubeObject, ManagedFieldsEntry } from '../../../src/kubernetes/object.ts';
 import { type FieldSet, fromFieldsV1, pathsOf } from '../../fields/field-set.ts';
-import { type TrackedUpdate, trackUpdate, withoutTimeChanges, withTrackedUpdate } from '../../fields/managed-fields.ts';
+import { type TrackedUpdate, withoutTimeChanges, withTrackedUpdate } from '../../fields/managed-fields.ts';
 import { objectType } from '../../fields/merge-type.ts';
 import { ownedFields } from '../../fields/owned-fields.ts';
 import { GADGET, gadget, LEDGER, ledger } from './sample-kinds.ts';
@@ -12,7 +12,7 @@ const LATER = '2026-11-15T00:00:09Z';
 const BUILT_IN = { schema: LEDGER, apiVersion: 'v1', now: NOW };
 const CUSTOM = { schema: GADGET, apiVersion: 'fld.dev/v1', now: NOW };
 
-/** Paths without other paths of the set below them. */
+/** Returns the paths without other paths below them. */
 function leaves(set: FieldSet): readonly string[] {
   const paths = [...pathsOf(set)].map((path) => JSON.stringify(path).slice(0, -1));
   return paths.filter((path) => !paths.some((other) => other.startsWith(`${path},`)));
@@ -36,20 +36,24 @@ function fieldsOf({ metadata }: KubeObject): Readonly<Record<string, unknown>> {
   );
 }
 
-describe('trackUpdate of a new object', () => {
+describe('withTrackedUpdate of a new object', () => {
   it.each([
-    ['a map with itself', ledger({ data: { b: '1', a: '2' } }), { 'f:data': { '.': {}, 'f:a': {}, 'f:b': {} } }],
+    ['a map and its entries', ledger({ data: { b: '1', a: '2' } }), { 'f:data': { '.': {}, 'f:a': {}, 'f:b': {} } }],
     [
-      'a struct by value without itself',
+      'the fields of a struct by value',
       ledger({ spec: { holder: 'x', names: { plural: 'p' } } }),
       { 'f:spec': { 'f:holder': {}, 'f:names': { 'f:plural': {} } } },
     ],
-    ['a struct behind a pointer with itself', ledger({ link: { to: 'x' } }), { 'f:link': { '.': {}, 'f:to': {} } }],
-    ['an atomic list as one', ledger({ rules: ['x'], pulls: [{ name: 'p' }] }), { 'f:pulls': {}, 'f:rules': {} }],
-    ['an empty list that is written as null otherwise', ledger({ rules: [] }), { 'f:rules': {} }],
-    ['entries by key', ledger({ secrets: [{ name: 's' }] }), { 'f:secrets': { '.': {}, 'k:{"name":"s"}': { '.': {}, 'f:name': {} } } }],
+    ['a struct behind a pointer and its fields', ledger({ link: { to: 'x' } }), { 'f:link': { '.': {}, 'f:to': {} } }],
+    ['atomic lists as one field each', ledger({ rules: ['x'], pulls: [{ name: 'p' }] }), { 'f:pulls': {}, 'f:rules': {} }],
+    ['an empty list of a field that is always encoded', ledger({ rules: [] }), { 'f:rules': {} }],
     [
-      'what of metadata clients write',
+      'a list and its entries by key',
+      ledger({ secrets: [{ name: 's' }] }),
+      { 'f:secrets': { '.': {}, 'k:{"name":"s"}': { '.': {}, 'f:name': {} } } },
+    ],
+    [
+      'metadata that clients write',
       ledger(
         {},
         {
@@ -65,12 +69,12 @@ describe('trackUpdate of a new object', () => {
       { 'f:metadata': { 'f:finalizers': { '.': {}, 'v:"e.io/a"': {} }, 'f:labels': { '.': {}, 'f:a': {} } } },
     ],
     [
-      'owner references as a whole each',
+      'each owner reference as one field',
       ledger({}, { ownerReferences: [{ apiVersion: 'v1', kind: 'K', name: 'n', uid: '1' }] }),
       { 'f:metadata': { 'f:ownerReferences': { '.': {}, 'k:{"uid":"1"}': {} } } },
     ],
   ])('records ownership of %s', (_, object, fields) => {
-    expect(trackUpdate({ ...BUILT_IN, live: undefined, next: object, manager: 'a' })).toEqual([
+    expect(withTrackedUpdate({ ...BUILT_IN, live: undefined, next: object, manager: 'a' }).metadata.managedFields).toEqual([
       { manager: 'a', operation: 'Update', apiVersion: 'v1', time: NOW, fieldsType: 'FieldsV1', fieldsV1: fields },
     ]);
   });
@@ -105,12 +109,13 @@ describe('trackUpdate of a new object', () => {
     expect(track([['metadata'], ['spec']], 'status')).toEqual({ 'a/status': { 'f:status': { '.': {}, 'f:phase': {} } } });
   });
 
-  it('records the manager unknown without a name', () => {
+  it('records the manager "unknown" for an empty name', () => {
     expect(fieldsOf(created(ledger({ frozen: false }), ''))).toEqual({ unknown: { 'f:frozen': {} } });
   });
 
   it('records nothing for an object that violates its schema', () => {
-    expect(trackUpdate({ ...CUSTOM, live: undefined, next: gadget({ spec: { size: 'x' } }), manager: 'a' })).toEqual([]);
+    const object = withTrackedUpdate({ ...CUSTOM, live: undefined, next: gadget({ spec: { size: 'x' } }), manager: 'a' });
+    expect(object.metadata).not.toHaveProperty('managedFields');
   });
 
   it('records exactly the leaves of the object', () => {
@@ -130,14 +135,14 @@ describe('trackUpdate of a new object', () => {
     fc.assert(
       fc.property(spec, (value) => {
         const object = { spec: value };
-        const [entry] = trackUpdate({ ...CUSTOM, live: undefined, next: gadget(object), manager: 'a' });
-        expect(leaves(fromFieldsV1(entry?.fieldsV1))).toEqual(leaves(ownedFields(objectType(GADGET), object)));
+        const { metadata } = withTrackedUpdate({ ...CUSTOM, live: undefined, next: gadget(object), manager: 'a' });
+        expect(leaves(fromFieldsV1(metadata.managedFields?.[0]?.fieldsV1))).toEqual(leaves(ownedFields(objectType(GADGET), object)));
       }),
     );
   });
 });
 
-describe('trackUpdate of an existing object', () => {
+describe('withTrackedUpdate of an existing object', () => {
   it('moves changed and added fields to the writer and drops removed fields', () => {
     const live = created(ledger({ data: { a: '1', b: '1', c: '1' } }));
     expect(fieldsOf(updated(live, { data: { a: '1', b: '2', d: '1' } }))).toEqual({
@@ -161,7 +166,7 @@ describe('trackUpdate of an existing object', () => {
     ]);
   });
 
-  it('keeps times without a change', () => {
+  it('keeps the times of all owners without a change', () => {
     const live = created(ledger({ data: { a: '1' } }));
     expect(updated(live, {}).metadata.managedFields).toEqual(live.metadata.managedFields);
   });
@@ -171,7 +176,7 @@ describe('trackUpdate of an existing object', () => {
     expect(updated(live, { data: { a: '1' } }).metadata.managedFields).toEqual([expect.objectContaining({ manager: 'a', time: NOW })]);
   });
 
-  it('records a subresource separately', () => {
+  it('records the owners of a subresource separately', () => {
     const live = created(gadget({ spec: { size: 1 } }), 'a', CUSTOM);
     const next = updated(
       live,
@@ -210,13 +215,13 @@ describe('trackUpdate of an existing object', () => {
   });
 });
 
-describe('trackUpdate with managedFields of the client', () => {
+describe('withTrackedUpdate with managedFields of the client', () => {
   const live = created(ledger({ data: { a: '1', b: '1' } }));
   const send = (managedFields: unknown, changes: Readonly<Record<string, unknown>> = {}): KubeObject => {
     return updated(live, { metadata: { ...live.metadata, managedFields }, ...changes });
   };
 
-  it('accepts entries', () => {
+  it('stores valid managedFields of the client', () => {
     const fieldsV1 = { 'f:data': { 'f:a': {} } };
     const entry = { manager: 'me', operation: 'Update', apiVersion: 'v1', time: '2019-12-31T23:00:00Z', fieldsType: 'FieldsV1', fieldsV1 };
     expect(send([entry]).metadata.managedFields).toEqual([entry]);
@@ -233,11 +238,11 @@ describe('trackUpdate with managedFields of the client', () => {
     [[{ manager: 'm', operation: 'Update', apiVersion: 'v1' }]],
     [[{ manager: 'm', operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV2' }]],
     [[{ manager: 'm', operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: { data: {} } }]],
-  ])('ignores %j', (managedFields) => {
+  ])('ignores the managedFields %j', (managedFields) => {
     expect(send(managedFields).metadata.managedFields).toEqual(live.metadata.managedFields);
   });
 
-  it('ignores entries on a subresource', () => {
+  it('ignores managedFields in the update of a subresource', () => {
     const next = updated(live, { metadata: { ...live.metadata, managedFields: [{}] } }, { subresource: 'status' });
     expect(next.metadata.managedFields).toEqual(live.metadata.managedFields);
   });
@@ -248,11 +253,11 @@ describe('withoutTimeChanges', () => {
   const [entry = {}] = live.metadata.managedFields ?? [];
   const later = { ...live, metadata: { ...live.metadata, managedFields: [{ ...entry, time: LATER }] } };
 
-  it('keeps the old times if nothing else changed', () => {
+  it('returns the old times if nothing else changed', () => {
     expect(withoutTimeChanges(later, live)).toEqual(live);
   });
 
-  it('keeps the new times after a change', () => {
+  it('returns the new times after a change', () => {
     const changed = { ...later, data: { a: '2' } };
     expect(withoutTimeChanges(changed, live)).toBe(changed);
   });

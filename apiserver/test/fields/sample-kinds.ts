@@ -1,4 +1,4 @@
-// Kinds whose fields the tests in this folder follow: one of each sort of field.
+// Sample kinds with each type of field.
 
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import {
@@ -53,7 +53,7 @@ export const GADGET: Schema = {
   },
 };
 
-/** A built-in kind: a struct by value, a pointer, fields that are always written, lists of each sort. */
+/** A built-in kind with a struct by value, a pointer, fields that are always encoded, and each type of list. */
 export const LEDGER: Schema = objectStruct('v1.Ledger', {
   data: map(text()),
   spec: struct('v1.LedgerSpec', { holder: pointer(text()), count: int32(), names: struct('v1.Names', { plural: text() }) }),

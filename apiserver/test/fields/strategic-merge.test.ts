@@ -9,23 +9,23 @@ const LIVE = ledger({ data: { a: '1' }, secrets: names('s1', 's2', 's3') }, { la
 
 describe('strategicMerge', () => {
   it.each([
-    ['merges maps, and null deletes', { data: { a: null, b: '2' } }, { data: { b: '2' } }],
+    ['merges maps, and deletes fields by null', { data: { a: null, b: '2' } }, { data: { b: '2' } }],
     [
       'merges lists by key, in the order of the patch',
       { secrets: [{ name: 's3' }, { name: 'n' }, { name: 's1', note: 'x' }] },
       { secrets: [{ name: 's2' }, { name: 's3' }, { name: 'n' }, { name: 's1', note: 'x' }] },
     ],
-    ['deletes entries', { secrets: [{ name: 's2', $patch: 'delete' }, { name: 'n' }] }, { secrets: names('n', 's1', 's3') }],
-    ['replaces a list', { secrets: [{ name: 'n' }, { $patch: 'replace' }] }, { secrets: names('n') }],
-    ['replaces lists without strategy', { rules: ['x'], pulls: names('p') }, { rules: ['x'], pulls: names('p') }],
-    ['orders a list', { '$setElementOrder/secrets': names('s3', 's1') }, { secrets: names('s2', 's3', 's1') }],
+    ['deletes entries by directive', { secrets: [{ name: 's2', $patch: 'delete' }, { name: 'n' }] }, { secrets: names('n', 's1', 's3') }],
+    ['replaces a list by directive', { secrets: [{ name: 'n' }, { $patch: 'replace' }] }, { secrets: names('n') }],
+    ['replaces lists without a merge strategy', { rules: ['x'], pulls: names('p') }, { rules: ['x'], pulls: names('p') }],
+    ['sorts a list by $setElementOrder', { '$setElementOrder/secrets': names('s3', 's1') }, { secrets: names('s2', 's3', 's1') }],
     [
-      'orders a list with what it adds',
+      'sorts a list with added entries',
       { '$setElementOrder/secrets': names('s3', 'n1', 's1'), secrets: names('n1') },
       { secrets: names('s2', 's3', 'n1', 's1') },
     ],
     [
-      'drops directives from what is new',
+      'drops directives from new entries',
       {
         pulls: [
           { name: 'a', $patch: 'delete' },
@@ -34,23 +34,23 @@ describe('strategicMerge', () => {
       },
       { pulls: names('b') },
     ],
-    ['ignores a directive where there is nothing', { link: { $patch: 'delete' } }, {}],
-    ['changes nothing for null', null, {}],
+    ['ignores a delete directive for an absent field', { link: { $patch: 'delete' } }, {}],
+    ['returns the document for the patch null', null, {}],
   ])('%s', (_, patch, changes) => {
     expect(strategicMerge(LIVE, patch, LEDGER)).toEqual({ ...LIVE, ...changes });
   });
 
   it.each([
-    ['merges sets', { finalizers: ['e.io/z', 'e.io/b'] }, { finalizers: ['e.io/z', 'e.io/a', 'e.io/b'] }],
-    ['deletes from sets', { '$deleteFromPrimitiveList/finalizers': ['e.io/a'] }, { finalizers: ['e.io/b'] }],
+    ['merges the set of finalizers', { finalizers: ['e.io/z', 'e.io/b'] }, { finalizers: ['e.io/z', 'e.io/a', 'e.io/b'] }],
+    ['deletes from the set of finalizers', { '$deleteFromPrimitiveList/finalizers': ['e.io/a'] }, { finalizers: ['e.io/b'] }],
     [
-      'adds, orders and deletes at once',
+      'adds, sorts and deletes finalizers in one patch',
       { '$setElementOrder/finalizers': ['e.io/c', 'e.io/b'], finalizers: ['e.io/c'], '$deleteFromPrimitiveList/finalizers': ['e.io/a'] },
       { finalizers: ['e.io/c', 'e.io/b'] },
     ],
-    ['replaces a map', { labels: { $patch: 'replace', z: '1' } }, { labels: { z: '1' } }],
-    ['empties a map', { labels: { $patch: 'delete' } }, { labels: {} }],
-  ])('%s of metadata', (_, patch, changes) => {
+    ['replaces the map of labels', { labels: { $patch: 'replace', z: '1' } }, { labels: { z: '1' } }],
+    ['empties the map of labels', { labels: { $patch: 'delete' } }, { labels: {} }],
+  ])('%s', (_, patch, changes) => {
     expect(strategicMerge(LIVE, { metadata: patch }, LEDGER)).toEqual({ ...LIVE, metadata: { ...LIVE.metadata, ...changes } });
   });
 
@@ -62,11 +62,11 @@ describe('strategicMerge', () => {
     [{ '$setElementOrder/secrets': 5 }, 'invalid strategic merge patch: bad directive $setElementOrder/secrets'],
     [{ '$setElementOrder/zzz': [{ name: 's3' }] }, 'invalid strategic merge patch: unknown field zzz'],
     [[], 'json: cannot unmarshal array into Go value of type map[string]interface {}'],
-  ])('rejects %j', (patch, message) => {
+  ])('rejects the patch %j', (patch, message) => {
     expect(() => strategicMerge(LIVE, patch, LEDGER)).toThrow(expect.objectContaining({ message, code: 400 }));
   });
 
-  it('turns one list into another by the patch that kubectl apply sends', () => {
+  it('transforms any list into any other by the patch that kubectl apply sends', () => {
     const list = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { minLength: 1 });
     fc.assert(
       fc.property(list, list, (before, after) => {

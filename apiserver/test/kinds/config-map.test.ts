@@ -3,7 +3,7 @@ import { configMapKind } from '../../kinds/config-map.ts';
 import { created, createErrors, updateErrors } from './write.ts';
 
 describe('configMapKind', () => {
-  it('rejects a key in both data and binaryData', () => {
+  it('rejects a key in both data and binaryData, and invalid keys', () => {
     expect(createErrors(configMapKind, { data: { a: 'x' }, binaryData: { a: 'eA==', '..': '' } })).toEqual([
       'data[a]: Invalid value: "a": duplicate of key present in binaryData',
       'binaryData[..]: Invalid value: "..": must not be \'..\'',

@@ -6,8 +6,9 @@ import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import { prune } from '../../../src/kubernetes/schema/prune.ts';
 import { recordings } from '../../../test/support/golden.ts';
 import { customKind } from '../../kinds/custom.ts';
-import { asDefinition, customResourceDefinitionKind, type DraftDefinition } from '../../kinds/definition.ts';
+import { customResourceDefinitionKind, type DraftDefinition, toDefinition } from '../../kinds/definition.ts';
 import type { Kind } from '../../kinds/kind.ts';
+import { sampleDefinition } from '../sample-definition.ts';
 
 const golden = recordings('resources');
 
@@ -16,7 +17,7 @@ function jsonOf(text: unknown): KubeObject {
 }
 
 function kindOf(draft: DraftDefinition): Kind {
-  const kind = customKind(asDefinition(customResourceDefinitionKind.rules.defaulted(draft)));
+  const kind = customKind(toDefinition(customResourceDefinitionKind.rules.applyDefaults(draft)));
   if (kind === undefined) throw new Error('the definition serves no version');
   return kind;
 }
@@ -26,7 +27,7 @@ const widgets = kindOf(jsonOf(golden.find(({ name }) => name === 'crd-create')?.
 function decoded(kind: Kind, object: KubeObject): KubeObject {
   const { namespace = 'lab' } = object.metadata;
   const placed = { ...object, metadata: { ...object.metadata, ...(kind.namespaced && { namespace }) } };
-  return kind.rules.defaulted(prune(placed, kind.schema).value);
+  return kind.rules.applyDefaults(prune(placed, kind.schema).value);
 }
 
 function created(kind: Kind, object: KubeObject): KubeObject {
@@ -37,27 +38,27 @@ function widget(spec: object, rest: object = {}, metadata: object = {}): KubeObj
   return { apiVersion: 'example.dev/v1alpha1', kind: 'Widget', metadata: { name: 'one', ...metadata }, spec, ...rest };
 }
 
-interface Refused {
+interface InvalidStatus {
   readonly details: { readonly causes: readonly { readonly reason: string; readonly message: string; readonly field: string }[] };
 }
 
-describe('rules of a custom kind', () => {
-  const refused = golden.filter(({ name, response }) => name.startsWith('cr-create') && response.status === 422);
+describe('customKind rules', () => {
+  const rejected = golden.filter(({ name, response }) => name.startsWith('cr-create') && response.status === 422);
 
-  it.each(refused.map(({ name, request, response }) => [name, request, response] as const))(
-    'rejects %s as recorded',
+  it.each(rejected.map(({ name, request, response }) => [name, request, response] as const))(
+    'rejects the request %s as recorded',
     (_, request, response) => {
       const errors = widgets.rules.validate(created(widgets, jsonOf(request.body)));
-      const { causes } = (JSON.parse(response.body ?? '') as Refused).details;
+      const { causes } = (JSON.parse(response.body ?? '') as InvalidStatus).details;
       const expected = causes.map(({ reason, message, field }) => `${reason} ${field}: ${message}`);
       expect(errors.map((error) => `${error.type} ${fieldErrorText(error)}`).sort()).toEqual(expected.sort());
     },
   );
 
-  const taken = golden.filter(({ name, response }) => /^cr-create(?!-again|-missing)/.test(name) && response.status === 201);
+  const accepted = golden.filter(({ name, response }) => /^cr-create(?!-again|-missing)/.test(name) && response.status === 201);
 
-  it.each(taken.map(({ name, request, response }) => [name, request, response] as const))(
-    'accepts %s as recorded',
+  it.each(accepted.map(({ name, request, response }) => [name, request, response] as const))(
+    'accepts the request %s as recorded',
     (_, request, response) => {
       const object = created(widgets, jsonOf(request.body));
       const { status, spec } = jsonOf(response.body);
@@ -73,7 +74,7 @@ describe('rules of a custom kind', () => {
     expect(next).toEqual(live);
   });
 
-  it('writes only the status through the status subresource', () => {
+  it('changes only the status through the status subresource', () => {
     const live = created(widgets, widget({ size: 1, tags: ['a'] }));
     const next = { ...widget({ size: 9 }, { status: { phase: 'Up' } }, { labels: { a: 'b' }, managedFields: [{ manager: 'x' }] }) };
     expect(widgets.rules.prepareForStatusUpdate(next, live)).toEqual({
@@ -96,7 +97,7 @@ describe('rules of a custom kind', () => {
     expect(widgets.rules.validateUpdate(next, live).map(fieldErrorText)).toEqual(['spec: Invalid value: name is immutable']);
   });
 
-  it('validates the status by its part of the schema', () => {
+  it('validates a status update by the schema of the status', () => {
     const live = created(widgets, widget({ size: 1, tags: ['a'] }));
     expect(widgets.rules.validateStatusUpdate({ ...live, status: { phase: 5 } }, live).map(fieldErrorText)).toEqual([
       'status.phase: Invalid value: "integer": phase in body must be of type string: "integer"',
@@ -106,52 +107,37 @@ describe('rules of a custom kind', () => {
 });
 
 describe('customKind', () => {
-  const schema = (properties: object) => ({ openAPIV3Schema: { type: 'object', properties } });
-  const text = { type: 'string' };
-  const definition: DraftDefinition = {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: 'gears.example.dev' },
-    spec: JSON.parse(
-      JSON.stringify({
-        group: 'example.dev',
-        scope: 'Cluster',
-        names: { plural: 'gears', kind: 'Gear' },
-        versions: [
-          {
-            name: 'v1',
-            served: true,
-            storage: true,
-            schema: schema({ spec: { type: 'object', properties: { color: { ...text, default: 'red' }, n: { type: 'integer' } } } }),
-            selectableFields: [{ jsonPath: '.spec.color' }, { jsonPath: '.spec.n' }],
-          },
-        ],
-      }),
-    ) as NonNullable<DraftDefinition['spec']>,
-  };
-  const stable = kindOf(definition);
+  const spec = { type: 'object', properties: { color: { type: 'string', default: 'red' }, n: { type: 'integer' } } } as const;
+  const definition = sampleDefinition(
+    { plural: 'gears', kind: 'Gear', scope: 'Cluster' },
+    {
+      schema: { openAPIV3Schema: { type: 'object', properties: { spec } } },
+      selectableFields: [{ jsonPath: '.spec.color' }, { jsonPath: '.spec.n' }],
+    },
+  );
+  const gears = kindOf(definition);
 
-  it('returns a kind for the served version', () => {
-    expect(stable.version).toBe('v1');
-    expect(stable).toMatchObject({ kind: 'Gear', listKind: 'GearList', singular: 'gear', namespaced: false, builtIn: false });
+  it('returns the kind of the served version', () => {
+    expect(gears.version).toBe('v1');
+    expect(gears).toMatchObject({ kind: 'Gear', listKind: 'GearList', singular: 'gear', namespaced: false, builtIn: false });
   });
 
-  it('reads the values of selectable fields', () => {
+  it('returns the values of selectable fields as text', () => {
     const gear = { apiVersion: 'example.dev/v1', kind: 'Gear', metadata: { name: 'one' }, spec: { color: 'red', n: 5 } };
     const bare = { ...gear, spec: undefined };
-    expect(stable.selectableFields['spec.color']?.(gear)).toBe('red');
-    expect(stable.selectableFields['spec.n']?.(gear)).toBe('5');
-    expect(stable.selectableFields['spec.n']?.(bare)).toBe('');
+    expect(gears.selectableFields['spec.color']?.(gear)).toBe('red');
+    expect(gears.selectableFields['spec.n']?.(gear)).toBe('5');
+    expect(gears.selectableFields['spec.n']?.(bare)).toBe('');
   });
 
-  it('reads stored objects without unknown fields and with defaults', () => {
+  it('prunes stored objects and fills in their defaults', () => {
     const stored = { apiVersion: 'example.dev/v1', kind: 'Gear', metadata: { name: 'one' }, spec: { gone: 1 } };
-    expect(stable.fromStored?.(stored)).toEqual({ ...stored, spec: { color: 'red' } });
+    expect(gears.fromStored?.(stored)).toEqual({ ...stored, spec: { color: 'red' } });
   });
 
-  it('returns the stored object itself if nothing differs', () => {
+  it('returns a stored object itself if the schema changes nothing', () => {
     const stored = { apiVersion: 'example.dev/v1', kind: 'Gear', metadata: { name: 'one' }, spec: { color: 'blue' } };
-    expect(stable.fromStored?.(stored)).toBe(stored);
+    expect(gears.fromStored?.(stored)).toBe(stored);
   });
 });
 
@@ -161,7 +147,7 @@ describe('crds/', () => {
 
   it.each(drafts)('contains a valid definition in %s', (_, draft) => {
     const { rules } = customResourceDefinitionKind;
-    const definition = rules.prepareForCreate(rules.defaulted(draft));
+    const definition = rules.prepareForCreate(rules.applyDefaults(draft));
     expect(rules.validate(definition).map(fieldErrorText)).toEqual([]);
     expect(kindOf(draft).kind).toBe(draft.spec?.names?.kind);
   });

@@ -3,11 +3,11 @@ import { fieldErrorText } from '../../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import { objectText } from '../../../src/kubernetes/wire/encode.ts';
 import {
-  asDefinition,
   type DefinitionVersion,
   type DraftDefinition,
-  established,
+  establish,
   customResourceDefinitionKind as kind,
+  toDefinition,
 } from '../../kinds/definition.ts';
 
 const now = '2026-01-01T00:00:00Z';
@@ -22,7 +22,7 @@ function draft(spec: object = {}, name = 'widgets.example.dev'): DraftDefinition
 }
 
 function created(spec: object = {}, name?: string): KubeObject {
-  return kind.rules.prepareForCreate(kind.rules.defaulted(draft(spec, name)));
+  return kind.rules.prepareForCreate(kind.rules.applyDefaults(draft(spec, name)));
 }
 
 function createErrors(spec: object, name?: string): readonly string[] {
@@ -30,11 +30,11 @@ function createErrors(spec: object, name?: string): readonly string[] {
 }
 
 function accepted(object: KubeObject) {
-  return established(asDefinition(object), now);
+  return establish(toDefinition(object), now);
 }
 
-describe('validation of a new CustomResourceDefinition', () => {
-  it('has default names and the storage version', () => {
+describe('customResourceDefinitionKind on create', () => {
+  it('fills in default names and the storage version', () => {
     expect(objectText(created(), kind.schema)).toBe(
       '{"kind":"CustomResourceDefinition","apiVersion":"apiextensions.k8s.io/v1","metadata":{"name":"widgets.example.dev","generation":1},' +
         '"spec":{"group":"example.dev","names":{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"},"scope":"Namespaced",' +
@@ -44,68 +44,72 @@ describe('validation of a new CustomResourceDefinition', () => {
   });
 
   it.each<readonly [string, object, readonly string[]]>([
-    ['is well-formed', {}, []],
+    ['valid fields', {}, []],
     [
-      'has a group with a dot',
+      'a group without a dot',
       { group: 'dev' },
       [
         'metadata.name: Invalid value: "widgets.example.dev": must be spec.names.plural+"."+spec.group',
         'spec.group: Invalid value: "dev": should be a domain with at least one dot',
       ],
     ],
-    ['has a scope', { scope: 'Foo' }, ['spec.scope: Unsupported value: "Foo": supported values: "Cluster", "Namespaced"']],
+    ['an unknown scope', { scope: 'Foo' }, ['spec.scope: Unsupported value: "Foo": supported values: "Cluster", "Namespaced"']],
     [
-      'has names',
+      'empty names',
       { names: { plural: 'widgets', kind: '' } },
       ['spec.names.singular: Required value', 'spec.names.kind: Required value', 'spec.names.listKind: Required value'],
     ],
-    ['has a schema', { versions: [{ ...v1, schema: undefined }] }, ['spec.versions[0].schema.openAPIV3Schema: Required value']],
+    ['no schema', { versions: [{ ...v1, schema: undefined }] }, ['spec.versions[0].schema.openAPIV3Schema: Required value']],
     [
-      'has more versions',
+      'two versions',
       { versions: [v1, { ...v1, name: 'v2', storage: false }] },
-      ['spec.versions: Forbidden: the local API server does not support other than one stored version; use a real cluster'],
+      [
+        'spec.versions: Forbidden: the local API server does not support definitions without exactly one stored version; use a real cluster',
+      ],
     ],
     [
-      'has no stored version',
+      'no stored version',
       { versions: [{ ...v1, storage: false }] },
-      ['spec.versions: Forbidden: the local API server does not support other than one stored version; use a real cluster'],
+      [
+        'spec.versions: Forbidden: the local API server does not support definitions without exactly one stored version; use a real cluster',
+      ],
     ],
     [
-      'preserves unknown fields',
+      'preserveUnknownFields',
       { preserveUnknownFields: true },
       ['spec.preserveUnknownFields: Forbidden: the local API server does not support preserveUnknownFields; use a real cluster'],
     ],
     [
-      'has a conversion webhook',
+      'a conversion webhook',
       { conversion: { strategy: 'Webhook' } },
       ['spec.conversion.strategy: Forbidden: the local API server does not support conversion webhooks; use a real cluster'],
     ],
     [
-      'has a scale subresource',
+      'a scale subresource',
       { versions: [{ ...v1, subresources: { scale: {} } }] },
       ['spec.versions[0].subresources.scale: Forbidden: the local API server does not support the scale subresource; use a real cluster'],
     ],
     [
-      'has a column without a path',
+      'an invalid path of a column',
       { versions: [{ ...v1, additionalPrinterColumns: [{ name: 'a', type: 'string', jsonPath: 'z' }] }] },
       ['spec.versions[0]: Invalid value: "z": must be a simple json path starting with .'],
     ],
     [
-      'has alternatives in its schema',
+      'anyOf in its schema',
       { versions: [{ ...v1, schema: { openAPIV3Schema: { type: 'object', properties: { a: { type: 'string', anyOf: [{}] } } } } }] },
       [
         'spec.versions[0].schema.openAPIV3Schema.properties[a].anyOf: Forbidden: the local API server does not support anyOf in schemas; use a real cluster',
       ],
     ],
     [
-      'has an unknown format',
+      'an unknown format',
       { versions: [{ ...v1, schema: { openAPIV3Schema: { type: 'object', properties: { a: { type: 'string', format: 'uuid' } } } } }] },
       [
         'spec.versions[0].schema.openAPIV3Schema.properties[a].format: Forbidden: the local API server does not support the format uuid; use a real cluster',
       ],
     ],
     [
-      'has a rule that cannot be parsed',
+      'a rule with messageExpression',
       {
         versions: [
           {
@@ -118,12 +122,12 @@ describe('validation of a new CustomResourceDefinition', () => {
         'spec.versions[0].schema.openAPIV3Schema.x-kubernetes-validations[0]: Forbidden: the local API server does not support messageExpression; use a real cluster',
       ],
     ],
-  ])('%s', (_, spec, expected) => {
+  ])('validates a definition with %s', (_, spec, expected) => {
     expect(createErrors(spec)).toEqual(expected);
   });
 });
 
-describe('established', () => {
+describe('establish', () => {
   it('accepts the names of a definition and establishes it', () => {
     const definition = accepted(created());
     expect(definition.status).toEqual({
@@ -142,21 +146,21 @@ describe('established', () => {
     });
   });
 
-  it('returns the same object for an established definition', () => {
+  it('returns an established definition itself', () => {
     const definition = accepted(created());
-    expect(established(definition, later)).toBe(definition);
+    expect(establish(definition, later)).toBe(definition);
   });
 });
 
-describe('update of a CustomResourceDefinition', () => {
+describe('customResourceDefinitionKind on update and delete', () => {
   const old = accepted(created());
 
   function updated(spec: object): KubeObject {
-    return kind.rules.prepareForUpdate(kind.rules.defaulted({ ...draft(spec), metadata: old.metadata }), old);
+    return kind.rules.prepareForUpdate(kind.rules.applyDefaults({ ...draft(spec), metadata: old.metadata }), old);
   }
 
-  it('increments the generation and keeps the status', () => {
-    const next = asDefinition(updated({ versions: [{ ...v1, subresources: { status: {} } }] }));
+  it('increments the generation for a change of the spec, and keeps the status', () => {
+    const next = toDefinition(updated({ versions: [{ ...v1, subresources: { status: {} } }] }));
     expect(next.metadata.generation).toBe(2);
     expect(next.status?.acceptedNames).toEqual(old.status?.acceptedNames);
     expect(updated({}).metadata.generation).toBe(1);
@@ -172,21 +176,21 @@ describe('update of a CustomResourceDefinition', () => {
     ]);
   });
 
-  it('rejects another name of the version', () => {
+  it('rejects a change of the version name', () => {
     const next = updated({ versions: [{ ...v1, name: 'v2' }] });
     expect(kind.rules.validateUpdate(next, old).map(fieldErrorText)).toEqual([
       'spec.versions[0].name: Forbidden: the local API server does not support a change of the stored version; use a real cluster',
     ]);
   });
 
-  it('adds a finalizer on delete until all objects are deleted', () => {
-    const going = kind.rules.terminating?.(old, later);
-    expect(going?.metadata).toEqual({
+  it('marks a deleted definition as terminating, with a finalizer', () => {
+    const terminating = kind.rules.terminating?.(old, later);
+    expect(terminating?.metadata).toEqual({
       ...old.metadata,
       deletionTimestamp: later,
       finalizers: ['customresourcecleanup.apiextensions.k8s.io'],
     });
-    expect(asDefinition(going ?? old).status?.conditions?.at(-1)).toEqual({
+    expect(toDefinition(terminating ?? old).status?.conditions?.at(-1)).toEqual({
       type: 'Terminating',
       status: 'True',
       lastTransitionTime: later,

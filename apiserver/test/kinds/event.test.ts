@@ -3,26 +3,30 @@ import { coreEventKind } from '../../kinds/event.ts';
 import { created, createdText, createErrors, type Fields, objectOf, updateErrors } from './write.ts';
 
 describe('coreEventKind', () => {
-  it('writes empty times and reporters', () => {
+  it('encodes absent times as null and absent reporters as empty', () => {
     expect(createdText(coreEventKind, { involvedObject: { namespace: 'team-a', name: 'w' }, reason: 'Issued' })).toBe(
       '{"kind":"Event","apiVersion":"v1","metadata":{"name":"x","namespace":"team-a"},"involvedObject":{"namespace":"team-a","name":"w"},"reason":"Issued","source":{},"firstTimestamp":null,"lastTimestamp":null,"eventTime":null,"reportingComponent":"","reportingInstance":""}',
     );
   });
 
   it.each<[string, Fields, readonly string[]]>([
-    ['lives in the namespace of its object', { involvedObject: { namespace: 'team-a' } }, []],
+    ['accepts an Event in the namespace of its object', { involvedObject: { namespace: 'team-a' } }, []],
     [
-      'lives nowhere else',
+      'rejects an Event in another namespace than its object',
       { involvedObject: { namespace: 'other' } },
       ['involvedObject.namespace: Invalid value: "other": does not match event.namespace'],
     ],
     [
-      'about a cluster-scoped object lives in default',
+      'rejects an Event about a cluster-scoped object outside of default',
       { involvedObject: { kind: 'Node' } },
       ['involvedObject.namespace: Invalid value: "": does not match event.namespace'],
     ],
-    ['about a cluster-scoped object is fine there', { metadata: { namespace: 'default' }, involvedObject: { kind: 'Node' } }, []],
-    ['may have any name that fits into a path', { metadata: { name: 'E4' }, involvedObject: { namespace: 'team-a' } }, []],
+    [
+      'accepts an Event about a cluster-scoped object in default',
+      { metadata: { namespace: 'default' }, involvedObject: { kind: 'Node' } },
+      [],
+    ],
+    ['accepts any path segment as a name', { metadata: { name: 'E4' }, involvedObject: { namespace: 'team-a' } }, []],
   ])('%s', (_, fields, expected) => {
     expect(createErrors(coreEventKind, fields)).toEqual(expected);
   });
@@ -32,7 +36,7 @@ describe('coreEventKind', () => {
     expect(updateErrors(coreEventKind, { involvedObject: { namespace: 'team-a', name: 'v' }, count: 5 }, old)).toEqual([]);
   });
 
-  it('prints last seen, object and count in tables', () => {
+  it('prints last-seen time, object and count in tables', () => {
     const now = Date.parse('2026-01-01T01:00:00Z');
     const event = {
       involvedObject: { kind: 'Pod', namespace: 'team-a', name: 'p', fieldPath: 'spec' },
@@ -60,7 +64,7 @@ describe('coreEventKind', () => {
     expect(coreEventKind.table.cells(created(coreEventKind, series), now)).toMatchObject({ 0: '10s', 8: 7 });
   });
 
-  it('selects Events by source, or by reporter without a source', () => {
+  it('selects Events by source, or by reportingComponent without a source', () => {
     const source = coreEventKind.selectableFields['source'];
     expect(source?.(objectOf(coreEventKind, { source: { component: 'a' }, reportingComponent: 'b' }))).toBe('a');
     expect(source?.(objectOf(coreEventKind, { reportingComponent: 'b' }))).toBe('b');

@@ -3,7 +3,7 @@ import { leaseKind } from '../../kinds/lease.ts';
 import { created, createdText, createErrors, updateErrors } from './write.ts';
 
 describe('leaseKind', () => {
-  it('keeps explicit zero values', () => {
+  it('encodes explicit zero values', () => {
     const spec = { leaseTransitions: 0, holderIdentity: '', leaseDurationSeconds: 15 };
     expect(createdText(leaseKind, { spec })).toBe(
       '{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"x","namespace":"team-a"},"spec":{"holderIdentity":"","leaseDurationSeconds":15,"leaseTransitions":0}}',

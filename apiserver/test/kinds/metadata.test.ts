@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { fieldErrorText } from '../../../src/kubernetes/field-error.ts';
 import type { KubeObject } from '../../../src/kubernetes/object.ts';
 import {
+  keepSystemMetadata,
   labelName,
   rbacName,
   subdomainName,
@@ -9,6 +10,7 @@ import {
   validateAnyMetadataUpdate,
   validateMetadata,
   validateMetadataUpdate,
+  withIncrementedGeneration,
 } from '../../kinds/metadata.ts';
 
 const SUBDOMAIN =
@@ -18,7 +20,12 @@ const KEY =
 const VALUE =
   "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
-const widget = (metadata: object): KubeObject => ({ apiVersion: 'example.dev/v1', kind: 'Widget', metadata });
+const widget = (metadata: object, fields: object = {}): KubeObject => ({
+  apiVersion: 'example.dev/v1',
+  kind: 'Widget',
+  metadata,
+  ...fields,
+});
 
 function errors(metadata: object, namespaced = true): readonly string[] {
   return validateMetadata(widget({ name: 'x', namespace: 'team-a', ...metadata }), { namespaced, nameProblems: subdomainName }).map(
@@ -28,28 +35,28 @@ function errors(metadata: object, namespaced = true): readonly string[] {
 
 describe('validateMetadata', () => {
   it.each<[string, object, readonly string[]]>([
-    ['is fine with a name and a namespace', {}, []],
-    ['needs a name', { name: undefined }, ['metadata.name: Required value: name or generateName is required']],
-    ['needs a valid name', { name: 'Bad_Name' }, [`metadata.name: Invalid value: "Bad_Name": ${SUBDOMAIN}`]],
+    ['accepts a name and a namespace', {}, []],
+    ['rejects an absent name', { name: undefined }, ['metadata.name: Required value: name or generateName is required']],
+    ['rejects an invalid name', { name: 'Bad_Name' }, [`metadata.name: Invalid value: "Bad_Name": ${SUBDOMAIN}`]],
     [
-      'counts a long name in characters',
+      'rejects a name of 254 characters',
       { name: 'a'.repeat(254) },
       [`metadata.name: Invalid value: "${'a'.repeat(254)}": must be no more than 253 characters`],
     ],
-    ['checks the prefix of a generated name', { generateName: 'Abc-' }, [`metadata.generateName: Invalid value: "Abc-": ${SUBDOMAIN}`]],
-    ['lets a bad character before the dash of a prefix pass, as Kubernetes does', { generateName: 'A-' }, []],
-    ['needs a namespace', { namespace: undefined }, ['metadata.namespace: Required value']],
-    ['checks keys of labels', { labels: { 'bad key': 'v' } }, [`metadata.labels: Invalid value: "bad key": ${KEY}`]],
-    ['checks values of labels', { labels: { a: 'b c' } }, [`metadata.labels: Invalid value: "b c": ${VALUE}`]],
-    ['takes annotations in any case', { annotations: { 'X/Y': 'any thing' } }, []],
-    ['checks keys of annotations', { annotations: { 'a b': '' } }, [`metadata.annotations: Invalid value: "a b": ${KEY}`]],
+    ['rejects an invalid generateName', { generateName: 'Abc-' }, [`metadata.generateName: Invalid value: "Abc-": ${SUBDOMAIN}`]],
+    ['accepts an invalid character before the dash of a generateName, as Kubernetes does', { generateName: 'A-' }, []],
+    ['rejects an absent namespace', { namespace: undefined }, ['metadata.namespace: Required value']],
+    ['rejects an invalid key of a label', { labels: { 'bad key': 'v' } }, [`metadata.labels: Invalid value: "bad key": ${KEY}`]],
+    ['rejects an invalid value of a label', { labels: { a: 'b c' } }, [`metadata.labels: Invalid value: "b c": ${VALUE}`]],
+    ['accepts keys of annotations in upper case', { annotations: { 'X/Y': 'any thing' } }, []],
+    ['rejects an invalid key of an annotation', { annotations: { 'a b': '' } }, [`metadata.annotations: Invalid value: "a b": ${KEY}`]],
     [
-      'limits annotations as a whole',
+      'rejects annotations of more than 256 KiB',
       { annotations: { a: 'x'.repeat(262_144) } },
       ['metadata.annotations: Too long: may not be more than 262144 bytes'],
     ],
-    ['takes as many annotations as fit', { annotations: { a: 'x'.repeat(262_143) } }, []],
-    ['checks finalizers', { finalizers: ['a b'] }, [`metadata.finalizers: Invalid value: "a b": ${KEY}`]],
+    ['accepts annotations of 256 KiB', { annotations: { a: 'x'.repeat(262_143) } }, []],
+    ['rejects an invalid finalizer', { finalizers: ['a b'] }, [`metadata.finalizers: Invalid value: "a b": ${KEY}`]],
   ])('%s', (_, metadata, expected) => {
     expect(errors(metadata)).toEqual(expected);
   });
@@ -58,7 +65,7 @@ describe('validateMetadata', () => {
     expect(errors({}, false)).toEqual(['metadata.namespace: Forbidden: not allowed on this type']);
   });
 
-  it('rejects names that are not path segments for every kind', () => {
+  it('rejects names that are not path segments, for every kind', () => {
     expect(validateAnyMetadata(widget({ name: '..', generateName: 'a/' }), false).map(fieldErrorText)).toEqual([
       'metadata.generateName: Invalid value: "a/": may not contain \'/\'',
       'metadata.name: Invalid value: "..": may not be \'..\'',
@@ -69,7 +76,7 @@ describe('validateMetadata', () => {
 describe('validateMetadata of ownerReferences', () => {
   const owner = { apiVersion: 'v1', kind: 'K', name: 'n', uid: 'u' };
 
-  it('reports every missing field without an index', () => {
+  it('reports every absent field of an owner, without an index', () => {
     expect(errors({ ownerReferences: [{}] })).toEqual([
       'metadata.ownerReferences.apiVersion: Invalid value: "": version must not be empty',
       'metadata.ownerReferences.kind: Invalid value: "": must not be empty',
@@ -78,7 +85,7 @@ describe('validateMetadata of ownerReferences', () => {
     ]);
   });
 
-  it.each(['a/', 'a/b/c', '/'])('need a version: %s has none', (apiVersion) => {
+  it.each(['a/', 'a/b/c', '/'])('rejects the apiVersion %s of an owner, which has no version', (apiVersion) => {
     expect(errors({ ownerReferences: [{ ...owner, apiVersion }] })).toEqual([
       `metadata.ownerReferences.apiVersion: Invalid value: "${apiVersion}": version must not be empty`,
     ]);
@@ -93,24 +100,24 @@ describe('validateMetadataUpdate', () => {
   }
 
   it.each<[string, object, readonly string[]]>([
-    ['may change labels', { labels: { a: 'b' } }, []],
-    ['may not change the uid', { uid: 'v' }, ['metadata.uid: Invalid value: "v": field is immutable']],
-    ['may not change the name', { name: 'y' }, ['metadata.name: Invalid value: "y": field is immutable']],
-    ['may not change the namespace', { namespace: undefined }, ['metadata.namespace: Invalid value: "": field is immutable']],
+    ['accepts a change of labels', { labels: { a: 'b' } }, []],
+    ['rejects a change of the uid', { uid: 'v' }, ['metadata.uid: Invalid value: "v": field is immutable']],
+    ['rejects a change of the name', { name: 'y' }, ['metadata.name: Invalid value: "y": field is immutable']],
+    ['rejects a change of the namespace', { namespace: undefined }, ['metadata.namespace: Invalid value: "": field is immutable']],
     [
-      'may not delete',
+      'rejects a change of the deletion fields',
       { deletionTimestamp: '2026-01-02T00:00:00Z', deletionGracePeriodSeconds: 5 },
       [
         'metadata.deletionTimestamp: Invalid value: "2026-01-02T00:00:00Z": field is immutable',
         'metadata.deletionGracePeriodSeconds: Invalid value: 5: field is immutable',
       ],
     ],
-    ['does not look at finalizers while the object lives', { finalizers: ['a b'] }, []],
+    ['does not validate finalizers of an object that is not being deleted', { finalizers: ['a b'] }, []],
   ])('%s', (_, next, expected) => {
     expect(changeErrors(next)).toEqual(expected);
   });
 
-  it('rejects new finalizers on a deleted object, and reports them twice', () => {
+  it('rejects new finalizers of an object that is being deleted, twice together with the check of its kind', () => {
     const deleting = { ...old, deletionTimestamp: '2026-01-02T00:00:00Z', finalizers: ['example.dev/hold'] };
     const next = widget({ ...deleting, finalizers: ['example.dev/hold', 'example.dev/more'] });
     const text =
@@ -121,7 +128,7 @@ describe('validateMetadataUpdate', () => {
   });
 });
 
-describe('name rules', () => {
+describe('labelName and rbacName', () => {
   it('rejects dots in names of Namespaces', () => {
     expect(labelName('a.b', false)).toEqual(['must not contain dots']);
   });
@@ -129,5 +136,36 @@ describe('name rules', () => {
   it('accepts any path segment as a name of a role', () => {
     expect(rbacName('System:Role with spaces', false)).toEqual([]);
     expect(rbacName('a%b', false)).toEqual(["may not contain '%'"]);
+  });
+});
+
+describe('keepSystemMetadata', () => {
+  it('keeps the metadata that only the server writes', () => {
+    const old = widget({
+      name: 'x',
+      uid: 'u',
+      generation: 3,
+      creationTimestamp: '2026-01-01T00:00:00Z',
+      deletionTimestamp: '2026-01-02T00:00:00Z',
+      deletionGracePeriodSeconds: 0,
+    });
+    expect(keepSystemMetadata(widget({ name: 'x', generation: 9, creationTimestamp: '2020-01-01T00:00:00Z' }), old)).toEqual(old);
+  });
+
+  it('keeps the uid that a client sends, for the check of the uid', () => {
+    expect(keepSystemMetadata(widget({ name: 'x', uid: 'v' }), widget({ name: 'x', uid: 'u' })).metadata.uid).toBe('v');
+  });
+});
+
+describe('withIncrementedGeneration', () => {
+  const old = widget({ name: 'x', generation: 4 }, { spec: { size: 1 } });
+
+  it('increments the generation for changes outside the metadata', () => {
+    expect(withIncrementedGeneration(widget({ name: 'x' }, { spec: { size: 2 } }), old).metadata.generation).toBe(5);
+  });
+
+  it('keeps the generation for changes of metadata', () => {
+    const next = widget({ name: 'x', generation: 4, labels: { a: 'b' } }, { spec: { size: 1 } });
+    expect(withIncrementedGeneration(next, old)).toBe(next);
   });
 });

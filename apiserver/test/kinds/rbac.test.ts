@@ -3,7 +3,7 @@ import { clusterRoleBindingKind, clusterRoleKind, roleBindingKind, roleKind } fr
 import { created, createdText, createErrors, updateErrors } from './write.ts';
 
 describe('roleKind and clusterRoleKind', () => {
-  it('writes rules in the order of the Go struct', () => {
+  it('encodes rules in the order of the Go struct', () => {
     expect(
       createdText(clusterRoleKind, { rules: [{ resources: ['secrets'], resourceNames: ['s'], apiGroups: [''], verbs: ['get'] }] }),
     ).toBe(
@@ -11,7 +11,7 @@ describe('roleKind and clusterRoleKind', () => {
     );
   });
 
-  it('writes null for a role without rules', () => {
+  it('encodes a role without rules as null', () => {
     expect(createdText(roleKind, { rules: [] })).toMatch(/"rules":null}$/);
   });
 
@@ -58,7 +58,7 @@ describe('roleBindingKind and clusterRoleBindingKind', () => {
     );
   });
 
-  it('rejects a role of another scope', () => {
+  it('rejects a roleRef of another scope or group', () => {
     expect(createErrors(clusterRoleBindingKind, { roleRef: { kind: 'Role', name: 'a/b' } })).toEqual([
       'roleRef.kind: Unsupported value: "Role": supported values: "ClusterRole"',
       'roleRef.name: Invalid value: "a/b": may not contain \'/\'',
@@ -70,7 +70,7 @@ describe('roleBindingKind and clusterRoleBindingKind', () => {
     ]);
   });
 
-  it('validates subjects', () => {
+  it('rejects invalid subjects', () => {
     const subjects = [
       { kind: 'ServiceAccount', name: 's', apiGroup: 'z' },
       { kind: 'User', apiGroup: 'q' },

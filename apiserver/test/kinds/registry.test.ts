@@ -21,14 +21,14 @@ describe('Registry', () => {
     expect(registry.findKind('', 'v2', 'Secret')).toBeUndefined();
   });
 
-  it('adds and removes kinds of definitions', () => {
+  it('adds, replaces and removes kinds of definitions', () => {
     const registry = new Registry(builtInKinds);
     registry.set('example.dev', 'widgets', widget('v1beta1'));
     expect(registry.find('example.dev', 'v1beta1', 'widgets')?.kind).toBe('Widget');
     registry.set('example.dev', 'widgets', widget('v1'));
     expect(registry.find('example.dev', 'v1beta1', 'widgets')).toBeUndefined();
     registry.set('example.dev', 'widgets', undefined);
-    expect(registry.resource('example.dev', 'widgets')).toBeUndefined();
+    expect(registry.byResource('example.dev/widgets')).toBeUndefined();
   });
 
   it('returns the same array of kinds until a kind changes', () => {

@@ -18,11 +18,11 @@ describe('secretKind', () => {
     ['.', ['data[.]: Invalid value: ".": must not be \'.\'']],
     ['..a', ['data[..a]: Invalid value: "..a": must not start with \'..\'']],
     ['a_B-1.c', []],
-  ])('validates the keys %j', (key, expected) => {
+  ])('validates the key %j', (key, expected) => {
     expect(createErrors(secretKind, { data: { [key]: 'eA==' } })).toEqual(expected);
   });
 
-  it.each(['constructor', '__proto__', 'toString'])('may be of type %s, which means nothing', (type) => {
+  it.each(['constructor', '__proto__', 'toString'])('accepts the type %s, which has no rules', (type) => {
     expect(createErrors(secretKind, { type })).toEqual([]);
   });
 

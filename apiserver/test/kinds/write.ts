@@ -1,11 +1,11 @@
-// Writes objects of a kind as the verbs would, without a server.
+// Applies the rules of a kind as the verbs do, without a server.
 
 import { fieldErrorText } from '../../../src/kubernetes/field-error.ts';
 import type { KubeObject, ObjectMeta } from '../../../src/kubernetes/object.ts';
 import { objectText } from '../../../src/kubernetes/wire/encode.ts';
 import type { Kind } from '../../kinds/kind.ts';
 
-/** The fields of an object; its type follows from the kind, and its name is `x` unless given. */
+/** Fields of an object without its type; the default name is `x`. */
 export type Fields = Readonly<Record<string, unknown>> & { readonly metadata?: ObjectMeta };
 
 export function objectOf(kind: Kind, { metadata, ...fields }: Fields): KubeObject {
@@ -19,10 +19,10 @@ export function objectOf(kind: Kind, { metadata, ...fields }: Fields): KubeObjec
 
 /** Returns the object that a create stores. */
 export function created(kind: Kind, fields: Fields): KubeObject {
-  return kind.rules.prepareForCreate(kind.rules.defaulted(objectOf(kind, fields)));
+  return kind.rules.prepareForCreate(kind.rules.applyDefaults(objectOf(kind, fields)));
 }
 
-/** The same as the answer shows it. */
+/** Returns the JSON of the object that a create stores. */
 export function createdText(kind: Kind, fields: Fields): string {
   return objectText(created(kind, fields), kind.schema);
 }
@@ -32,9 +32,9 @@ export function createErrors(kind: Kind, fields: Fields): readonly string[] {
   return kind.rules.validate(created(kind, fields)).map(fieldErrorText);
 }
 
-/** Returns the object that is stored when `next` replaces `old`. */
+/** Returns the object that an update from `old` to `next` stores. */
 export function updated(kind: Kind, next: Fields, old: Fields): KubeObject {
-  return kind.rules.prepareForUpdate(kind.rules.defaulted(objectOf(kind, next)), created(kind, old));
+  return kind.rules.prepareForUpdate(kind.rules.applyDefaults(objectOf(kind, next)), created(kind, old));
 }
 
 /** Returns the errors of a rejected update. */

@@ -5,9 +5,9 @@ import { bootstrapPolicy } from '../../access/bootstrap-policy.ts';
 import { storedPolicy } from '../../access/policy.ts';
 import { claimsFor } from '../../access/service-account-tokens.ts';
 import { generateSigningKey, parseSigningKey, signToken } from '../../access/signing-key.ts';
-import { answerReview, type ReviewContext } from '../../reviews/review.ts';
-import { exchange } from '../access/golden.ts';
+import { evaluateReview, type ReviewContext } from '../../reviews/review.ts';
 import { binding, core, role, storedObjects } from '../access/stored-objects.ts';
+import { exchange } from '../recorded.ts';
 
 const now = Date.UTC(2026, 10, 15);
 const audiences = ['https://gold.test'];
@@ -32,19 +32,19 @@ beforeAll(async () => {
   token = await signToken({ ...claimsFor(grant, now) }, key);
 });
 
-async function ask(kindName: string, body: object): Promise<unknown> {
+async function review(kindName: string, body: object): Promise<unknown> {
   const kind = reviewKinds.find((each) => each.kind === kindName);
-  if (kind === undefined) throw new Error(`${kindName} is no review`);
+  if (kind === undefined) throw new Error(`${kindName} is not a review`);
   const object = { apiVersion: `${kind.group}/v1`, kind: kindName, metadata: {}, ...body };
   try {
-    return await answerReview(kind, { object, manager: 'unknown' }, context);
+    return await evaluateReview(kind, { object, manager: 'unknown' }, context);
   } catch (error) {
     if (error instanceof StatusError) return error.status;
     throw error;
   }
 }
 
-describe('answerReview', () => {
+describe('evaluateReview', () => {
   it.each([
     'tokenreview-ok',
     'tokenreview-wrong-audience',
@@ -61,22 +61,22 @@ describe('answerReview', () => {
     'sar-allowed-by-name',
     'ssar',
     'ssrr',
-  ])('responds as recorded: %s', async (name) => {
+  ])('returns the recorded result of %s', async (name) => {
     const { request, response } = exchange('resources', name);
     const body = JSON.parse((request.body ?? '').replace('<jwt>', token));
-    expect(normal(await ask(body.kind, body))).toEqual(normal(JSON.parse(response.body)));
+    expect(normalize(await review(body.kind, body))).toEqual(normalize(JSON.parse(response.body)));
   });
 
-  it('does not quote a token in an error', async () => {
-    const { status } = (await ask('TokenReview', { spec: { token: `${token}x` } })) as { status: { error: string } };
+  it('omits the token from errors', async () => {
+    const { status } = (await review('TokenReview', { spec: { token: `${token}x` } })) as { status: { error: string } };
     expect(status.error).not.toContain(token.slice(0, 10));
   });
 
   it.each([
-    ['a blank token', ' ', { authenticated: true, user: { username: 'system:anonymous', groups: ['system:unauthenticated'] } }],
-    ['a token and more', 'alicetoken x', { authenticated: true, user: { username: 'alice' } }],
-  ])('reads %s as in an Authorization header', async (_, spec, status) => {
-    expect(await ask('TokenReview', { spec: { token: spec } })).toMatchObject({ status });
+    ['a token of one space', ' ', { authenticated: true, user: { username: 'system:anonymous', groups: ['system:unauthenticated'] } }],
+    ['a token with a second word', 'alicetoken x', { authenticated: true, user: { username: 'alice' } }],
+  ])('parses %s as an Authorization header does', async (_, spec, status) => {
+    expect(await review('TokenReview', { spec: { token: spec } })).toMatchObject({ status });
   });
 
   it('drops metadata that only the server sets, and keeps the rest', async () => {
@@ -88,18 +88,18 @@ describe('answerReview', () => {
       generation: 3,
       labels: { a: 'b' },
     };
-    expect(await ask('TokenReview', { metadata, spec: { token: 'garbage' } })).toMatchObject({
+    expect(await review('TokenReview', { metadata, spec: { token: 'garbage' } })).toMatchObject({
       metadata: { name: 'x', generation: 3, labels: { a: 'b' }, managedFields: [expect.objectContaining({ manager: 'unknown' })] },
     });
-    expect(await ask('TokenReview', { metadata, spec: { token: 'garbage' } })).not.toHaveProperty('metadata.uid');
+    expect(await review('TokenReview', { metadata, spec: { token: 'garbage' } })).not.toHaveProperty('metadata.uid');
   });
 });
 
-describe('access reviews', () => {
+describe('evaluateReview of access reviews', () => {
   const podsIn = (namespace: string, more: object = {}) => ({ resourceAttributes: { verb: 'get', resource: 'pods', namespace, ...more } });
 
-  it.each(['fieldSelector', 'labelSelector'])('rejects a %s, which the local server does not support', async (field) => {
-    expect(await ask('SelfSubjectAccessReview', { spec: podsIn('lab', { [field]: { rawSelector: 'a=b' } }) })).toMatchObject({
+  it.each(['fieldSelector', 'labelSelector'])('rejects the unsupported field %s', async (field) => {
+    expect(await review('SelfSubjectAccessReview', { spec: podsIn('lab', { [field]: { rawSelector: 'a=b' } }) })).toMatchObject({
       code: 422,
       message: expect.stringContaining(
         `spec.resourceAttributes.${field}: Forbidden: the local API server does not support selectors in access reviews; use a real cluster`,
@@ -108,14 +108,14 @@ describe('access reviews', () => {
   });
 });
 
-describe('SelfSubjectRulesReview', () => {
+describe('evaluateReview of SelfSubjectRulesReviews', () => {
   it('rejects a review without a namespace', async () => {
-    expect(await ask('SelfSubjectRulesReview', {})).toMatchObject({ code: 400, message: 'no namespace on request' });
+    expect(await review('SelfSubjectRulesReview', {})).toMatchObject({ code: 400, message: 'no namespace on request' });
   });
 
   it('reports bound roles that do not exist', async () => {
     context = { ...context, policy: storedPolicy(storedObjects(binding('x', 'alice'), binding('y', 'alice'))) };
-    expect(await ask('SelfSubjectRulesReview', { spec: { namespace: 'lab' } })).toMatchObject({
+    expect(await review('SelfSubjectRulesReview', { spec: { namespace: 'lab' } })).toMatchObject({
       status: {
         resourceRules: [],
         evaluationError: '[clusterrole.rbac.authorization.k8s.io "x" not found, clusterrole.rbac.authorization.k8s.io "y" not found]',
@@ -124,8 +124,8 @@ describe('SelfSubjectRulesReview', () => {
   });
 });
 
-/** Without what depends on the run. The encoder leaves out `authenticated: false`. */
-function normal(value: unknown): unknown {
+/** Replaces values that differ between runs; drops `authenticated: false`, which the encoder omits. */
+function normalize(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value), (key, field) => {
     if (['creationTimestamp', 'time', 'token'].includes(key) || (key === 'uid' && field !== 'alice-uid')) return '…';
     if (key === 'authentication.kubernetes.io/credential-id') return '…';

@@ -11,10 +11,10 @@ const byKeys: Schema = { ...byKey, 'x-kubernetes-list-map-keys': ['k', 'n'] };
 
 describe('validateListTypes', () => {
   it.each<readonly [string, Schema, Value, readonly string[]]>([
-    ['tells each repeated item of a set once', set, ['a', 'b', 'a', 'a'], ['v[2]: Duplicate value: "a"']],
-    ['tells repeated keys', byKey, [{ k: 'a' }, { k: 'b' }, { k: 'a', n: 1 }], ['v[2]: Duplicate value: {"k":"a"}']],
+    ['rejects each repeated item of a set once', set, ['a', 'b', 'a', 'a'], ['v[2]: Duplicate value: "a"']],
+    ['rejects repeated keys', byKey, [{ k: 'a' }, { k: 'b' }, { k: 'a', n: 1 }], ['v[2]: Duplicate value: {"k":"a"}']],
     [
-      'tells repeated combinations of keys',
+      'rejects repeated combinations of keys',
       byKeys,
       [
         { k: 'a', n: 1 },
@@ -23,11 +23,21 @@ describe('validateListTypes', () => {
       ],
       ['v[2]: Duplicate value: {"k":"a","n":1}'],
     ],
-    ['takes missing keys for equal', byKey, [{ n: 1 }, { n: 2 }], ['v[1]: Duplicate value: {}']],
-    ['demands objects', byKey, [{ k: 'a' }, 'x'], ['v[1]: Invalid value: "x": must be an object for an array of list-type map']],
-    ['looks into items', byKey, [{ k: 'a', inner: ['x', 'x'] }], ['v[0].inner[1]: Duplicate value: "x"']],
-    ['looks into maps', { type: 'object', additionalProperties: set }, { key: ['x', 'x'] }, ['v[key][1]: Duplicate value: "x"']],
-    ['leaves other lists alone', { type: 'array', items: item }, [{ k: 'a' }, { k: 'a' }], []],
+    ['treats absent keys as equal', byKey, [{ n: 1 }, { n: 2 }], ['v[1]: Duplicate value: {}']],
+    [
+      'rejects items of a map that are not objects',
+      byKey,
+      [{ k: 'a' }, 'x'],
+      ['v[1]: Invalid value: "x": must be an object for an array of list-type map'],
+    ],
+    ['validates lists in items', byKey, [{ k: 'a', inner: ['x', 'x'] }], ['v[0].inner[1]: Duplicate value: "x"']],
+    [
+      'validates lists in map values',
+      { type: 'object', additionalProperties: set },
+      { key: ['x', 'x'] },
+      ['v[key][1]: Duplicate value: "x"'],
+    ],
+    ['accepts repeated items in atomic lists', { type: 'array', items: item }, [{ k: 'a' }, { k: 'a' }], []],
   ])('%s', (_, schema, value, expected) => {
     expect(validateListTypes({ v: value }, { type: 'object', properties: { v: schema } }).map(fieldErrorText)).toEqual(expected);
   });

@@ -20,7 +20,7 @@ const pair: Schema = { type: 'object', properties: { a: int, b: int } };
 const list: Schema = { type: 'array', items: text };
 
 describe('validateRules', () => {
-  it('treats fields with inherited names as new', () => {
+  it('treats fields with names of Object.prototype as new', () => {
     const values: Schema = { type: 'object', additionalProperties: ruled(text, 'self == oldSelf') };
     expect(errors(values, { a: '1', constructor: 'n', ['__proto__']: 'o' }, { a: '1' })).toEqual([]);
     expect(errors(values, { constructor: 'n' }, { constructor: 'o' })).toEqual([
@@ -29,20 +29,35 @@ describe('validateRules', () => {
   });
 
   it.each<readonly [string, Schema, Value, readonly string[]]>([
-    ['passes what holds', ruled(int, 'self < 3'), 2, []],
-    ['shows scalars and the rule', ruled(int, 'self < 3'), 5, ['v: Invalid value: 5: failed rule: self < 3']],
-    ['leaves out objects', ruled(pair, 'self.a <= self.b', { message: 'a first ' }), { a: 2, b: 1 }, ['v: Invalid value: a first']],
-    ['leaves out lists', ruled(list, 'self.size() < 2'), ['a', 'b'], ['v: Invalid value: failed rule: self.size() < 2']],
-    ['forbids', ruled(text, 'self != "x"', { reason: 'FieldValueForbidden', message: 'no' }), 'x', ['v: Forbidden: no']],
-    ['points at a field', ruled(pair, 'self.a <= self.b', { message: 'm', fieldPath: '.a' }), { a: 2, b: 1 }, ['v.a: Invalid value: m']],
+    ['accepts a value that satisfies the rule', ruled(int, 'self < 3'), 2, []],
+    ['reports the value of a scalar, and the rule', ruled(int, 'self < 3'), 5, ['v: Invalid value: 5: failed rule: self < 3']],
     [
-      'reports missing keys',
+      'reports no value for an object',
+      ruled(pair, 'self.a <= self.b', { message: 'a first ' }),
+      { a: 2, b: 1 },
+      ['v: Invalid value: a first'],
+    ],
+    ['reports no value for a list', ruled(list, 'self.size() < 2'), ['a', 'b'], ['v: Invalid value: failed rule: self.size() < 2']],
+    [
+      'reports the reason FieldValueForbidden',
+      ruled(text, 'self != "x"', { reason: 'FieldValueForbidden', message: 'no' }),
+      'x',
+      ['v: Forbidden: no'],
+    ],
+    [
+      'reports the field of fieldPath',
+      ruled(pair, 'self.a <= self.b', { message: 'm', fieldPath: '.a' }),
+      { a: 2, b: 1 },
+      ['v.a: Invalid value: m'],
+    ],
+    [
+      'reports an absent key',
       ruled(pair, 'self.a <= self.b', { message: 'm' }),
       { a: 2 },
       ['v: Invalid value: "object": no such key: b evaluating rule: m'],
     ],
     [
-      'reports divisions by zero',
+      'reports a division by zero',
       ruled(pair, '1 / self.a > 0'),
       { a: 0 },
       ['v: Invalid value: "object": division by zero evaluating rule: 1 / self.a > 0'],
@@ -56,25 +71,25 @@ describe('validateRules', () => {
       ],
     ],
     [
-      'checks list items',
+      'evaluates rules of list items',
       { type: 'array', items: ruled(text, 'self.startsWith("a")') },
       ['a', 'b'],
       ['v[1]: Invalid value: "b": failed rule: self.startsWith("a")'],
     ],
     [
-      'checks map values',
+      'evaluates rules of map values',
       { type: 'object', additionalProperties: ruled(int, 'self > 1') },
       { 'x.y': 1 },
       ['v[x.y]: Invalid value: 1: failed rule: self > 1'],
     ],
     [
-      'takes null fields for absent',
+      'treats null fields as absent',
       ruled({ type: 'object', properties: { b: { ...text, nullable: true } } }, 'has(self.b)'),
       { b: null },
       ['v: Invalid value: failed rule: has(self.b)'],
     ],
     ['skips null values', ruled({ ...pair, nullable: true }, 'has(self.a)'), null, []],
-    ['compares numbers of both kinds', ruled({ type: 'number' }, 'self > 1.5'), 2, []],
+    ['compares integers with doubles', ruled({ type: 'number' }, 'self > 1.5'), 2, []],
     ['compares times', ruled({ ...text, format: 'date-time' }, 'self > timestamp("2026-01-01T00:00:00Z")'), '2027-01-01T00:00:00Z', []],
     [
       'matches patterns in linear time',
@@ -83,20 +98,20 @@ describe('validateRules', () => {
       [`v: Invalid value: "${'a'.repeat(60)}b": m`],
     ],
     [
-      'is not confused by names of Object.prototype',
+      'treats names of Object.prototype as absent',
       ruled({ type: 'object', additionalProperties: int }, 'has(self.constructor)', { message: 'm' }),
       {},
       ['v: Invalid value: m'],
     ],
-    ['sees integers that doubles cannot hold', ruled(int, 'self == 9007199254740993'), 9007199254740993n, []],
+    ['compares integers beyond the range of doubles', ruled(int, 'self == 9007199254740993'), 9007199254740993n, []],
   ])('%s', (_, schema, value, expected) => {
     expect(errors(schema, value)).toEqual(expected);
   });
 
   it.each<readonly [string, Schema, readonly [Value, Value?], readonly string[]]>([
-    ['leaves transition rules alone on create', ruled(text, 'self == oldSelf'), ['a'], []],
+    ['ignores transition rules on create', ruled(text, 'self == oldSelf'), ['a'], []],
     [
-      'holds changes against transition rules',
+      'evaluates transition rules on update',
       ruled(text, 'self == oldSelf', { message: 'immutable' }),
       ['a', 'b'],
       ['v: Invalid value: "a": immutable'],
@@ -112,27 +127,29 @@ describe('validateRules', () => {
 });
 
 describe('hasRules', () => {
-  it.each<readonly [string, Schema, boolean]>([
-    ['no rules', { type: 'object', properties: { a: text } }, false],
-    ['rules at the root', ruled({ type: 'object' }, 'true'), true],
-    ['rules of items', { type: 'array', items: ruled(text, 'true') }, true],
-    ['rules of map values', { type: 'object', additionalProperties: ruled(text, 'true') }, true],
-  ])('finds %s', (_, schema, expected) => {
+  it.each<readonly [boolean, string, Schema]>([
+    [false, 'a schema without rules', { type: 'object', properties: { a: text } }],
+    [true, 'rules at the root', ruled({ type: 'object' }, 'true')],
+    [true, 'rules of items', { type: 'array', items: ruled(text, 'true') }],
+    [true, 'rules of map values', { type: 'object', additionalProperties: ruled(text, 'true') }],
+  ])('returns %s for %s', (expected, _, schema) => {
     expect(hasRules(schema)).toBe(expected);
   });
 });
 
 describe('ruleProblem', () => {
+  it('returns undefined for a supported rule', () => {
+    expect(ruleProblem({ rule: 'self.all(key, size(key) <= 3 && key.matches("^a"))', fieldPath: '.a.b' })).toBeUndefined();
+  });
+
   it.each([
-    ['a rule that Purser could have', { rule: 'self.all(key, size(key) <= 3 && key.matches("^a"))', fieldPath: '.a.b' }, undefined],
     ['a rule with a syntax error', { rule: 'self.' }, /^the local API server does not support this rule \(.*\); use a real cluster$/],
     ['an unknown function', { rule: 'isURL(self)' }, /does not support this rule/],
     ['messageExpression', { rule: 'true', messageExpression: '"a"' }, /does not support messageExpression;/],
     ['optionalOldSelf', { rule: 'true', optionalOldSelf: true }, /does not support optionalOldSelf;/],
     ['escaped names', { rule: 'self.a__dash__b' }, /does not support escaped field names in rules;/],
     ['a path with brackets', { rule: 'true', fieldPath: ".a['b']" }, /does not support a fieldPath other than \.name;/],
-  ])('checks %s', (_, rule, problem) => {
-    if (problem === undefined) expect(ruleProblem(rule)).toBeUndefined();
-    else expect(ruleProblem(rule)).toMatch(problem);
+  ])('returns the error text for %s', (_, rule, problem) => {
+    expect(ruleProblem(rule)).toMatch(problem);
   });
 });

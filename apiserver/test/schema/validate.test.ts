@@ -49,7 +49,7 @@ describe('validateSchema', () => {
     ],
     [{ type: 'object' }, [], ['v: Invalid value: "array": v in body must be of type object: "array"']],
     [{ type: 'object' }, 'x', ['v: Invalid value: "string": v in body must be of type object: "string"']],
-  ])('checks types: %j with %p', (schema, value, expected) => {
+  ])('validates types: %j with %p', (schema, value, expected) => {
     expect(errors(schema, value)).toEqual(expected);
   });
 
@@ -91,7 +91,7 @@ describe('validateSchema', () => {
     [{ type: 'integer', format: 'int32' }, 'x', ['v: Invalid value: "string": v in body must be of type integer: "string"']],
     [{ type: 'number', minimum: 1000000 }, 5.5, ['v: Invalid value: 5.5: v in body should be greater than or equal to 1e+06']],
     [{ type: 'number', minimum: 1000000 }, 5, ['v: Invalid value: 5: v in body should be greater than or equal to 1000000']],
-  ])('checks numbers: %j with %p', (schema, value, expected) => {
+  ])('validates numbers: %j with %p', (schema, value, expected) => {
     expect(errors(schema, value)).toEqual(expected);
   });
 
@@ -124,7 +124,7 @@ describe('validateSchema', () => {
       'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab',
       [`v: Invalid value: "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab": v in body should match '^(a+)+$'`],
     ],
-  ])('checks strings: %j with %p', (schema, value, expected) => {
+  ])('validates strings: %j with %p', (schema, value, expected) => {
     expect(errors(schema, value)).toEqual(expected);
   });
 
@@ -160,7 +160,7 @@ describe('validateSchema', () => {
       { 'a.b': 'x' },
       ['v.a.b: Invalid value: "string": v.a.b in body must be of type integer: "string"'],
     ],
-  ])('checks lists and objects: %j with %p', (schema, value, expected) => {
+  ])('validates lists and objects: %j with %p', (schema, value, expected) => {
     expect(errors(schema, value)).toEqual(expected);
   });
 
@@ -175,11 +175,11 @@ describe('validateSchema', () => {
     [{ type: 'string', format: 'date-time' }, 5, ['v: Invalid value: "int64": v in body must be of type date-time: "int64"']],
     [{ type: 'string', format: 'date-time' }, true, ['v: Invalid value: "": v in body must be of type date-time: ""']],
     [{ type: 'string', format: 'date-time' }, [], []],
-  ])('checks formats: %j with %p', (schema, value, expected) => {
+  ])('validates formats: %j with %p', (schema, value, expected) => {
     expect(errors(schema, value)).toEqual(expected);
   });
 
-  it('names fields relative to the value and reports their path in the object', () => {
+  it('reports relative paths in messages and absolute paths as fields', () => {
     const schema: Schema = { type: 'object', required: ['type'], properties: { phase: { type: 'string', minLength: 2 } } };
     expect(validateSchema({ phase: 'x' }, schema, 'status').map(fieldErrorText)).toEqual([
       'status.phase: Invalid value: "x": phase in body should be at least 2 chars long',
@@ -187,7 +187,7 @@ describe('validateSchema', () => {
     ]);
   });
 
-  it('reports errors of the root without a field name', () => {
+  it('reports errors of the root with the field <nil>', () => {
     expect(validateSchema({ a: '' }, { type: 'object', maxProperties: 0 }).map(fieldErrorText)).toEqual([
       '<nil>: Too many: 1: must have at most 0 items',
     ]);

@@ -45,34 +45,34 @@ describe('EventLog', () => {
     expect(log.since(11)).toEqual(['event 12', 'event 13', 'event 14']);
   });
 
-  it.each([3, 9])('forgets what it is told to, with room for %d, and goes on', (capacity) => {
+  it.each([3, 9])('drops events up to a revision and accepts new ones, with capacity %d', (capacity) => {
     const log = logOf(capacity, 11, 12, 13, 14);
-    log.forget(12);
+    log.dropUntil(12);
     expect([log.start, log.since(11), log.since(12)]).toEqual([12, 'expired', ['event 13', 'event 14']]);
     for (const revision of [15, 16]) log.append(revision, `event ${revision}`);
     expect(log.since(14)).toEqual(['event 15', 'event 16']);
     expect(log.since(12)).toEqual(capacity === 3 ? 'expired' : ['event 13', 'event 14', 'event 15', 'event 16']);
-    log.forget(16);
+    log.dropUntil(16);
     expect([log.start, log.since(16)]).toEqual([16, []]);
   });
 
-  it('returns its newest revision', () => {
+  it('returns the revision of the newest event', () => {
     expect(logOf(3).revision).toBe(10);
     expect(logOf(3, 11, 12, 13, 14).revision).toBe(14);
   });
 
-  it.each([10, 9, Number.NaN])('refuses revision %d after 10', (revision) => {
+  it.each([10, 9, Number.NaN])('rejects revision %d after 10', (revision) => {
     expect(() => logOf(3).append(revision, 'late')).toThrow(RangeError);
   });
 
-  it.each([0, -1, 1.5])('refuses a capacity of %d', (capacity) => {
+  it.each([0, -1, 1.5])('rejects a capacity of %d', (capacity) => {
     expect(() => new EventLog({ start: 0, capacity })).toThrow(RangeError);
   });
 
   it('returns the same events as the whole history, or expired', () => {
     const steps = fc.array(fc.integer({ min: 1, max: 4 }), { maxLength: 40 });
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 12 }), steps, fc.nat(120), (capacity, increments, asked) => {
+      fc.property(fc.integer({ min: 1, max: 12 }), steps, fc.nat(120), (capacity, increments, since) => {
         const log = new EventLog<number>({ start: 0, capacity });
         const history: number[] = [];
         let revision = 0;
@@ -83,7 +83,7 @@ describe('EventLog', () => {
         }
         const dropped = history.at(-capacity - 1) ?? 0;
         expect(log.start).toBe(dropped);
-        expect(log.since(asked)).toEqual(asked < dropped ? 'expired' : history.filter((each) => each > asked));
+        expect(log.since(since)).toEqual(since < dropped ? 'expired' : history.filter((each) => each > since));
       }),
     );
   });

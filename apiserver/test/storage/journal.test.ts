@@ -20,13 +20,13 @@ describe('openJournal', () => {
       { resource: 'secrets', key: 'a/y', object: secret('y') },
     ]);
     journal.commit(8, [{ resource: 'secrets', key: 'a/x' }]);
-    journal.keep('signing-key', 'PEM');
+    journal.writeValue('signing-key', 'PEM');
     journal.close();
 
     const reopened = openJournal(folder);
     expect(reopened.revision).toBe(8);
     expect([...reopened.load()]).toEqual([{ resource: 'secrets', key: 'a/y', object: secret('y') }]);
-    expect(reopened.kept('signing-key')).toBe('PEM');
+    expect(reopened.readValue('signing-key')).toBe('PEM');
     reopened.close();
   });
 
@@ -40,20 +40,20 @@ describe('openJournal', () => {
     reopened.close();
   });
 
-  it('makes files readable for their owner only', () => {
+  it('creates files that only their owner can read', () => {
     openJournal(folder).close();
     expect(statSync(folder).mode & 0o777).toBe(0o700);
     expect(statSync(join(folder, 'state.db')).mode & 0o777).toBe(0o600);
   });
 
-  it('locks the folder for one server', () => {
+  it('locks the folder for one process', () => {
     const journal = openJournal(folder);
     expect(() => openJournal(folder)).toThrow(/state\.db is in use by another process/);
     journal.close();
     openJournal(folder).close();
   });
 
-  it('rejects a foreign folder and leaves it untouched', () => {
+  it('rejects a folder of another program, and does not change it', () => {
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'thesis.txt'), 'years of work');
     expect(() => openJournal(folder)).toThrow(/is not a data folder of Purser \(it contains thesis\.txt\)/);
@@ -63,14 +63,14 @@ describe('openJournal', () => {
   it.each([
     ['text', Buffer.from('not a database, but long enough to have a header of one hundred bytes: '.repeat(2))],
     ['nothing', Buffer.alloc(0)],
-  ])('rejects a state file that contains %s and leaves it untouched', (_, content) => {
+  ])('rejects a state file with %s as content, and does not change it', (_, content) => {
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'state.db'), content);
     expect(() => openJournal(folder)).toThrow(DataFolderError);
     expect(readFileSync(join(folder, 'state.db'))).toEqual(content);
   });
 
-  it('rejects a damaged file and leaves it untouched', () => {
+  it('rejects a damaged file, and does not change it', () => {
     const journal = openJournal(folder);
     for (let revision = 2; revision < 200; revision++) {
       journal.commit(revision, [{ resource: 'secrets', key: `a/${revision}`, object: secret('x'.repeat(500)) }]);
@@ -80,11 +80,11 @@ describe('openJournal', () => {
     const damaged = readFileSync(file);
     damaged.fill(0xff, 5000, 30_000);
     writeFileSync(file, damaged);
-    expect(() => openJournal(folder)).toThrow(/is damaged and was left as it is/);
+    expect(() => openJournal(folder)).toThrow(/is damaged and was not changed/);
     expect(readFileSync(file).equals(damaged)).toBe(true);
   });
 
-  it.each(['state.db', 'state.db.draft'])('says why %s cannot be used', (name) => {
+  it.each(['state.db', 'state.db.draft'])('reports a directory in place of %s', (name) => {
     mkdirSync(join(folder, name), { recursive: true });
     const use = () => openJournal(folder);
     expect(use).toThrow(DataFolderError);

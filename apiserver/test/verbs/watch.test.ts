@@ -4,7 +4,7 @@ import { parseSelectors, Selection } from '../../../src/kubernetes/selection.ts'
 import { listOptions } from '../../../src/kubernetes/wire/list-options.ts';
 import { ApiWorld } from '../../../test/support/api-world.ts';
 import type { Kind } from '../../kinds/kind.ts';
-import { type WatchEvent, watchObjects } from '../../verbs/watch.ts';
+import { type WatchEvent, WatchQueue, watchObjects } from '../../verbs/watch.ts';
 
 const configMap = (name: string, labels?: Record<string, string>): KubeObject => ({
   apiVersion: 'v1',
@@ -14,16 +14,16 @@ const configMap = (name: string, labels?: Record<string, string>): KubeObject =>
 
 describe('watchObjects', () => {
   let world: ApiWorld;
-  let leave: AbortController;
+  let disconnect: AbortController;
   let idle: number;
   beforeEach(async () => {
     world = await ApiWorld.start();
-    leave = new AbortController();
+    disconnect = new AbortController();
     idle = world.clock.pending;
   });
   afterEach(() => {
-    leave.abort();
-    // However a watch ends, no wake-up is left behind.
+    disconnect.abort();
+    // Every watch must cancel its timers when it ends.
     expect(world.clock.pending).toBe(idle);
   });
 
@@ -31,7 +31,7 @@ describe('watchObjects', () => {
     const kind = world.api.registry.find('', 'v1', 'configmaps') as Kind;
     const options = listOptions(new URLSearchParams(query));
     const selection = new Selection(kind, parseSelectors(options.labelSelector, options.fieldSelector), 'default');
-    const batches = await watchObjects(world.api, { kind, selection, options, signal: leave.signal });
+    const batches = await watchObjects(world.api, { kind, selection, options, signal: disconnect.signal });
     return batches[Symbol.asyncIterator]();
   };
   const shown = (event: WatchEvent) => (event.type === 'ERROR' ? event.status.reason : `${event.type} ${event.object.metadata.name ?? ''}`);
@@ -54,7 +54,7 @@ describe('watchObjects', () => {
     expect(await next(watching)).toEqual(['ADDED one', 'MODIFIED one', 'DELETED one']);
   });
 
-  it('sends durable changes only, each once', async () => {
+  it('sends each change once, after its commit', async () => {
     void world.create(configMap('one'));
     const starting = watch('sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true');
     void world.create(configMap('two'));
@@ -67,7 +67,7 @@ describe('watchObjects', () => {
     expect(await next(watching)).toEqual(['ADDED three']);
   });
 
-  it('resumes from the revision of another watch', async () => {
+  it('resumes from an earlier revision', async () => {
     const { revision } = world.api.store;
     await world.create(configMap('one'));
     await world.delete(configMap('one'));
@@ -101,17 +101,57 @@ describe('watchObjects', () => {
     expect(await next(watching)).toBe('the end');
   });
 
-  it('unsubscribes if the caller leaves before reading', async () => {
+  it('unsubscribes if the caller disconnects before reading', async () => {
     const watching = await watch('allowWatchBookmarks=true');
     expect(world.clock.pending).toBeGreaterThan(idle);
-    leave.abort();
+    disconnect.abort();
     expect(world.clock.pending).toBe(idle);
     await world.create(configMap('late'));
     expect(await next(watching)).toBe('the end');
   });
 
   it('ends at once for an aborted request', async () => {
-    leave.abort();
+    disconnect.abort();
     expect(await next(await watch('allowWatchBookmarks=true'))).toBe('the end');
+  });
+});
+
+describe('WatchQueue', () => {
+  it('returns items in order', async () => {
+    const queue = new WatchQueue<number>(10, [1, 2]);
+    queue.push(3);
+    expect(await queue.take()).toEqual([1, 2, 3]);
+    const next = queue.take();
+    queue.push(4);
+    expect(await next).toEqual([4]);
+  });
+
+  it('closes when the number of items exceeds its capacity', async () => {
+    const queue = new WatchQueue<number>(2, []);
+    for (const item of [1, 2, 3, 4]) queue.push(item);
+    expect(await queue.take()).toBeUndefined();
+  });
+
+  it('accepts initial items beyond the capacity', async () => {
+    const patient = new WatchQueue<number>(2, [1, 2, 3]);
+    expect(await patient.take()).toEqual([1, 2, 3]);
+    const behind = new WatchQueue<number>(2, [1, 2, 3]);
+    behind.push(4);
+    expect(await behind.take()).toBeUndefined();
+  });
+
+  it('returns waiting items after close and accepts no more', async () => {
+    const queue = new WatchQueue<number>(2, [1]);
+    queue.close();
+    queue.push(2);
+    expect(await queue.take()).toEqual([1]);
+    expect(await queue.take()).toBeUndefined();
+  });
+
+  it('resolves a waiting reader on close', async () => {
+    const queue = new WatchQueue<number>(2, []);
+    const taken = queue.take();
+    queue.close();
+    expect(await taken).toBeUndefined();
   });
 });

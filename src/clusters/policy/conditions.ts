@@ -1,5 +1,5 @@
-// The conditions of a Cluster. CLUSTER_CONDITIONS is the one table behind health, status, events and documentation: a new condition
-// needs its name in ClusterConditionType and a row here.
+// The conditions of a Cluster. Health, status, events and documentation derive from the table CLUSTER_CONDITIONS: a new condition
+// needs a name in ClusterConditionType and a row in this table.
 
 import type { ClusterConditionType } from '../../api/names.ts';
 import { formatTimestamp } from '../../std/timestamp.ts';
@@ -68,7 +68,7 @@ export const CLUSTER_CONDITIONS: Readonly<Record<ConditionType, ProbedRow | Cred
   },
   Reachable: {
     meaning: 'the API server of the cluster responds',
-    // Ready changes with it.
+    // Ready changes with Reachable.
     events: 'none',
     isNeededForReady: true,
     evaluateProbe: evaluateReachable,
@@ -113,7 +113,7 @@ export function evaluateProbe(evidence: ProbeEvidence): ProbeFindings {
   return findings;
 }
 
-/** Evaluates the conditions that depend on the credential alone. */
+/** Evaluates the conditions that depend only on the credential. */
 export function evaluateCredential(credential: CredentialEvidence, now: number): ReadonlyMap<ConditionType, Finding> {
   return new Map(
     Object.entries(CLUSTER_CONDITIONS).flatMap(([type, row]) =>
@@ -122,11 +122,11 @@ export function evaluateCredential(credential: CredentialEvidence, now: number):
   );
 }
 
-/** The part of a registration or request that a fault is about. */
+/** The part of a registration or request that a fault concerns. */
 type Concern =
   /** Purser was unable to send the probe. */
   | 'probe'
-  /** Nothing may be sent. */
+  /** The registration does not allow a probe. */
   | 'registration'
   | 'connection'
   | 'credential'
@@ -155,7 +155,7 @@ const CONCERNS = {
 
 export type FaultReason = keyof typeof CONCERNS;
 
-/** Returns the finding of the first fault about this concern; undefined without one. */
+/** Returns the finding of the first fault with this concern; undefined without one. */
 function findingFor({ faults }: ProbeEvidence, concern: Concern, status: Finding['status']): Finding | undefined {
   const fault = faults.find(({ reason }) => CONCERNS[reason] === concern);
   return fault && finding(status, fault.reason, fault.detail);

@@ -1,7 +1,7 @@
 // Findings about a cluster: status, reason and message of a condition. A message names the cause, then the remedy.
 
 import { ClusterReason } from '../../api/reasons.ts';
-import { cleanedMessage } from '../../std/clean-message.ts';
+import { cleanMessage } from '../../std/clean-message.ts';
 import { sentence } from '../../std/sentence.ts';
 
 /** The content of one condition. */
@@ -11,12 +11,12 @@ export interface Finding {
   readonly message: string;
 }
 
-/** Makes a finding with the sentence of its reason, the detail, and the remedy unless the status is True. */
+/** Returns a finding with the sentence of its reason, the detail, and the remedy unless the status is True. */
 export function finding(status: Finding['status'], reason: ClusterReason, detail = ''): Finding {
-  return findingOf(status, reason, detail === '' ? ClusterReason[reason] : `${ClusterReason[reason]}: ${cleanedMessage(detail)}`);
+  return findingOf(status, reason, detail === '' ? ClusterReason[reason] : `${ClusterReason[reason]}: ${cleanMessage(detail)}`);
 }
 
-/** Makes a finding with its own cause in place of the reason's sentence. */
+/** Returns a finding with another cause in place of the reason's sentence. */
 export function findingOf(status: Finding['status'], reason: ClusterReason, cause: string): Finding {
   const remedy = status === 'True' ? undefined : REMEDIES[reason];
   return { status, reason, message: [cause, ...(remedy === undefined ? [] : [remedy])].map(sentence).join(' ') };

@@ -18,12 +18,12 @@ export interface Damped {
 /** The conditions that probes evaluate, by type. */
 export type Health = ReadonlyMap<ConditionType, Damped>;
 
-/** Returns the health after one more probe. The first probe decides at once. */
+/** Returns the health after one more probe. The first probe takes effect immediately. */
 export function healthAfter(previous: Health | undefined, findings: ProbeFindings): Health {
   return new Map([...findings].map(([type, next]) => [type, damped(previous?.get(type), next)]));
 }
 
-/** Returns whether the last probe differs from a condition that is shown. */
+/** Returns whether the last probe differs from a reported condition. */
 export function isInDoubt(health: Health): boolean {
   return [...health.values()].some(({ doubt }) => doubt !== undefined);
 }

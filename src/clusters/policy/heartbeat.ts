@@ -1,4 +1,4 @@
-// Writes of a Cluster's status: at once when its content changes, otherwise as a heartbeat.
+// Writes of a Cluster's status: immediately when its content changes, otherwise as a heartbeat.
 
 import type { ClusterStatus } from '../../api/cluster.gen.ts';
 

@@ -10,7 +10,7 @@ export interface IssueScope {
   readonly scope?: string | undefined;
 }
 
-/** Each namespace costs one SelfSubjectAccessReview per check. */
+/** Maximum number of reviewed namespaces; each costs one SelfSubjectAccessReview per check. */
 const MAX_NAMESPACES = 10;
 
 /** Returns the namespaces to review if not all are allowed. Namespaces that tokens were issued for come first. */
@@ -22,7 +22,7 @@ export function namespacesToReview(tokens: readonly ManagedToken[]): readonly st
 
 /**
  * Returns the scope of a user that may not issue tokens in all namespaces, from one review per namespace. One allowed namespace is
- * enough: a ManagedToken for a namespace that is not allowed must not affect others.
+ * enough: a ManagedToken for a namespace that is not allowed must not affect other ManagedTokens.
  */
 export function toIssueScope(username: string, reviews: readonly boolean[]): IssueScope {
   const allowed = reviews.filter(Boolean).length;

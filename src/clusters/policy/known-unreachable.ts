@@ -8,8 +8,8 @@ import { parseTimestamp } from '../../std/timestamp.ts';
 export const PROBE_INTERVAL_MS = 10_000;
 
 /**
- * Returns for how many milliseconds the condition Reachable=False still applies; 0 without such a condition. It applies for two
- * probes: the controller may have stopped, and a request to a cluster that is reachable again is worth more than an old condition.
+ * Returns the time for which the condition Reachable=False still applies, in milliseconds; 0 without such a condition. It applies for
+ * two probe intervals: the controller may have stopped, and the cluster may be reachable again.
  */
 export function unreachableMs({ status }: Cluster, probeIntervalMs: number, now: number): number {
   const condition = status?.conditions?.find(({ type }) => type === Type.reachable);

@@ -13,13 +13,19 @@ import { createListWatch, type ListWatch, type ListWatchOptions } from '../listw
 import { RbacAccess, type RbacAccessOptions } from '../listwatch/rbac-access.ts';
 import { object, text } from '../openapi-schemas.ts';
 
-/** Columns of the CRD, without the one for the hub alone. */
+/** Columns of the CRD, without the column that only the hub shows. */
 export const CLUSTER_COLUMNS: readonly PrinterColumn[] = [
   {
     name: 'Ready',
     type: 'string',
     description: 'Status of the Ready condition: tokens can be issued for the cluster.',
     jsonPath: '.status.conditions[?(@.type=="Ready")].status',
+  },
+  {
+    name: 'Reason',
+    type: 'string',
+    description: 'Reason of the Ready condition.',
+    jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
   },
   { name: 'Version', type: 'string', description: "Version reported by the cluster's API server.", jsonPath: '.status.version' },
   { name: 'Type', type: 'string', description: 'Distribution of the cluster.', jsonPath: '.status.type' },
@@ -45,16 +51,9 @@ export const CLUSTER_COLUMNS: readonly PrinterColumn[] = [
     priority: 1,
   },
   {
-    name: 'Reason',
-    type: 'string',
-    description: 'Reason of the Ready condition.',
-    jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
-    priority: 1,
-  },
-  {
-    name: 'Last Seen',
+    name: 'Heartbeat',
     type: 'date',
-    description: 'Time since the last recorded probe.',
+    description: 'Time since Purser last wrote the status, which it does every few minutes while nothing changes.',
     jsonPath: '.status.conditions[?(@.type=="Ready")].lastHeartbeatTime',
     priority: 1,
   },
@@ -151,7 +150,7 @@ function conditionsOf({ conditions }: Fields): Fields {
   return { conditions: conditions.filter(isFields).filter(isKnownCondition).map(publicCondition) };
 }
 
-/** Returns true if Purser writes conditions of this type. Others are not published. */
+/** Returns true if Purser writes conditions of this type. Other conditions are not published. */
 function isKnownCondition({ type, status }: Fields): boolean {
   return CONDITION_TYPES.has(type) && CONDITION_STATUSES.has(status);
 }

@@ -15,7 +15,7 @@ export interface ConcurrencyLimits {
 
 export interface ConcurrencyLimiterOptions extends ConcurrencyLimits {
   /** Plural noun of the limited requests, for the message. */
-  readonly what: string;
+  readonly noun: string;
 }
 
 const RETRY_AFTER_SECONDS = 1;
@@ -32,12 +32,12 @@ export class ConcurrencyLimiter {
 
   /** Admits a request until its signal is aborted or the returned function is called. Throws 429 above a limit. */
   acquire({ caller, address, signal }: Pick<FacadeRequest, 'caller' | 'address' | 'signal'>): () => void {
-    // An aborted signal fires no further event, so that nothing would release the request.
+    // An aborted signal emits no further event, so that the request would never be released.
     signal.throwIfAborted();
     const tenant = tenantOf(caller.user.username);
-    const { perCaller, perAddress = Number.POSITIVE_INFINITY, total, what } = this.#options;
+    const { perCaller, perAddress = Number.POSITIVE_INFINITY, total, noun } = this.#options;
     if (this.#total >= total || this.#byCaller.of(tenant) >= perCaller || this.#byAddress.of(address) >= perAddress)
-      throw tooManyRequests(`too many ${what}, please try again later`, RETRY_AFTER_SECONDS);
+      throw tooManyRequests(`too many ${noun}, please try again later`, RETRY_AFTER_SECONDS);
     this.#add(tenant, address, 1);
     let isHeld = true;
     const release = () => {
@@ -70,20 +70,20 @@ class Counts {
   }
 }
 
-/** Memory for everything but watches, in bytes: objects of the hub, idle connections, lists and initial events in progress. */
+/** Memory reserved for other purposes than watches, in bytes: objects of the hub, idle connections, lists and initial events in progress. */
 const RESERVED_BYTES = 200e6;
 /**
  * Memory of one watch after its initial events, in bytes, with the allocator of the image. 50 kB of it are the buffers and keys of
  * its TLS connection, 20 kB are JavaScript objects.
  */
 const WATCH_BYTES = 75e3;
-const MOST = 10_000;
-const LEAST = 500;
+const MAX_WATCHES = 10_000;
+const MIN_WATCHES = 500;
 
 /** Returns the limits on watches for a memory limit in bytes; undefined for a process without a memory limit. */
 export function watchLimits(memoryBytes: number | undefined): ConcurrencyLimits {
-  const affordable = memoryBytes === undefined ? MOST : Math.floor((memoryBytes - RESERVED_BYTES) / WATCH_BYTES);
-  const total = Math.min(Math.max(affordable, LEAST), MOST);
+  const affordable = memoryBytes === undefined ? MAX_WATCHES : Math.floor((memoryBytes - RESERVED_BYTES) / WATCH_BYTES);
+  const total = Math.min(Math.max(affordable, MIN_WATCHES), MAX_WATCHES);
   // Ten tenants together can reach the total. The limit per address leaves room for a proxy with many callers.
   return { perCaller: Math.ceil(total / 10), perAddress: Math.ceil(total * 0.75), total };
 }

@@ -27,7 +27,7 @@ const RETRY_AFTER_SECONDS = 1;
 export class FairQueue {
   readonly #limits: FairQueueLimits;
   readonly #callers = new Map<string, CallerQueue>();
-  /** Callers with waiting requests. The caller whose last seat is longest ago is first. */
+  /** Callers with waiting requests, in rotation: the caller that has waited longest since its last seat is first. */
   readonly #rotation = new Set<string>();
   #active = 0;
   #waiting = 0;

@@ -1,11 +1,11 @@
-// The minimum rate at which a client must read a long response. A slower client would occupy a seat for which others wait.
+// The minimum rate at which a client must read a long response. A slower client would occupy a seat that other requests wait for.
 
 import type { Clock } from '../../std/clock.ts';
 
 export interface ReadRateOptions {
   readonly clock: Clock;
   /** Returns the number of bytes that the client has read. */
-  readonly sent: () => number;
+  readonly sentBytes: () => number;
   /** Called once, when the client reads too slowly. */
   readonly onTooSlow: () => void;
 }
@@ -16,12 +16,12 @@ const GRACE_MS = 10_000;
 const CHECK_MS = 2_000;
 
 /** Checks the rate until the returned function is called. */
-export function enforceReadRate({ clock, sent, onTooSlow }: ReadRateOptions): () => void {
+export function enforceReadRate({ clock, sentBytes, onTooSlow }: ReadRateOptions): () => void {
   const startedAt = clock.monotonic();
   let cancel = () => {};
   const check = () => {
     const seconds = (clock.monotonic() - startedAt - GRACE_MS / 2) / 1_000;
-    if (sent() < seconds * MIN_BYTES_PER_SECOND) onTooSlow();
+    if (sentBytes() < seconds * MIN_BYTES_PER_SECOND) onTooSlow();
     else cancel = clock.wakeAfter(CHECK_MS, check);
   };
   cancel = clock.wakeAfter(GRACE_MS, check);

@@ -17,7 +17,7 @@ export interface ReviewRates {
   readonly known: Rate;
 }
 
-/** Result of a review: the user of an accepted token; `failed` if the hub gave no result. */
+/** Result of a review: the user of an accepted token; `failed` if the hub returned no result. */
 export type ReviewOutcome = { readonly username: string } | 'rejected' | 'failed';
 
 /** Admission of a review, or the time to wait before a retry, in milliseconds. */

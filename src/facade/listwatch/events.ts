@@ -2,9 +2,9 @@
 // version, only the last event carries it, because callers cannot resume from the events before.
 
 import { NOT_RESUMABLE, type Visibility } from '../../access/visibility.ts';
-import type { ShownKind } from '../../kubernetes/kind.ts';
+import type { ServedKind } from '../../kubernetes/kind.ts';
 import type { KubeObject } from '../../kubernetes/object.ts';
-import { showEvent, type View } from '../../kubernetes/representation.ts';
+import { encodeEvent, type View } from '../../kubernetes/representation.ts';
 import type { Status } from '../../kubernetes/status.ts';
 import { watchEventText } from '../../kubernetes/wire/encode.ts';
 import { orderedJson } from '../../kubernetes/wire/ordered-json.ts';
@@ -52,7 +52,7 @@ export interface Piece {
 const PIECE_BYTES = 5 * 1024;
 
 /** Returns the form of whole objects, which consists of their shared bytes. */
-export function plainForm(kind: ShownKind): EventForm {
+export function plainForm(kind: ServedKind): EventForm {
   return {
     isShared: true,
     event: (type, item, version) => [PREFIXES[type], ...item.parts(version), SUFFIX],
@@ -61,11 +61,11 @@ export function plainForm(kind: ShownKind): EventForm {
   };
 }
 
-/** Returns the form of tables, or of metadata alone. Only the first event of a watch has the columns of its table. */
+/** Returns the form of tables, or of metadata only. Only the first event of a watch has the columns of its table. */
 export function convertedForm(view: View, clock: Clock): EventForm {
   let isFirst = true;
   const line = (type: string, object: KubeObject) => {
-    const text = showEvent(object, { ...view, now: clock.now() }, isFirst);
+    const text = encodeEvent(object, { ...view, now: clock.now() }, isFirst);
     isFirst = false;
     return Buffer.from(watchEventText(type, text));
   };
@@ -88,12 +88,12 @@ const PREFIXES: Readonly<Record<EventType, Buffer>> = {
 };
 const SUFFIX = Buffer.from('}\n');
 
-function bookmarkObject({ group, version, kind }: ShownKind, resourceVersion: string, endsInitialEvents: boolean): KubeObject {
+function bookmarkObject({ group, version, kind }: ServedKind, resourceVersion: string, endsInitialEvents: boolean): KubeObject {
   const annotations = { 'k8s.io/initial-events-end': 'true' };
   return { apiVersion: `${group}/${version}`, kind, metadata: { ...(endsInitialEvents && { annotations }), resourceVersion } };
 }
 
-/** Returns the next piece of the log; 'expired' if a part of it is unknown. Skips events up to `ahead`, which the caller has. */
+/** Returns the next piece of the log; 'expired' if a part of it is unknown. Skips events up to the revision `ahead`, which the caller has received. */
 export function readLog(history: History, from: number, filter: EventFilter, ahead: number): Piece | 'expired' {
   const lines = new Lines(filter);
   let held: (ItemEvent & { readonly at: number; readonly revision: number }) | undefined;
@@ -119,10 +119,10 @@ export function readLog(history: History, from: number, filter: EventFilter, ahe
 function toEvent({ before, after }: Entry, { visibility, selects }: EventFilter): ItemEvent | undefined {
   const key = (after ?? before)?.key;
   if (key === undefined || !visibility.includes(key)) return undefined;
-  const isSeen = after !== undefined && selects(after);
-  const wasSeen = before !== undefined && selects(before);
-  if (isSeen) return { type: wasSeen ? 'MODIFIED' : 'ADDED', item: after };
-  return wasSeen ? { type: 'DELETED', item: before } : undefined;
+  const isVisible = after !== undefined && selects(after);
+  const wasVisible = before !== undefined && selects(before);
+  if (isVisible) return { type: wasVisible ? 'MODIFIED' : 'ADDED', item: after };
+  return wasVisible ? { type: 'DELETED', item: before } : undefined;
 }
 
 export interface ReplayOptions {

@@ -5,14 +5,14 @@ import type { User } from '../../access/user.ts';
 import type { Visibility } from '../../access/visibility.ts';
 import type { ApiObject } from '../../api/resources.ts';
 import type { Informer } from '../../kube/informer.ts';
-import type { SelectableKind, ShownKind } from '../../kubernetes/kind.ts';
+import type { SelectableKind, ServedKind } from '../../kubernetes/kind.ts';
 import type { OpenApiSchema } from '../openapi-schemas.ts';
 
 /** The public description of a list. */
 export interface Listing {
   /** Plural name in lower case, for paths and messages. */
   readonly plural: string;
-  readonly kind: ShownKind & SelectableKind;
+  readonly kind: ServedKind & SelectableKind;
   /** OpenAPI schema of the public form. */
   readonly schema: OpenApiSchema;
 }
@@ -26,14 +26,14 @@ const ROOT = '/auth/v1';
 
 /** A filtered list of objects of the type `T` on the hub. */
 export interface FilteredList<T> extends Listing {
-  /** Returns the public form of an object: an allow-list of its fields. Nothing else of the object is kept. */
+  /** Returns the public form of an object: an allow-list of its fields. Other fields are not kept. */
   readonly toPublic: (object: T) => PublicObject;
   /** Returns the approximate size of the public form in memory, in bytes. */
   readonly weightOf: (object: T) => number;
   readonly access: Access;
 }
 
-/** An object as callers see it. */
+/** The public form of an object. */
 export interface PublicObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -41,7 +41,7 @@ export interface PublicObject {
   readonly [field: string]: unknown;
 }
 
-/** Decides which objects each caller may see. */
+/** Decides the objects that each caller may see. */
 export interface Access {
   /** Returns the current visibility of a caller. Throws 503 if the review fails. */
   visibleTo(user: User): Promise<Visibility>;

@@ -33,7 +33,7 @@ export interface HistoryOptions {
   readonly onAdvance?: () => void;
 }
 
-/** Conditions of a caller who waits for a version. */
+/** Parameters of a request that waits for a version. */
 export interface Wait {
   readonly signal: AbortSignal;
   /** Returns the visibility of the caller. */
@@ -96,8 +96,8 @@ export class History {
   }
 
   /**
-   * Returns the revision in responses to a caller. It is constant for a caller who sees no object, because it would disclose how often
-   * hidden objects change.
+   * Returns the revision in responses to a caller. The revision is constant for a caller that sees no object, because it would disclose
+   * changes of hidden objects.
    */
   revisionFor(visibility: Visibility): number {
     return visibility.isNothing ? this.#loadedRevision : this.#revision;
@@ -159,14 +159,14 @@ export class History {
         revision,
       );
     const gapSince = type === 'listed' ? this.#revision : undefined;
-    const goesBack = revision < this.#revision;
+    const isOlder = revision < this.#revision;
     this.#revision = revision;
     const entries = changes.map(({ key, item: after }, index) => {
       const before = this.#collection.get(key);
       this.#collection = after === undefined ? this.#collection.without(key) : this.#collection.with(after);
       return { revision, before, after, gapSince, isLast: index === changes.length - 1 };
     });
-    if (goesBack) this.#clear();
+    if (isOlder) this.#clear();
     else if (entries.length > 0) this.#append(entries);
     else if (type === 'listed') this.#append([{ revision, before: undefined, after: undefined, isLast: true, gapSince }]);
   }

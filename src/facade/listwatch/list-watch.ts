@@ -56,14 +56,14 @@ export function createListWatch<T extends ApiObject>(options: ListWatchOptions<T
   const watchers = new Watchers();
   const history = new History({ clock, capacity, onAdvance: () => watchers.wake() });
   const shared = { listing, history, access, clock };
-  const lists = { ...shared, largeLists: new ConcurrencyLimiter({ ...LARGE_LIST_LIMITS, what: `lists of all ${plural} at a time` }) };
+  const lists = { ...shared, largeLists: new ConcurrencyLimiter({ ...LARGE_LIST_LIMITS, noun: `lists of all ${plural} at a time` }) };
   const watches = {
     ...shared,
     plain: plainForm(listing.kind),
     random,
     watchers,
     tokens: new TokenChecks({ clock, random }),
-    watchLimiter: new ConcurrencyLimiter({ ...(options.watchLimits ?? watchLimits(undefined)), what: 'watches' }),
+    watchLimiter: new ConcurrencyLimiter({ ...(options.watchLimits ?? watchLimits(undefined)), noun: 'watches' }),
     replayQueue: new FairQueue(REPLAY_LIMITS),
   };
   const list: Endpoint = (request) => (flag(request.query, 'watch') ? watchObjects(watches, request) : listObjects(lists, request));

@@ -1,4 +1,4 @@
-// List and get. Compact JSON is written from shared bytes, in slices, as fast as the client reads.
+// List and get requests. Compact JSON is written from shared bytes, in slices, as fast as the client reads.
 
 import type { ServerResponse } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
@@ -6,9 +6,9 @@ import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createGzip, gzip } from 'node:zlib';
 import { objectKey } from '../../kube/paths.ts';
-import { requestedVersion } from '../../kubernetes/list-revision.ts';
+import { parseRequestedVersion } from '../../kubernetes/list-revision.ts';
 import { type Reply, textReply } from '../../kubernetes/reply.ts';
-import { checkView, listParts, showObject, type View } from '../../kubernetes/representation.ts';
+import { checkView, encodeObject, listParts, type View } from '../../kubernetes/representation.ts';
 import { badRequest, notFound } from '../../kubernetes/status.ts';
 import { acceptsGzip } from '../../kubernetes/wire/accept-gzip.ts';
 import { formatList } from '../../kubernetes/wire/list-pieces.ts';
@@ -36,7 +36,7 @@ export interface ListDeps {
 
 /** Size above which a list is large, in bytes. */
 const LARGE_BYTES = 1 << 20;
-/** Size up to which a response is written at once, in bytes; a larger response is written in slices. */
+/** Maximum size of a response that is written in one piece, in bytes; a larger response is written in slices. */
 const WHOLE_BYTES = 256 * 1024;
 /** Size from which a response is compressed for clients that accept it, in bytes. */
 const MIN_GZIP_BYTES = 128 * 1024;
@@ -68,7 +68,7 @@ export async function getObject({ listing, history, access, clock }: ListDeps, r
   const representation = negotiate(request.preferences, { builtIn: false, tables: true });
   const view = viewOf(request, listing, representation.as, clock);
   if (flag(request.query, 'export')) throw badRequest('the export parameter, deprecated since v1.14, is no longer supported');
-  const version = requestedVersion(text(request.query, 'resourceVersion'));
+  const version = parseRequestedVersion(text(request.query, 'resourceVersion'));
   history.checkSynced(listing.plural);
   const findVisibility = () => access.visibleTo(request.caller.user);
   await history.waitFor(version, { signal: request.signal, findVisibility });
@@ -78,7 +78,7 @@ export async function getObject({ listing, history, access, clock }: ListDeps, r
   const item = visibility.includes(key) ? history.collection.get(key) : undefined;
   if (item === undefined) throw notFound({ group: listing.kind.group, name: listing.plural }, name);
   const object = item.at(formatVersion(item.revision, visibility.fingerprint));
-  const reply = textReply(200, showObject(object, view), representation);
+  const reply = textReply(200, encodeObject(object, view), representation);
   return { ...reply, headers: { ...reply.headers, ...VARY } };
 }
 
@@ -237,15 +237,15 @@ function compress(slices: Slices): AsyncIterable<Buffer> {
 
 /** Writes all slices. Closes the connection of a client that reads below the minimum rate. */
 async function writeSlices(slices: Slices | AsyncIterable<Buffer>, response: ServerResponse, clock: Clock): Promise<void> {
-  let sent = 0;
-  const stop = enforceReadRate({ clock, sent: () => sent, onTooSlow: () => response.destroy() });
+  let sentBytes = 0;
+  const stop = enforceReadRate({ clock, sentBytes: () => sentBytes, onTooSlow: () => response.destroy() });
   try {
     for await (const slice of slices) {
       if (response.destroyed) return;
       if (!response.write(slice)) await untilDrained(response);
-      // Lets other requests run while the kernel accepts slices at once.
+      // Lets other requests run while the kernel accepts slices immediately.
       else await setImmediate();
-      sent += slice.length;
+      sentBytes += slice.length;
     }
   } finally {
     stop();

@@ -1,7 +1,14 @@
 // One page of a list: its version, its items, and the start of the next page.
 
 import type { Visibility } from '../../access/visibility.ts';
-import { continuation, isExact, listedVersion, pageLimit, tooOldToContinue, tooOldToList } from '../../kubernetes/list-revision.ts';
+import {
+  continueTokenExpired,
+  isExact,
+  listExpired,
+  pageLimit,
+  parseContinueToken,
+  parseListVersion,
+} from '../../kubernetes/list-revision.ts';
 import { parseSelectors, Selection } from '../../kubernetes/selection.ts';
 import { statusError } from '../../kubernetes/status.ts';
 import { encodeContinue } from '../../kubernetes/wire/continue-token.ts';
@@ -32,7 +39,7 @@ export function parseQuery({ params, query }: Pick<FacadeRequest, 'params' | 'qu
 }
 
 export interface Page {
-  /** Whole collection if the page contains all of it, so that its shared bytes are sent; else undefined. */
+  /** The collection if the page contains all of it, so that shared bytes are sent; undefined otherwise. */
   readonly whole: Collection | undefined;
   /** Items of the page; empty if `whole` is defined. */
   readonly items: readonly Item[];
@@ -53,8 +60,8 @@ export interface PageRequest extends ListQuery {
 /** Returns one page under current permissions. Waits up to three seconds for a version that is not reached yet. Throws 400, 410, 504. */
 export async function readPage(history: History, request: PageRequest): Promise<Page> {
   const { namespace, selection, options, signal, findVisibility, clock } = request;
-  const token = continuation(options);
-  const version = token?.revision ?? listedVersion(options);
+  const token = parseContinueToken(options);
+  const version = token?.revision ?? parseListVersion(options);
   const requested = parseVersion(version);
   const timeLeftMs = timeLeft(options, clock);
   await history.waitFor(version, { signal, findVisibility, timeoutMs: timeLeftMs() });
@@ -64,10 +71,16 @@ export async function readPage(history: History, request: PageRequest): Promise<
   if (!isPinned) return pageOf(history.collection, { ...range, revision: Math.max(history.revisionFor(visibility), requested.revision) });
   // If the visible names have changed since the first page, the pages together would be inconsistent.
   const isOther = token !== undefined && requested.fingerprint !== visibility.fingerprint;
-  const position = isOther ? undefined : history.positionAfter(requested.revision);
-  if (position === undefined) throw token === undefined ? tooOldToList() : tooOldToContinue(token);
-  // A caller without permissions must not cause the work of restoring objects.
-  return pageOf(visibility.isNothing ? Collection.empty : history.at(position), { ...range, revision: requested.revision });
+  const collection = isOther ? undefined : collectionAt(history, requested.revision, visibility);
+  if (collection === undefined) throw token === undefined ? listExpired() : continueTokenExpired(token);
+  return pageOf(collection, { ...range, revision: requested.revision });
+}
+
+/** Returns the objects at a past revision; undefined for an unknown revision. Restores none for a caller who sees none. */
+function collectionAt(history: History, revision: number, visibility: Visibility): Collection | undefined {
+  const position = history.positionAfter(revision);
+  if (position === undefined) return undefined;
+  return visibility.isNothing ? Collection.empty : history.at(position);
 }
 
 interface Range {
@@ -86,12 +99,13 @@ function pageOf(collection: Collection, { visibility, namespace, selection, revi
   const isWhole = limit === 0 && namespace === '' && start === '' && selection.isEverything && visibility.isEverything;
   if (isWhole) return { ...version, whole: collection, items: [], continue: '' };
   const items = select(collection.visible(visibility, namespace, start), selection);
-  if (limit === 0 || items.length <= limit) return { ...version, whole: undefined, items, continue: '' };
+  const last = limit === 0 || items.length <= limit ? undefined : items[limit - 1];
+  if (last === undefined) return { ...version, whole: undefined, items, continue: '' };
   return {
     ...version,
     whole: undefined,
     items: items.slice(0, limit),
-    continue: encodeContinue(versionNumber(revision, visibility.fingerprint), items[limit - 1]?.key ?? ''),
+    continue: encodeContinue(versionNumber(revision, visibility.fingerprint), last.key),
     ...(selection.isEverything && { remaining: items.length - limit }),
   };
 }

@@ -18,7 +18,7 @@ export class RbacAccess implements Access {
   readonly #viewers = new Map<string, Viewer>();
   readonly #bySubject = new Map<string, Set<Viewer>>();
 
-  /** `permission` allows a caller to see the named objects. A caller who may list the resource sees all objects. */
+  /** `permission` allows a caller to see the named objects. A caller that may list the resource sees all objects. */
   constructor(options: RbacAccessOptions, permission: Permission) {
     this.#options = options;
     this.#index = new RbacIndex(permission);
@@ -83,7 +83,7 @@ export class RbacAccess implements Access {
   #updateViewers(subjects: ReadonlySet<string>): void {
     if (subjects.size === 0) return;
     this.#reviews.invalidate();
-    const concerned = new Set([...subjects].flatMap((subject) => [...(this.#bySubject.get(subject) ?? [])]));
-    for (const viewer of concerned) viewer.update();
+    const affected = new Set([...subjects].flatMap((subject) => [...(this.#bySubject.get(subject) ?? [])]));
+    for (const viewer of affected) viewer.update();
   }
 }

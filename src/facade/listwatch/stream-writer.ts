@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../std/clock.ts';
 
-/** Lines as one chunk of a chunked body. */
+/** Lines of a watch as one chunk of a chunked body. */
 export class Chunk {
   readonly framed: Buffer;
   readonly #headLength: number;
@@ -16,7 +16,7 @@ export class Chunk {
     this.framed = Buffer.concat([head, ...lines, END], head.length + length + END.length);
   }
 
-  /** The lines alone. */
+  /** The lines without the frame of the chunk. */
   get body(): Buffer {
     return this.framed.subarray(this.#headLength, -END.length);
   }
@@ -46,7 +46,7 @@ export class StreamWriter {
   #isOver = false;
   #written = 0;
 
-  /** Calls `onDrain` when the kernel has accepted a chunk that it did not accept at once. */
+  /** Calls `onDrain` when the kernel has accepted a chunk that it did not accept immediately. */
   constructor(response: ServerResponse, clock: Clock, onDrain: () => void) {
     this.#response = response;
     this.#clock = clock;
@@ -70,7 +70,7 @@ export class StreamWriter {
     this.#isBlocked = this.#pendingBytes > 0;
   }
 
-  /** Writes lines for this watch alone. They consist of shared bytes, so they are not copied into another buffer. */
+  /** Writes lines for this watch only. They consist of shared bytes, so they are not copied into another buffer. */
   writeLines(lines: readonly Buffer[]): void {
     const socket = this.#socket;
     if (socket === undefined) return this.write(new Chunk(lines));

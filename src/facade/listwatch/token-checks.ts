@@ -16,13 +16,13 @@ export interface TokenChecksOptions {
 const INTERVAL_MS = 5_100;
 /** Jitter of the interval, so that streams that began together do not check together. */
 const SPREAD = 0.1;
-/** Time for which the last result applies while the hub does not respond, in milliseconds. */
+/** Time for which the last result remains valid while the hub does not respond, in milliseconds. */
 const PATIENCE_MS = 30_000;
 
 interface Check {
   readonly key: string;
   readonly caller: Caller;
-  readonly enders: Set<() => void>;
+  readonly endings: Set<() => void>;
   /** Time of the last result, on the monotonic clock. */
   validAt: number;
   cancel: () => void;
@@ -40,17 +40,17 @@ export class TokenChecks {
   join(caller: Caller, end: () => void): () => void {
     const key = keyOf(caller);
     const check = this.#checks.get(key) ?? this.#start(key, caller);
-    check.enders.add(end);
+    check.endings.add(end);
     return () => {
-      check.enders.delete(end);
-      if (check.enders.size > 0) return;
+      check.endings.delete(end);
+      if (check.endings.size > 0) return;
       check.cancel();
       if (this.#checks.get(key) === check) this.#checks.delete(key);
     };
   }
 
   #start(key: string, caller: Caller): Check {
-    const check = { key, caller, enders: new Set<() => void>(), validAt: this.#options.clock.monotonic(), cancel: () => {} };
+    const check = { key, caller, endings: new Set<() => void>(), validAt: this.#options.clock.monotonic(), cancel: () => {} };
     this.#checks.set(key, check);
     // The review that admitted the request may be older than streams allow.
     void this.#run(check);
@@ -64,16 +64,16 @@ export class TokenChecks {
 
   async #run(check: Check): Promise<void> {
     const isValid = await this.#isValid(check);
-    if (check.enders.size === 0) return;
+    if (check.endings.size === 0) return;
     if (isValid) return this.#schedule(check);
     this.#checks.delete(check.key);
-    for (const end of check.enders) end();
+    for (const end of check.endings) end();
   }
 
   async #isValid(check: Check): Promise<boolean> {
     const { clock } = this.#options;
     try {
-      const isValid = await check.caller.stillValid();
+      const isValid = await check.caller.isStillValid();
       check.validAt = clock.monotonic();
       return isValid;
     } catch {

@@ -3,7 +3,7 @@
 
 import { EVERYTHING, FINGERPRINT_BITS } from '../../access/visibility.ts';
 
-/** A version of a list as one caller sees it. */
+/** Version of a list for one caller. */
 export interface FacadeVersion {
   /** The hub's resourceVersion of the collection. */
   readonly revision: number;

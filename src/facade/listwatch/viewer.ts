@@ -1,5 +1,5 @@
-// The visibility of one caller, which all watches of the caller follow. Reviews decide if the caller may list all objects, because the
-// hub may have other authorizers than RBAC.
+// The visibility of one caller, which all watches of the caller follow. SubjectAccessReviews decide whether the caller may list all
+// objects, because the hub may have other authorizers than RBAC.
 
 import { type AccessAttributes, isAllowed } from '../../access/hub-review.ts';
 import { type User, userKey } from '../../access/user.ts';

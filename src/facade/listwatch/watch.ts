@@ -1,8 +1,8 @@
-// Watch: start, duration and end.
+// Watch requests: start, duration and end of a watch.
 
 import type { ServerResponse } from 'node:http';
 import type { Visibility } from '../../access/visibility.ts';
-import { requestedVersion } from '../../kubernetes/list-revision.ts';
+import { parseRequestedVersion } from '../../kubernetes/list-revision.ts';
 import { expired, hasReason, type Status } from '../../kubernetes/status.ts';
 import { negotiateWatch } from '../../kubernetes/wire/negotiate.ts';
 import type { ListOptions } from '../../kubernetes/wire/options.ts';
@@ -42,7 +42,7 @@ export interface WatchDeps {
 const BOOKMARK_INTERVAL_MS = 60_000;
 /** Time between the last bookmark and the end of a watch, in milliseconds. The caller resumes from the bookmark. */
 const LAST_BOOKMARK_MS = 2_000;
-const LONGEST_MS = 3_600_000;
+const MAX_DURATION_MS = 3_600_000;
 
 /** Returns a stream of events from the requested version. Throws for bad requests; 410 and 504 are sent as ERROR events. */
 export async function watchObjects(deps: WatchDeps, request: FacadeRequest): Promise<FacadeReply> {
@@ -51,7 +51,7 @@ export async function watchObjects(deps: WatchDeps, request: FacadeRequest): Pro
   const query = parseQuery(request, listing, true);
   const view = viewOf(request, listing, representation.as, clock);
   const form = representation.as === undefined ? plain : convertedForm(view, clock);
-  requestedVersion(query.options.resourceVersion);
+  parseRequestedVersion(query.options.resourceVersion);
   history.checkSynced(listing.plural);
   await access.visibleTo(request.caller.user);
   const release = watchLimiter.acquire(request);
@@ -82,7 +82,7 @@ async function serve(deps: WatchDeps, request: FacadeRequest, stream: Stream): P
   const { promise, resolve } = Promise.withResolvers<void>();
   let watcher: Watcher | undefined = undefined;
   const writer = new StreamWriter(response, clock, () => watcher?.pump());
-  const requested = requestedVersion(options.resourceVersion);
+  const requested = parseRequestedVersion(options.resourceVersion);
   const wait = { signal: request.signal, findVisibility: () => access.visibleTo(request.caller.user) };
   const failure = options.sendInitialEvents === true ? await waitFor(history, requested, wait) : undefined;
   const endReplay = options.sendInitialEvents === true && failure === undefined ? await startReplay(deps, request, writer) : () => {};
@@ -120,7 +120,7 @@ async function startReplay(
   writer: StreamWriter,
 ): Promise<() => void> {
   const releaseSeat = await replayQueue.acquire(tenantOf(caller.user.username), signal);
-  const stop = enforceReadRate({ clock, sent: () => writer.written, onTooSlow: () => writer.destroy() });
+  const stop = enforceReadRate({ clock, sentBytes: () => writer.written, onTooSlow: () => writer.destroy() });
   return () => {
     stop();
     releaseSeat();
@@ -147,7 +147,7 @@ function toSelection({ namespace, options, selection }: ListQuery): Pick<Watcher
 }
 
 function startOf(history: History, visibility: Visibility, { namespace, options }: ListQuery): Start | Status {
-  const requested = parseVersion(requestedVersion(options.resourceVersion));
+  const requested = parseVersion(parseRequestedVersion(options.resourceVersion));
   const now = { visibility, position: history.end, ahead: 0, replay: undefined };
   if (options.sendInitialEvents === true) {
     const bookmark = options.allowWatchBookmarks ? 'initial' : undefined;
@@ -160,7 +160,7 @@ function startOf(history: History, visibility: Visibility, { namespace, options 
   return expired(`too old resource version: ${options.resourceVersion} (${formatVersion(history.oldest, visibility.fingerprint)})`).status;
 }
 
-/** Returns the position to resume from; undefined for an unknown revision. A caller who sees no object can resume from any revision. */
+/** Returns the position to resume from; undefined for an unknown revision. A caller that sees no object can resume from any revision. */
 function positionAfter(history: History, visibility: Visibility, revision: number): number | undefined {
   return visibility.isNothing ? history.end : history.positionAfter(revision);
 }
@@ -173,21 +173,21 @@ function initialEvents({ collection }: History, visibility: Visibility, namespac
 function schedule(
   { clock, random }: WatchDeps,
   options: ListOptions,
-  act: { bookmark: () => void; end: () => void },
+  actions: { bookmark: () => void; end: () => void },
 ): readonly (() => void)[] {
   const { timeoutSeconds = 0 } = options;
-  const durationMs = Math.min(timeoutSeconds === 0 ? (LONGEST_MS / 2) * (1 + random()) : timeoutSeconds * 1_000, LONGEST_MS);
-  const ends = clock.wakeAfter(durationMs, act.end);
+  const durationMs = Math.min(timeoutSeconds === 0 ? (MAX_DURATION_MS / 2) * (1 + random()) : timeoutSeconds * 1_000, MAX_DURATION_MS);
+  const ends = clock.wakeAfter(durationMs, actions.end);
   if (!options.allowWatchBookmarks) return [ends];
-  const last = durationMs > LAST_BOOKMARK_MS ? [clock.wakeAfter(durationMs - LAST_BOOKMARK_MS, act.bookmark)] : [];
-  return [ends, ...last, every(clock, BOOKMARK_INTERVAL_MS, act.bookmark)];
+  const last = durationMs > LAST_BOOKMARK_MS ? [clock.wakeAfter(durationMs - LAST_BOOKMARK_MS, actions.bookmark)] : [];
+  return [ends, ...last, every(clock, BOOKMARK_INTERVAL_MS, actions.bookmark)];
 }
 
-function every(clock: Clock, intervalMs: number, act: () => void): () => void {
+function every(clock: Clock, intervalMs: number, action: () => void): () => void {
   let cancel = () => {};
   const arm = () => {
     cancel = clock.wakeAfter(intervalMs, () => {
-      act();
+      action();
       arm();
     });
   };

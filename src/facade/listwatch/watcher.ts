@@ -40,7 +40,7 @@ interface SharedPiece extends Pick<Piece, 'next'> {
   readonly chunk: Chunk | undefined;
 }
 
-/** All watches. Changes within one turn of the event loop are written to each watch at once. */
+/** All watches. Changes within one turn of the event loop are written to each watch together. */
 export class Watchers {
   readonly #watchers = new Set<Watcher>();
   #isScheduled = false;
@@ -90,7 +90,7 @@ export class Watcher {
 
   /** Writes pending events until the writer is blocked. */
   pump(shared: SharedPieces = new Map()): void {
-    // A caller who sees no object gets no event, so that dropped entries do not matter.
+    // A caller that sees no object gets no event, so that dropped entries do not affect it.
     if (this.#visibility.isNothing) this.#position = this.#options.history.end;
     while (!this.#isOver) {
       if (this.#position < this.#options.history.start) return this.expire();

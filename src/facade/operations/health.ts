@@ -2,10 +2,10 @@
 
 import { plainText, type Reply } from '../../kubernetes/reply.ts';
 
-/** A named check; `holds` returns true while it passes. */
+/** A named check; `passes` returns true while the check passes. */
 export interface Check {
   readonly name: string;
-  readonly holds: () => boolean;
+  readonly passes: () => boolean;
 }
 
 export interface Health {
@@ -23,20 +23,20 @@ export function healthReply(health: Health, path: string, query: URLSearchParams
   if (name === undefined || name === '') return allReply(endpoint, checks, query);
   const check = checks.find((each) => each.name === name);
   if (check === undefined) return plainText(404, '404 page not found\n');
-  return check.holds() ? plainText(200, 'ok') : plainText(500, `internal server error: ${WITHHELD}\n`);
+  return check.passes() ? plainText(200, 'ok') : plainText(500, `internal server error: ${WITHHELD}\n`);
 }
 
 const WITHHELD = 'reason withheld';
 
 function allReply(endpoint: string, checks: readonly Check[], query: URLSearchParams): Reply {
   const excluded = new Set(query.getAll('exclude'));
-  const lines = checks.map((check) => ({ ...check, line: excluded.has(check.name) ? EXCLUDED : check.holds() ? OK : FAILED }));
-  const isWell = lines.every(({ line }) => line !== FAILED);
+  const lines = checks.map((check) => ({ ...check, line: excluded.has(check.name) ? EXCLUDED : check.passes() ? OK : FAILED }));
+  const isHealthy = lines.every(({ line }) => line !== FAILED);
   const known = new Set(checks.map(({ name }) => name));
   const unknown = [...excluded].filter((name) => !known.has(name)).map((name) => `"${name}"`);
   const warning = unknown.length === 0 ? '' : `warn: some health checks cannot be excluded: no matches for ${unknown.join(', ')}\n`;
   const report = lines.map(({ name, line }) => `${line.sign}${name} ${line.text}\n`).join('');
-  if (!isWell) return plainText(500, `${report}${warning}${endpoint} check failed\n`);
+  if (!isHealthy) return plainText(500, `${report}${warning}${endpoint} check failed\n`);
   return plainText(200, query.has('verbose') ? `${report}${warning}${endpoint} check passed\n` : 'ok');
 }
 

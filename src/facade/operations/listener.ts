@@ -41,7 +41,7 @@ export interface Operations extends Pick<Listening, 'url'> {
 /** Starts to listen. Rejects if the port is taken. */
 export async function listenForOperations(options: OperationsOptions): Promise<Operations> {
   const { log } = options;
-  const { server, stopFollowing } = await serverOf(options);
+  const { server, stopFollowing } = await createServerFor(options);
   new Connections(CONNECTIONS).follow(server);
   const report = (error: Error) => log.error({ error }, 'operations connection failed');
   const listening = await listen(server, { ...options, report });
@@ -68,7 +68,7 @@ const WRONG_HOST = 'The Host header does not name this machine. Use localhost or
 const MAX_SCRAPES = 4;
 const TOO_MANY = 'too many scrapes in progress, please try again';
 
-async function serverOf(options: OperationsOptions): Promise<{ readonly server: Server; readonly stopFollowing: () => void }> {
+async function createServerFor(options: OperationsOptions): Promise<{ readonly server: Server; readonly stopFollowing: () => void }> {
   const { certificate, clock, log } = options;
   const requests = new Requests(options);
   const listener = (request: IncomingMessage, response: ServerResponse) => void requests.serve(request, response);
@@ -97,7 +97,7 @@ class Requests {
     );
     try {
       const [path = '', query = ''] = (request.url ?? '').split('?', 2);
-      if (isLoopback(this.#options.host ?? '') && !isLoopbackHost(request.headers.host)) send(response, plainText(421, WRONG_HOST));
+      if (isLoopback(this.#options.host) && !isLoopbackHost(request.headers.host)) send(response, plainText(421, WRONG_HOST));
       else if (request.method !== 'GET' && request.method !== 'HEAD')
         send(response, { ...plainText(405, ''), headers: { allow: 'GET, HEAD' } });
       else if (path === '/metrics') await this.#scrape(request, response);
@@ -109,14 +109,14 @@ class Requests {
 
   async #scrape(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { admit, metrics } = this.#options;
-    const left = new AbortController();
+    const disconnected = new AbortController();
     if (this.#metricsRequests >= MAX_METRICS_REQUESTS) throw serviceUnavailable(TOO_MANY, 1);
     this.#metricsRequests += 1;
     response.once('close', () => {
       this.#metricsRequests -= 1;
-      left.abort();
+      disconnected.abort();
     });
-    await admit?.(request, left.signal);
+    await admit?.(request, disconnected.signal);
     if (this.#scrapes >= MAX_SCRAPES) throw serviceUnavailable(TOO_MANY, 1);
     this.#scrapes += 1;
     try {
@@ -158,8 +158,8 @@ function send(response: ServerResponse, { status, headers, body }: Reply): void 
   response.end(body as string);
 }
 
-/** Returns true for an address that only this machine can reach. */
-function isLoopback(address: string): boolean {
+/** Returns true for an address that only this machine can reach; false without an address. */
+function isLoopback(address = ''): boolean {
   return address === 'localhost' || address === '::1' || (isIP(address) === 4 && address.startsWith('127.'));
 }
 
@@ -169,5 +169,5 @@ function isLoopback(address: string): boolean {
  */
 function isLoopbackHost(header: string | undefined): boolean {
   const [, bracketed, name] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d+)?$/.exec(header ?? '') ?? [];
-  return isLoopback(bracketed ?? name?.toLowerCase() ?? '');
+  return isLoopback(bracketed ?? name?.toLowerCase());
 }

@@ -8,9 +8,9 @@ import { FailureReason } from '../../api/reasons.ts';
 import { unreachableMs } from '../../clusters/policy/known-unreachable.ts';
 import type { KubeObject } from '../../kubernetes/object.ts';
 import { type Reply, textReply } from '../../kubernetes/reply.ts';
-import { checkAnswerForm, showAnswer } from '../../kubernetes/representation.ts';
+import { checkVirtualForm, encodeVirtualObject } from '../../kubernetes/representation.ts';
 import { forbidden, notFound, type Status, StatusError, statusError } from '../../kubernetes/status.ts';
-import { answeredTokenRequest, checkUid, TOKEN_REQUEST_KIND } from '../../kubernetes/token-request.ts';
+import { checkUid, TOKEN_REQUEST_KIND, toTokenResponse } from '../../kubernetes/token-request.ts';
 import { negotiate } from '../../kubernetes/wire/negotiate.ts';
 import type { Clock } from '../../std/clock.ts';
 import { goQuote } from '../../std/go-text.ts';
@@ -82,8 +82,12 @@ class Issuance {
       this.audited = { target: this.#target, ...toAudited(decoded) };
     });
     // Precedes the issuance, because the caller would not receive the token.
-    checkAnswerForm(TOKEN_REQUEST_KIND, representation.as);
-    const reply = textReply(201, showAnswer(await this.#issueOrDryRun(posted), TOKEN_REQUEST_KIND, representation.as), representation);
+    checkVirtualForm(TOKEN_REQUEST_KIND, representation.as);
+    const reply = textReply(
+      201,
+      encodeVirtualObject(await this.#issueOrDryRun(posted), TOKEN_REQUEST_KIND, representation.as),
+      representation,
+    );
     return { ...reply, headers: { ...reply.headers, 'cache-control': 'no-cache, no-store, private' } };
   }
 
@@ -116,12 +120,12 @@ class Issuance {
     const token = await requestToken(source, posted, this.#request.signal);
     const now = source.clock.now();
     const granted = {
-      account: { ...this.#serviceAccount, uid: token.accountUID },
+      serviceAccount: { ...this.#serviceAccount, uid: token.accountUID },
       audiences,
       expirationSeconds: token.expirationSeconds ?? expirationSeconds,
       status: { token: token.token.reveal(), expirationTimestamp: formatTimestamp(token.statedExpiryAt) },
     };
-    const response = answeredTokenRequest(tokenRequest, granted, now);
+    const response = toTokenResponse(tokenRequest, granted, now);
     token.warnings.forEach(this.#request.warn);
     this.#options.audit.issued(this.#request, { ...this.audited, durationMs: source.clock.monotonic() - startedAt }, token);
     return response;

@@ -1,4 +1,4 @@
-// The TokenRequest of a caller: decoded as kube-apiserver does, checked against the rules of the installation, and turned into the
+// The TokenRequest of a caller: decoded like in kube-apiserver, checked against the rules of the installation, and converted to the
 // request to the target cluster.
 
 import { checkBoundKind } from '../../kubernetes/bound-object.ts';
@@ -8,12 +8,12 @@ import { TOKEN_REQUEST } from '../../kubernetes/reviews.ts';
 import { forbidden, invalid } from '../../kubernetes/status.ts';
 import {
   checkNamespace,
-  defaultedTokenRequest,
-  KIND,
   MAX_SECONDS,
-  type PostedAccount,
+  type ServiceAccountName,
   TOKEN_REQUEST_KIND,
+  TOKEN_REQUEST_NAME,
   type TokenRequest,
+  withTokenDefaults,
 } from '../../kubernetes/token-request.ts';
 import { type BodyMediaType, plainBodyMediaType } from '../../kubernetes/wire/content-type.ts';
 import { decodeObject } from '../../kubernetes/wire/decode.ts';
@@ -34,7 +34,7 @@ import type { FacadeRequest } from '../request.ts';
 export interface TokenRules {
   /** Audiences of requests that name none; if empty, such requests are rejected. */
   readonly defaultAudiences: readonly string[];
-  /** Audiences that the façade accepts in callers' tokens. It issues no token for them: such a token could request others. */
+  /** Audiences that the façade accepts in callers' tokens. It issues no token for these audiences: a caller could request further tokens with such a token. */
   readonly ownAudiences: readonly string[];
   readonly limits: TokenLimits;
 }
@@ -52,7 +52,7 @@ export interface PostedTokenRequest {
   readonly warnings: readonly string[];
 }
 
-/** The request to a target cluster. It contains checked fields alone. */
+/** The request to a target cluster. It contains only checked fields. */
 export interface OutgoingRequest {
   /** Request that the response is checked against. */
   readonly expected: TargetTokenRequest;
@@ -69,7 +69,7 @@ export class TokenRequestParser {
   }
 
   /** Parses the body and the options. Calls `onDecoded` before rules are checked. Throws 400, 403, 413, 415 or 422. */
-  async parse(request: FacadeRequest, serviceAccount: PostedAccount, onDecoded: OnDecoded): Promise<PostedTokenRequest> {
+  async parse(request: FacadeRequest, serviceAccount: ServiceAccountName, onDecoded: OnDecoded): Promise<PostedTokenRequest> {
     const mediaType = plainBodyMediaType(request.contentType, request.header('content-encoding'));
     const body = await request.body(MAX_BODY_BYTES);
     const decode = () => decodeRequest(request, serviceAccount, { body, mediaType, rules: this.#rules, onDecoded });
@@ -103,7 +103,7 @@ interface Decoding {
 }
 
 /** Decodes and checks a token request. The result depends only on query, service account and body, which are the key of the cache. */
-function decodeRequest(request: FacadeRequest, serviceAccount: PostedAccount, decoding: Decoding): PostedTokenRequest {
+function decodeRequest(request: FacadeRequest, serviceAccount: ServiceAccountName, decoding: Decoding): PostedTokenRequest {
   const { body, mediaType, rules, onDecoded } = decoding;
   const warnings: string[] = [];
   const warn = (text: string): void => {
@@ -121,7 +121,7 @@ function decodeRequest(request: FacadeRequest, serviceAccount: PostedAccount, de
     isRegistered: isKnownKind,
   });
   decoded.warnings.forEach(warn);
-  const tokenRequest = withoutManagedFields(defaultedTokenRequest(decoded.object));
+  const tokenRequest = withoutManagedFields(withTokenDefaults(decoded.object));
   const named = tokenRequest.spec.audiences ?? [];
   const audiences = named.length === 0 ? rules.defaultAudiences : named;
   onDecoded({ tokenRequest, audiences });
@@ -159,11 +159,11 @@ function withoutManagedFields(tokenRequest: TokenRequest): TokenRequest {
 /** Limits the owner references, which no server uses. */
 function checkOwners({ metadata: { ownerReferences = [] } }: TokenRequest): void {
   const { length } = ownerReferences;
-  if (length > MAX_OWNERS) throw invalid(KIND, '', [tooMany('metadata.ownerReferences', length, MAX_OWNERS)]);
+  if (length > MAX_OWNERS) throw invalid(TOKEN_REQUEST_NAME, '', [tooMany('metadata.ownerReferences', length, MAX_OWNERS)]);
 }
 
-function checkAudiences(audiences: readonly string[], { name }: PostedAccount, { ownAudiences, limits }: TokenRules): void {
-  if (audiences.length === 0) throw invalid(KIND, '', [requiredValue('spec.audiences')]);
+function checkAudiences(audiences: readonly string[], { name }: ServiceAccountName, { ownAudiences, limits }: TokenRules): void {
+  if (audiences.length === 0) throw invalid(TOKEN_REQUEST_NAME, '', [requiredValue('spec.audiences')]);
   const own = audiences.find((audience) => ownAudiences.includes(audience));
   if (own !== undefined)
     throw forbidden(SERVICE_ACCOUNTS, name, `the façade issues no token for the audience ${goQuote(own)}, which it accepts itself`);
@@ -173,7 +173,7 @@ function checkAudiences(audiences: readonly string[], { name }: PostedAccount, {
   const others = new Set(audiences.filter((audience) => !allowed.has(audience)));
   if (others.size > 0)
     throw invalid(
-      KIND,
+      TOKEN_REQUEST_NAME,
       '',
       [...others].slice(0, MAX_REPORTED_AUDIENCES).map((audience) => unsupportedValue('spec.audiences', audience, allowedAudiences)),
     );
@@ -186,7 +186,7 @@ function checkBinding({ spec: { boundObjectRef, expirationSeconds } }: TokenRequ
   if (kind === undefined) return checkBoundKind(boundObjectRef, BOUND_KINDS);
   if (!isSilentlyExtended({ expirationSeconds: Number(expirationSeconds), boundObject: { kind, name: '' } })) return;
   const why = 'for a token that is bound to a Pod, Kubernetes extends this lifetime to a year; request another number of seconds';
-  throw invalid(KIND, '', [invalidValue('spec.expirationSeconds', BigInt(expirationSeconds), why)]);
+  throw invalid(TOKEN_REQUEST_NAME, '', [invalidValue('spec.expirationSeconds', BigInt(expirationSeconds), why)]);
 }
 
 /** Returns the lifetime, shortened with a warning above the limit, as kube-apiserver does. The target rejects one that no server grants. */
@@ -203,7 +203,7 @@ function limitLifetime({ spec }: TokenRequest, { maxExpirationSeconds }: TokenLi
 /** Returns the request to the target. */
 function toOutgoing(
   { apiVersion, kind, metadata, spec }: TokenRequest,
-  { namespace, name }: PostedAccount,
+  { namespace, name }: ServiceAccountName,
   { audiences, expirationSeconds }: Pick<PostedTokenRequest, 'audiences' | 'expirationSeconds'>,
 ): OutgoingRequest {
   const { boundObjectRef } = spec;

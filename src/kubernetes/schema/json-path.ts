@@ -7,13 +7,13 @@ export type JsonPath = (root: Value) => readonly Value[];
 
 /** Parses a path; throws if it is invalid. */
 export function parseJsonPath(text: string): JsonPath {
-  const steps = stepsOf(text);
+  const steps = parseSteps(text);
   return (root) => steps.reduce<readonly Value[]>((values, step) => values.flatMap(step), [root]);
 }
 
 type Step = (value: Value) => readonly Value[];
 
-function stepsOf(text: string): readonly Step[] {
+function parseSteps(text: string): readonly Step[] {
   const steps: Step[] = [];
   let rest = text.replace(/^[$@]/, '');
   while (rest !== '') {
@@ -21,8 +21,8 @@ function stepsOf(text: string): readonly Step[] {
     const bracket = filter ?? BRACKET.exec(rest);
     const match = bracket ?? FIELD.exec(rest);
     if (match === null) throw new Error(`unrecognized JSONPath at ${JSON.stringify(rest)}`);
-    if (filter !== null) steps.push(filtered(filter[1] ?? ''));
-    else if (bracket !== null) steps.push(...bracketSteps(bracket[1] ?? ''));
+    if (filter !== null) steps.push(filterStep(filter[1] ?? ''));
+    else if (bracket !== null) steps.push(...parseBracket(bracket[1] ?? ''));
     else steps.push(fieldStep((match[1] ?? '').replaceAll('\\', '')));
     rest = rest.slice(match[0].length);
   }
@@ -34,17 +34,17 @@ const BRACKET = /^\[([^\]]*)\]/;
 const FILTER = /^\[\?\(((?:[^"')]|"[^"]*"|'[^']*')*)\)\]/;
 
 function fieldStep(name: string): Step {
-  if (name === '*') return (value) => (isFields(value) ? present(Object.values(value)) : isList(value) ? value : []);
-  return (value) => (isFields(value) && Object.hasOwn(value, name) ? present([value[name]]) : []);
+  if (name === '*') return (value) => (isFields(value) ? withoutUndefined(Object.values(value)) : isList(value) ? value : []);
+  return (value) => (isFields(value) && Object.hasOwn(value, name) ? withoutUndefined([value[name]]) : []);
 }
 
-function present(values: readonly (Value | undefined)[]): readonly Value[] {
+function withoutUndefined(values: readonly (Value | undefined)[]): readonly Value[] {
   return values.filter((value) => value !== undefined);
 }
 
-function bracketSteps(text: string): readonly Step[] {
+function parseBracket(text: string): readonly Step[] {
   const key = /^'([^']*)'$/.exec(text);
-  if (key !== null) return stepsOf(`.${key[1] ?? ''}`);
+  if (key !== null) return parseSteps(`.${key[1] ?? ''}`);
   const slice = /^(-?\d+)?(:(-?\d+)?)?$/.exec(text === '*' ? ':' : text);
   if (slice === null || text === '') throw new Error(`invalid array index ${text}`);
   const [, from, range, to] = slice;
@@ -69,12 +69,12 @@ function listOf(value: Value): readonly Value[] {
   return value;
 }
 
-function filtered(condition: string): Step {
+function filterStep(condition: string): Step {
   const parts = /^([^!<>=]+)([!<>=]+)(.+)$/.exec(condition);
   const left = parseJsonPath((parts?.[1] ?? condition).trim());
   const operator = parts?.[2];
   if (operator === undefined) return (value) => listOf(value).filter((item) => left(item).length > 0);
-  const right = operand((parts?.[3] ?? '').trim());
+  const right = parseOperand((parts?.[3] ?? '').trim());
   const compare = COMPARISONS[operator];
   if (compare === undefined) throw new Error(`unrecognized filter operator ${operator}`);
   return (value) =>
@@ -85,7 +85,7 @@ function filtered(condition: string): Step {
     });
 }
 
-function operand(text: string): JsonPath {
+function parseOperand(text: string): JsonPath {
   if (/^[@$]/.test(text)) return parseJsonPath(text);
   const quoted = /^(["'])(.*)\1$/.exec(text);
   if (quoted !== null) return () => [quoted[2] ?? ''];

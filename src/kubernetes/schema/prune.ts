@@ -24,7 +24,7 @@ export function pruneUnknown({ apiVersion, kind, metadata, ...rest }: Fields, sc
   const ofMetadata: string[] = [];
   const ofRest: string[] = [];
   const type = Object.entries({ apiVersion, kind }).filter(([, value]) => value !== undefined);
-  const pruned = metadata === undefined ? {} : { metadata: pruneValue(sortedKeys(metadata), OBJECT_META, 'metadata', ofMetadata) };
+  const pruned = metadata === undefined ? {} : { metadata: pruneValue(sortKeys(metadata), OBJECT_META, 'metadata', ofMetadata) };
   const value = { ...Object.fromEntries(type), ...pruned, ...pruneFields(rest, schema, '', ofRest) };
   return { value, unknown: [...ofMetadata, ...ofRest.sort(compareUtf8)] };
 }
@@ -53,9 +53,9 @@ function isKnown(schema: Schema | undefined, key: string): boolean {
 }
 
 /** Sorts the keys of metadata: Kubernetes decodes it from sorted keys, so its unknown fields are in that order. */
-function sortedKeys(value: Value): Value {
-  if (isList(value)) return value.map(sortedKeys);
+function sortKeys(value: Value): Value {
+  if (isList(value)) return value.map(sortKeys);
   if (!isFields(value)) return value;
   const entries = Object.entries(value).sort(([a], [b]) => compareUtf8(a, b));
-  return Object.fromEntries(entries.map(([key, field]) => [key, field === undefined ? undefined : sortedKeys(field)]));
+  return Object.fromEntries(entries.map(([key, field]) => [key, field === undefined ? undefined : sortKeys(field)]));
 }

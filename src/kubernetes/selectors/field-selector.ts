@@ -39,10 +39,10 @@ function parseTerm(term: string, selector: string): FieldTerm {
   if (field === undefined || value === undefined) {
     throw new SelectorError(`invalid selector: '${selector}'; can't understand '${term}'`);
   }
-  return { field, operator: operator === '!=' ? '!=' : '=', value: unescaped(value) };
+  return { field, operator: operator === '!=' ? '!=' : '=', value: unescapeValue(value) };
 }
 
-function unescaped(value: string): string {
+function unescapeValue(value: string): string {
   return value.replace(/\\(.?)|[,=]/gsu, (text, escaped: string | undefined) => {
     if (escaped === undefined) throw new SelectorError(`invalid field selector: unescaped character in value: ${text.codePointAt(0)}`);
     if (!['\\', ',', '='].includes(escaped)) throw new SelectorError(`invalid field selector: invalid escape sequence: ${text}`);

@@ -2,7 +2,7 @@
 
 import { type FieldError, fieldErrorText, invalidValue } from '../field-error.ts';
 import { labelValueProblems, qualifiedNameProblems } from '../names.ts';
-import { aggregated } from '../status.ts';
+import { aggregate } from '../status.ts';
 import { SelectorError } from './selector.ts';
 
 /** The operators of Kubernetes' selection package. */
@@ -23,17 +23,17 @@ export function labelRequirement(key: string, operator: LabelOperator, values: r
     ...integerProblems(operator, values),
     ...values.flatMap((value, index) => valueProblems(`values[${index}][${key}]`, value)),
   ];
-  if (problems.length > 0) throw new SelectorError(aggregated(problems.map(fieldErrorText)));
+  if (problems.length > 0) throw new SelectorError(aggregate(problems.map(fieldErrorText)));
   return { key, operator, values };
 }
 
 /** Returns the problems of a label key as errors of `field`. */
 export function keyProblems(key: string, field: string): readonly FieldError[] {
-  return joined(field, key, qualifiedNameProblems(key));
+  return joinProblems(field, key, qualifiedNameProblems(key));
 }
 
 /** Returns whether a label value, or its absence, satisfies the requirement. */
-export function holds({ operator, values }: LabelRequirement, value: string | undefined): boolean {
+export function isSatisfied({ operator, values }: LabelRequirement, value: string | undefined): boolean {
   return TESTS[operator](value, values);
 }
 
@@ -61,8 +61,8 @@ const TESTS: Readonly<Record<LabelOperator, Test>> = {
 };
 
 function compare(value: string | undefined, bound: string | undefined, test: (a: bigint, b: bigint) => boolean): boolean {
-  const left = int64(value);
-  const right = int64(bound);
+  const left = parseInt64(value);
+  const right = parseInt64(bound);
   return left !== undefined && right !== undefined && test(left, right);
 }
 
@@ -82,19 +82,21 @@ function countProblems(operator: LabelOperator, values: readonly string[]): read
 function integerProblems(operator: LabelOperator, values: readonly string[]): readonly FieldError[] {
   if (operator !== 'gt' && operator !== 'lt') return [];
   return values.flatMap((value, index) =>
-    int64(value) === undefined ? [invalidValue(`values[${index}]`, value, "for 'Gt', 'Lt' operators, the value must be an integer")] : [],
+    parseInt64(value) === undefined
+      ? [invalidValue(`values[${index}]`, value, "for 'Gt', 'Lt' operators, the value must be an integer")]
+      : [],
   );
 }
 
 function valueProblems(field: string, value: string): readonly FieldError[] {
-  return joined(field, value, labelValueProblems(value));
+  return joinProblems(field, value, labelValueProblems(value));
 }
 
-function joined(field: string, value: string, problems: readonly string[]): readonly FieldError[] {
+function joinProblems(field: string, value: string, problems: readonly string[]): readonly FieldError[] {
   return problems.length === 0 ? [] : [invalidValue(field, value, problems.join('; '))];
 }
 
-function int64(text: string | undefined): bigint | undefined {
+function parseInt64(text: string | undefined): bigint | undefined {
   if (text === undefined || !/^[+-]?\d+$/.test(text)) return undefined;
   const value = BigInt(text.replace(/^\+/, ''));
   return BigInt.asIntN(64, value) === value ? value : undefined;

@@ -2,7 +2,7 @@
 
 import { compareUtf8, goQuote } from '../../std/go-text.ts';
 import { fieldErrorText } from '../field-error.ts';
-import { holds, keyProblems, type LabelOperator, type LabelRequirement, labelRequirement } from './label-requirement.ts';
+import { isSatisfied, keyProblems, type LabelOperator, type LabelRequirement, labelRequirement } from './label-requirement.ts';
 import { SelectorError } from './selector.ts';
 
 /** Requirements that must all be satisfied, sorted by key. */
@@ -23,26 +23,26 @@ export function parseLabelSelector(text: string): LabelSelector {
   const tokens = new Tokens(text);
   const requirements: LabelRequirement[] = [];
   if (tokens.peek() === END) return requirements;
-  if (!startsRequirement(tokens.peek())) throw found(tokens.peek(), ", expected: !, identifier, or 'end of string'");
+  if (!startsRequirement(tokens.peek())) throw unexpectedToken(tokens.peek(), ", expected: !, identifier, or 'end of string'");
   for (;;) {
     requirements.push(parseRequirement(tokens));
     const next = tokens.take();
-    if (next === END) return ordered(requirements);
-    if (next !== ',') throw found(next, ", expected: ',' or 'end of string'");
-    if (!startsRequirement(tokens.peek())) throw found(tokens.peek(), ", expected: identifier after ','");
+    if (next === END) return sortByKey(requirements);
+    if (next !== ',') throw unexpectedToken(next, ", expected: ',' or 'end of string'");
+    if (!startsRequirement(tokens.peek())) throw unexpectedToken(tokens.peek(), ", expected: identifier after ','");
   }
 }
 
 /** Returns whether an object with these labels is selected. */
 export function matchesLabels(selector: LabelSelector, labels: Readonly<Record<string, string>> | undefined): boolean {
-  return selector.every((requirement) => holds(requirement, valueOf(labels, requirement.key)));
+  return selector.every((requirement) => isSatisfied(requirement, valueOf(labels, requirement.key)));
 }
 
 /** Converts the selector of an object. Throws a SelectorError if it is invalid. */
-export function labelSelectorOf({ matchLabels = {}, matchExpressions = [] }: LabelSelectorObject): LabelSelector {
-  return ordered([
+export function toLabelSelector({ matchLabels = {}, matchExpressions = [] }: LabelSelectorObject): LabelSelector {
+  return sortByKey([
     ...Object.entries(matchLabels).map(([key, value]) => labelRequirement(key, '=', [value])),
-    ...matchExpressions.map(({ key, operator, values = [] }) => labelRequirement(key, operatorOf(operator), values)),
+    ...matchExpressions.map(({ key, operator, values = [] }) => labelRequirement(key, parseObjectOperator(operator), values)),
   ]);
 }
 
@@ -59,7 +59,7 @@ const OPERATORS = new Map<string, LabelOperator>([
   ['<', 'lt'],
 ]);
 
-/** Returns symbols, and words between them. As in Kubernetes, a NUL ends a word or, in place of a token, the text. */
+/** Pattern of symbols, and of words between them. As in Kubernetes, a NUL ends a word or, in place of a token, the text. */
 const TOKEN = /[ \t\r\n]*([=!]=|[=!(),<>]|[^\0 \t\r\n=!(),<>]+)\0?/y;
 
 class Tokens {
@@ -100,7 +100,7 @@ function parseRequirement(tokens: Tokens): LabelRequirement {
 
 function parseKey(tokens: Tokens): string {
   const key = tokens.take();
-  if (!isWord(key)) throw found(key, ', expected: identifier');
+  if (!isWord(key)) throw unexpectedToken(key, ', expected: identifier');
   const [problem] = keyProblems(key, '<nil>');
   if (problem !== undefined) throw new SelectorError(fieldErrorText(problem));
   return key;
@@ -109,29 +109,29 @@ function parseKey(tokens: Tokens): string {
 function parseOperator(tokens: Tokens): LabelOperator {
   const token = tokens.take();
   const operator = OPERATORS.get(token);
-  if (operator === undefined) throw found(token, ', expected: in, notin, =, ==, !=, gt, lt');
+  if (operator === undefined) throw unexpectedToken(token, ', expected: in, notin, =, ==, !=, gt, lt');
   return operator;
 }
 
 function parseExactValue(tokens: Tokens): string {
   if (tokens.peek() === END || tokens.peek() === ',') return '';
   const value = tokens.take();
-  if (!isWord(value)) throw found(value, ', expected: identifier');
+  if (!isWord(value)) throw unexpectedToken(value, ', expected: identifier');
   return value;
 }
 
 /** Parses values in parentheses, sorted and without duplicates. An absent value is the empty string. */
 function parseValues(tokens: Tokens): readonly string[] {
   const open = tokens.take();
-  if (open !== '(') throw found(open, " expected: '('");
+  if (open !== '(') throw unexpectedToken(open, " expected: '('");
   const first = tokens.peek();
-  if (first !== ')' && first !== ',' && !isWord(first)) throw found(first, ", expected: ',', ')' or identifier");
+  if (first !== ')' && first !== ',' && !isWord(first)) throw unexpectedToken(first, ", expected: ',', ')' or identifier");
   const values = new Set<string>();
   for (;;) {
     values.add(parseListedValue(tokens));
     const next = tokens.take();
     if (next === ')') return [...values].sort(compareUtf8);
-    if (next !== ',') throw found(next, ", expected: ',' or ')'");
+    if (next !== ',') throw unexpectedToken(next, ", expected: ',' or ')'");
   }
 }
 
@@ -139,7 +139,7 @@ function parseListedValue(tokens: Tokens): string {
   const next = tokens.peek();
   if (isWord(next)) return tokens.take();
   if (next === ',' || next === ')') return '';
-  throw found(next, ", expected: ',', or identifier");
+  throw unexpectedToken(next, ", expected: ',', or identifier");
 }
 
 function startsRequirement(token: string): boolean {
@@ -150,11 +150,11 @@ function isWord(token: string): boolean {
   return /^[^=!(),<>]/.test(token);
 }
 
-function found(token: string, rest: string): SelectorError {
+function unexpectedToken(token: string, rest: string): SelectorError {
   return new SelectorError(`found '${token}'${rest}`);
 }
 
-function ordered(requirements: readonly LabelRequirement[]): LabelSelector {
+function sortByKey(requirements: readonly LabelRequirement[]): LabelSelector {
   return requirements.toSorted((a, b) => compareUtf8(a.key, b.key));
 }
 
@@ -169,7 +169,7 @@ const OBJECT_OPERATORS = new Map<string, LabelOperator>([
   ['DoesNotExist', '!'],
 ]);
 
-function operatorOf(name: string): LabelOperator {
+function parseObjectOperator(name: string): LabelOperator {
   const operator = OBJECT_OPERATORS.get(name);
   if (operator === undefined) throw new SelectorError(`${goQuote(name)} is not a valid label selector operator`);
   return operator;

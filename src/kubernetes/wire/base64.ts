@@ -9,7 +9,7 @@ export function canonicalBase64(text: string): string {
 const WELL_FORMED = /^(?:[A-Za-z\d+/]{4})*(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?$/;
 const PADDING = 0x3d;
 
-/** Returns the offset of the first byte that Go rejects; undefined if there is none. */
+/** Throws Go's error for the first byte that Go rejects. */
 function checkQuanta(bytes: Buffer): void {
   let inQuantum = 0;
   for (let at = 0; at < bytes.length; at++) {

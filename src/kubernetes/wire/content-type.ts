@@ -44,7 +44,7 @@ export function withoutProtobuf(): StatusError {
 /** Returns the kind of a patch, or throws a StatusError (415). Custom resources do not support strategic merge. */
 export function patchType(contentType: string | undefined, builtIn: boolean): PatchType {
   const supported: readonly PatchType[] = builtIn ? BUILT_IN_PATCHES : CUSTOM_PATCHES;
-  // The router of built-in APIs rejects it first, with another message.
+  // The router of built-in APIs rejects other types first, with another message.
   if (builtIn && !routedTypes(contentType).some((type) => supported.some((each) => each === type))) {
     throw statusError('UnsupportedMediaType', '415: Unsupported Media Type', {});
   }

@@ -46,14 +46,14 @@ const TOKEN = struct('storage.continueToken', { v: text(), rv: int64(), start: t
 
 function parse(token: string): { readonly v?: string; readonly rv?: number | bigint; readonly start?: string } {
   try {
-    return decodeTyped(inLowerCase(parseJson(decodeBase64Url(token))), TOKEN).value;
+    return decodeTyped(toLowerCaseKeys(parseJson(decodeBase64Url(token))), TOKEN).value;
   } catch (error) {
     throw invalidToken((error as Error).message);
   }
 }
 
 /** Converts field names to lower case, because Go matches them in any case. */
-function inLowerCase(node: JsonNode): JsonNode {
+function toLowerCaseKeys(node: JsonNode): JsonNode {
   if (node.type !== 'object') return node;
   return { type: 'object', entries: node.entries.map(({ key, value }) => ({ key: key.toLowerCase(), value })) };
 }

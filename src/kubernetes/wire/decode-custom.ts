@@ -5,7 +5,7 @@ import { type Fields, isFields, type KubeObject } from '../object.ts';
 import { OBJECT_META } from '../schema/go-struct.ts';
 import { prune } from '../schema/prune.ts';
 import type { StatusError } from '../status.ts';
-import { cannotBeHandled, fieldWarnings, orRefuse, unrecognized, versionMismatch } from './decode-error.ts';
+import { cannotBeHandled, decodeOrThrow, fieldWarnings, unrecognized, versionMismatch } from './decode-error.ts';
 import type { DecodedObject, DecodeRequest } from './decode-request.ts';
 import { decodeTyped } from './decode-typed.ts';
 import { missingField, type TypedDocument } from './document.ts';
@@ -17,12 +17,12 @@ export function decodeCustom(document: TypedDocument, request: DecodeRequest): D
   const { kind: expected, fieldValidation } = request;
   const object = fieldsOf(document, request);
   const type = { ...parseGroupVersion(text(object['apiVersion'])), kind: text(object['kind']) };
-  const refuse = (message: string): StatusError => cannotBeHandled(type, expected, message);
-  const metadata = orRefuse(() => decodeTyped(toNode(object['metadata']), OBJECT_META), refuse).value;
+  const toStatusError = (message: string): StatusError => cannotBeHandled(type, expected, message);
+  const metadata = decodeOrThrow(() => decodeTyped(toNode(object['metadata']), OBJECT_META), toStatusError).value;
   const isExpected = type.group === expected.group && type.kind === expected.kind;
   const { value, unknown } = isExpected ? prune(object, expected.schema) : { value: object, unknown: [] };
   const errors = [...duplicateErrors(document), ...unknown.map((path) => `unknown field "${path}"`)];
-  const warnings = fieldWarnings(errors, fieldValidation, refuse);
+  const warnings = fieldWarnings(errors, fieldValidation, toStatusError);
   if (type.group !== expected.group || type.version !== expected.version) throw versionMismatch(type, expected);
   return { object: { ...value, metadata } as unknown as KubeObject, warnings };
 }
@@ -30,7 +30,7 @@ export function decodeCustom(document: TypedDocument, request: DecodeRequest): D
 /** Returns the document as plain fields with a kind. */
 function fieldsOf({ node, type }: TypedDocument, { body, kind, fieldValidation }: DecodeRequest): Fields {
   const defaulted: TypeMeta = withDefaultType(type, kind);
-  const value = orRefuse(
+  const value = decodeOrThrow(
     () => toValue(node),
     (message) => cannotBeHandled(defaulted, kind, message),
   );

@@ -43,24 +43,24 @@ function internalPackage(group: string): string {
   return group === '' || group === 'events.k8s.io' ? 'core' : (group.split('.')[0] ?? '');
 }
 
-/** Runs `decode`; converts its errors with `refuse`, except those that are a StatusError. */
-export function orRefuse<T>(decode: () => T, refuse: (message: string) => StatusError): T {
+/** Runs `decode`; converts its errors with `toStatusError`, except those that are a StatusError. */
+export function decodeOrThrow<T>(decode: () => T, toStatusError: (message: string) => StatusError): T {
   try {
     return decode();
   } catch (error) {
     if (error instanceof StatusError) throw error;
-    throw refuse(messageOf(error));
+    throw toStatusError(messageOf(error));
   }
 }
 
-/** Returns warnings for unknown and repeated fields; throws the error of `refuse` under strict validation. */
+/** Returns warnings for unknown and repeated fields; throws the error of `toStatusError` under strict validation. */
 export function fieldWarnings(
   errors: readonly string[],
   fieldValidation: FieldValidation,
-  refuse: (message: string) => StatusError,
+  toStatusError: (message: string) => StatusError,
 ): readonly string[] {
   if (errors.length === 0 || fieldValidation === 'Ignore') return [];
-  if (fieldValidation === 'Strict') throw refuse(`strict decoding error: ${errors.join(', ')}`);
+  if (fieldValidation === 'Strict') throw toStatusError(`strict decoding error: ${errors.join(', ')}`);
   return errors.flatMap((error) => (error.startsWith(YAML_ERRORS) ? yamlWarnings(error) : [error]));
 }
 

@@ -1,4 +1,4 @@
-// Types that decode themselves from JSON: times and raw values. Their errors end decoding at once.
+// Types that decode themselves from JSON: times and raw values. Their errors end decoding immediately.
 
 import type { Value } from '../object.ts';
 import type { GoField } from '../schema/schema.ts';
@@ -6,7 +6,7 @@ import { parseMicroTime, parseTime } from './go-time.ts';
 import { INTEGER_64, type JsonNode, toValue } from './json-node.ts';
 
 /** Position of a value: `path` has list indexes and map keys, `fields` only struct fields. */
-export interface Place {
+export interface Position {
   readonly path: string;
   readonly fields: string;
   /** Struct that contains the field; empty at the root. */
@@ -14,12 +14,12 @@ export interface Place {
 }
 
 /** Decodes a value that is not null, or throws an Error with Go's message. */
-export function decodeSelf(node: JsonNode, codec: NonNullable<GoField['codec']>, place: Place): Value | undefined {
+export function decodeSelf(node: JsonNode, codec: NonNullable<GoField['codec']>, position: Position): Value | undefined {
   switch (codec) {
     case 'time':
-      return parseTime(stringOf(node, place));
+      return parseTime(stringOf(node, position));
     case 'microTime':
-      return parseMicroTime(stringOf(node, place));
+      return parseMicroTime(stringOf(node, position));
     case 'bytes':
     case 'raw':
     case 'fieldsV1':
@@ -28,7 +28,7 @@ export function decodeSelf(node: JsonNode, codec: NonNullable<GoField['codec']>,
 }
 
 /** Returns Go's error for a JSON value of the wrong type. */
-export function typeMismatch(found: string, goType: string, { struct, fields }: Place): Error {
+export function typeMismatch(found: string, goType: string, { struct, fields }: Position): Error {
   const target = struct === '' && fields === '' ? 'Go value' : `Go struct field ${struct}.${fields}`;
   return new Error(`json: cannot unmarshal ${found} into ${target} of type ${goType}`);
 }
@@ -43,7 +43,7 @@ export function isInteger(text: string, bits: number): boolean {
   return INTEGER_64.test(text) && BigInt.asIntN(bits, BigInt(text)) === BigInt(text);
 }
 
-function stringOf(node: JsonNode, place: Place): string {
-  if (node.type !== 'string') throw typeMismatch(jsonType(node), 'string', place);
+function stringOf(node: JsonNode, position: Position): string {
+  if (node.type !== 'string') throw typeMismatch(jsonType(node), 'string', position);
   return node.value;
 }

@@ -4,7 +4,7 @@ import { goQuote } from '../../std/go-text.ts';
 import { type Fields, isFields, isList, type Value } from '../object.ts';
 import type { GoField, Schema } from '../schema/schema.ts';
 import { canonicalBase64 } from './base64.ts';
-import { decodeSelf, isInteger, jsonType, type Place, typeMismatch } from './decode-self.ts';
+import { decodeSelf, isInteger, jsonType, type Position, typeMismatch } from './decode-self.ts';
 import { fieldPath, type JsonNode, numberValue } from './json-node.ts';
 import { isEmpty } from './struct-text.ts';
 
@@ -23,42 +23,42 @@ export function decodeTyped(node: JsonNode, schema: Schema): Decoded {
 const MAX_STRICT_ERRORS = 100;
 
 class TypedDecoder {
-  private firstError: Error | undefined;
-  private readonly strictErrors = new Set<string>();
+  #firstError: Error | undefined;
+  readonly #strictErrors = new Set<string>();
 
   decode(node: JsonNode, schema: Schema): Decoded {
-    const value = this.value(node, schema, { path: '', fields: '', struct: '' }, undefined);
-    if (this.firstError !== undefined) throw this.firstError;
-    return { value: isFields(value) ? value : {}, strictErrors: [...this.strictErrors] };
+    const value = this.#value(node, schema, { path: '', fields: '', struct: '' }, undefined);
+    if (this.#firstError !== undefined) throw this.#firstError;
+    return { value: isFields(value) ? value : {}, strictErrors: [...this.#strictErrors] };
   }
 
   /** Decodes a value. `previous` is the value of an earlier occurrence of the field: Go decodes into it, and null keeps it unless it is a reference. */
-  private value(node: JsonNode, schema: Schema, place: Place, previous: Value | undefined): Value | undefined {
+  #value(node: JsonNode, schema: Schema, position: Position, previous: Value | undefined): Value | undefined {
     const go = schema.go ?? UNTYPED;
     if (node.type === 'null') return isReference(schema, go) ? undefined : previous;
-    if (go.codec === 'bytes') return this.bytes(node, go, place);
-    if (go.codec !== undefined) return decodeSelf(node, go.codec, place);
-    if (schema.properties !== undefined) return this.struct(node, schema, place, previous);
-    if (typeof schema.additionalProperties === 'object') return this.map(node, schema, place, previous);
-    if (schema.items !== undefined) return this.list(node, schema, place, previous);
-    return this.scalar(node, schema, go, place);
+    if (go.codec === 'bytes') return this.#bytes(node, go, position);
+    if (go.codec !== undefined) return decodeSelf(node, go.codec, position);
+    if (schema.properties !== undefined) return this.#struct(node, schema, position, previous);
+    if (typeof schema.additionalProperties === 'object') return this.#map(node, schema, position, previous);
+    if (schema.items !== undefined) return this.#list(node, schema, position, previous);
+    return this.#scalar(node, schema, go, position);
   }
 
-  private struct(node: JsonNode, schema: Schema, place: Place, previous: Value | undefined): Value | undefined {
-    if (node.type !== 'object') return this.mismatch(node, schema, place);
+  #struct(node: JsonNode, schema: Schema, position: Position, previous: Value | undefined): Value | undefined {
+    if (node.type !== 'object') return this.#mismatch(node, schema, position);
     const { properties = {}, go = UNTYPED } = schema;
     // Decodes in place without a copy: a field may be repeated any number of times.
     const result: Record<string, Value | undefined> = isFields(previous) ? previous : {};
     const seen = new Set<string>();
     for (const { key, value } of node.entries) {
-      const path = fieldPath(place.path, key);
+      const path = fieldPath(position.path, key);
       const field = Object.hasOwn(properties, key) ? properties[key] : undefined;
-      if (field === undefined) this.strict('unknown field', path);
+      if (field === undefined) this.#addStrictError('unknown field', path);
       else {
-        if (seen.has(key)) this.strict('duplicate field', path);
+        if (seen.has(key)) this.#addStrictError('duplicate field', path);
         seen.add(key);
         const before = result[key];
-        const decoded = this.value(value, field, { path, fields: fieldPath(place.fields, key), struct: go.struct ?? '' }, before);
+        const decoded = this.#value(value, field, { path, fields: fieldPath(position.fields, key), struct: go.struct ?? '' }, before);
         if (isStillFilled(decoded, before, field)) continue;
         if (isZero(decoded, field)) delete result[key];
         else result[key] = decoded;
@@ -67,67 +67,67 @@ class TypedDecoder {
     return result;
   }
 
-  private map(node: JsonNode, schema: Schema, place: Place, previous: Value | undefined): Value | undefined {
-    if (node.type !== 'object') return this.mismatch(node, schema, place);
+  #map(node: JsonNode, schema: Schema, position: Position, previous: Value | undefined): Value | undefined {
+    if (node.type !== 'object') return this.#mismatch(node, schema, position);
     const values = schema.additionalProperties as Schema;
     const result: Record<string, Value | undefined> = isFields(previous) ? previous : Object.create(null);
     const seen = new Set<string>();
     for (const { key, value } of node.entries) {
-      const path = fieldPath(place.path, key);
-      if (seen.has(key)) this.strict('duplicate field', path);
+      const path = fieldPath(position.path, key);
+      if (seen.has(key)) this.#addStrictError('duplicate field', path);
       seen.add(key);
-      result[key] = this.value(value, values, { ...place, path }, undefined) ?? zeroOf(values);
+      result[key] = this.#value(value, values, { ...position, path }, undefined) ?? zeroOf(values);
     }
     return result;
   }
 
-  private list(node: JsonNode, schema: Schema, place: Place, previous: Value | undefined): Value | undefined {
-    if (node.type !== 'array') return this.mismatch(node, schema, place);
+  #list(node: JsonNode, schema: Schema, position: Position, previous: Value | undefined): Value | undefined {
+    if (node.type !== 'array') return this.#mismatch(node, schema, position);
     const items = schema.items ?? {};
     const before = isList(previous) ? previous : [];
     return node.items.map(
-      (item, index) => this.value(item, items, { ...place, path: `${place.path}[${index}]` }, before[index]) ?? zeroOf(items),
+      (item, index) => this.#value(item, items, { ...position, path: `${position.path}[${index}]` }, before[index]) ?? zeroOf(items),
     );
   }
 
-  private scalar(node: JsonNode, schema: Schema, go: GoField, place: Place): Value | undefined {
+  #scalar(node: JsonNode, schema: Schema, go: GoField, position: Position): Value | undefined {
     if (node.type === 'string' && schema.type === 'string') return node.value;
     if (node.type === 'boolean' && schema.type === 'boolean') return node.value;
-    if (node.type === 'number' && (schema.type === 'integer' || schema.type === 'number')) return this.number(node.text, go, place);
-    return this.mismatch(node, schema, place);
+    if (node.type === 'number' && (schema.type === 'integer' || schema.type === 'number')) return this.#number(node.text, go, position);
+    return this.#mismatch(node, schema, position);
   }
 
-  private number(text: string, { type }: GoField, place: Place): Value | undefined {
+  #number(text: string, { type }: GoField, position: Position): Value | undefined {
     const fits = RANGES[type] ?? RANGES['float64'];
     if (fits?.(text)) return numberValue(text);
-    return this.fail(() => typeMismatch(`number ${text}`, type, place));
+    return this.#fail(() => typeMismatch(`number ${text}`, type, position));
   }
 
   /** Decodes base64 or, like Go, a list of byte values. */
-  private bytes(node: JsonNode, go: GoField, place: Place): Value | undefined {
+  #bytes(node: JsonNode, go: GoField, position: Position): Value | undefined {
     if (node.type === 'array') {
-      const items = this.list(node, BYTE_LIST, place, undefined);
+      const items = this.#list(node, BYTE_LIST, position, undefined);
       return isList(items) ? Buffer.from(items.map(Number)).toString('base64') : undefined;
     }
-    if (node.type !== 'string') return this.fail(() => typeMismatch(jsonType(node), go.type, place));
+    if (node.type !== 'string') return this.#fail(() => typeMismatch(jsonType(node), go.type, position));
     try {
       return canonicalBase64(node.value);
     } catch (error) {
-      return this.fail(() => error as Error);
+      return this.#fail(() => error as Error);
     }
   }
 
-  private mismatch(node: JsonNode, { go = UNTYPED }: Schema, place: Place): undefined {
-    return this.fail(() => typeMismatch(jsonType(node), go.type, place));
+  #mismatch(node: JsonNode, { go = UNTYPED }: Schema, position: Position): undefined {
+    return this.#fail(() => typeMismatch(jsonType(node), go.type, position));
   }
 
   /** Reports the first wrong type. Decoding continues, because a type that decodes itself may still fail. Errors are slow to create. */
-  private fail(error: () => Error): undefined {
-    this.firstError ??= error();
+  #fail(error: () => Error): undefined {
+    this.#firstError ??= error();
   }
 
-  private strict(what: string, path: string): void {
-    if (this.strictErrors.size < MAX_STRICT_ERRORS) this.strictErrors.add(`${what} ${goQuote(path)}`);
+  #addStrictError(what: string, path: string): void {
+    if (this.#strictErrors.size < MAX_STRICT_ERRORS) this.#strictErrors.add(`${what} ${goQuote(path)}`);
   }
 }
 

@@ -4,7 +4,7 @@ import type { ObjectMeta } from '../object.ts';
 import type { StatusError } from '../status.ts';
 import { withoutProtobuf } from './content-type.ts';
 import { decodeCustom } from './decode-custom.ts';
-import { cannotBeHandled, fieldWarnings, orRefuse, typeProblem, unrecognized, versionMismatch } from './decode-error.ts';
+import { cannotBeHandled, decodeOrThrow, fieldWarnings, typeProblem, unrecognized, versionMismatch } from './decode-error.ts';
 import type { DecodedObject, DecodeRequest } from './decode-request.ts';
 import { missingField, readDocument } from './document.ts';
 import { apiVersionOf, type TypeMeta, withDefaultType } from './type-meta.ts';
@@ -13,15 +13,15 @@ import { readTypedBody, type TypedBody } from './typed-body.ts';
 /** Decodes a body, or throws a StatusError (400, 413, or 415 for protobuf without a schema). */
 export function decodeObject(request: DecodeRequest): DecodedObject {
   const { body, mediaType, kind, yamlLimits } = request;
-  const refuse = (message: string): StatusError => unrecognized(body, kind, message);
+  const toStatusError = (message: string): StatusError => unrecognized(body, kind, message);
   if (kind.builtIn)
     return decodeBuiltIn(
-      orRefuse(() => readTypedBody(body, mediaType, yamlLimits), refuse),
+      decodeOrThrow(() => readTypedBody(body, mediaType, yamlLimits), toStatusError),
       request,
     );
   if (mediaType === 'protobuf') throw withoutProtobuf();
   return decodeCustom(
-    orRefuse(() => readDocument(body, mediaType, yamlLimits), refuse),
+    decodeOrThrow(() => readDocument(body, mediaType, yamlLimits), toStatusError),
     request,
   );
 }
@@ -29,12 +29,12 @@ export function decodeObject(request: DecodeRequest): DecodedObject {
 function decodeBuiltIn({ type: given, decode }: TypedBody, request: DecodeRequest): DecodedObject {
   const { body, kind, fieldValidation } = request;
   const type = request.defaultKind ? withDefaultType(given, kind) : given;
-  const refuse = (message: string): StatusError => cannotBeHandled(type, kind, message);
+  const toStatusError = (message: string): StatusError => cannotBeHandled(type, kind, message);
   if (type.kind === '') throw unrecognized(body, kind, missingField('Kind', body));
-  if (type.version === '') throw refuse(missingField('apiVersion', body));
+  if (type.version === '') throw toStatusError(missingField('apiVersion', body));
   if (type.kind !== kind.kind || apiVersionOf(type) !== apiVersionOf(kind)) throw otherType(type, request);
-  const { value, strictErrors } = orRefuse(() => decode(kind.schema), refuse);
-  const warnings = fieldWarnings(strictErrors, fieldValidation, refuse);
+  const { value, strictErrors } = decodeOrThrow(() => decode(kind.schema), toStatusError);
+  const warnings = fieldWarnings(strictErrors, fieldValidation, toStatusError);
   const metadata = (value['metadata'] ?? {}) as ObjectMeta;
   return { object: { ...value, apiVersion: apiVersionOf(kind), kind: kind.kind, metadata }, warnings };
 }

@@ -45,7 +45,7 @@ export interface ListParts extends ListFrame {
   readonly items: Iterable<string>;
 }
 
-/** Fields of a list except its items. Lists of custom resources sort their keys and always have `continue`. */
+/** Returns the text of a list around its items. Lists of custom resources sort their keys and always have `continue`. */
 export function listFrame({ apiVersion, kind, metadata }: ListHead, builtIn: boolean): ListFrame {
   const { resourceVersion, continue: next = '', remainingItemCount } = metadata;
   const type = { apiVersion: goJsonString(apiVersion), kind: goJsonString(kind) };
@@ -64,23 +64,18 @@ export function listText({ before, items, after }: ListParts): string {
   return `${before}${[...items].join(',')}${after}`;
 }
 
-/** Returns one line of a watch; `object` is encoded already. */
+/** Returns one line of a watch; `object` is JSON. */
 export function watchEventText(type: string, object: string): string {
   return `{"type":${goJsonString(type)},"object":${object}}\n`;
 }
 
 /** Returns the body of a response with the compact JSON `text`: compact with a newline, indented without, or YAML. */
 export function formatBody(text: string, { mediaType, pretty }: BodyFormat): string {
-  if (mediaType === 'yaml') return yamlOf(text);
+  if (mediaType === 'yaml') return jsonToYaml(text);
   return pretty ? indentJson(text) : `${text}\n`;
 }
 
-/** Returns the body of a response with one object. */
-export function encodeObject(object: KubeObject, { schema, ...format }: BodyFormat & { readonly schema?: Schema }): string {
-  return formatBody(objectText(object, schema), format);
-}
-
 /** Converts JSON that the server encoded to YAML. */
-export function yamlOf(text: string): string {
+export function jsonToYaml(text: string): string {
   return encodeYaml(toValue(parseJson(Buffer.from(text), Number.POSITIVE_INFINITY)));
 }

@@ -45,83 +45,83 @@ interface ParsedTime {
   readonly fraction: string;
 }
 
-/** time.Parse for the two layouts; the value has one character per byte, because Go counts bytes. */
+/** Parser of times in the two layouts, like time.Parse; the value has one character per byte, because Go counts bytes. */
 class TimeParser {
-  private readonly value: string;
-  private readonly layout: string;
-  private rest: string;
+  readonly #value: string;
+  readonly #layout: string;
+  #rest: string;
 
   constructor(text: string, layout: string) {
-    this.value = Buffer.from(text).toString('latin1');
-    this.layout = layout;
-    this.rest = this.value;
+    this.#value = Buffer.from(text).toString('latin1');
+    this.#layout = layout;
+    this.#rest = this.#value;
   }
 
   parse(): ParsedTime {
-    const year = this.element('2006', /^\d{4}/);
-    this.literal('-');
-    const month = this.inRange(this.element('01', /^\d\d/), 1, 12, 'month');
-    this.literal('-');
-    const day = this.element('02', /^\d\d/);
-    this.literal('T');
-    const hour = this.inRange(this.element('15', /^\d\d?/), 0, 23, 'hour');
-    this.literal(':');
-    const minute = this.inRange(this.element('04', /^\d\d/), 0, 59, 'minute');
-    this.literal(':');
-    const second = this.inRange(this.element('05', /^\d\d/), 0, 59, 'second');
-    const fraction = this.fraction();
-    const offset = this.zone();
-    if (this.rest !== '') throw this.failure(`: extra text: ${quote(this.rest)}`);
-    if (day < 1 || day > daysIn(year, month)) throw this.failure(': day out of range');
+    const year = this.#element('2006', /^\d{4}/);
+    this.#literal('-');
+    const month = this.#inRange(this.#element('01', /^\d\d/), 1, 12, 'month');
+    this.#literal('-');
+    const day = this.#element('02', /^\d\d/);
+    this.#literal('T');
+    const hour = this.#inRange(this.#element('15', /^\d\d?/), 0, 23, 'hour');
+    this.#literal(':');
+    const minute = this.#inRange(this.#element('04', /^\d\d/), 0, 59, 'minute');
+    this.#literal(':');
+    const second = this.#inRange(this.#element('05', /^\d\d/), 0, 59, 'second');
+    const fraction = this.#fraction();
+    const offset = this.#zone();
+    if (this.#rest !== '') throw this.#failure(`: extra text: ${quote(this.#rest)}`);
+    if (day < 1 || day > daysIn(year, month)) throw this.#failure(': day out of range');
     return { seconds: utcSeconds([year, month, day], hour * 3600 + minute * 60 + second) - offset, fraction };
   }
 
-  private literal(expected: string): void {
-    if (!this.rest.startsWith(expected)) throw this.cannotParse(expected);
-    this.rest = this.rest.slice(expected.length);
+  #literal(expected: string): void {
+    if (!this.#rest.startsWith(expected)) throw this.#cannotParse(expected);
+    this.#rest = this.#rest.slice(expected.length);
   }
 
-  private element(name: string, pattern: RegExp): number {
-    const [match] = pattern.exec(this.rest) ?? [];
-    if (match === undefined) throw this.cannotParse(name);
-    this.rest = this.rest.slice(match.length);
+  #element(name: string, pattern: RegExp): number {
+    const [match] = pattern.exec(this.#rest) ?? [];
+    if (match === undefined) throw this.#cannotParse(name);
+    this.#rest = this.#rest.slice(match.length);
     return Number(match);
   }
 
-  private inRange(value: number, min: number, max: number, unit: string): number {
-    if (value < min || value > max) throw this.failure(`: ${unit} out of range`);
+  #inRange(value: number, min: number, max: number, unit: string): number {
+    if (value < min || value > max) throw this.#failure(`: ${unit} out of range`);
     return value;
   }
 
   /** Parses a fraction of any length, which a layout without a fraction ignores. */
-  private fraction(): string {
-    const exact = this.layout === RFC3339_MICRO;
-    const [match, digits] = (exact ? /^[.,](\d{6})/ : /^[.,](\d+)/).exec(this.rest) ?? [];
-    if (match === undefined && exact) throw this.cannotParse('.000000');
-    this.rest = this.rest.slice(match?.length ?? 0);
+  #fraction(): string {
+    const exact = this.#layout === RFC3339_MICRO;
+    const [match, digits] = (exact ? /^[.,](\d{6})/ : /^[.,](\d+)/).exec(this.#rest) ?? [];
+    if (match === undefined && exact) throw this.#cannotParse('.000000');
+    this.#rest = this.#rest.slice(match?.length ?? 0);
     return digits ?? '';
   }
 
-  private zone(): number {
-    if (this.rest.startsWith('Z')) {
-      this.rest = this.rest.slice(1);
+  #zone(): number {
+    if (this.#rest.startsWith('Z')) {
+      this.#rest = this.#rest.slice(1);
       return 0;
     }
-    const [match, sign, hours, minutes] = /^([\s\S])(\d\d):(\d\d)/.exec(this.rest) ?? [];
-    if (match === undefined) throw this.cannotParse('Z07:00');
-    const hour = this.inRange(Number(hours), 0, 24, 'time zone offset hour');
-    const minute = this.inRange(Number(minutes), 0, 60, 'time zone offset minute');
-    if (sign !== '+' && sign !== '-') throw this.cannotParse('Z07:00');
-    this.rest = this.rest.slice(match.length);
+    const [match, sign, hours, minutes] = /^([\s\S])(\d\d):(\d\d)/.exec(this.#rest) ?? [];
+    if (match === undefined) throw this.#cannotParse('Z07:00');
+    const hour = this.#inRange(Number(hours), 0, 24, 'time zone offset hour');
+    const minute = this.#inRange(Number(minutes), 0, 60, 'time zone offset minute');
+    if (sign !== '+' && sign !== '-') throw this.#cannotParse('Z07:00');
+    this.#rest = this.#rest.slice(match.length);
     return (sign === '-' ? -1 : 1) * (hour * 3600 + minute * 60);
   }
 
-  private cannotParse(element: string): Error {
-    return this.failure(` as ${quote(this.layout)}: cannot parse ${quote(this.rest)} as ${quote(element)}`);
+  #cannotParse(element: string): Error {
+    return this.#failure(` as ${quote(this.#layout)}: cannot parse ${quote(this.#rest)} as ${quote(element)}`);
   }
 
-  private failure(message: string): Error {
-    return new Error(`parsing time ${quote(this.value)}${message}`);
+  #failure(message: string): Error {
+    return new Error(`parsing time ${quote(this.#value)}${message}`);
   }
 }
 

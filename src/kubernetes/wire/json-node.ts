@@ -26,7 +26,7 @@ export type JsonScalar =
  */
 export const MAX_DEPTH = 1000;
 
-/** Returns the plain value of a document; the last of repeated keys wins, and objects have no prototype. */
+/** Returns the plain value of a document; the last of repeated keys applies, and objects have no prototype. */
 export function toValue(root: JsonNode): Value {
   const values = new Map<JsonNode, Value>();
   const valueOf = (node: JsonNode): Value => (isContainer(node) ? (values.get(node) ?? null) : scalarValue(node));
@@ -50,13 +50,13 @@ export function toNode(value: Value | undefined): JsonNode {
 }
 
 /** Returns the paths of repeated fields (`spec.a[0].b`) without duplicates, in the order of the document, limited as in strict decoding. */
-export function duplicateFields(root: JsonNode, most = MAX_DUPLICATES): readonly string[] {
+export function duplicateFields(root: JsonNode, max = MAX_DUPLICATES): readonly string[] {
   const duplicates = new Set<string>();
-  const pending: Place[] = [{ node: root, path: () => '', repeated: false }];
-  for (let place = pending.pop(); place !== undefined; place = pending.pop()) {
-    if (duplicates.size === most) break;
-    if (place.repeated) duplicates.add(place.path());
-    for (const inner of placesIn(place).reverse()) if (inner.repeated || isContainer(inner.node)) pending.push(inner);
+  const pending: Position[] = [{ node: root, path: () => '', repeated: false }];
+  for (let position = pending.pop(); position !== undefined; position = pending.pop()) {
+    if (duplicates.size === max) break;
+    if (position.repeated) duplicates.add(position.path());
+    for (const inner of positionsIn(position).reverse()) if (inner.repeated || isContainer(inner.node)) pending.push(inner);
   }
   return [...duplicates];
 }
@@ -78,7 +78,7 @@ export function numberValue(text: string): number | bigint {
 /** JSON integers that may fit into 64 bits. Longer ones do not fit, and take quadratic time to parse. */
 export const INTEGER_64 = /^-?\d{1,19}$/;
 
-/** Yields every list and object of a document, outer ones first, without recursion: a response may have any depth. */
+/** Returns all lists and objects of a document, outer ones first, without recursion: a response may have any depth. */
 function containersOf(root: JsonNode): JsonContainer[] {
   const containers = [root].filter(isContainer);
   for (const node of containers) {
@@ -106,13 +106,13 @@ function scalarValue(node: JsonScalar): Value {
   return node.type === 'number' ? numberValue(node.text) : node.value;
 }
 
-interface Place {
+interface Position {
   readonly node: JsonNode;
   readonly path: () => string;
   readonly repeated: boolean;
 }
 
-function placesIn({ node, path }: Place): Place[] {
+function positionsIn({ node, path }: Position): Position[] {
   if (node.type === 'array') {
     return node.items.map((item, index) => ({ node: item, path: () => `${path()}[${index}]`, repeated: false }));
   }

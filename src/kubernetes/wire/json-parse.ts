@@ -44,183 +44,183 @@ type Open =
   | { readonly type: 'object'; readonly entries: JsonEntry[]; key: string };
 
 class JsonScanner {
-  private readonly bytes: Buffer;
-  private position = 0;
-  private readonly open: Open[] = [];
+  readonly #bytes: Buffer;
+  #position = 0;
+  readonly #open: Open[] = [];
 
-  private readonly maxDepth: number;
+  readonly #maxDepth: number;
 
   constructor(body: Uint8Array, maxDepth: number) {
-    this.maxDepth = maxDepth;
-    this.bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+    this.#maxDepth = maxDepth;
+    this.#bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   }
 
   document(): JsonNode {
     for (;;) {
-      let node = this.begin();
+      let node = this.#begin();
       while (node !== undefined) {
-        const parent = this.open.at(-1);
-        if (parent === undefined) return this.finished(node);
+        const parent = this.#open.at(-1);
+        if (parent === undefined) return this.#finished(node);
         if (parent.type === 'array') parent.items.push(node);
         else parent.entries.push({ key: parent.key, value: node });
-        node = this.afterElement(parent);
+        node = this.#afterElement(parent);
       }
     }
   }
 
   /** Reads a scalar or an empty container; opens any other container and returns undefined. */
-  private begin(): JsonNode | undefined {
-    const byte = this.skipSpace();
-    if (byte === OPEN_BRACE) return this.beginObject();
-    if (byte === OPEN_BRACKET) return this.beginArray();
-    if (byte === QUOTE) return { type: 'string', value: this.string() };
-    if (byte === MINUS || isDigit(byte)) return { type: 'number', text: this.number() };
+  #begin(): JsonNode | undefined {
+    const byte = this.#skipSpace();
+    if (byte === OPEN_BRACE) return this.#beginObject();
+    if (byte === OPEN_BRACKET) return this.#beginArray();
+    if (byte === QUOTE) return { type: 'string', value: this.#string() };
+    if (byte === MINUS || isDigit(byte)) return { type: 'number', text: this.#number() };
     const literal = LITERALS.get(byte);
-    if (literal === undefined) throw this.unexpected('looking for beginning of value');
-    return this.literal(...literal);
+    if (literal === undefined) throw this.#unexpected('looking for beginning of value');
+    return this.#literal(...literal);
   }
 
-  private beginObject(): JsonNode | undefined {
-    this.deepen();
-    if (this.skipSpace() === CLOSE_BRACE) {
-      this.position++;
+  #beginObject(): JsonNode | undefined {
+    this.#deepen();
+    if (this.#skipSpace() === CLOSE_BRACE) {
+      this.#position++;
       return { type: 'object', entries: [] };
     }
-    this.open.push({ type: 'object', entries: [], key: this.key() });
+    this.#open.push({ type: 'object', entries: [], key: this.#key() });
     return undefined;
   }
 
-  private beginArray(): JsonNode | undefined {
-    this.deepen();
-    if (this.skipSpace() === CLOSE_BRACKET) {
-      this.position++;
+  #beginArray(): JsonNode | undefined {
+    this.#deepen();
+    if (this.#skipSpace() === CLOSE_BRACKET) {
+      this.#position++;
       return { type: 'array', items: [] };
     }
-    this.open.push({ type: 'array', items: [] });
+    this.#open.push({ type: 'array', items: [] });
     return undefined;
   }
 
-  private deepen(): void {
-    if (this.open.length >= this.maxDepth) throw this.unexpected('exceeded max depth');
-    this.position++;
+  #deepen(): void {
+    if (this.#open.length >= this.#maxDepth) throw this.#unexpected('exceeded max depth');
+    this.#position++;
   }
 
-  private key(): string {
-    if (this.skipSpace() !== QUOTE) throw this.unexpected('looking for beginning of object key string');
-    const key = this.string();
-    if (this.skipSpace() !== COLON) throw this.unexpected('after object key');
-    this.position++;
+  #key(): string {
+    if (this.#skipSpace() !== QUOTE) throw this.#unexpected('looking for beginning of object key string');
+    const key = this.#string();
+    if (this.#skipSpace() !== COLON) throw this.#unexpected('after object key');
+    this.#position++;
     return key;
   }
 
   /** Returns undefined after a comma, and the closed container after its closing bracket. */
-  private afterElement(parent: Open): JsonNode | undefined {
-    const byte = this.skipSpace();
+  #afterElement(parent: Open): JsonNode | undefined {
+    const byte = this.#skipSpace();
     if (byte === (parent.type === 'array' ? CLOSE_BRACKET : CLOSE_BRACE)) {
-      this.position++;
-      this.open.pop();
+      this.#position++;
+      this.#open.pop();
       return parent.type === 'array' ? parent : { type: 'object', entries: parent.entries };
     }
-    if (byte !== COMMA) throw this.unexpected(parent.type === 'array' ? 'after array element' : 'after object key:value pair');
-    this.position++;
-    if (parent.type === 'object') parent.key = this.key();
+    if (byte !== COMMA) throw this.#unexpected(parent.type === 'array' ? 'after array element' : 'after object key:value pair');
+    this.#position++;
+    if (parent.type === 'object') parent.key = this.#key();
     return undefined;
   }
 
-  private finished(node: JsonNode): JsonNode {
-    if (this.skipSpace() !== END) throw this.unexpected('after top-level value');
+  #finished(node: JsonNode): JsonNode {
+    if (this.#skipSpace() !== END) throw this.#unexpected('after top-level value');
     return node;
   }
 
-  private literal(word: string, node: JsonScalar): JsonNode {
+  #literal(word: string, node: JsonScalar): JsonNode {
     for (const expected of word) {
-      if (this.peek() !== expected.charCodeAt(0)) throw this.unexpectedIn(`in literal ${word} (expecting '${expected}')`);
-      this.position++;
+      if (this.#peek() !== expected.charCodeAt(0)) throw this.#unexpectedIn(`in literal ${word} (expecting '${expected}')`);
+      this.#position++;
     }
     return node;
   }
 
-  private number(): string {
-    const start = this.position;
-    if (this.peek() === MINUS) this.position++;
-    if (this.peek() === ZERO) this.position++;
-    else this.digits('in numeric literal');
-    if (this.peek() === DOT) {
-      this.position++;
-      this.digits('after decimal point in numeric literal');
+  #number(): string {
+    const start = this.#position;
+    if (this.#peek() === MINUS) this.#position++;
+    if (this.#peek() === ZERO) this.#position++;
+    else this.#digits('in numeric literal');
+    if (this.#peek() === DOT) {
+      this.#position++;
+      this.#digits('after decimal point in numeric literal');
     }
-    if (isOneOf(this.peek(), 'eE')) {
-      this.position++;
-      if (isOneOf(this.peek(), '+-')) this.position++;
-      this.digits('in exponent of numeric literal');
+    if (isOneOf(this.#peek(), 'eE')) {
+      this.#position++;
+      if (isOneOf(this.#peek(), '+-')) this.#position++;
+      this.#digits('in exponent of numeric literal');
     }
-    return this.bytes.toString('latin1', start, this.position);
+    return this.#bytes.toString('latin1', start, this.#position);
   }
 
-  private digits(context: string): void {
-    if (!isDigit(this.peek())) throw this.unexpectedIn(context);
-    while (isDigit(this.peek())) this.position++;
+  #digits(context: string): void {
+    if (!isDigit(this.#peek())) throw this.#unexpectedIn(context);
+    while (isDigit(this.#peek())) this.#position++;
   }
 
-  private string(): string {
-    this.position++;
-    let text = this.plainCharacters();
-    while (this.peek() === BACKSLASH) text += this.escape() + this.plainCharacters();
-    if (this.peek() !== QUOTE) throw this.unexpected('in string literal');
-    this.position++;
+  #string(): string {
+    this.#position++;
+    let text = this.#plainCharacters();
+    while (this.#peek() === BACKSLASH) text += this.#escape() + this.#plainCharacters();
+    if (this.#peek() !== QUOTE) throw this.#unexpected('in string literal');
+    this.#position++;
     return text.toWellFormed();
   }
 
-  private plainCharacters(): string {
-    const start = this.position;
+  #plainCharacters(): string {
+    const start = this.#position;
     let ascii = true;
-    for (let byte = this.peek(); byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH; byte = this.peek()) {
+    for (let byte = this.#peek(); byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH; byte = this.#peek()) {
       if (byte >= 0x80) ascii = false;
-      this.position++;
+      this.#position++;
     }
-    return ascii ? this.bytes.toString('latin1', start, this.position) : decodeUtf8(this.bytes.subarray(start, this.position));
+    return ascii ? this.#bytes.toString('latin1', start, this.#position) : decodeUtf8(this.#bytes.subarray(start, this.#position));
   }
 
-  private escape(): string {
-    this.position++;
-    const letter = String.fromCharCode(this.peek());
-    if (letter === 'u') return this.unicodeEscape();
+  #escape(): string {
+    this.#position++;
+    const letter = String.fromCharCode(this.#peek());
+    if (letter === 'u') return this.#unicodeEscape();
     const char = ESCAPES[letter];
-    if (char === undefined) throw this.unexpectedIn('in string escape code');
-    this.position++;
+    if (char === undefined) throw this.#unexpectedIn('in string escape code');
+    this.#position++;
     return char;
   }
 
-  private unicodeEscape(): string {
-    this.position++;
-    const start = this.position;
-    while (this.position < start + 4) {
-      if (!isOneOf(this.peek(), '0123456789abcdefABCDEF')) throw this.unexpectedIn('in \\u hexadecimal character escape');
-      this.position++;
+  #unicodeEscape(): string {
+    this.#position++;
+    const start = this.#position;
+    while (this.#position < start + 4) {
+      if (!isOneOf(this.#peek(), '0123456789abcdefABCDEF')) throw this.#unexpectedIn('in \\u hexadecimal character escape');
+      this.#position++;
     }
-    return String.fromCharCode(Number.parseInt(this.bytes.toString('latin1', start, this.position), 16));
+    return String.fromCharCode(Number.parseInt(this.#bytes.toString('latin1', start, this.#position), 16));
   }
 
-  private skipSpace(): number {
-    let byte = this.peek();
+  #skipSpace(): number {
+    let byte = this.#peek();
     while (byte === 0x20 || (byte >= 0x09 && byte <= 0x0d && byte !== 0x0b && byte !== 0x0c)) {
-      this.position++;
-      byte = this.peek();
+      this.#position++;
+      byte = this.#peek();
     }
     return byte;
   }
 
-  private peek(): number {
-    return this.bytes[this.position] ?? END;
+  #peek(): number {
+    return this.#bytes[this.#position] ?? END;
   }
 
-  private unexpected(context: string): Error {
-    return this.peek() === END ? new Error('unexpected end of JSON input') : this.unexpectedIn(context);
+  #unexpected(context: string): Error {
+    return this.#peek() === END ? new Error('unexpected end of JSON input') : this.#unexpectedIn(context);
   }
 
   /** Returns the error for the next byte inside a token, where Go treats the end of input like a space. */
-  private unexpectedIn(context: string): Error {
-    const char = this.peek() === END ? ' ' : String.fromCharCode(this.peek());
+  #unexpectedIn(context: string): Error {
+    const char = this.#peek() === END ? ' ' : String.fromCharCode(this.#peek());
     return new Error(`invalid character ${quotedChar(char)} ${context}`);
   }
 }

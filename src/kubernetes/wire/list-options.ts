@@ -1,7 +1,7 @@
 // Query parameters of lists and watches.
 
 import { type FieldError, forbiddenValue, unsupportedValue } from '../field-error.ts';
-import { type ListOptions, refuse } from './options.ts';
+import { checkOptions, type ListOptions } from './options.ts';
 import { flag, integer, text } from './query.ts';
 
 /** Returns the ListOptions of a query, or throws a StatusError (400). Does not validate them or parse selectors. */
@@ -27,7 +27,7 @@ export function listOptions(query: URLSearchParams): ListOptions {
  */
 export function validateListOptions(options: ListOptions, { watch }: { readonly watch: boolean }): ListOptions {
   const effective = watch ? withInitialEvents(options) : options;
-  refuse('ListOptions', watch ? watchErrors(effective) : listErrors(effective));
+  checkOptions('ListOptions', watch ? watchErrors(effective) : listErrors(effective));
   return effective;
 }
 

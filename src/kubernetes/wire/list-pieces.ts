@@ -1,6 +1,6 @@
 // The body of a long list in pieces, so that a large list does not block other requests.
 
-import { type BodyFormat, type ListParts, yamlOf } from './encode.ts';
+import { type BodyFormat, jsonToYaml, type ListParts } from './encode.ts';
 import { jsonIndenter } from './ordered-json.ts';
 
 /** Yields the result of `formatBody` for the list in pieces. */
@@ -19,13 +19,13 @@ function* jsonPieces({ before, items, after }: ListParts): Generator<string> {
   yield start === before ? `${before}${after}` : after;
 }
 
-/** Yields YAML. Items are not indented below their key, so each item is encoded alone. */
+/** Yields YAML. Items are not indented below their key, so each item is encoded separately. */
 function* yamlPieces({ before, items, after }: ListParts): Generator<string> {
-  const empty = yamlOf(`${before}${after}`);
+  const empty = jsonToYaml(`${before}${after}`);
   const [head = '', key = '', tail = ''] = empty.split(EMPTY_LIST);
   let start = `${head}${key}\n`;
   for (const item of items) {
-    yield `${start}${yamlOf(`[${item}]`)}`;
+    yield `${start}${jsonToYaml(`[${item}]`)}`;
     start = '';
   }
   yield start === '' ? tail : empty;

@@ -37,31 +37,31 @@ export interface Endpoint {
 }
 
 /** Media types that the server produces. */
-const MADE = ['application/json', 'application/yaml'];
+const RESPONSE_TYPES = ['application/json', 'application/yaml'];
 /** Media types in the error message of kube-apiserver for a request without an acceptable media type. */
-const PRODUCED = [...MADE, 'application/vnd.kubernetes.protobuf'];
-const STREAMED = ['application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'];
+const LISTED_TYPES = [...RESPONSE_TYPES, 'application/vnd.kubernetes.protobuf'];
+const WATCH_TYPES = ['application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'];
 const MEDIA_TYPES: readonly MediaType[] = ['json', 'yaml'];
 
 /** Chooses the representation of a response, or throws a StatusError (406). */
 export function negotiate(preferences: Preferences, endpoint: Endpoint): Representation {
-  if (endpoint.builtIn) checkRoutable(preferences.accept, endpoint.watchable ? [...PRODUCED, ...STREAMED] : PRODUCED);
+  if (endpoint.builtIn) checkRoutable(preferences.accept, endpoint.watchable ? [...LISTED_TYPES, ...WATCH_TYPES] : LISTED_TYPES);
   const representation = firstAcceptable(preferences, ({ as, serverVersion }) => {
     return ['', 'v1'].includes(serverVersion) && (as === undefined || isKnownConversion(as, endpoint));
   });
-  if (representation === undefined) throw notAcceptable(endpoint.builtIn && asksForProtobuf(preferences) ? MADE : PRODUCED);
+  if (representation === undefined) throw notAcceptable(endpoint.builtIn && acceptsProtobuf(preferences) ? RESPONSE_TYPES : LISTED_TYPES);
   return representation;
 }
 
-function asksForProtobuf({ accept = '' }: Preferences): boolean {
+function acceptsProtobuf({ accept = '' }: Preferences): boolean {
   return parseAccept(accept).some(({ subtype }) => subtype === 'vnd.kubernetes.protobuf');
 }
 
 /** Chooses the representation of a document with a single form, or throws a StatusError (406). */
 export function negotiateDocument(preferences: Preferences, { routed }: { readonly routed: boolean }): Representation {
-  if (routed) checkRoutable(preferences.accept, PRODUCED);
+  if (routed) checkRoutable(preferences.accept, LISTED_TYPES);
   const representation = firstAcceptable(preferences, isPlain);
-  if (representation === undefined) throw notAcceptable(PRODUCED);
+  if (representation === undefined) throw notAcceptable(LISTED_TYPES);
   return representation;
 }
 
@@ -82,7 +82,7 @@ export function checkRoutable(accept: string | undefined, available: readonly st
 /** Chooses the representation of a watch, or throws a StatusError (406). */
 export function negotiateWatch(preferences: Preferences, endpoint: Endpoint): Representation {
   const representation = negotiate(preferences, { ...endpoint, watchable: true });
-  if (representation.mediaType !== 'json') throw notAcceptable(STREAMED);
+  if (representation.mediaType !== 'json') throw notAcceptable(WATCH_TYPES);
   return { ...representation, pretty: false };
 }
 

@@ -49,8 +49,8 @@ export function writeOptions(
   kind: 'CreateOptions' | 'UpdateOptions',
   maxLength = MAX_FIELD_MANAGER_BYTES,
 ): WriteOptions {
-  refuse(kind, writeErrors(query, maxLength));
-  return accepted(query);
+  checkOptions(kind, writeErrors(query, maxLength));
+  return parseAccepted(query);
 }
 
 /** Returns the PatchOptions of a query, or throws a StatusError (422). `apply` is true for an apply patch. */
@@ -58,16 +58,16 @@ export function patchOptions(query: URLSearchParams, apply: boolean): PatchOptio
   const errors: FieldError[] = [];
   if (apply && text(query, 'fieldManager') === '') errors.push(requiredValue('fieldManager', 'is required for apply patch'));
   if (!apply && query.has('force')) errors.push(forbiddenValue('force', 'may not be specified for non-apply patch'));
-  refuse('PatchOptions', [...errors, ...writeErrors(query)]);
-  return { ...accepted(query), force: flag(query, 'force') };
+  checkOptions('PatchOptions', [...errors, ...writeErrors(query)]);
+  return { ...parseAccepted(query), force: flag(query, 'force') };
 }
 
 /** Returns the `timeout` of a request in milliseconds, at most a minute, or throws a StatusError (400). */
 export function requestTimeoutMs(query: URLSearchParams): number {
-  const asked = text(query, 'timeout');
-  if (asked === '') return MAX_TIMEOUT_MS;
+  const timeout = text(query, 'timeout');
+  if (timeout === '') return MAX_TIMEOUT_MS;
   try {
-    const timeoutMs = parseDuration(asked);
+    const timeoutMs = parseDuration(timeout);
     return timeoutMs > 0 && timeoutMs < MAX_TIMEOUT_MS ? timeoutMs : MAX_TIMEOUT_MS;
   } catch (error) {
     throw badRequest(`invalid timeout specified in the request URL - ${error instanceof Error ? error.message : String(error)}`);
@@ -97,7 +97,7 @@ export function dryRunErrors(dryRun: readonly string[]): FieldError[] {
 }
 
 /** Throws the 422 of an options object if there are errors. */
-export function refuse(kind: string, errors: readonly FieldError[]): void {
+export function checkOptions(kind: string, errors: readonly FieldError[]): void {
   if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', name: kind }, '', errors);
 }
 
@@ -138,7 +138,7 @@ function fieldValidationErrors(fieldValidation: string): FieldError[] {
   return FIELD_VALIDATIONS.includes(fieldValidation) ? [] : [unsupportedValue('fieldValidation', fieldValidation, FIELD_VALIDATIONS)];
 }
 
-function accepted(query: URLSearchParams): WriteOptions {
+function parseAccepted(query: URLSearchParams): WriteOptions {
   const fieldValidation = text(query, 'fieldValidation');
   return {
     dryRun: query.has('dryRun'),

@@ -1,4 +1,4 @@
-// Query parameters, converted like Kubernetes; the first of repeated ones applies.
+// Query parameters, converted like in Kubernetes; the first of repeated parameters applies.
 
 import { goQuote } from '../../std/go-text.ts';
 import { badRequest } from '../status.ts';

@@ -12,32 +12,32 @@ export interface BodyOptions {
   /** Aborts the wait for the body. */
   readonly signal?: AbortSignal | undefined;
   /** Response to a caller that sent `Expect: 100-continue`. */
-  readonly expectant?: ServerResponse | undefined;
+  readonly continueResponse?: ServerResponse | undefined;
 }
 
 /** Reads a whole body. Throws 413 as soon as the limit is exceeded, or before the first byte if Content-Length exceeds it. */
-export function readBody(message: IncomingMessage, { maxBytes = MAX_BYTES, signal, expectant }: BodyOptions = {}): Promise<Buffer> {
+export function readBody(message: IncomingMessage, { maxBytes = MAX_BYTES, signal, continueResponse }: BodyOptions = {}): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     // An aborted message does not emit another event.
-    if (message.destroyed) throw new Error('the caller has left');
+    if (message.destroyed) throw new Error('the client has disconnected');
     if (Number(message.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
-    expectant?.writeContinue();
+    continueResponse?.writeContinue();
     const chunks: Buffer[] = [];
     let bytes = 0;
     // Listeners instead of an iterator: nearly all bodies are one chunk, and an iterator costs more than the rest of the read.
-    const take = (chunk: Buffer): void => {
+    const append = (chunk: Buffer): void => {
       bytes += chunk.length;
       chunks.push(chunk);
       if (bytes <= maxBytes) return;
-      message.off('data', take).pause();
+      message.off('data', append).pause();
       reject(tooLarge(maxBytes));
     };
-    message.on('data', take);
+    message.on('data', append);
     message.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes)));
     message.on('error', reject);
     signal?.addEventListener('abort', () => {
-      message.off('data', take);
+      message.off('data', append);
       reject(signal.reason);
     });
   });

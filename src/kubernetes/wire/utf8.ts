@@ -4,15 +4,15 @@ import { isUtf8 } from 'node:buffer';
 
 /** Decodes bytes. Node would merge the bytes of one invalid sequence. */
 export function decodeUtf8(bytes: Buffer): string {
-  return decoded(bytes, '\ufffd');
+  return decode(bytes, '\ufffd');
 }
 
 /** Decodes bytes that Go would keep: invalid ones become lone surrogates, which JSON escapes. */
 export function undecodedUtf8(bytes: Buffer): string {
-  return decoded(bytes, '\udfff');
+  return decode(bytes, '\udfff');
 }
 
-function decoded(bytes: Buffer, replacement: string): string {
+function decode(bytes: Buffer, replacement: string): string {
   if (isUtf8(bytes)) return bytes.toString('utf8');
   let text = '';
   for (let at = 0; at < bytes.length; ) {

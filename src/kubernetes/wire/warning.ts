@@ -13,19 +13,19 @@ export function warningHeaders(texts: readonly string[]): string[] {
   let truncating = false;
   for (const text of new Set(texts)) {
     if (truncating && written >= TOTAL_RUNES) break;
-    const shown = truncating ? truncated(text) : text;
-    if (!isWritable(shown)) continue;
-    recorded.push(shown);
-    written += runes(shown);
+    const warning = truncating ? truncate(text) : text;
+    if (!isWritable(warning)) continue;
+    recorded.push(warning);
+    written += runes(warning);
     if (truncating || written <= TOTAL_RUNES) continue;
     truncating = true;
-    recorded = recorded.map(truncated);
+    recorded = recorded.map(truncate);
     written = recorded.reduce((sum, each) => sum + runes(each), 0);
   }
   return recorded.map(headerValue);
 }
 
-function truncated(text: string): string {
+function truncate(text: string): string {
   return Array.from(text).slice(0, TRUNCATED_RUNES).join('');
 }
 

@@ -30,10 +30,10 @@ export const LOOPBACK_NAMES: readonly string[] = [
 
 /** Creates a self-signed authority, valid for ten years. */
 export function createAuthority(now: number): Certificate {
-  const keys = newKeys();
+  const keys = createKeys();
   const expiresAt = now + 10 * YEAR_MS;
   const draft = { subject: AUTHORITY, publicKey: keys.publicKey, expiresAt, extensions: AUTHORITY_EXTENSIONS };
-  return { certificate: signed(draft, keys, now), key: privatePem(keys.privateKey), expiresAt };
+  return { certificate: signCertificate(draft, keys, now), key: privatePem(keys.privateKey), expiresAt };
 }
 
 /** Issues a certificate for a server with these DNS names and IP addresses, valid for a year. */
@@ -92,14 +92,14 @@ function leafExtensions(purpose: string): readonly Buffer[] {
 }
 
 function issueLeaf(authority: Certificate, subject: CertificateSubject, extensions: readonly Buffer[], now: number): Certificate {
-  const keys = newKeys();
+  const keys = createKeys();
   const issuer = { privateKey: createPrivateKey(authority.key), publicKey: createPublicKey(authority.key) };
   const expiresAt = Math.min(now + YEAR_MS, authority.expiresAt);
   const draft = { subject, publicKey: keys.publicKey, expiresAt, extensions };
-  return { certificate: signed(draft, issuer, now), key: privatePem(keys.privateKey), expiresAt };
+  return { certificate: signCertificate(draft, issuer, now), key: privatePem(keys.privateKey), expiresAt };
 }
 
-function signed(draft: Draft, issuer: KeyPair, now: number): string {
+function signCertificate(draft: Draft, issuer: KeyPair, now: number): string {
   const extensions = [
     ...draft.extensions,
     extension(SUBJECT_KEY_ID, octetString(keyId(draft.publicKey))),
@@ -133,7 +133,7 @@ function alternativeName(name: string): Buffer {
 
 function addressBytes(address: string): Buffer {
   if (isIP(address) === 4) return Buffer.from(address.split('.').map(Number));
-  // A URL has one spelling per address, in hexadecimal groups alone.
+  // A URL has one spelling for each address, with hexadecimal groups only.
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
   const groups = (part: string) => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16)));
   const [before, after] = [groups(head), groups(tail ?? '')];
@@ -141,7 +141,7 @@ function addressBytes(address: string): Buffer {
   return Buffer.from(words.flatMap((word) => [word >> 8, word & 0xff]));
 }
 
-function newKeys(): KeyPair {
+function createKeys(): KeyPair {
   return generateKeyPairSync('ec', { namedCurve: 'P-256' });
 }
 

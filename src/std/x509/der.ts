@@ -1,13 +1,13 @@
-// DER, as much of it as a certificate needs.
+// The part of the DER encoding that certificates need.
 
 /** Encodes a SEQUENCE of encoded values. */
 export function sequence(...parts: readonly Buffer[]): Buffer {
-  return tagged(0x30, Buffer.concat(parts));
+  return encodeTagged(0x30, Buffer.concat(parts));
 }
 
 /** Encodes a SET of one encoded value. */
 export function setOf(part: Buffer): Buffer {
-  return tagged(0x31, part);
+  return encodeTagged(0x31, part);
 }
 
 /** Encodes a non-negative INTEGER of any length from big-endian bytes. */
@@ -15,47 +15,47 @@ export function integer(bytes: Buffer): Buffer {
   const start = bytes.findIndex((byte) => byte !== 0);
   const magnitude = start < 0 ? Buffer.from([0]) : bytes.subarray(start);
   // A leading one bit would make it negative.
-  return tagged(0x02, (magnitude[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.from([0]), magnitude]) : magnitude);
+  return encodeTagged(0x02, (magnitude[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.from([0]), magnitude]) : magnitude);
 }
 
 /** Encodes an OBJECT IDENTIFIER such as `2.5.29.17`. */
 export function objectIdentifier(dotted: string): Buffer {
   const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number);
-  return tagged(0x06, Buffer.from([first * 40 + second, ...rest.flatMap(base128)]));
+  return encodeTagged(0x06, Buffer.from([first * 40 + second, ...rest.flatMap(base128)]));
 }
 
 /** Encodes a UTF8String. */
 export function utf8String(text: string): Buffer {
-  return tagged(0x0c, Buffer.from(text));
+  return encodeTagged(0x0c, Buffer.from(text));
 }
 
 /** Encodes TRUE; DER omits FALSE, the default. */
 export function booleanTrue(): Buffer {
-  return tagged(0x01, Buffer.from([0xff]));
+  return encodeTagged(0x01, Buffer.from([0xff]));
 }
 
 /** Encodes a BIT STRING of whole bytes, or with `unusedBits` of single bits. */
 export function bitString(bytes: Buffer, unusedBits = 0): Buffer {
-  return tagged(0x03, Buffer.concat([Buffer.from([unusedBits]), bytes]));
+  return encodeTagged(0x03, Buffer.concat([Buffer.from([unusedBits]), bytes]));
 }
 
 /** Encodes an OCTET STRING of raw bytes or of an encoded value. */
 export function octetString(bytes: Buffer): Buffer {
-  return tagged(0x04, bytes);
+  return encodeTagged(0x04, bytes);
 }
 
 /** Encodes the time of a certificate, with a two-digit year until 2049 and a four-digit year from 2050. */
 export function time(at: number): Buffer {
   const digits = new Date(at).toISOString().replace(/[-:T]|\.\d+/g, '');
-  return at < Date.UTC(2050, 0) ? tagged(0x17, Buffer.from(digits.slice(2))) : tagged(0x18, Buffer.from(digits));
+  return at < Date.UTC(2050, 0) ? encodeTagged(0x17, Buffer.from(digits.slice(2))) : encodeTagged(0x18, Buffer.from(digits));
 }
 
 /** Encodes a context-specific tag: around another value if `constructed`, else in place of the value's tag. */
 export function context(tag: number, content: Buffer, constructed: boolean): Buffer {
-  return tagged((constructed ? 0xa0 : 0x80) | tag, content);
+  return encodeTagged((constructed ? 0xa0 : 0x80) | tag, content);
 }
 
-function tagged(tag: number, content: Buffer): Buffer {
+function encodeTagged(tag: number, content: Buffer): Buffer {
   return Buffer.concat([Buffer.from([tag, ...lengthOf(content)]), content]);
 }
 

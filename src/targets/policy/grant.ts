@@ -44,9 +44,9 @@ export function grantedLifetimeMs({ expirationTimestamp, claims }: Omit<GrantRes
   return Math.max(0, expiresAt - (claims?.issuedAt ?? serverAt));
 }
 
-/** Maximum lead of the target's clock in claims. */
+/** Maximum time by which times in claims may be in the future, in milliseconds. */
 const AHEAD_MS = 60_000;
-/** Maximum age of a new token. */
+/** Maximum age of a new token, in milliseconds. */
 const BEHIND_MS = 600_000;
 
 /** Returns the maximum length of the token for a request: it contains all audiences in base64, each character as at most six. */

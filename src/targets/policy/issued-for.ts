@@ -15,7 +15,7 @@ export interface IssuedFor {
   readonly credential: string;
   /** User name of the service account. */
   readonly subject: string;
-  /** Empty if the token does not contain it. */
+  /** UID of the service account; empty if the token does not contain it. */
   readonly accountUID: string;
   readonly audiences: readonly string[];
   /** `kind/name/uid`; empty for a token that is not bound. */
@@ -39,7 +39,7 @@ export function issuedForOf(token: ManagedToken, cluster: Stored<Cluster>, { acc
     subject: subjectOf(serviceAccount),
     accountUID,
     audiences,
-    boundTo: bound === undefined ? '' : boundText(boundUID ? { ...bound, uid: boundUID } : bound),
+    boundTo: bound === undefined ? '' : encodeBound(boundUID ? { ...bound, uid: boundUID } : bound),
   };
 }
 
@@ -50,7 +50,7 @@ export function encodeIssuedFor({ cluster, clusterUID, credential, subject, acco
 
 /** Parses the result of `encodeIssuedFor`; returns undefined for any other text. */
 export function parseIssuedFor(text: string | undefined): IssuedFor | undefined {
-  const value = parsed(text);
+  const value = parseJson(text);
   if (typeof value !== 'object' || value === null) return undefined;
   const { audiences, ...texts } = value as Partial<Record<keyof IssuedFor, unknown>>;
   const { cluster, clusterUID, credential, subject, accountUID, boundTo } = texts;
@@ -60,7 +60,7 @@ export function parseIssuedFor(text: string | undefined): IssuedFor | undefined 
   return { cluster, clusterUID, credential, subject, accountUID, audiences, boundTo };
 }
 
-/** Returns the reason for which the current spec needs a new token; undefined if it does not. Without `cluster`, its UID is not compared. */
+/** Returns the reason for which the current spec needs a new token; undefined if it needs none. Without `cluster`, the UID of the Cluster is not compared. */
 export function supersededBy(issued: IssuedFor, token: ManagedToken, cluster: Cluster | undefined): IssueReason | undefined {
   const { clusterName, serviceAccount, audiences } = token.spec;
   const same =
@@ -83,17 +83,17 @@ export function sameAudiences(a: readonly string[], b: readonly string[]): boole
   return inA.size === inB.size && a.every((audience) => inB.has(audience));
 }
 
-function boundText({ kind, name, uid = '' }: BoundObject): string {
+function encodeBound({ kind, name, uid = '' }: BoundObject): string {
   return `${kind}/${name}/${uid}`;
 }
 
-/** Returns whether the recorded object is the wanted one; without a UID, any object of that name matches. */
+/** Returns whether the recorded object is the object of the spec; without a UID, any object of that name matches. */
 function isBoundTo(boundTo: string, wanted: BoundObject | undefined): boolean {
   if (wanted === undefined) return boundTo === '';
-  return wanted.uid === undefined ? boundTo.startsWith(boundText(wanted)) : boundTo === boundText(wanted);
+  return wanted.uid === undefined ? boundTo.startsWith(encodeBound(wanted)) : boundTo === encodeBound(wanted);
 }
 
-function parsed(text: string | undefined): unknown {
+function parseJson(text: string | undefined): unknown {
   try {
     return text === undefined ? undefined : JSON.parse(text);
   } catch {

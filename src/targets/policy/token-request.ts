@@ -24,7 +24,7 @@ export interface TokenRequest {
 
 /** Limits of the installation on all tokens. */
 export interface TokenLimits {
-  /** Longest lifetime; longer requests are shortened. Unlimited if undefined. */
+  /** Maximum lifetime, in seconds; longer requests are shortened. Unlimited if undefined. */
   readonly maxExpirationSeconds?: number;
   /** Audiences that tokens may have; all if undefined. */
   readonly allowedAudiences?: readonly string[];
@@ -92,7 +92,7 @@ export function isSilentlyExtended({ expirationSeconds, boundObject }: Pick<Toke
   return expirationSeconds === 3607 && boundObject?.kind === 'Pod';
 }
 
-/** Returns the object that tokens of this spec are bound to; without `anchorUID`, the UID of an anchor is left out. */
+/** Returns the object that tokens of this spec are bound to; without `anchorUID`, the UID of an anchor is omitted. */
 export function boundObjectOf(spec: ManagedToken['spec'], tokenUID = '', anchorUID?: string): BoundObject | undefined {
   if (spec.revocation === 'BoundSecret')
     return defined<BoundObject>({ kind: 'Secret', name: anchorName(tokenUID), uid: anchorUID || undefined });

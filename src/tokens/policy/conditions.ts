@@ -4,7 +4,7 @@ import type { ManagedTokenCondition } from '../../api/managed-token.gen.ts';
 import { TokenConditionType as Type } from '../../api/names.ts';
 import { IssueReason, ReadyReason, type Reason } from '../../api/reasons.ts';
 import { withCondition } from '../../kubernetes/conditions.ts';
-import { cleanedMessage } from '../../std/clean-message.ts';
+import { cleanMessage } from '../../std/clean-message.ts';
 import { sentence } from '../../std/sentence.ts';
 import type { TokenFailure } from './messages.ts';
 
@@ -101,9 +101,9 @@ function is(status: 'True' | 'False', reason: ReadyReason, addition?: string): A
 }
 
 function because(status: 'True' | 'False', { reason, message }: TokenFailure): Aspect {
-  return { status, reason, message: sentence(cleanedMessage(message)) };
+  return { status, reason, message: sentence(cleanMessage(message)) };
 }
 
 function named({ reason, message }: TokenFailure): string {
-  return `${cleanedMessage(message)} (${reason})`;
+  return `${cleanMessage(message)} (${reason})`;
 }

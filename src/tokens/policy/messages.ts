@@ -5,7 +5,7 @@
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { RegistryGroup } from '../../api/names.ts';
 import { AlertReason, FailureReason, ReadyReason } from '../../api/reasons.ts';
-import { cleanedMessage } from '../../std/clean-message.ts';
+import { cleanMessage } from '../../std/clean-message.ts';
 import { sentence } from '../../std/sentence.ts';
 import { subjectOf } from '../../targets/policy/token-request.ts';
 import type { AnchorLocation } from './anchors.ts';
@@ -108,7 +108,7 @@ const ADMINISTRATORS: ReadonlySet<string> = new Set([
 
 function redacted(response: string, token: ManagedToken): string {
   const known = new Set([requesterSubject(token), subjectOf(token.spec.serviceAccount)]);
-  return cleanedMessage(response)
+  return cleanMessage(response)
     .replace(USER, (user) => (known.has(user) ? user : '[redacted]'))
     .replace(URL, '[redacted]')
     .replace(IPV4, '[redacted]')

@@ -22,7 +22,7 @@ function history(probes: readonly Probe[]): readonly Health[] {
   });
 }
 
-function shown(health: Health): string {
+function formatHealth(health: Health): string {
   return (['Reachable', 'Authorized', 'Ready'] as const)
     .map((type) => health.get(type)?.shown)
     .map((finding) => `${finding?.status} ${finding?.reason}`)
@@ -64,7 +64,7 @@ describe('healthAfter', () => {
       ['ok', 'ProbeFailed', 'ProbeFailed'],
       'Unknown ProbeFailed, Unknown ProbeFailed, Unknown ProbeFailed',
     ],
-  ])('returns a health that %s', (_, probes, expected) => expect(shown(after(...probes))).toBe(expected));
+  ])('returns a health that %s', (_, probes, expected) => expect(formatHealth(after(...probes))).toBe(expected));
 
   it('returns a health in doubt after a probe that differs, until the next probe', () => {
     expect(history(['ok', 'Timeout', 'Timeout', 'ok', 'ok']).map(isInDoubt)).toEqual([false, true, false, true, false]);

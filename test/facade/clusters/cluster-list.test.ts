@@ -60,7 +60,7 @@ describe('clusterWeight', () => {
 });
 
 /** Returns the public form of stored conditions. */
-function published(conditions: readonly unknown[]): unknown {
+function publish(conditions: readonly unknown[]): unknown {
   const cluster = { metadata: { name: 'prod' }, spec: {}, status: { conditions } } as unknown as Cluster;
   return (publicCluster(cluster)['status'] as { readonly conditions: unknown }).conditions;
 }
@@ -70,7 +70,7 @@ const TIMES = { lastHeartbeatTime: '2026-03-01T12:00:00Z', lastTransitionTime: '
 describe('publicCluster conditions', () => {
   it('replaces the stored message with the sentence of the reason', () => {
     const message = 'The credential is missing: there is no Secret purser-system/prod.';
-    expect(published([{ type: 'Authorized', status: 'False', reason: 'CredentialMissing', message, ...TIMES }])).toEqual([
+    expect(publish([{ type: 'Authorized', status: 'False', reason: 'CredentialMissing', message, ...TIMES }])).toEqual([
       {
         type: 'Authorized',
         status: 'False',
@@ -84,13 +84,13 @@ describe('publicCluster conditions', () => {
   it('publishes a reason that Purser does not use as Unknown', () => {
     const generic = { reason: 'Unknown', message: 'Purser did not write this condition.' };
     for (const reason of ['Leaked', 'toString', '', undefined, 7]) {
-      expect(published([{ type: 'Ready', status: 'True', reason, message: 'x' }])).toEqual([{ type: 'Ready', status: 'True', ...generic }]);
+      expect(publish([{ type: 'Ready', status: 'True', reason, message: 'x' }])).toEqual([{ type: 'Ready', status: 'True', ...generic }]);
     }
   });
 
   it('omits conditions of unknown type or status, and times that are not timestamps', () => {
     expect(
-      published([
+      publish([
         { type: 'Other', status: 'True', reason: 'ClusterReady' },
         { type: 'Ready', status: 'Maybe', reason: 'ClusterReady' },
         'text',
@@ -107,7 +107,7 @@ describe('publicCluster conditions', () => {
     });
     fc.assert(
       fc.property(condition, fc.string(), fc.anything(), (stored, one, other) => {
-        expect(published([{ ...stored, message: one }])).toEqual(published([{ ...stored, message: other }]));
+        expect(publish([{ ...stored, message: one }])).toEqual(publish([{ ...stored, message: other }]));
       }),
     );
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { FairQueue } from '../../../src/facade/limits/fair-queue.ts';
-import { settled } from '../listwatch/replica.ts';
+import { settle } from '../listwatch/replica.ts';
 
 const LIMITS = { perCaller: 2, total: 4, waitingPerCaller: 3, waiting: 6 };
 
@@ -31,7 +31,7 @@ class World {
     release?.();
     // A second call must not release another seat.
     release?.();
-    await settled();
+    await settle();
   }
 }
 
@@ -39,7 +39,7 @@ describe('FairQueue', () => {
   it('seats two requests of one caller, and a third when one has ended', async () => {
     const world = new World();
     const all = Promise.all([world.acquire('a'), world.acquire('a'), world.acquire('a')]);
-    await settled();
+    await settle();
     expect(world.seated).toEqual(['a', 'a']);
     await world.release();
     await all;
@@ -58,7 +58,7 @@ describe('FairQueue', () => {
     for (let count = 0; count < 8; count++) void world.acquire('greedy');
     void world.acquire('a');
     void world.acquire('b');
-    await settled();
+    await settle();
     for (let count = 0; count < 6; count++) await world.release();
     expect(world.seated.slice(4)).toEqual(['greedy', 'a', 'b', 'greedy', 'greedy', 'greedy']);
   });
@@ -109,7 +109,7 @@ describe('FairQueue', () => {
   it('removes callers from memory when their seats are released', async () => {
     const world = new World();
     const all = Promise.all(['a', 'a', 'a', 'b'].map((caller) => world.acquire(caller)));
-    await settled();
+    await settle();
     for (let count = 0; count < 4; count++) await world.release();
     await all;
     expect(world.size).toBe(0);

@@ -5,7 +5,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { FakeClock } from '../../support/clock.ts';
 import { contents, Reflector } from './reflector.ts';
-import { callerOf, HandHub, Replica, settled } from './replica.ts';
+import { callerOf, HandHub, Replica, settle } from './replica.ts';
 
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f'];
 const ROLES = ['r1', 'r2', 'r3'];
@@ -150,10 +150,10 @@ class World {
   async #advanceUntilDone(request: Promise<void>): Promise<void> {
     const waiting = new Set([request]);
     const done = request.finally(() => waiting.delete(request));
-    await settled();
+    await settle();
     while (waiting.size > 0) {
       this.clock.advance(1_000);
-      await settled();
+      await settle();
     }
     await done;
   }
@@ -164,11 +164,11 @@ class World {
     // A change of the rules expires cached reviews.
     for (let round = 0; round < 5; round++) {
       this.clock.advance(10_000);
-      await settled();
+      await settle();
     }
     for (const each of this.clients) {
       each.resumeReading();
-      await settled();
+      await settle();
       each.resumeReading();
       each.read();
     }
@@ -179,12 +179,12 @@ async function check(all: readonly Action[], where: Setting): Promise<void> {
   const world = new World(where);
   for (const action of all) {
     await world.act(action);
-    await settled();
+    await settle();
   }
   await world.catchUpAll();
   for (const each of world.clients) {
     if (!each.isWatching && each.isCurrent) await each.watch(world.replicas[0] as Replica);
-    await settled();
+    await settle();
     each.read();
     if (!each.isCurrent || !each.isWatching) continue;
     const fresh = await (world.replicas[0] as Replica).get(each.query, each.caller);

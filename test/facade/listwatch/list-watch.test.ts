@@ -7,7 +7,7 @@ import { createListWatch, type ListWatch } from '../../../src/facade/listwatch/l
 import type { Batch } from '../../../src/kube/store.ts';
 import { customTable } from '../../../src/kubernetes/custom-table.ts';
 import { FakeClock } from '../../support/clock.ts';
-import { callerOf, requestOf, settled, WatchStream } from './replica.ts';
+import { callerOf, requestOf, settle, WatchStream } from './replica.ts';
 
 interface Widget extends ApiObject {
   readonly spec: { readonly color: string; readonly password: string };
@@ -67,7 +67,7 @@ function widgets() {
       previous: object,
     }));
     batches$.next({ type: 'applied', resourceVersion, changes } as unknown as Batch<Widget>);
-    await settled();
+    await settle();
   };
   return { endpoints, change };
 }
@@ -86,7 +86,7 @@ async function watched(endpoints: ListWatch, query: string, params: Readonly<Rec
   const reply = await endpoints.list({ ...requestOf(`watch=true&${query}`, callerOf('alice')), params });
   const stream = new WatchStream(() => {});
   void (reply as unknown as { write(response: WatchStream): Promise<void> }).write(stream);
-  await settled();
+  await settle();
   return stream;
 }
 

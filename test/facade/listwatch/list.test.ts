@@ -6,7 +6,7 @@ import { parseVersion } from '../../../src/facade/listwatch/version.ts';
 import type { FacadeReply } from '../../../src/facade/request.ts';
 import { indentJson } from '../../../src/kubernetes/wire/ordered-json.ts';
 import { eventually } from '../../kube/eventually.ts';
-import { callerOf, HandHub, Replica, requestOf, settled, viewerRule, WatchStream, withToken } from './replica.ts';
+import { callerOf, HandHub, Replica, requestOf, settle, viewerRule, WatchStream, withToken } from './replica.ts';
 
 const ALICE = callerOf('alice', 'team');
 const ADMIN = callerOf('admin');
@@ -121,7 +121,7 @@ describe('list', () => {
   it('returns 504 if the hub does not review permissions within timeoutSeconds', async () => {
     hub.isSilent = true;
     const waiting = replica.get('timeoutSeconds=2', ALICE);
-    await settled();
+    await settle();
     replica.clock.advance(2_000);
     expect(await waiting).toMatchObject({ status: 504, body: { reason: 'Timeout' } });
     expect(await replica.get('timeoutSeconds=2', ADMIN)).toMatchObject({ status: 200 });
@@ -218,19 +218,19 @@ describe('list at a version', () => {
   it('waits three seconds for a future version of a list', async () => {
     const ahead = Number(hub.revision) + 1;
     const waiting = replica.get(`resourceVersion=${ahead}`, ADMIN);
-    await settled();
+    await settle();
     hub.putCluster('f');
     await replica.catchUp();
     expect((await waiting).body.items).toHaveLength(6);
     const late = replica.get(`resourceVersion=${ahead + 5}`, ADMIN);
-    await settled();
+    await settle();
     replica.clock.advance(3_000);
     expect(await late).toMatchObject({
       status: 504,
       body: { message: `Timeout: Too large resource version: ${ahead + 5}, current: ${ahead}` },
     });
     const limited = replica.get(`resourceVersion=${ahead + 5}&timeoutSeconds=1`, ADMIN);
-    await settled();
+    await settle();
     replica.clock.advance(1_000);
     expect((await limited).status).toBe(504);
   });
@@ -240,7 +240,7 @@ describe('list at a version', () => {
     ['of other permissions', String(2n ** 62n + (500n << 24n) + 7n), `current: ${2n ** 62n + (109n << 24n) + 7n}$`],
   ])('repeats the requested version in the 504: a version %s', async (_, version, current) => {
     const late = replica.get(`resourceVersion=${version}`, ADMIN);
-    await settled();
+    await settle();
     replica.clock.advance(3_000);
     expect((await late).body.message).toMatch(new RegExp(`Too large resource version: ${version}, ${current}`));
   });
@@ -291,7 +291,7 @@ describe('large lists', () => {
     const reply = await replica.endpoints.list(requestOf(query, caller));
     const { stalled, written } = stall(reply);
     expect(Number(reply.headers['content-length'])).toBeGreaterThan(2_000_000);
-    await settled();
+    await settle();
     expect(stalled.writableLength).toBeLessThan(600_000);
     replica.clock.advance(10_000);
     await written;
@@ -311,7 +311,7 @@ describe('large lists', () => {
     const [reply] = replies as [FacadeReply];
     const { stalled, written } = stall(reply);
     expect(reply.headers['content-type']).toBe(accept.split(';')[0]);
-    await settled();
+    await settle();
     expect(stalled.writableLength).toBeLessThan(64_000);
     replica.clock.advance(10_000);
     await written;
@@ -338,10 +338,10 @@ describe('large lists', () => {
     const reply = await replica.endpoints.list(requestOf('', ADMIN));
     const { stalled, written } = stall(reply);
     for (let seconds = 0; seconds < 20 && !stalled.destroyed; seconds += 5) {
-      await settled();
+      await settle();
       stalled.resumeReading();
       stalled.isStalled = true;
-      await settled();
+      await settle();
       replica.clock.advance(5_000);
     }
     await written;

@@ -170,7 +170,7 @@ export class Replica {
   /** Receives all pending events, and lets watchers write them. */
   async catchUp(): Promise<void> {
     for (const follower of [this.roles, this.bindings, this.clusters]) while (follower.isBehind) follower.step();
-    await settled();
+    await settle();
   }
 
   async get(query: string, caller: TestCaller): Promise<Response> {
@@ -198,13 +198,13 @@ export class Replica {
     stream.isStalled = isStalled;
     stream.once('close', () => gone.abort());
     void reply.write(stream as unknown as ServerResponse).then(() => stream.end());
-    await settled();
+    await settle();
     return stream;
   }
 }
 
 /** Lets all work finish that needs no timer. */
-export async function settled(): Promise<void> {
+export async function settle(): Promise<void> {
   for (let round = 0; round < 4; round++) await new Promise((resolve) => setImmediate(resolve));
 }
 
@@ -235,7 +235,7 @@ export function requestOf(query: string, caller: TestCaller): FacadeRequest {
     signal: new AbortController().signal,
     requestId: 'request',
     address: '10.0.0.1',
-    caller: { user: caller.user, tokenId: caller.user.username, stillValid: async () => caller.isValid },
+    caller: { user: caller.user, tokenId: caller.user.username, isStillValid: async () => caller.isValid },
     warn: () => {},
   };
 }
@@ -269,7 +269,7 @@ async function toResponse(reply: Promise<FacadeReply>): Promise<Response> {
     const found = await reply;
     const { status, headers } = found;
     const text = 'write' in found ? await written(found) : textOf(found.body);
-    return { status, headers, text, body: parsed(text) };
+    return { status, headers, text, body: parseList(text) };
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
     return { status: error.code, headers: {}, text: JSON.stringify(error.status), body: error.status as unknown as ListBody };
@@ -281,7 +281,7 @@ function textOf(body: Reply['body']): string {
   return body.toString();
 }
 
-function parsed(text: string): ListBody {
+function parseList(text: string): ListBody {
   try {
     return JSON.parse(text) as ListBody;
   } catch {

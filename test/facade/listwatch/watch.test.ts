@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { parseVersion } from '../../../src/facade/listwatch/version.ts';
 import { FakeClock } from '../../support/clock.ts';
-import { callerOf, HandHub, Replica, requestOf, settled, viewerRule, type WatchedEvent, type WatchStream, withToken } from './replica.ts';
+import { callerOf, HandHub, Replica, requestOf, settle, viewerRule, type WatchedEvent, type WatchStream, withToken } from './replica.ts';
 
 const ALICE = callerOf('alice', 'team');
 const ADMIN = callerOf('admin');
@@ -97,7 +97,7 @@ describe('watch from a version', () => {
     const stream = await replica.watch(`resourceVersion=${hub.revision}`, ADMIN);
     hub.clusters.delete('ghost');
     replica.clusters.list();
-    await settled();
+    await settle();
     expect(eventsOf(stream)).toEqual(['ERROR 410']);
     const late = await replica.watch(`resourceVersion=${Number(hub.revision) - 1}`, ADMIN);
     expect(eventsOf(late)).toEqual(['ERROR 410']);
@@ -109,7 +109,7 @@ describe('watch from a version', () => {
     hub.putCluster('b', { env: 'dev' });
     hub.clusters.delete('c');
     replica.clusters.list();
-    await settled();
+    await settle();
     const events = stream.take();
     expect(events.map(summary)).toEqual(['DELETED c', 'MODIFIED a', 'MODIFIED b']);
     const [first, second, last] = events.map(({ object }) => object.metadata.resourceVersion);
@@ -156,7 +156,7 @@ describe('watch with initial events', () => {
     expect(eventsOf(stream)).toEqual(['ADDED a', 'ADDED b', 'ADDED c', 'ADDED d']);
     const late = await replica.watch(query.replace(String(ahead), String(ahead + 1)), ADMIN);
     replica.clock.advance(3_000);
-    await settled();
+    await settle();
     expect(eventsOf(late)).toEqual(['ERROR 504']);
     expect(late.writableEnded).toBe(true);
   });
@@ -209,7 +209,7 @@ describe('watch during changes of permissions', () => {
     expect(eventsOf(stream)).toEqual([]);
     hub.listers.delete('admin');
     replica.clock.advance(300);
-    await settled();
+    await settle();
     expect(eventsOf(stream)).toEqual(['DELETED a', 'DELETED b', 'DELETED c']);
   });
 
@@ -219,7 +219,7 @@ describe('watch during changes of permissions', () => {
     expect(eventsOf(stream)).toEqual(['ADDED a', 'ADDED b', 'ADDED c']);
     hub.listers.delete('alice');
     replica.clock.advance(10_000);
-    await settled();
+    await settle();
     expect(eventsOf(stream)).toEqual(['DELETED c']);
   });
 
@@ -229,11 +229,11 @@ describe('watch during changes of permissions', () => {
     stream.take();
     hub.isDown = true;
     replica.clock.advance(9_500);
-    await settled();
+    await settle();
     expect(eventsOf(stream)).toEqual([]);
     for (let second = 0; second < 12; second++) {
       replica.clock.advance(1_000);
-      await settled();
+      await settle();
     }
     expect(eventsOf(stream)).toEqual(['DELETED c']);
   });
@@ -249,7 +249,7 @@ describe('watch of a caller who sees no cluster', () => {
     for (let count = 0; count < 20; count++) hub.putCluster('a', { count: String(count) });
     await small.catchUp();
     small.clock.advance(120_000);
-    await settled();
+    await settle();
     expect(bookmarked.text).toBe('');
     const resumed = await small.watch(`resourceVersion=${resourceVersion}`, UNPRIVILEGED);
     hub.grant('unprivileged', ['b'], { kind: 'User', name: 'unprivileged' });
@@ -309,7 +309,7 @@ describe('end of a watch', () => {
     carol.isValid = false;
     for (let second = 0; second < 10; second++) {
       replica.clock.advance(1_000);
-      await settled();
+      await settle();
     }
     expect(streams.map((stream) => stream.writableEnded)).toEqual([true, true, false]);
   });
@@ -319,7 +319,7 @@ describe('end of a watch', () => {
     const streams = [await replica.watch('allowWatchBookmarks=true', ALICE), await replica.watch('', ADMIN)];
     expect(replica.clock.pending).toBeGreaterThan(idle);
     for (const stream of streams) stream.leave();
-    await settled();
+    await settle();
     expect(replica.clock.pending).toBe(idle);
   });
 });
@@ -332,7 +332,7 @@ describe('watch with a stalled reader', () => {
     for (let count = 0; count < 1_000; count++) hub.putCluster('a', { count: String(count) });
     for (let count = 0; count < 200; count++) {
       for (let step = 0; step < 5; step++) small.clusters.step();
-      await settled();
+      await settle();
     }
     expect(stream.writableLength).toBeLessThan(20_000);
     expect(stream.writableEnded).toBe(true);
@@ -349,7 +349,7 @@ describe('watch with a stalled reader', () => {
     }
     expect(eventsOf(stream).length).toBeLessThan(50);
     stream.resumeReading();
-    await settled();
+    await settle();
     expect(stream.text.split('\n').length - 1).toBe(50);
   });
 });
@@ -421,7 +421,7 @@ describe('initial events', () => {
     expect(stalled.map(({ text }) => text.length > 0)).toEqual([...Array.from({ length: 8 }, () => true), false]);
     expect((await replica.watch('', callerOf('polite'))).take().length).toBeGreaterThanOrEqual(20);
     stalled[0]?.resumeReading();
-    await settled();
+    await settle();
     expect(stalled[8]?.text).not.toBe('');
   });
 
@@ -441,7 +441,7 @@ describe('initial events', () => {
     const stalled = [];
     for (let index = 0; index < 9; index++) stalled.push(await replica.watch('', greedy, undefined, { isStalled: index < 8 }));
     replica.clock.advance(10_000);
-    await settled();
+    await settle();
     expect(stalled.map(({ destroyed }) => destroyed)).toEqual([...Array.from({ length: 8 }, () => true), false]);
     expect(stalled[8]?.take().length).toBeGreaterThanOrEqual(20);
   });

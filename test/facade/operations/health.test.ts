@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { type Health, healthReply } from '../../../src/facade/operations/health.ts';
 
 function health(isSynced: boolean): Health {
-  const ping = { name: 'ping', holds: () => true };
-  return { livez: [ping], readyz: [ping, { name: 'informer-sync', holds: () => isSynced }] };
+  const ping = { name: 'ping', passes: () => true };
+  return { livez: [ping], readyz: [ping, { name: 'informer-sync', passes: () => isSynced }] };
 }
 
 function get(url: string, isSynced = true) {

@@ -14,7 +14,7 @@ const logged: string[] = [];
 let running: Operations | undefined;
 
 async function listen(options: Partial<OperationsOptions> = {}): Promise<string> {
-  const ping = { name: 'ping', holds: () => true };
+  const ping = { name: 'ping', passes: () => true };
   running = await listenForOperations({
     host: '127.0.0.1',
     port: 0,

@@ -27,7 +27,7 @@ class World {
 
   async #authenticate(headers: readonly string[]): Promise<Caller> {
     if (headers[1] !== 'Bearer known') throw unauthorized();
-    return { user, tokenId: 'id', stillValid: async () => true };
+    return { user, tokenId: 'id', isStillValid: async () => true };
   }
 
   #review(review: unknown): unknown {

@@ -7,7 +7,7 @@ import { Authenticator } from '../../../src/facade/authenticate.ts';
 import { listenForOperations, type Operations } from '../../../src/facade/operations/listener.ts';
 import { metricsAccess } from '../../../src/facade/operations/metrics-access.ts';
 import { KubeClient } from '../../../src/kube/client.ts';
-import { fixed } from '../../../src/kube/kube-config.ts';
+import { fixedConfig } from '../../../src/kube/kube-config.ts';
 import { createTransport, type Transport } from '../../../src/kube/transport.ts';
 import { systemClock as clock } from '../../../src/std/clock.ts';
 import { silentLog as log } from '../../support/silent-log.ts';
@@ -21,10 +21,10 @@ let running: Operations;
 beforeEach(async () => {
   hubServer = await startWireServer(allowingHub());
   const cluster = { name: 'hub', server: hubServer.url, skipTLSVerify: false };
-  transport = createTransport(fixed(cluster, { name: 'purser', token: 'hub-credential' }), { clock });
+  transport = createTransport(fixedConfig(cluster, { name: 'purser', token: 'hub-credential' }), { clock });
   const hub = new KubeClient(transport, 'purser');
   const authenticator = new Authenticator({ hub, clock, log, audiences: [] });
-  const ping = { name: 'ping', holds: () => true };
+  const ping = { name: 'ping', passes: () => true };
   running = await listenForOperations({
     host: '127.0.0.1',
     port: 0,

@@ -144,14 +144,14 @@ describe('unknown fields', () => {
     ['__proto__', '{"spec":{"audiences":["api"],"__proto__":{"polluted":1}},"__proto__":{"polluted":1}}', 'unknown field'],
     ['constructor', '{"spec":{"audiences":["api"]},"constructor":{"prototype":{"polluted":1}}}', 'unknown field'],
     ['attestations', '{"spec":{"audiences":["api"],"attestations":[{"type":"x"}]}}', 'unknown field'],
-  ])('warns about an unknown field or rejects it, and never passes it on: %s', async (_case, body, what) => {
+  ])('warns about an unknown field or rejects it, and never passes it on: %s', async (_case, body, noun) => {
     const warned = await post(body);
     expect(statusOf(warned)).toBe(201);
-    expect(warned.text).toMatch(new RegExp(`\\r\\nwarning: 299 - "${what}`, 'i'));
+    expect(warned.text).toMatch(new RegExp(`\\r\\nwarning: 299 - "${noun}`, 'i'));
     expect(Object.keys(sent()).toSorted()).toEqual(['apiVersion', 'kind', 'metadata', 'spec', 'status']);
     expect(Object.keys(sent().spec).toSorted()).toEqual(['audiences', 'boundObjectRef', 'expirationSeconds']);
     const strict = await withoutTargetRequest(post(body, '?fieldValidation=Strict'));
-    expect(failureOf(strict)).toMatchObject({ code: 400, message: expect.stringContaining(what) });
+    expect(failureOf(strict)).toMatchObject({ code: 400, message: expect.stringContaining(noun) });
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
 

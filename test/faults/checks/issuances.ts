@@ -2,16 +2,16 @@
 
 import { type Of, ofType, type Recorded } from '../history.ts';
 import { isLease, isSecretWrite, isTokenRequest } from '../proxy/rules.ts';
-import { withdrawals } from './samples.ts';
+import { findWithdrawals } from './samples.ts';
 import { type Check, findExcuses, groupByToken, type Violation } from './violation.ts';
 
 type Request = Of<'request'>;
 
-/** Tolerance for clocks, rounding to seconds, and network delay. */
+/** Tolerance for clock differences, rounding to seconds and network delay, in milliseconds. */
 const SLACK_MS = 2_000;
 
 /** Returns the requests that issued a token, with the name of the ManagedToken, which is also that of its service account. */
-export function issuances(history: readonly Recorded[]): readonly (Request & { readonly token: string })[] {
+export function findIssuances(history: readonly Recorded[]): readonly (Request & { readonly token: string })[] {
   return ofType(history, 'request')
     .filter((request) => isTokenRequest(request) && request.forwarded && request.status === 201)
     .map((request) => ({ ...request, token: /\/serviceaccounts\/([^/]+)\/token/.exec(request.path)?.[1] ?? '' }));
@@ -20,11 +20,11 @@ export function issuances(history: readonly Recorded[]): readonly (Request & { r
 /** Finds issuances without a cause; a crash or a failed request allows one more. */
 export const issuancesPerCause: Check = (history) => {
   const excused = findExcuses(history, 'I2');
-  const credits = findCredits(history);
-  return [...groupByToken(issuances(history))].flatMap(([token, issued]) => {
-    const open = credits(token);
+  const allowances = findAllowances(history);
+  return [...groupByToken(findIssuances(history))].flatMap(([token, issued]) => {
+    const open = allowances(token);
     return issued.flatMap(({ at }): readonly Violation[] => {
-      const index = open.findIndex((creditAt) => creditAt <= at + SLACK_MS);
+      const index = open.findIndex((allowedAt) => allowedAt <= at + SLACK_MS);
       if (index >= 0) open.splice(index, 1);
       return index >= 0 || excused(token, at) ? [] : [{ invariant: 'I2', at, token, message: 'token issued without a cause' }];
     });
@@ -32,11 +32,11 @@ export const issuancesPerCause: Check = (history) => {
 };
 
 /** Returns a function that lists the times from which a token may be issued once more, in order. */
-function findCredits(history: readonly Recorded[]): (token: string) => number[] {
+function findAllowances(history: readonly Recorded[]): (token: string) => number[] {
   const causes = ofType(history, 'cause');
   const crashes = ofType(history, 'process').filter(({ event }) => event === 'crash' || event === 'pause');
   const samples = groupByToken(ofType(history, 'sample'));
-  const failed = failedRequests(history);
+  const failed = findFailedRequests(history);
   return (token) => {
     const due = new Map((samples.get(token) ?? []).map(({ secret }) => [secret?.digest, secret?.renewAt ?? 0]));
     due.delete(undefined);
@@ -50,7 +50,7 @@ function findCredits(history: readonly Recorded[]): (token: string) => number[] 
 }
 
 /** Returns token requests and Secret writes that failed, or whose responses may have been lost. */
-function failedRequests(history: readonly Recorded[]): readonly Request[] {
+function findFailedRequests(history: readonly Recorded[]): readonly Request[] {
   const faulty = new Set<string>();
   return history.filter((entry): entry is Request => {
     if (entry.type === 'wire' && entry.isFaulty) faulty.add(entry.server);
@@ -65,7 +65,7 @@ function belongsTo(path: string, token: string): boolean {
   return path.includes(`/${token}/`) || path.includes(`/${token}?`) || path.endsWith(`/${token}`) || /\/secrets(\?|$)/.test(path);
 }
 
-/** Finds writes other than the Lease while nothing is due. */
+/** Finds writes of objects other than the Lease while nothing is due. */
 export const idleWrites: Check = (history) => {
   const marks = ofType(history, 'quiet');
   const samples = groupByToken(ofType(history, 'sample'));
@@ -86,15 +86,15 @@ export const idleWrites: Check = (history) => {
   });
 };
 
-/** Returns true for requests that store something; status and Events of Clusters are written at any time. */
+/** Returns true for requests that write an object; excludes status and Events of Clusters, which Purser writes at any time. */
 function isWrite(request: Request): boolean {
   return request.method !== 'GET' && !isLease(request) && !/reviews(\?|$)|\/clusters\/|\/namespaces\/default\/events/.test(request.path);
 }
 
 /** Finds issuances without permission. */
 export const permissions: Check = (history) => {
-  const withdrawn = withdrawals(history);
-  return issuances(history)
+  const withdrawn = findWithdrawals(history);
+  return findIssuances(history)
     .filter(({ token, at, tookMs }) => withdrawn(token, at - tookMs - 1_000) && withdrawn(token, at))
     .map(({ token, at }) => ({ invariant: 'I7', at, token, message: 'token issued after its permission was withdrawn' }));
 };

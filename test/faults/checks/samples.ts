@@ -6,7 +6,7 @@ import { type Check, findExcuses, groupByToken, type Violation } from './violati
 type Sampled = Of<'sample'>;
 type SampleCheck = (now: Sampled, before: Sampled | undefined) => string | undefined;
 
-/** Time for the repair of a Secret, during which its ManagedToken may be Ready. */
+/** Time for the repair of a Secret, during which its ManagedToken may be Ready, in milliseconds. */
 const REPAIR_MS = 12_000;
 
 /** Finds Ready ManagedTokens whose target rejects the token, or that have no token. */
@@ -17,13 +17,13 @@ export const validity: Check = (history) => {
     return samples.flatMap((now): readonly Violation[] => {
       const isReady = now.ready === 'True';
       withoutSince = isReady && now.verdict === 'none' ? Math.min(withoutSince, now.at) : Infinity;
-      const message = fault(now, isReady, now.at - withoutSince);
+      const message = describeFault(now, isReady, now.at - withoutSince);
       return message === undefined || excused(now.token, now.at) ? [] : [{ invariant: 'I1', at: now.at, token: now.token, message }];
     });
   });
 };
 
-function fault({ verdict }: Sampled, isReady: boolean, withoutMs: number): string | undefined {
+function describeFault({ verdict }: Sampled, isReady: boolean, withoutMs: number): string | undefined {
   if (isReady && verdict === 'rejected') return 'Ready, but the target rejects its token';
   return withoutMs > REPAIR_MS ? 'Ready, but without a token' : undefined;
 }
@@ -52,7 +52,7 @@ export const statusAccuracy: Check = (history) =>
 
 /** Finds valid tokens that were removed although their permission was not withdrawn. */
 export const tokenRetention: Check = (history) => {
-  const withdrawn = withdrawals(history);
+  const withdrawn = findWithdrawals(history);
   return compareSamples(history, 'I12', (now, before) =>
     before !== undefined && isLost(now, before) && !withdrawn(now.token, now.at) ? 'a valid token was removed' : undefined,
   );
@@ -80,7 +80,7 @@ function compareSamples(history: readonly Recorded[], invariant: Invariant, chec
 }
 
 /** Returns a predicate for tokens whose permission is withdrawn at a given time. */
-export function withdrawals(history: readonly Recorded[]): (token: string, at: number) => boolean {
+export function findWithdrawals(history: readonly Recorded[]): (token: string, at: number) => boolean {
   const grants = groupByToken(ofType(history, 'grant'));
   return (token, at) => grants.get(token)?.findLast((grant) => grant.at <= at)?.allowed === false;
 }

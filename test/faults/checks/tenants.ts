@@ -3,14 +3,15 @@
 import { type Of, ofType, type Phase, type Reach, type Recorded } from '../history.ts';
 import { type Check, groupByToken, type Violation } from './violation.ts';
 
-/** Maximum age of a cached RBAC decision, with rounding of `iat` to seconds. */
+/** Maximum age of a cached RBAC decision, with rounding of `iat` to seconds, in milliseconds. */
 const AUTHORITY_LAG_MS = 12_000;
 /** 40 s until the anchor is deleted, 10 s of TokenReview caching in kube-apiserver, and 2 s between reviews. */
 const REVOKED_MS = 52_000;
 /** Default of --max-token-lifetime, with a minute for rounding. */
 const MAX_LIFETIME_MS = 86_460_000;
+/** Tolerated slowdown of rotations during the attack. */
 const LATE_FACTOR = 2;
-/** Minimum delay that counts as late, because the bench shares its machine. */
+/** Minimum delay that is reported as late, in milliseconds; the bench shares its machine. */
 const LATE_FLOOR_MS = 5_000;
 const MAX_MEGABYTES = 512;
 /** Growth over the calm phase that is tolerated after the attack, in megabytes. */
@@ -25,7 +26,7 @@ const MAX_ANCHOR_NAMESPACES = 32;
 export const heldTokens: Check = (history) => {
   const authorities = Map.groupBy(ofType(history, 'authority'), ({ holder }) => holder);
   return ofType(history, 'held').flatMap((held): readonly Violation[] => {
-    const reach = reachAt(authorities.get(held.holder) ?? [], held.issuedAt);
+    const reach = findReach(authorities.get(held.holder) ?? [], held.issuedAt);
     const beyond = held.acceptedBy.filter(({ cluster, username }) => !reach.some((each) => covers(each, cluster, username)));
     const wider = held.audiences.filter((audience) => held.requested?.includes(audience) === false);
     const found = [
@@ -40,7 +41,7 @@ export const heldTokens: Check = (history) => {
 };
 
 /** Returns all permissions that were in force at some time of the lag before `at`. */
-function reachAt(authorities: readonly Of<'authority'>[], at: number): readonly Reach[] {
+function findReach(authorities: readonly Of<'authority'>[], at: number): readonly Reach[] {
   return authorities
     .filter((each, index) => each.at <= at + 1_000 && (authorities[index + 1]?.at ?? Infinity) >= at - AUTHORITY_LAG_MS)
     .flatMap(({ reach }) => reach);
@@ -62,9 +63,13 @@ export const receivedTokens: Check = (history) =>
   ofType(history, 'received').flatMap(({ at, path, acceptedBy, isIssued }): readonly Violation[] => {
     if (!isIssued && acceptedBy.length === 0) return [];
     const users = acceptedBy.map(({ cluster, username }) => `${username} on ${cluster}`).join(', ');
-    const shown = path.split('?')[0];
+    const withoutQuery = path.split('?')[0];
     return [
-      { invariant: 'I14', at, message: `a token reached the attacker's server at ${shown}: ${users || 'issued, no longer accepted'}` },
+      {
+        invariant: 'I14',
+        at,
+        message: `a token reached the attacker's server at ${withoutQuery}: ${users || 'issued, no longer accepted'}`,
+      },
     ];
   });
 
@@ -117,10 +122,10 @@ export interface TenantFigures {
 }
 
 /** Returns the figures of the hostile-tenant bench, or undefined if it was not run. */
-export function tenantFigures(history: readonly Recorded[]): TenantFigures | undefined {
+export function computeTenantFigures(history: readonly Recorded[]): TenantFigures | undefined {
   const phases = ofType(history, 'phase');
   if (phases.length === 0) return undefined;
-  const within = <T extends { readonly at: number }>(entries: readonly T[], phase: Phase) => inPhase(phases, entries, phase);
+  const within = <T extends { readonly at: number }>(entries: readonly T[], phase: Phase) => filterByPhase(phases, entries, phase);
   const times = (type: 'rotation' | 'call' | 'control') => {
     const of = (phase: Phase) => computeTimes(within<Of<typeof type>>(ofType(history, type), phase).map(({ tookMs }) => tookMs));
     return { calm: of('calm'), attack: of('attack') };
@@ -143,7 +148,11 @@ function computeTimes(times: readonly number[]): Times {
 }
 
 /** Returns the entries within a phase. */
-function inPhase<T extends { readonly at: number }>(phases: readonly Of<'phase'>[], entries: readonly T[], phase: Phase): readonly T[] {
+function filterByPhase<T extends { readonly at: number }>(
+  phases: readonly Of<'phase'>[],
+  entries: readonly T[],
+  phase: Phase,
+): readonly T[] {
   const spans = phases.flatMap((each, index) => (each.phase === phase ? [[each.at, phases[index + 1]?.at ?? Infinity] as const] : []));
   return entries.filter(({ at }) => spans.some(([from, to]) => at >= from && at < to));
 }
@@ -155,12 +164,12 @@ function inPhase<T extends { readonly at: number }>(phases: readonly Of<'phase'>
 export const promptRotations: Check = (history) => {
   const phases = ofType(history, 'phase');
   const worst = (type: 'rotation' | 'control', phase: Phase) =>
-    Math.max(0, ...inPhase<Of<'rotation' | 'control'>>(phases, ofType(history, type), phase).map(({ tookMs }) => tookMs));
+    Math.max(0, ...filterByPhase<Of<'rotation' | 'control'>>(phases, ofType(history, type), phase).map(({ tookMs }) => tookMs));
   const calmMs = worst('rotation', 'calm');
   const slowerMs = Math.max(0, worst('control', 'attack') - worst('control', 'calm'));
   const limitMs = Math.max(calmMs * LATE_FACTOR, calmMs + LATE_FLOOR_MS) + slowerMs * LATE_FACTOR;
   const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
-  return inPhase(phases, ofType(history, 'rotation'), 'attack')
+  return filterByPhase(phases, ofType(history, 'rotation'), 'attack')
     .filter(({ tookMs, isDone }) => !isDone || tookMs > limitMs)
     .map(({ at, token, tookMs, isDone }) => {
       const took = isDone ? seconds(tookMs) : `more than ${seconds(tookMs)}`;
@@ -186,21 +195,21 @@ export const revokedTokens: Check = (history) => {
 export const footprintLimits: Check = (history) => {
   const phases = ofType(history, 'phase');
   if (phases.length === 0) return [];
-  const usage = (phase: Phase) => inPhase(phases, ofType(history, 'usage'), phase);
-  const prints = (phase: Phase) => inPhase(phases, ofType(history, 'footprint'), phase);
+  const usage = (phase: Phase) => filterByPhase(phases, ofType(history, 'usage'), phase);
+  const footprints = (phase: Phase) => filterByPhase(phases, ofType(history, 'footprint'), phase);
   const above = [...usage('attack'), ...usage('after')]
     .filter(({ rssMegabytes }) => rssMegabytes > MAX_MEGABYTES)
     .map(({ at, rssMegabytes }): Violation => ({ invariant: 'I16', at, message: `${rssMegabytes} MB of memory` }));
   return [
     ...above,
     ...findLastingMemory(usage('calm'), usage('after')),
-    ...findExcessOutput(prints('calm'), [...prints('attack'), ...prints('after')]),
+    ...findExcessOutput(footprints('calm'), [...footprints('attack'), ...footprints('after')]),
   ];
 };
 
 /** Returns true if memory is near its level before the attack. */
 export function hasMemoryRecovered(history: readonly Recorded[]): boolean {
-  const usage = (phase: Phase) => inPhase(ofType(history, 'phase'), ofType(history, 'usage'), phase);
+  const usage = (phase: Phase) => filterByPhase(ofType(history, 'phase'), ofType(history, 'usage'), phase);
   return usage('after').length > 0 && findLastingMemory(usage('calm'), usage('after')).length === 0;
 }
 

@@ -3,12 +3,15 @@
 import { type Of, ofType, type Recorded } from '../history.ts';
 import { type Check, findExcuses, groupByToken, type Violation } from './violation.ts';
 
-/** Time until a withdrawn permission removes the Secret on the hub, with the interval between two samples. */
+/** Time until Purser removes the Secret of a withdrawn permission, with the interval between two samples, in milliseconds. */
 const WITHDRAWN_MS = 42_000;
+/** Tolerated delay of a renewal during a fault of another cluster, in milliseconds. */
 const ELSEWHERE_LATE_MS = 5_000;
 const MAX_MEGABYTES = 300;
 const MAX_HANDLES = 150;
+/** Tolerated ratio of late to early memory. */
 const MAX_GROWTH = 1.3;
+/** Minimum run time of a process for the check of growth, in milliseconds. */
 const SOAK_MS = 600_000;
 
 /** Renewal with its delay. */
@@ -21,7 +24,7 @@ export interface Renewal {
 }
 
 /** Returns every renewal that was due, including those that have not happened. */
-export function renewals(history: readonly Recorded[]): readonly Renewal[] {
+export function findRenewals(history: readonly Recorded[]): readonly Renewal[] {
   return [...groupByToken(ofType(history, 'sample')).values()].flatMap((samples) => {
     const seen = samples.filter(({ secret }) => secret?.digest !== undefined);
     return seen.flatMap((now, index) => findRenewal(now, seen[index + 1]));
@@ -41,7 +44,7 @@ export const isolation: Check = (history) => {
   const excused = findExcuses(history, 'I5');
   const faults = ofType(history, 'begin').filter(({ on }) => on === 'one' || on === 'two');
   const ends = ofType(history, 'end');
-  const late = renewals(history).filter(({ lateMs }) => lateMs > ELSEWHERE_LATE_MS);
+  const late = findRenewals(history).filter(({ lateMs }) => lateMs > ELSEWHERE_LATE_MS);
   return faults.flatMap((begin) => {
     const endAt = ends.find((end) => end.fault === begin.fault && end.at >= begin.at)?.at ?? Infinity;
     return late
@@ -81,16 +84,16 @@ export const resourceLimits: Check = (history) => {
   const found = above.map(
     ({ at, rssMegabytes, handles }): Violation => ({ invariant: 'I8', at, message: `${rssMegabytes} MB, ${handles} file descriptors` }),
   );
-  return [...found, ...[...Map.groupBy(usage, ({ pid }) => pid).values()].flatMap(growth)];
+  return [...found, ...[...Map.groupBy(usage, ({ pid }) => pid).values()].flatMap(findGrowth)];
 };
 
-function growth(usage: readonly Of<'usage'>[]): readonly Violation[] {
+function findGrowth(usage: readonly Of<'usage'>[]): readonly Violation[] {
   const [first, last] = [usage[0], usage.at(-1)];
   if (first === undefined || last === undefined || last.at - first.at < SOAK_MS) return [];
   const quarter = Math.floor(usage.length / 4);
   // Minimum of each quarter: faults raise memory temporarily, leaks permanently.
-  const least = (some: readonly Of<'usage'>[]) => Math.min(...some.map(({ rssMegabytes }) => rssMegabytes));
-  const [early, late] = [least(usage.slice(quarter, 2 * quarter)), least(usage.slice(-quarter))];
+  const minimum = (some: readonly Of<'usage'>[]) => Math.min(...some.map(({ rssMegabytes }) => rssMegabytes));
+  const [early, late] = [minimum(usage.slice(quarter, 2 * quarter)), minimum(usage.slice(-quarter))];
   return late > early * MAX_GROWTH
     ? [{ invariant: 'I8', at: last.at, message: `memory grew from ${early.toFixed(0)} to ${late.toFixed(0)} MB` }]
     : [];

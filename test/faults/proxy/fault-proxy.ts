@@ -73,12 +73,12 @@ export class FaultProxy {
   /** Presents another certificate, of the same CA or of a new one. */
   rotateCertificate(by: 'same authority' | 'new authority'): void {
     if (by === 'new authority') this.#authority = createAuthority(Date.now());
-    this.#relay.present(issueServerCertificate(this.#authority, NAMES, Date.now()));
+    this.#relay.setCertificate(issueServerCertificate(this.#authority, NAMES, Date.now()));
   }
 
   /** Drops connections to the API server; call it after a restart of the server. */
   reconnectUpstream(): void {
-    this.#relay.renew(this.#options);
+    this.#relay.reconnect(this.#options);
   }
 
   /** Ends all faults. */

@@ -47,22 +47,22 @@ export class HttpRelay {
     const { certificate, key } = options.certificate;
     const server = createServer({ cert: certificate, key, keepAliveTimeout: 120_000 }).listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const relay = new HttpRelay(server, agentFor(options));
+    const relay = new HttpRelay(server, createAgent(options));
     server.on('request', (incoming, outgoing) => void relay.#relay(options, incoming, outgoing));
     server.on('tlsClientError', () => {});
     return relay;
   }
 
   /** Presents another certificate to new clients, and closes all connections. */
-  present({ certificate, key }: Certificate): void {
+  setCertificate({ certificate, key }: Certificate): void {
     this.#server.setSecureContext({ cert: certificate, key });
     this.#server.closeAllConnections();
   }
 
   /** Drops connections to an API server that was restarted, and trusts its current CA. */
-  renew(options: RelayOptions): void {
+  reconnect(options: RelayOptions): void {
     this.#agent.destroy();
-    this.#agent = agentFor(options);
+    this.#agent = createAgent(options);
   }
 
   async close(): Promise<void> {
@@ -74,7 +74,7 @@ export class HttpRelay {
   async #relay(options: RelayOptions, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const proxied: ProxiedRequest = { server: options.name, method: incoming.method ?? '', path: incoming.url ?? '' };
     const action = options.rules.takeAction(proxied);
-    const bearer = bearerOf(incoming);
+    const bearer = readBearer(incoming);
     const startedAt = performance.now();
     const report = (status: number, forwarded: boolean) =>
       options.onRelayed({
@@ -108,19 +108,19 @@ export class HttpRelay {
     const body = await buffer(incoming);
     const request = httpsRequest({ host: '127.0.0.1', port: upstream.port, agent: this.#agent, method, path: url, headers });
     outgoing.on('close', () => !outgoing.writableFinished && request.destroy());
-    const responded = once(request, 'response');
+    const responseEvent = once(request, 'response');
     request.end(body);
-    const [response] = (await responded) as [IncomingMessage];
+    const [response] = (await responseEvent) as [IncomingMessage];
     return response;
   }
 }
 
-function bearerOf({ headers }: IncomingMessage): Pick<Relayed, 'bearer'> {
+function readBearer({ headers }: IncomingMessage): Pick<Relayed, 'bearer'> {
   const token = /^Bearer (.+)$/i.exec(headers.authorization ?? '')?.[1];
   return token === undefined ? {} : { bearer: digestOf(token) };
 }
 
-function agentFor({ upstream }: RelayOptions): Agent {
+function createAgent({ upstream }: RelayOptions): Agent {
   return new Agent({ keepAlive: true, ca: upstream.ca() });
 }
 
@@ -158,9 +158,9 @@ async function deliver(action: Action | undefined, response: IncomingMessage, ou
     outgoing.write(body.subarray(0, action.bytes), () => outgoing.destroy());
   } else if (action?.type === 'alter') {
     const body = await buffer(response);
-    withoutLength(response, outgoing).end(action.alter(body.toString()));
+    writeHead(response, outgoing).end(action.alter(body.toString()));
   } else {
-    await stream(response, withoutLength(response, outgoing), action);
+    await stream(response, writeHead(response, outgoing), action);
   }
 }
 
@@ -173,7 +173,7 @@ async function stream(response: IncomingMessage, outgoing: ServerResponse, actio
 }
 
 /** Writes the status and headers of a response whose length may change. */
-function withoutLength({ statusCode = 500, headers }: IncomingMessage, outgoing: ServerResponse): ServerResponse {
+function writeHead({ statusCode = 500, headers }: IncomingMessage, outgoing: ServerResponse): ServerResponse {
   const kept = Object.entries(headers).filter(([name]) => name !== 'content-length' && name !== 'transfer-encoding');
   return outgoing.writeHead(statusCode, Object.fromEntries(kept));
 }

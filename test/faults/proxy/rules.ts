@@ -33,6 +33,7 @@ export type Matcher = (request: ProxiedRequest) => boolean;
 
 /** Active rule. */
 export interface Rule {
+  /** Returns the number of requests to which the rule was applied. */
   readonly hits: () => number;
   readonly remove: () => void;
 }
@@ -63,14 +64,14 @@ export class Rules {
 }
 
 /** Returns a matcher for a method and a path; an empty method matches all. */
-export function requests(method: string, path: RegExp): Matcher {
+export function matchRequests(method: string, path: RegExp): Matcher {
   return (request) => (method === '' || request.method === method) && path.test(request.path);
 }
 
 export const isWatch: Matcher = ({ path }) => /[?&]watch=(true|1)/.test(path);
-export const isTokenRequest: Matcher = requests('POST', /\/serviceaccounts\/[^/]+\/token(\?|$)/);
+export const isTokenRequest: Matcher = matchRequests('POST', /\/serviceaccounts\/[^/]+\/token(\?|$)/);
 export const isSecretWrite: Matcher = ({ method, path }) => method !== 'GET' && /\/secrets(\/|\?|$)/.test(path);
-export const isLease: Matcher = requests('', /\/leases(\/|\?|$)/);
+export const isLease: Matcher = matchRequests('', /\/leases(\/|\?|$)/);
 
 /** Matchers by kind of request. */
 export const MATCHERS: Readonly<Record<string, Matcher>> = {

@@ -45,11 +45,11 @@ export class TcpRelay {
 
   /** Sets the fault mode of new and open connections. */
   async setMode(mode: TcpMode): Promise<void> {
-    const isBack = this.#mode === 'refuse' && mode !== 'refuse';
+    const mustListen = this.#mode === 'refuse' && mode !== 'refuse';
     this.#mode = mode;
     for (const connection of this.#connections) applyMode(connection, mode);
     if (mode === 'refuse') this.#server.close();
-    if (!isBack) return;
+    if (!mustListen) return;
     this.#server = await listenOn(this.port);
     this.#server.on('connection', (client) => this.#accept(client));
   }
@@ -121,7 +121,7 @@ function applyMode(connection: Connection, mode: TcpMode): void {
   const { client, upstream } = connection;
   if (mode === 'freeze' || mode === 'silent') {
     connection.isFrozen = true;
-    // The server's side is closed, as if the server had given up an unreachable client.
+    // Closes the server's side, as a server does after the keep-alive timeout of an unreachable client.
     upstream.destroy();
   }
   if (connection.isFrozen || mode === 'pass') return;

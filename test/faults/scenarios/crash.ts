@@ -52,10 +52,10 @@ const CRASH_POINT_MS = 40_000;
 /** Upper bound for the requests of an operation. */
 const MAX_REQUESTS = 20;
 
-/** Returns a scenario that crashes Purser at each request of each operation, or at some random requests. */
-export function crashPoints(drawn = Infinity): (bench: Bench) => Promise<void> {
+/** Returns a scenario that crashes Purser at each request of each operation, or at `count` random requests. */
+export function crashPoints(count = Infinity): (bench: Bench) => Promise<void> {
   return async (bench) => {
-    if (drawn !== Infinity) return await crashRandomly(bench, drawn);
+    if (count !== Infinity) return await crashRandomly(bench, count);
     const sides = OPERATIONS.flatMap((operation) => (['before', 'after'] as const).map((when) => ({ operation, when })));
     for (const { operation, when } of sides) {
       for (let at = 1; at <= MAX_REQUESTS; at += 1) if (!(await crash(bench, operation, { at, when }))) break;
@@ -63,8 +63,8 @@ export function crashPoints(drawn = Infinity): (bench: Bench) => Promise<void> {
   };
 }
 
-async function crashRandomly(bench: Bench, drawn: number): Promise<void> {
-  for (let n = 0; n < drawn; n += 1) {
+async function crashRandomly(bench: Bench, count: number): Promise<void> {
+  for (let n = 0; n < count; n += 1) {
     const operation = OPERATIONS[n % OPERATIONS.length] as Operation;
     await crash(bench, operation, { at: 1 + Math.floor(bench.random() * 4), when: bench.random() < 0.5 ? 'before' : 'after' });
   }
@@ -86,24 +86,24 @@ async function crash(bench: Bench, operation: Operation, { at, when }: Point): P
   if (first !== undefined && first !== operation) await completeOperation(bench, first, token);
   const { promise: killed, resolve } = Promise.withResolvers<void>();
   const purser = bench.purser;
-  let count = 0;
-  const isPoint: Matcher = (request) => isTokenWork(request) && concerns(request.path, token) && ++count === at;
+  let requests = 0;
+  const isPoint: Matcher = (request) => isTokenWork(request) && mayBelongTo(request.path, token) && ++requests === at;
   const act = async () => {
     await purser.kill();
     resolve();
   };
   for (const { proxy } of [bench.hub, ...bench.targets]) proxy.addRule(isPoint, { type: 'stop', when, act });
   await operation.begin(bench, token);
-  const over = bench.expect(
+  const completed = bench.expect(
     'I10',
     `${operation.name} of ${token}, killed ${when} request ${at}`,
     CRASH_POINT_MS,
     async () => !purser.isRunning || (await operation.isDone(bench, token)),
   );
-  await Promise.race([killed, over]);
+  await Promise.race([killed, completed]);
   await bench.heal();
   // The operation may complete before the process is killed.
-  const wasKilled = count >= at;
+  const wasKilled = requests >= at;
   if (wasKilled) {
     await killed;
     await bench.deleteLease();
@@ -117,7 +117,7 @@ async function crash(bench: Bench, operation: Operation, { at, when }: Point): P
 }
 
 /** Returns true if a request may belong to a token: reviews and created objects have no name in their path. */
-function concerns(path: string, token: string): boolean {
+function mayBelongTo(path: string, token: string): boolean {
   return path.includes(token) || /subjectaccessreviews|\/secrets(\?|$|\/purser-)|\/events(\?|$)/.test(path);
 }
 

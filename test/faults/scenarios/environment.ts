@@ -6,9 +6,9 @@ import type { Bench } from '../bench.ts';
 import { textOf } from '../prober.ts';
 import { TARGET_NAME } from '../proxy/fault-proxy.ts';
 import type { Scenario } from '../scenario.ts';
-import { allow, DEPLOY, register, seedHub, TEAM, writeKubeconfig } from '../seed.ts';
+import { DEPLOY, register, seedHub, setPermission, TEAM, writeKubeconfig } from '../seed.ts';
 
-/** Makes the DNS name of a target unknown, resolved to a dead address, and not answered. */
+/** Makes the DNS name of a target unknown, then resolves it to a dead address, then leaves queries without a response. */
 async function breakNameResolution(bench: Bench): Promise<void> {
   let addresses: readonly string[] | undefined = ['127.0.0.1'];
   const dns = await startDnsServer((name) => (name === TARGET_NAME ? addresses : []));
@@ -41,7 +41,7 @@ async function startSecondHub(bench: Bench): Promise<void> {
   const { two, one } = bench;
   await seedHub(two);
   await register(two, 'one', one);
-  await allow(two, 'default', true);
+  await setPermission(two, 'default', true);
   const first = bench.purser;
   const second = await bench.startPurser({ kubeconfig: await writeKubeconfig(two, bench.folder) });
   const name = 'one-2';
@@ -66,6 +66,11 @@ async function startSecondHub(bench: Bench): Promise<void> {
 }
 
 export const environmentFaults: readonly Scenario[] = [
-  { id: 'F52', title: "target's DNS name unknown, resolved to a dead address, not answered", on: 'one', run: breakNameResolution },
+  {
+    id: 'F52',
+    title: "target's DNS name unknown, resolved to a dead address, queries without a response",
+    on: 'one',
+    run: breakNameResolution,
+  },
   { id: 'F58', title: 'two hubs manage the same service account', on: 'purser', run: startSecondHub },
 ];

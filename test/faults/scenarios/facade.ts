@@ -7,7 +7,7 @@ import type { Scenario } from '../scenario.ts';
 
 /** Disconnects the hub: callers get 503, watches end, and no caller gets 401. */
 async function disconnectHub(bench: Bench): Promise<void> {
-  const client = await FacadeClient.of(bench, bench.purser);
+  const client = await FacadeClient.connect(bench, bench.purser);
   const watch = await client.watch();
   if (watch.status !== 200 || (await client.issue('one', 'one-2')) !== 201)
     bench.recordViolation('I10', 'the façade fails before the fault');
@@ -33,7 +33,7 @@ const MIN_CALLS = 1_000;
 async function killReplica(bench: Bench): Promise<void> {
   const first = bench.purser;
   const second = await bench.startPurser();
-  const clients = [await FacadeClient.of(bench, first), await FacadeClient.of(bench, second)] as const;
+  const clients = [await FacadeClient.connect(bench, first), await FacadeClient.connect(bench, second)] as const;
   const endAt = Date.now() + CALLS_MS;
   const responses = new Map<string, number>();
   const call = async (index: 0 | 1) => {
@@ -64,7 +64,7 @@ const WATCHERS = 500;
 
 /** Restarts the hub under many watches: each watch stays open or ends cleanly, and memory stays within its limit. */
 async function restartHubUnderWatches(bench: Bench): Promise<void> {
-  const client = await FacadeClient.of(bench, bench.purser);
+  const client = await FacadeClient.connect(bench, bench.purser);
   bench.recordExcuse('*', ['I8'], 60_000, 'each watcher has a socket');
   const watches = await Promise.all(Array.from({ length: WATCHERS }, () => client.watch()));
   const open = watches.filter(({ status }) => status === 200);
@@ -83,7 +83,7 @@ async function restartHubUnderWatches(bench: Bench): Promise<void> {
 
 /** Disconnects a target: its callers get an error in time, and callers of other targets are not delayed. */
 async function disconnectTarget(bench: Bench): Promise<void> {
-  const client = await FacadeClient.of(bench, bench.purser);
+  const client = await FacadeClient.connect(bench, bench.purser);
   for (const name of ['one-2', 'two-2']) bench.recordExcuse(name, ['I2'], 60_000, 'callers of the façade');
   for (const mode of ['refuse', 'silent'] as const) {
     await bench.one.proxy.setTcpMode(mode);

@@ -3,13 +3,13 @@
 import { paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
 import { restartCluster } from '../bench-cluster.ts';
-import { isSecretWrite, isWatch, type Matcher, requests } from '../proxy/rules.ts';
+import { isSecretWrite, isWatch, type Matcher, matchRequests } from '../proxy/rules.ts';
 import { rotateAndWait, type Scenario } from '../scenario.ts';
 import { TEAM } from '../seed.ts';
 
-/** A failed renewal is retried within a fifth of the remaining lifetime. */
+/** Time until Purser retries a failed renewal, a fifth of the remaining lifetime, in milliseconds. */
 const LATEST_RETRY_MS = 120_000;
-const isTokenWatch: Matcher = (request) => requests('GET', /\/managedtokens\?/)(request) && isWatch(request);
+const isTokenWatch: Matcher = (request) => matchRequests('GET', /\/managedtokens\?/)(request) && isWatch(request);
 
 /** Resets all connections, so that watches restart under the fault. */
 async function breakConnections({ hub }: Bench): Promise<void> {
@@ -98,15 +98,17 @@ async function sendErrorEvents(bench: Bench): Promise<void> {
 async function writeConcurrently(bench: Bench): Promise<void> {
   const { api } = bench.hub;
   const endAt = Date.now() + 15_000;
-  const others = (path: string) => async () => {
+  const writeRepeatedly = async (path: string) => {
     for (let n = 0; Date.now() < endAt; n += 1) await api.patch(path, { metadata: { annotations: { other: `${n}` } } }).catch(() => {});
   };
   await bench.rotate('one-2', 'two-2');
-  await Promise.all(['one-2', 'two-2'].flatMap((name) => [others(paths.tokens(TEAM, name))(), others(paths.secrets(TEAM, name))()]));
+  await Promise.all(
+    ['one-2', 'two-2'].flatMap((name) => [writeRepeatedly(paths.tokens(TEAM, name)), writeRepeatedly(paths.secrets(TEAM, name))]),
+  );
 }
 
 async function rejectStatusWrites(bench: Bench): Promise<void> {
-  const isStatus = requests('PUT', /\/managedtokens\/[^/]+\/status/);
+  const isStatus = matchRequests('PUT', /\/managedtokens\/[^/]+\/status/);
   bench.hub.proxy.addRule(isStatus, { type: 'respond', status: 403 });
   const before = await bench.readToken('one-2');
   await bench.rotate('one-2');
@@ -117,7 +119,7 @@ async function rejectStatusWrites(bench: Bench): Promise<void> {
 async function rejectSecretWrites(bench: Bench): Promise<void> {
   const rule = bench.hub.proxy.addRule(isSecretWrite, { type: 'respond', status: 403 });
   await rotateAndWait(bench, 45_000, ['one-2', 'two-2']);
-  // With backoff from half a second, each token is tried seven times in 45 s.
+  // With backoff from half a second, Purser tries each token seven times in 45 s.
   if (rule.hits() > 14 * 8) bench.recordViolation('I10', `${rule.hits()} Secret writes in 45 s`);
 }
 
@@ -128,7 +130,7 @@ async function runOutOfStorage(bench: Bench): Promise<void> {
   await bench.hub.cluster.fillStorage(false);
 }
 
-/** Returns a scenario in which lists of some kinds are empty; they arrive as watches, of which the proxy keeps only bookmarks. */
+/** Returns a scenario in which lists of some kinds are empty: of the initial events of a watch, the proxy keeps only bookmarks. */
 function emptyLists(kinds: RegExp, informers: number, ms: number): (bench: Bench) => Promise<void> {
   return async (bench) => {
     const { proxy } = bench.hub;
@@ -153,7 +155,7 @@ function keepBookmarks(chunk: Buffer): readonly Buffer[] {
   return lines.filter((line) => line.includes('"type":"BOOKMARK"')).map((line) => Buffer.from(line));
 }
 
-/** Longer than the delay before a withdrawal removes Secrets. */
+/** Duration that exceeds the delay between withdrawal and removal of Secrets, in milliseconds. */
 const WITHDRAWAL_MS = 45_000;
 
 async function slowDownHub(bench: Bench): Promise<void> {

@@ -23,10 +23,8 @@ async function dropLeaseRequests(bench: Bench): Promise<void> {
   const startedAt = Date.now();
   await bench.rotate('one-2', 'two-2');
   await bench.wait(8_000);
-  const requests = bench.history.entries.filter(
-    (entry) => entry.type === 'request' && entry.at > startedAt && entry.path.endsWith('/token'),
-  );
-  if (requests.length > 0) bench.recordViolation('I2', `${requests.length} tokens were issued by a replica that could not renew its Lease`);
+  const requests = bench.countRequests(startedAt, (path) => path.endsWith('/token'));
+  if (requests > 0) bench.recordViolation('I2', `${requests} tokens were issued by a replica that could not renew its Lease`);
   await bench.hub.proxy.heal();
   await bench.waitUntilHealthy(TAKEOVER_MS);
   await bench.stopPursers(bench.purser);

@@ -6,9 +6,9 @@ import type { Bench } from '../bench.ts';
 import { restartCluster } from '../bench-cluster.ts';
 import { isTokenRequest } from '../proxy/rules.ts';
 import type { Scenario } from '../scenario.ts';
-import { accountOf, allow, DEPLOY, GUEST, register, TEAM, waitUntilServed } from '../seed.ts';
+import { buildServiceAccount, DEPLOY, GUEST, register, setPermission, TEAM, waitUntilServed } from '../seed.ts';
 
-/** Verification interval of 20 s, with 10 s of TokenReview caching in kube-apiserver. */
+/** Verification interval of 20 s, 10 s of TokenReview caching in kube-apiserver, and a margin, in milliseconds. */
 const VERIFICATION_MS = 35_000;
 
 async function deleteSecrets(bench: Bench): Promise<void> {
@@ -47,17 +47,15 @@ async function makeSecretImmutable(bench: Bench): Promise<void> {
   bench.recordExcuse('two-2', ['I1', 'I12'], 60_000, 'an immutable Secret must be re-created');
   await bench.rotate('two-2');
   await bench.waitForRenewal('two-2', before, 30_000);
-  const requests = bench.history.entries.filter(
-    (entry) => entry.type === 'request' && entry.at > startedAt && entry.path.includes('/two-2/token'),
-  );
-  if (requests.length > 3) bench.recordViolation('I2', `${requests.length} token requests for an immutable Secret`);
+  const requests = bench.countRequests(startedAt, (path) => path.includes('/two-2/token'));
+  if (requests > 3) bench.recordViolation('I2', `${requests} token requests for an immutable Secret`);
 }
 
 async function deleteServiceAccount(bench: Bench): Promise<void> {
   const { api } = bench.one;
   bench.recordExcuse('one-3', ['I1', 'I9', 'I12'], 120_000, 'service account deleted');
   bench.recordCause('one-3', 'service account deleted');
-  await api.delete(paths.accounts(DEPLOY, 'one-3'));
+  await api.delete(paths.serviceAccounts(DEPLOY, 'one-3'));
   await bench.rotate('one-3');
   const isReported = async () =>
     (await bench.readCondition('one-3', 'RotationFailing')) === 'True/ServiceAccountNotFound' ||
@@ -65,12 +63,10 @@ async function deleteServiceAccount(bench: Bench): Promise<void> {
   await bench.expect('I9', 'a condition reports the missing service account', VERIFICATION_MS, isReported);
   const startedAt = Date.now();
   await bench.wait(15_000);
-  const requests = bench.history.entries.filter(
-    (entry) => entry.type === 'request' && entry.at > startedAt && entry.path.includes('/one-3/token'),
-  );
-  if (requests.length > 8) bench.recordViolation('I10', `${requests.length} requests for a missing service account in 15 s`);
+  const requests = bench.countRequests(startedAt, (path) => path.includes('/one-3/token'));
+  if (requests > 8) bench.recordViolation('I10', `${requests} requests for a missing service account in 15 s`);
   bench.recordCause('one-3', 'service account re-created');
-  await api.apply(paths.accounts(DEPLOY, 'one-3'), accountOf(DEPLOY, 'one-3'));
+  await api.apply(paths.serviceAccounts(DEPLOY, 'one-3'), buildServiceAccount(DEPLOY, 'one-3'));
 }
 
 async function recreateServiceAccount(bench: Bench): Promise<void> {
@@ -78,8 +74,8 @@ async function recreateServiceAccount(bench: Bench): Promise<void> {
   const before = await bench.readToken('one-2');
   bench.recordExcuse('one-2', ['I1', 'I9', 'I12'], VERIFICATION_MS, 'service account re-created');
   bench.recordCause('one-2', 'service account re-created');
-  await api.delete(paths.accounts(DEPLOY, 'one-2'));
-  await api.apply(paths.accounts(DEPLOY, 'one-2'), accountOf(DEPLOY, 'one-2'));
+  await api.delete(paths.serviceAccounts(DEPLOY, 'one-2'));
+  await api.apply(paths.serviceAccounts(DEPLOY, 'one-2'), buildServiceAccount(DEPLOY, 'one-2'));
   await bench.waitForRenewal('one-2', before, VERIFICATION_MS);
 }
 
@@ -87,7 +83,7 @@ async function deleteBoundObject(bench: Bench): Promise<void> {
   const { api } = bench.two;
   const name = 'two-bound';
   const pod = { metadata: { name, namespace: DEPLOY }, spec: { serviceAccountName: name, containers: [{ name: 'c', image: 'none' }] } };
-  await api.apply(paths.accounts(DEPLOY, name), accountOf(DEPLOY, name));
+  await api.apply(paths.serviceAccounts(DEPLOY, name), buildServiceAccount(DEPLOY, name));
   const { metadata } = await api.create(paths.pods(DEPLOY), pod);
   await bench.createToken(name, 'two', { boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name, uid: metadata.uid } });
   await bench.expect('I10', 'the bound token is issued', 20_000, async () => (await bench.readCondition(name)).startsWith('True'));
@@ -121,7 +117,7 @@ async function rotateSigningKeyOfTarget(bench: Bench): Promise<void> {
 
 /** Requests long lifetimes: rotation follows the granted lifetime, and no lifetime causes extra requests. */
 async function requestLongLifetimes(bench: Bench): Promise<void> {
-  const requested = { 'two-week': 604_800, 'one-month': 90 * 86_400, 'one-year': 365 * 86_400, 'one-age': 2 ** 32 };
+  const requested = { 'two-week': 604_800, 'one-month': 90 * 86_400, 'one-year': 365 * 86_400, 'one-max': 2 ** 32 };
   for (const [name, expirationSeconds] of Object.entries(requested)) {
     await bench.createToken(name, name.slice(0, 3), { expirationSeconds, rotation: { renewBefore: '20%', suspend: false } });
   }
@@ -133,10 +129,8 @@ async function requestLongLifetimes(bench: Bench): Promise<void> {
     const next = Date.parse((status as { readonly nextRotationTime?: string }).nextRotationTime ?? '');
     if (!(next < Date.parse(status?.expirationTimestamp ?? '')) || next < Date.now())
       bench.recordViolation('I9', `${name} rotates at ${next}`);
-    const requests = bench.history.entries.filter(
-      (entry) => entry.type === 'request' && entry.at > startedAt && entry.path.includes(`/${metadata.name}/`),
-    );
-    if (requests.length > 1) bench.recordViolation('I3', `${requests.length} requests for ${name}, which is not due`);
+    const requests = bench.countRequests(startedAt, (path) => path.includes(`/${metadata.name}/`));
+    if (requests > 1) bench.recordViolation('I3', `${requests} requests for ${name}, which is not due`);
     await bench.deleteToken(name);
   }
 }
@@ -155,18 +149,18 @@ async function requestExtendedLifetime(bench: Bench): Promise<void> {
 
 async function withdrawPermission(bench: Bench): Promise<void> {
   const name = 'two-guest';
-  await allow(bench.hub, GUEST, true);
+  await setPermission(bench.hub, GUEST, true);
   bench.history.add({ type: 'grant', token: name, allowed: true });
   await bench.createToken(name, 'two', { requesterServiceAccountName: GUEST });
   await bench.expect('I10', 'the guest has a token', 20_000, async () => (await bench.readToken(name)) !== '');
   bench.history.add({ type: 'grant', token: name, allowed: false });
-  await allow(bench.hub, GUEST, false);
+  await setPermission(bench.hub, GUEST, false);
   await bench.expect('I11', 'the Secret is removed', 42_000, async () => (await bench.readToken(name)) === '');
   await bench.rotate(name);
   await bench.wait(4_000);
   bench.history.add({ type: 'grant', token: name, allowed: true });
   bench.recordCause(name, 'permission granted again');
-  await allow(bench.hub, GUEST, true);
+  await setPermission(bench.hub, GUEST, true);
   await bench.expect('I10', 'the Secret is re-created', 20_000, async () => (await bench.readToken(name)) !== '');
   await bench.deleteToken(name);
 }
@@ -175,9 +169,9 @@ async function deleteNamespace(bench: Bench): Promise<void> {
   const namespace = 'team-gone';
   const { api } = bench.hub;
   await api.create(paths.namespaces(), { metadata: { name: namespace } });
-  await api.apply(paths.accounts(namespace, 'default'), accountOf(namespace, 'default'));
+  await api.apply(paths.serviceAccounts(namespace, 'default'), buildServiceAccount(namespace, 'default'));
   const name = 'one-gone';
-  await bench.one.api.apply(paths.accounts(DEPLOY, name), accountOf(DEPLOY, name));
+  await bench.one.api.apply(paths.serviceAccounts(DEPLOY, name), buildServiceAccount(DEPLOY, name));
   bench.recordCause(name, 'created');
   await api.create(paths.rbac('clusterrolebindings'), {
     metadata: { name: namespace },

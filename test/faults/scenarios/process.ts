@@ -8,14 +8,14 @@ import type { PurserOptions } from '../purser.ts';
 import { rotateAndWait, type Scenario } from '../scenario.ts';
 import { PURSER_NAMESPACE } from '../seed.ts';
 
-/** Returns a scenario that replaces Purser by a process with other options, requests rotations, and restores a normal process. */
-function runWith(options: Partial<PurserOptions>, rotateFor = 20_000): (bench: Bench) => Promise<void> {
+/** Returns a scenario that replaces Purser with a process with other options, requests rotations, and restores a normal process. */
+function runWith(options: Partial<PurserOptions>, renewalLimitMs = 20_000): (bench: Bench) => Promise<void> {
   return async (bench) => {
     await bench.stopPursers();
     const purser = await bench.startPurser(options);
     const before = await bench.readToken('one-2');
     await bench.rotate('one-2', 'two-2');
-    await bench.waitForRenewal('one-2', before, rotateFor);
+    await bench.waitForRenewal('one-2', before, renewalLimitMs);
     await bench.wait(10_000);
     if (!purser.isRunning) bench.recordViolation('I10', 'Purser exited');
     await purser.stop();
@@ -31,11 +31,8 @@ function skewClock(skewMs: number): (bench: Bench) => Promise<void> {
     bench.recordExcuse('*', ['I2', 'I9', 'I5'], 60_000, "Purser's clock is wrong");
     await runWith({ skewMs })(bench);
     const fleet = (await bench.listTokenNames()).length;
-    const requests = bench.history.entries.filter(
-      (entry) => entry.type === 'request' && entry.at > startedAt && entry.path.endsWith('/token'),
-    );
-    if (requests.length > fleet * 2 + 4)
-      bench.recordViolation('I2', `${requests.length} token requests for ${fleet} ManagedTokens with a wrong clock`);
+    const requests = bench.countRequests(startedAt, (path) => path.endsWith('/token'));
+    if (requests > fleet * 2 + 4) bench.recordViolation('I2', `${requests} token requests for ${fleet} ManagedTokens with a wrong clock`);
     for (const name of await bench.listTokenNames()) bench.recordCause(name, 'clock corrected');
   };
 }
@@ -46,11 +43,9 @@ async function shiftClock(bench: Bench): Promise<void> {
     const startedAt = Date.now();
     await bench.purser.inject({ skewMs });
     await bench.wait(12_000);
-    const requests = bench.history.entries.filter(
-      (entry) => entry.type === 'request' && entry.at > startedAt && entry.path.endsWith('/token'),
-    );
-    if (requests.length > (await bench.listTokenNames()).length * 2)
-      bench.recordViolation('I2', `${requests.length} token requests within 12 s after a clock jump of ${skewMs / 1_000} s`);
+    const requests = bench.countRequests(startedAt, (path) => path.endsWith('/token'));
+    if (requests > (await bench.listTokenNames()).length * 2)
+      bench.recordViolation('I2', `${requests} token requests within 12 s after a clock jump of ${skewMs / 1_000} s`);
   }
   for (const name of await bench.listTokenNames()) bench.recordCause(name, 'clock corrected');
 }
@@ -112,7 +107,7 @@ async function replaceHubToken(bench: Bench): Promise<void> {
   const anchor = { name: 'hub-anchor', namespace: PURSER_NAMESPACE };
   const secret = await api.create(paths.secrets(PURSER_NAMESPACE), { metadata: anchor });
   const boundObjectRef = { apiVersion: 'v1', kind: 'Secret', name: anchor.name, uid: secret.metadata.uid };
-  const { status } = await api.create(`${paths.accounts(PURSER_NAMESPACE, 'purser')}/token`, {
+  const { status } = await api.create(`${paths.serviceAccounts(PURSER_NAMESPACE, 'purser')}/token`, {
     spec: { expirationSeconds: 3_600, boundObjectRef },
   });
   await writeFile(file, status?.token ?? '');

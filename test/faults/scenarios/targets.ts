@@ -6,12 +6,12 @@ import { isTokenRequest } from '../proxy/rules.ts';
 import { rotateAndWait, type Scenario } from '../scenario.ts';
 import { DEPLOY, requestPurserToken, writeCredential } from '../seed.ts';
 
-/** Time until Ready changes: two probe intervals of ten seconds, a retry of five seconds for each, and a margin of ten seconds. */
+/** Limit for a change of Ready, in milliseconds: two probe intervals of ten seconds, a retry of five seconds for each, and a margin of ten seconds. */
 const DETECTION_MS = 40_000;
 
-function waitForReady(bench: Bench, is: 'True' | 'False', limitMs = DETECTION_MS): Promise<number> {
-  return bench.expect('I9', `Ready of cluster one becomes ${is}`, limitMs, async () =>
-    (await bench.readClusterCondition('one')).startsWith(is),
+function waitForReady(bench: Bench, status: 'True' | 'False', limitMs = DETECTION_MS): Promise<number> {
+  return bench.expect('I9', `Ready of cluster one becomes ${status}`, limitMs, async () =>
+    (await bench.readClusterCondition('one')).startsWith(status),
   );
 }
 
@@ -22,7 +22,7 @@ async function takeTargetDown(bench: Bench): Promise<void> {
   await waitForReady(bench, 'False');
   await proxy.setTcpMode('pass');
   await waitForReady(bench, 'True');
-  // During and after issuance.
+  // A dropped request fails during issuance, a lost response after it.
   for (const action of [{ type: 'drop' }, { type: 'lose' }] as const) {
     const rule = proxy.addRule(isTokenRequest, action, 1);
     await bench.rotate('one-2');
@@ -168,7 +168,7 @@ async function alterResponses(bench: Bench): Promise<void> {
 
 /** Returns the token of another service account, which Purser must not write to the Secret. */
 async function returnWrongToken(bench: Bench): Promise<void> {
-  const other = await bench.one.api.create(`${paths.accounts(DEPLOY, 'one-3')}/token`, {
+  const other = await bench.one.api.create(`${paths.serviceAccounts(DEPLOY, 'one-3')}/token`, {
     spec: { audiences: ['https://hub.test'], expirationSeconds: 600 },
   });
   const alter = (body: string) => body.replace(/"token":"[^"]*"/, `"token":"${other.status?.token}"`);

@@ -1,10 +1,10 @@
-// Hostile tenants act at random beside well-behaved tenants. The same load runs without attackers first.
+// Hostile tenants send random requests beside well-behaved tenants. The same load runs without attackers first.
 
 import type { Bench } from '../bench.ts';
 import { hasMemoryRecovered } from '../checks/tenants.ts';
 import { FacadeClient, requestHubToken } from '../facade-client.ts';
 import type { Phase } from '../history.ts';
-import { seeded } from '../random.ts';
+import { createRandom } from '../random.ts';
 import type { Scenario } from '../scenario.ts';
 import { grantGuest, keepClusters, recordFootprint, watchFootprint, withdrawAndRestore } from '../tenants/administrator.ts';
 import { CLUSTER_WRITER } from '../tenants/cluster-writer.ts';
@@ -25,7 +25,7 @@ import {
   rotatePolitely,
   VICTIM_TOKENS,
 } from '../tenants/polite.ts';
-import { tokensIn } from '../tenants/token-text.ts';
+import { findTokens } from '../tenants/token-text.ts';
 import { TOKEN_WRITER } from '../tenants/token-writer.ts';
 import { clearTenants, removeTenants, restoreClusters, seedTenants } from '../tenants/world.ts';
 
@@ -99,7 +99,7 @@ async function waitForRecovery(bench: Bench, signal: AbortSignal): Promise<void>
 
 /** Returns a separate random generator that is determined by the seed of the bench. */
 function deriveRandom({ random }: Bench): () => number {
-  return seeded(Math.floor(random() * 2 ** 32));
+  return createRandom(Math.floor(random() * 2 ** 32));
 }
 
 async function listMissingTokens(bench: Bench): Promise<readonly string[]> {
@@ -133,9 +133,9 @@ async function attack(bench: Bench, hostile: HostileServer, ms: number): Promise
     await requestHubToken(bench, HOSTILE_NAMESPACES[0], 'writer'),
     await requestHubToken(bench, HOSTILE_CALLERS, 'registrar'),
   ];
-  const caller = await FacadeClient.of(bench, bench.purser, HOSTILE_CALLERS, 'caller');
+  const caller = await FacadeClient.connect(bench, bench.purser, HOSTILE_CALLERS, 'caller');
   const collector = new Collector(bench, hostile, [writer, registrar]);
-  const scene = sceneOf(bench, hostile);
+  const scene = buildScene(bench, hostile);
   const tenants: readonly TenantOptions[] = [
     { name: 'writer', grammar: TOKEN_WRITER, send: createHubSender(bench, writer) },
     { name: 'registrar', grammar: CLUSTER_WRITER, send: createHubSender(bench, registrar) },
@@ -153,7 +153,7 @@ async function attack(bench: Bench, hostile: HostileServer, ms: number): Promise
   caller.close();
 }
 
-function sceneOf({ hub, one, two }: Bench, hostile: HostileServer): Scene {
+function buildScene({ hub, one, two }: Bench, hostile: HostileServer): Scene {
   const [a, b, c] = [one, two, hub].map(({ proxy }) => ({ url: proxy.url, ca: proxy.ca })) as [Scene['one'], Scene['two'], Scene['hub']];
   return { hostile: { url: hostile.url, ca: hostile.ca }, one: a, two: b, hub: c };
 }
@@ -168,25 +168,25 @@ function createFacadeSender(client: FacadeClient, collector: Collector): Send {
   let last: string | undefined;
   return async ({ method, path, body, headers, isReplay }) => {
     const sent = body && JSON.stringify(body);
-    const { status, body: response } = await client.exchange(method, path, {
+    const { status, body: response } = await client.send(method, path, {
       body: sent,
       ...(headers && { headers }),
       bearer: isReplay ? last : undefined,
     });
-    collector.read(
+    collector.searchText(
       'caller',
       `a response ${status} to ${path.startsWith('/auth') ? 'a list' : 'a token request'}`,
       JSON.stringify(response),
       '',
     );
-    for (const token of tokensIn(response)) {
+    for (const token of findTokens(response)) {
       last = token;
-      await collector.hold(token, audiencesOf(body));
+      await collector.recordToken(token, readAudiences(body));
     }
     return status;
   };
 }
 
-function audiencesOf(body: { readonly spec?: { readonly audiences?: readonly string[] } } | undefined): readonly string[] | undefined {
+function readAudiences(body: { readonly spec?: { readonly audiences?: readonly string[] } } | undefined): readonly string[] | undefined {
   return body?.spec?.audiences;
 }

@@ -1,4 +1,4 @@
-// The administrator: withdraws and grants permissions, restores Clusters, and records metrics and logs of Purser.
+// Administrator of the hub: withdraws and grants permissions, restores Clusters, and records metrics and logs of Purser.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { paths } from '../api.ts';
@@ -6,20 +6,20 @@ import type { Bench } from '../bench.ts';
 import { digestOf } from '../digest.ts';
 import type { Verdict } from '../history.ts';
 import { textOf } from '../prober.ts';
-import { accountOf, DEPLOY } from '../seed.ts';
+import { buildServiceAccount, DEPLOY } from '../seed.ts';
 import { GUESTS, HOSTILE_NAMESPACES } from './names.ts';
 import { GUEST_TOKENS, type PoliteToken, readPoliteToken } from './polite.ts';
-import { boundSecretOf, decodeClaims } from './token-text.ts';
+import { decodeClaims, readBoundSecret } from './token-text.ts';
 import { allowBuilder, allowIssue, ONE_ACCOUNT, restoreClusters, withdrawIssue } from './world.ts';
 
-/** Maximum time for which a withdrawn token is reviewed. */
-const WATCHED_MS = 62_000;
+/** Maximum time for reviews of a withdrawn token, in milliseconds. */
+const REVIEW_LIMIT_MS = 62_000;
 const REVIEW_EVERY_MS = 2_000;
-const RESTORED_MS = 15_000;
+const RESTORE_LIMIT_MS = 15_000;
 
 /** Grants the requester of a guest's token permission to issue it. */
 export async function grantGuest(bench: Bench, { name, cluster }: PoliteToken): Promise<void> {
-  await bench.hub.api.apply(paths.accounts(GUESTS, name), accountOf(GUESTS, name));
+  await bench.hub.api.apply(paths.serviceAccounts(GUESTS, name), buildServiceAccount(GUESTS, name));
   await allowIssue(bench.hub.api, `issue-${name}`, [`${cluster}/${DEPLOY}/${name}`], { namespace: GUESTS, name });
 }
 
@@ -39,29 +39,29 @@ async function withdrawGuest(bench: Bench, token: PoliteToken): Promise<void> {
   if (text === '') return;
   await withdrawIssue(bench.hub.api, `issue-${name}`);
   bench.history.add({ type: 'grant', token: name, allowed: false });
-  await watchDying(bench, [{ label: name, text, isKept: async () => true }]);
+  await reviewUntilInvalid(bench, [{ label: name, text, isKept: async () => true }]);
   bench.recordCause(name, 'permission granted again');
   bench.history.add({ type: 'grant', token: name, allowed: true });
   await grantGuest(bench, token);
-  const restoredAt = Date.now() + RESTORED_MS;
+  const restoredAt = Date.now() + RESTORE_LIMIT_MS;
   while ((await readPoliteToken(bench, token)) === '' && Date.now() < restoredAt) await delay(500);
 }
 
 /** Withdraws the only permission of the hostile writer of ManagedTokens; its revocable tokens must become invalid. */
 async function withdrawHostile(bench: Bench): Promise<void> {
   const { api } = bench.hub;
-  const bound = await hostileBoundTokens(bench);
+  const bound = await listHostileBoundTokens(bench);
   await withdrawIssue(api, 'hostile-builder');
   bench.history.add({ type: 'authority', holder: 'writer', reach: [] });
   for (const { label } of bound) bench.history.add({ type: 'grant', token: label, allowed: false });
-  await watchDying(bench, bound);
+  await reviewUntilInvalid(bench, bound);
   for (const { label } of bound) bench.history.add({ type: 'grant', token: label, allowed: true });
   bench.history.add({ type: 'authority', holder: 'writer', reach: [ONE_ACCOUNT] });
   await allowBuilder(api);
 }
 
 /** Token that must become invalid after withdrawal of its permission. */
-interface Dying {
+interface WithdrawnToken {
   readonly label: string;
   readonly text: string;
   /** Returns true while the ManagedToken exists. Without admission policies a tenant can remove Purser's finalizer and delete it. */
@@ -69,12 +69,12 @@ interface Dying {
 }
 
 /** Returns the hostile tenant's tokens that are bound to anchors of its ManagedTokens. */
-async function hostileBoundTokens({ hub }: Bench): Promise<readonly Dying[]> {
+async function listHostileBoundTokens({ hub }: Bench): Promise<readonly WithdrawnToken[]> {
   const [namespace] = HOSTILE_NAMESPACES;
   const tokens = await hub.api.list(paths.tokens(namespace)).catch(() => []);
   const texts = (await hub.api.list(paths.secrets(namespace)).catch(() => [])).map(textOf);
-  return texts.flatMap((text): readonly Dying[] => {
-    const owner = tokens.find(({ metadata }) => boundSecretOf(text) === `purser-${metadata.uid}`)?.metadata;
+  return texts.flatMap((text): readonly WithdrawnToken[] => {
+    const owner = tokens.find(({ metadata }) => readBoundSecret(text) === `purser-${metadata.uid}`)?.metadata;
     if (owner === undefined) return [];
     const isKept = async () => (await hub.api.find(paths.tokens(namespace, owner.name)))?.metadata.uid === owner.uid;
     return [{ label: `hostile ${owner.name}`, text, isKept }];
@@ -82,16 +82,16 @@ async function hostileBoundTokens({ hub }: Bench): Promise<readonly Dying[]> {
 }
 
 /** Reviews tokens until no token is accepted, or for a minute. */
-async function watchDying(bench: Bench, tokens: readonly Dying[]): Promise<void> {
-  const endAt = Date.now() + WATCHED_MS;
+async function reviewUntilInvalid(bench: Bench, tokens: readonly WithdrawnToken[]): Promise<void> {
+  const endAt = Date.now() + REVIEW_LIMIT_MS;
   for (let alive = tokens; alive.length > 0 && Date.now() < endAt; ) {
     await delay(REVIEW_EVERY_MS);
-    const verdicts = await Promise.all(alive.map((token) => reviewDying(bench, token)));
+    const verdicts = await Promise.all(alive.map((token) => reviewToken(bench, token)));
     alive = alive.filter((_, index) => !['rejected', 'none'].includes(verdicts[index] ?? ''));
   }
 }
 
-async function reviewDying({ one, history }: Bench, { label, text, isKept }: Dying): Promise<Verdict> {
+async function reviewToken({ one, history }: Bench, { label, text, isKept }: WithdrawnToken): Promise<Verdict> {
   const spec = { token: text, audiences: decodeClaims(text).aud };
   const review = await one.api.create(paths.reviews, { spec }).catch(() => undefined);
   const isAccepted = review?.status?.authenticated === true;

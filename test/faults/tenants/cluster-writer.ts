@@ -1,4 +1,4 @@
-// The hostile writer of Clusters: all changes of Cluster objects, without permission on Secrets. It does not change the Clusters
+// Grammar of the hostile writer of Clusters: all changes of Cluster objects, without permission on Secrets. It excludes the Clusters
 // `one` and `two`, where the bench measures other tenants: a user who may write Clusters can stop issuance for them.
 
 import { base64, paths } from '../api.ts';
@@ -8,7 +8,7 @@ import { INVENTED_CLUSTERS, VICTIM_CLUSTERS } from './names.ts';
 const NAMES = [...VICTIM_CLUSTERS, ...VICTIM_CLUSTERS, ...INVENTED_CLUSTERS];
 const CREDENTIALS = ['two-prod-credential', 'two-dev-credential', 'one-credential', 'two-credential', 'purser-facade-tls', 'missing'];
 
-function endpointsOf(draw: Draw, { hostile, one, two, hub }: Scene): object {
+function drawEndpoints(draw: Draw, { hostile, one, two, hub }: Scene): object {
   const allClients = '0.0.0.0/0';
   const isStealthy = draw.chance(0.4);
   if (isStealthy) {
@@ -36,7 +36,7 @@ function endpointsOf(draw: Draw, { hostile, one, two, hub }: Scene): object {
   return { caBundle: base64(ca), serverEndpoints: [{ clientCIDR: draw.pick([allClients, '127.0.0.0/8']), serverAddress: address }] };
 }
 
-function authInfoOf(draw: Draw): object {
+function drawAuthInfo(draw: Draw): object {
   const controller = draw.pick([
     { kind: 'Secret', namespace: 'purser-system', name: draw.pick(CREDENTIALS) },
     { kind: 'Secret', namespace: 'purser-system', name: draw.pick(CREDENTIALS) },
@@ -50,20 +50,20 @@ function authInfoOf(draw: Draw): object {
   return { controller };
 }
 
-function cluster(name: string, spec: object, labels: object = {}): object {
+function buildCluster(name: string, spec: object, labels: object = {}): object {
   return { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata: { name, labels }, spec };
 }
 
-function creation(name: string, draw: Draw, scene: Scene): Action {
-  const spec = { orchestratorApiEndpoints: endpointsOf(draw, scene), authInfo: authInfoOf(draw) };
-  return { label: `create Cluster ${name}`, method: 'POST', path: paths.clusters(), body: cluster(name, spec) };
+function createAction(name: string, draw: Draw, scene: Scene): Action {
+  const spec = { orchestratorApiEndpoints: drawEndpoints(draw, scene), authInfo: drawAuthInfo(draw) };
+  return { label: `create Cluster ${name}`, method: 'POST', path: paths.clusters(), body: buildCluster(name, spec) };
 }
 
-function deletion(name: string): Action {
+function deleteAction(name: string): Action {
   return { label: `delete Cluster ${name}`, method: 'DELETE', path: paths.clusters(name), body: {} };
 }
 
-function patch(name: string, label: string, body: object): Action {
+function patchAction(name: string, label: string, body: object): Action {
   return { label: `${label} of Cluster ${name}`, method: 'PATCH', path: paths.clusters(name), body, type: MERGE };
 }
 
@@ -79,31 +79,34 @@ const alias: Production = (draw, { one, two }) => {
     orchestratorApiEndpoints: { caBundle: base64(address.ca), serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: address.url }] },
     authInfo: { controller: { kind: 'Secret', namespace: 'purser-system', name: credential } },
   };
-  return [{ label: `alias ${name}`, method: 'POST', path: paths.clusters(), body: cluster(name, spec) }, patch(name, 'alias', { spec })];
+  return [
+    { label: `alias ${name}`, method: 'POST', path: paths.clusters(), body: buildCluster(name, spec) },
+    patchAction(name, 'alias', { spec }),
+  ];
 };
 
-const create: Production = (draw, scene) => [creation(draw.pick(NAMES), draw, scene)];
+const create: Production = (draw, scene) => [createAction(draw.pick(NAMES), draw, scene)];
 
 const repoint: Production = (draw, scene) => [
-  patch(draw.pick(NAMES), 'endpoints', { spec: { orchestratorApiEndpoints: endpointsOf(draw, scene) } }),
+  patchAction(draw.pick(NAMES), 'endpoints', { spec: { orchestratorApiEndpoints: drawEndpoints(draw, scene) } }),
 ];
 
 const swapCa: Production = (draw, { hostile, two }) => {
   const caBundle = draw.pick([base64(hostile.ca), base64(hostile.ca + two.ca), base64(two.ca + hostile.ca), base64('garbage'), null]);
-  return [patch(draw.pick(NAMES), 'caBundle', { spec: { orchestratorApiEndpoints: { caBundle } } })];
+  return [patchAction(draw.pick(NAMES), 'caBundle', { spec: { orchestratorApiEndpoints: { caBundle } } })];
 };
 
-const swapCredential: Production = (draw) => [patch(draw.pick(NAMES), 'authInfo', { spec: { authInfo: authInfoOf(draw) } })];
+const swapCredential: Production = (draw) => [patchAction(draw.pick(NAMES), 'authInfo', { spec: { authInfo: drawAuthInfo(draw) } })];
 
 const label: Production = (draw) => [
-  patch(draw.pick(NAMES), 'labels', { metadata: { labels: { env: draw.pick(['prod', 'dev']), 'registry.purser.dev/set': 'all' } } }),
+  patchAction(draw.pick(NAMES), 'labels', { metadata: { labels: { env: draw.pick(['prod', 'dev']), 'registry.purser.dev/set': 'all' } } }),
 ];
 
-const remove: Production = (draw) => [deletion(draw.pick(NAMES))];
+const remove: Production = (draw) => [deleteAction(draw.pick(NAMES))];
 
 const replace: Production = (draw, scene) => {
   const name = draw.pick(NAMES);
-  return [deletion(name), creation(name, draw, scene)];
+  return [deleteAction(name), createAction(name, draw, scene)];
 };
 
 const forgeStatus: Production = (draw) => {

@@ -8,9 +8,9 @@ import { digestOf } from '../digest.ts';
 import type { Acceptance } from '../history.ts';
 import type { HostileServer } from './hostile-server.ts';
 import { HOSTILE_NAMESPACES } from './names.ts';
-import { decodeClaims, tokensIn } from './token-text.ts';
+import { decodeClaims, findTokens } from './token-text.ts';
 
-const EVERY_MS = 1_000;
+const COLLECT_EVERY_MS = 1_000;
 /** Maximum number of collected tokens. */
 const MAX_KNOWN = 100_000;
 
@@ -22,33 +22,33 @@ export class Collector {
   readonly #own: ReadonlySet<string>;
   readonly #hidden: Hidden;
   readonly #disclosed = new Set<string>();
-  #receivedSoFar = 0;
+  #receivedCount = 0;
 
   /** `own` contains the tenants' own tokens, which they may hold. */
   constructor(bench: Bench, hostile: HostileServer, own: readonly string[]) {
     this.#bench = bench;
     this.#hostile = hostile;
     this.#own = new Set(own);
-    this.#hidden = hiddenTexts(bench);
+    this.#hidden = listHiddenTexts(bench);
   }
 
   /** Collects periodically until the signal aborts, and once more. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#collect();
-      await delay(EVERY_MS);
+      await delay(COLLECT_EVERY_MS);
     }
     await this.#collect();
   }
 
   /** Records a token that a tenant obtained from the façade. */
-  async hold(token: string, requested?: readonly string[]): Promise<void> {
+  async recordToken(token: string, requested?: readonly string[]): Promise<void> {
     await this.#record('caller', 'facade', token, requested);
   }
 
   /** Searches a text that a tenant read for hidden names; `known` is text that the tenant wrote. */
-  read(holder: string, where: string, text: string, known: string): void {
-    const named = disclosedIn(text, this.#hidden, known);
+  searchText(holder: string, where: string, text: string, known: string): void {
+    const named = findDisclosures(text, this.#hidden, known);
     const key = `${holder} ${where} ${named.join()}`;
     if (named.length === 0 || this.#disclosed.has(key)) return;
     this.#disclosed.add(key);
@@ -59,11 +59,11 @@ export class Collector {
     const { api } = this.#bench.hub;
     for (const { spec, status } of await api.list(paths.tokens(namespace)).catch(() => [])) {
       for (const condition of status?.conditions ?? []) {
-        this.read('writer', `a condition ${condition.reason ?? ''}`, JSON.stringify(condition), JSON.stringify(spec));
+        this.searchText('writer', `a condition ${condition.reason ?? ''}`, JSON.stringify(condition), JSON.stringify(spec));
       }
     }
     for (const event of await api.list(`/api/v1/namespaces/${namespace}/events`).catch(() => [])) {
-      this.read('writer', 'an event', JSON.stringify(event), KNOWN_TO_WRITERS);
+      this.searchText('writer', 'an event', JSON.stringify(event), KNOWN_TO_WRITERS);
     }
   }
 
@@ -71,19 +71,19 @@ export class Collector {
     for (const namespace of HOSTILE_NAMESPACES) {
       await this.#readStatus(namespace);
       const secrets = await this.#bench.hub.api.list(paths.secrets(namespace)).catch(() => []);
-      for (const token of secrets.flatMap(tokensOf)) await this.#record('writer', 'secret', token);
+      for (const token of secrets.flatMap(findTokensInSecret)) await this.#record('writer', 'secret', token);
     }
     await this.#collectReceived();
   }
 
   async #collectReceived(): Promise<void> {
-    const fresh = this.#hostile.received.slice(this.#receivedSoFar);
-    this.#receivedSoFar += fresh.length;
-    for (const { path, tokens } of fresh) {
+    const added = this.#hostile.received.slice(this.#receivedCount);
+    this.#receivedCount += added.length;
+    for (const { path, tokens } of added) {
       for (const token of tokens) {
         const isIssued =
           this.#bench.prober.seenTokens.has(token) || this.#known.has(`writer ${token}`) || this.#known.has(`caller ${token}`);
-        const acceptedBy = await this.#acceptedBy(token);
+        const acceptedBy = await this.#reviewEverywhere(token);
         this.#bench.history.add({ type: 'received', path, digest: digestOf(token), acceptedBy, isIssued });
       }
     }
@@ -93,10 +93,10 @@ export class Collector {
     const key = `${holder} ${token}`;
     if (this.#known.has(key) || this.#own.has(token) || this.#known.size > MAX_KNOWN) return;
     this.#known.add(key);
-    // The search for leaked tokens covers all of them.
+    // Includes the token in the search for leaks.
     this.#bench.prober.seenTokens.add(token);
     const { aud = [], iat = 0, exp = 0 } = decodeClaims(token);
-    const acceptedBy = await this.#acceptedBy(token);
+    const acceptedBy = await this.#reviewEverywhere(token);
     const digest = digestOf(token);
     this.#bench.history.add({
       type: 'held',
@@ -111,8 +111,8 @@ export class Collector {
     });
   }
 
-  async #acceptedBy(token: string): Promise<readonly Acceptance[]> {
-    const found = await Promise.all(this.#bench.clusters.map((cluster) => acceptance(cluster, token)));
+  async #reviewEverywhere(token: string): Promise<readonly Acceptance[]> {
+    const found = await Promise.all(this.#bench.clusters.map((cluster) => reviewToken(cluster, token)));
     return found.flat();
   }
 }
@@ -121,7 +121,7 @@ export class Collector {
 const KNOWN_TO_WRITERS = 'one-credential two-prod-credential';
 
 /** Returns the texts that tenants must not see: cluster addresses, credential names, Purser's identity. */
-function hiddenTexts({ clusters }: Bench): Hidden {
+function listHiddenTexts({ clusters }: Bench): Hidden {
   const addresses = clusters.map(({ name, proxy }) => [`the address of ${name}`, `127.0.0.1:${proxy.port}`] as const);
   const credentials = ['one', 'two', 'two-prod', 'two-dev'].map(
     (name) => [`the credential ${name}-credential`, `${name}-credential`] as const,
@@ -130,21 +130,21 @@ function hiddenTexts({ clusters }: Bench): Hidden {
 }
 
 /** Returns the user for which a cluster accepts a token, at any of the token's audiences. */
-async function acceptance({ name, api }: BenchCluster, token: string): Promise<readonly Acceptance[]> {
+async function reviewToken({ name, api }: BenchCluster, token: string): Promise<readonly Acceptance[]> {
   const { aud = [] } = decodeClaims(token);
   const review = await api.create(paths.reviews, { spec: { token, ...(aud.length > 0 && { audiences: aud }) } }).catch(() => undefined);
   return review?.status?.authenticated === true ? [{ cluster: name, username: review.status.user?.username ?? '' }] : [];
 }
 
-function tokensOf({ data = {}, metadata }: KubeObject): readonly string[] {
+function findTokensInSecret({ data = {}, metadata }: KubeObject): readonly string[] {
   const texts = Object.values(data).map((value) => Buffer.from(value, 'base64').toString());
-  return tokensIn([...texts, JSON.stringify(metadata)].join('\n'));
+  return findTokens([...texts, JSON.stringify(metadata)].join('\n'));
 }
 
 /** Texts that tenants must not see, by description. */
 export type Hidden = ReadonlyMap<string, string>;
 
 /** Returns the descriptions of hidden texts that a text contains and that the reader has not written in `known`. */
-export function disclosedIn(text: string, hidden: Hidden, known = ''): readonly string[] {
+export function findDisclosures(text: string, hidden: Hidden, known = ''): readonly string[] {
   return [...hidden].filter(([, secret]) => text.includes(secret) && !known.includes(secret)).map(([description]) => description);
 }

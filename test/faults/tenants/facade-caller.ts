@@ -1,12 +1,12 @@
-// The hostile caller of the façade: has permission `issue` for one service account, one restricted cluster and one name that is not
-// registered, and requests everything.
+// Grammar of the hostile caller of the façade, who has permission `issue` for one service account, one restricted cluster and one name
+// that is not registered: requests for all service accounts, malformed requests, lists and watches.
 
 import type { Action, Draw, Grammar, Production } from './grammar.ts';
 import { ACCOUNT_NAMESPACES, ACCOUNTS, ALL_CLUSTERS, AUDIENCES, DEPLOYER, SANDBOX } from './names.ts';
 
 const CLUSTERS = [...ALL_CLUSTERS, 'two-dev', 'dev', 'dev'];
 
-interface Wanted {
+interface RequestedAccount {
   readonly cluster: string;
   readonly namespace: string;
   readonly account: string;
@@ -21,17 +21,17 @@ const LIKELY_ACCOUNTS = [
   { namespace: 'kube-system', account: 'default' },
 ] as const;
 
-function wantedBy(draw: Draw): Wanted {
+function drawAccount(draw: Draw): RequestedAccount {
   if (draw.chance(0.2)) return { cluster: 'one', namespace: 'deploy', account: DEPLOYER };
   if (draw.chance(0.3)) return { cluster: draw.pick(['dev', 'two-dev']), ...draw.pick(LIKELY_ACCOUNTS) };
   return { cluster: draw.pick(CLUSTERS), namespace: draw.pick(ACCOUNT_NAMESPACES), account: draw.pick(ACCOUNTS) };
 }
 
-function pathOf({ cluster, namespace, account }: Wanted): string {
+function buildPath({ cluster, namespace, account }: RequestedAccount): string {
   return `/orchestrator/${cluster}/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`;
 }
 
-function bodyOf(draw: Draw): object {
+function drawBody(draw: Draw): object {
   const bound = draw.chance(0.1) && {
     boundObjectRef: { apiVersion: 'v1', kind: draw.pick(['Pod', 'Secret', 'Node']), name: draw.pick(ACCOUNTS) },
   };
@@ -49,14 +49,14 @@ function request(label: string, path: string, body: object, headers: Action['hea
 }
 
 const issue: Production = (draw) => {
-  const wanted = wantedBy(draw);
+  const requested = drawAccount(draw);
   const query = draw.pick(['', '', '', '?dryRun=All', '?dryRun=None', '?fieldValidation=Strict', '?fieldManager=x', '?pretty=true']);
-  const { cluster, namespace, account } = wanted;
-  return [request(`issue ${cluster}/${namespace}/${account}`, `${pathOf(wanted)}${query}`, bodyOf(draw))];
+  const { cluster, namespace, account } = requested;
+  return [request(`issue ${cluster}/${namespace}/${account}`, `${buildPath(requested)}${query}`, drawBody(draw))];
 };
 
 const oddPath: Production = (draw) => {
-  const { cluster, namespace, account } = wantedBy(draw);
+  const { cluster, namespace, account } = drawAccount(draw);
   const name = draw.pick([
     `one%2f..%2f${cluster}`,
     `${cluster}/../one`,
@@ -75,7 +75,7 @@ const oddPath: Production = (draw) => {
     `/orchestrator/${cluster}/apis/rbac.authorization.k8s.io/v1/clusterrolebindings`,
     `//orchestrator/${cluster}/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`,
   ]);
-  return [request('odd path', path, bodyOf(draw))];
+  return [request('odd path', path, drawBody(draw))];
 };
 
 const oddHeaders: Production = (draw) => {
@@ -88,7 +88,7 @@ const oddHeaders: Production = (draw) => {
     { 'x-http-method-override': 'GET' },
     { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' },
   ] as const);
-  return [request('odd headers', pathOf(wantedBy(draw)), bodyOf(draw), headers)];
+  return [request('odd headers', buildPath(drawAccount(draw)), drawBody(draw), headers)];
 };
 
 const list: Production = (draw) => {
@@ -117,7 +117,7 @@ const watch: Production = (draw) => {
 };
 
 /** Calls the façade with a token that the façade issued. */
-const replay: Production = (draw) => [{ ...request('replay', pathOf(wantedBy(draw)), bodyOf(draw)), isReplay: true }];
+const replay: Production = (draw) => [{ ...request('replay', buildPath(drawAccount(draw)), drawBody(draw)), isReplay: true }];
 
 export const FACADE_CALLER: Grammar = [
   [12, issue],

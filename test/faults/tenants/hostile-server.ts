@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { type Certificate, createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../../src/std/x509/certificates.ts';
 import { pick } from '../random.ts';
-import { tokensIn } from './token-text.ts';
+import { findTokens } from './token-text.ts';
 
 /** Request that reached the attacker. */
 export interface Received {
@@ -62,7 +62,7 @@ export class HostileServer {
     const body = (await text(incoming)).slice(0, MAX_BODY);
     const { authorization = '' } = incoming.headers;
     const bearer = authorization.replace(/^Bearer\s+/i, '');
-    const tokens = [...new Set([...(bearer === '' ? [] : [bearer]), ...tokensIn(path), ...tokensIn(body)])];
+    const tokens = [...new Set([...(bearer === '' ? [] : [bearer]), ...findTokens(path), ...findTokens(body)])];
     this.received.push({ at: Date.now(), method, path: path.slice(0, 200), tokens });
     const { status, content } = this.#drawResponse(method, path, tokens.at(-1) ?? '');
     if (status === 0) return void setTimeout(() => outgoing.destroy(), HOLD_MS).unref();
@@ -75,11 +75,11 @@ export class HostileServer {
     if (path.startsWith('/readyz') || path.startsWith('/livez')) return { status: 200, content: 'ok' };
     if (path.startsWith('/version')) return json(200, { major: '1', minor: '34', gitVersion: 'v1.34.0' });
     if (path.includes('selfsubjectreviews'))
-      return json(201, { kind: 'SelfSubjectReview', status: { userInfo: { username: this.#name() } } });
+      return json(201, { kind: 'SelfSubjectReview', status: { userInfo: { username: this.#drawUsername() } } });
     if (path.includes('tokenreviews')) {
       return json(201, {
         kind: 'TokenReview',
-        status: { authenticated: true, user: { username: this.#name() }, audiences: ['https://hub.test'] },
+        status: { authenticated: true, user: { username: this.#drawUsername() }, audiences: ['https://hub.test'] },
       });
     }
     if (path.includes('accessreviews')) return json(201, { status: { allowed: true } });
@@ -90,7 +90,7 @@ export class HostileServer {
     return json(200, { kind: 'Secret', apiVersion: 'v1', metadata: { name: 'any', uid: 'any' } });
   }
 
-  #name(): string {
+  #drawUsername(): string {
     const names = ['system:serviceaccount:purser-system:purser', 'system:serviceaccount:elsewhere:unknown', 'admin', ''];
     return pick(this.#random, names);
   }

@@ -7,9 +7,9 @@ import { type KubeObject, paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
 import { FacadeClient } from '../facade-client.ts';
 import { textOf } from '../prober.ts';
-import { accountOf, DEPLOY } from '../seed.ts';
+import { buildServiceAccount, DEPLOY } from '../seed.ts';
 import { GUESTS, POLITE, VICTIMS } from './names.ts';
-import { certificatesOf } from './world.ts';
+import { digestCertificates } from './world.ts';
 
 /** ManagedToken of a well-behaved tenant; its service account has the same name. */
 export interface PoliteToken {
@@ -39,7 +39,7 @@ export const GUEST_TOKENS: readonly PoliteToken[] = [1, 2, 3].map((n) => {
 
 /** Creates a ManagedToken and its service account on the target. */
 export async function createPolite(bench: Bench, { namespace, name, cluster, spec = {} }: PoliteToken): Promise<void> {
-  await bench.target(cluster).api.apply(paths.accounts(DEPLOY, name), accountOf(DEPLOY, name));
+  await bench.target(cluster).api.apply(paths.serviceAccounts(DEPLOY, name), buildServiceAccount(DEPLOY, name));
   bench.recordCause(name, 'created');
   bench.history.add({ type: 'grant', token: name, allowed: true });
   const short = { expirationSeconds: 600, rotation: { renewBefore: '90%', suspend: false } };
@@ -63,15 +63,15 @@ const POLL_MS = 60;
 /** Requests a rotation of each token in turn until the signal aborts; records the time of each. */
 export async function rotatePolitely(bench: Bench, tokens: readonly PoliteToken[], signal: AbortSignal): Promise<void> {
   let requests = 0;
-  const rotateAll = async (mine: readonly PoliteToken[]) => {
+  const rotateInTurn = async (group: readonly PoliteToken[]) => {
     for (let n = 0; !signal.aborted; n += 1) {
       requests += 1;
-      await measureRotation(bench, mine[n % mine.length] as PoliteToken, `polite-${Date.now()}-${requests}`, signal);
+      await measureRotation(bench, group[n % group.length] as PoliteToken, `polite-${Date.now()}-${requests}`, signal);
       await delay(ROTATE_EVERY_MS);
     }
   };
   const halves = [tokens.filter((_, n) => n % 2 === 0), tokens.filter((_, n) => n % 2 === 1)];
-  await Promise.all(halves.map(rotateAll));
+  await Promise.all(halves.map(rotateInTurn));
 }
 
 async function measureRotation(bench: Bench, token: PoliteToken, value: string, signal: AbortSignal): Promise<void> {
@@ -84,7 +84,7 @@ async function measureRotation(bench: Bench, token: PoliteToken, value: string, 
     await delay(POLL_MS);
     const isDone = ![before, ''].includes(await readPoliteToken(bench, token));
     const tookMs = Math.round(performance.now() - startedAt);
-    // A rotation that the end of a phase interrupts is not significant, unless it was already late.
+    // Ignores a rotation that the end of a phase interrupts, unless it was already late.
     if (!isDone && signal.aborted && tookMs < ROTATION_LIMIT_MS / 4) return;
     if (!isDone && tookMs < ROTATION_LIMIT_MS && !signal.aborted) continue;
     return bench.history.add({ type: 'rotation', token: token.name, tookMs, isDone });
@@ -96,12 +96,12 @@ const CONTROL_EVERY_MS = 500;
 /** Sends the requests of a rotation without Purser, until the signal aborts: review, token, Secret, status. */
 export async function measureControl({ hub, one, history }: Bench, signal: AbortSignal): Promise<void> {
   const [name, namespace] = ['control', POLITE];
-  await one.api.apply(paths.accounts(DEPLOY, name), accountOf(DEPLOY, name));
+  await one.api.apply(paths.serviceAccounts(DEPLOY, name), buildServiceAccount(DEPLOY, name));
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace } };
   for (let n = 0; !signal.aborted; n += 1) {
     const startedAt = performance.now();
     await hub.api.status('POST', paths.reviews, { spec: { token: 'none' } });
-    await one.api.status('POST', `${paths.accounts(DEPLOY, name)}/token`, { spec: { expirationSeconds: 600 } });
+    await one.api.status('POST', `${paths.serviceAccounts(DEPLOY, name)}/token`, { spec: { expirationSeconds: 600 } });
     for (const key of ['token', 'status']) {
       await hub.api.apply(paths.secrets(namespace, name), { ...secret, stringData: { [key]: String(n) } }).catch(() => {});
     }
@@ -115,7 +115,7 @@ const CALL_EVERY_MS = 500;
 
 /** Requests tokens from the façade periodically until the signal aborts. */
 export async function callPolitely(bench: Bench, signal: AbortSignal): Promise<void> {
-  const client = await FacadeClient.of(bench, bench.purser, POLITE);
+  const client = await FacadeClient.connect(bench, bench.purser, POLITE);
   while (!signal.aborted) {
     bench.recordCause('polite-1', 'a caller of the façade');
     const startedAt = performance.now();
@@ -132,24 +132,24 @@ const CONSUME_EVERY_MS = 700;
 export async function consume(bench: Bench, signal: AbortSignal): Promise<void> {
   const last = new Map<string, string>();
   while (!signal.aborted) {
-    for (const token of VICTIM_TOKENS) await consumeOne(bench, token, last);
+    for (const token of VICTIM_TOKENS) await consumeToken(bench, token, last);
     await delay(CONSUME_EVERY_MS);
   }
 }
 
 /** Records addresses and CAs in a Secret if they changed, and uses the token with each of them. */
-async function consumeOne(bench: Bench, { namespace, name, cluster }: PoliteToken, last: Map<string, string>): Promise<void> {
+async function consumeToken(bench: Bench, { namespace, name, cluster }: PoliteToken, last: Map<string, string>): Promise<void> {
   const secret = await bench.hub.api.find(paths.secrets(namespace, name)).catch(() => undefined);
   if (secret === undefined) return;
-  const connections = connectionsIn(secret);
-  const [servers, cas] = [unique(connections.map(({ server }) => server)), unique(connections.flatMap(({ ca }) => certificatesOf(ca)))];
-  const shape = JSON.stringify([servers, cas]);
-  if (last.get(name) !== shape) bench.history.add({ type: 'written', token: name, cluster, servers, cas });
-  last.set(name, shape);
+  const connections = parseConnections(secret);
+  const [servers, cas] = [unique(connections.map(({ server }) => server)), unique(connections.flatMap(({ ca }) => digestCertificates(ca)))];
+  const contents = JSON.stringify([servers, cas]);
+  if (last.get(name) !== contents) bench.history.add({ type: 'written', token: name, cluster, servers, cas });
+  last.set(name, contents);
   const text = textOf(secret);
   if (text === '') return;
   bench.prober.seenTokens.add(text);
-  for (const connection of connections) await use(connection, text);
+  for (const connection of connections) await sendVersionRequest(connection, text);
 }
 
 interface Connection {
@@ -159,7 +159,7 @@ interface Connection {
 }
 
 /** Returns the connections in a Secret: the key `server`, the kubeconfig, and Argo CD's settings. */
-function connectionsIn({ data = {} }: KubeObject): readonly Connection[] {
+function parseConnections({ data = {} }: KubeObject): readonly Connection[] {
   const read = (key: string) => Buffer.from(data[key] ?? '', 'base64').toString();
   const pem = (encoded: string) => Buffer.from(encoded, 'base64').toString();
   const kubeconfigs = [read('kubeconfig'), read('value')].map((text) => ({
@@ -175,8 +175,8 @@ function unique(texts: readonly string[]): readonly string[] {
   return [...new Set(texts)];
 }
 
-/** Sends a harmless request with the token; ignores errors. */
-async function use({ server, ca }: Connection, token: string): Promise<void> {
+/** Sends a request for the version with the token; ignores errors. */
+async function sendVersionRequest({ server, ca }: Connection, token: string): Promise<void> {
   const agent = new Agent({ ca });
   await new Promise<void>((resolve) => {
     const outgoing = httpsRequest(

@@ -9,7 +9,7 @@ export interface Claims {
 }
 
 /** Returns every JWT in a text, each once. */
-export function tokensIn(text: string): readonly string[] {
+export function findTokens(text: string): readonly string[] {
   return [...new Set(text.match(/eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}/g) ?? [])];
 }
 
@@ -24,6 +24,6 @@ export function decodeClaims(token: string): Claims {
 }
 
 /** Returns the name of the Secret that a token is bound to, or undefined. */
-export function boundSecretOf(token: string): string | undefined {
+export function readBoundSecret(token: string): string | undefined {
   return decodeClaims(token)['kubernetes.io']?.secret?.name;
 }

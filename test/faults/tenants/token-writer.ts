@@ -1,23 +1,26 @@
-// The hostile writer of ManagedTokens: all actions that the editor role and permission on Secrets and service accounts allow.
+// Grammar of the hostile writer of ManagedTokens: all actions that the editor role and permission on Secrets and service accounts allow.
 
 import { AnchorFinalizer, Annotation, Label, LabelValue } from '../../../src/api/names.ts';
 import { base64, paths } from '../api.ts';
 import { type Action, type Draw, type Grammar, MERGE, type Production } from './grammar.ts';
 import { ACCOUNT_NAMESPACES, ACCOUNTS, ALL_CLUSTERS, AUDIENCES, BUILDER, DEPLOYER, HOSTILE_NAMESPACES } from './names.ts';
 
+/** Number of names of ManagedTokens. */
 const POOL = 9;
+/** Number of names of large ManagedTokens. */
 const HUGE = 8;
+/** Number of ManagedTokens in a burst. */
 const BURST = 26;
 const MAX_ANCHORS = 400;
 const BURST_ANCHORS = 40;
 const FOREIGN_FINALIZER = 'attack.example.com/hold';
 const JSON_PATCH = 'application/json-patch+json';
 
-function tokenName(draw: Draw): string {
+function drawName(draw: Draw): string {
   return `mt-${draw.between(1, POOL)}`;
 }
 
-function specOf(draw: Draw): object {
+function drawSpec(draw: Draw): object {
   const bound = draw.chance(0.1) && { boundObjectRef: { kind: draw.pick(['Pod', 'Secret']), name: draw.pick(ACCOUNTS) } };
   // Sometimes the permitted service account, so that the tenant has tokens to misuse.
   const isAllowed = draw.chance(0.3);
@@ -32,15 +35,15 @@ function specOf(draw: Draw): object {
     expirationSeconds: draw.pick([600, 601, 3_600, 3_607, 86_400, 2 ** 31, 2 ** 32]),
     requesterServiceAccountName: isAllowed ? BUILDER : draw.pick([BUILDER, 'default', 'missing', 'purser', 'caller']),
     rotation: { renewBefore: draw.pick(['1%', '90%', '1s', '99999999h', '20%']), suspend: draw.chance(0.2) },
-    secret: secretSpecOf(draw),
+    secret: drawSecretSpec(draw),
     ...(bound || { revocation: draw.pick(['None', 'BoundSecret']) }),
   };
 }
 
-function secretSpecOf(draw: Draw): object {
+function drawSecretSpec(draw: Draw): object {
   const server = draw.chance(0.2) && { server: draw.pick(['https://127.0.0.1:1', 'one', 'https://169.254.169.254', 'https://[::1]:6443']) };
-  const name = draw.chance(0.3) && { name: draw.pick([tokenName(draw), 'one-credential', 'two-prod-credential', 'polite-1', 'victim-1']) };
-  const annotations = draw.chance(0.1) && { annotations: notes(draw, 32, 4_000) };
+  const name = draw.chance(0.3) && { name: draw.pick([drawName(draw), 'one-credential', 'two-prod-credential', 'polite-1', 'victim-1']) };
+  const annotations = draw.chance(0.1) && { annotations: drawNotes(draw, 32, 4_000) };
   return {
     outputs: draw.pick([['Token'], ['Kubeconfig'], ['ArgoCD'], ['Token', 'Kubeconfig', 'ArgoCD']]),
     ...server,
@@ -49,18 +52,18 @@ function secretSpecOf(draw: Draw): object {
   };
 }
 
-function notes(draw: Draw, count: number, length: number): Readonly<Record<string, string>> {
+function drawNotes(draw: Draw, count: number, length: number): Readonly<Record<string, string>> {
   return Object.fromEntries(Array.from({ length: draw.between(1, count) }, (_, n) => [`attack.example.com/note-${n}`, 'x'.repeat(length)]));
 }
 
 /** Returns a forged annotation with a list of anchors. */
-function forgedAnchors(draw: Draw, most = MAX_ANCHORS): string {
+function drawAnchors(draw: Draw, most = MAX_ANCHORS): string {
   const count = draw.pick([1, 5, 17, most]);
   return Array.from({ length: count }, (_, n) => `${draw.pick(['one', 'two', 'two-prod', 'missing'])}/ns-${n}`).join(' ');
 }
 
 /** Returns forged annotations that only Purser writes. */
-function forgedRecord(draw: Draw): Readonly<Record<string, string>> {
+function drawRecord(draw: Draw): Readonly<Record<string, string>> {
   const forged: Readonly<Record<string, string>> = {
     [Annotation.expiresAt]: draw.pick(['2020-01-01T00:00:00Z', '2200-01-01T00:00:00Z', 'never']),
     [Annotation.renewAt]: draw.pick(['2020-01-01T00:00:00Z', '2200-01-01T00:00:00Z', '']),
@@ -81,38 +84,44 @@ function forgedRecord(draw: Draw): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(forged).filter(() => draw.chance(0.6)));
 }
 
-function finalizers(draw: Draw): readonly string[] {
+function drawFinalizers(draw: Draw): readonly string[] {
   return draw.pick([[], [AnchorFinalizer], [FOREIGN_FINALIZER], [AnchorFinalizer, FOREIGN_FINALIZER]]);
 }
 
-function token(namespace: string, name: string, metadata: object, spec: object): object {
+function buildToken(namespace: string, name: string, metadata: object, spec: object): object {
   return { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', metadata: { namespace, name, ...metadata }, spec };
 }
 
-function creation(label: string, namespace: string, object: object): Action {
+function createAction(label: string, namespace: string, object: object): Action {
   return { label, method: 'POST', path: paths.tokens(namespace), body: object };
 }
 
 const create: Production = (draw) => {
-  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
+  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), drawName(draw)];
   const annotations = {
-    ...(draw.chance(0.3) && { [anchorsAnnotation]: forgedAnchors(draw) }),
-    ...(draw.chance(0.3) && forgedRecord(draw)),
+    ...(draw.chance(0.3) && { [anchorsAnnotation]: drawAnchors(draw) }),
+    ...(draw.chance(0.3) && drawRecord(draw)),
     ...(draw.chance(0.2) && { [Annotation.rotate]: String(draw.between(1, 9)) }),
   };
-  return [creation(`create ${name}`, namespace, token(namespace, name, { finalizers: finalizers(draw), annotations }, specOf(draw)))];
+  return [
+    createAction(
+      `create ${name}`,
+      namespace,
+      buildToken(namespace, name, { finalizers: drawFinalizers(draw), annotations }, drawSpec(draw)),
+    ),
+  ];
 };
 
-/** Former annotation of Purser; forging it must have no effect. */
+/** Annotation under the prefix of Purser that Purser ignores. */
 const anchorsAnnotation = 'tokens.purser.dev/anchors';
 
 /** Creates many objects within a second, to reach limits on their number. */
 const burst: Production = (draw) => {
-  const [namespace, spec, generation] = [draw.pick(HOSTILE_NAMESPACES), specOf(draw), draw.between(1, 3)];
-  const metadata = { finalizers: [AnchorFinalizer], annotations: { [anchorsAnnotation]: forgedAnchors(draw, BURST_ANCHORS) } };
+  const [namespace, spec, generation] = [draw.pick(HOSTILE_NAMESPACES), drawSpec(draw), draw.between(1, 3)];
+  const metadata = { finalizers: [AnchorFinalizer], annotations: { [anchorsAnnotation]: drawAnchors(draw, BURST_ANCHORS) } };
   return Array.from({ length: BURST }, (_, n) => {
     const name = `burst-${generation}-${n}`;
-    return creation(`burst ${name}`, namespace, token(namespace, name, metadata, { ...spec, secret: {} }));
+    return createAction(`burst ${name}`, namespace, buildToken(namespace, name, metadata, { ...spec, secret: {} }));
   });
 };
 
@@ -121,51 +130,51 @@ const huge: Production = (draw) => {
   const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), `huge-${draw.between(1, HUGE)}`];
   const labels = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`label-${n}`, 'v'.repeat(63)]));
   const annotations = { 'attack.example.com/big': 'x'.repeat(draw.pick([200_000, 260_000])) };
-  return [creation(`huge ${name}`, namespace, token(namespace, name, { labels, annotations }, specOf(draw)))];
+  return [createAction(`huge ${name}`, namespace, buildToken(namespace, name, { labels, annotations }, drawSpec(draw)))];
 };
 
-function patch(label: string, path: string, body: object): Action {
+function patchAction(label: string, path: string, body: object): Action {
   return { label, method: 'PATCH', path, body, type: MERGE };
 }
 
 const patchSpec: Production = (draw) => {
-  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
-  const whole = specOf(draw) as Readonly<Record<string, unknown>>;
-  const field = draw.pick(Object.keys(whole));
-  return [patch(`patch ${field} of ${name}`, paths.tokens(namespace, name), { spec: { [field]: whole[field] } })];
+  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), drawName(draw)];
+  const spec = drawSpec(draw) as Readonly<Record<string, unknown>>;
+  const field = draw.pick(Object.keys(spec));
+  return [patchAction(`patch ${field} of ${name}`, paths.tokens(namespace, name), { spec: { [field]: spec[field] } })];
 };
 
 const annotate: Production = (draw) => {
-  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
+  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), drawName(draw)];
   const value = String(draw.between(1, 1_000_000));
   const annotations = draw.pick([
     { [Annotation.rotate]: value },
     { [Annotation.revoke]: value },
     { [Annotation.rotate]: value, [Annotation.revoke]: value },
     { [Annotation.rotate]: 'x'.repeat(50_000) },
-    { [anchorsAnnotation]: forgedAnchors(draw) },
-    forgedRecord(draw),
+    { [anchorsAnnotation]: drawAnchors(draw) },
+    drawRecord(draw),
   ]);
-  return [patch(`annotate ${name}`, paths.tokens(namespace, name), { metadata: { annotations } })];
+  return [patchAction(`annotate ${name}`, paths.tokens(namespace, name), { metadata: { annotations } })];
 };
 
 const rapidRotation: Production = (draw) => {
-  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
+  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), drawName(draw)];
   const annotation = draw.pick([Annotation.rotate, Annotation.revoke]);
   return Array.from({ length: 8 }, (_, n) =>
-    patch(`rotate ${name}`, paths.tokens(namespace, name), {
+    patchAction(`rotate ${name}`, paths.tokens(namespace, name), {
       metadata: { annotations: { [annotation]: `${draw.between(1, 9_999)}-${n}` } },
     }),
   );
 };
 
 const setFinalizers: Production = (draw) => {
-  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
-  return [patch(`finalizers of ${name}`, paths.tokens(namespace, name), { metadata: { finalizers: finalizers(draw) } })];
+  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), drawName(draw)];
+  return [patchAction(`finalizers of ${name}`, paths.tokens(namespace, name), { metadata: { finalizers: drawFinalizers(draw) } })];
 };
 
 const forgeStatus: Production = (draw) => {
-  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
+  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), drawName(draw)];
   const anchors = Array.from({ length: 16 }, (_, n) => ({
     cluster: draw.pick(ALL_CLUSTERS),
     namespace: `ns-${n}`,
@@ -174,27 +183,27 @@ const forgeStatus: Production = (draw) => {
     credential: '',
   }));
   const status = { secretName: 'forged', rotations: 7, expirationTimestamp: '2200-01-01T00:00:00Z', anchors };
-  return [patch(`status of ${name}`, `${paths.tokens(namespace, name)}/status`, { status })];
+  return [patchAction(`status of ${name}`, `${paths.tokens(namespace, name)}/status`, { status })];
 };
 
 const remove: Production = (draw) => {
-  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
+  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), drawName(draw)];
   const propagationPolicy = draw.pick(['Foreground', 'Background', 'Orphan']);
   return [{ label: `delete ${name}`, method: 'DELETE', path: paths.tokens(namespace, name), body: { propagationPolicy } }];
 };
 
 /** Deletes an object that a finalizer of the tenant keeps. */
 const removeHeld: Production = (draw) => {
-  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
+  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), drawName(draw)];
   const path = paths.tokens(namespace, name);
   return [
-    patch(`hold ${name}`, path, { metadata: { finalizers: [FOREIGN_FINALIZER] } }),
+    patchAction(`hold ${name}`, path, { metadata: { finalizers: [FOREIGN_FINALIZER] } }),
     { label: `delete held ${name}`, method: 'DELETE', path, body: {} },
   ];
 };
 
 const createSecret: Production = (draw) => {
-  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
+  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), drawName(draw)];
   const owner = {
     apiVersion: 'tokens.purser.dev/v1alpha1',
     kind: 'ManagedToken',
@@ -205,7 +214,7 @@ const createSecret: Production = (draw) => {
     namespace,
     name,
     labels: { [Label.managedBy]: draw.pick([LabelValue.managedBy, 'other']), 'argocd.argoproj.io/secret-type': 'cluster' },
-    annotations: forgedRecord(draw),
+    annotations: drawRecord(draw),
     ...(draw.chance(0.5) && { ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: true }] }),
   };
   const data = { token: base64(`forged-${draw.between(1, 9)}`), server: base64('https://127.0.0.1:1') };
@@ -215,28 +224,28 @@ const createSecret: Production = (draw) => {
 };
 
 const editSecret: Production = (draw) => {
-  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
+  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), drawName(draw)];
   const edits: readonly object[] = [
     { data: { token: base64('garbage') } },
     { data: null },
     { data: { big: base64('x'.repeat(500_000)) } },
-    { metadata: { annotations: forgedRecord(draw) } },
+    { metadata: { annotations: drawRecord(draw) } },
     { metadata: { labels: { [Label.managedBy]: null } } },
     { metadata: { ownerReferences: null } },
     { metadata: { finalizers: [FOREIGN_FINALIZER] } },
     { immutable: true },
   ];
-  return [patch(`edit Secret ${name}`, paths.secrets(namespace, name), draw.pick(edits))];
+  return [patchAction(`edit Secret ${name}`, paths.secrets(namespace, name), draw.pick(edits))];
 };
 
 const removeSecret: Production = (draw) => {
-  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
+  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), drawName(draw)];
   return [{ label: `delete Secret ${name}`, method: 'DELETE', path: paths.secrets(namespace, name), body: {} }];
 };
 
 /** Copies a field repeatedly with a JSON patch. */
 const copyPatch: Production = (draw) => {
-  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), tokenName(draw)];
+  const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), drawName(draw)];
   const body = Array.from({ length: 6 }, (_, n) => ({ op: 'copy', from: '/spec/secret', path: `/spec/secret/copy${n}` }));
   return [{ label: `copy ${name}`, method: 'PATCH', path: paths.tokens(namespace, name), body, type: JSON_PATCH }];
 };
@@ -244,11 +253,11 @@ const copyPatch: Production = (draw) => {
 const requester: Production = (draw) => {
   const [namespace, name] = [draw.pick(HOSTILE_NAMESPACES), draw.pick([BUILDER, 'default', 'other'])];
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace, name } };
-  const createAccount: Action = { label: `service account ${name}`, method: 'POST', path: paths.accounts(namespace), body: account };
+  const createAccount: Action = { label: `service account ${name}`, method: 'POST', path: paths.serviceAccounts(namespace), body: account };
   const deleteAccount: Action = {
     label: `delete service account ${name}`,
     method: 'DELETE',
-    path: paths.accounts(namespace, name),
+    path: paths.serviceAccounts(namespace, name),
     body: {},
   };
   return draw.pick([[createAccount], [deleteAccount, createAccount], [deleteAccount, createAccount], [createAccount]]);
@@ -257,10 +266,10 @@ const requester: Production = (draw) => {
 /** Reads and writes in namespaces where the tenant has no permission. */
 const trespass: Production = (draw) => {
   const namespace = draw.pick(['purser-system', 'polite-a', 'hostile-victims', 'kube-system']);
-  const spec = specOf(draw);
+  const spec = drawSpec(draw);
   return [
     { label: `read ${namespace}`, method: 'GET', path: paths.secrets(namespace) },
-    creation(`create in ${namespace}`, namespace, token(namespace, tokenName(draw), {}, spec)),
+    createAction(`create in ${namespace}`, namespace, buildToken(namespace, drawName(draw), {}, spec)),
   ];
 };
 

@@ -8,7 +8,16 @@ import type { BenchCluster } from '../bench-cluster.ts';
 import { digestOf } from '../digest.ts';
 import type { Reach } from '../history.ts';
 import { textOf } from '../prober.ts';
-import { accountOf, applyFile, clusterOf, DEPLOY, PURSER_NAMESPACE, register, requestPurserToken, writeCredential } from '../seed.ts';
+import {
+  applyFile,
+  buildCluster,
+  buildServiceAccount,
+  DEPLOY,
+  PURSER_NAMESPACE,
+  register,
+  requestPurserToken,
+  writeCredential,
+} from '../seed.ts';
 import { MERGE } from './grammar.ts';
 import {
   BUILDER,
@@ -42,7 +51,7 @@ export async function seedTenants(bench: Bench, { writesStatus }: WorldOptions):
   const { api } = bench.hub;
   await applyFile(api, 'deploy/base/people.yaml');
   for (const name of NAMESPACES) await api.apply(paths.namespaces(name), { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
-  for (const namespace of NAMESPACES) await addAccount(api, namespace, 'default');
+  for (const namespace of NAMESPACES) await applyServiceAccount(api, namespace, 'default');
   await seedTargets(bench);
   await seedClusters(bench);
   await seedTokenWriter(bench, writesStatus);
@@ -52,7 +61,7 @@ export async function seedTenants(bench: Bench, { writesStatus }: WorldOptions):
 
 /** Registers the Clusters under attack as the administrator wants them; called repeatedly, as by a GitOps tool. */
 export async function restoreClusters({ hub, two }: Bench): Promise<void> {
-  const objects = { 'two-prod': clusterOf('two-prod', two), 'two-dev': clusterOf('two-dev', two), hub: hubCluster(hub) };
+  const objects = { 'two-prod': buildCluster('two-prod', two), 'two-dev': buildCluster('two-dev', two), hub: buildHubCluster(hub) };
   for (const [name, object] of Object.entries(objects)) await hub.api.apply(paths.clusters(name), object);
 }
 
@@ -93,10 +102,10 @@ async function seedTargets({ one, two, hub }: Bench): Promise<void> {
   await applyFile(hub.api, 'deploy/target/access.yaml');
   await hub.api.apply(paths.namespaces(DEPLOY), { apiVersion: 'v1', kind: 'Namespace', metadata: { name: DEPLOY } });
   await two.api.apply(paths.namespaces(SANDBOX), { apiVersion: 'v1', kind: 'Namespace', metadata: { name: SANDBOX } });
-  await addAccount(two.api, SANDBOX, 'default');
+  await applyServiceAccount(two.api, SANDBOX, 'default');
   for (const { api } of [one, two, hub]) {
-    await addAccount(api, DEPLOY, DEPLOYER);
-    for (const namespace of ['default', 'kube-system']) await addAccount(api, namespace, 'default');
+    await applyServiceAccount(api, DEPLOY, DEPLOYER);
+    for (const namespace of ['default', 'kube-system']) await applyServiceAccount(api, namespace, 'default');
   }
 }
 
@@ -112,24 +121,24 @@ async function seedClusters(bench: Bench): Promise<void> {
     ['two-dev', two],
     ['hub', hub],
   ] as const) {
-    history.add({ type: 'pins', cluster, servers: [benchCluster.proxy.url], cas: certificatesOf(benchCluster.proxy.ca) });
-    const credential = await credentialOf(bench, cluster);
+    history.add({ type: 'pins', cluster, servers: [benchCluster.proxy.url], cas: digestCertificates(benchCluster.proxy.ca) });
+    const credential = await readCredential(bench, cluster);
     history.add({ type: 'credential', cluster: benchCluster.name, digest: digestOf(credential) });
   }
 }
 
-async function credentialOf({ hub, folder }: Bench, cluster: string): Promise<string> {
+async function readCredential({ hub, folder }: Bench, cluster: string): Promise<string> {
   if (cluster === 'hub') return (await readFile(join(folder, 'hub.token'), 'utf8')).trim();
   return textOf(await hub.api.get(paths.secrets(PURSER_NAMESPACE, `${cluster}-credential`)));
 }
 
 /** Returns digests of all certificates in PEM text. */
-export function certificatesOf(pem: string): readonly string[] {
+export function digestCertificates(pem: string): readonly string[] {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   return blocks.map((block) => digestOf(block.replace(/\s/g, '')));
 }
 
-function hubCluster({ proxy }: BenchCluster): object {
+function buildHubCluster({ proxy }: BenchCluster): object {
   const metadata = { name: 'hub' };
   const caBundle = Buffer.from(proxy.ca).toString('base64');
   const orchestratorApiEndpoints = { caBundle, serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: proxy.url }] };
@@ -141,8 +150,8 @@ function hubCluster({ proxy }: BenchCluster): object {
 async function seedTokenWriter({ hub, history }: Bench, writesStatus: boolean): Promise<void> {
   const { api } = hub;
   const writer = { namespace: HOSTILE_NAMESPACES[0], name: 'writer' };
-  await addAccount(api, writer.namespace, writer.name);
-  await addAccount(api, writer.namespace, BUILDER);
+  await applyServiceAccount(api, writer.namespace, writer.name);
+  await applyServiceAccount(api, writer.namespace, BUILDER);
   const rules = [
     { apiGroups: [''], resources: ['secrets', 'serviceaccounts'], verbs: ['*'] },
     ...(writesStatus ? [{ apiGroups: ['tokens.purser.dev'], resources: ['managedtokens/status'], verbs: ['*'] }] : []),
@@ -164,7 +173,7 @@ export async function allowBuilder(api: Api): Promise<void> {
 export const ONE_ACCOUNT: Reach = { cluster: 'one', namespace: DEPLOY, account: DEPLOYER };
 
 async function seedClusterWriter(api: Api): Promise<void> {
-  await addAccount(api, HOSTILE_CALLERS, 'registrar');
+  await applyServiceAccount(api, HOSTILE_CALLERS, 'registrar');
   const rules = [
     { apiGroups: ['registry.purser.dev'], resources: ['clusters'], verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'] },
   ];
@@ -174,7 +183,7 @@ async function seedClusterWriter(api: Api): Promise<void> {
 
 async function seedCallers({ hub, history }: Bench): Promise<void> {
   const { api } = hub;
-  await addAccount(api, HOSTILE_CALLERS, 'caller');
+  await applyServiceAccount(api, HOSTILE_CALLERS, 'caller');
   const caller = { namespace: HOSTILE_CALLERS, name: 'caller' };
   await allowIssue(api, 'hostile-caller', ['one/deploy/deployer', 'two-dev', 'dev'], caller);
   history.add({ type: 'authority', holder: 'caller', reach: [ONE_ACCOUNT, { cluster: 'two', namespace: SANDBOX }] });
@@ -193,8 +202,8 @@ export async function withdrawIssue(api: Api, name: string): Promise<void> {
   await api.delete(paths.rbac('clusterrolebindings', name));
 }
 
-async function addAccount(api: Api, namespace: string, name: string): Promise<void> {
-  await api.apply(paths.accounts(namespace, name), accountOf(namespace, name));
+async function applyServiceAccount(api: Api, namespace: string, name: string): Promise<void> {
+  await api.apply(paths.serviceAccounts(namespace, name), buildServiceAccount(namespace, name));
 }
 
 async function applyRole(api: Api, name: string, rules: readonly object[]): Promise<void> {
@@ -202,17 +211,17 @@ async function applyRole(api: Api, name: string, rules: readonly object[]): Prom
 }
 
 async function bind(api: Api, name: string, role: string, subject: Subject): Promise<void> {
-  await api.apply(paths.rbac('clusterrolebindings', name), bindingOf('ClusterRoleBinding', { name }, role, subject));
+  await api.apply(paths.rbac('clusterrolebindings', name), buildBinding('ClusterRoleBinding', { name }, role, subject));
 }
 
 async function bindIn(api: Api, namespace: string, role: string, subject: Subject): Promise<void> {
   await api.apply(
     paths.rbac(`namespaces/${namespace}/rolebindings`, role),
-    bindingOf('RoleBinding', { namespace, name: role }, role, subject),
+    buildBinding('RoleBinding', { namespace, name: role }, role, subject),
   );
 }
 
-function bindingOf(kind: string, metadata: object, role: string, subject: Subject): object {
+function buildBinding(kind: string, metadata: object, role: string, subject: Subject): object {
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role };
   return { apiVersion: RBAC, kind, metadata, roleRef, subjects: [{ kind: 'ServiceAccount', ...subject }] };
 }

@@ -70,7 +70,7 @@ describe('matchesFields', () => {
     ['metadata.name=a,status.phase!=Active', false],
     ['metadata.name=a,metadata.name=b', false],
     ['spec.missing=', true],
-  ])('for %j returns %j', (text, expected) => {
+  ])('matches the object against %j: %j', (text, expected) => {
     expect(matchesFields(parseFieldSelector(text), namespace)).toBe(expected);
   });
 });
@@ -83,7 +83,7 @@ describe('requiredName', () => {
     ['metadata.name!=a', undefined],
     ['metadata.name=b,metadata.name=a', 'a'],
     ['status.phase=Active,metadata.name=a', 'a'],
-  ])('for %j returns %j', (text, name) => {
+  ])('finds in %j the name %j', (text, name) => {
     expect(requiredName(parseFieldSelector(text))).toBe(name);
   });
 });

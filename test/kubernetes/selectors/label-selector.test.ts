@@ -3,9 +3,9 @@ import * as fc from 'fast-check';
 import {
   type LabelSelector,
   type LabelSelectorObject,
-  labelSelectorOf,
   matchesLabels,
   parseLabelSelector,
+  toLabelSelector,
 } from '../../../src/kubernetes/selectors/label-selector.ts';
 import { isEverything, SelectorError } from '../../../src/kubernetes/selectors/selector.ts';
 
@@ -98,7 +98,7 @@ describe('parseLabelSelector', () => {
     expect(() => parseLabelSelector(text)).toThrow(expect.objectContaining({ name: 'SelectorError', message }));
   });
 
-  it('either parses any text or throws a SelectorError', () => {
+  it('parses any text or throws a SelectorError', () => {
     const piece = fc.constantFrom('a', 'b', 'in', 'notin', '(', ')', ',', '=', '!', '<', '>', ' ', '5', '\0', 'é');
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
@@ -136,7 +136,7 @@ describe('matchesLabels', () => {
     ['a>9007199254740992', { a: '9007199254740993' }, true],
     ['a,b', { a: '1' }, false],
     ['toString', {}, false],
-  ])('for %j and %j returns %j', (text, labels, expected) => {
+  ])('matches %j against the labels %j: %j', (text, labels, expected) => {
     expect(matchesLabels(parseLabelSelector(text), labels)).toBe(expected);
   });
 
@@ -170,13 +170,13 @@ describe('matchesLabels', () => {
   });
 });
 
-describe('labelSelectorOf', () => {
+describe('toLabelSelector', () => {
   it('selects everything for an empty selector', () => {
-    expect(isEverything(labelSelectorOf({}))).toBe(true);
+    expect(isEverything(toLabelSelector({}))).toBe(true);
   });
 
   it('requires all labels and all expressions', () => {
-    const selector = labelSelectorOf({
+    const selector = toLabelSelector({
       matchLabels: { app: 'purser' },
       matchExpressions: [
         { key: 'tier', operator: 'In', values: ['web', 'api'] },
@@ -207,6 +207,6 @@ describe('labelSelectorOf', () => {
     [{ matchLabels: { '-a': 'b' } }, `key: Invalid value: "-a": name part ${KEY}`],
     [{ matchLabels: { a: '-b' } }, `values[0][a]: Invalid value: "-b": ${VALUE}`],
   ])('rejects %j', (object, message) => {
-    expect(() => labelSelectorOf(object)).toThrow(expect.objectContaining({ name: 'SelectorError', message }));
+    expect(() => toLabelSelector(object)).toThrow(expect.objectContaining({ name: 'SelectorError', message }));
   });
 });

@@ -6,15 +6,7 @@ import { reviewKinds, TOKEN_REQUEST } from '../../../src/kubernetes/reviews.ts';
 import { bool, bytes, int64, list, map, objectStruct, pointer, raw, struct, text, time } from '../../../src/kubernetes/schema/go-struct.ts';
 import type { Schema } from '../../../src/kubernetes/schema/schema.ts';
 import { decodeTyped } from '../../../src/kubernetes/wire/decode-typed.ts';
-import {
-  encodeObject,
-  formatBody,
-  itemText,
-  listFrame,
-  listText,
-  objectText,
-  watchEventText,
-} from '../../../src/kubernetes/wire/encode.ts';
+import { formatBody, itemText, listFrame, listText, objectText, watchEventText } from '../../../src/kubernetes/wire/encode.ts';
 import { toNode, toValue } from '../../../src/kubernetes/wire/json-node.ts';
 import { parseJson } from '../../../src/kubernetes/wire/json-parse.ts';
 import { orderedJson } from '../../../src/kubernetes/wire/ordered-json.ts';
@@ -42,7 +34,7 @@ const objects: readonly RecordedObject[] = all.flatMap(({ name, response: { body
   return [{ name, body, object: toValue(parseJson(Buffer.from(body))) as unknown as KubeObject }];
 });
 
-describe('encodeObject', () => {
+describe('objectText and formatBody', () => {
   const builtIn = objects.filter(({ object: { apiVersion, kind } }) => schemas.has(`${apiVersion} ${kind}`));
   const custom = objects.filter(
     ({ object: { apiVersion } }) => apiVersion?.startsWith('example.dev/') || apiVersion?.startsWith('registry.'),
@@ -52,11 +44,11 @@ describe('encodeObject', () => {
     const schema = schemas.get(`${object.apiVersion} ${object.kind}`) ?? {};
     const { value } = decodeTyped(parseJson(Buffer.from(body)), schema);
     const pretty = body.startsWith('{\n');
-    expect(encodeObject(value as unknown as KubeObject, { schema, mediaType: 'json', pretty })).toBe(body);
+    expect(formatBody(objectText(value as unknown as KubeObject, schema), { mediaType: 'json', pretty })).toBe(body);
   });
 
   it.each(custom.map((each) => [each.name, each] as const))('encodes %s as recorded', (_, { object, body }) => {
-    expect(encodeObject(object, { mediaType: 'json', pretty: false })).toBe(body);
+    expect(formatBody(objectText(object), { mediaType: 'json', pretty: false })).toBe(body);
   });
 
   it('covers built-in and custom kinds', () => {

@@ -68,7 +68,7 @@ describe('parseJson', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom(0, 2), (document, indent) => {
         const text = JSON.stringify(document, null, indent);
-        expect(goJson(parse(text))).toBe(goJson(normalized(JSON.parse(text))));
+        expect(goJson(parse(text))).toBe(goJson(normalize(JSON.parse(text))));
       }),
     );
   });
@@ -132,7 +132,7 @@ describe('duplicateFields', () => {
 });
 
 /** Removes the sign of zero. */
-function normalized(value: unknown): unknown {
+function normalize(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value), (_, each) => (each === 0 ? 0 : each));
 }
 

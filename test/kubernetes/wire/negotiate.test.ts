@@ -123,11 +123,14 @@ describe('negotiateError', () => {
 describe('isPretty', () => {
   const posts = recordings('token-requests').filter(({ name }) => name.startsWith('pretty-'));
 
-  it.each(posts.map((exchange) => [exchange.name, exchange] as const))('%s, as recorded', (_, exchange) => {
-    const userAgent = exchange.request.headers?.['user-agent'];
-    const pretty = queryOf(exchange).get('pretty') ?? undefined;
-    expect(isPretty({ accept: undefined, userAgent, pretty })).toBe(exchange.response.body?.startsWith('{\n'));
-  });
+  it.each(posts.map((exchange) => [exchange.name, exchange] as const))(
+    'decides whether to indent the response as recorded: %s',
+    (_, exchange) => {
+      const userAgent = exchange.request.headers?.['user-agent'];
+      const pretty = queryOf(exchange).get('pretty') ?? undefined;
+      expect(isPretty({ accept: undefined, userAgent, pretty })).toBe(exchange.response.body?.startsWith('{\n'));
+    },
+  );
 
   it('returns true for pretty in Accept', () => {
     expect(negotiate(accepting('application/json; pretty=1'), builtIn).pretty).toBe(true);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { deleteOptions } from '../../../apiserver/endpoints/write.ts';
+import { parseDeleteOptions } from '../../../apiserver/endpoints/write.ts';
 import type { StatusError } from '../../../src/kubernetes/status.ts';
 import { formatBody } from '../../../src/kubernetes/wire/encode.ts';
 import { listOptions, validateListOptions } from '../../../src/kubernetes/wire/list-options.ts';
@@ -71,27 +71,27 @@ describe('patchOptions', () => {
   });
 });
 
-describe('deleteOptions', () => {
+describe('parseDeleteOptions', () => {
   it('returns the options of the query without a body', () => {
     const text = 'gracePeriodSeconds=5&propagationPolicy=Foreground&uid=u&resourceVersion=7&dryRun=All';
-    expect(deleteOptions(query(text), noBody, undefined)).toEqual({
+    expect(parseDeleteOptions(query(text), noBody, undefined)).toEqual({
       dryRun: true,
       gracePeriodSeconds: 5,
       propagationPolicy: 'Foreground',
       preconditions: { uid: 'u', resourceVersion: '7' },
     });
-    expect(deleteOptions(query('orphanDependents='), noBody, undefined)).toEqual({ dryRun: false, orphanDependents: true });
+    expect(parseDeleteOptions(query('orphanDependents='), noBody, undefined)).toEqual({ dryRun: false, orphanDependents: true });
   });
 
   it.each(['{}', 'null', '{"kind":"DeleteOptions","apiVersion":"apps/v1"}', '{"zzz":1,"zzz":2}'])(
     'ignores the query with a body such as %s',
     (body) => {
-      expect(deleteOptions(query('dryRun=Nonsense'), Buffer.from(body), undefined)).toEqual({ dryRun: false });
+      expect(parseDeleteOptions(query('dryRun=Nonsense'), Buffer.from(body), undefined)).toEqual({ dryRun: false });
     },
   );
 
   it('accepts a YAML body', () => {
-    expect(deleteOptions(query(''), Buffer.from('preconditions: {uid: u}'), 'application/yaml')).toEqual({
+    expect(parseDeleteOptions(query(''), Buffer.from('preconditions: {uid: u}'), 'application/yaml')).toEqual({
       dryRun: false,
       preconditions: { uid: 'u' },
     });
@@ -110,7 +110,7 @@ describe('deleteOptions', () => {
         'propagationPolicy: Unsupported value: "x": supported values: "Foreground", "Background", "Orphan", "nil", dryRun: Unsupported value: ["x"]: supported values: "All"]',
     ],
   ])('rejects the body %s', (body, message) => {
-    expect(rejection(() => deleteOptions(query(''), Buffer.from(body), undefined)).message).toBe(message);
+    expect(rejection(() => parseDeleteOptions(query(''), Buffer.from(body), undefined)).message).toBe(message);
   });
 
   it.each([
@@ -122,7 +122,7 @@ describe('deleteOptions', () => {
     ],
     ['dryRun=All&dryRun=', 'DeleteOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["All",""]: supported values: "All"'],
   ])('rejects the query %s', (text, message) => {
-    expect(rejection(() => deleteOptions(query(text), noBody, undefined)).message).toBe(message);
+    expect(rejection(() => parseDeleteOptions(query(text), noBody, undefined)).message).toBe(message);
   });
 });
 

@@ -47,25 +47,25 @@ describe('issueClientCertificate', () => {
   it('returns the subject of a certificate of the authority', async () => {
     const { groups } = { groups: ['system:masters', 'team-a'] };
     const fingerprint = new X509Certificate(client.certificate).fingerprint256.replaceAll(':', '').toLowerCase();
-    expect(await presented(client)).toEqual({ trusted: true, commonName: 'jörg', organizations: groups, fingerprint });
+    expect(await presentCertificate(client)).toEqual({ trusted: true, commonName: 'jörg', organizations: groups, fingerprint });
   });
 
   it('does not trust a certificate of another authority', async () => {
     const stranger = issueClientCertificate(createAuthority(now), { name: 'admin', groups: [] }, now);
-    expect(await presented(stranger)).toMatchObject({ trusted: false, commonName: 'admin', organizations: [] });
+    expect(await presentCertificate(stranger)).toMatchObject({ trusted: false, commonName: 'admin', organizations: [] });
   });
 
   it('does not trust a certificate without client usage', async () => {
-    expect(await presented(server)).toMatchObject({ trusted: false });
+    expect(await presentCertificate(server)).toMatchObject({ trusted: false });
   });
 
   it('returns undefined without a certificate', async () => {
-    expect(await presented(undefined)).toBeUndefined();
+    expect(await presentCertificate(undefined)).toBeUndefined();
   });
 });
 
 /** Returns the certificate of a client as the server receives it in a real handshake. */
-async function presented(certificate: Certificate | undefined): Promise<ClientCertificate | undefined> {
+async function presentCertificate(certificate: Certificate | undefined): Promise<ClientCertificate | undefined> {
   const tls = createServer({
     cert: server.certificate,
     key: server.key,

@@ -34,7 +34,7 @@ function readField(target: Open, reader: ProtobufReader, { name, goName, schema 
   const isPacked = schema.items !== undefined && wireType === DELIMITED && expected !== DELIMITED;
   if (wireType !== expected && !isPacked) throw new Error(`proto: wrong wireType = ${wireType} for field ${goName}`);
   const previous = target[name];
-  const value = isPacked ? packed(reader.delimited(), schema, previous) : valueOf(reader, schema, previous);
+  const value = isPacked ? decodePacked(reader.delimited(), schema, previous) : valueOf(reader, schema, previous);
   if (!isCollection(schema) && isZero(value, schema)) delete target[name];
   else if (value !== undefined) target[name] = value;
 }
@@ -51,7 +51,7 @@ function wireTypeOf({ type, go }: Schema): number {
 }
 
 function valueOf(reader: ProtobufReader, schema: Schema, previous: Value | undefined): Value | undefined {
-  if (schema.items !== undefined) return appended(previous, itemOf(reader, schema.items));
+  if (schema.items !== undefined) return append(previous, itemOf(reader, schema.items));
   if (typeof schema.additionalProperties === 'object') return withEntry(previous, reader.delimited(), schema.additionalProperties);
   const wireType = wireTypeOf(schema);
   if (wireType === DELIMITED) return delimitedValue(reader.delimited(), schema, previous);
@@ -62,15 +62,15 @@ function itemOf(reader: ProtobufReader, schema: Schema): Value {
   return valueOf(reader, schema, undefined) ?? zeroOf(schema);
 }
 
-function packed(bytes: Buffer, { items = {} }: Schema, previous: Value | undefined): Value | undefined {
+function decodePacked(bytes: Buffer, { items = {} }: Schema, previous: Value | undefined): Value | undefined {
   const reader = new ProtobufReader(bytes);
   let list = previous;
-  while (!reader.isDone) list = appended(list, itemOf(reader, items));
+  while (!reader.isDone) list = append(list, itemOf(reader, items));
   return list;
 }
 
 /** Appends in place: lists and maps are private to the message until it is complete. */
-function appended(list: Value | undefined, item: Value): Value {
+function append(list: Value | undefined, item: Value): Value {
   if (!isList(list)) return [item];
   (list as Value[]).push(item);
   return list;

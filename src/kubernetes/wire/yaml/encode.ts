@@ -17,132 +17,132 @@ const BEST_WIDTH = 80;
 
 class YamlWriter {
   text = '';
-  private column = 0;
+  #column = 0;
   /** True while the line contains only indentation and indicators. */
-  private indention = true;
+  #indention = true;
   /** True if the next word needs no space before it. */
-  private spaced = true;
+  #spaced = true;
 
   document(value: Value): void {
-    this.node(value, -INDENT, false);
-    this.startLine(0);
+    this.#node(value, -INDENT, false);
+    this.#startLine(0);
   }
 
   /** Writes a value. A list below a key is not indented. */
-  private node(value: Value | undefined, parentIndent: number, indentless: boolean): void {
-    if (isList(value) && value.length > 0) this.sequence(value, indentless ? parentIndent : parentIndent + INDENT);
-    else if (isFields(value) && Object.keys(value).length > 0) this.mapping(value, parentIndent + INDENT);
-    else if (typeof value === 'string') this.string(value, Math.max(parentIndent, 0) + INDENT, false);
-    else this.word(wordOf(value));
+  #node(value: Value | undefined, parentIndent: number, indentless: boolean): void {
+    if (isList(value) && value.length > 0) this.#sequence(value, indentless ? parentIndent : parentIndent + INDENT);
+    else if (isFields(value) && Object.keys(value).length > 0) this.#mapping(value, parentIndent + INDENT);
+    else if (typeof value === 'string') this.#string(value, Math.max(parentIndent, 0) + INDENT, false);
+    else this.#word(formatWord(value));
   }
 
-  private sequence(items: readonly Value[], indent: number): void {
+  #sequence(items: readonly Value[], indent: number): void {
     for (const item of items) {
-      this.startLine(indent);
-      this.indicator('-');
-      this.node(item, indent, false);
+      this.#startLine(indent);
+      this.#indicator('-');
+      this.#node(item, indent, false);
     }
   }
 
-  private mapping(fields: Readonly<Record<string, Value | undefined>>, indent: number): void {
+  #mapping(fields: Readonly<Record<string, Value | undefined>>, indent: number): void {
     for (const key of Object.keys(fields).sort(compareYamlKeys)) {
-      this.startLine(indent);
+      this.#startLine(indent);
       if (isSimpleKey(key)) {
-        this.string(key, indent + INDENT, true);
-        this.put(':');
+        this.#string(key, indent + INDENT, true);
+        this.#put(':');
       } else {
-        this.indicator('?');
-        this.string(key, indent + INDENT, false);
-        this.startLine(indent);
-        this.indicator(':');
+        this.#indicator('?');
+        this.#string(key, indent + INDENT, false);
+        this.#startLine(indent);
+        this.#indicator(':');
       }
-      this.node(fields[key], indent, !this.indention);
+      this.#node(fields[key], indent, !this.#indention);
     }
   }
 
-  private string(text: string, indent: number, isKey: boolean): void {
+  #string(text: string, indent: number, isKey: boolean): void {
     const style = scalarStyle(text, isKey);
     if (style === 'literal') {
-      this.literal(text, indent);
+      this.#literal(text, indent);
       return;
     }
     const quote = QUOTES[style];
-    this.word(quote);
-    this.folded(text, { style, indent, folds: !isKey });
-    this.put(quote);
+    this.#word(quote);
+    this.#folded(text, { style, indent, folds: !isKey });
+    this.#put(quote);
   }
 
-  private literal(text: string, indent: number): void {
-    this.word(`|${blockHints(text)}`);
-    this.lineBreak();
-    this.indention = true;
-    this.spaced = true;
-    this.lines(text, indent);
+  #literal(text: string, indent: number): void {
+    this.#word(`|${blockHints(text)}`);
+    this.#lineBreak();
+    this.#indention = true;
+    this.#spaced = true;
+    this.#lines(text, indent);
   }
 
   /** Writes characters with their line breaks; indents lines that are not empty. */
-  private lines(text: string, indent: number): void {
+  #lines(text: string, indent: number): void {
     for (const part of text.split(/([\n\u2028\u2029])/)) {
       if (part === '') continue;
       if (isLineBreak(part)) {
         this.text += part;
-        this.column = 0;
-        this.indention = true;
+        this.#column = 0;
+        this.#indention = true;
       } else {
-        if (this.indention) this.startLine(indent);
+        if (this.#indention) this.#startLine(indent);
         this.text += part;
-        this.column += part.length;
-        this.indention = false;
+        this.#column += part.length;
+        this.#indention = false;
       }
     }
   }
 
-  private folded(text: string, { style, indent, folds }: Folding): void {
+  #folded(text: string, { style, indent, folds }: Folding): void {
     const chars = Array.from(text);
     for (const [index, char] of chars.entries()) {
       const next = chars[index + 1];
       if (isLineBreak(char) && style === 'single') {
-        this.lines(char, indent);
-      } else if (folds && this.column > BEST_WIDTH && isFoldable(chars, index, style)) {
-        this.startLine(indent);
-        if (next === ' ') this.put('\\');
+        this.#lines(char, indent);
+      } else if (folds && this.#column > BEST_WIDTH && isFoldable(chars, index, style)) {
+        this.#startLine(indent);
+        if (next === ' ') this.#put('\\');
       } else {
-        if (this.indention && isLineBreak(chars[index - 1] ?? '')) this.startLine(indent);
-        this.put(style === 'plain' ? char : escaped(char, style));
+        if (this.#indention && isLineBreak(chars[index - 1] ?? '')) this.#startLine(indent);
+        this.#put(style === 'plain' ? char : escapeChar(char, style));
       }
     }
   }
 
-  private word(text: string): void {
-    if (!this.spaced) this.put(' ');
-    this.put(text);
+  #word(text: string): void {
+    if (!this.#spaced) this.#put(' ');
+    this.#put(text);
   }
 
-  private indicator(text: string): void {
-    const { indention } = this;
-    this.word(text);
-    this.indention = indention;
+  #indicator(text: string): void {
+    const indention = this.#indention;
+    this.#word(text);
+    this.#indention = indention;
   }
 
-  private put(text: string): void {
+  #put(text: string): void {
     if (text === '') return;
     this.text += text;
-    this.column += Array.from(text).length;
-    this.indention = false;
-    this.spaced = false;
+    this.#column += Array.from(text).length;
+    this.#indention = false;
+    this.#spaced = false;
   }
 
-  private startLine(indent: number): void {
-    if (!this.indention || this.column > indent || (this.column === indent && !this.spaced)) this.lineBreak();
-    this.text += ' '.repeat(Math.max(0, indent - this.column));
-    this.column = Math.max(indent, this.column);
-    this.indention = true;
-    this.spaced = true;
+  #startLine(indent: number): void {
+    if (!this.#indention || this.#column > indent || (this.#column === indent && !this.#spaced)) this.#lineBreak();
+    this.text += ' '.repeat(Math.max(0, indent - this.#column));
+    this.#column = Math.max(indent, this.#column);
+    this.#indention = true;
+    this.#spaced = true;
   }
 
-  private lineBreak(): void {
+  #lineBreak(): void {
     this.text += '\n';
-    this.column = 0;
+    this.#column = 0;
   }
 }
 
@@ -154,7 +154,7 @@ interface Folding {
 
 const QUOTES: Readonly<Record<ScalarStyle, string>> = { plain: '', single: "'", double: '"', literal: '' };
 
-function wordOf(value: Value | undefined): string {
+function formatWord(value: Value | undefined): string {
   if (isList(value)) return '[]';
   if (isFields(value)) return '{}';
   if (typeof value === 'number') return isInteger64(value) ? goJsonNumber(value + 0) : goFloat(value);
@@ -172,7 +172,7 @@ function isFoldable(chars: readonly string[], index: number, style: ScalarStyle)
   return style === 'double' || chars[index + 1] !== ' ';
 }
 
-function escaped(char: string, style: ScalarStyle): string {
+function escapeChar(char: string, style: ScalarStyle): string {
   if (style === 'double') return doubleQuoted(char);
   return char === "'" ? "''" : char;
 }

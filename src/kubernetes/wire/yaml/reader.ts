@@ -24,109 +24,109 @@ type FieldsById = Map<string, JsonEntry>;
 /** Converts one document. Records repeated keys in `duplicates`; the last value applies. */
 export class YamlReader {
   readonly duplicates: string[] = [];
-  private readonly document: Document.Parsed;
-  private readonly lines: LineCounter;
-  private readonly allowAliases: boolean;
-  private readonly targets: ReadonlyMap<Alias, Node>;
-  private readonly openAnchors = new Set<unknown>();
+  readonly #document: Document.Parsed;
+  readonly #lines: LineCounter;
+  readonly #allowAliases: boolean;
+  readonly #targets: ReadonlyMap<Alias, Node>;
+  readonly #openAnchors = new Set<unknown>();
   /** Current depth. Aliases can nest deeper than the text. */
-  private depth = 0;
-  private reads = 0;
-  private readsThroughAliases = 0;
+  #depth = 0;
+  #reads = 0;
+  #readsThroughAliases = 0;
 
   constructor(document: Document.Parsed, lines: LineCounter, allowAliases: boolean) {
-    this.document = document;
-    this.lines = lines;
-    this.allowAliases = allowAliases;
-    this.targets = aliasTargets(document);
+    this.#document = document;
+    this.#lines = lines;
+    this.#allowAliases = allowAliases;
+    this.#targets = aliasTargets(document);
   }
 
   read(): JsonNode {
-    return this.node(this.document.contents);
+    return this.#node(this.#document.contents);
   }
 
-  private node(node: unknown): JsonNode {
-    this.count();
-    if (this.depth === MAX_YAML_DEPTH) throw new Error(`yaml: ${TOO_DEEP}`);
-    this.depth++;
-    const read = this.content(node);
-    this.depth--;
+  #node(node: unknown): JsonNode {
+    this.#count();
+    if (this.#depth === MAX_YAML_DEPTH) throw new Error(`yaml: ${TOO_DEEP}`);
+    this.#depth++;
+    const read = this.#content(node);
+    this.#depth--;
     return read;
   }
 
-  private content(node: unknown): JsonNode {
-    if (isAlias(node)) return this.throughAlias(node, (target) => this.node(target));
-    if (isSeq(node)) return { type: 'array', items: node.items.map((item) => this.node(item)) };
-    if (isMap(node)) return this.mapping(node.items);
+  #content(node: unknown): JsonNode {
+    if (isAlias(node)) return this.#throughAlias(node, (target) => this.#node(target));
+    if (isSeq(node)) return { type: 'array', items: node.items.map((item) => this.#node(item)) };
+    if (isMap(node)) return this.#mapping(node.items);
     return isScalar(node) ? jsonScalar(resolveTagged(node)) : { type: 'null' };
   }
 
-  private mapping(pairs: readonly Pair[]): JsonNode {
+  #mapping(pairs: readonly Pair[]): JsonNode {
     const fields: FieldsById = new Map();
-    this.addPairs(fields, pairs);
+    this.#addPairs(fields, pairs);
     const entries = [...fields.values()].sort((a, b) => compareUtf8(a.key, b.key));
     return { type: 'object', entries };
   }
 
-  private addPairs(fields: FieldsById, pairs: readonly Pair[]): void {
+  #addPairs(fields: FieldsById, pairs: readonly Pair[]): void {
     for (const { key, value } of pairs) {
-      if (isMergeKey(key)) this.merge(fields, value);
+      if (isMergeKey(key)) this.#merge(fields, value);
       else {
-        const name = yamlKey(this.keyOf(key));
-        const node = this.node(value);
-        if (fields.has(name.id)) this.duplicates.push(`line ${this.lineOf(value, key)}: key ${name.shown} already set in map`);
+        const name = yamlKey(this.#keyOf(key));
+        const node = this.#node(value);
+        if (fields.has(name.id)) this.duplicates.push(`line ${this.#lineOf(value, key)}: key ${name.shown} already set in map`);
         fields.set(name.id, { key: name.text, value: node });
       }
     }
   }
 
   /** Merges the fields of the mappings below `<<`; the first mapping has precedence. */
-  private merge(fields: FieldsById, value: unknown): void {
-    this.count();
-    if (isMap(value)) this.addPairs(fields, value.items);
-    else if (isAlias(value)) this.throughAlias(value, (target) => this.mergeMap(fields, target));
-    else if (isSeq(value)) for (const item of value.items.toReversed()) this.merge(fields, item);
+  #merge(fields: FieldsById, value: unknown): void {
+    this.#count();
+    if (isMap(value)) this.#addPairs(fields, value.items);
+    else if (isAlias(value)) this.#throughAlias(value, (target) => this.#mergeMap(fields, target));
+    else if (isSeq(value)) for (const item of value.items.toReversed()) this.#merge(fields, item);
     else throw new Error('yaml: map merge requires map or sequence of maps as the value');
   }
 
-  private mergeMap(fields: FieldsById, target: unknown): void {
+  #mergeMap(fields: FieldsById, target: unknown): void {
     if (!isMap(target)) throw new Error('yaml: map merge requires map or sequence of maps as the value');
-    this.addPairs(fields, target.items);
+    this.#addPairs(fields, target.items);
   }
 
-  private keyOf(key: unknown): YamlScalar {
-    this.count();
-    if (isAlias(key)) return this.throughAlias(key, (target) => this.keyOf(target));
+  #keyOf(key: unknown): YamlScalar {
+    this.#count();
+    if (isAlias(key)) return this.#throughAlias(key, (target) => this.#keyOf(target));
     return isScalar(key) ? resolveTagged(key) : { type: 'null' };
   }
 
-  private throughAlias<T>(alias: Alias, read: (target: unknown) => T): T {
-    if (!this.allowAliases) {
+  #throughAlias<T>(alias: Alias, read: (target: unknown) => T): T {
+    if (!this.#allowAliases) {
       const [at = 0] = alias.range ?? [];
-      throw new Error(yamlProblem({ message: 'aliases are not supported', pos: [at, at] }, this.lines));
+      throw new Error(yamlProblem({ message: 'aliases are not supported', pos: [at, at] }, this.#lines));
     }
-    const target = this.targets.get(alias);
+    const target = this.#targets.get(alias);
     if (target === undefined) throw new Error(`yaml: unknown anchor '${alias.source}' referenced`);
-    if (this.openAnchors.has(target)) throw new Error(`yaml: anchor '${alias.source}' value contains itself`);
-    this.openAnchors.add(target);
+    if (this.#openAnchors.has(target)) throw new Error(`yaml: anchor '${alias.source}' value contains itself`);
+    this.#openAnchors.add(target);
     const result = read(target);
-    this.openAnchors.delete(target);
+    this.#openAnchors.delete(target);
     return result;
   }
 
   /** Limits the size of the result, because repeated aliases can expand a small document into a huge one. */
-  private count(): void {
-    this.reads++;
-    if (this.openAnchors.size > 0) this.readsThroughAliases++;
-    if (this.readsThroughAliases <= 100 || this.reads <= 1000) return;
-    if (this.readsThroughAliases / this.reads > allowedAliasRatio(this.reads)) {
+  #count(): void {
+    this.#reads++;
+    if (this.#openAnchors.size > 0) this.#readsThroughAliases++;
+    if (this.#readsThroughAliases <= 100 || this.#reads <= 1000) return;
+    if (this.#readsThroughAliases / this.#reads > allowedAliasRatio(this.#reads)) {
       throw new Error('yaml: document contains excessive aliasing');
     }
   }
 
-  private lineOf(value: unknown, key: unknown): number {
+  #lineOf(value: unknown, key: unknown): number {
     const node = isScalar(value) || isMap(value) || isSeq(value) || isAlias(value) ? value : (key as Scalar);
-    return this.lines.linePos(node.range?.[0] ?? 0).line;
+    return this.#lines.linePos(node.range?.[0] ?? 0).line;
   }
 }
 

@@ -17,12 +17,12 @@ export function resolveTagged({ value, type, tag }: Scalar): YamlScalar {
   const text = typeof value === 'string' ? value : '';
   const name = tag?.replace(/^tag:yaml\.org,2002:/, '!!');
   if (name === '!!binary') return { type: 'string', value: decodeUtf8(Buffer.from(text, 'base64')) };
-  if (name === undefined) return type === 'PLAIN' ? untimed(text) : { type: 'string', value: text };
-  return RESOLVED_TAGS.has(name) ? tagged(text, name) : { type: 'string', value: text };
+  if (name === undefined) return type === 'PLAIN' ? resolveWithoutTimestamps(text) : { type: 'string', value: text };
+  return RESOLVED_TAGS.has(name) ? resolveTag(text, name) : { type: 'string', value: text };
 }
 
-function tagged(text: string, name: string): YamlScalar {
-  const scalar = untimed(text);
+function resolveTag(text: string, name: string): YamlScalar {
+  const scalar = resolveWithoutTimestamps(text);
   if (TAG_OF[scalar.type] === name) return scalar;
   if (name === '!!float' && scalar.type === 'integer') return { type: 'float', value: Number(scalar.value) };
   if (name === '!!timestamp' && resolveScalar(text).type === 'timestamp') return scalar;
@@ -42,7 +42,7 @@ export interface YamlKey {
 export function yamlKey(key: YamlScalar): YamlKey {
   if (key.type === 'null') throw new Error('unsupported map key of type: %!s(<nil>), key: <nil>');
   if (key.type === 'string') return { id: `"${key.value}`, text: key.value, shown: goQuote(key.value) };
-  const text = key.type === 'float' ? float32Text(key.value) : String(key.value);
+  const text = key.type === 'float' ? formatFloat32(key.value) : String(key.value);
   return { id: text, text, shown: key.type === 'float' ? goFloat(key.value) : text };
 }
 
@@ -56,13 +56,13 @@ const TAG_OF: Readonly<Record<YamlScalar['type'], string>> = {
 };
 
 /** Keeps timestamps as text. */
-function untimed(text: string): YamlScalar {
+function resolveWithoutTimestamps(text: string): YamlScalar {
   const scalar = resolveScalar(text);
   return 'value' in scalar || scalar.type === 'null' ? scalar : { type: 'string', value: text };
 }
 
 /** Formats with the precision of a float32, as Kubernetes does for keys. */
-function float32Text(value: number): string {
+function formatFloat32(value: number): string {
   if (Number.isNaN(value)) return '.nan';
   if (!Number.isFinite(value)) return value > 0 ? '.inf' : '-.inf';
   const single = Math.fround(value);

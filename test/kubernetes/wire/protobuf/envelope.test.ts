@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { deleteOptions } from '../../../../apiserver/endpoints/write.ts';
+import { parseDeleteOptions } from '../../../../apiserver/endpoints/write.ts';
 import { configMapKind } from '../../../../apiserver/kinds/config-map.ts';
 import { podKind } from '../../../../apiserver/kinds/pod.ts';
 import { bool, bytes, int32, int64, list, map, pointer, struct, text } from '../../../../src/kubernetes/schema/go-struct.ts';
@@ -72,8 +72,8 @@ describe('decodeObject with a protobuf body', () => {
     'decodes the DeleteOptions of %s',
     (_, { protobuf, json }) => {
       const none = new URLSearchParams();
-      expect(deleteOptions(none, Buffer.from(protobuf, 'base64'), 'application/vnd.kubernetes.protobuf')).toEqual(
-        deleteOptions(none, Buffer.from(JSON.stringify(json)), 'application/json'),
+      expect(parseDeleteOptions(none, Buffer.from(protobuf, 'base64'), 'application/vnd.kubernetes.protobuf')).toEqual(
+        parseDeleteOptions(none, Buffer.from(JSON.stringify(json)), 'application/json'),
       );
     },
   );

@@ -21,7 +21,7 @@ function numbersOf(schema: Schema): string[] {
   return [...numberedFields(schema)].filter(([number]) => number > 0).map(([number, { name }]) => `${name}:${number}`);
 }
 
-function sorted(numbers: readonly string[]): string {
+function sortLines(numbers: readonly string[]): string {
   return [...numbers].sort().join(' ');
 }
 
@@ -38,7 +38,7 @@ describe('numberedFields', () => {
     'returns the numbers of Kubernetes for %s',
     (_, owner, name, struct) => {
       const expected = [owner, 'meta', 'core'].map((each) => SAMPLES.numbers[each]?.[name]).find((each) => each !== undefined);
-      expect(sorted(numbersOf(struct))).toBe(sorted((expected ?? 'unknown').split(' ').filter((each) => each !== '')));
+      expect(sortLines(numbersOf(struct))).toBe(sortLines((expected ?? 'unknown').split(' ').filter((each) => each !== '')));
     },
   );
 

@@ -1,0 +1,20 @@
+// Common parts of the controllers. They react to committed changes, and write through the verbs that requests use.
+// A controller reads the stored state instead of the change: later writes may have followed.
+
+import type { KubeObject } from '../../src/kubernetes/object.ts';
+import type { Kind } from '../kinds/kind.ts';
+import type { Api, Target, Writer } from '../verbs/api.ts';
+
+/** Starts a controller. Must not throw for a stored object that violates current rules. */
+export type StartController = (api: Api) => Stop;
+export type Stop = () => void;
+
+/** Returns the writer of a controller; `manager` is the Kubernetes component that makes these writes on a real cluster. */
+export function systemWriter(manager: string): Writer {
+  return { manager, dryRun: false, warn: () => {}, authorizeCreate: () => {} };
+}
+
+/** Returns the target of an object or of its subresource. */
+export function targetOf(kind: Kind, { metadata: { namespace = '', name = '' } }: KubeObject, subresource = ''): Target {
+  return { kind, namespace, name, subresource };
+}

@@ -1,0 +1,37 @@
+// Tracking of field owners for all writes except server-side apply.
+
+import { apiVersionOf, type KubeObject } from '../../src/kubernetes/object.ts';
+import { formatTimestamp } from '../../src/std/timestamp.ts';
+import { withTrackedUpdate } from '../fields/managed-fields.ts';
+import type { Typing } from '../fields/typed-object.ts';
+import type { Kind } from '../kinds/kind.ts';
+import type { Api, Target, Writer } from './api.ts';
+
+export interface Write {
+  readonly live?: KubeObject | undefined;
+  readonly next: KubeObject;
+  readonly writer: Writer;
+}
+
+/** Returns the written object with its managedFields. */
+export function trackFields(api: Api, target: Target, { live, next, writer }: Write): KubeObject {
+  const { subresource } = target;
+  return withTrackedUpdate({ ...typingOf(target), live, next, manager: writer.manager, now: formatTimestamp(api.now()), subresource });
+}
+
+/** Returns the type information for the fields that an endpoint of a kind writes. */
+export function typingOf({ kind, subresource }: Pick<Target, 'kind' | 'subresource'>): Typing {
+  return {
+    schema: kind.schema,
+    apiVersion: apiVersionOf(kind),
+    resetPaths: resetPathsOf(kind, subresource),
+  };
+}
+
+/** Returns the paths that an endpoint does not write. `subresource` is empty for the object itself. */
+function resetPathsOf({ subresources, builtIn }: Kind, subresource: string): NonNullable<Typing['resetPaths']> {
+  if (!subresources.some(({ name }) => name === 'status')) return [];
+  if (subresource !== 'status') return [['status']];
+  // The status endpoints of built-in kinds also write metadata; those of custom resources do not.
+  return builtIn ? [['spec']] : [['metadata'], ['spec']];
+}
