@@ -54,6 +54,8 @@ export interface TokenDeps {
   readonly removals: RemovalLimits;
   /** Start of the term. */
   readonly startedAt: number;
+  /** Delay of issuances while the namespace is over its budget, in milliseconds; 0, the default, while it is within. */
+  readonly budgetMs?: number;
 }
 
 /** One run for one ManagedToken. */
