@@ -39,7 +39,7 @@ describe('silent connections', () => {
   ])(
     'closes all silent connections, and serves other callers meanwhile: %s',
     async (_case, count, text) => {
-      world = await FacadeWorld.start({ requestMs: 2_000 });
+      world = await FacadeWorld.start();
       const connections: RawConnection[] = [];
       while (connections.length < count) {
         const opened = await openMany(100);
