@@ -15,12 +15,12 @@ import {
   isIssued,
   isOfIssuance,
   ownedNames,
-  type Situation,
   situationOf,
   type TokenObservation,
+  type TokenState,
   tokenState,
 } from './policy/state.ts';
-import { withdrawalAfter } from './policy/withdrawal.ts';
+import { type Withdrawal, withdrawalAfter } from './policy/withdrawal.ts';
 import type { Removal } from './removal-limits.ts';
 import type { Step, TokenRun } from './run.ts';
 import { deleteSecrets, stripSecret } from './secrets.ts';
@@ -62,8 +62,7 @@ async function hideCluster(run: TokenRun, observation: TokenObservation): Promis
 async function withdraw(run: TokenRun, observation: TokenObservation, refusal: Refusal): Promise<Step> {
   const { tracked, removals, clock } = run;
   const { message } = refusal;
-  const situation = situationOf(observation, clock.now());
-  const { state, now } = situation;
+  const { state, now } = situationOf(observation, clock.now());
   const { token } = observation;
   const forbidden: TokenFailure = { reason: 'Forbidden', message };
   if (ownedNames(observation).length === 0 && anchorsOf(token).length === 0) {
@@ -76,25 +75,27 @@ async function withdraw(run: TokenRun, observation: TokenObservation, refusal: R
       requeueAt: now + nextReviewMs(run, refusal),
     };
   }
-  recordRefusal(run, situation, refusal);
+  // Tenants can forge the record in the Secret, but neither status nor memory.
+  const isKnown = isOfIssuance(state, tracked.issuedDigest ?? token.status?.tokenDigest);
+  // A change of the spec, such as of the requester, is no mistake in RBAC.
+  const isSelfCaused = refusal.isRequesterMissing || token.metadata.generation !== token.status?.observedGeneration;
+  tracked.refuse(now, { countedIn: isKnown && isIssued(state) ? token.metadata.namespace : undefined, isSelfCaused });
   const next = withdrawalAfter(tracked.refusedAt, now);
-  if (next.type === 'keep') return { observation, isDone: true, requeueAt: undefined };
-  if (next.type === 'recheck') {
-    const isReported = next.isReported && isHeld(state) && !state.expired;
-    return { observation, isDone: true, ...(isReported && { failure: pendingWithdrawalFailure(message) }), requeueAt: next.at };
-  }
+  if (next.type !== 'remove') return { observation, isDone: true, ...pendingFields(next, state, message) };
   const removal = await removals.check(token, tracked);
   if (removal.type !== 'allowed') return heldStep(run, observation, removal, message);
   return { ...(await remove(run, observation, message)), isDone: true, failure: forbidden, requeueAt: now + nextReviewMs(run, refusal) };
 }
 
-/** Records a review that denied permission, and whether the removal limits count the token. */
-function recordRefusal({ tracked }: TokenRun, { observation: { token }, state, now }: Situation, { isRequesterMissing }: Refusal): void {
-  // Tenants can forge the record in the Secret, but neither status nor memory.
-  const isKnown = isOfIssuance(state, tracked.issuedDigest ?? token.status?.tokenDigest);
-  // A change of the spec, such as of the requester, is no mistake in RBAC.
-  const isSelfCaused = isRequesterMissing || token.metadata.generation !== token.status?.observedGeneration;
-  tracked.refuse(now, { countedIn: isKnown && isIssued(state) ? token.metadata.namespace : undefined, isSelfCaused });
+/** Returns the failure and the time of the next review, until one decides. */
+function pendingFields(
+  next: Exclude<Withdrawal, { type: 'remove' }>,
+  state: TokenState,
+  message: string,
+): Pick<Step, 'failure' | 'requeueAt'> {
+  if (next.type === 'keep') return { requeueAt: undefined };
+  const isReported = next.isReported && isHeld(state) && !state.expired;
+  return { ...(isReported && { failure: pendingWithdrawalFailure(message) }), requeueAt: next.at };
 }
 
 /** Interval between reviews of a refused token, in milliseconds; RBAC is watched, other authorizers are not. */
