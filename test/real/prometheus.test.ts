@@ -52,8 +52,8 @@ describe('Prometheus with a local run', () => {
   });
 
   it('scrapes metrics of the cluster, of issuances and of the leader', async () => {
-    await waitForSamples('purser_cluster_condition{cluster="target-1", type="Ready", status="True"} == 1');
-    await waitForSamples('sum(purser_token_issuances_total{cluster="target-1", result="success"}) >= 4');
+    await waitForSamples('purser_cluster_condition{target_cluster="target-1", type="Ready", status="True"} == 1');
+    await waitForSamples('sum(purser_token_issuances_total{target_cluster="target-1", result="success"}) >= 4');
     await waitForSamples('purser_leader == 1');
   });
 
