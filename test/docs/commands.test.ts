@@ -8,7 +8,7 @@ import { printManifests } from '../../src/cli/print.ts';
 import { optionOf, variableOf } from '../../src/config/options.ts';
 import { readText } from '../support/repository.ts';
 import { run } from '../support/run.ts';
-import { blocksOf, commandLines, documents, proseCommands, proseOf, stepsOf } from './documents.ts';
+import { anchorsOf, blocksOf, commandLines, documents, proseCommands, proseOf, stepsOf } from './documents.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
 const all = documents();
@@ -38,6 +38,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'kubectl --context hub -n purser-system rollout undo deployment/purser': 'needs nodes',
   'kubectl --context hub -n purser-system port-forward service/purser 7444:443': 'needs nodes',
   'kubectl --context hub apply --server-side -k deploy/base': 'the installation runs the same command',
+  "kubectl kustomize ../our-purser | sed 's|https://git.example.com/purser/blob/main|https://git.example.org/platform/purser/blob/v0.1.0|' | kubectl --context hub apply --server-side -f -":
+    'needs the Prometheus Operator; test/deploy/monitoring.test.ts checks the replaced address',
   'KUBECONFIG=$PWD/purser.kubeconfig npm start -- run --facade-tls-secret purser-facade-tls':
     'test/real/deploy.test.ts runs the same program with such a kubeconfig',
 };
@@ -195,14 +197,4 @@ function pathText(text: string): string {
 
 function cellsOf(row: string): number {
   return row.split(/(?<!\\)\|/).length;
-}
-
-/** Returns the anchors that GitHub derives from headings. */
-function anchorsOf(text: string): readonly string[] {
-  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-'),
-  );
 }

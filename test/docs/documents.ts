@@ -79,3 +79,13 @@ export function stepsOf({ language, text }: Block): readonly Step[] {
       return { command, shown: step.slice(command.length) };
     });
 }
+
+/** Returns the anchors that GitHub derives from headings. */
+export function anchorsOf(text: string): readonly string[] {
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
