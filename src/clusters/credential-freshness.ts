@@ -19,10 +19,7 @@ export function credentialEvidence({ cluster, credential }: RegisteredCluster, c
 }
 
 /** Yields the expiry of Purser's credential for each Cluster; omits credentials that do not expire or whose expiry is unknown. */
-export function* credentialExpiries(
-  all: Iterable<RegisteredCluster>,
-  clients: Pick<ClusterClients, 'isHub'>,
-): Generator<CredentialExpiry> {
+export function* credentialExpiries(all: Iterable<RegisteredCluster>, clients: Pick<ClusterClients, 'isHub'>): Generator<CredentialExpiry> {
   for (const registered of all) {
     const evidence = credentialEvidence(registered, clients);
     const expiresAt = evidence.type === 'stored' ? evidence.validity?.expiresAt : undefined;

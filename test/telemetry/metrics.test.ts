@@ -171,9 +171,9 @@ describe('Metrics', () => {
 
     const success = { target_cluster: 'prod-eu', result: 'success', reason: 'RotationDue' };
     expect(valueOf(before, 'purser_token_issuances_total', success)).toBe(1);
-    expect(valueOf(before, 'purser_token_issuances_total', { target_cluster: 'unregistered', result: 'failure', reason: 'ClusterNotFound' })).toBe(
-      2,
-    );
+    expect(
+      valueOf(before, 'purser_token_issuances_total', { target_cluster: 'unregistered', result: 'failure', reason: 'ClusterNotFound' }),
+    ).toBe(2);
     expect(valueOf(after, 'purser_token_issuances_total', success)).toBeUndefined();
     expect(valueOf(before, 'purser_token_issue_duration_seconds', { __name__: 'purser_token_issue_duration_seconds_count' })).toBe(1);
   });
