@@ -1,6 +1,6 @@
 // Events about transitions of a Cluster's conditions.
 
-import type { ClusterStatus } from '../api/cluster.gen.ts';
+import type { ClusterCondition, ClusterStatus } from '../api/cluster.gen.ts';
 import type { Note } from '../kube/recorder.ts';
 import { CLUSTER_CONDITIONS, CONDITION_TYPES } from './policy/conditions.ts';
 
@@ -9,11 +9,13 @@ export function eventsOf(previous: ClusterStatus, next: ClusterStatus): readonly
   return CONDITION_TYPES.flatMap((wanted) => {
     const { events } = CLUSTER_CONDITIONS[wanted];
     const [before, after] = [previous, next].map(({ conditions = [] }) => conditions.find(({ type }) => type === wanted));
-    if (after === undefined || events === 'none') return [];
-    // Another cause of the same failure needs another remedy.
-    const isSame = before?.status === after.status && (after.status === 'True' || before.reason === after.reason);
-    if (isSame) return [];
+    if (after === undefined || events === 'none' || isSame(before, after)) return [];
     if (events === 'failures' && before?.status !== 'False' && after.status !== 'False') return [];
     return [{ type: after.status === 'True' ? 'Normal' : 'Warning', reason: after.reason ?? '', message: after.message ?? '' } as const];
   });
+}
+
+/** Returns whether two conditions call for the same action: another cause of a failure needs another remedy. */
+function isSame(before: ClusterCondition | undefined, after: ClusterCondition): boolean {
+  return before?.status === after.status && (after.status === 'True' || before.reason === after.reason);
 }

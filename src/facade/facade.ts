@@ -15,6 +15,7 @@ import { type CertificateSource, followCertificate, type ServingCertificate } fr
 import { FairQueue, type FairQueueLimits } from './limits/fair-queue.ts';
 import { RequestRateLimiter } from './limits/request-rate.ts';
 import type { ReviewLimit } from './limits/review-limit.ts';
+import { tenantOf } from './limits/tenant.ts';
 import { LISTINGS } from './lists.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Route } from './router.ts';
@@ -48,7 +49,7 @@ export interface FacadeSettings {
   readonly probeIntervalMs?: number;
 }
 
-export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keepAliveMs' | 'requestMs'> {
+export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keepAliveMs'> {
   readonly hub: KubeClient;
   readonly clients: ClusterClients;
   /** Returns a Cluster and Purser's credential for it; undefined if the Cluster does not exist. */
@@ -58,7 +59,7 @@ export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keep
   readonly log: Logger;
   readonly settings: FacadeSettings;
   readonly metrics?: Pick<Metrics, 'recordRequest' | 'recordIssuance'>;
-  /** Limit on reviews of unknown tokens, shared with the rest of the process; a new limit if undefined. */
+  /** Limit on reviews, shared with the rest of the process; a new limit if undefined. */
   readonly reviewLimit?: ReviewLimit;
   /** Further routes, for example of lists. */
   readonly routes?: readonly Route[];
@@ -107,13 +108,13 @@ function createServerFor(options: FacadeOptions, certificate: ServingCertificate
     certificate,
     connections: options.connections,
     keepAliveMs: options.keepAliveMs,
-    requestMs: options.requestMs,
     routes: [tokenRoute(options), ...(options.routes ?? [])],
     documents: [openApiDocument(facadePath, LISTINGS)],
     authenticate: (exchange) => authenticator.authenticate(exchange, exchange.signal),
     admit: ({ caller: { user }, signal }) => {
-      rateLimiter.count(user.username);
-      return queue.acquire(user.username, signal);
+      const tenant = tenantOf(user.username);
+      rateLimiter.count(tenant);
+      return queue.acquire(tenant, signal);
     },
     onResponse: (response) => options.metrics?.recordRequest(response),
     report: (error, requestID) => log.error({ error, requestID }, 'unexpected error'),

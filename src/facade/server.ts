@@ -20,8 +20,6 @@ export interface ServerOptions extends RouterOptions {
   readonly connections?: Partial<ConnectionLimits> | undefined;
   /** Time for which an idle connection stays open, in milliseconds; 65 s if undefined. */
   readonly keepAliveMs?: number | undefined;
-  /** Maximum time for a request to arrive, head and body, in milliseconds; 9 s if undefined. */
-  readonly requestMs?: number | undefined;
 }
 
 export interface FacadeServer {
@@ -33,7 +31,7 @@ export interface FacadeServer {
   close(graceMs: number): Promise<void>;
 }
 
-/** With the checking interval, less than ten seconds. */
+/** Maximum time for a request to arrive, head and body, in milliseconds. With the checking interval, less than ten seconds. */
 const REQUEST_MS = 9_000;
 const CHECKING_INTERVAL_MS = 250;
 const KEEP_ALIVE_MS = 65_000;
@@ -79,14 +77,14 @@ function createServerFor(options: ServerOptions, active: ActiveRequests, router:
   return server;
 }
 
-function limits({ certificate, keepAliveMs = KEEP_ALIVE_MS, requestMs = REQUEST_MS }: ServerOptions) {
+function limits({ certificate, keepAliveMs = KEEP_ALIVE_MS }: ServerOptions) {
   return {
     ...certificate,
     ...TLS,
     ALPNCallback: selectProtocol,
-    handshakeTimeout: requestMs,
-    headersTimeout: requestMs,
-    requestTimeout: requestMs,
+    handshakeTimeout: REQUEST_MS,
+    headersTimeout: REQUEST_MS,
+    requestTimeout: REQUEST_MS,
     keepAliveTimeout: keepAliveMs,
     connectionsCheckingInterval: CHECKING_INTERVAL_MS,
     maxHeaderSize: MAX_HEADER_BYTES,

@@ -10,8 +10,17 @@ import { auditWithdrawal } from './events.ts';
 import { anchorsOf } from './policy/anchors.ts';
 import { heldRemovalFailure, pendingWithdrawalFailure, type TokenFailure, withdrawnMessage } from './policy/messages.ts';
 import { isToBeStripped } from './policy/plan.ts';
-import { isHeld, isIssued, isOfIssuance, ownedNames, situationOf, type TokenObservation, tokenState } from './policy/state.ts';
-import { withdrawalAfter } from './policy/withdrawal.ts';
+import {
+  isHeld,
+  isIssued,
+  isOfIssuance,
+  ownedNames,
+  situationOf,
+  type TokenObservation,
+  type TokenState,
+  tokenState,
+} from './policy/state.ts';
+import { type Withdrawal, withdrawalAfter } from './policy/withdrawal.ts';
 import type { Removal } from './removal-limits.ts';
 import type { Step, TokenRun } from './run.ts';
 import { deleteSecrets, stripSecret } from './secrets.ts';
@@ -72,14 +81,21 @@ async function withdraw(run: TokenRun, observation: TokenObservation, refusal: R
   const isSelfCaused = refusal.isRequesterMissing || token.metadata.generation !== token.status?.observedGeneration;
   tracked.refuse(now, { countedIn: isKnown && isIssued(state) ? token.metadata.namespace : undefined, isSelfCaused });
   const next = withdrawalAfter(tracked.refusedAt, now);
-  if (next.type === 'keep') return { observation, isDone: true, requeueAt: undefined };
-  if (next.type === 'recheck') {
-    const isReported = next.isReported && isHeld(state) && !state.expired;
-    return { observation, isDone: true, ...(isReported && { failure: pendingWithdrawalFailure(message) }), requeueAt: next.at };
-  }
+  if (next.type !== 'remove') return { observation, isDone: true, ...pendingFields(next, state, message) };
   const removal = await removals.check(token, tracked);
   if (removal.type !== 'allowed') return heldStep(run, observation, removal, message);
   return { ...(await remove(run, observation, message)), isDone: true, failure: forbidden, requeueAt: now + nextReviewMs(run, refusal) };
+}
+
+/** Returns the failure and the time of the next review, until one decides. */
+function pendingFields(
+  next: Exclude<Withdrawal, { type: 'remove' }>,
+  state: TokenState,
+  message: string,
+): Pick<Step, 'failure' | 'requeueAt'> {
+  if (next.type === 'keep') return { requeueAt: undefined };
+  const isReported = next.isReported && isHeld(state) && !state.expired;
+  return { ...(isReported && { failure: pendingWithdrawalFailure(message) }), requeueAt: next.at };
 }
 
 /** Interval between reviews of a refused token, in milliseconds; RBAC is watched, other authorizers are not. */
