@@ -1,6 +1,6 @@
 // Turns an object of a kustomization into a template of the Helm chart, with values and conditions.
 
-import { Document } from 'yaml';
+import { Document, isMap } from 'yaml';
 
 /** Kubernetes object as parsed from YAML. */
 export interface Manifest {
@@ -45,6 +45,7 @@ const OWN_NAMESPACE = 'purser-system';
 const NAMES: readonly (readonly [string, string])[] = [
   [OWN_NAMESPACE, '{{ $.Release.Namespace }}'],
   ['purser-facade-tls', '{{ $.Values.facade.tlsSecretName }}'],
+  ['https://git.example.com/purser/blob/main', '{{ $.Values.repositoryURL }}'],
 ];
 /** Example namespaces of the kustomizations, with the chart expressions that list the configured namespaces. */
 const NAMED_NAMESPACES: ReadonlyMap<unknown, string> = new Map([
@@ -139,6 +140,14 @@ const INSERTIONS: Readonly<Record<string, Insertion>> = {
     const issuer = `{{- toYaml ($.Values.certManager.issuerRef | default ${own}) | nindent INDENT }}`;
     document.setIn(['spec', 'issuerRef'], { [placeholders.lines(issuer)]: null });
   },
+  ServiceAccount: (document, placeholders) =>
+    document.setIn(['metadata', placeholders.optional('annotations', '$.Values.serviceAccount.annotations')], null),
+  Ingress: (document, placeholders) => {
+    document.deleteIn(['metadata', 'annotations']);
+    document.setIn(['metadata', placeholders.optional('annotations', '$.Values.facade.ingress.annotations')], null);
+    document.setIn(['spec', 'ingressClassName'], placeholders.value('{{ $.Values.facade.ingress.className }}'));
+    document.setIn(['spec', 'rules', 0, 'host'], placeholders.value('{{ $.Values.facade.ingress.host }}'));
+  },
   ServiceMonitor: setMonitoringLabels,
   PrometheusRule: setMonitoringLabels,
   NetworkPolicy: (document, placeholders) => {
@@ -150,7 +159,10 @@ const INSERTIONS: Readonly<Record<string, Insertion>> = {
   Deployment: (document, placeholders) => {
     document.setIn(['spec', 'replicas'], placeholders.value('{{ $.Values.replicas }}'));
     document.setIn(['spec', 'template', 'metadata', placeholders.optional('annotations', '$.Values.podAnnotations')], null);
+    document.setIn(['spec', 'template', 'metadata', 'labels', placeholders.more('$.Values.podLabels')], null);
     const pod = ['spec', 'template', 'spec'];
+    setAffinity(document, [...pod, 'affinity'], placeholders);
+    document.addIn([...pod, 'volumes'], placeholders.more('$.Values.extraVolumes'));
     setContainer(document, [...pod, 'containers', 0], placeholders);
     for (const field of ['imagePullSecrets', 'nodeSelector', 'tolerations']) {
       document.setIn([...pod, placeholders.optional(field, `$.Values.${field}`)], null);
@@ -177,6 +189,14 @@ function setContainer(document: Document, path: Path, placeholders: Placeholders
   document.setIn([...path, 'resources'], { [placeholders.lines('{{- toYaml $.Values.resources | nindent INDENT }}')]: null });
   document.addIn([...path, 'args'], placeholders.lines(OPTIONS));
   document.addIn([...path, 'env'], placeholders.more('$.Values.env'));
+  document.addIn([...path, 'volumeMounts'], placeholders.more('$.Values.extraVolumeMounts'));
+}
+
+/** Replaces the affinity of the base if the value is set. */
+function setAffinity(document: Document, path: Path, placeholders: Placeholders): void {
+  const own = document.getIn(path);
+  const given = placeholders.lines('{{- with $.Values.affinity }}', '{{- toYaml . | nindent INDENT }}', '{{- else }}');
+  document.setIn(path, { [given]: null, ...(isMap(own) ? own.toJSON() : {}), [placeholders.lines('{{- end }}')]: null });
 }
 
 /** Arguments from `options`. Helm parses numbers as float64, and prints large ones with an exponent unless converted. */

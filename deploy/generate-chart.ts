@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
+import { NOTES } from './chart-notes.ts';
 import { type Manifest, toConditionalTemplate, toTemplate } from './chart-template.ts';
 
 /** Renders a kustomization of this folder, given by its path, as YAML. */
@@ -37,6 +38,7 @@ export function chartTemplates(kustomize: Kustomize): ReadonlyMap<string, string
       add(object, [condition, ...exclusions(object, others, isRemoved)]);
     }
   }
+  files.set('NOTES.txt', NOTES);
   for (const { path, condition } of ADDITIONS) for (const object of render(path)) add(object, [condition]);
   return files;
 }
@@ -59,6 +61,7 @@ const ADDITIONS = [
       'and $.Values.admission.enabled ($.Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy")',
   },
   { path: 'components/cert-manager', condition: '$.Values.certManager.enabled' },
+  { path: 'components/ingress', condition: '$.Values.facade.ingress.enabled' },
   { path: 'components/monitoring', condition: '$.Values.monitoring.enabled' },
 ] as const;
 

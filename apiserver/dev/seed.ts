@@ -39,7 +39,7 @@ export async function registerTarget(hub: KubeClient, target: KubeClient, { name
   );
 }
 
-/** Creates the sample namespaces, permissions and ManagedTokens; omits kinds that a local run registers itself or does not support. */
+/** Creates the sample namespaces, permissions and ManagedTokens; omits kinds that a local run registers itself, does not support or does not use. */
 export async function addHubSamples(hub: KubeClient): Promise<void> {
   const samples = await readManifests('deploy/samples');
   await applyMissing(
@@ -53,7 +53,7 @@ export async function addTargetSamples(target: KubeClient): Promise<void> {
   await applyMissing(target, await readManifests('deploy/target/deployer.yaml'));
 }
 
-const EXCLUDED_KINDS = new Set(['Cluster', 'Secret', 'ResourceQuota']);
+const EXCLUDED_KINDS = new Set(['Cluster', 'ConfigMap', 'Secret', 'ResourceQuota']);
 
 const SERVICE_ACCOUNT = { namespace: DefaultNamespace, name: 'purser' };
 /** Lifetime of Purser's token on a target. Each start issues a new token. */

@@ -7,6 +7,7 @@ import { whenAborted } from '../runtime/leadership.ts';
 import { generationChanged } from '../runtime/predicates.ts';
 import { planRetry } from '../runtime/retry-policy.ts';
 import { dueNow, self, whenSynced } from '../runtime/trigger.ts';
+import { credentialExpiries } from './credential-freshness.ts';
 import type { ClusterDeps } from './deps.ts';
 import { createReconcile } from './reconcile.ts';
 import { type ClusterInformers, RegistryView } from './registry-view.ts';
@@ -20,6 +21,7 @@ export interface ClusterControllerOptions extends Omit<ClusterDeps, 'view' | 'tr
 /** Returns the controller: each subscription runs one term, and terms share no state. A term stops cleanly after `stopping` aborts. */
 export function createClusterController(options: ClusterControllerOptions): (stopping: AbortSignal) => Observable<Outcome<string>> {
   const view = new RegistryView(options.informers);
+  options.metrics?.observeCredentials(() => credentialExpiries(view.allRegistered(), options.clients));
   return (stopping) => defer(() => term(options, view, stopping));
 }
 

@@ -5,6 +5,7 @@ import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { clustersOf, credentialLifetime, readCredential } from '../targets/credential.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
+import type { CredentialExpiry } from '../telemetry/exposition.ts';
 import type { CredentialEvidence } from './policy/conditions.ts';
 
 /** Returns the evidence about Purser's credential for the condition CredentialFresh. */
@@ -15,6 +16,15 @@ export function credentialEvidence({ cluster, credential }: RegisteredCluster, c
   const { clusters, evidence } = stored(credential);
   // A user who may write Clusters must not learn the validity of the credential of another Cluster.
   return clusters.includes(cluster.metadata.name) ? evidence : { type: 'missing' };
+}
+
+/** Yields the expiry of Purser's credential for each Cluster; omits credentials that do not expire or whose expiry is unknown. */
+export function* credentialExpiries(all: Iterable<RegisteredCluster>, clients: Pick<ClusterClients, 'isHub'>): Generator<CredentialExpiry> {
+  for (const registered of all) {
+    const evidence = credentialEvidence(registered, clients);
+    const expiresAt = evidence.type === 'stored' ? evidence.validity?.expiresAt : undefined;
+    if (expiresAt !== undefined) yield [registered.cluster.metadata.name, expiresAt];
+  }
 }
 
 interface StoredCredential {

@@ -21,7 +21,7 @@ export interface ClusterDeps {
   readonly clients: ClusterClients;
   readonly recorder: Pick<Recorder, 'record'>;
   readonly clock: Clock;
-  readonly metrics?: Pick<Metrics, 'observeQueue' | 'recordProbe'>;
+  readonly metrics?: Pick<Metrics, 'observeQueue' | 'observeCredentials' | 'recordProbe'>;
   readonly settings: ProbeSettings;
   readonly view: RegistryView;
   readonly tracked: TrackedClusters;

@@ -37,6 +37,11 @@ export class RegistryView {
     return registeredCluster(name, this.clusters, this.#credentials);
   }
 
+  /** Returns all Clusters with Purser's credentials for them. */
+  allRegistered(): readonly RegisteredCluster[] {
+    return this.clusters.keys().flatMap((name) => this.registered(name) ?? []);
+  }
+
   /** Returns the ManagedTokens for a cluster. The index is built on first use, because most fleets never need it. */
   tokensForCluster(name: string): readonly ManagedToken[] {
     this.#tokensByCluster ??= this.#tokens.index(({ spec }) => [spec.clusterName]);

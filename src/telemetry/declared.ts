@@ -53,7 +53,7 @@ function declareWork(registry: Registry, { depths, leads }: Sources) {
     }),
     orphans: counter('orphaned_anchors_total', 'Anchor Secrets that remain on clusters; tokens bound to them stay valid until expiry.', {
       registers,
-      labelNames: ['cluster', 'namespace', 'name'],
+      labelNames: ['target_cluster', 'namespace', 'name'],
     }),
     heldRemovals: counter('held_removals_total', 'Removals of Secrets that a removal limit delayed or paused.', {
       registers,

@@ -48,7 +48,7 @@ function escapeValue(value: string): string {
   return /["\\\n]/.test(value) ? value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n') : value;
 }
 
-/** Value of the label `cluster` for names without a Cluster, of which tenants can invent any number. */
+/** Value of the label `target_cluster` for names without a Cluster, of which tenants can invent any number. */
 export const UNREGISTERED = 'unregistered';
 
 export interface ClusterCounterOptions {
@@ -57,7 +57,7 @@ export interface ClusterCounterOptions {
   readonly isRegistered: (cluster: string) => boolean;
 }
 
-/** A counter with the label `cluster` and labels of closed sets. Drops the counts of deleted Clusters. */
+/** A counter with the label `target_cluster` and labels of closed sets. Drops the counts of deleted Clusters. */
 export class ClusterCounter implements Family {
   readonly type = 'counter';
   readonly name: string;
@@ -74,7 +74,7 @@ export class ClusterCounter implements Family {
   add(cluster: string, labels: Readonly<Record<string, string>>): void {
     const known = this.#isRegistered(cluster) ? cluster : UNREGISTERED;
     const counts = this.#counts.get(known) ?? new Map<string, number>();
-    const text = encodeLabels({ cluster: known, ...labels });
+    const text = encodeLabels({ target_cluster: known, ...labels });
     this.#counts.set(known, counts.set(text, (counts.get(text) ?? 0) + 1));
   }
 
@@ -84,6 +84,22 @@ export class ClusterCounter implements Family {
       else for (const [labels, count] of counts) yield `${this.name}{${labels}} ${count}\n`;
     }
   }
+}
+
+/** A cluster and the expiry of Purser's credential for it, in milliseconds since 1970. */
+export type CredentialExpiry = readonly [cluster: string, expiresAt: number];
+
+/** Returns the gauge of the expiries that `expiries` yields at a scrape. */
+export function credentialGauge(expiries: () => Iterable<CredentialExpiry>): Family {
+  const name = 'purser_cluster_credential_expiration_timestamp_seconds';
+  return {
+    name,
+    help: "Expiry of Purser's credential for a Cluster; absent if the expiry is unknown or the credential does not expire.",
+    type: 'gauge',
+    *samples() {
+      for (const [cluster, expiresAt] of expiries()) yield sample(name, { target_cluster: cluster }, expiresAt / 1_000);
+    },
+  };
 }
 
 /** Resource of which each namespace has a share. */

@@ -6,7 +6,16 @@ import type { ManagedToken } from '../api/managed-token.gen.ts';
 import type { Reason } from '../api/reasons.ts';
 import type { StatusReason } from '../kubernetes/status.ts';
 import { declareMetrics } from './declared.ts';
-import { budgetGauge, ClusterCounter, type Excess, exposition, type Family, UNREGISTERED } from './exposition.ts';
+import {
+  budgetGauge,
+  ClusterCounter,
+  type CredentialExpiry,
+  credentialGauge,
+  type Excess,
+  exposition,
+  type Family,
+  UNREGISTERED,
+} from './exposition.ts';
 import { clusterGauges, type Objects, tokenGauges } from './object-gauges.ts';
 
 export interface MetricsOptions {
@@ -60,6 +69,7 @@ export class Metrics {
   readonly #orphans = new Set<string>();
   readonly #isRegistered: (cluster: string) => boolean;
   #leads: () => boolean = () => false;
+  #credentialExpiries: () => Iterable<CredentialExpiry> = () => [];
   #overBudget: () => Iterable<Excess> = () => [];
   #watches: () => number = () => 0;
 
@@ -76,8 +86,9 @@ export class Metrics {
       help: 'Attempts to issue a token, by cluster, result and reason.',
       isRegistered: this.#isRegistered,
     });
+    const credentials = credentialGauge(() => this.#credentialExpiries());
     const budgets = budgetGauge(() => this.#overBudget());
-    this.#families = [...tokenGauges(tokens, this.#isRegistered), ...clusterGauges(clusters), this.#issuances, budgets];
+    this.#families = [...tokenGauges(tokens, this.#isRegistered), ...clusterGauges(clusters), credentials, this.#issuances, budgets];
     collectDefaultMetrics({ register: this.#registry });
   }
 
@@ -95,6 +106,11 @@ export class Metrics {
   /** Reads the gauge of leadership from `leads`. */
   observeLeadership(leads: () => boolean): void {
     this.#leads = leads;
+  }
+
+  /** Reads the gauge of the expiries of Purser's credentials from `expiries`. */
+  observeCredentials(expiries: () => Iterable<CredentialExpiry>): void {
+    this.#credentialExpiries = expiries;
   }
 
   /** Reads the gauge of namespaces that exceed a budget from `overBudget`. */
@@ -125,7 +141,7 @@ export class Metrics {
     const key = `${known}/${namespace}/${name}`;
     const isNamed = this.#orphans.size < MAX_ORPHANS || this.#orphans.has(key);
     if (isNamed) this.#orphans.add(key);
-    this.#declared.orphans.inc(isNamed ? { cluster: known, namespace, name } : { cluster: known, namespace: 'other', name: 'other' });
+    this.#declared.orphans.inc({ target_cluster: known, ...(isNamed ? { namespace, name } : { namespace: 'other', name: 'other' }) });
   }
 
   /** Counts a removal of a Secret that a removal limit delayed or paused. */

@@ -13,7 +13,7 @@ export interface Objects<T extends ApiObject> {
   list(): readonly Stored<T>[];
 }
 
-/** Returns gauges of expiry, renewal and readiness of each token. The label `cluster` names registered Clusters only. */
+/** Returns gauges of expiry, renewal and readiness of each token. The label `target_cluster` names registered Clusters only. */
 export function tokenGauges(tokens: Objects<ManagedToken>, isRegistered: (cluster: string) => boolean): readonly Family[] {
   const clusterOf = ({ spec }: Stored<ManagedToken>) => (isRegistered(spec.clusterName) ? spec.clusterName : UNREGISTERED);
   return gauges(tokens, TOKEN_GAUGES, clusterOf);
@@ -27,7 +27,7 @@ export function clusterGauges(clusters: Objects<Cluster>): readonly Family[] {
 interface Gauge<T extends ApiObject> {
   readonly name: string;
   readonly help: string;
-  /** Returns the samples of an object; `cluster` is the value of the label `cluster`. */
+  /** Returns the samples of an object; `cluster` is the value of the label `target_cluster`. */
   readonly samplesOf: (object: Stored<T>, cluster: string) => readonly (readonly [Labels, number])[];
 }
 
@@ -58,13 +58,13 @@ const CLUSTER_GAUGES: readonly Gauge<Cluster>[] = [
       CLUSTER_TYPES.flatMap((type) => {
         if (spec.authInfo?.controller === undefined) return [];
         const current = status?.conditions?.find((condition) => condition.type === type)?.status ?? 'Unknown';
-        return STATUSES.map((candidate) => [{ cluster, type, status: candidate }, candidate === current ? 1 : 0] as const);
+        return STATUSES.map((candidate) => [{ target_cluster: cluster, type, status: candidate }, candidate === current ? 1 : 0] as const);
       }),
   },
   {
     name: 'purser_cluster_heartbeat_timestamp_seconds',
     help: 'Last write of the conditions of a Cluster, on every change and at least every five minutes.',
-    samplesOf: ({ status }, cluster) => timeSample({ cluster }, status?.conditions?.find(isOurs)?.lastHeartbeatTime),
+    samplesOf: ({ status }, cluster) => timeSample({ target_cluster: cluster }, status?.conditions?.find(isOurs)?.lastHeartbeatTime),
   },
 ];
 
@@ -101,7 +101,7 @@ function gauges<T extends ApiObject>(
 }
 
 function tokenLabels({ metadata }: Stored<ManagedToken>, cluster: string): Labels {
-  return { namespace: metadata.namespace, name: metadata.name, cluster };
+  return { namespace: metadata.namespace, name: metadata.name, target_cluster: cluster };
 }
 
 function isReady({ status }: ManagedToken): boolean {

@@ -33,7 +33,7 @@ beforeAll(async () => {
     const definition = parse(content) as { readonly metadata: { readonly name: string } };
     await admin.define(definition, definition.metadata.name.startsWith('clusters') ? CLUSTERS : TOKENS);
   }
-  for (const name of ['team-a', 'purser-system']) await admin.create('/api/v1/namespaces', { metadata: { name } });
+  for (const name of ['team-a', 'purser-system', 'gitops']) await admin.create('/api/v1/namespaces', { metadata: { name } });
 }, 60_000);
 
 describe.each([

@@ -191,6 +191,45 @@ describe('schema of the chart', () => {
   });
 });
 
+describe('chart', () => {
+  it('has icon.svg as its icon', () => {
+    const icon = Buffer.from(readText('deploy/chart/icon.svg')).toString('base64');
+    expect(manifest('chart/Chart.yaml')).toHaveProperty('icon', `data:image/svg+xml;base64,${icon}`);
+  });
+
+  it('lists every value in its README', () => {
+    const listed = [...readText('deploy/chart/README.md').matchAll(/^\| `([\w.]+)` \|/gm)].map(([, name]) => name);
+    const declared = valuesIn(schema.properties);
+    expect(new Set(listed)).toEqual(new Set(declared.filter((name) => name !== 'global')));
+  });
+
+  it('has a default for every value', () => {
+    const values = manifest('chart/values.yaml');
+    const missing = valuesIn(schema.properties).filter((name) => name !== 'global' && !hasPath(values, name));
+    expect(missing).toEqual([]);
+  });
+});
+
+interface ValueSchema {
+  readonly properties?: Readonly<Record<string, ValueSchema>>;
+}
+
+const schema = JSON.parse(readText('deploy/chart/values.schema.json')) as Required<ValueSchema>;
+/** Objects that Kubernetes defines, and the options of Purser; the README lists each as one value. */
+const WHOLE: ReadonlySet<string> = new Set(['affinity', 'certManager.issuerRef', 'options', 'resources']);
+
+/** Returns the paths of all values of a schema. */
+function valuesIn(properties: Required<ValueSchema>['properties'], prefix = ''): readonly string[] {
+  return Object.entries(properties).flatMap(([name, { properties: inner }]) => {
+    const path = `${prefix}${name}`;
+    return inner === undefined || WHOLE.has(path) ? [path] : valuesIn(inner, `${path}.`);
+  });
+}
+
+function hasPath(values: unknown, path: string): boolean {
+  return path.split('.').reduce<unknown>((value, name) => Object(value)[name], values) !== undefined;
+}
+
 describe('kustomization of the custom resource definitions', () => {
   it('lists every custom resource definition', () => {
     const files = readdirSync(join(import.meta.dirname, '../../crds')).filter((name) => name.endsWith('.yaml'));

@@ -8,7 +8,7 @@ import { printManifests } from '../../src/cli/print.ts';
 import { optionOf, variableOf } from '../../src/config/options.ts';
 import { readText } from '../support/repository.ts';
 import { run } from '../support/run.ts';
-import { blocksOf, commandLines, documents, proseCommands, proseOf, stepsOf } from './documents.ts';
+import { anchorsOf, blocksOf, commandLines, documents, proseCommands, proseOf, stepsOf } from './documents.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
 const all = documents();
@@ -29,6 +29,7 @@ const { scripts } = JSON.parse(readText('package.json')) as { readonly scripts: 
 const NOT_RUN: Readonly<Record<string, string>> = {
   'kubectl --context hub annotate -n purser-system configmap/purser-removal-limit registry.purser.dev/release="$(date +%s)" --overwrite':
     'needs many withdrawn tokens; test/tokens/removal-limits.test.ts sets the same annotation',
+  'npm ci': 'a precondition of this test',
   'npm ci && npm start': 'test/real/docs-tour.test.ts starts the same program on free ports, and compares its output',
   'docker build -t registry.example.com/purser:0.1.0 .': 'test/real/image.test.ts builds the image, without Docker if it is not installed',
   'docker push registry.example.com/purser:0.1.0': 'needs a registry',
@@ -38,6 +39,13 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'kubectl --context hub -n purser-system rollout undo deployment/purser': 'needs nodes',
   'kubectl --context hub -n purser-system port-forward service/purser 7444:443': 'needs nodes',
   'kubectl --context hub apply --server-side -k deploy/base': 'the installation runs the same command',
+  "kubectl kustomize ../our-purser | sed 's|https://git.example.com/purser/blob/main|https://git.example.org/platform/purser/blob/v0.1.0|' | kubectl --context hub apply --server-side -f -":
+    'needs the Prometheus Operator; test/deploy/monitoring.test.ts checks the replaced address',
+  'kubectl --context hub create namespace purser-system': 'docs/operating.md has the same command',
+  'kubectl --context hub label namespace purser-system pod-security.kubernetes.io/enforce=restricted':
+    'docs/operating.md has the same command',
+  'helm --kube-context hub install purser deploy/chart --namespace purser-system --set image.repository=registry.example.com/purser':
+    'docs/operating.md has the same command',
   'KUBECONFIG=$PWD/purser.kubeconfig npm start -- run --facade-tls-secret purser-facade-tls':
     'test/real/deploy.test.ts runs the same program with such a kubeconfig',
 };
@@ -164,6 +172,39 @@ describe('README.md', () => {
   });
 });
 
+describe('CHANGELOG.md', () => {
+  it('has the form of Keep a Changelog, with the unreleased changes first', () => {
+    const headings = [...readText('CHANGELOG.md').matchAll(/^##+ (.*)$/gm)].map(([, heading]) => heading);
+    expect(headings[0]).toBe('[Unreleased]');
+    expect(
+      headings
+        .slice(1)
+        .filter((heading) => !/^(Added|Changed|Deprecated|Removed|Fixed|Security|\[\d+\.\d+\.\d+\] - [\d-]{10})$/.test(heading ?? '')),
+    ).toEqual([]);
+  });
+});
+
+describe('SECURITY.md', () => {
+  const text = readText('SECURITY.md');
+
+  it('refers to private reporting in the repository, without an address of a person', () => {
+    expect(text).toContain('**Report a vulnerability**');
+    expect(text).not.toMatch(/\w@\w|mailto:/);
+  });
+
+  it('supports the current minor version', () => {
+    const { version } = JSON.parse(readText('package.json')) as { readonly version: string };
+    expect(text).toContain(`| newest minor version, ${version.split('.').slice(0, 2).join('.')} | yes |`);
+  });
+});
+
+describe('license', () => {
+  it.each(['README.md', 'CONTRIBUTING.md'])('matches package.json in %s', (path) => {
+    const { license } = JSON.parse(readText('package.json')) as { readonly license: string };
+    expect(readText(path)).toContain(license);
+  });
+});
+
 describe('docs/contributing.md', () => {
   it('has a row for every folder of src', () => {
     const named = new Set([...readText('docs/contributing.md').matchAll(/`(src\/[\w.-]+)`/g)].map(([, path]) => path));
@@ -195,14 +236,4 @@ function pathText(text: string): string {
 
 function cellsOf(row: string): number {
   return row.split(/(?<!\\)\|/).length;
-}
-
-/** Returns the anchors that GitHub derives from headings. */
-function anchorsOf(text: string): readonly string[] {
-  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-'),
-  );
 }

@@ -26,10 +26,11 @@ export interface Step {
   readonly shown: string | undefined;
 }
 
-/** Returns the README and all pages in docs. */
+/** Returns the pages at the top of the repository, the README of the chart, and all pages in docs. */
 export function documents(): readonly Document[] {
   const names = readdirSync(join(import.meta.dirname, '../../docs')).filter((name) => name.endsWith('.md'));
-  return ['README.md', ...names.sort().map((name) => `docs/${name}`)].map((path) => ({ path, text: readText(path) }));
+  const others = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'deploy/chart/README.md'];
+  return [...others, ...names.sort().map((name) => `docs/${name}`)].map((path) => ({ path, text: readText(path) }));
 }
 
 /** Returns the fenced blocks of a document. */
@@ -78,4 +79,14 @@ export function stepsOf({ language, text }: Block): readonly Step[] {
       const [command = ''] = /^(?:.*\\\n)*.*\n/.exec(step) ?? [];
       return { command, shown: step.slice(command.length) };
     });
+}
+
+/** Returns the anchors that GitHub derives from headings. */
+export function anchorsOf(text: string): readonly string[] {
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
 }

@@ -62,7 +62,9 @@ describe('docs/operating.md', () => {
   it('lists every alert with its severity', () => {
     const { spec } = parse(readText('deploy/components/monitoring/alerts.yaml')) as Alerts;
     const alerts = spec.groups.flatMap(({ rules }) => rules).map(({ alert, labels }) => [alert, labels.severity]);
-    expect(rowsUnder(manual, 'Alerts').map(([alert, severity]) => [alert, severity])).toEqual(alerts);
+    expect(rowsUnder(manual, 'Alerts').map(([alert, severity]) => [alert, severity])).toEqual(
+      alerts.map(([alert = '', severity]) => [`[${alert}](#${alert.toLowerCase()})`, severity]),
+    );
   });
 
   it('lists only keys of log lines that the code writes', () => {

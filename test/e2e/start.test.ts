@@ -217,14 +217,14 @@ describe('metrics and health of a local run', () => {
     const readyz = await fetch(`${ready.metrics}/readyz?verbose`);
     const checks = ['ping', 'custom-resources', 'informer-sync', 'certificate', 'facade', 'shutdown'];
     expect(await readyz.text()).toBe(`${checks.map((check) => `[+]${check} ok\n`).join('')}readyz check passed\n`);
-    const name = { namespace: 'team-a', name: 'ci-deployer', cluster: 'target-1' };
+    const name = { namespace: 'team-a', name: 'ci-deployer', target_cluster: 'target-1' };
     for (;;) {
       const metrics = await scrape(ready);
       expect(metrics.get('purser_token_ready')?.samples.size).toBe(4);
       if (metrics.get('purser_token_ready')?.samples.get(labelsKey(name)) !== 1) continue;
       expect(metrics.get('purser_leader')?.samples.get('[]')).toBe(1);
       expect([...(metrics.get('purser_token_issuances_total')?.samples.keys() ?? [])]).toContain(
-        labelsKey({ cluster: 'target-1', result: 'success', reason: 'SecretMissing' }),
+        labelsKey({ target_cluster: 'target-1', result: 'success', reason: 'SecretMissing' }),
       );
       break;
     }
@@ -255,8 +255,8 @@ describe('metrics and health of a local run', () => {
       ]),
     );
     const issuances = metrics.get('purser_token_issuances_total')?.samples;
-    expect(issuances?.get(labelsKey({ cluster: 'target-1', result: 'success', reason: 'Requested' }))).toBe(1);
-    expect(issuances?.get(labelsKey({ cluster: 'target-1', result: 'failure', reason: 'Forbidden' }))).toBe(1);
+    expect(issuances?.get(labelsKey({ target_cluster: 'target-1', result: 'success', reason: 'Requested' }))).toBe(1);
+    expect(issuances?.get(labelsKey({ target_cluster: 'target-1', result: 'failure', reason: 'Forbidden' }))).toBe(1);
   });
 
   it('exits with 2 and one line if the metrics port is taken', async () => {

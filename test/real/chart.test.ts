@@ -48,6 +48,11 @@ const VARIANTS = [
     { apart: true, options: { 'install-crds': true } },
     { resources: ['overlays/apart'], components: [POLICIES, 'components/install-crds'] },
   ],
+  [
+    'an Ingress',
+    { facade: { ingress: { enabled: true, host: 'purser.example.com' } } },
+    { resources: ['base'], components: [POLICIES, 'components/ingress'] },
+  ],
   ['monitoring', { monitoring: { enabled: true } }, { resources: ['base'], components: [POLICIES, 'components/monitoring'] }],
 ] as const;
 
@@ -83,6 +88,7 @@ describe('Helm chart', () => {
       'overlays/install-crds',
       POLICIES,
       'components/cert-manager',
+      'components/ingress',
       'components/monitoring',
     ])
       rendered.set(path, await runForOutput('kubectl', ['kustomize', join(DEPLOY, path)]));
@@ -172,6 +178,80 @@ describe('Helm chart', () => {
     expect([...objects.keys()].filter((key) => key.includes('purser-system'))).toEqual([]);
   });
 
+  it.each([false, true])(
+    'applies affinity, labels, annotations and volumes to all pods and service accounts (apart: %s)',
+    async (apart) => {
+      const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields: [] }] } };
+      const values = {
+        apart,
+        affinity: { nodeAffinity },
+        podLabels: { team: 'platform' },
+        serviceAccount: { annotations: { 'cloud.test/role': 'purser' } },
+        extraVolumes: [{ name: 'ca', configMap: { name: 'proxy-ca' } }],
+        extraVolumeMounts: [{ name: 'ca', mountPath: '/etc/proxy-ca', readOnly: true }],
+      };
+      const objects = [...(await renderChart(values)).values()];
+      const deployments = objects.filter(isDeployment);
+      const accounts = objects.filter(({ kind }) => kind === 'ServiceAccount');
+
+      expect([deployments.length, accounts.length]).toEqual(apart ? [2, 2] : [1, 1]);
+      for (const { spec } of deployments) {
+        expect(spec.template).toMatchObject({
+          metadata: { labels: { 'app.kubernetes.io/name': 'purser', team: 'platform' } },
+          spec: {
+            volumes: [{ name: 'service-account' }, ...values.extraVolumes],
+            containers: [{ volumeMounts: [{ name: 'service-account' }, ...values.extraVolumeMounts] }],
+          },
+        });
+        expect(spec.template.spec).toHaveProperty('affinity', { nodeAffinity });
+      }
+      for (const account of accounts) expect(account).toHaveProperty('metadata.annotations', values.serviceAccount.annotations);
+    },
+  );
+
+  it('sets host, class and annotations of the Ingress', async () => {
+    const ingress = {
+      enabled: true,
+      host: 'tokens.example.com',
+      className: 'haproxy',
+      annotations: { 'haproxy.org/ssl-passthrough': 'true' },
+    };
+    const objects = await renderChart({ facade: { ingress } }, 'tokens');
+    expect(objects.get('Ingress/tokens/purser')).toMatchObject({
+      metadata: { annotations: ingress.annotations },
+      spec: { ingressClassName: 'haproxy', rules: [{ host: 'tokens.example.com' }] },
+    });
+  });
+
+  it('links to the configured repository in alerts and in the dashboard', async () => {
+    const repositoryURL = 'https://git.test/purser/-/blob/v1';
+    const objects = await renderChart({ repositoryURL, monitoring: { enabled: true } });
+    const text = JSON.stringify([...objects.values()]);
+    expect(text).toContain(`${repositoryURL}/docs/operating.md#pursernoleader`);
+    expect(text).toContain(`${repositoryURL}/docs/troubleshooting.md`);
+    expect(text).not.toContain('git.example.com');
+  });
+
+  it.each([
+    [{}, ['deployment/purser', 'image.repository is not set', 'docs/operating.md#register-a-cluster'], ['Warning: the admission']],
+    [
+      {
+        apart: true,
+        admission: { enabled: false },
+        image: { repository: 'registry.test/purser' },
+        facade: { ingress: { enabled: true, host: 'purser.test' } },
+      },
+      ['deployment/purser-controller', 'deployment/purser-facade', 'https://purser.test', 'Warning: the admission policies are disabled'],
+      ['image.repository'],
+    ],
+  ])('prints notes about the next steps with the values %j', async (values, present, absent) => {
+    const { code, output } = await runHelm(['install', '--dry-run=client'], values, 'purser-system');
+    const [, notes = ''] = output.split('NOTES:\n');
+    expect(code).toBe(0);
+    for (const text of present) expect(notes).toContain(text);
+    for (const text of absent) expect(notes).not.toContain(text);
+  });
+
   it('renders options that Purser can parse, from values files and from --set', async () => {
     const options = { 'facade-rate': 1_000_000, 'verify-interval': 0, 'hub-cluster': 'true', 'install-crds': true, 'log-level': 'debug' };
     const args = ['--facade-rate=1000000', '--hub-cluster=true', '--install-crds', '--log-level=debug', '--verify-interval=0'];
@@ -241,6 +321,10 @@ describe('Helm chart', () => {
     ['a misspelled option', { options: { 'verfy-interval': '1h' } }],
     ['an option without its value', { options: { 'log-level': true } }],
     ['a switch with a value other than a boolean', { options: { 'install-crds': 'no' } }],
+    ['a reserved label of the pods', { podLabels: { 'app.kubernetes.io/name': 'other' } }],
+    ['a volume with the name of the token volume', { extraVolumes: [{ name: 'service-account', emptyDir: {} }] }],
+    ['an Ingress without a host', { facade: { ingress: { enabled: true } } }],
+    ['a repository URL that would end a JSON string', { repositoryURL: 'https://git.test/"' }],
     ['a namespace to create', { namespace: { create: true } }],
     ...RESERVED_OPTIONS.map((option) => [`the option ${option}`, { options: { [option]: 'x' } }] as const),
   ])('rejects values with %s', async (_, values) => {
@@ -262,9 +346,22 @@ async function renderChart(values: object, namespace = 'purser-system'): Promise
 }
 
 async function runHelmTemplate(values: object, namespace: string) {
+  return await runHelm(['template'], values, namespace);
+}
+
+async function runHelm(command: readonly string[], values: object, namespace: string) {
   const file = join(await newFolder(), 'values.json');
   await writeFile(file, JSON.stringify(values));
-  return await run(helm(), ['template', 'purser', CHART, '--namespace', namespace, '--values', file, '--api-versions', SERVED]);
+  return await run(helm(), [
+    ...command,
+    'purser',
+    CHART,
+    '--namespace',
+    namespace,
+    '--values',
+    file,
+    ...(command[0] === 'template' ? ['--api-versions', SERVED] : []),
+  ]);
 }
 
 async function renderKustomization({ resources, components = [] }: Readonly<Record<string, readonly string[]>>): Promise<Objects> {

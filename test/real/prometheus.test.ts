@@ -52,8 +52,9 @@ describe('Prometheus with a local run', () => {
   });
 
   it('scrapes metrics of the cluster, of issuances and of the leader', async () => {
-    await waitForSamples('purser_cluster_condition{cluster="target-1", type="Ready", status="True"} == 1');
-    await waitForSamples('sum(purser_token_issuances_total{cluster="target-1", result="success"}) >= 4');
+    await waitForSamples('purser_cluster_condition{target_cluster="target-1", type="Ready", status="True"} == 1');
+    await waitForSamples('sum(purser_token_issuances_total{target_cluster="target-1", result="success"}) >= 4');
+    await waitForSamples('purser_cluster_credential_expiration_timestamp_seconds{target_cluster="target-1"} > time()');
     await waitForSamples('purser_leader == 1');
   });
 
@@ -81,9 +82,10 @@ const ALWAYS_SHOWN = new Set([
   'ManagedTokens',
   'Time to next expiry',
   'Next 20 tokens to expire',
-  'Clusters',
+  'Registered clusters',
   'Oldest heartbeat',
-  'Ready',
+  'Cluster readiness',
+  'Days left of credentials',
   'Watches',
   'Leader',
   'Queue depth',
@@ -94,7 +96,7 @@ const ALWAYS_SHOWN = new Set([
 
 /** Replaces the variables of Grafana with their defaults, which select everything. */
 function fillVariables(expr: string): string {
-  return expr.replaceAll(/\$(namespace|cluster)/g, '.*').replaceAll('$__rate_interval', '1m');
+  return expr.replaceAll(/\$(namespace|target_cluster)/g, '.*').replaceAll('$__rate_interval', '1m');
 }
 
 async function waitForSamples(expr: string): Promise<void> {

@@ -62,6 +62,7 @@ describe('Metrics', () => {
     metrics.recordRequest({ route: '/auth/v1/clusters', code: 200, durationMs: 1 });
     metrics.recordHeldRemoval('global');
     metrics.observeBudgets(() => [['team-a', 'reviews']]);
+    metrics.observeCredentials(() => [['prod-eu', 0]]);
 
     const scraped = await scrape(metrics);
     const ours = [...scraped].filter(([name]) => name.startsWith('purser_'));
@@ -70,20 +71,21 @@ describe('Metrics', () => {
     expect(shapes.toSorted()).toEqual(
       [
         'gauge purser_build_info{node,version}',
-        'gauge purser_cluster_condition{cluster,status,type}',
-        'gauge purser_cluster_heartbeat_timestamp_seconds{cluster}',
+        'gauge purser_cluster_condition{status,target_cluster,type}',
+        'gauge purser_cluster_credential_expiration_timestamp_seconds{target_cluster}',
+        'gauge purser_cluster_heartbeat_timestamp_seconds{target_cluster}',
         'gauge purser_leader{}',
         'gauge purser_namespace_over_budget{budget,namespace}',
         'gauge purser_removal_paused{}',
-        'gauge purser_token_expiration_timestamp_seconds{cluster,name,namespace}',
-        'gauge purser_token_ready{cluster,name,namespace}',
-        'gauge purser_token_renewal_timestamp_seconds{cluster,name,namespace}',
+        'gauge purser_token_expiration_timestamp_seconds{name,namespace,target_cluster}',
+        'gauge purser_token_ready{name,namespace,target_cluster}',
+        'gauge purser_token_renewal_timestamp_seconds{name,namespace,target_cluster}',
         'gauge purser_watchers{}',
         'gauge purser_workqueue_depth{controller}',
         'counter purser_http_requests_total{code,route}',
-        'counter purser_orphaned_anchors_total{cluster,name,namespace}',
+        'counter purser_orphaned_anchors_total{name,namespace,target_cluster}',
         'counter purser_reconcile_total{controller,outcome}',
-        'counter purser_token_issuances_total{cluster,reason,result}',
+        'counter purser_token_issuances_total{reason,result,target_cluster}',
         'counter purser_held_removals_total{limit}',
         'histogram purser_cluster_probe_duration_seconds{le}',
         'histogram purser_http_request_duration_seconds{le,route}',
@@ -98,7 +100,7 @@ describe('Metrics', () => {
   it('exports expiry, renewal and readiness of a token', async () => {
     const { metrics } = world({ tokens: [issued('ci'), aToken().withMetadata({ name: 'new' }).build()], clusters: [cluster('prod-eu')] });
     const scraped = await scrape(metrics);
-    const ci = { namespace: 'team-a', name: 'ci', cluster: 'prod-eu' };
+    const ci = { namespace: 'team-a', name: 'ci', target_cluster: 'prod-eu' };
 
     expect(valueOf(scraped, 'purser_token_expiration_timestamp_seconds', ci)).toBe(Date.parse('2026-03-01T13:00:00Z') / 1_000);
     expect(valueOf(scraped, 'purser_token_renewal_timestamp_seconds', ci)).toBe(Date.parse('2026-03-01T12:45:00Z') / 1_000);
@@ -123,7 +125,7 @@ describe('Metrics', () => {
               .build(),
           );
           const scraped = await scrape(metrics);
-          const labels = (name: string) => labelsKey({ namespace: 'team-a', name, cluster: 'prod-eu' });
+          const labels = (name: string) => labelsKey({ namespace: 'team-a', name, target_cluster: 'prod-eu' });
           const expected = Object.entries(state).map(([name, text]) => [labels(name), Date.parse(text) / 1_000] as const);
 
           expect([...(scraped.get('purser_token_ready')?.samples ?? [])]).toEqual(expected.map(([key]) => [key, 1]));
@@ -145,14 +147,14 @@ describe('Metrics', () => {
     const expected = ['prod-eu', 'new'].flatMap((name) =>
       ['Ready', 'Reachable', 'Authorized', 'CredentialFresh'].flatMap((type) =>
         ['True', 'False', 'Unknown'].map((status) => [
-          labelsKey({ cluster: name, type, status }),
+          labelsKey({ target_cluster: name, type, status }),
           status === (known.get(`${name}/${type}`) ?? 'Unknown') ? 1 : 0,
         ]),
       ),
     );
 
     expect([...(scraped.get('purser_cluster_condition')?.samples ?? [])]).toEqual(expected);
-    expect(valueOf(scraped, 'purser_cluster_heartbeat_timestamp_seconds', { cluster: 'prod-eu' })).toBe(
+    expect(valueOf(scraped, 'purser_cluster_heartbeat_timestamp_seconds', { target_cluster: 'prod-eu' })).toBe(
       Date.parse('2026-03-01T12:00:00Z') / 1_000,
     );
   });
@@ -167,11 +169,11 @@ describe('Metrics', () => {
     clusters.objects = [];
     const after = await scrape(metrics);
 
-    const success = { cluster: 'prod-eu', result: 'success', reason: 'RotationDue' };
+    const success = { target_cluster: 'prod-eu', result: 'success', reason: 'RotationDue' };
     expect(valueOf(before, 'purser_token_issuances_total', success)).toBe(1);
-    expect(valueOf(before, 'purser_token_issuances_total', { cluster: 'unregistered', result: 'failure', reason: 'ClusterNotFound' })).toBe(
-      2,
-    );
+    expect(
+      valueOf(before, 'purser_token_issuances_total', { target_cluster: 'unregistered', result: 'failure', reason: 'ClusterNotFound' }),
+    ).toBe(2);
     expect(valueOf(after, 'purser_token_issuances_total', success)).toBeUndefined();
     expect(valueOf(before, 'purser_token_issue_duration_seconds', { __name__: 'purser_token_issue_duration_seconds_count' })).toBe(1);
   });
@@ -182,7 +184,23 @@ describe('Metrics', () => {
     const orphans = (await scrape(metrics)).get('purser_orphaned_anchors_total')?.samples;
 
     expect(orphans?.size).toBe(101);
-    expect(orphans?.get(labelsKey({ cluster: 'unregistered', namespace: 'other', name: 'other' }))).toBe(1_000);
+    expect(orphans?.get(labelsKey({ target_cluster: 'unregistered', namespace: 'other', name: 'other' }))).toBe(1_000);
+  });
+
+  it('exports the expiry of each credential in seconds', async () => {
+    const { metrics } = world();
+    metrics.observeCredentials(() => [['prod-eu', Date.parse('2026-12-01T10:00:00Z')]]);
+    const expiry = valueOf(await scrape(metrics), 'purser_cluster_credential_expiration_timestamp_seconds', { target_cluster: 'prod-eu' });
+    expect(expiry).toBe(Date.parse('2026-12-01T10:00:00Z') / 1_000);
+  });
+
+  it('uses no label cluster, which Prometheus servers often set as an external label', async () => {
+    const { metrics } = world({ tokens: [issued('ci')], clusters: [probed('prod-eu', 'True')] });
+    metrics.recordIssuance({ cluster: 'prod-eu', result: 'success', reason: 'RotationDue' });
+    metrics.recordOrphan({ cluster: 'prod-eu', namespace: 'deploy', name: 'purser-x' });
+    const keys = [...(await scrape(metrics)).values()].flatMap(({ samples }) => [...samples.keys()]);
+    expect(keys.filter((key) => key.includes('["target_cluster",')).length).toBeGreaterThan(0);
+    expect(keys.filter((key) => key.includes('["cluster",'))).toEqual([]);
   });
 
   it('names twenty namespaces over budget and exports the rest as other', async () => {
@@ -206,7 +224,7 @@ describe('Metrics', () => {
     const [after] = await ready();
 
     expect([before, after]).toEqual(
-      ['prod-eu', 'unregistered'].map((label) => labelsKey({ namespace: 'team-a', name: 'ci', cluster: label })),
+      ['prod-eu', 'unregistered'].map((label) => labelsKey({ namespace: 'team-a', name: 'ci', target_cluster: label })),
     );
   });
 

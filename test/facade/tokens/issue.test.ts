@@ -37,8 +37,8 @@ describe('token endpoint', () => {
     const issuances = scraped.get('purser_token_issuances_total')?.samples;
     expect(issuances).toEqual(
       new Map([
-        [labelsKey({ cluster: 'prod-eu', result: 'success', reason: 'Requested' }), 2],
-        [labelsKey({ cluster: 'prod-eu', result: 'failure', reason: 'Invalid' }), 1],
+        [labelsKey({ target_cluster: 'prod-eu', result: 'success', reason: 'Requested' }), 2],
+        [labelsKey({ target_cluster: 'prod-eu', result: 'failure', reason: 'Invalid' }), 1],
       ]),
     );
   });
