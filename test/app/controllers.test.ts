@@ -34,7 +34,7 @@ it('renews the Lease on its own connection', async () => {
   expect(ways.filter((kinds) => kinds.includes('leases') && kinds.length > 1)).toEqual([]);
   expect((await world.hub.admin.get(Leases, { namespace: CREDENTIALS, name: 'purser' })).spec?.holderIdentity ?? '').toBe('');
   await world.close();
-}, 60_000);
+});
 
 it('runs the controllers while the façade waits for its certificate', async () => {
   const world = await ClusterWorld.start();
@@ -51,7 +51,7 @@ it('runs the controllers while the façade waits for its certificate', async () 
   await app.stop();
   await expect(app.ready).rejects.toBeDefined();
   await world.close();
-}, 60_000);
+});
 
 function kindOf(path: string): string {
   return /\/leases(\/|$|\?)/.test(path) ? 'leases' : 'others';

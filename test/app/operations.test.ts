@@ -57,7 +57,7 @@ it('reports missing custom resources, then a missing certificate, then readiness
   await app.stop();
   await server.admin.transport.close();
   await server.stop();
-}, 60_000);
+});
 
 function started(server: TestServer, metricsPort: number): App {
   const cluster = { name: 'hub', server: server.url, caData: base64(server.ca), skipTLSVerify: false };

@@ -53,7 +53,7 @@ it('drops connections and credential of a deleted Cluster, also without a contro
   await eventually(() => expect(held[0]?.isOpen).toBe(false));
   expect((await response).status).toBe(503);
   expect((await post()).status).toBe(404);
-}, 60_000);
+});
 
 it('reconnects to a Cluster that a list omitted by mistake', async () => {
   const world = new IssuerWorld({});

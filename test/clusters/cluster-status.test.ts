@@ -11,7 +11,7 @@ let world: ClusterWorld;
 beforeAll(async () => {
   world = await ClusterWorld.start();
   world.run();
-}, 60_000);
+});
 
 afterAll(() => world.close());
 
@@ -169,7 +169,7 @@ describe('status of a Cluster over time', () => {
     const { status } = await world.get('flapping');
     expect(await world.events('flapping')).toHaveLength(Math.min(world.history('flapping').length, 3));
     expect(status?.conditions).toHaveLength(4);
-  }, 60_000);
+  });
 
   it('shows another endpoint while the first address does not respond', async () => {
     const [port] = await freePorts(1);

@@ -16,7 +16,7 @@ beforeAll(async () => {
   byCertificate = await startWireServer(healthy(), { tls: { cert, key, ca: authority.certificate } });
   world = await ClusterWorld.start();
   world.run();
-}, 60_000);
+});
 
 afterAll(async () => {
   await world.close();
@@ -86,7 +86,7 @@ describe('condition CredentialFresh', () => {
     const renewedAt = world.clock.now();
     await world.shows('rejected', 'Ready=True ClusterReady');
     expect(world.clock.now() - renewedAt).toBeLessThan(10_000);
-  }, 90_000);
+  });
 });
 
 describe('status of the hub', () => {

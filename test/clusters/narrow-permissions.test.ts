@@ -7,7 +7,7 @@ let world: ClusterWorld;
 beforeAll(async () => {
   world = await ClusterWorld.start();
   world.run();
-}, 60_000);
+});
 
 afterAll(() => world.close());
 
@@ -64,4 +64,4 @@ it('reviews no single namespace with permission for all namespaces', async () =>
 
   expect(reviewedNamespaces(server)).toEqual(['']);
   expect(await messageOf('wide')).not.toContain('namespace');
-}, 30_000);
+});

@@ -8,7 +8,7 @@ let world: TokenWorld;
 
 beforeAll(async () => {
   world = await TokenWorld.start();
-}, 60_000);
+});
 
 beforeEach(() => world.begin());
 
@@ -39,7 +39,7 @@ it('wakes failed ManagedTokens when their cluster recovers, before their next re
   await world.until(async () => (await world.condition('Ready')) === 'True Issued');
   expect(await readyStatus()).toBe('True');
   expect(world.clock.now()).toBeLessThan(due);
-}, 120_000);
+});
 
 it('wakes the ManagedTokens of a deleted Cluster', async () => {
   await world.run({ isProbing: true });
@@ -49,4 +49,4 @@ it('wakes the ManagedTokens of a deleted Cluster', async () => {
   const removedAt = world.clock.now();
   await world.until(async () => (await world.condition('RotationFailing')) === 'True ClusterNotFound');
   expect(world.clock.now() - removedAt).toBeLessThan(LONG_MS);
-}, 60_000);
+});

@@ -18,7 +18,7 @@ const ALICE = subject('User', 'alice');
 
 beforeAll(async () => {
   await create(server, '/api/v1/namespaces', { metadata: { name: 'rbac' } });
-}, 60_000);
+});
 
 describe('RBAC rule', () => {
   const get = { verb: 'get' };

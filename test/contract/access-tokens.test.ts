@@ -24,7 +24,7 @@ beforeAll(async () => {
     ['foreign', 'other', ''],
   ] as const)
     uids[name] = await createObject(`${NAMESPACE_PATH}/pods`, pod(name, account, node));
-}, 60_000);
+});
 
 describe('validation of a TokenRequest', () => {
   const short = { expirationSeconds: 1 };
@@ -172,27 +172,20 @@ describe('authentication with a service account token', () => {
     ['Secret', { kind: 'Secret', name: 'short' }, 'secrets', { metadata: { name: 'short' } }],
     ['Pod', { kind: 'Pod', name: 'short' }, 'pods', undefined],
     ['service account', undefined, 'serviceaccounts', undefined],
-  ])(
-    'rejects tokens bound to a %s that is deleted, also after its re-creation',
-    async (_, boundObjectRef, plural, content) => {
-      const account = `brief-${plural}`;
-      await createObject(`${NAMESPACE_PATH}/serviceaccounts`, { metadata: { name: account } });
-      const object = plural === 'serviceaccounts' ? { metadata: { name: account } } : (content ?? pod('short', account, ''));
-      if (boundObjectRef) await createObject(`${NAMESPACE_PATH}/${plural}`, object);
-      const [forDeleted, forRecreated] = [0, 1].map(() => request(account, boundObjectRef ? { boundObjectRef } : {}));
-      const [first, second] = [
-        tokenOf(await (forDeleted as Promise<KubeResponse>)),
-        tokenOf(await (forRecreated as Promise<KubeResponse>)),
-      ];
-      const name = boundObjectRef?.name ?? account;
-      await send(`${NAMESPACE_PATH}/${plural}/${name}?gracePeriodSeconds=0`, { method: 'DELETE' });
-      await eventually(async () => expect((await send(`${NAMESPACE_PATH}/${plural}/${name}`)).status).toBe(404));
-      await eventually(async () => expect((await send('/version', { as: first })).status).toBe(401));
-      await createObject(`${NAMESPACE_PATH}/${plural}`, object);
-      expect(outcome(await send('/version', { as: second }))).toBe('401 Unauthorized: Unauthorized');
-    },
-    30_000,
-  );
+  ])('rejects tokens bound to a %s that is deleted, also after its re-creation', async (_, boundObjectRef, plural, content) => {
+    const account = `brief-${plural}`;
+    await createObject(`${NAMESPACE_PATH}/serviceaccounts`, { metadata: { name: account } });
+    const object = plural === 'serviceaccounts' ? { metadata: { name: account } } : (content ?? pod('short', account, ''));
+    if (boundObjectRef) await createObject(`${NAMESPACE_PATH}/${plural}`, object);
+    const [forDeleted, forRecreated] = [0, 1].map(() => request(account, boundObjectRef ? { boundObjectRef } : {}));
+    const [first, second] = [tokenOf(await (forDeleted as Promise<KubeResponse>)), tokenOf(await (forRecreated as Promise<KubeResponse>))];
+    const name = boundObjectRef?.name ?? account;
+    await send(`${NAMESPACE_PATH}/${plural}/${name}?gracePeriodSeconds=0`, { method: 'DELETE' });
+    await eventually(async () => expect((await send(`${NAMESPACE_PATH}/${plural}/${name}`)).status).toBe(404));
+    await eventually(async () => expect((await send('/version', { as: first })).status).toBe(401));
+    await createObject(`${NAMESPACE_PATH}/${plural}`, object);
+    expect(outcome(await send('/version', { as: second }))).toBe('401 Unauthorized: Unauthorized');
+  });
 });
 
 describe('negotiation for a TokenRequest and a TokenReview', () => {

@@ -219,5 +219,5 @@ describe('CRD', () => {
     await change(`${path}/held`, { metadata: { finalizers: null } });
     await eventually(async () => expect((await send(`${DEFINITIONS}/goners.gone.test`)).status).toBe(404));
     await eventually(async () => expect((await send(path)).status).toBe(404));
-  }, 30_000);
+  });
 });

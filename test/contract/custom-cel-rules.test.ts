@@ -46,7 +46,7 @@ beforeAll(async () => {
   const schema = { openAPIV3Schema: rules(root, { rule: 'self.metadata.name != "evil"', message: 'the name evil is reserved' }) };
   const version = { name: 'v1', served: true, storage: true, subresources: { status: {} }, schema };
   await createAdmin(server).define(definition('rules.test', 'Ruled', 'Cluster', [version]), RULED);
-}, 60_000);
+});
 
 let count = 0;
 

@@ -59,7 +59,7 @@ beforeAll(async () => {
   const schema = { openAPIV3Schema: struct({ spec: struct(SPEC), status: struct({ x: { type: 'integer' } }) }) };
   const version = { name: 'v1', served: true, storage: true, subresources: { status: {} }, schema };
   await createAdmin(server).define(definition('words.test', 'Word', 'Cluster', [version]), WORDS);
-}, 60_000);
+});
 
 let count = 0;
 

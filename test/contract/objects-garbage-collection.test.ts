@@ -105,7 +105,7 @@ describe('namespace controller', () => {
     expect((await objects.get(`${NAMESPACES}/full/configmaps/content`)).status).toBe(404);
     expect((await objects.get('/apis/coordination.k8s.io/v1/namespaces/full/leases/content')).status).toBe(404);
     expect((await objects.post(NAMESPACES, namespace('full'))).status).toBe(201);
-  }, 60_000);
+  });
 
   it('waits for contents with finalizers', async () => {
     await objects.create(NAMESPACES, namespace('waiting'));
@@ -123,5 +123,5 @@ describe('namespace controller', () => {
     );
     for (const path of [`${NAMESPACES}/waiting/configmaps`, `${NAMESPACES}/waiting/secrets`, leases]) await release(`${path}/held`);
     await waitUntilDeleted(`${NAMESPACES}/waiting`);
-  }, 60_000);
+  });
 });

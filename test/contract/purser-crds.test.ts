@@ -34,7 +34,7 @@ beforeAll(async () => {
     await admin.define(definition, definition.metadata.name.startsWith('clusters') ? CLUSTERS : TOKENS);
   }
   for (const name of ['team-a', 'purser-system', 'gitops']) await admin.create('/api/v1/namespaces', { metadata: { name } });
-}, 60_000);
+});
 
 describe.each([
   ['Cluster', CLUSTERS, clusters],

@@ -30,7 +30,7 @@ beforeAll(async () => {
   }
   await server.forget();
   for (const [, path] of COLLECTIONS) await eventually(async () => void (await admin.list(path)));
-}, 120_000);
+});
 
 function firstPage(path: string): ObjectList['metadata'] {
   return (first.get(path) as ObjectList).metadata;

@@ -15,7 +15,7 @@ beforeAll(async () => {
   await admin.create('/api/v1/namespaces', { metadata: { name: 'history' } });
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
   await admin.define(definition('history.test', 'Widget', 'Namespaced', [{ name: 'v1', served: true, storage: true, schema }]), WIDGETS);
-}, 60_000);
+});
 
 /** Change of one object. An object that does not exist is created with the label. */
 interface Step {
@@ -115,7 +115,7 @@ describe.each([
       expect([...applyEvents(new Map(), await fresh)]).toEqual([...end.state]);
     });
     await fc.assert(property, { numRuns: 4 });
-  }, 120_000);
+  });
 });
 
 function sortByName(state: State): readonly (readonly [string, string])[] {

@@ -27,7 +27,7 @@ beforeAll(async () => {
     await admin.create(path, objectAt(path, 'f'));
     await admin.delete(`${path}/b`);
   }
-}, 60_000);
+});
 
 function objectAt(path: string, name: string, labels: object = {}): object {
   const type = path.startsWith('/api/') ? { apiVersion: 'v1', kind: 'ConfigMap' } : { apiVersion: 'lists.test/v1', kind: 'Widget' };

@@ -64,7 +64,7 @@ beforeAll(async () => {
   await admin.create(WIDGETS, { apiVersion: 'forms.test/v1', kind: 'Widget', metadata: { name: 'b' } });
   await admin.create(MAPS, { metadata: { name: 'a' }, data: { k: 'yes', n: '<1>' } });
   await admin.create(MAPS, { metadata: { name: 'b' }, binaryData: { x: 'AAE=' }, data: { y: '' } });
-}, 60_000);
+});
 
 async function table(path: string, accept = TABLE): Promise<Table> {
   const { status, headers, body } = await admin.get(path, { accept });

@@ -66,7 +66,7 @@ beforeAll(async () => {
     reportingInstance: 'sitter-1',
     eventTime: '2026-01-01T00:00:00.123456Z',
   });
-}, 60_000);
+});
 
 describe('label selector', () => {
   it.each([

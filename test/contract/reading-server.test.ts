@@ -24,7 +24,7 @@ beforeAll(async () => {
   await admin.create(WIDGETS, { apiVersion: 'served.test/v1', kind: 'Widget', metadata: { name: 'a' } });
   await admin.create(GADGETS, { apiVersion: 'served.test/v1', kind: 'Gadget', metadata: { name: 'a' } });
   await admin.create(MAPS, { metadata: { name: 'a' } });
-}, 60_000);
+});
 
 async function json<T>(path: string, headers?: Readonly<Record<string, string>>): Promise<T> {
   const { status, body } = await admin.get(path, headers);

@@ -39,7 +39,7 @@ beforeAll(async () => {
     selectableFields: [{ jsonPath: '.spec.color' }],
   };
   await admin.define(definition('watches.test', 'Widget', 'Namespaced', [version]), WIDGETS);
-}, 60_000);
+});
 
 afterEach(() => {
   for (const stream of open.splice(0)) stream.close();

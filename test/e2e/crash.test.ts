@@ -50,7 +50,7 @@ describe('embedded API server killed under write load', () => {
     await expectAll(target, acknowledged);
     target.agent.destroy();
     child.kill();
-  }, 120_000);
+  });
 });
 
 /** Creates and updates objects with eight writers until the server is killed; returns the last acknowledged resourceVersion. */

@@ -6,13 +6,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { Agent } from 'node:https';
 import { join } from 'node:path';
 import { scheduler } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiResponse, sendRequest } from '../support/api-request.ts';
 import { parseExposition } from '../support/exposition.ts';
 import { newFolder } from '../support/folders.ts';
 import { type ClusterRun, startOnCluster } from './local-run.ts';
-
-jest.setTimeout(120_000);
 
 interface Replica {
   readonly run: ClusterRun;

@@ -3,14 +3,11 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { loadKubeConfig } from '../../src/kube/kube-config.ts';
 import { labelsKey, parseExposition } from '../support/exposition.ts';
 import { newFolder } from '../support/folders.ts';
 import { type LocalRun, runToExit, send, startLocalRun, startOnCluster } from './local-run.ts';
-
-/** Time for the processes that each test starts, also on a busy machine. */
-jest.setTimeout(60_000);
 
 const CLUSTER = '/apis/registry.purser.dev/v1alpha1/clusters/target-1';
 const TOKENS = '/apis/tokens.purser.dev/v1alpha1/managedtokens';

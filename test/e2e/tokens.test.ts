@@ -1,13 +1,10 @@
 import { Agent } from 'node:https';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { parseKubeConfig } from '../../src/kube/kube-config.ts';
 import { eventually } from '../contract/eventually.ts';
 import { sendRequest } from '../support/api-request.ts';
 import { newFolder } from '../support/folders.ts';
 import { type Ready, send, startLocalRun } from './local-run.ts';
-
-/** Time for the processes that each test starts, also on a busy machine. */
-jest.setTimeout(60_000);
 
 const TOKENS = '/apis/tokens.purser.dev/v1alpha1/managedtokens';
 

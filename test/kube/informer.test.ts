@@ -313,5 +313,5 @@ describe('createInformer with a randomly failing server', () => {
       ),
       { numRuns: 150 },
     );
-  }, 30_000);
+  });
 });

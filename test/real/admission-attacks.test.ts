@@ -1,10 +1,8 @@
 // Attacks on the admission policies of a real kube-apiserver: attempts to repoint a Cluster or to forge records without the verbs.
 
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { AdmissionWorld, CLUSTERS, cluster, managedToken, Patch, PURSER, TOKENS } from './admission-world.ts';
 import { waitUntil } from './deploy-world.ts';
-
-jest.setTimeout(120_000);
 
 const ANCHOR = 'tokens.purser.dev/anchor';
 const ENDPOINTS = { serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: 'https://attacker.example.com' }] };

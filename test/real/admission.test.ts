@@ -1,10 +1,8 @@
 // The admission policies on a real kube-apiserver: writes to Clusters and ManagedTokens that need the verbs `repoint` and `record`.
 
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { AdmissionWorld, CLUSTERS, cluster, managedToken, Patch, PURSER, type Response, TOKENS } from './admission-world.ts';
 import { waitUntil } from './deploy-world.ts';
-
-jest.setTimeout(120_000);
 
 const ALL_VERBS = ['get', 'list', 'create', 'update', 'patch', 'delete', 'deletecollection'];
 const ANCHOR = 'tokens.purser.dev/anchor';

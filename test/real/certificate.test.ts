@@ -2,7 +2,7 @@
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { ConfigMaps, Namespaces, Secrets } from '../../src/api/resources.ts';
 import { AUTHORITY_CONFIG_MAP, hubCertificate } from '../../src/facade/certificate-secret.ts';
 import { KubeClient } from '../../src/kube/client.ts';
@@ -13,8 +13,6 @@ import { createAuthority, issueServerCertificate } from '../../src/std/x509/cert
 import { FakeClock } from '../support/clock.ts';
 import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
 import { runKubectl } from './kubectl.ts';
-
-jest.setTimeout(120_000);
 
 const SECRET = { namespace: 'purser-system', name: 'purser-facade-tls' };
 const DAY_MS = 86_400_000;

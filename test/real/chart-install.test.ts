@@ -1,12 +1,10 @@
 // Installs, upgrades and uninstalls the Helm chart on a real hub.
 
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { helmBinary } from '../support/kube-binaries.ts';
 import { type RunResult, run } from '../support/run.ts';
 import { type Deployment, DeployWorld, waitUntil } from './deploy-world.ts';
-
-jest.setTimeout(240_000);
 
 const CHART = join(import.meta.dirname, '../../deploy/chart');
 const PURSER_OBJECTS = ['-l', 'app.kubernetes.io/name=purser', '-o', 'name'];

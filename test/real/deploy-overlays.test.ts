@@ -3,13 +3,11 @@
 
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { newFolder } from '../support/folders.ts';
 import type { Program } from '../support/processes.ts';
 import { type Deployment, DeployWorld, isDeployment, renderKustomization, waitUntil } from './deploy-world.ts';
 import { findGrants, findUnused, type PermissionUse, readUse } from './permission-use.ts';
-
-jest.setTimeout(240_000);
 
 let world: DeployWorld;
 

@@ -1,12 +1,10 @@
 // Applies the manifests to a real hub, and checks that Purser works with the granted permissions and uses all of them.
 
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
 import { readText } from '../support/repository.ts';
 import { type DeployedObject, type Deployment, DeployWorld, isDeployment, renderKustomization, waitUntil } from './deploy-world.ts';
 import { findGrants, findUnused, readUse } from './permission-use.ts';
-
-jest.setTimeout(240_000);
 
 const PURSER = 'system:serviceaccount:purser-system:purser';
 let world: DeployWorld;

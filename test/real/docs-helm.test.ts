@@ -1,9 +1,7 @@
 // Runs the Helm commands of docs/operating.md in order on a real hub: install, upgrade, roll back, uninstall.
 
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { blocksIn, runBlock, startDocsWorld } from './docs-world.ts';
-
-jest.setTimeout(300_000);
 
 const [install, upgrade, rollback, uninstall] = blocksIn('helm');
 

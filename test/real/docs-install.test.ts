@@ -1,12 +1,10 @@
 // Runs the installation commands of the README in order on a real hub and a real target.
 
 import { join } from 'node:path';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { run } from '../support/run.ts';
 import { type Deployment, isDeployment, renderKustomization, waitUntil } from './deploy-world.ts';
 import { blocksIn, runBlock, startDocsWorld } from './docs-world.ts';
-
-jest.setTimeout(300_000);
 
 const [install, register, first] = blocksIn('install');
 const [outside] = blocksIn('outside');

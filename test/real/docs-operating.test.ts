@@ -3,7 +3,7 @@
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
 import { createAuthority, issueServerCertificate } from '../../src/std/x509/certificates.ts';
 import { stepsOf } from '../docs/documents.ts';
@@ -14,8 +14,6 @@ import { readText } from '../support/repository.ts';
 import { run } from '../support/run.ts';
 import { type DeployedObject, type Deployment, isDeployment, renderKustomization, waitUntil } from './deploy-world.ts';
 import { blocksIn, runBlock, startDocsWorld } from './docs-world.ts';
-
-jest.setTimeout(300_000);
 
 const [install, register, renew, replace, schedule, uninstall] = blocksIn('hub');
 const [hubItself] = blocksIn('hub-itself');

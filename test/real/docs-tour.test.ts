@@ -2,15 +2,13 @@
 // output with the documented one.
 
 import { dirname } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { blocksOf, documents, type Step, stepsOf } from '../docs/documents.ts';
 import { comparable, type Ran, runSteps } from '../docs/shell.ts';
 import { type LocalRun, startLocalRun } from '../e2e/local-run.ts';
 import { newFolder } from '../support/folders.ts';
 import { kubeBinaries } from '../support/kube-binaries.ts';
 import { run } from '../support/run.ts';
-
-jest.setTimeout(300_000);
 
 const blocks = documents().flatMap(blocksOf);
 const steps = blocks.filter(({ place }) => place === 'tour').flatMap(stepsOf);

@@ -77,27 +77,23 @@ describe('reflector of client-go', () => {
   it.each([
     ['list and watch', false],
     ['WatchList', true],
-  ])(
-    'converges to the state of a fresh list while clusters and permissions change, with %s',
-    async (_, watchList) => {
-      const { alice, admin } = facade.tokens;
-      const names = Array.from({ length: 12 }, (__, index) => `c${index}`);
-      await grant(names.slice(0, 4));
-      const reflectors = [new Reflector(alice, watchList), new Reflector(admin, watchList)];
-      const expectSynced = async () => {
-        expect(await reflectors[0]?.state()).toEqual(await listClusters(alice));
-        expect(await reflectors[1]?.state()).toEqual(await listClusters(admin));
-      };
-      for (let round = 1; round <= 6; round++) {
-        for (const name of names) await facade.hub.apply(Clusters, buildCluster(name, round), { force: true });
-        await grant(names.slice(round, round + 5));
-        await facade.hub.delete(Clusters, { name: names[round] ?? '' });
-        await eventually(expectSynced);
-      }
-      for (const reflector of reflectors) await reflector.stop();
-    },
-    120_000,
-  );
+  ])('converges to the state of a fresh list while clusters and permissions change, with %s', async (_, watchList) => {
+    const { alice, admin } = facade.tokens;
+    const names = Array.from({ length: 12 }, (__, index) => `c${index}`);
+    await grant(names.slice(0, 4));
+    const reflectors = [new Reflector(alice, watchList), new Reflector(admin, watchList)];
+    const expectSynced = async () => {
+      expect(await reflectors[0]?.state()).toEqual(await listClusters(alice));
+      expect(await reflectors[1]?.state()).toEqual(await listClusters(admin));
+    };
+    for (let round = 1; round <= 6; round++) {
+      for (const name of names) await facade.hub.apply(Clusters, buildCluster(name, round), { force: true });
+      await grant(names.slice(round, round + 5));
+      await facade.hub.delete(Clusters, { name: names[round] ?? '' });
+      await eventually(expectSynced);
+    }
+    for (const reflector of reflectors) await reflector.stop();
+  });
 });
 
 /** Starts a watch, and returns its response. */
@@ -123,22 +119,18 @@ describe('watch of the façade', () => {
   it.each([
     ['service account', {}, () => facade.hub.delete(ServiceAccounts, account)],
     ['bound Secret', { boundObjectRef }, () => facade.hub.delete(Secrets, anchor)],
-  ])(
-    'ends after deletion of the %s of its token',
-    async (_object, spec, revoke) => {
-      await facade.hub.apply(ServiceAccounts, { metadata: account }, { force: true });
-      await facade.hub.apply(Secrets, { metadata: anchor }, { force: true });
-      const token = await tokenFor(spec);
-      const response = await watch(token);
-      const ended = once(response, 'end');
-      // The hub and the façade have both just cached the token as valid.
-      await revoke();
-      await ended;
-      const after = await facade.request('GET', '/auth/v1/clusters', { headers: { authorization: `Bearer ${token}` } });
-      expect(after.status).toBe(401);
-    },
-    60_000,
-  );
+  ])('ends after deletion of the %s of its token', async (_object, spec, revoke) => {
+    await facade.hub.apply(ServiceAccounts, { metadata: account }, { force: true });
+    await facade.hub.apply(Secrets, { metadata: anchor }, { force: true });
+    const token = await tokenFor(spec);
+    const response = await watch(token);
+    const ended = once(response, 'end');
+    // The hub and the façade have both just cached the token as valid.
+    await revoke();
+    await ended;
+    const after = await facade.request('GET', '/auth/v1/clusters', { headers: { authorization: `Bearer ${token}` } });
+    expect(after.status).toBe(401);
+  });
 
   async function tokenFor(spec: object): Promise<string> {
     const path = `/api/v1/namespaces/${account.namespace}/serviceaccounts/${account.name}/token`;

@@ -55,14 +55,14 @@ beforeAll(async () => {
   url = await facade.listen();
   caFile = join(await newFolder(), 'ca.crt');
   await writeFile(caFile, authority.certificate);
-}, 120_000);
+});
 
 afterAll(async () => {
   await facade.close(1_000);
   await clients.close();
   await transport.close();
   await cluster.stop();
-}, 60_000);
+});
 
 function kubectl(token: string, ...args: readonly string[]) {
   const connection = [

@@ -1,6 +1,6 @@
 // ManagedTokens on a real hub and two real targets, with Purser's own service accounts.
 
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ManagedToken, ManagedTokenSpec } from '../../src/api/managed-token.gen.ts';
 import {
   type ApiObject,
@@ -30,8 +30,6 @@ import { createLogger } from '../../src/telemetry/logger.ts';
 import { appSettings } from '../support/app-settings.ts';
 import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
 import { AuditLog } from './audit-log.ts';
-
-jest.setTimeout(240_000);
 
 const PURSER = 'system:serviceaccount:purser-system:purser';
 const AUDIENCE = 'https://hub.test';
@@ -146,7 +144,7 @@ beforeAll(async () => {
   await allow('two');
   app = await startPurser();
   for (const name of ['one', 'two']) await waitUntil(() => isProbed(name));
-}, 240_000);
+});
 
 afterAll(async () => {
   await app?.stop();
@@ -154,7 +152,7 @@ afterAll(async () => {
     await admin.transport.close();
     await cluster.stop();
   }
-}, 60_000);
+});
 
 /** Returns true after the first probe of a Cluster and its event. */
 async function isProbed(name: string): Promise<boolean> {

@@ -1,13 +1,11 @@
 // Validates objects of other operators against their custom resource definitions on a real API server.
 
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CRD_MODULES, crdFiles } from '../support/operator-crds.ts';
 import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
 import type { RunResult } from '../support/run.ts';
 import { type DeployedObject, renderKustomization } from './deploy-world.ts';
 import { kubectlOutput, runKubectl, writeList } from './kubectl.ts';
-
-jest.setTimeout(120_000);
 
 let cluster: RealCluster;
 

@@ -2,12 +2,10 @@
 // exactly the permission of that row, and sends the requests that the row allows and those that it does not allow.
 
 import { Agent } from 'node:https';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Permission, type PermissionRule, permissions } from '../docs/permissions.ts';
 import { sendRequest } from '../support/api-request.ts';
 import { type Deployment, DeployWorld, isDeployment, renderKustomization, waitUntil } from './deploy-world.ts';
-
-jest.setTimeout(240_000);
 
 /** Names that replace the placeholders of the table. */
 const PLACEHOLDERS = { '<cluster>': 'target-1', '<namespace>': 'deploy', '<account>': 'deployer' } as const;

@@ -3,14 +3,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse, stringify } from 'yaml';
 import { type LocalRun, startLocalRun } from '../e2e/local-run.ts';
 import { newFolder } from '../support/folders.ts';
 import { type Prometheus, requirePrometheus, type Sample, startPrometheus } from '../support/prometheus.ts';
 import { readText } from '../support/repository.ts';
-
-jest.setTimeout(120_000);
 
 interface Dashboard {
   readonly panels: readonly { readonly title: string; readonly targets?: readonly { readonly expr: string }[] }[];

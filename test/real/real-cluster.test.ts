@@ -15,12 +15,12 @@ const clusters: RealCluster[] = [];
 beforeAll(async () => {
   const options = [{ audit: true, issuer: 'https://one.test' }, { controllers: true }];
   clusters.push(...(await Promise.all(options.map((option) => startRealCluster(option)))));
-}, 120_000);
+});
 
 afterAll(async () => {
   await Promise.all(clusters.map((cluster) => cluster.stop()));
   expect(clusters.map(({ folder }) => existsSync(folder))).toEqual([false, false]);
-}, 60_000);
+});
 
 describe('startRealCluster', () => {
   it('starts the pinned version of Kubernetes', async () => {
@@ -49,7 +49,7 @@ describe('startRealCluster', () => {
     await eventually(async () => expect((await send(1, 'GET', '/api/v1/namespaces/short-lived/serviceaccounts/default')).status).toBe(200));
     await send(1, 'DELETE', '/api/v1/namespaces/short-lived');
     await eventually(async () => expect((await send(1, 'GET', '/api/v1/namespaces/short-lived')).status).toBe(404));
-  }, 60_000);
+  });
 });
 
 describe('kubeconfig', () => {
@@ -64,15 +64,11 @@ describe('kubeconfig', () => {
 });
 
 describe('RealCluster', () => {
-  it.each(['stop', 'kill'] as const)(
-    'keeps its data and its address after a restart by %s',
-    async (method) => {
-      await createNamespace(0, `before-${method}`);
-      await clusters[0]?.restart(method);
-      expect((await send(0, 'GET', `/api/v1/namespaces/before-${method}`)).status).toBe(200);
-    },
-    60_000,
-  );
+  it.each(['stop', 'kill'] as const)('keeps its data and its address after a restart by %s', async (method) => {
+    await createNamespace(0, `before-${method}`);
+    await clusters[0]?.restart(method);
+    expect((await send(0, 'GET', `/api/v1/namespaces/before-${method}`)).status).toBe(200);
+  });
 
   it('does not respond while it is paused', async () => {
     clusters[0]?.pause();

@@ -1,12 +1,10 @@
 // Replicas of the Deployment on a real hub: killed, frozen, stopped, and without the hub.
 
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseExposition } from '../support/exposition.ts';
 import type { Program } from '../support/processes.ts';
 import { AuditLog } from './audit-log.ts';
 import { type Deployment, DeployWorld, isDeployment, renderKustomization, waitUntil } from './deploy-world.ts';
-
-jest.setTimeout(180_000);
 
 interface Replica {
   readonly name: string;

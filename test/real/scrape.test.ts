@@ -2,12 +2,10 @@
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { newFolder } from '../support/folders.ts';
 import { type Prometheus, requirePrometheus, startPrometheus } from '../support/prometheus.ts';
 import { type DeployedObject, type Deployment, DeployWorld, isDeployment, renderKustomization, waitUntil } from './deploy-world.ts';
-
-jest.setTimeout(240_000);
 
 interface ServiceMonitor extends DeployedObject {
   readonly spec: { readonly endpoints: readonly Endpoint[] };

@@ -1,11 +1,9 @@
 // Runs Purser with the permissions of `purser print target-rbac --namespaces` on a real target: it issues and revokes tokens there, and
 // the Cluster reports the number of namespaces.
 
-import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type Deployment, DeployWorld, isDeployment, renderKustomization } from './deploy-world.ts';
 import { readUse } from './permission-use.ts';
-
-jest.setTimeout(240_000);
 
 const PURSER = 'system:serviceaccount:purser-system:purser';
 const CLUSTER = 'cluster.registry.purser.dev/target-1';

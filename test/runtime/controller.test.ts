@@ -450,7 +450,7 @@ describe('runController in the long run', () => {
     await settle(requested);
     expect([...requested]).toEqual([]);
     expect([runs.running, clock.pending, endings]).toEqual([[], 0, []]);
-  }, 30_000);
+  });
 
   /** Completes all runs until no work is left. */
   async function settle(requested: Set<string>): Promise<void> {

@@ -412,7 +412,7 @@ describe('ClusterClients with several addresses', () => {
     const server = await world.serve(grants());
     await expect(world.issue(at([{ url }, server]))).resolves.toBeDefined();
     await new Promise((resolve) => silent.close(resolve));
-  }, 20_000);
+  });
 
   it('reports the error of the preferred address if all addresses fail', async () => {
     expect(await world.failure(at([{ url: 'https://169.254.169.254' }, await deadEnd()]))).toMatchObject({ reason: 'AddressNotAllowed' });

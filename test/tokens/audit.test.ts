@@ -1,16 +1,14 @@
 // Audit lines in the log, at every level.
 
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { ManagedTokens } from '../../src/api/resources.ts';
 import { AUDIENCE, type RunningController, TokenWorld } from './token-world.ts';
-
-jest.setTimeout(60_000);
 
 let world: TokenWorld;
 
 beforeAll(async () => {
   world = await TokenWorld.start();
-}, 60_000);
+});
 beforeEach(() => world.begin());
 afterEach(() => world.end());
 afterAll(() => world.close());

@@ -1,7 +1,7 @@
 // The process dies at every request boundary: before a request is served, and after it is served but before the response arrives.
 // The next process knows only the stored objects.
 
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ManagedTokenSpec } from '../../src/api/managed-token.gen.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { startWireWorld, type WireWorld } from '../kube/wire-world.ts';
@@ -12,8 +12,6 @@ import { startTarget } from '../targets/wire-target.ts';
 import { ScriptedHub } from './scripted-hub.ts';
 import { ScriptedTarget } from './scripted-target.ts';
 import { TestReconciler } from './test-reconciler.ts';
-
-jest.setTimeout(120_000);
 
 type When = 'before' | 'after';
 

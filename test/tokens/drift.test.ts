@@ -1,10 +1,8 @@
 // Drift of Secrets and status is repaired with at most one new token, and with none while the old one is valid.
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManagedTokens, type Secret, Secrets } from '../../src/api/resources.ts';
 import { base64, TokenWorld, text } from './token-world.ts';
-
-jest.setTimeout(30_000);
 
 const MINUTE = 60_000;
 const ISSUED = ['POST serviceaccounts/deployer/token'];
@@ -15,7 +13,7 @@ const ci = () => ({ namespace: world.namespace, name: 'ci' });
 
 beforeAll(async () => {
   world = await TokenWorld.start();
-}, 60_000);
+});
 beforeEach(async () => {
   await world.begin();
   await world.run();

@@ -1,11 +1,9 @@
 // Whatever a tenant edits and whatever fails meanwhile: once an administrator withdraws a permission or revokes, no token is left.
 
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { ManagedTokenSpec } from '../../src/api/managed-token.gen.ts';
 import { ACCOUNTS, CLUSTERS, FleetWires, FleetWorld, MISSING, REQUESTERS } from './fleet-world.ts';
-
-jest.setTimeout(300_000);
 
 const MINUTE = 60_000;
 const REVOKE = 'tokens.purser.dev/revoke';

@@ -1,13 +1,11 @@
 // Attempts of a tenant to keep a token whose permission was withdrawn or that an administrator revokes.
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Annotation } from '../../src/api/names.ts';
 import { Clusters, ManagedTokens, Namespaces, type Secret, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import type { ObjectMeta } from '../../src/api/wire.ts';
 import { digestOf } from '../../src/std/digest.ts';
 import { base64, CREDENTIALS, TokenWorld } from './token-world.ts';
-
-jest.setTimeout(60_000);
 
 const MINUTE = 60_000;
 const ELSEWHERE = { namespace: 'other', name: 'own' };
@@ -19,7 +17,7 @@ beforeAll(async () => {
   world = await TokenWorld.start(2);
   await world.target.admin.create(Namespaces, { metadata: { name: ELSEWHERE.namespace } });
   await world.target.admin.create(ServiceAccounts, { metadata: ELSEWHERE });
-}, 60_000);
+});
 beforeEach(() => world.begin());
 afterEach(() => world.end());
 afterAll(() => world.close());

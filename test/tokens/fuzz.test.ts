@@ -1,6 +1,6 @@
 // Random actions of users, clusters and the hub: no defect, no foreign Secret changed, few tokens, and convergence at the end.
 
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { systemClock } from '../../src/std/clock.ts';
 import { startWireWorld, type WireWorld } from '../kube/wire-world.ts';
@@ -12,8 +12,6 @@ import { errorStatus, grant, startTarget } from '../targets/wire-target.ts';
 import { type Fault, refused, ScriptedHub } from './scripted-hub.ts';
 import { ScriptedTarget } from './scripted-target.ts';
 import { TestReconciler } from './test-reconciler.ts';
-
-jest.setTimeout(300_000);
 
 const SPACING_MS = 2_000;
 const VERIFY_MS = 900_000;

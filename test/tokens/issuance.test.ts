@@ -1,6 +1,6 @@
 // First issuance: from a ManagedToken to its Secret.
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManagedTokens, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { parseKubeConfig } from '../../src/kube/kube-config.ts';
@@ -9,13 +9,11 @@ import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { base64, TokenWorld, text } from './token-world.ts';
 
-jest.setTimeout(30_000);
-
 let world: TokenWorld;
 
 beforeAll(async () => {
   world = await TokenWorld.start();
-}, 60_000);
+});
 beforeEach(() => world.begin());
 afterEach(() => world.end());
 afterAll(() => world.close());

@@ -1,13 +1,11 @@
 // Restarts, competing writers, rejections by the hub, and failing clusters.
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ClusterRole, ClusterRoles, CustomResourceDefinitions, ManagedTokens, Namespaces, Secrets } from '../../src/api/resources.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
 import { startRelay } from './relay.ts';
 import { base64, TokenWorld } from './token-world.ts';
-
-jest.setTimeout(120_000);
 
 const MINUTE = 60_000;
 
@@ -18,7 +16,7 @@ const ci = () => ({ namespace: world.namespace, name: 'ci' });
 beforeAll(async () => {
   world = await TokenWorld.start(2);
   role = await world.hub.admin.get(ClusterRoles, { name: 'purser-controller-tokens' });
-}, 60_000);
+});
 beforeEach(() => world.begin());
 afterEach(async () => {
   await world.hub.admin.patch(ClusterRoles, { name: 'purser-controller-tokens' }, { rules: role.rules });

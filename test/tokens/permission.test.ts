@@ -1,11 +1,9 @@
 // Permission is reviewed at every issuance, and changes are noticed.
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Annotation } from '../../src/api/names.ts';
 import { ClusterRoleBindings, ClusterRoles, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import { TokenWorld } from './token-world.ts';
-
-jest.setTimeout(60_000);
 
 const MINUTE = 60_000;
 const FORBIDDEN = 'Ready=False Forbidden RotationFailing=undefined';
@@ -14,7 +12,7 @@ let world: TokenWorld;
 
 beforeAll(async () => {
   world = await TokenWorld.start();
-}, 60_000);
+});
 beforeEach(() => world.begin());
 afterEach(() => world.end());
 afterAll(() => world.close());

@@ -1,16 +1,14 @@
 // Attacks on tokens by users who may write Clusters, but not the Secrets with credentials.
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Clusters, ManagedTokens, Secrets } from '../../src/api/resources.ts';
 import { base64, TokenWorld, text } from './token-world.ts';
-
-jest.setTimeout(30_000);
 
 let world: TokenWorld;
 
 beforeAll(async () => {
   world = await TokenWorld.start(2);
-}, 60_000);
+});
 beforeEach(() => world.begin());
 afterEach(() => world.end());
 afterAll(() => world.close());

@@ -1,13 +1,11 @@
 // Revocable tokens: bound to an anchor on the target, which is deleted first.
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Annotation } from '../../src/api/names.ts';
 import { Clusters, ManagedTokens, type Secret, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
 import { credentialDigest } from '../../src/targets/policy/registration.ts';
 import { TokenWorld } from './token-world.ts';
-
-jest.setTimeout(30_000);
 
 const MINUTE = 60_000;
 const FINALIZER = 'tokens.purser.dev/anchor';
@@ -17,7 +15,7 @@ const ci = () => ({ namespace: world.namespace, name: 'ci' });
 
 beforeAll(async () => {
   world = await TokenWorld.start(2);
-}, 60_000);
+});
 beforeEach(() => world.begin());
 afterEach(() => world.end());
 afterAll(() => world.close());

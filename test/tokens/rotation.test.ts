@@ -1,6 +1,6 @@
 // Tokens are renewed before their expiry, and kept while renewal fails.
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Clusters, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import { base64, TokenWorld, text } from './token-world.ts';
 
@@ -8,13 +8,11 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const ROTATION = ['POST subjectaccessreviews', 'PUT secrets/ci', 'PUT managedtokens/ci/status'];
 
-jest.setTimeout(30_000);
-
 let world: TokenWorld;
 
 beforeAll(async () => {
   world = await TokenWorld.start(2);
-}, 60_000);
+});
 beforeEach(() => world.begin());
 afterEach(() => world.end());
 afterAll(() => world.close());

@@ -1,6 +1,6 @@
 // Very many ManagedTokens: cost when nothing is due, and order when everything is.
 
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { Observable } from 'rxjs';
 import { PROTECTED_NAMESPACES } from '../../src/access/issue-permission.ts';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
@@ -23,8 +23,6 @@ import { HandInformer } from '../runtime/hand-informer.ts';
 import { aCluster, aGrant, aScene, aToken, NOON, SERVER } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
 import { registered, settings } from '../targets/registration.ts';
-
-jest.setTimeout(180_000);
 
 const MANY = 10_000;
 const RESTARTED = 2_000;

@@ -200,5 +200,5 @@ async function check(all: readonly Action[], where: Setting): Promise<void> {
 describe('list and watch', () => {
   it('leaves every client with the state of a fresh list or with 410', async () => {
     await fc.assert(fc.asyncProperty(actions, setting, check), { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 500) });
-  }, 300_000);
+  });
 });

@@ -135,7 +135,7 @@ describe('request body', () => {
     expect(statusOf(response)).toBe(408);
     expect(failureOf(response)).toMatchObject({ kind: 'Status', status: 'Failure', code: 408 });
     expect(seconds).toBeLessThanOrEqual(10);
-  }, 60_000);
+  });
 });
 
 describe('unknown fields', () => {
