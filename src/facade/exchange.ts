@@ -5,7 +5,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import { pipeline } from 'node:stream/promises';
 import type { User } from '../access/user.ts';
 import { dns1123LabelProblems, dns1123SubdomainProblems } from '../kubernetes/names.ts';
-import { isStream } from '../kubernetes/reply.ts';
+import { isStream, sendHead, toBytes } from '../kubernetes/reply.ts';
 import { parseUrl } from '../kubernetes/request-url.ts';
 import { badRequest, pathNotFound, statusError, unclassified } from '../kubernetes/status.ts';
 import type { Preferences } from '../kubernetes/wire/negotiate.ts';
@@ -197,18 +197,14 @@ export class Exchange implements FacadeRequest {
       // Streams have their own limits.
       this.#releaseSeat();
       response.writeHead(reply.status, this.#headersOf(reply));
-      response.flushHeaders();
+      sendHead(response);
       await ('write' in reply ? reply.write(response) : pipeline(reply.body as AsyncIterable<string>, response));
       if (!isLast) response.end();
     } else {
-      const length = { 'content-length': Buffer.byteLength(reply.body) };
-      response.writeHead(reply.status, { ...this.#headersOf(reply), ...length });
-      const body = message.method === 'HEAD' ? '' : reply.body;
-      if (!isLast) response.end(body);
-      else {
-        response.flushHeaders();
-        response.write(body);
-      }
+      const body = toBytes(reply.body);
+      response.writeHead(reply.status, { ...this.#headersOf(reply), 'content-length': body.length });
+      if (message.method !== 'HEAD') response.write(body);
+      if (!isLast) response.end();
     }
   }
 

@@ -6,7 +6,7 @@ import { connect as connectPlain } from 'node:net';
 import { text as wholeText } from 'node:stream/consumers';
 import { connect } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Endpoint } from '../../src/facade/request.ts';
+import type { Endpoint, FacadeReply } from '../../src/facade/request.ts';
 import { createFacadeServer, type FacadeServer } from '../../src/facade/server.ts';
 import type { Reply } from '../../src/kubernetes/reply.ts';
 import { systemClock } from '../../src/std/clock.ts';
@@ -139,6 +139,26 @@ describe('HEAD', () => {
     const response = await (await sendBytes(request('HEAD /things?watch=true'))).read((so) => so.endsWith('\r\n\r\n'));
     expect(statusOf(response)).toBe(405);
     expect(response.text).toMatch(/\r\nallow: GET\r\n/i);
+  });
+});
+
+describe('Warning header', () => {
+  const head = (text: string) => text.includes('\r\n\r\n');
+  const streamed: FacadeReply = { status: 200, headers: {}, write: async (response) => void response.write('ü') };
+
+  it.each<readonly [string, string, FacadeReply]>([
+    ['a body', request(POST, 'Content-Length: 0'), { ...OK, body: 'ü' }],
+    ['no body', request('HEAD /things'), { ...OK, body: 'ü' }],
+    ['a stream', request(POST, 'Content-Length: 0'), streamed],
+    ['a stream without a body', request('HEAD /things'), streamed],
+    ['a body before the end of the request', request(POST, 'Content-Length: 500000'), { ...OK, body: 'ü' }],
+  ])('writes non-ASCII text of a Warning header as UTF-8: %s', async (_case, bytes, reply) => {
+    endpoint = async ({ warn }) => {
+      warn('größer ✓');
+      return reply;
+    };
+    const { text } = await (await sendBytes(bytes)).read(head);
+    expect(Buffer.from(text, 'latin1').toString('utf8')).toContain('\r\nwarning: 299 - "größer ✓"\r\n');
   });
 });
 

@@ -5,6 +5,7 @@ import { isGoPrintable } from '../../std/go-text.ts';
 import { type FieldError, forbiddenValue, invalidValue, requiredValue, tooLong, unsupportedValue } from '../field-error.ts';
 import { badRequest, invalid } from '../status.ts';
 import { flag, text } from './query.ts';
+import { decodeHeader } from './utf8.ts';
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
@@ -76,11 +77,11 @@ export function requestTimeoutMs(query: URLSearchParams): number {
 
 const MAX_TIMEOUT_MS = 60_000;
 
-/** Returns the field manager: the option fieldManager, or the User-Agent up to its first slash. */
+/** Returns the field manager: the option fieldManager, or the User-Agent up to its first slash. `userAgent` has one character per byte. */
 export function fieldManagerName(fieldManager: string, userAgent = ''): string {
   if (fieldManager !== '') return fieldManager;
   let name = '';
-  for (const char of userAgent.split('/')[0] ?? '') {
+  for (const char of decodeHeader(userAgent.split('/')[0] ?? '')) {
     if (!isGoPrintable(char)) continue;
     if (Buffer.byteLength(name + char) > MAX_FIELD_MANAGER_BYTES) break;
     name += char;
