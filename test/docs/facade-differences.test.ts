@@ -67,6 +67,8 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   '`metadata` of a list': [RECORDED_LISTS, '"metadata":\\{"continue":""'],
   '`remainingItemCount`': [LIST, 'counts remaining visible clusters'],
   '`resourceVersion`': [LIST, 'returns the hub’s version to a caller who sees everything'],
+  '`resourceVersion` that cannot be parsed, on get and watch': [WATCH, 'rejects a watch from a version that is not a number with 400'],
+  'one Cluster with `as=PartialObjectMetadataList` in `Accept`': [LIST, 'rejects a get as PartialObjectMetadataList with 400'],
   'permissions change during a watch': [WATCH, 'sends DELETED for lost and ADDED for gained clusters'],
   '`continue` of another replica, or after a change of permissions': [
     RECORDED_LISTS,
