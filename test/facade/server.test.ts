@@ -200,43 +200,70 @@ describe('pipelined requests', () => {
     expect(response).toMatchObject({ status: 408, body: expect.stringContaining('"kind":"Status"') });
   });
 
-  it('writes no rejection into the response to an earlier pipelined request', async () => {
+  const invalid = { status: 400, headers: { connection: 'close' }, body: expect.stringContaining('"kind":"Status"') };
+
+  it('rejects a malformed pipelined request after the stream of an earlier request', async () => {
     const { promise: isEnd, resolve: end } = Promise.withResolvers<void>();
     endpoint = async () => ({
       status: 200,
-      headers: {},
+      headers: { 'content-length': '11' },
       write: async (response) => {
         response.write('first');
         await isEnd;
+        response.write(' and ');
+        response.write('l');
       },
     });
     const connection = await sendBytes(request(POST, 'Content-Length: 0'));
     await connection.read((text) => text.includes('first'));
     await connection.write('nonsense\r\n\r\n');
-    const { text } = await connection.read(() => false);
+    await connection.write('nonsense\r\n\r\n');
     end();
-    expect(text).not.toContain('Status');
+    const { text } = await connection.read(() => false);
+    expect(responsesIn(text)).toMatchObject([{ status: 200, body: 'first and l' }, invalid]);
   });
 
-  it('sends no rejection in place of the response to an earlier pipelined request', async () => {
+  it('responds to all earlier pipelined requests before it rejects a malformed one', async () => {
     const { promise: isEnd, resolve: end } = Promise.withResolvers<void>();
     endpoint = () => isEnd.then(() => OK);
-    const connection = await sendBytes(request(POST, 'Content-Length: 0'));
+    const connection = await sendBytes(`${request(POST, 'Content-Length: 0')}${GET}`);
     await eventually(() => expect(seen).toHaveLength(1));
     await connection.write('nonsense\r\n\r\n');
-    const read = connection.read(() => false);
-    await read;
+    await connection.write('nonsense\r\n\r\n');
     end();
-    expect(connection.text).toBe('');
+    const { text } = await connection.read(() => false);
+    expect(responsesIn(text)).toMatchObject([{ status: 200, body: 'ok' }, { status: 200, body: 'ok' }, invalid]);
+  });
+
+  it('responds to a request that arrives together with malformed bytes', async () => {
+    const connection = await sendBytes(`${request(POST, 'Content-Length: 0')}nonsense\r\n\r\n`);
+    const { text } = await connection.read(() => false);
+    expect(responsesIn(text)).toMatchObject([{ status: 200, body: 'ok' }, invalid]);
+  });
+
+  it('ends all work for a caller that disconnects after malformed bytes', async () => {
+    const { promise: isAborted, resolve: abort } = Promise.withResolvers<void>();
+    endpoint = async ({ signal }) => {
+      signal.addEventListener('abort', () => abort());
+      await isAborted;
+      return OK;
+    };
+    const connection = await sendBytes(`${request(POST, 'Content-Length: 0')}nonsense\r\n\r\n`);
+    await eventually(() => expect(seen).toHaveLength(1));
+    connection.destroy();
+    await isAborted;
+    await eventually(() => expect(recorded).toMatchObject([{ code: 499 }]));
   });
 });
 
-describe('requests that Node rejects without a body', () => {
+describe('requests that Node does not reject with a Status', () => {
   it.each([
     ['no host', 'GET /document HTTP/1.1\r\n\r\n', 400],
     ['no host, in HTTP/1.0', 'GET /document HTTP/1.0\r\n\r\n', 400],
+    ['two hosts', request('GET /document', 'Host: f'), 400],
+    ['two hosts, far apart', request('GET /document', ...Array.from({ length: 1_100 }, () => 'a: b'), 'host: g'), 400],
     ['an unknown expectation', request('GET /document', 'Expect: x'), 417],
-  ])('rejects a request that Node would reject without a body with a Status: %s', async (_what, bytes, code) => {
+  ])('rejects a request that Node would accept, or reject without a body, with a Status: %s', async (_what, bytes, code) => {
     const [response] = responsesIn((await (await sendBytes(bytes)).read(isWhole)).text);
     expect(response?.status).toBe(code);
     expect(JSON.parse(response?.body ?? '')).toMatchObject({ kind: 'Status', code });

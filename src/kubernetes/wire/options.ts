@@ -111,9 +111,8 @@ function writeErrors(query: URLSearchParams, maxLength = MAX_FIELD_MANAGER_BYTES
 }
 
 function fieldManagerErrors(fieldManager: string, maxLength: number): FieldError[] {
-  const exceeded = exceededLength(fieldManager, maxLength);
   // Each error quotes the whole text, so a long text of unprintable characters would produce a huge message.
-  if (exceeded !== undefined) return [tooLong('fieldManager', exceeded)];
+  if (isTooLong(fieldManager, maxLength)) return [tooLong('fieldManager', MAX_FIELD_MANAGER_BYTES)];
   const errors: FieldError[] = [];
   let position = 0;
   for (const char of fieldManager) {
@@ -123,9 +122,8 @@ function fieldManagerErrors(fieldManager: string, maxLength: number): FieldError
   return errors;
 }
 
-function exceededLength(fieldManager: string, maxLength: number): number | undefined {
-  if (Buffer.byteLength(fieldManager) > MAX_FIELD_MANAGER_BYTES) return MAX_FIELD_MANAGER_BYTES;
-  return Array.from(fieldManager).length > maxLength ? maxLength : undefined;
+function isTooLong(fieldManager: string, maxLength: number): boolean {
+  return Buffer.byteLength(fieldManager) > MAX_FIELD_MANAGER_BYTES || Array.from(fieldManager).length > maxLength;
 }
 
 function unprintable(char: string, position: number): string {

@@ -51,6 +51,12 @@ describe('writeOptions', () => {
     );
   });
 
+  it.each([128, 129])('reports the limit of kube-apiserver for a manager of %i characters if 127 are allowed', (length) => {
+    expect(rejection(() => writeOptions(query(`fieldManager=${'m'.repeat(length)}`), 'CreateOptions', 127)).message).toBe(
+      'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Too long: may not be more than 128 bytes',
+    );
+  });
+
   it('reports only the length of a manager that is too long', () => {
     expect(rejection(() => writeOptions(query(`fieldManager=${'%01'.repeat(4_800)}`), 'CreateOptions')).message).toBe(
       'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Too long: may not be more than 128 bytes',
