@@ -142,6 +142,20 @@ describe('HEAD', () => {
   });
 });
 
+describe('WebSocket', () => {
+  it('responds to a watch over WebSocket with a plain stream', async () => {
+    endpoint = async () => ({ status: 200, headers: { 'content-length': '5' }, write: async (response) => void response.write('event') });
+    const upgrade = [
+      'Connection: Upgrade',
+      'Upgrade: websocket',
+      'Sec-WebSocket-Version: 13',
+      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+    ];
+    const { text } = await (await sendBytes(request('GET /things?watch=true', 'Origin: https://f', ...upgrade))).read(isWhole);
+    expect(responsesIn(text)).toMatchObject([{ status: 200, body: 'event' }]);
+  });
+});
+
 describe('Warning header', () => {
   const head = (text: string) => text.includes('\r\n\r\n');
   const streamed: FacadeReply = { status: 200, headers: {}, write: async (response) => void response.write('ü') };

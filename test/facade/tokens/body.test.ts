@@ -68,6 +68,26 @@ describe('request body', () => {
     expect(world.tokenRequests).toHaveLength(status === 201 ? length + 1 : length);
   });
 
+  it.each([
+    ['bytes after the object', '{"spec":{"audiences":["api"]}}{"spec":{}}', 400],
+    ['half of a surrogate pair', String.raw`{"spec":{"audiences":["\ud800"]}}`, 201],
+  ])('reads JSON that is sent as YAML as JSON: %s', async (_case, body, status) => {
+    expect(statusOf(await world.raw(typed('application/yaml', body)))).toBe(status);
+  });
+
+  it.each([
+    ['CreateOptions', 'authentication.k8s.io/v1'],
+    ['DeleteOptions', 'v1'],
+    ['Status', 'v1'],
+    ['WatchEvent', 'apps/v1'],
+    ['TokenRequest', 'authentication.k8s.io/__internal'],
+  ])('rejects a kind of every API group or an internal version as not registered: %s', async (kind, apiVersion) => {
+    expect(failureOf(await withoutTargetRequest(post({ ...TOKEN_REQUEST, kind, apiVersion })))).toMatchObject({
+      code: 400,
+      message: expect.stringContaining(`no kind "${kind}" is registered for version "${apiVersion}"`),
+    });
+  });
+
   /** Sends 64 MiB after this head, as fast as the server reads. Returns the bytes that were read before the connection closed. */
   async function sendExcess(head: Buffer, piece: Buffer) {
     const connection = await world.open();
@@ -167,6 +187,14 @@ describe('TokenRequest spec', () => {
     ['bound to a Foo', spec({ boundObjectRef: { kind: 'Foo', apiVersion: 'v1', name: 'n' } }), 400],
   ])('rejects an invalid spec without a request to the target: %s', async (_case, body, status) => {
     expect(statusOf(await withoutTargetRequest(post(body)))).toBe(status);
+  });
+
+  it.each([
+    ['a short lifetime', spec({ expirationSeconds: 1, boundObjectRef: { kind: 'Foo', apiVersion: 'v1', name: 'n' } })],
+    ['another UID', { ...spec({ boundObjectRef: { kind: 'Foo', apiVersion: 'v1', name: 'n' } }), metadata: { uid: 'other' } }],
+  ])('reports an unsupported kind of bound object before other mistakes: %s', async (_case, body) => {
+    const message = 'cannot bind token to object of type /v1, Kind=Foo';
+    expect(failureOf(await withoutTargetRequest(post(body)))).toMatchObject({ code: 400, message });
   });
 
   it.each([
