@@ -10,7 +10,7 @@ import { goQuote } from '../std/go-text.ts';
 import { Recent } from '../std/recent.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { isAllowed } from './hub-review.ts';
-import { exactName, type IssueTarget, issueNames, reviewIssue } from './issue-permission.ts';
+import { exactName, type IssueTarget, issueNames, protectionOf, reviewIssue } from './issue-permission.ts';
 import { type User, userKey } from './user.ts';
 
 export interface AuthorizerOptions {
@@ -43,7 +43,7 @@ export class Authorizer {
         this.#decisions.find(key, () => this.#review(key, user, target)),
         signal,
       ));
-    if (!allowed) throw forbidden(user, target);
+    if (!allowed) throw forbidden(user, target, protectionOf(target, this.#options.protectedNamespaces));
   }
 
   async #review(key: string, user: User, target: IssueTarget): Promise<boolean> {
@@ -61,7 +61,7 @@ const MAX_DECISIONS = 50_000;
 const MAX_NAMES = 10_000;
 
 /** Returns the error of the target cluster, followed by the permission that is missing on the hub. */
-function forbidden({ username }: User, target: IssueTarget): Error {
+function forbidden({ username }: User, target: IssueTarget, protection: string): Error {
   const attributes = {
     type: 'resource',
     verb: 'create',
@@ -71,5 +71,6 @@ function forbidden({ username }: User, target: IssueTarget): Error {
     namespace: target.namespace,
     name: target.serviceAccount,
   } as const;
-  return accessForbidden({ name: username }, attributes, `issue clusters/token ${goQuote(exactName(target))} in ${RegistryGroup}`);
+  const missing = `issue clusters/token ${goQuote(exactName(target))} in ${RegistryGroup}`;
+  return accessForbidden({ name: username }, attributes, protection === '' ? missing : `${missing}; ${protection}`);
 }

@@ -18,6 +18,11 @@ export function exactName({ cluster, namespace, serviceAccount }: IssueTarget): 
   return `${cluster}/${namespace}/${serviceAccount}`;
 }
 
+/** Returns why a rule for the whole cluster is not enough, for messages about a missing permission; empty for other namespaces. */
+export function protectionOf({ namespace }: IssueTarget, protectedNamespaces: readonly string[]): string {
+  return protectedNamespaces.includes(namespace) ? `namespace ${namespace} is protected: a rule must name it or the service account` : '';
+}
+
 /**
  * Returns the names to review, in order: the name that was allowed last time, then from the most to the least specific.
  * One allowed name is enough.

@@ -174,7 +174,7 @@ export interface ManagedTokenStatus {
    */
   readonly lastRevokeRequest?: string;
   /**
-   * SHA-256 digest of the token that Purser issued last. The removal limits count only Secrets that hold this token.
+   * SHA-256 digest of the token that Purser issued last, and of the cluster, service account and audiences that it was issued for. Removal limits and revocations recognize the token by this digest, because users of the namespace can write the Secret.
    */
   readonly tokenDigest?: string;
   /**

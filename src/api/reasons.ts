@@ -92,6 +92,8 @@ export const ClusterReason = {
 export const AlertReason = {
   MassWithdrawal: 'removal of Secrets is paused: tokens of many namespaces lost permission within a minute',
   RemovalDelayed: 'removal of Secrets is delayed by ten minutes: more than 20 tokens of the namespace lost permission within a minute',
+  WithdrawalPending: 'the requester lost permission; a second review decides whether the Secret is removed',
+  Withdrawn: 'the requester lost permission, and the Secret was removed',
   AnchorOrphaned: 'the anchor Secret could not be deleted on the target cluster and remains there',
   RevocationUnavailable: 'only tokens with revocation BoundSecret can be revoked; this token remains valid until its expiry',
   LifetimeShortened: 'the requested lifetime exceeds --max-token-lifetime and is shortened',

@@ -9,7 +9,10 @@ export function eventsOf(previous: ClusterStatus, next: ClusterStatus): readonly
   return CONDITION_TYPES.flatMap((wanted) => {
     const { events } = CLUSTER_CONDITIONS[wanted];
     const [before, after] = [previous, next].map(({ conditions = [] }) => conditions.find(({ type }) => type === wanted));
-    if (after === undefined || before?.status === after.status || events === 'none') return [];
+    if (after === undefined || events === 'none') return [];
+    // Another cause of the same failure needs another remedy.
+    const isSame = before?.status === after.status && (after.status === 'True' || before.reason === after.reason);
+    if (isSame) return [];
     if (events === 'failures' && before?.status !== 'False' && after.status !== 'False') return [];
     return [{ type: after.status === 'True' ? 'Normal' : 'Warning', reason: after.reason ?? '', message: after.message ?? '' } as const];
   });

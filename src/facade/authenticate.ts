@@ -25,7 +25,7 @@ export interface AuthenticatorOptions {
   readonly log: Logger;
   /** Accepted audiences; a token needs one of them. Any token is accepted if empty. */
   readonly audiences: readonly string[];
-  /** Limit on reviews of unknown tokens, shared by all authenticators of the process; a new limit if undefined. */
+  /** Limit on reviews, shared by all authenticators of the process; a new limit if undefined. */
   readonly reviewLimit?: ReviewLimit | undefined;
 }
 
@@ -42,16 +42,16 @@ export class Authenticator {
   readonly #accepted: FreshCache<User>;
   /** Rejected tokens, separate from accepted ones, so that a flood of invalid tokens evicts no accepted token. */
   readonly #rejected: FreshCache<true>;
-  /** Tokens that were accepted before; reviews of these tokens are not limited. */
-  readonly #known = new Recent<true>(MAX_ENTRIES);
+  /** Usernames of tokens whose last review was positive. */
+  readonly #known = new Recent<string>(MAX_ENTRIES);
   readonly #reviews = new SingleFlight<User | undefined>();
   readonly #reviewLimit: ReviewLimit;
 
   constructor(options: AuthenticatorOptions) {
     this.#options = options;
     const { clock } = options;
-    this.#accepted = new FreshCache({ clock, ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
-    this.#rejected = new FreshCache({ clock, ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
+    this.#accepted = new FreshCache({ clock, ttlMs: TTL_MS.request, maxEntries: MAX_ENTRIES });
+    this.#rejected = new FreshCache({ clock, ttlMs: TTL_MS.request, maxEntries: MAX_ENTRIES });
     this.#reviewLimit = options.reviewLimit ?? new ReviewLimit(clock);
   }
 
@@ -60,22 +60,23 @@ export class Authenticator {
     const token = bearerToken(rawHeaders);
     if (token === undefined) throw unauthorized();
     const tokenId = hash('sha256', token, 'base64url');
-    const user = this.#accepted.get(tokenId) ?? (await untilAborted(this.#find({ tokenId, token, address }), signal));
+    const user = this.#accepted.get(tokenId) ?? (await untilAborted(this.#find({ tokenId, token, address, use: 'request' }), signal));
     if (user === undefined) throw unauthorized();
     const secret = new Sensitive(token);
-    const isStillValid = async () => isSame(user, await this.#find({ tokenId, token: secret.reveal(), address }, STREAM_TTL_MS));
+    const isStillValid = async () => isSame(user, await this.#find({ tokenId, token: secret.reveal(), address, use: 'stream' }));
     return { user, tokenId, isStillValid };
   }
 
   /** Returns the user of a token; undefined if the hub rejects the token. */
-  async #find(presented: PresentedToken, ttlMs = TTL_MS): Promise<User | undefined> {
-    const user = this.#accepted.get(presented.tokenId, ttlMs);
+  async #find(presented: PresentedToken): Promise<User | undefined> {
+    const user = this.#accepted.get(presented.tokenId, TTL_MS[presented.use]);
     if (user !== undefined || this.#rejected.get(presented.tokenId)) return user;
     return this.#reviews.do(presented.tokenId, () => this.#review(presented));
   }
 
-  async #review({ tokenId, token, address }: PresentedToken): Promise<User | undefined> {
-    const { waitMs, settle } = this.#known.get(tokenId) ? KNOWN : this.#reviewLimit.admit(address);
+  async #review(presented: PresentedToken): Promise<User | undefined> {
+    const { tokenId, token } = presented;
+    const { waitMs, settle } = this.#admit(presented);
     if (waitMs > 0) throw overloaded(waitMs);
     const requestedAt = this.#options.clock.monotonic();
     let outcome: ReviewOutcome = 'failed';
@@ -90,15 +91,23 @@ export class Authenticator {
     }
   }
 
+  #admit({ tokenId, address, use }: PresentedToken): Admission {
+    const username = this.#known.get(tokenId);
+    if (username === undefined) return this.#reviewLimit.admit(address);
+    return use === 'stream' ? UNLIMITED : this.#reviewLimit.admitKnown(username);
+  }
+
   #accept(tokenId: string, user: User, requestedAt: number): void {
     this.#accepted.set(tokenId, user, requestedAt);
     this.#rejected.delete(tokenId);
-    this.#known.set(tokenId, true);
+    this.#known.set(tokenId, user.username);
   }
 
   #reject(tokenId: string, requestedAt: number): void {
     this.#rejected.set(tokenId, true, requestedAt);
     this.#accepted.delete(tokenId);
+    // Clients with old tokens of a user must not use up the reviews of that user.
+    this.#known.delete(tokenId);
   }
 
   async #reviewToken(token: string): Promise<User | undefined> {
@@ -112,18 +121,18 @@ export class Authenticator {
   }
 }
 
-/** A token and the key of its source address. */
+/** A token, the key of its source address, and its use. */
 interface PresentedToken {
   readonly tokenId: string;
   readonly token: string;
   readonly address: string;
+  readonly use: 'request' | 'stream';
 }
 
-/** Admission of tokens that were accepted before, which is not limited. */
-const KNOWN: Admission = { waitMs: 0, settle: () => {} };
-const TTL_MS = 10_000;
-/** Cache time for streams, in milliseconds. Together with the interval of `TokenChecks`, less than ten seconds. */
-const STREAM_TTL_MS = 4_000;
+/** Admission of known tokens of streams, whose number is limited. */
+const UNLIMITED: Admission = { waitMs: 0, settle: () => {} };
+/** Cache times of accepted tokens, in milliseconds. That of streams and the interval of `TokenChecks` are less than ten seconds. */
+const TTL_MS = { request: 10_000, stream: 4_000 } as const;
 const MAX_ENTRIES = 10_000;
 
 /** Returns true if the review has one of the accepted audiences. A server without support for audiences returns none. */

@@ -116,10 +116,11 @@ export class Exchange implements FacadeRequest {
     return undefined;
   }
 
-  body(): Promise<Buffer> {
+  body(maxBytes: number): Promise<Buffer> {
     const { message, response, signal } = this;
     // Reading fails anyway if the caller disconnects, so that only a timeout needs the signal.
     return readBody(message, {
+      maxBytes,
       signal: this.#cancelTimeout && signal,
       continueResponse: message.headers.expect === undefined ? undefined : response,
     });

@@ -15,6 +15,7 @@ import { type CertificateSource, followCertificate, type ServingCertificate } fr
 import { FairQueue, type FairQueueLimits } from './limits/fair-queue.ts';
 import { RequestRateLimiter } from './limits/request-rate.ts';
 import type { ReviewLimit } from './limits/review-limit.ts';
+import { tenantOf } from './limits/tenant.ts';
 import { LISTINGS } from './lists.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Route } from './router.ts';
@@ -58,7 +59,7 @@ export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keep
   readonly log: Logger;
   readonly settings: FacadeSettings;
   readonly metrics?: Pick<Metrics, 'recordRequest' | 'recordIssuance'>;
-  /** Limit on reviews of unknown tokens, shared with the rest of the process; a new limit if undefined. */
+  /** Limit on reviews, shared with the rest of the process; a new limit if undefined. */
   readonly reviewLimit?: ReviewLimit;
   /** Further routes, for example of lists. */
   readonly routes?: readonly Route[];
@@ -112,8 +113,9 @@ function createServerFor(options: FacadeOptions, certificate: ServingCertificate
     documents: [openApiDocument(facadePath, LISTINGS)],
     authenticate: (exchange) => authenticator.authenticate(exchange, exchange.signal),
     admit: ({ caller: { user }, signal }) => {
-      rateLimiter.count(user.username);
-      return queue.acquire(user.username, signal);
+      const tenant = tenantOf(user.username);
+      rateLimiter.count(tenant);
+      return queue.acquire(tenant, signal);
     },
     onResponse: (response) => options.metrics?.recordRequest(response),
     report: (error, requestID) => log.error({ error, requestID }, 'unexpected error'),

@@ -24,8 +24,8 @@ export interface FacadeRequest {
   readonly contentType: string | undefined;
   readonly userAgent: string | undefined;
   header(name: string): string | undefined;
-  /** Reads the whole body. Throws 413 if it is too large. */
-  body(): Promise<Buffer>;
+  /** Reads the whole body. Throws 413 if it has more than `maxBytes`. */
+  body(maxBytes: number): Promise<Buffer>;
   /** Aborted when the caller disconnects or the server stops. */
   readonly signal: AbortSignal;
   /** Audit-Id of the response. */

@@ -22,7 +22,7 @@ import type { Clock } from '../std/clock.ts';
 import { fromAbortable } from '../std/from-abortable.ts';
 import type { KubeClient, Selection } from './client.ts';
 import { type ListWatchEvent, listWatch, startCursor } from './list-watch.ts';
-import { type Batch, type Change, ObjectStore, reflectBatches, type Store } from './store.ts';
+import { type Batch, type Change, type Lookup, ObjectStore, reflectBatches, type Store } from './store.ts';
 
 /** The list-watch runs while `changes$` or `batches$` has subscribers; all of them share it. */
 export interface Informer<T extends ApiObject> {
@@ -168,9 +168,9 @@ class StoreUnion<T extends ApiObject> implements Store<T> {
     return this.#stores.flatMap((store) => store.keys());
   }
 
-  index(valuesOf: (object: Stored<T>) => readonly string[]): (value: string) => readonly Stored<T>[] {
+  index(valuesOf: (object: Stored<T>) => readonly string[]): Lookup<T> {
     const lookups = this.#stores.map((store) => store.index(valuesOf));
-    return (value) => lookups.flatMap((lookup) => lookup(value));
+    return (value, limit) => lookups.flatMap((lookup) => lookup(value, limit)).slice(0, limit);
   }
 
   tally(valuesOf: (object: Stored<T>) => readonly string[]): (value: string) => number {

@@ -12,6 +12,9 @@ export type Change<T extends ApiObject> =
   /** `object` is the last known state. */
   | { readonly type: 'deleted'; readonly key: string; readonly object: Stored<T> };
 
+/** Returns the objects for a value of an index; at most `limit`, and all by default. */
+export type Lookup<T extends ApiObject> = (value: string, limit?: number) => readonly Stored<T>[];
+
 /** Read access to the objects of a collection. Objects are shared: callers must not modify them. */
 export interface Store<T extends ApiObject> {
   /** Resource version of the collection; undefined before the first list. */
@@ -23,7 +26,7 @@ export interface Store<T extends ApiObject> {
   list(): readonly Stored<T>[];
   keys(): readonly string[];
   /** Adds an index and returns its lookup: the objects for which `valuesOf` returns the value. */
-  index(valuesOf: (object: Stored<T>) => readonly string[]): (value: string) => readonly Stored<T>[];
+  index(valuesOf: (object: Stored<T>) => readonly string[]): Lookup<T>;
   /** Adds an index and returns the number of objects for a value, in constant time. */
   tally(valuesOf: (object: Stored<T>) => readonly string[]): (value: string) => number;
 }
@@ -58,9 +61,9 @@ export class ObjectStore<T extends ApiObject> implements Store<T> {
     return [...this.#objects.keys()];
   }
 
-  index(valuesOf: (object: Stored<T>) => readonly string[]): (value: string) => readonly Stored<T>[] {
+  index(valuesOf: (object: Stored<T>) => readonly string[]): Lookup<T> {
     const index = this.#addIndex(valuesOf);
-    return (value) => index.keysOf(value).flatMap((key) => this.#objects.get(key) ?? []);
+    return (value, limit) => index.keysOf(value, limit).flatMap((key) => this.#objects.get(key) ?? []);
   }
 
   tally(valuesOf: (object: Stored<T>) => readonly string[]): (value: string) => number {
@@ -139,8 +142,9 @@ class Index<T> {
     this.#valuesOf = valuesOf;
   }
 
-  keysOf(value: string): readonly string[] {
-    return [...(this.#keys.get(value) ?? [])];
+  keysOf(value: string, limit = Infinity): readonly string[] {
+    const keys: ReadonlySet<string> = this.#keys.get(value) ?? new Set();
+    return keys.size <= limit ? [...keys] : keys.values().take(limit).toArray();
   }
 
   count(value: string): number {

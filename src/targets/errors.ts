@@ -72,8 +72,7 @@ const UNVERIFIED =
   /CERT|^ERR_(TLS|SSL)_|^(EPROTO|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/;
 /** Codes of a certificate whose authority is not trusted. */
 const UNKNOWN_ISSUER = /SELF_SIGNED|^UNABLE_TO_(GET_ISSUER|VERIFY_LEAF)|^CERT_UNTRUSTED$/;
-const NO_BUNDLE =
-  'the Cluster has no caBundle, so the system roots were used. Set caBundle if they do not include your certificate authority';
+const NO_BUNDLE = 'the Cluster has no caBundle, so Purser trusts only public certificate authorities';
 /** Alerts of the server about Purser's client certificate. */
 const CERTIFICATE_ALERT = /_ALERT_(\w*CERTIFICATE\w*|UNKNOWN_CA)$/;
 

@@ -25,6 +25,11 @@ export function createLogger({ level, readable, write }: LoggerOptions): Logger 
   return pino(options, { write: (line: string) => write(withoutTokens(readable ? readableLine(line) : line)) });
 }
 
+/** Returns the logger for decisions about tokens. It logs at every level but `silent`. The fields contain no secrets, so none is redacted. */
+export function auditLogger(log: Logger): Logger {
+  return log.level === 'silent' ? log : log.child({}, { level: 'info', redact: [] });
+}
+
 const SECRET_PATHS = ['token', '*.token', 'authorization', '*.authorization', '*.headers.authorization'];
 
 /** Serializes an error; includes the stack only for types of errors that indicate a defect. */

@@ -1,11 +1,12 @@
 // The permission of a ManagedToken's requester to have its token issued: reviewed by the hub, remembered until RBAC changes.
 
 import { reviewAccess } from '../access/hub-review.ts';
-import { exactName, type IssueTarget, issueNames, reviewIssue } from '../access/issue-permission.ts';
+import { exactName, type IssueTarget, issueNames, protectionOf, reviewIssue } from '../access/issue-permission.ts';
 import { serviceAccountUser, type User } from '../access/user.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { ServiceAccounts } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
+import type { Clock } from '../std/clock.ts';
 import { IssueError, orIssueError } from '../targets/issue-error.ts';
 import type { HubView } from './informers.ts';
 import { forbiddenMessage, requesterMissingMessage } from './policy/messages.ts';
@@ -15,6 +16,7 @@ export interface AuthorityOptions {
   readonly hub: Pick<KubeClient, 'createReview' | 'list'>;
   readonly view: Pick<HubView, 'hasRequester' | 'permissions'>;
   readonly memory: TrackedTokens;
+  readonly clock: Pick<Clock, 'monotonic'>;
   /** Namespaces whose service accounts a rule must name. */
   readonly protectedNamespaces: readonly string[];
 }
@@ -50,23 +52,26 @@ export class Authority {
     const name = await reviewIssue(this.#namesInOrder(token), (attributes) =>
       orIssueError(this.#isAllowed(requester, attributes, signal), 'AuthorizationFailed', signal),
     );
+    const { view, clock, protectedNamespaces } = this.#options;
+    const isIndexed = view.permissions.allows(requester, this.#namesFor(token));
     if (name === undefined) {
-      const isUnexpected = this.#options.view.permissions.allows(requester, this.#namesFor(token));
-      return { allowed: false, message: forbiddenMessage(token, exactName(targetOf(token))), isRequesterMissing: false, isUnexpected };
+      const target = targetOf(token);
+      const message = forbiddenMessage(token, exactName(target), protectionOf(target, protectedNamespaces));
+      return { allowed: false, message, isRequesterMissing: false, isUnexpected: isIndexed };
     }
-    tracked.allow(name, questionOf(token), doubts);
+    tracked.allow({ name, question: questionOf(token), doubts, isExpected: isIndexed }, clock.monotonic());
     return { allowed: true };
   }
 
   /**
    * Returns whether a review is necessary before the next issuance: RBAC, as far as it is indexed, no longer allows the token, or the
-   * last review refused it. Only an allowed review ends that.
+   * last review refused it. Only an allowed review ends that, for a few seconds or, 30 s after the first one, for good.
    */
   isDoubtful(token: ManagedToken): boolean {
-    const { view, memory } = this.#options;
-    const { refusedAt, confirmed } = memory.of(token.metadata.uid ?? '');
-    if (!view.hasRequester(token) || refusedAt.length > 0) return true;
-    if (confirmed === questionOf(token)) return false;
+    const { view, memory, clock } = this.#options;
+    const tracked = memory.of(token.metadata.uid ?? '');
+    if (!view.hasRequester(token) || tracked.refusedAt.length > 0) return true;
+    if (tracked.isConfirmed(questionOf(token), clock.monotonic())) return false;
     return !view.permissions.allows(requesterOf(token), this.#namesFor(token));
   }
 

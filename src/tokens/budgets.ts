@@ -12,6 +12,7 @@ import type { AuthorityOptions } from './authority.ts';
 import { anchorsOf } from './policy/anchors.ts';
 import { requestOf } from './policy/record.ts';
 import { latestRetryAt } from './policy/rotation.ts';
+import type { StoredSecret } from './policy/secret.ts';
 import type { StoredToken } from './policy/spec.ts';
 import { expiresAt } from './priority.ts';
 import { BYTES_PER_NAMESPACE, bytesOf } from './reduce.ts';
@@ -199,12 +200,12 @@ export function overSlots(held: Iterable<readonly [tenant: string, slots: number
   return [...held].filter(([, slots]) => slots > share).map(([namespace]) => [namespace, 'slots']);
 }
 
-/** Returns the namespaces that keep only stubs, or that are over their share of memory with small ManagedTokens alone. */
-export function overBytes(tokens: readonly StoredToken[]): readonly Excess[] {
+/** Returns the namespaces that keep only stubs, or that are over their share of memory with small objects alone. */
+export function overBytes(tokens: readonly StoredToken[], secrets: readonly StoredSecret[]): readonly Excess[] {
   const bytes = new Map<string, number>();
-  for (const token of tokens) {
-    const { namespace } = token.metadata;
-    bytes.set(namespace, (bytes.get(namespace) ?? 0) + (token.isOverBudget ? Infinity : bytesOf(token)));
+  for (const object of [...tokens, ...secrets]) {
+    const { namespace } = object.metadata;
+    bytes.set(namespace, (bytes.get(namespace) ?? 0) + (object.isOverBudget ? Infinity : bytesOf(object)));
   }
   return [...bytes].filter(([, total]) => total > BYTES_PER_NAMESPACE).map(([namespace]) => [namespace, 'bytes']);
 }

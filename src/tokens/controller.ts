@@ -11,7 +11,7 @@ import { dueNow, whenSynced } from '../runtime/trigger.ts';
 import type { Clock } from '../std/clock.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { CONNECTIONS } from '../targets/target.ts';
-import type { Logger } from '../telemetry/logger.ts';
+import { auditLogger, type Logger } from '../telemetry/logger.ts';
 import { Authority } from './authority.ts';
 import { chargeDials, chargeReviews, deferUntil, NamespaceBudgets, overBytes, overSlots } from './budgets.ts';
 import { HubView, type TokenInformers } from './informers.ts';
@@ -76,7 +76,11 @@ function runTerm(options: TokenControllerOptions, view: HubView, stopping: Abort
     priorityOf: (key) => priorityOf(key, deps),
     onQueue: ({ depth, held }) => {
       metrics?.observeQueue('managed-token', depth);
-      metrics?.observeBudgets(() => [...budgets.over(), ...overSlots(held(), SLOTS_PER_NAMESPACE), ...overBytes(view.tokens.list())]);
+      metrics?.observeBudgets(() => [
+        ...budgets.over(),
+        ...overSlots(held(), SLOTS_PER_NAMESPACE),
+        ...overBytes(view.tokens.list(), view.secrets.list()),
+      ]);
     },
   }).pipe(
     finalize(() => {
@@ -90,33 +94,54 @@ function createDeps(options: TokenControllerOptions, view: HubView, budgets: Nam
   const { hub, clients, recorder, clock, timers = clock, log, metrics, settings } = options;
   const memory = new TrackedTokens();
   const { protectedNamespaces, namespace } = settings;
-  const authority = new Authority({ hub: chargeReviews(hub, budgets), view, memory, protectedNamespaces });
+  const authority = new Authority({ hub: chargeReviews(hub, budgets), view, memory, clock, protectedNamespaces });
   const removals = new RemovalLimits({ hub, view, memory, clock, log, metrics, namespace });
-  return { hub, clients, recorder, clock, timers, log, metrics, settings, view, memory, authority, removals, startedAt: clock.now() };
+  const auditLog = auditLogger(log);
+  return {
+    hub,
+    clients,
+    recorder,
+    clock,
+    timers,
+    log,
+    auditLog,
+    metrics,
+    settings,
+    view,
+    memory,
+    authority,
+    removals,
+    startedAt: clock.now(),
+  };
 }
 
-/** Reconciles a ManagedToken, or defers it while its namespace is over its budget. */
+/** Reconciles a ManagedToken. Defers it while its namespace is over its budget; an urgent removal runs, but issues no token. */
 export async function reconcileWithinBudget(budgets: NamespaceBudgets, deps: TokenDeps, key: string, signal: AbortSignal): Promise<Result> {
   const namespace = namespaceOf(key);
   const waitMs = budgets.waitMs(namespace);
   const requeueAt = waitMs > 0 ? deferUntil(key, waitMs, deps) : undefined;
   if (requeueAt !== undefined) return { requeueAt };
-  return await reconcileToken({ ...deps, clients: chargeDials(deps.clients, budgets, namespace) }, key, signal);
+  const clients = chargeDials(deps.clients, budgets, namespace);
+  return await reconcileToken({ ...deps, clients, budgetMs: waitMs }, key, signal);
 }
+
+const SHORTEST_RETRY_MS = 1_000;
 
 interface RetryMeans {
   readonly retries: { readonly lanes: RetryBudget; readonly tenants: RetryBudget };
   readonly random: number;
 }
 
-/** Plans a retry within the budgets of cluster and namespace, and never too late for the token. */
-function retryOf(failure: Failure<string>, { view, clock }: TokenDeps, { retries, random }: RetryMeans): Retry {
+/** Plans a retry within the budgets of cluster and namespace, and never too late for the token or for a withdrawal. */
+function retryOf(failure: Failure<string>, { view, clock, memory }: TokenDeps, { retries, random }: RetryMeans): Retry {
   const token = view.tokens.get(failure.key);
   const expiry = expiresAt(token, view);
   const gaveUpAt = (token && giveUpAt(token)) ?? 0;
+  const { requeueAt = Infinity } = memory.of(token?.metadata.uid ?? '');
   const latestAt = Math.min(
     expiry === undefined ? Infinity : latestRetryAt(expiry, failure.now),
     gaveUpAt > failure.now ? gaveUpAt : Infinity,
+    Math.max(requeueAt, failure.now + SHORTEST_RETRY_MS),
   );
   const spend = () => {
     const lane = token === undefined ? '' : laneOf(token, view);

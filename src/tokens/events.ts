@@ -118,7 +118,7 @@ function normal(reason: string, message: string): Note {
   return { type: 'Normal', reason, message };
 }
 
-type AuditContext = Pick<TokenRun, 'log' | 'key'>;
+type AuditContext = Pick<TokenRun, 'auditLog' | 'key'>;
 
 /** Logs the effect of a plan on a token; nothing if it had none or failed. The line names the token by its ID only. */
 export function auditStep(run: AuditContext, plan: TokenPlan, before: Situation, { observation, issued, error }: Step): void {
@@ -145,13 +145,13 @@ interface AuditSubject {
 }
 
 function audit(
-  { log, key }: AuditContext,
+  { auditLog, key }: AuditContext,
   decision: 'issued' | 'rotated' | 'revoked' | 'withdrawn',
   reason: IssueReason | 'Deleted' | 'Forbidden',
   { token, record }: AuditSubject,
 ): void {
   const fields = record === undefined ? statusFields(token) : recordFields(record);
-  log.info({ audit: 'ManagedToken', decision, key, reason, ...fields }, `token ${decision}`);
+  auditLog.info({ audit: 'ManagedToken', decision, key, reason, ...fields }, `token ${decision}`);
 }
 
 function recordFields({ issuedFor, credentialId, expiresAt }: TokenRecord) {

@@ -79,8 +79,8 @@ async function hold(run: TokenRun, { failure, strip, until }: HoldPlan, observat
   const pausedMs = strip ? repairPauseMs(run, token) : 0;
   return {
     observation: held,
-    // The anchors of a token that has left the Secret follow.
-    isDone: held === observation || formerAnchors(token).length === 0,
+    // The anchors of a token that has left the Secret follow, and other Secrets.
+    isDone: held === observation || (formerAnchors(token).length === 0 && held.former.length === 0),
     // A failure lasts until the next attempt.
     failure: failure ?? (token.spec.rotation.suspend ? undefined : run.tracked.failure),
     requeueAt: pausedMs > 0 ? run.clock.now() + pausedMs : until,

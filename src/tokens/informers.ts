@@ -25,7 +25,7 @@ import type { Store } from '../kube/store.ts';
 import type { Clock } from '../std/clock.ts';
 import { credentialKeys, isManaged, type RegisteredCluster, registeredCluster } from '../targets/registered-cluster.ts';
 import { type StoredSecret, secretNameOf } from './policy/secret.ts';
-import { reduceSecret, TokenBytes } from './reduce.ts';
+import { NamespaceBytes } from './reduce.ts';
 
 export interface InformersOptions {
   readonly client: KubeClient;
@@ -41,17 +41,21 @@ export interface InformersOptions {
 export function createTokenInformers({ credentialNamespaces, namespaces, ...options }: InformersOptions): TokenInformers {
   const everywhere: readonly Selection[] = [{}];
   const places = namespaces?.map((namespace): Selection => ({ namespace })) ?? everywhere;
-  const bytes = new TokenBytes();
+  const bytes = new NamespaceBytes();
   const ours = `${Label.managedBy}=${LabelValue.managedBy}`;
   const others = `${Label.managedBy}!=${LabelValue.managedBy}`;
   return {
     tokens: unionOf(
-      places.map((selection) => createReducedInformer({ ...options, resource: ManagedTokens, selection }, bytes.reduce, bytes.forget)),
+      places.map((selection) => createReducedInformer({ ...options, resource: ManagedTokens, selection }, bytes.reduceToken, bytes.forget)),
     ),
     clusters: createInformer({ ...options, resource: Clusters }),
     secrets: unionOf(
       places.map((place) =>
-        createReducedInformer({ ...options, resource: Secrets, selection: { ...place, labelSelector: ours } }, reduceSecret),
+        createReducedInformer(
+          { ...options, resource: Secrets, selection: { ...place, labelSelector: ours } },
+          bytes.reduceSecret,
+          bytes.forget,
+        ),
       ),
     ),
     credentials: credentialNamespaces.map((namespace) =>
@@ -119,8 +123,8 @@ export class HubView {
   readonly secrets: Store<StoredSecret>;
   /** Permissions of requesters to issue tokens; kept up to date by `wakes`. */
   readonly permissions = new RbacIndex(IssueTokens);
-  /** Returns the Secrets that an object owns, by its UID. */
-  readonly secretsOwnedBy: (uid: string) => readonly StoredSecret[];
+  /** Returns Secrets that a ManagedToken owns in its namespace, by `ownerKeyOf`; at most `limit`. */
+  readonly secretsOwnedBy: (key: string, limit: number) => readonly StoredSecret[];
   readonly tokensForCluster: (name: string) => readonly ManagedToken[];
   /** Returns the ManagedTokens that name a Secret, by its key. */
   readonly tokensForSecret: (key: string) => readonly ManagedToken[];
@@ -139,7 +143,9 @@ export class HubView {
     this.secrets = secrets.store;
     this.#credentials = credentials.map(({ store }) => store);
     this.#requesters = requesters.store;
-    this.secretsOwnedBy = this.secrets.index(({ metadata }) => (metadata.ownerReferences ?? []).map(({ uid }) => uid));
+    this.secretsOwnedBy = this.secrets.index(({ metadata }) =>
+      (metadata.ownerReferences ?? []).slice(0, MAX_OWNERS).map(({ uid }) => ownerKeyOf(metadata.namespace, uid)),
+    );
     this.tokensForCluster = this.tokens.index(({ spec }) => [spec.clusterName]);
     this.tokensForSecret = this.tokens.index((token) => [secretKeyOf(token)]);
     this.tokensOfRequester = this.tokens.index((token) => [requesterKeyOf(token)]);
@@ -157,6 +163,14 @@ export class HubView {
     return this.#requesters.has(requesterKeyOf(token));
   }
 }
+
+/** Returns the key of the owner of Secrets. A user of another namespace must not add Secrets to it. */
+export function ownerKeyOf(namespace: string | undefined, uid: string): string {
+  return `${namespace}/${uid}`;
+}
+
+/** Maximum number of owners by which a Secret is found; tenants can add many. */
+const MAX_OWNERS = 16;
 
 /** Returns the key of the Secret that a ManagedToken names. */
 export function secretKeyOf(token: ManagedToken): string {

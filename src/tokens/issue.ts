@@ -18,8 +18,8 @@ import { unrevokedEvents } from './events.ts';
 import { outputsOf, withRegistration } from './observe.ts';
 import type { OutputTarget } from './outputs/forms.ts';
 import { recordedAnchor } from './policy/anchors.ts';
-import { type IssuePlan, planToken, type SecretWrite } from './policy/plan.ts';
-import { createRecord, requestOf, type TokenRecord } from './policy/record.ts';
+import { type IssuePlan, planToken, type SecretWrite, type TokenPlan } from './policy/plan.ts';
+import { createRecord, digestOfIssuance, requestOf, type TokenRecord } from './policy/record.ts';
 import { desiredSecret, digestOfData, digestOfOutputs, digestOfSecret } from './policy/secret.ts';
 import { type Situation, situationOf, type TokenObservation, type TokenState } from './policy/state.ts';
 import type { Step, TokenRun } from './run.ts';
@@ -55,12 +55,15 @@ async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state
   const { token, events: orphaned } = await recordAnchor(run, observation.token);
   const { grant, isAccountNew, cluster, outputs } = await requestToken(run, plan, token, state);
   run.tracked.recordIssuance(run.clock);
-  const record = createRecord({ token, cluster, grant, tokenDigest: digestOf(grant.token.reveal()), previous: plan.previous });
+  const tokenDigest = digestOf(grant.token.reveal());
+  const record = createRecord({ token, cluster, grant, tokenDigest, previous: plan.previous });
   const isReverted = isRepair(run, plan, observation);
   const current = withRegistration(run, { ...observation, token });
-  const { observation: written, isWritten } = await writeToken(run, plan, current, { record, token: grant.token, outputs });
-  if (!isWritten) return { observation: written, isDone: false };
-  run.tracked.issuedDigest = record.tokenDigest;
+  const { observation: written, dropped } = await writeToken(run, plan, current, { record, token: grant.token, outputs });
+  // Another leader may have written the Secret and its digest in the status, which the informer has not delivered yet.
+  if (dropped === 'rewrite') return { observation: written, isDone: true, requeueAt: run.clock.now() + OUTDATED_MS };
+  if (dropped !== undefined) return { observation: written, isDone: false };
+  run.tracked.issuedDigest = digestOfIssuance(tokenDigest, record.issuedFor);
   if (isReverted) recordRepair(run, token);
   const issued = isAccountNew ? 'ServiceAccountRecreated' : plan.reason;
   const events = [...orphaned, ...unrevokedEvents(plan, token), ...unlistedEvents(run, token, plan.previous)];
@@ -137,22 +140,25 @@ export interface TokenToWrite {
 
 const MAX_WRITES = 4;
 
-/** Writes a token. If the Secret has changed, plans again and drops a token that is no longer needed. */
+/** Delay of a reconcile after another client wrote a token first, in milliseconds. */
+const OUTDATED_MS = 1_000;
+
+/** Writes a token. If the Secret has changed, plans again, drops a token that is no longer needed, and returns the type of that plan. */
 async function writeToken(
   run: TokenRun,
   plan: Pick<IssuePlan, 'write'>,
   observation: TokenObservation,
   issued: TokenToWrite,
-): Promise<{ readonly observation: TokenObservation; readonly isWritten: boolean }> {
+): Promise<{ readonly observation: TokenObservation; readonly dropped?: TokenPlan['type'] }> {
   const { lastIssuedAt: _, ...observed } = observation;
   let current: TokenObservation = observed;
   let { write } = plan;
   for (let writes = 1; writes <= MAX_WRITES; writes++) {
     const written = await writeIssued(run, current, issued, write);
-    if (written !== undefined) return { observation: written, isWritten: true };
+    if (written !== undefined) return { observation: written };
     current = await refetchSecret(run, current);
     const again = planToken(situationOf(current, run.clock.now()), run.settings.limits);
-    if (again.type !== 'issue') return { observation: current, isWritten: false };
+    if (again.type !== 'issue') return { observation: current, dropped: again.type };
     write = again.write;
   }
   throw new IssueError('SecretWriteFailed', 'another client keeps changing it');

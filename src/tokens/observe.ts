@@ -3,12 +3,12 @@
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import type { PinnedEndpoints } from '../targets/endpoints.ts';
 import { IssueError } from '../targets/issue-error.ts';
-import { secretKeyOf } from './informers.ts';
+import { ownerKeyOf, secretKeyOf } from './informers.ts';
 import type { OutputTarget } from './outputs/forms.ts';
 import { outputTarget } from './outputs/outputs.ts';
 import { nextVerifyAt } from './policy/rotation.ts';
 import { digestOfOutputs, type StoredSecret, secretNameOf } from './policy/secret.ts';
-import { earlierClaimant } from './policy/secret-ownership.ts';
+import { earlierClaimant, isOwnedBy } from './policy/secret-ownership.ts';
 import type { TokenObservation } from './policy/state.ts';
 import { type TokenRun, toFailure } from './run.ts';
 
@@ -26,7 +26,7 @@ export function observe(run: TokenRun, informed: ManagedToken): TokenObservation
     token,
     cluster: view.clusters.get(token.spec.clusterName),
     secret: tracked.latestSecret(view.secrets.get(secretKeyOf(token)), secretNameOf(token), now),
-    former: formerSecrets(view.secretsOwnedBy(uid), token),
+    former: formerSecrets(run, token),
     ...(claimant !== undefined && { claimant }),
     ...observeOutputs(run, token),
     ...(writtenDigest !== undefined && { writtenDigest }),
@@ -68,7 +68,14 @@ export function outputsOf(token: ManagedToken, endpoints: PinnedEndpoints): Outp
   return target;
 }
 
-function formerSecrets(owned: readonly StoredSecret[], token: ManagedToken): readonly StoredSecret[] {
-  const { namespace } = token.metadata;
-  return owned.filter(({ metadata }) => metadata.namespace === namespace && metadata.name !== secretNameOf(token));
+/** Maximum number of Secrets of former names in one reconcile: tenants can create many. Deletion of these wakes the next reconcile. */
+const MAX_FORMER = 16;
+
+/** Returns Secrets of former names; first the one that held the token at the last reconcile. */
+function formerSecrets({ view, uid }: TokenRun, token: ManagedToken): readonly StoredSecret[] {
+  const { metadata, status } = token;
+  const last = view.secrets.get(`${metadata.namespace}/${status?.secretName}`);
+  const owned = view.secretsOwnedBy(ownerKeyOf(metadata.namespace, uid), MAX_FORMER + 1);
+  const former = [...new Set(last !== undefined && isOwnedBy(last.metadata, token) ? [last, ...owned] : owned)];
+  return former.filter(({ metadata: { name } }) => name !== secretNameOf(token)).slice(0, MAX_FORMER);
 }

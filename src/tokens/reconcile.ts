@@ -20,7 +20,10 @@ export async function reconcileToken(deps: TokenDeps, key: string, signal: Abort
   if (token === undefined) return {};
   const uid = token.metadata.uid ?? '';
   const run: TokenRun = { ...deps, key, uid, tracked: deps.memory.keep(uid), signal };
+  run.tracked.requeueAt = undefined;
   const step = await runUntilDeadline(run, observe(run, token));
+  // Withdrawal must not wait for the retry of a failed write of the status.
+  run.tracked.requeueAt = step.requeueAt;
   await writeStatus(run, step);
   if (step.error !== undefined) throw step.error;
   return { requeueAt: step.requeueAt };
@@ -46,11 +49,8 @@ async function runUntilDeadline(run: TokenRun, observed: TokenObservation): Prom
     const informed = run.view.tokens.get(run.key);
     const latest = informed?.metadata.uid === run.uid ? observe(run, informed) : observed;
     const observation = run.authority.isDoubtful(latest.token) ? { ...latest, cluster: undefined } : latest;
-    return withFailure({
-      observation,
-      isDone: true,
-      error: new IssueError('ClusterTimeout', `the run took more than ${RUN_MS / 1_000} s`),
-    });
+    const timeout = new IssueError('ClusterTimeout', `the run took more than ${RUN_MS / 1_000} s`);
+    return requeueEarlier(run, withFailure({ observation, isDone: true, error: timeout }));
   } finally {
     deadline.clear();
   }
@@ -104,13 +104,18 @@ function withFailure(step: Step): Step {
   return { ...step, failure: toFailure(error, observation.token) };
 }
 
-/** Requests an early reconcile for changes that no watch delivers, and for runs that took too many steps. */
+/** Requests an early reconcile for changes that no watch delivers, for a review to repeat, and for runs that took too many steps. */
 function requeueEarlier({ tracked, clock }: TokenRun, step: Step): Step {
   const isUnfinished = tracked.isOvertaken || !step.isDone;
   tracked.clearOvertaken();
-  if (!isUnfinished && tracked.unlabelled === undefined) return step;
-  const delayMs = isUnfinished ? UNFINISHED_MS : UNLABELLED_MS;
-  return { ...step, requeueAt: Math.min(step.requeueAt ?? Infinity, clock.now() + delayMs) };
+  const reviewMs = tracked.reviewAt - clock.monotonic();
+  const delayMs = Math.min(
+    isUnfinished ? UNFINISHED_MS : Infinity,
+    tracked.unlabelled === undefined ? Infinity : UNLABELLED_MS,
+    // A run that needs no permission leaves a review that is due to the next run that does.
+    reviewMs > 0 ? reviewMs : Infinity,
+  );
+  return delayMs === Infinity ? step : { ...step, requeueAt: Math.min(step.requeueAt ?? Infinity, clock.now() + delayMs) };
 }
 
 /** Writes the status if it changes, and records events. Returns the step with the ManagedToken as written. */

@@ -4,7 +4,7 @@
 import type { ManagedToken, ManagedTokenStatus } from '../api/managed-token.gen.ts';
 import { AnchorFinalizer, Annotation, Label, TokensGroup } from '../api/names.ts';
 import type { Secret, Stored } from '../api/resources.ts';
-import type { ObjectMeta } from '../api/wire.ts';
+import type { ObjectMeta, StoredIdentity } from '../api/wire.ts';
 import { defined } from '../std/defined.ts';
 import { digestOf } from '../std/digest.ts';
 import { tokenClaims } from '../targets/policy/token-claims.ts';
@@ -13,29 +13,40 @@ import { digestOfData, type StoredSecret } from './policy/secret.ts';
 import { MAX_TOKEN_BYTES, type StoredToken } from './policy/spec.ts';
 
 /**
- * Returns identity, metadata, claims and digests of a Secret. A Secret whose metadata is too large loses the metadata set by others
- * and is marked, because a tenant can create any number of such Secrets.
+ * Returns identity, metadata, claims and digests of a Secret. A Secret whose metadata is too large, or whose namespace is over its
+ * budget, loses the metadata set by others and is marked, because a tenant can create any number of such Secrets.
  */
-export function reduceSecret({ metadata, type = 'Opaque', immutable = false, data = {} }: Stored<Secret>): Stored<StoredSecret> {
+export function reduceSecret(
+  { metadata, type = 'Opaque', immutable = false, data = {} }: Stored<Secret>,
+  { isOverBudget }: Pick<StoredSecret, 'isOverBudget'> = {},
+): Stored<StoredSecret> {
   const { managedFields: _, ...kept } = metadata;
-  const isTooLarge = JSON.stringify(kept).length > MAX_METADATA_LENGTH;
   const token = tokenOf({ data });
   const claims = tokenClaims(token);
-  return {
-    metadata: isTooLarge ? ownMetadata(kept) : kept,
-    ...(isTooLarge && { isTooLarge }),
+  const whole: Stored<StoredSecret> = {
+    metadata: kept,
     type,
     immutable,
     ...(token !== '' && { tokenDigest: digestOf(token) }),
     dataDigest: digestOfData(data),
     ...(claims && { claims }),
   };
+  const bytes = bytesIn(kept);
+  const isTooLarge = bytes > MAX_METADATA_LENGTH;
+  const marks = { ...(isTooLarge && { isTooLarge }), ...(isOverBudget && { isOverBudget }) };
+  const secret = isTooLarge || isOverBudget ? { ...stubOfSecret(whole), ...marks } : whole;
+  sizes.set(secret, secret === whole ? bytes + bytesIn(claims) : bytesIn(secret));
+  return secret;
 }
 
 /** Maximum length of the metadata as JSON; a template and a record together take less. */
 const MAX_METADATA_LENGTH = 32_768;
-const MAX_OWN_LENGTH = 8_192;
+/** Maximum length of Purser's annotations and of the claims in a stub. */
+const MAX_OWN_LENGTH = 4_096;
+const MAX_CLAIM_BYTES = 1_024;
 const MAX_OWNERS = 16;
+/** Maximum length of the names of a ManagedToken and its kind. */
+const MAX_NAME_LENGTH = 253;
 
 function ownMetadata({
   name,
@@ -45,18 +56,40 @@ function ownMetadata({
   labels = {},
   annotations = {},
   ownerReferences = [],
-}: Stored<Secret>['metadata']): Stored<Secret>['metadata'] {
-  const known: readonly string[] = Object.values(Annotation);
-  const isOwn = ([key, value]: readonly [string, string]) => known.includes(key) && value.length <= MAX_OWN_LENGTH;
+}: Stored<StoredSecret>['metadata']): Stored<StoredSecret>['metadata'] {
+  let length = 0;
+  const own = DEFINED.flatMap((key) => {
+    const value = annotations[key];
+    if (value === undefined || length + key.length + value.length > MAX_OWN_LENGTH) return [];
+    length += key.length + value.length;
+    return [[key, value] as const];
+  });
   return {
     name,
     namespace,
     uid,
     resourceVersion,
     labels: Object.fromEntries(Object.entries(labels).filter(([key]) => key === Label.managedBy)),
-    annotations: Object.fromEntries(Object.entries(annotations).filter(isOwn)),
-    ownerReferences: ownerReferences.filter(({ controller }) => controller).slice(0, MAX_OWNERS),
+    annotations: Object.fromEntries(own),
+    ownerReferences: ownerReferences
+      .filter(({ controller }) => controller)
+      .slice(0, MAX_OWNERS)
+      .map((owner) => ({
+        ...owner,
+        apiVersion: shortName(owner.apiVersion),
+        kind: shortName(owner.kind),
+        name: shortName(owner.name),
+        uid: shortName(owner.uid),
+      })),
   };
+}
+
+function stubOfSecret({ metadata, claims, ...rest }: Stored<StoredSecret>): Stored<StoredSecret> {
+  return { ...rest, metadata: ownMetadata(metadata), ...(claims && bytesIn(claims) <= MAX_CLAIM_BYTES && { claims }) };
+}
+
+function shortName(name: string): string {
+  return name.slice(0, MAX_NAME_LENGTH);
 }
 
 /** Returns the token of a Secret; empty if the Secret has none. */
@@ -82,12 +115,12 @@ export function reduceToken(
   return kept;
 }
 
-/** Returns the approximate size of a reduced ManagedToken in memory, in bytes. */
-export function bytesOf(token: ManagedToken): number {
-  return sizes.get(token) ?? 0;
+/** Returns the approximate size of a reduced ManagedToken or Secret in memory, in bytes. */
+export function bytesOf(object: ManagedToken | StoredSecret): number {
+  return sizes.get(object) ?? 0;
 }
 
-const sizes = new WeakMap<ManagedToken, number>();
+const sizes = new WeakMap<ManagedToken | StoredSecret, number>();
 
 const MAX_REQUEST_LENGTH = 256;
 const MAX_ANNOTATIONS = 16;
@@ -149,29 +182,37 @@ function bytesIn(value: unknown): number {
 
 /** Share of a namespace in memory, in bytes: about thirty thousand ManagedTokens of usual size. */
 export const BYTES_PER_NAMESPACE = 64 << 20;
-/** Size up to which a ManagedToken is kept in any case, in bytes: a stub would take about as much. */
+/** Size up to which an object is kept in any case, in bytes: a stub would take about as much. */
 const MAX_SMALL_BYTES = 4_096;
 
-/** Memory that the ManagedTokens of each namespace take. A namespace over its share keeps only stubs of large ones. */
-export class TokenBytes {
+/** Memory that the ManagedTokens and Secrets of each namespace take. A namespace over its share keeps only stubs of large ones. */
+export class NamespaceBytes {
   readonly #kept = new Map<string, { readonly namespace: string; readonly bytes: number }>();
   readonly #totals = new Map<string, number>();
 
   /** Reduces a ManagedToken, and counts it until `forget`. */
-  readonly reduce = (token: Stored<ManagedToken>): Stored<StoredToken> => {
-    this.forget(token);
-    const { uid, namespace } = token.metadata;
+  readonly reduceToken = (token: Stored<ManagedToken>): Stored<StoredToken> => this.#reduce(token, reduceToken);
+
+  /** Reduces a Secret, and counts it until `forget`. */
+  readonly reduceSecret = (secret: Stored<Secret>): Stored<StoredSecret> => this.#reduce(secret, reduceSecret);
+
+  #reduce<T extends Secret | ManagedToken, S extends StoredSecret | StoredToken>(
+    object: Stored<T>,
+    reduce: (object: Stored<T>, options?: { readonly isOverBudget: true }) => Stored<S>,
+  ): Stored<S> {
+    this.forget(object);
+    const { uid, namespace } = object.metadata;
     const total = this.#totals.get(namespace) ?? 0;
-    const whole = reduceToken(token);
+    const whole = reduce(object);
     const isOver = bytesOf(whole) > MAX_SMALL_BYTES && total + bytesOf(whole) > BYTES_PER_NAMESPACE;
-    const kept = isOver ? reduceToken(token, { isOverBudget: true }) : whole;
+    const kept = isOver ? reduce(object, { isOverBudget: true }) : whole;
     this.#kept.set(uid, { namespace, bytes: bytesOf(kept) });
     this.#totals.set(namespace, total + bytesOf(kept));
     return kept;
-  };
+  }
 
-  /** Forgets a deleted ManagedToken. */
-  readonly forget = ({ metadata: { uid } }: Stored<ManagedToken>): void => {
+  /** Forgets a deleted object. */
+  readonly forget = ({ metadata: { uid } }: { readonly metadata: StoredIdentity }): void => {
     const { namespace = '', bytes = 0 } = this.#kept.get(uid) ?? {};
     if (!this.#kept.delete(uid)) return;
     const total = (this.#totals.get(namespace) ?? 0) - bytes;
@@ -179,7 +220,7 @@ export class TokenBytes {
     else this.#totals.delete(namespace);
   };
 
-  /** Number of counted ManagedTokens. */
+  /** Number of counted objects. */
   get size(): number {
     return this.#kept.size;
   }

@@ -44,6 +44,8 @@ export interface TokenDeps {
   /** Clock of the deadline of each run. */
   readonly timers: Clock;
   readonly log: Logger;
+  /** Logger for decisions about tokens. */
+  readonly auditLog: Logger;
   readonly metrics?: TokenMetrics | undefined;
   readonly settings: TokenSettings;
   readonly view: HubView;
@@ -52,6 +54,8 @@ export interface TokenDeps {
   readonly removals: RemovalLimits;
   /** Start of the term. */
   readonly startedAt: number;
+  /** Delay of issuances while the namespace is over its budget, in milliseconds; 0, the default, while it is within. */
+  readonly budgetMs?: number;
 }
 
 /** One run for one ManagedToken. */

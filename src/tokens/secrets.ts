@@ -111,11 +111,14 @@ function withoutVersion(secret: Secret): Secret {
   return { ...secret, metadata };
 }
 
-/** Returns the last step of a run whose write backs off; undefined if it may proceed. Renewal and expiry end the pause early. */
+/**
+ * Returns the last step of a run whose write backs off, or whose namespace is over its budget; undefined if it may proceed. Renewal and
+ * expiry end the pause early.
+ */
 export function pausedStep(run: TokenRun, plan: IssuePlan | RewritePlan, { observation, state }: Situation): Step | undefined {
   const { token } = observation;
   const now = run.clock.now();
-  const issueMs = plan.type === 'issue' ? issuePauseMs(run, state.record?.expiresAt) : 0;
+  const issueMs = plan.type === 'issue' ? Math.max(issuePauseMs(run, state.record?.expiresAt), state.expired ? 0 : (run.budgetMs ?? 0)) : 0;
   const repairMs = isRepair(run, plan, observation) ? repairPauseMs(run, token) : 0;
   if (issueMs === 0 && repairMs === 0) return undefined;
   const requeueAt = nextReconcileAt(now, [now + Math.max(issueMs, repairMs), state.renewAt, state.record?.expiresAt]);

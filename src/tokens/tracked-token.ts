@@ -2,7 +2,7 @@
 
 import type { ManagedToken, ManagedTokenStatus } from '../api/managed-token.gen.ts';
 import type { ApiObject, Stored } from '../api/resources.ts';
-import { Backoff } from '../std/backoff.ts';
+import { Backoff, exponentialMs } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
 import { MAX_ANCHORS } from './policy/anchors.ts';
 import type { TokenFailure } from './policy/messages.ts';
@@ -45,13 +45,29 @@ export class TrackedTokens {
 }
 
 const BACKOFF = { initialMs: 10_000, maxMs: 300_000 };
+/** Delays between reviews that allow a token contrary to RBAC as indexed. */
+const UNEXPECTED = { initialMs: 1_000, maxMs: 30_000 };
+/** Period after which such reviews are trusted, in milliseconds; much longer than the authorizer of a hub lags behind a watch. */
+const UNEXPECTED_MS = 30_000;
+
+/** A review that allowed a token. */
+export interface Allowance {
+  /** Name under which RBAC allowed it. */
+  readonly name: string;
+  /** Subject of the review. */
+  readonly question: string;
+  /** Number of `doubts` when the review began. */
+  readonly doubts: number;
+  /** True if RBAC, as indexed, allows the token as well. */
+  readonly isExpected: boolean;
+}
 
 /** Memory about one ManagedToken between reconciles. */
 export class TrackedToken {
   /** Name under which RBAC allowed the last issuance. */
   allowedAs: string | undefined;
-  /** Question that a review allowed since RBAC last changed for the requester; undefined if none did. */
-  confirmed: string | undefined;
+  /** Time of the next reconcile that the plans of the last run requested; undefined for none, and if the run failed before. */
+  requeueAt: number | undefined;
   /** Failure of the last run; undefined if it succeeded. */
   failure: TokenFailure | undefined;
   verdict: Verdict | undefined;
@@ -61,7 +77,7 @@ export class TrackedToken {
   /** Secret of the desired name that the informer does not deliver because it lacks Purser's label. */
   unlabelled: { readonly secret: StoredSecret; readonly seenAt: number } | undefined;
   lastIssuedAt: number | undefined;
-  /** Digest of the token that was issued and written last; undefined before the first one. */
+  /** Digest of the token that was issued and written last, see `digestOfIssuance`; undefined before the first one. */
   issuedDigest: string | undefined;
   /** Digest of the Secret that was written last, see `digestOfSecret`; undefined before the first one. */
   writtenDigest: string | undefined;
@@ -89,6 +105,9 @@ export class TrackedToken {
   #refusedAt: readonly number[] = [];
   #doubts = 0;
   #unexpectedRefusals = 0;
+  #confirmed: { readonly question: string; readonly until: number } | undefined;
+  /** Unexpected allowances since the last doubt or refusal, with the time of the first one; undefined before any doubt or refusal. */
+  #unexpected: { readonly count: number; readonly since?: number } | undefined;
   #countedIn: string | undefined;
   #isSelfCaused = false;
   /** Locations of anchors that were deleted after their Cluster was replaced: nothing is left to find there. */
@@ -124,7 +143,8 @@ export class TrackedToken {
     this.#countedIn = countedIn;
     this.#isSelfCaused = isSelfCaused || (this.#refusedAt.length > 0 && this.#isSelfCaused);
     const [first = now] = this.#refusedAt;
-    this.confirmed = undefined;
+    this.#confirmed = undefined;
+    this.#unexpected = { count: 0 };
     // A first refusal in the future is from before the clock was set back.
     this.#refusedAt = [Math.min(first, now), now];
     this.#refused.add(this);
@@ -139,15 +159,37 @@ export class TrackedToken {
   doubt(): void {
     this.#doubts += 1;
     this.#unexpectedRefusals = 0;
-    this.confirmed = undefined;
+    this.#confirmed = undefined;
+    this.#unexpected = { count: 0 };
   }
 
-  /** Records a review that began after `doubts` changes of RBAC and allowed `question` under a name. */
-  allow(name: string, question: string, doubts: number): void {
+  /**
+   * Records a review that allowed the token. One that contradicts RBAC as indexed confirms the permission for a few seconds only: the
+   * authorizer of the hub may not have seen a deleted binding yet. 30 s after the first one it is trusted, because the index does not
+   * know other authorizers. Times are monotonic.
+   */
+  allow({ name, question, doubts, isExpected }: Allowance, now: number): void {
     this.allowedAs = name;
     if (doubts !== this.#doubts) return;
-    this.confirmed = question;
+    this.#confirmed = { question, until: isExpected ? Infinity : this.#trustUntil(now) };
     this.forgetRefusals();
+  }
+
+  #trustUntil(now: number): number {
+    if (this.#unexpected === undefined) return Infinity;
+    const { count, since = now } = this.#unexpected;
+    this.#unexpected = { count: count + 1, since };
+    return now - since < UNEXPECTED_MS ? now + exponentialMs(count, UNEXPECTED) : Infinity;
+  }
+
+  /** Returns whether a review allowed `question` since RBAC last changed for the requester and need not be repeated yet. */
+  isConfirmed(question: string, now: number): boolean {
+    return this.#confirmed?.question === question && now < this.#confirmed.until;
+  }
+
+  /** Time of the next review of an unexpected permission, on the monotonic clock; Infinity if none is needed. */
+  get reviewAt(): number {
+    return this.#confirmed?.until ?? Infinity;
   }
 
   /** Counts a refusal that contradicts RBAC as indexed; returns the number of earlier ones since RBAC changed. */

@@ -45,7 +45,7 @@ export function wakes(informers: TokenInformers, view: HubView, memory: TrackedT
     ),
     permissionWakes(informers, view).pipe(
       // Earlier reviews may no longer apply.
-      tap(({ metadata }) => memory.of(metadata.uid ?? '').doubt()),
+      tap(({ metadata }) => memory.keep(metadata.uid ?? '').doubt()),
       map((token) => keysOf([token])[0] ?? ''),
     ),
   );

@@ -1,15 +1,16 @@
 // Withdrawal of permission: a second review after the first refusal, then the removal of the Secret, unless a removal limit delays or
 // pauses it.
 
+import type { Note } from '../kube/recorder.ts';
 import { exponentialMs } from '../std/backoff.ts';
 import { toIssueError } from '../targets/issue-error.ts';
 import { dropAnchors, unlistedEvents, writeLeftAnchors } from './anchors.ts';
 import type { Refusal } from './authority.ts';
 import { auditWithdrawal } from './events.ts';
 import { anchorsOf } from './policy/anchors.ts';
-import { heldRemovalFailure, type TokenFailure } from './policy/messages.ts';
+import { heldRemovalFailure, pendingWithdrawalFailure, type TokenFailure, withdrawnMessage } from './policy/messages.ts';
 import { isToBeStripped } from './policy/plan.ts';
-import { isHeld, isIssued, ownedNames, situationOf, type TokenObservation, tokenState } from './policy/state.ts';
+import { isHeld, isIssued, isOfIssuance, ownedNames, situationOf, type TokenObservation, tokenState } from './policy/state.ts';
 import { withdrawalAfter } from './policy/withdrawal.ts';
 import type { Removal } from './removal-limits.ts';
 import type { Step, TokenRun } from './run.ts';
@@ -66,15 +67,19 @@ async function withdraw(run: TokenRun, observation: TokenObservation, refusal: R
     };
   }
   // Tenants can forge the record in the Secret, but neither status nor memory.
-  const isKnown = [tracked.issuedDigest, token.status?.tokenDigest].some((digest) => digest && digest === state.secret?.tokenDigest);
+  const isKnown = isOfIssuance(state, tracked.issuedDigest ?? token.status?.tokenDigest);
   // A change of the spec, such as of the requester, is no mistake in RBAC.
   const isSelfCaused = refusal.isRequesterMissing || token.metadata.generation !== token.status?.observedGeneration;
   tracked.refuse(now, { countedIn: isKnown && isIssued(state) ? token.metadata.namespace : undefined, isSelfCaused });
   const next = withdrawalAfter(tracked.refusedAt, now);
-  if (next.type !== 'remove') return { observation, isDone: true, requeueAt: next.type === 'keep' ? undefined : next.at };
+  if (next.type === 'keep') return { observation, isDone: true, requeueAt: undefined };
+  if (next.type === 'recheck') {
+    const isReported = next.isReported && isHeld(state) && !state.expired;
+    return { observation, isDone: true, ...(isReported && { failure: pendingWithdrawalFailure(message) }), requeueAt: next.at };
+  }
   const removal = await removals.check(token, tracked);
   if (removal.type !== 'allowed') return heldStep(run, observation, removal, message);
-  return { ...(await remove(run, observation)), isDone: true, failure: forbidden, requeueAt: now + nextReviewMs(run, refusal) };
+  return { ...(await remove(run, observation, message)), isDone: true, failure: forbidden, requeueAt: now + nextReviewMs(run, refusal) };
 }
 
 /** Interval between reviews of a refused token, in milliseconds; RBAC is watched, other authorizers are not. */
@@ -98,7 +103,7 @@ function heldStep(run: TokenRun, observation: TokenObservation, removal: Exclude
   return { observation, isDone: true, failure, requeueAt };
 }
 
-async function remove(run: TokenRun, observation: TokenObservation): Promise<Pick<Step, 'observation' | 'events'>> {
+async function remove(run: TokenRun, observation: TokenObservation, forbidden: string): Promise<Pick<Step, 'observation' | 'events'>> {
   const { token } = observation;
   const names = ownedNames(observation);
   const places = anchorsOf(token);
@@ -114,5 +119,7 @@ async function remove(run: TokenRun, observation: TokenObservation): Promise<Pic
   const written = places.length > 0 ? await writeLeftAnchors(run, removed.token, left) : removed.token;
   // A conflict above must not restart the two reviews.
   run.tracked.forgetRefusals();
-  return { observation: { ...removed, token: written }, events: [...events, ...unlisted] };
+  const withdrawn: readonly Note[] =
+    names.length > 0 ? [{ type: 'Warning', reason: 'Withdrawn', message: withdrawnMessage(forbidden) }] : [];
+  return { observation: { ...removed, token: written }, events: [...withdrawn, ...events, ...unlisted] };
 }

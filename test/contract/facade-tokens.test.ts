@@ -136,7 +136,7 @@ describe('token endpoint of the façade', () => {
     ],
     ['150 unknown fields', '', { body: text({ spec, ...unknownFields(150, 1) }) }],
     ['150 unknown fields in strict validation', '?fieldValidation=Strict', { body: text({ spec, ...unknownFields(150, 1) }) }],
-    ['60 unknown fields with long names', '', { body: text({ spec, ...unknownFields(60, 300) }) }],
+    ['20 unknown fields with long names', '', { body: text({ spec, ...unknownFields(20, 300) }) }],
     ['a non-ASCII unknown field', '', { body: text({ spec, größe: 1 }) }],
     ['an empty Content-Encoding', '', { headers: { 'content-encoding': '' }, body: text({ spec }) }],
     ['charset=utf8', '', { headers: { 'content-type': 'application/json; charset=utf8' }, body: text({ spec }) }],
@@ -144,7 +144,6 @@ describe('token endpoint of the façade', () => {
     ['invalid options', '?dryRun=x&fieldManager=%01&fieldValidation=y', { body: text({ spec }) }],
     ['an invalid timeout', '?timeout=abc', { body: text({ spec }) }],
     ['a timeout', '?timeout=5s', { body: text({ spec }) }],
-    ['a body above the size limit', '', { body: ' '.repeat((3 << 20) + 1) }],
   ])('responds like the target to a request with %s', async (_name, query, { headers, body }) => {
     const all = { authorization: `Bearer ${server.tokens.admin}`, 'content-type': 'application/json', ...headers };
     const request = { headers: all, ...(body !== undefined && { body }) };

@@ -28,6 +28,10 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   ],
   'more requests than `--facade-rate`': [ABUSE, 'limits one caller to --facade-rate'],
   'more than eight requests of one caller in progress': [ABUSE, 'serves eight requests of one caller at a time'],
+  'more than 100 tokens of one caller per second that were last reviewed ten seconds ago': [
+    'facade/authenticate.test.ts',
+    'reviews 200 known tokens of one user at once',
+  ],
   'many unknown tokens': [ABUSE, 'reviews unknown tokens at a limited rate'],
   'no audiences': [BODY, 'no audiences'],
   'an audience of `--facade-audiences`': [BODY, 'rejects an audience of the façade itself'],
@@ -47,11 +51,13 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     'reports only the length of a manager that is too long',
   ],
   '`Content-Encoding` other than `identity`, `charset` other than UTF-8 and US-ASCII': [BODY, 'UTF-16'],
+  'size of the body': [BODY, 'JSON of more than 8 KiB'],
   'JSON sent as YAML, with bytes after the object or half of a surrogate pair in an escape': [
     BODY,
     'reads JSON that is sent as YAML as JSON',
   ],
-  'a YAML body that is not JSON': [BODY, 'YAML of more than 16 KiB'],
+  'a YAML body that is not JSON': [BODY, 'YAML of more than 1 KiB'],
+  'a YAML alias (`*a`), also as a merge key (`<<: *a`)': [BODY, 'rejects a YAML alias'],
   'a body of a kind that every API group has, such as `DeleteOptions` or `Status`, or of version `__internal`': [
     BODY,
     'rejects a kind of every API group or an internal version as not registered',

@@ -2,17 +2,26 @@ import { describe, expect, it } from '@jest/globals';
 import { array, assert, constantFrom, property, string, tuple } from 'fast-check';
 import { Authenticator, bearerToken } from '../../src/facade/authenticate.ts';
 import { ReviewLimit } from '../../src/facade/limits/review-limit.ts';
+import type { Caller } from '../../src/facade/request.ts';
 import { FakeClock } from '../support/clock.ts';
 import { silentLog } from '../support/silent-log.ts';
 
 const ATTACKER = '10.0.0.66';
 const OTHER_ADDRESS = '10.0.0.7';
 
-/** A hub that accepts every token that begins with `good`. Tokens that differ only after a tilde belong to one user. */
+/** Returns the user of a token. Tokens that differ only after a tilde belong to one user, or to service accounts of `team-a`. */
+function usernameOf(token: string): string {
+  const [name = '', id = ''] = token.split('~');
+  return name === 'good-of-team-a' ? `system:serviceaccount:team-a:robot-${id}` : name;
+}
+
+/** A hub that accepts every token that begins with `good`. */
 class World {
   readonly clock = new FakeClock();
   reviews = 0;
   isAway = false;
+  /** Tokens that the hub rejects. */
+  revoked: RegExp | undefined;
   readonly #authenticator = new Authenticator({
     hub: { createReview: (async (_resource: unknown, { spec }: { spec: { token: string } }) => this.#review(spec.token)) as never },
     clock: this.clock,
@@ -20,11 +29,14 @@ class World {
     audiences: [],
   });
 
+  caller(token: string, address = OTHER_ADDRESS): Promise<Caller> {
+    const rawHeaders = ['authorization', `Bearer ${token}`];
+    return this.#authenticator.authenticate({ rawHeaders, address }, new AbortController().signal);
+  }
+
   /** Returns 200, or the code of the rejection. */
   async code(token: string, address = OTHER_ADDRESS): Promise<number> {
-    const rawHeaders = ['authorization', `Bearer ${token}`];
-    const caller = this.#authenticator.authenticate({ rawHeaders, address }, new AbortController().signal);
-    return caller.then(
+    return this.caller(token, address).then(
       () => 200,
       ({ code }: { code: number }) => code,
     );
@@ -37,7 +49,8 @@ class World {
   async #review(token: string): Promise<unknown> {
     this.reviews += 1;
     if (this.isAway) throw new Error('the hub is away');
-    return { status: token.startsWith('good') ? { authenticated: true, user: { username: token.replace(/~.*/, '') } } : { user: {} } };
+    const isAccepted = token.startsWith('good') && !this.revoked?.test(token);
+    return { status: isAccepted ? { authenticated: true, user: { username: usernameOf(token) } } : { user: {} } };
   }
 }
 
@@ -111,6 +124,71 @@ describe('Authenticator for a caller with many tokens', () => {
     const codes = await sendMany(new World(), 0);
     expect(codes.filter((code) => code === 200).length).toBeLessThan(64 + 32 + 64 + 20);
     expect(new Set(codes)).toEqual(new Set([200, 429]));
+  });
+
+  it('counts the tokens of all service accounts of a namespace together', async () => {
+    const world = new World();
+    const codes: number[] = [];
+    for (let index = 0; index < 1_000; index += 20) {
+      const tokens = Array.from({ length: 20 }, (_, next) => `good-of-team-a~${index}-${next}`);
+      codes.push(...(await Promise.all(tokens.map((token) => world.code(token, ATTACKER)))));
+    }
+    expect(codes.filter((code) => code === 200).length).toBeLessThan(64 + 32 + 64 + 20);
+  });
+
+  /** Has the hub accept 1,000 tokens of one user, then waits until the results are stale. */
+  const collectTokens = async (world: World) => {
+    for (let index = 0; index < 1_000; index++) {
+      expect(await world.code(`good-collector~${index}`, `10.2.${index % 250}.${index}`)).toBe(200);
+      world.clock.advance(100);
+    }
+    world.clock.advance(10_000);
+    world.reviews = 0;
+  };
+  const sendCollected = (world: World) =>
+    Promise.all(Array.from({ length: 1_000 }, (_, index) => world.code(`good-collector~${index}`, `10.2.${index % 250}.${index}`)));
+
+  it('reviews 200 known tokens of one user at once, and rejects further ones with 429', async () => {
+    const world = new World();
+    await collectTokens(world);
+    const codes = await sendCollected(world);
+    expect(world.reviews).toBe(200);
+    expect(codes.filter((code) => code === 429)).toHaveLength(800);
+    world.clock.advance(1_000);
+    await sendCollected(world);
+    expect(world.reviews).toBe(300);
+  });
+
+  it('reviews known tokens of other users while one user sends many', async () => {
+    const world = new World();
+    expect(await world.code('good-friend')).toBe(200);
+    await collectTokens(world);
+    await sendCollected(world);
+    expect(await world.code('good-friend')).toBe(200);
+  });
+
+  it('reviews a valid token of a user while another client sends 900 revoked tokens of that user', async () => {
+    const world = new World();
+    await collectTokens(world);
+    world.revoked = /~[1-9]\d\d$/;
+    const sendRevoked = () => Promise.all(Array.from({ length: 900 }, (_, index) => world.code(`good-collector~${index + 100}`, ATTACKER)));
+    for (let round = 0; round < 10; round++) {
+      await sendRevoked();
+      world.clock.advance(11_000);
+    }
+    expect(new Set(await sendRevoked())).toEqual(new Set([401, 429]));
+    expect(await world.code('good-collector~0')).toBe(200);
+  });
+
+  it('reviews the tokens of streams without the limit on known tokens', async () => {
+    const world = new World();
+    await collectTokens(world);
+    const callers = Array.from({ length: 300 }, (_, index) => world.caller(`good-collector~${index}`));
+    const streams = (await Promise.allSettled(callers)).flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+    expect(streams).toHaveLength(200);
+    world.clock.advance(4_000);
+    await sendCollected(world);
+    expect(await Promise.all(streams.map((caller) => caller.isStillValid()))).toEqual(streams.map(() => true));
   });
 
   it('accepts tokens of one user that each come from another address', async () => {

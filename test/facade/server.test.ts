@@ -36,7 +36,7 @@ let connections: RawConnection[];
 beforeEach(async () => {
   [seen, recorded, reported, connections] = [[], [], [], []];
   endpoint = async (request) => {
-    await request.body();
+    await request.body(LIMIT);
     return OK;
   };
   server = createFacadeServer({

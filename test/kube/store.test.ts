@@ -82,6 +82,18 @@ describe('ObjectStore', () => {
     expect(names('green')).toEqual([]);
   });
 
+  it('returns at most the requested number of objects for an index value', () => {
+    const store = new ObjectStore<ConfigMap>();
+    store.apply(listed(...['a', 'b', 'c'].map((name) => object(name, '1', { value: 'red' }))));
+    const byValue = store.index(({ data }) => (data?.['value'] ? [data['value']] : []));
+    const names = (limit?: number) => byValue('red', limit).map(({ metadata }) => metadata.name);
+    expect([names(2), names(3), names()]).toEqual([
+      ['a', 'b'],
+      ['a', 'b', 'c'],
+      ['a', 'b', 'c'],
+    ]);
+  });
+
   it('counts the objects of an index value', () => {
     const store = new ObjectStore<ConfigMap>();
     store.apply(listed(object('a', '1', { value: 'red' }), object('b', '2', { value: 'red' })));

@@ -242,7 +242,7 @@ describe('ClusterClients with TLS certificates', () => {
     const server = await world.serve(grants());
     expect(await world.failure(at([server], { ca: undefined }))).toMatchObject({
       reason: 'TLSVerifyFailed',
-      message: expect.stringContaining(': the Cluster has no caBundle, so the system roots were used. Set caBundle if '),
+      message: expect.stringContaining(': the Cluster has no caBundle, so Purser trusts only public certificate authorities'),
     });
     expect(server.requests).toEqual([]);
   });

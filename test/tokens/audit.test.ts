@@ -1,4 +1,4 @@
-// Audit lines in the log, at the default level.
+// Audit lines in the log, at every level.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
 import { ManagedTokens } from '../../src/api/resources.ts';
@@ -92,4 +92,12 @@ it('logs an audit line for a token that is revoked with its ManagedToken', async
     reason: 'Deleted',
     credentialID: status?.credentialID,
   });
+});
+
+it('logs audit lines also where only errors are logged', async () => {
+  const controller = await world.run({ logLevel: 'error' });
+  await world.create();
+  await world.ready();
+
+  expect(await auditLine(controller, 'issued')).toMatchObject({ level: 'info', key: `${world.namespace}/ci` });
 });

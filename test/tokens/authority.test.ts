@@ -4,6 +4,7 @@ import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { tooManyRequests } from '../../src/kubernetes/status.ts';
 import { Authority, type AuthorityOptions } from '../../src/tokens/authority.ts';
 import { TrackedTokens } from '../../src/tokens/tracked-token.ts';
+import { FakeClock } from '../support/clock.ts';
 
 const signal = new AbortController().signal;
 const token = {
@@ -27,7 +28,13 @@ function knowingNobody(accounts: () => Promise<readonly string[]>, answer: unkno
     },
   };
   const view = { hasRequester: () => false, permissions: new RbacIndex(IssueTokens) };
-  const options = { hub, view, memory: new TrackedTokens(), protectedNamespaces: [] } as unknown as AuthorityOptions;
+  const options = {
+    hub,
+    view,
+    memory: new TrackedTokens(),
+    clock: new FakeClock(),
+    protectedNamespaces: [],
+  } as unknown as AuthorityOptions;
   return { listed, authority: new Authority(options) };
 }
 

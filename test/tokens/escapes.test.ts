@@ -1,7 +1,10 @@
 // Attempts of a tenant to keep a token whose permission was withdrawn or that an administrator revokes.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { Clusters, ManagedTokens, Namespaces, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
+import { Annotation } from '../../src/api/names.ts';
+import { Clusters, ManagedTokens, Namespaces, type Secret, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
+import type { ObjectMeta } from '../../src/api/wire.ts';
+import { digestOf } from '../../src/std/digest.ts';
 import { base64, CREDENTIALS, TokenWorld } from './token-world.ts';
 
 jest.setTimeout(60_000);
@@ -224,6 +227,38 @@ describe('a ManagedToken with a moved spec', () => {
   });
 });
 
+const FORGED = 'opaque-forged-token';
+
+/** Returns a Secret that claims to hold this token of the ManagedToken; `issuedFor` overrides parts of the record of Secret ci. */
+async function forgedSecret(name: string, issuedFor: object, text = FORGED): Promise<Secret> {
+  const { labels, annotations = {}, ownerReferences } = (await world.secret())?.metadata ?? ({} as ObjectMeta);
+  const record = JSON.stringify({ ...JSON.parse(annotations[Annotation.issuedFor] ?? ''), ...issuedFor });
+  const forged = { ...annotations, [Annotation.issuedFor]: record, [Annotation.tokenDigest]: digestOf(text) };
+  const metadata = { namespace: world.namespace, name, labels, annotations: forged, ownerReferences };
+  return { metadata, type: 'Opaque', data: { token: base64(text) } } as Secret;
+}
+
+describe('a ManagedToken with a forged Secret', () => {
+  const viewer = { namespace: 'deploy', name: 'viewer' };
+
+  it.each([['BoundSecret' as const], ['None' as const]])(
+    'loses the former token with revocation %s after its spec has moved to the forged Secret while suspended',
+    async (revocation) => {
+      await allowBesides(`${world.cluster}/deploy/viewer`);
+      await world.run();
+      const token = await issued(revocation);
+      await world.patch('ci', { spec: { rotation: { suspend: true } } });
+      await world.reconciled();
+      await world.hub.admin.create(Secrets, await forgedSecret('other', { subject: 'system:serviceaccount:deploy:viewer' }));
+      await world.patch('ci', { spec: { serviceAccount: viewer, secret: { name: 'other' } } });
+      await world.reconciled();
+      await withdraw();
+      await world.until(async () => (await world.tokenText()) === '');
+      if (revocation === 'BoundSecret') await world.until(async () => !(await world.isAccepted(token)));
+    },
+  );
+});
+
 describe('the revocation of a token', () => {
   it.each([
     ['a spec with revocation None', {}],
@@ -259,6 +294,33 @@ describe('the revocation of a token', () => {
     await world.pass(10 * MINUTE, 5_000);
     await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'admin');
     expect(await world.isAccepted(token)).toBe(false);
+  });
+
+  it.each([
+    ['a forged token', () => FORGED],
+    ['the issued token and a forged record', (token: string) => token],
+  ])('is not reported as done while the anchor may exist because of a Secret with %s', async (_, textOf) => {
+    const clusterName = `${world.cluster}-b`;
+    await world.register(clusterName, world.targets[1]);
+    await allowBesides(clusterName);
+    const { metadata } = await world.hub.admin.get(Clusters, { name: clusterName });
+    const { outcomes } = await world.run();
+    const token = await issued();
+    await world.target.stop();
+    await world.patch('ci', { spec: { clusterName, rotation: { suspend: true } } });
+    await world.until(async () => (await world.tokenText()) === '');
+    const { metadata: forged, data } = await forgedSecret('ci', { cluster: clusterName, clusterUID: metadata.uid }, textOf(token));
+    await world.hub.admin.patch(Secrets, ci(), { metadata: { annotations: forged.annotations }, data });
+    await world.until(async () => (await world.condition('Ready')) === 'True Issued');
+    await world.pass(MINUTE, 5_000);
+    const before = outcomes.length;
+    await revoke('admin');
+    await world.until(async () => outcomes.length > before);
+    expect((await world.get()).status?.lastRevokeRequest).toBeUndefined();
+    await world.target.restart();
+    await world.pass(10 * MINUTE, 5_000);
+    await world.until(async () => !(await world.isAccepted(token)));
+    await world.until(async () => (await world.get()).status?.lastRevokeRequest === 'admin');
   });
 
   it('deletes an anchor that lost its label', async () => {

@@ -230,8 +230,9 @@ export class FleetWorld {
       startedAt: clock.now(),
       recorder: { record: () => {} },
       log: silentLog,
+      auditLog: silentLog,
       settings: { verifyIntervalMs: 0, protectedNamespaces, limits: {}, namespace: CREDENTIALS },
-      authority: new Authority({ hub, view, memory, protectedNamespaces }),
+      authority: new Authority({ hub, view, memory, clock, protectedNamespaces }),
       removals: new RemovalLimits({ hub, view, memory, clock, log: silentLog, namespace: CREDENTIALS }),
     };
     this.#isWoken = true;

@@ -1,6 +1,7 @@
 // Permission is reviewed at every issuance, and changes are noticed.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Annotation } from '../../src/api/names.ts';
 import { ClusterRoleBindings, ClusterRoles, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import { TokenWorld } from './token-world.ts';
 
@@ -149,14 +150,14 @@ describe('token controller after a withdrawal', () => {
     await world.pass(14_000, 1_000);
     await world.reconciled();
     expect(await world.secret()).toBeDefined();
-    expect(await world.condition('Ready')).toBe('True Issued');
+    expect(await world.conditions()).toBe('Ready=True Issued RotationFailing=True WithdrawalPending');
     await world.pass(2_000, 500);
     await world.until(async () => (await world.secret()) === undefined);
     await world.until(async () => (await world.conditions()) === FORBIDDEN);
     await world.reconciled();
 
     expect(await world.secret()).toBeUndefined();
-    await world.expectEvents(['Normal Issued', 'Warning Forbidden']);
+    await world.expectEvents(['Normal Issued', 'Warning WithdrawalPending', 'Warning Forbidden', 'Warning Withdrawn']);
   });
 
   it('re-creates the Secret when the permission is restored', async () => {
@@ -177,7 +178,7 @@ describe('token controller after a withdrawal', () => {
     const first = await issued();
     await world.forbid();
     await reviewed(3);
-    await world.pass(5_000, 1_000);
+    await world.pass(4_000, 1_000);
     await world.allow(world.cluster);
     await world.pass(60_000, 1_000);
     await world.reconciled();
@@ -259,6 +260,37 @@ describe('token controller after a withdrawal', () => {
       expect([await world.tokenText(), (await world.secret()) === undefined]).toEqual(['', false]);
     } finally {
       await world.hub.admin.patch(ClusterRoles, { name: 'purser-controller' }, { rules: role.rules });
+    }
+  });
+
+  it('removes the Secret within 40 s although the record in the Secret has a value that is too long for the status', async () => {
+    const { outcomes } = await world.run();
+    await issued();
+    const annotations = { [Annotation.rotateRequest]: 'x'.repeat(2_000) };
+    await world.hub.admin.patch(Secrets, { namespace: world.namespace, name: 'ci' }, { metadata: { annotations } });
+    await world.pass(10 * MINUTE, 5_000);
+    expect(outcomes.filter(({ type }) => type === 'failed')).toEqual([]);
+    await world.forbid();
+    await world.pass(40_000, 1_000);
+    await world.eventually(async () => expect(await world.secret()).toBeUndefined());
+  });
+
+  it('removes the Secret within 40 s although the status cannot be written', async () => {
+    const { outcomes } = await world.run();
+    await issued();
+    const name = 'purser-controller-tokens';
+    const role = await world.hub.admin.get(ClusterRoles, { name });
+    const rules = role.rules?.filter(({ resources = [] }) => !resources.includes('managedtokens/status')) ?? [];
+    await world.hub.admin.update(ClusterRoles, { ...role, rules });
+    try {
+      await world.patch('ci', { spec: { rotation: { renewBefore: '25%' } } });
+      await world.pass(10 * MINUTE, 5_000);
+      expect(outcomes.at(-1)).toMatchObject({ type: 'failed' });
+      await world.forbid();
+      await world.pass(40_000, 1_000);
+      await world.eventually(async () => expect(await world.secret()).toBeUndefined());
+    } finally {
+      await world.hub.admin.patch(ClusterRoles, { name }, { rules: role.rules });
     }
   });
 

@@ -4,11 +4,12 @@ import { AnchorFinalizer, Annotation, Label, LabelValue } from '../../src/api/na
 import type { Secret, Stored } from '../../src/api/resources.ts';
 import { createTokenInformers } from '../../src/tokens/informers.ts';
 import { secretConflictFailure } from '../../src/tokens/policy/messages.ts';
-import { conflictOf } from '../../src/tokens/policy/secret-ownership.ts';
+import { parseRecord } from '../../src/tokens/policy/record.ts';
+import { conflictOf, type SecretConflict } from '../../src/tokens/policy/secret-ownership.ts';
 import { type StoredToken, specProblems } from '../../src/tokens/policy/spec.ts';
-import { bytesOf, reduceSecret, reduceToken, TokenBytes } from '../../src/tokens/reduce.ts';
+import { bytesOf, NamespaceBytes, reduceSecret, reduceToken } from '../../src/tokens/reduce.ts';
 import { startWireWorld, type WireWorld } from '../kube/wire-world.ts';
-import { aToken } from '../support/builders.ts';
+import { aGrant, aToken, jwt, writtenSecret } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
 import { stored } from '../support/stored.ts';
 
@@ -54,6 +55,43 @@ describe('reduceSecret', () => {
       reason: 'SecretConflict',
       message: `The metadata of Secret ${TOKEN.metadata.name} exceeds 32 kB. Remove labels and annotations that Purser did not set.`,
     });
+  });
+});
+
+/** A Secret whose own annotations, foreign annotation, owner and token are as long as the API server admits together. */
+function largeSecret(index: number, namespace = 'crowd'): Stored<Secret> {
+  const own = Object.values(Annotation).map((name) => [name, 'x'.repeat(8 * KILOBYTE)]);
+  const { metadata } = secretWith(30 * KILOBYTE);
+  const name = `s-${index}`;
+  const claims = { aud: Array.from({ length: 100 }, () => 'x'.repeat(100)) };
+  return {
+    metadata: {
+      ...metadata,
+      namespace,
+      name,
+      uid: `${namespace}-${name}`,
+      annotations: { ...metadata.annotations, ...Object.fromEntries(own) },
+      ownerReferences: [{ apiVersion: 'v1', kind: 'ManagedToken', name: 'x'.repeat(30 * KILOBYTE), uid: 'u', controller: true }],
+    },
+    type: 'Opaque',
+    data: { token: Buffer.from(jwt(claims)).toString('base64') },
+  };
+}
+
+describe('reduceSecret of a Secret that is too large', () => {
+  it('keeps at most 4 kB of its annotations, short names of its owner, and no long claims', () => {
+    const secret = reduceSecret(largeSecret(0));
+    expect(secret.isTooLarge).toBe(true);
+    expect(bytesOf(secret)).toBeLessThan(6 * KILOBYTE);
+  });
+
+  it('keeps the record of its token and usual claims', () => {
+    const { metadata, ...secret } = secretWith(250_000);
+    const { data, metadata: written } = writtenSecret({ token: TOKEN, cluster: undefined, secret: undefined }, aGrant());
+    const annotations = { ...metadata.annotations, ...written.annotations };
+    const reduced = reduceSecret({ ...secret, metadata: { ...metadata, annotations }, ...(data && { data }) });
+    expect(parseRecord(reduced.metadata.annotations)).toEqual(parseRecord(written.annotations));
+    expect(reduced.claims?.subject).toBe('system:serviceaccount:deploy:deployer');
   });
 });
 
@@ -142,13 +180,13 @@ function sized(index: number, kilobytes: number, namespace = 'crowd'): ManagedTo
     .build();
 }
 
-function crowd(bytes: TokenBytes) {
-  return Array.from({ length: MANY }, (_, index) => bytes.reduce(stored(sized(index, SHARE_KILOBYTES))));
+function crowd(bytes: NamespaceBytes) {
+  return Array.from({ length: MANY }, (_, index) => bytes.reduceToken(stored(sized(index, SHARE_KILOBYTES))));
 }
 
-describe('TokenBytes', () => {
+describe('NamespaceBytes', () => {
   it('keeps stubs of the ManagedTokens that exceed the share of their namespace, which are reported as invalid', () => {
-    const kept = crowd(new TokenBytes());
+    const kept = crowd(new NamespaceBytes());
     expect(kept.slice(0, 2_000).filter(({ isOverBudget }) => isOverBudget)).toEqual([]);
     const [stub] = kept.slice(-1);
     expect(stub?.spec.secret.annotations).toBeUndefined();
@@ -157,23 +195,48 @@ describe('TokenBytes', () => {
   });
 
   it('keeps small ManagedTokens of a namespace over its share, and all ManagedTokens of others', () => {
-    const bytes = new TokenBytes();
+    const bytes = new NamespaceBytes();
     crowd(bytes);
-    expect(bytes.reduce(stored(sized(MANY, 0))).isOverBudget).toBeUndefined();
-    expect(bytes.reduce(stored(sized(0, SHARE_KILOBYTES, 'team-a'))).isOverBudget).toBeUndefined();
+    expect(bytes.reduceToken(stored(sized(MANY, 0))).isOverBudget).toBeUndefined();
+    expect(bytes.reduceToken(stored(sized(0, SHARE_KILOBYTES, 'team-a'))).isOverBudget).toBeUndefined();
+  });
+
+  it('keeps little of Secrets of more than 4 kB in a namespace over its share, and all of others', () => {
+    const bytes = new NamespaceBytes();
+    crowd(bytes);
+    const named = (namespace: string, length: number) => {
+      const { metadata, ...secret } = secretWith(length);
+      return bytes.reduceSecret({ ...secret, metadata: { ...metadata, namespace, uid: `${namespace}-${length}` } });
+    };
+    const stub = named('crowd', 8 * KILOBYTE);
+    expect([stub.isOverBudget, bytesOf(stub) < KILOBYTE]).toEqual([true, true]);
+    expect(secretConflictFailure(conflictOf({ token: TOKEN, secret: stub }) as SecretConflict).message).toBe(
+      'Purser does not write Secret ci, because ManagedTokens and Secrets of this namespace take too much memory. Delete unused Secrets with the label tokens.purser.dev/managed-by.',
+    );
+    expect([named('crowd', 10).isOverBudget, named('team-a', 8 * KILOBYTE).isOverBudget]).toEqual([undefined, undefined]);
+  });
+
+  it('counts Secrets and ManagedTokens of a namespace together', () => {
+    const bytes = new NamespaceBytes();
+    const secret = (index: number) => {
+      const { metadata, ...rest } = secretWith(30 * KILOBYTE);
+      return { ...rest, metadata: { ...metadata, namespace: 'crowd', uid: `secret-${index}` } };
+    };
+    for (let index = 0; index < 2_200; index++) bytes.reduceSecret(secret(index));
+    expect(bytes.reduceToken(stored(sized(0, SHARE_KILOBYTES))).isOverBudget).toBe(true);
   });
 
   it('counts each ManagedToken once, however often it changes', () => {
-    const bytes = new TokenBytes();
-    for (let change = 0; change < MANY; change++) expect(bytes.reduce(stored(sized(0, SHARE_KILOBYTES))).isOverBudget).toBeUndefined();
+    const bytes = new NamespaceBytes();
+    for (let change = 0; change < MANY; change++) expect(bytes.reduceToken(stored(sized(0, SHARE_KILOBYTES))).isOverBudget).toBeUndefined();
     expect(bytes.size).toBe(1);
   });
 
   it('keeps large ManagedTokens again after others were deleted', () => {
-    const bytes = new TokenBytes();
+    const bytes = new NamespaceBytes();
     const kept = crowd(bytes);
     for (const token of kept.slice(0, 100)) bytes.forget(token);
-    expect(bytes.reduce(stored(sized(MANY - 1, SHARE_KILOBYTES))).isOverBudget).toBeUndefined();
+    expect(bytes.reduceToken(stored(sized(MANY - 1, SHARE_KILOBYTES))).isOverBudget).toBeUndefined();
     for (const token of kept) bytes.forget(token);
     expect(bytes.size).toBe(0);
   });

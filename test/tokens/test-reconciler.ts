@@ -78,8 +78,9 @@ export class TestReconciler {
       startedAt: clock.now(),
       recorder: { record: () => {} },
       log,
+      auditLog: log,
       settings: { verifyIntervalMs, protectedNamespaces, limits: {}, namespace },
-      authority: new Authority({ hub, view, memory, protectedNamespaces }),
+      authority: new Authority({ hub, view, memory, clock, protectedNamespaces }),
       removals: new RemovalLimits({ hub, view, memory, clock, log, namespace }),
     };
     this.sync();
@@ -118,9 +119,14 @@ export class TestReconciler {
     this.#rbac.bindings.list({ metadata: { name: 'issuer' }, roleRef, subjects });
   }
 
+  /** Delivers to the informers that the binding of `grantPermission` was deleted. */
+  withdrawPermission(): void {
+    this.#rbac.bindings.list();
+  }
+
   /** Forgets the permission, as after a change of RBAC. */
   forgetPermissions(): void {
-    this.#memory.of(this.#options.hub.token.metadata.uid ?? '').confirmed = undefined;
+    this.#memory.of(this.#options.hub.token.metadata.uid ?? '').doubt();
   }
 
   /** Namespace for which the removal limits count the refused token; undefined if they ignore it. */

@@ -118,6 +118,7 @@ export interface RunOptions {
   readonly isProbing?: boolean;
   /** Name of the Cluster that is the hub. */
   readonly hubCluster?: string;
+  readonly logLevel?: 'trace' | 'error';
 }
 
 /** A running controller. */
@@ -216,7 +217,13 @@ export class TokenWorld {
   }
 
   /** Runs the controller as leader. */
-  async run({ settings = {}, hub = this.#hubClient, isProbing = false, hubCluster }: RunOptions = {}): Promise<RunningController> {
+  async run({
+    settings = {},
+    hub = this.#hubClient,
+    isProbing = false,
+    hubCluster,
+    logLevel = 'trace',
+  }: RunOptions = {}): Promise<RunningController> {
     const real = { client: hub, clock: systemClock, random: () => 0 };
     const informers = createTokenInformers({ ...real, credentialNamespaces: [CREDENTIALS] });
     const clients = new ClusterClients({
@@ -227,7 +234,7 @@ export class TokenWorld {
       hub: { clusterName: hubCluster, client: hub, namespace: CREDENTIALS },
     });
     const logged: string[] = [];
-    const log = createLogger({ level: 'trace', readable: false, write: (line) => logged.push(line) });
+    const log = createLogger({ level: logLevel, readable: false, write: (line) => logged.push(line) });
     const recorder = new Recorder({ ...real, random: Math.random, component: 'purser', instance: 'test' });
     const controller = createTokenController({
       informers,

@@ -8,15 +8,18 @@ import { stored } from '../support/stored.ts';
 
 const HOUR = 3_600_000;
 
+const QUESTION = 'default prod-eu/deploy/deployer';
+const allowance = (doubts: number) => ({ name: 'prod-eu', question: QUESTION, doubts, isExpected: true });
+
 describe('TrackedTokens', () => {
   it('does not track a forgotten ManagedToken again when a run in progress records something', () => {
     const memory = new TrackedTokens();
     memory.keep('a').refuse(1_000);
     memory.forget('a');
     memory.of('a').refuse(2_000);
-    memory.of('a').allow('prod-eu', 'default prod-eu/deploy/deployer', 0);
+    memory.of('a').allow(allowance(0), 0);
 
-    expect([memory.size, memory.refused.size, memory.of('a').confirmed]).toEqual([0, 0, undefined]);
+    expect([memory.size, memory.refused.size, memory.of('a').isConfirmed(QUESTION, 0)]).toEqual([0, 0, false]);
   });
 
   it('lists each refused ManagedToken once, until it is allowed, removed or forgotten', () => {
@@ -24,7 +27,7 @@ describe('TrackedTokens', () => {
     const counts = [];
     for (const uid of ['a', 'b', 'c', 'a']) memory.keep(uid).refuse(1_000);
     counts.push(memory.refused.size);
-    memory.of('a').allow('prod-eu', 'default prod-eu/deploy/deployer', 0);
+    memory.of('a').allow(allowance(0), 0);
     counts.push(memory.refused.size);
     memory.of('b').forgetRefusals();
     counts.push(memory.refused.size);
@@ -92,10 +95,10 @@ describe('TrackedToken.issuing', () => {
     const tracked = new TrackedTokens().keep('a');
     const { doubts } = tracked;
     tracked.doubt();
-    tracked.allow('prod-eu', 'default prod-eu/deploy/deployer', doubts);
-    expect(tracked.confirmed).toBeUndefined();
-    tracked.allow('prod-eu', 'default prod-eu/deploy/deployer', tracked.doubts);
-    expect(tracked.confirmed).toBe('default prod-eu/deploy/deployer');
+    tracked.allow(allowance(doubts), 0);
+    expect(tracked.isConfirmed(QUESTION, 0)).toBe(false);
+    tracked.allow(allowance(tracked.doubts), 0);
+    expect(tracked.isConfirmed(QUESTION, HOUR)).toBe(true);
   });
 });
 

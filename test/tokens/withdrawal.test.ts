@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Secret } from '../../src/api/resources.ts';
 import { ScriptedWorld } from './scripted-world.ts';
 import type { TestReconciler } from './test-reconciler.ts';
@@ -108,5 +108,60 @@ describe('token controller with a new binding that the authorizer of the hub has
     await reconciler.reconcile();
     expect(world.hub.secrets.has('ci')).toBe(true);
     await reconciler.close();
+  });
+});
+
+describe('token controller with a deleted binding that the authorizer of the hub still applies', () => {
+  let reconciler: TestReconciler;
+  beforeEach(async () => {
+    reconciler = world.reconciler();
+    reconciler.grantPermission();
+    await issue(reconciler);
+    reconciler.sync();
+    reconciler.withdrawPermission();
+    world.hub.answered.length = 0;
+  });
+  afterEach(() => reconciler.close());
+
+  /** Reconciles when the last reconcile requested it, and returns the delay in seconds. */
+  async function nextDelay(): Promise<number> {
+    const delayMs = ((await reconciler.reconcile()) ?? Infinity) - world.clock.now();
+    world.clock.advance(delayMs);
+    return delayMs / 1_000;
+  }
+  const reviews = () => world.hub.answered.filter((request) => request === 'POST subjectaccessreviews').length;
+
+  it('repeats the review a second later, and removes the Secret 15 s after the first refusal', async () => {
+    expect([await nextDelay(), reviews()]).toEqual([1, 1]);
+    world.hub.isAllowed = false;
+    expect(await nextDelay()).toBe(15);
+    await reconciler.reconcile();
+
+    expect(world.hub.secrets.size).toBe(0);
+  });
+
+  it('removes the Secret although a review between two refusals allows the token', async () => {
+    world.hub.isAllowed = false;
+    expect(await nextDelay()).toBe(15);
+    world.hub.isAllowed = true;
+    expect(await nextDelay()).toBe(1);
+    world.hub.isAllowed = false;
+    expect(await nextDelay()).toBe(15);
+    await reconciler.reconcile();
+
+    expect(world.hub.secrets.size).toBe(0);
+  });
+
+  it('accepts after 31 s and six reviews a permission that RBAC does not grant', async () => {
+    const delays = [await nextDelay(), await nextDelay(), await nextDelay(), await nextDelay(), await nextDelay()];
+    expect(delays).toEqual([1, 2, 4, 8, 16]);
+    expect([(await nextDelay()) > 60, reviews(), world.hub.secrets.size]).toEqual([true, 6, 1]);
+  });
+
+  it('sends no review for a reconcile before the next review is due', async () => {
+    await nextDelay();
+    await reconciler.reconcile();
+    await reconciler.reconcile();
+    expect(reviews()).toBe(2);
   });
 });

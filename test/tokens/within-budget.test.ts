@@ -44,17 +44,16 @@ function annotate(name: string, value: string): void {
   world.hub.change((token) => ({ ...token, metadata: { ...token.metadata, annotations: { [name]: value } } }));
 }
 
+/** Lists an anchor on a missing Cluster. */
+function anchored(token: ManagedToken): ManagedToken {
+  const anchors = [{ cluster: 'gone', namespace: 'deploy', serviceAccount: 'deployer', clusterUID: '', credential: '' }];
+  return { ...token, status: { ...token.status, anchors } };
+}
+
 /** Deletes the ManagedToken, which the finalizer for anchors on a missing Cluster keeps. */
 function remove(token: ManagedToken): ManagedToken {
   const deletionTimestamp = new Date(world.clock.now()).toISOString();
-  return {
-    ...token,
-    metadata: { ...token.metadata, deletionTimestamp, finalizers: [AnchorFinalizer] },
-    status: {
-      ...token.status,
-      anchors: [{ cluster: 'gone', namespace: 'deploy', serviceAccount: 'deployer', clusterUID: '', credential: '' }],
-    },
-  };
+  return { ...anchored(token), metadata: { ...token.metadata, deletionTimestamp, finalizers: [AnchorFinalizer] } };
 }
 
 describe('reconcileWithinBudget in a namespace over its budget', () => {
@@ -109,6 +108,27 @@ describe('reconcileWithinBudget in a namespace over its budget', () => {
     await overspend();
 
     expect(world.hub.token.status?.lastRevokeRequest).toBe('leak');
+  });
+
+  it('revokes a token, and issues the next one once the namespace is within its budget', async () => {
+    await issue();
+    world.hub.change(anchored);
+    annotate(Annotation.revoke, 'leak');
+
+    expect(await overspend()).toBeGreaterThan(MINUTE);
+    expect([world.hub.token.status?.lastRevokeRequest, world.hub.secrets.size, world.issued]).toEqual(['leak', 0, 1]);
+    world.clock.advance(10 * MINUTE);
+    reconciler.sync();
+    await reconciler.reconcile();
+    expect(world.issued).toBe(2);
+  });
+
+  it('renews an expired token', async () => {
+    await issue();
+    world.clock.advance(60 * MINUTE);
+    await overspend();
+
+    expect(world.issued).toBe(2);
   });
 
   it('removes the finalizer of a deleted ManagedToken', async () => {

@@ -35,7 +35,8 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
   DNSFailed: "check the host name in serverEndpoints and Purser's DNS",
   ConnectionRefused: 'check that the API server runs, and the port in serverEndpoints',
   Timeout: 'check that the API server runs, and that firewalls allow connections from Purser',
-  TLSVerifyFailed: "check that caBundle is the cluster's, and that its certificate covers the address in serverEndpoints",
+  TLSVerifyFailed:
+    "set caBundle to the cluster's certificate authority, and check that the certificate covers the address in serverEndpoints",
   AddressNotAllowed: 'register an https address that is neither loopback nor link-local nor that of a metadata service',
   ResponseUntrusted: 'check that serverEndpoints points to a Kubernetes API server',
   Unreachable: 'check that the API server runs, and the network between the API server and Purser',
@@ -43,7 +44,8 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
   CredentialRejected: 'write a credential that the cluster accepts to the Secret that spec.authInfo.controller names',
   CredentialNotForCluster: 'add the name of the Cluster to the key cluster of the Secret if the Cluster may use the credential',
   EndpointNotPinned: 'add the address to the key server of the Secret if the credential may be sent there',
-  CANotPinned: "add the certificate to the key ca.crt of the Secret if it is the cluster's certificate authority",
+  CANotPinned:
+    "set caBundle and the key ca.crt of the Secret to the cluster's certificate authority or, for a public one, omit caBundle and set ca.crt to the word system",
   Forbidden:
     'apply deploy/target/access.yaml to the cluster, or allow the service account to create serviceaccounts/token in namespaces that ManagedTokens name',
   PermissionsUnknown: 'allow the service account to create selfsubjectreviews and selfsubjectaccessreviews, as system:basic-user does',

@@ -1,11 +1,12 @@
-// Limits on concurrent watches and large lists: per caller, per source address and in total. A request above a limit is rejected with
+// Limits on concurrent watches and large lists: per tenant, per source address and in total. A request above a limit is rejected with
 // 429.
 
 import { tooManyRequests } from '../../kubernetes/status.ts';
 import type { FacadeRequest } from '../request.ts';
+import { tenantOf } from './tenant.ts';
 
 export interface ConcurrencyLimits {
-  /** Maximum for one user, over all of its tokens. */
+  /** Maximum for one tenant, over all of its tokens. */
   readonly perCaller: number;
   /** Maximum for one source address, which may be a proxy with many callers; only `total` applies if undefined. */
   readonly perAddress?: number;
@@ -33,24 +34,24 @@ export class ConcurrencyLimiter {
   acquire({ caller, address, signal }: Pick<FacadeRequest, 'caller' | 'address' | 'signal'>): () => void {
     // An aborted signal emits no further event, so that the request would never be released.
     signal.throwIfAborted();
-    const { username } = caller.user;
+    const tenant = tenantOf(caller.user.username);
     const { perCaller, perAddress = Number.POSITIVE_INFINITY, total, noun } = this.#options;
-    if (this.#total >= total || this.#byCaller.of(username) >= perCaller || this.#byAddress.of(address) >= perAddress)
+    if (this.#total >= total || this.#byCaller.of(tenant) >= perCaller || this.#byAddress.of(address) >= perAddress)
       throw tooManyRequests(`too many ${noun}, please try again later`, RETRY_AFTER_SECONDS);
-    this.#add(username, address, 1);
+    this.#add(tenant, address, 1);
     let isHeld = true;
     const release = () => {
       if (!isHeld) return;
       isHeld = false;
-      this.#add(username, address, -1);
+      this.#add(tenant, address, -1);
     };
     signal.addEventListener('abort', release);
     return release;
   }
 
-  #add(username: string, address: string, count: 1 | -1): void {
+  #add(tenant: string, address: string, count: 1 | -1): void {
     this.#total += count;
-    this.#byCaller.add(username, count);
+    this.#byCaller.add(tenant, count);
     this.#byAddress.add(address, count);
   }
 }
@@ -83,6 +84,6 @@ const MIN_WATCHES = 500;
 export function watchLimits(memoryBytes: number | undefined): ConcurrencyLimits {
   const affordable = memoryBytes === undefined ? MAX_WATCHES : Math.floor((memoryBytes - RESERVED_BYTES) / WATCH_BYTES);
   const total = Math.min(Math.max(affordable, MIN_WATCHES), MAX_WATCHES);
-  // Ten callers together can reach the total. The limit per address leaves room for a proxy with many callers.
+  // Ten tenants together can reach the total. The limit per address leaves room for a proxy with many callers.
   return { perCaller: Math.ceil(total / 10), perAddress: Math.ceil(total * 0.75), total };
 }

@@ -4,7 +4,7 @@
 import { tooManyRequests } from '../../kubernetes/status.ts';
 
 export interface FairQueueLimits {
-  /** Maximum number of seats for one user, over all of its tokens. */
+  /** Maximum number of seats for one caller. */
   readonly perCaller: number;
   /** Maximum number of seats. */
   readonly total: number;

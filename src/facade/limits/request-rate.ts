@@ -1,33 +1,33 @@
-// The limit on the request rate of each user, over all of its tokens.
+// The limit on the request rate of each tenant, over all of its tokens.
 
 import { tooManyRequests } from '../../kubernetes/status.ts';
 import type { Clock } from '../../std/clock.ts';
 import { Recent } from '../../std/recent.ts';
 import { type Rate, TokenBucket } from '../../std/token-bucket.ts';
 
-const MAX_USERS = 10_000;
+const MAX_TENANTS = 10_000;
 
 export class RequestRateLimiter {
   readonly #clock: Clock;
   readonly #rate: Rate;
-  readonly #buckets = new Recent<TokenBucket>(MAX_USERS);
+  readonly #buckets = new Recent<TokenBucket>(MAX_TENANTS);
 
   constructor(clock: Clock, rate: Rate) {
     this.#clock = clock;
     this.#rate = rate;
   }
 
-  /** Counts one request of a user. Throws 429 above the rate. */
-  count(username: string): void {
+  /** Counts one request of a tenant. Throws 429 above the rate. */
+  count(tenant: string): void {
     if (this.#rate.perSecond === 0) return;
-    const waitMs = this.#bucketOf(username).take();
+    const waitMs = this.#bucketOf(tenant).take();
     if (waitMs > 0) throw overloaded(waitMs);
   }
 
-  #bucketOf(username: string): TokenBucket {
-    const bucket = this.#buckets.get(username) ?? new TokenBucket(this.#clock, this.#rate);
+  #bucketOf(tenant: string): TokenBucket {
+    const bucket = this.#buckets.get(tenant) ?? new TokenBucket(this.#clock, this.#rate);
     // Moves the bucket to the end, so that it is evicted last.
-    this.#buckets.set(username, bucket);
+    this.#buckets.set(tenant, bucket);
     return bucket;
   }
 }

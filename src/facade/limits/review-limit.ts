@@ -1,9 +1,10 @@
-// The limit on TokenReviews of unknown tokens, which the hub has not accepted before. It applies first to source addresses whose tokens
-// are rejected, or that send many tokens of one user, so that other addresses keep their share.
+// The limits on TokenReviews. That of unknown tokens, which the hub has not accepted before, applies first to source addresses whose
+// tokens are rejected, or that send many tokens of one tenant, so that other addresses keep their share.
 
 import type { Clock } from '../../std/clock.ts';
 import { Recent } from '../../std/recent.ts';
 import { type Rate, TokenBucket } from '../../std/token-bucket.ts';
+import { tenantOf } from './tenant.ts';
 
 export interface ReviewRates {
   /** Rate for all addresses within their allowance. */
@@ -12,6 +13,8 @@ export interface ReviewRates {
   readonly suspects: Rate;
   /** Rate for one address beyond its allowance. */
   readonly suspect: Rate;
+  /** Rate for known tokens of one tenant. A token is reviewed every ten seconds at most, so that many active tokens reach it. */
+  readonly known: Rate;
 }
 
 /** Result of a review: the user of an accepted token; `failed` if the hub returned no result. */
@@ -25,9 +28,9 @@ export type Admission =
 interface Source {
   /** Number of reviews without a result. */
   pending: number;
-  /** Accepted tokens, up to the allowance of each user. */
+  /** Accepted tokens, up to the allowance of each tenant. */
   readonly credit: DecayingCount;
-  /** Rejected tokens, and accepted tokens of users beyond their allowance. */
+  /** Rejected tokens, and accepted tokens of tenants beyond their allowance. */
   readonly debit: DecayingCount;
   readonly bucket: TokenBucket;
 }
@@ -36,16 +39,17 @@ const RATES: ReviewRates = {
   shared: { perSecond: 200, burst: 400 },
   suspects: { perSecond: 20, burst: 40 },
   suspect: { perSecond: 5, burst: 10 },
+  known: { perSecond: 100, burst: 200 },
 };
 /** Maximum number of pending reviews and debited tokens of a new address. Each credited token adds one. */
 const ALLOWANCE = 32;
 const MAX_ALLOWANCE = 400;
-/** Maximum number of accepted tokens of one user that are credited to their addresses; further ones are debited. */
-const USER_ALLOWANCE = 64;
+/** Maximum number of accepted tokens of one tenant that are credited to their addresses; further ones are debited. */
+const TENANT_ALLOWANCE = 64;
 /** Time after which counts are halved, in milliseconds. */
 const HALF_LIFE_MS = 10_000;
 const MAX_SOURCES = 10_000;
-const MAX_USERS = 10_000;
+const MAX_TENANTS = 10_000;
 
 /** Decides which reviews are sent. One instance serves the whole process. */
 export class ReviewLimit {
@@ -54,8 +58,10 @@ export class ReviewLimit {
   readonly #shared: TokenBucket;
   readonly #suspects: TokenBucket;
   readonly #sources = new Recent<Source>(MAX_SOURCES);
-  /** Accepted tokens by username. */
-  readonly #users = new Recent<DecayingCount>(MAX_USERS);
+  /** Accepted tokens by tenant. */
+  readonly #tenants = new Recent<DecayingCount>(MAX_TENANTS);
+  /** Rates of known tokens by tenant. */
+  readonly #known = new Recent<TokenBucket>(MAX_TENANTS);
 
   constructor(clock: Clock, rates: ReviewRates = RATES) {
     this.#clock = clock;
@@ -64,7 +70,16 @@ export class ReviewLimit {
     this.#suspects = new TokenBucket(clock, rates.suspects);
   }
 
-  /** Admits the review of a token from an address. The caller must call `settle` once, when the review has ended. */
+  /** Admits the review of a known token of a user. */
+  admitKnown(username: string): Admission {
+    const tenant = tenantOf(username);
+    const bucket = this.#known.get(tenant) ?? new TokenBucket(this.#clock, this.#rates.known);
+    this.#known.set(tenant, bucket);
+    const waitMs = bucket.take();
+    return waitMs > 0 ? { waitMs } : { waitMs: 0, settle: () => {} };
+  }
+
+  /** Admits the review of an unknown token from an address. The caller must call `settle` once, when the review has ended. */
   admit(address: string): Admission {
     const source = this.#sourceOf(address);
     const waitMs = isWithinAllowance(source) ? this.#shared.take() : source.bucket.take() || this.#suspects.take();
@@ -75,7 +90,7 @@ export class ReviewLimit {
       settle: (outcome) => {
         source.pending -= 1;
         if (outcome === 'failed') return;
-        const isCredited = outcome !== 'rejected' && this.#countToken(outcome.username) <= USER_ALLOWANCE;
+        const isCredited = outcome !== 'rejected' && this.#countToken(tenantOf(outcome.username)) <= TENANT_ALLOWANCE;
         (isCredited ? source.credit : source.debit).add();
       },
     };
@@ -89,10 +104,10 @@ export class ReviewLimit {
     return source;
   }
 
-  /** Counts an accepted token of a user; returns the count. */
-  #countToken(username: string): number {
-    const count = this.#users.get(username) ?? new DecayingCount(this.#clock);
-    this.#users.set(username, count);
+  /** Counts an accepted token of a tenant; returns the count. */
+  #countToken(tenant: string): number {
+    const count = this.#tenants.get(tenant) ?? new DecayingCount(this.#clock);
+    this.#tenants.set(tenant, count);
     return count.add();
   }
 }

@@ -120,6 +120,18 @@ export class Collection {
     );
   }
 
+  /** Returns a collection with other items at these keys; undefined removes an item. Blocks without such a key are shared. */
+  withAll(changes: ReadonlyMap<string, Item | undefined>): Collection {
+    if (this.blocks.length === 0) return Collection.of([...changes.values()].filter((item) => item !== undefined));
+    const keys = Map.groupBy(changes.keys(), (key) => this.#blockOf(key));
+    return new Collection(
+      this.blocks.flatMap((block, at) => {
+        const added = keys.get(at)?.flatMap((key) => changes.get(key) ?? []);
+        return added === undefined ? block : Collection.of([...block.items.filter(({ key }) => !changes.has(key)), ...added]).blocks;
+      }),
+    );
+  }
+
   /** Yields the items whose keys are not less than `start`. */
   *from(start: string): Generator<Item> {
     for (let at = this.#blockOf(start); at < this.blocks.length; at++) {

@@ -1,5 +1,5 @@
 // The listed objects as of the latest event of the hub, and a log of their recent changes. A watcher is a position in the log. A list of
-// an old version undoes the changes after it.
+// an old version restores the objects that have changed since.
 
 import type { Subscription } from 'rxjs';
 import type { Visibility } from '../../access/visibility.ts';
@@ -49,6 +49,8 @@ interface ItemBatch extends Pick<Batch<never>, 'type' | 'resourceVersion'> {
 
 const MAX_WEIGHT = 64e6;
 const WAIT_MS = 3_000;
+/** Maximum number of restored collections that are kept. Each shares unchanged objects and blocks with the current one. */
+const MAX_RESTORED = 4;
 
 export class History {
   readonly #options: HistoryOptions;
@@ -60,6 +62,8 @@ export class History {
   /** Oldest revision that can be restored. */
   #oldest = Number.POSITIVE_INFINITY;
   #entries: Entry[] = [];
+  /** Collections before recently requested positions: pages of one list have the same position. */
+  readonly #restored = new Map<number, Collection>();
   /** Sum of the weights of the entries. */
   #weight = 0;
   /** Position of the first entry that is kept. */
@@ -181,17 +185,28 @@ export class History {
     return next !== undefined && hasGap(next, revision) ? undefined : this.#start + low;
   }
 
-  /** Returns all objects at a past revision; undefined for an unknown revision. */
-  at(revision: number): Collection | undefined {
-    const position = this.positionAfter(revision);
-    if (position === undefined) return undefined;
-    let collection = this.#collection;
-    for (let index = this.end - 1; index >= position; index--) {
-      const { before, after } = this.entry(index);
-      if (before !== undefined) collection = collection.with(before);
-      else if (after !== undefined) collection = collection.without(after.key);
+  /** Returns all objects before the entry at a position, from `positionAfter`. */
+  at(position: number): Collection {
+    if (position === this.end) return this.#collection;
+    const restored = this.#restored.get(position) ?? this.#collection.withAll(this.#objectsBefore(position));
+    this.#restored.delete(position);
+    this.#restored.set(position, restored);
+    for (const oldest of this.#restored.keys()) {
+      if (this.#restored.size <= MAX_RESTORED) break;
+      this.#restored.delete(oldest);
     }
-    return collection;
+    return restored;
+  }
+
+  /** Returns the objects that have changed since a position as they were before, by key; undefined for those that did not exist. */
+  #objectsBefore(position: number): ReadonlyMap<string, Item | undefined> {
+    const objects = new Map<string, Item | undefined>();
+    for (let index = position; index < this.end; index++) {
+      const { before, after } = this.entry(index);
+      const key = (before ?? after)?.key;
+      if (key !== undefined && !objects.has(key)) objects.set(key, before);
+    }
+    return objects;
   }
 
   #append(entries: readonly Entry[]): void {
@@ -210,12 +225,14 @@ export class History {
     this.#weight = weight;
     this.#start += dropped.length;
     this.#oldest = dropped.at(-1)!.revision;
+    for (const position of this.#restored.keys()) if (position < this.#start) this.#restored.delete(position);
   }
 
   /** Drops all entries, so that no caller can resume from an earlier revision. */
   #clear(): void {
     this.#start = this.end + 1;
     this.#entries = [];
+    this.#restored.clear();
     this.#weight = 0;
     this.#oldest = this.#revision;
     this.#loadedRevision = this.#revision;

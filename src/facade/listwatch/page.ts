@@ -16,7 +16,7 @@ import { listOptions, validateListOptions } from '../../kubernetes/wire/list-opt
 import type { ListOptions } from '../../kubernetes/wire/options.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { FacadeRequest } from '../request.ts';
-import type { Collection, Item } from './collection.ts';
+import { Collection, type Item } from './collection.ts';
 import type { Listing } from './filtered-list.ts';
 import type { History } from './history.ts';
 import { parseVersion, versionNumber } from './version.ts';
@@ -71,9 +71,16 @@ export async function readPage(history: History, request: PageRequest): Promise<
   if (!isPinned) return pageOf(history.collection, { ...range, revision: Math.max(history.revisionFor(visibility), requested.revision) });
   // If the visible names have changed since the first page, the pages together would be inconsistent.
   const isOther = token !== undefined && requested.fingerprint !== visibility.fingerprint;
-  const collection = isOther ? undefined : history.at(requested.revision);
+  const collection = isOther ? undefined : collectionAt(history, requested.revision, visibility);
   if (collection === undefined) throw token === undefined ? listExpired() : continueTokenExpired(token);
   return pageOf(collection, { ...range, revision: requested.revision });
+}
+
+/** Returns the objects at a past revision; undefined for an unknown revision. Restores none for a caller who sees none. */
+function collectionAt(history: History, revision: number, visibility: Visibility): Collection | undefined {
+  const position = history.positionAfter(revision);
+  if (position === undefined) return undefined;
+  return visibility.isNothing ? Collection.empty : history.at(position);
 }
 
 interface Range {

@@ -10,6 +10,7 @@ import type { Clock } from '../../std/clock.ts';
 import type { ConcurrencyLimiter } from '../limits/concurrency.ts';
 import type { FairQueue } from '../limits/fair-queue.ts';
 import { enforceReadRate } from '../limits/read-rate.ts';
+import { tenantOf } from '../limits/tenant.ts';
 import type { FacadeReply, FacadeRequest } from '../request.ts';
 import type { Item } from './collection.ts';
 import { convertedForm, type EventForm, errorLine, type ItemEvent, Replay } from './events.ts';
@@ -118,7 +119,7 @@ async function startReplay(
   { caller, signal }: FacadeRequest,
   writer: StreamWriter,
 ): Promise<() => void> {
-  const releaseSeat = await replayQueue.acquire(caller.user.username, signal);
+  const releaseSeat = await replayQueue.acquire(tenantOf(caller.user.username), signal);
   const stop = enforceReadRate({ clock, sentBytes: () => writer.written, onTooSlow: () => writer.destroy() });
   return () => {
     stop();

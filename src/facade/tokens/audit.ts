@@ -9,7 +9,7 @@ import { formatTimestamp } from '../../std/timestamp.ts';
 import { TokenBucket } from '../../std/token-bucket.ts';
 import { IssueError } from '../../targets/issue-error.ts';
 import type { IssuedToken } from '../../targets/token-exchange.ts';
-import type { Logger } from '../../telemetry/logger.ts';
+import { auditLogger, type Logger } from '../../telemetry/logger.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { FacadeRequest } from '../request.ts';
 
@@ -48,8 +48,7 @@ export class Audit {
   constructor({ log, clock, metrics }: AuditOptions) {
     this.#metrics = metrics;
     this.#unauthenticated = new TokenBucket(clock, UNAUTHENTICATED);
-    // Decisions are logged at every level but `silent`. The fields contain no secrets, so that none has to be redacted.
-    this.#log = log.level === 'silent' ? log : log.child({}, { level: 'info', redact: [] });
+    this.#log = auditLogger(log);
   }
 
   issued(request: FacadeRequest, audited: AuditedRequest & { readonly durationMs: number }, token: IssuedToken): void {

@@ -5,12 +5,13 @@ import type { Schema } from '../schema/schema.ts';
 import type { BodyMediaType } from './content-type.ts';
 import type { FieldValidation } from './options.ts';
 import type { TypeMeta } from './type-meta.ts';
+import type { YamlLimits } from './yaml/parse.ts';
 
 export interface DecodeRequest {
   readonly body: Uint8Array;
   readonly mediaType: BodyMediaType;
-  /** Maximum length of YAML that is not JSON; unlimited by default. */
-  readonly maxYamlBytes?: number;
+  /** Limits on YAML that is not JSON; none by default. */
+  readonly yamlLimits?: YamlLimits;
   readonly kind: ExpectedKind;
   /** True if kind and apiVersion are optional, as for built-in kinds. */
   readonly defaultKind: boolean;

@@ -3,7 +3,7 @@
 import type { Value } from '../object.ts';
 import type { GoField } from '../schema/schema.ts';
 import { parseMicroTime, parseTime } from './go-time.ts';
-import { type JsonNode, toValue } from './json-node.ts';
+import { INTEGER_64, type JsonNode, toValue } from './json-node.ts';
 
 /** Position of a value: `path` has list indexes and map keys, `fields` only struct fields. */
 export interface Position {
@@ -38,9 +38,9 @@ export function jsonType({ type }: JsonNode): string {
   return type === 'boolean' ? 'bool' : type;
 }
 
-/** Returns whether a number is an integer within a number of bits, written without fraction or exponent. */
+/** Returns whether a number is an integer within a number of bits (at most 64), written without fraction or exponent. */
 export function isInteger(text: string, bits: number): boolean {
-  return /^-?\d+$/.test(text) && BigInt.asIntN(bits, BigInt(text)) === BigInt(text);
+  return INTEGER_64.test(text) && BigInt.asIntN(bits, BigInt(text)) === BigInt(text);
 }
 
 function stringOf(node: JsonNode, position: Position): string {

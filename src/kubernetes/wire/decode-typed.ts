@@ -100,7 +100,7 @@ class TypedDecoder {
   #number(text: string, { type }: GoField, position: Position): Value | undefined {
     const fits = RANGES[type] ?? RANGES['float64'];
     if (fits?.(text)) return numberValue(text);
-    return this.#fail(typeMismatch(`number ${text}`, type, position));
+    return this.#fail(() => typeMismatch(`number ${text}`, type, position));
   }
 
   /** Decodes base64 or, like Go, a list of byte values. */
@@ -109,21 +109,21 @@ class TypedDecoder {
       const items = this.#list(node, BYTE_LIST, position, undefined);
       return isList(items) ? Buffer.from(items.map(Number)).toString('base64') : undefined;
     }
-    if (node.type !== 'string') return this.#fail(typeMismatch(jsonType(node), go.type, position));
+    if (node.type !== 'string') return this.#fail(() => typeMismatch(jsonType(node), go.type, position));
     try {
       return canonicalBase64(node.value);
     } catch (error) {
-      return this.#fail(error as Error);
+      return this.#fail(() => error as Error);
     }
   }
 
   #mismatch(node: JsonNode, { go = UNTYPED }: Schema, position: Position): undefined {
-    return this.#fail(typeMismatch(jsonType(node), go.type, position));
+    return this.#fail(() => typeMismatch(jsonType(node), go.type, position));
   }
 
-  /** Reports the first wrong type. Decoding continues, because a type that decodes itself may still fail. */
-  #fail(error: Error): undefined {
-    this.#firstError ??= error;
+  /** Reports the first wrong type. Decoding continues, because a type that decodes itself may still fail. Errors are slow to create. */
+  #fail(error: () => Error): undefined {
+    this.#firstError ??= error();
   }
 
   #addStrictError(what: string, path: string): void {

@@ -12,16 +12,16 @@ import { readTypedBody, type TypedBody } from './typed-body.ts';
 
 /** Decodes a body, or throws a StatusError (400, 413, or 415 for protobuf without a schema). */
 export function decodeObject(request: DecodeRequest): DecodedObject {
-  const { body, mediaType, kind, maxYamlBytes } = request;
+  const { body, mediaType, kind, yamlLimits } = request;
   const toStatusError = (message: string): StatusError => unrecognized(body, kind, message);
   if (kind.builtIn)
     return decodeBuiltIn(
-      decodeOrThrow(() => readTypedBody(body, mediaType, maxYamlBytes), toStatusError),
+      decodeOrThrow(() => readTypedBody(body, mediaType, yamlLimits), toStatusError),
       request,
     );
   if (mediaType === 'protobuf') throw withoutProtobuf();
   return decodeCustom(
-    decodeOrThrow(() => readDocument(body, mediaType, maxYamlBytes), toStatusError),
+    decodeOrThrow(() => readDocument(body, mediaType, yamlLimits), toStatusError),
     request,
   );
 }

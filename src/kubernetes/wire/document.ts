@@ -5,7 +5,7 @@ import { parseJson } from './json-parse.ts';
 import type { MediaType } from './negotiate.ts';
 import { parseGroupVersion, readTypeFields, type TypeMeta } from './type-meta.ts';
 import { undecodedUtf8 } from './utf8.ts';
-import { parseYaml } from './yaml/parse.ts';
+import { parseYaml, type YamlLimits } from './yaml/parse.ts';
 
 export interface TypedDocument {
   readonly node: JsonNode;
@@ -15,10 +15,10 @@ export interface TypedDocument {
   readonly yamlDuplicates?: string;
 }
 
-/** Decodes a body, or throws an Error with Kubernetes' message; 413 for YAML that is longer than `maxYamlBytes`. */
-export function readDocument(body: Uint8Array, mediaType: MediaType, maxYamlBytes?: number): TypedDocument {
+/** Decodes a body, or throws an Error with Kubernetes' message; 413 for YAML above its size limit. */
+export function readDocument(body: Uint8Array, mediaType: MediaType, yamlLimits?: YamlLimits): TypedDocument {
   const { node, duplicates } =
-    mediaType === 'yaml' ? parseYaml(body, maxYamlBytes) : { node: orParseError(() => parseJson(body)), duplicates: undefined };
+    mediaType === 'yaml' ? parseYaml(body, yamlLimits) : { node: orParseError(() => parseJson(body)), duplicates: undefined };
   const { apiVersion, kind } = orParseError(() => readTypeFields(node));
   return { node, type: { ...parseGroupVersion(apiVersion), kind }, ...(duplicates !== undefined && { yamlDuplicates: duplicates }) };
 }

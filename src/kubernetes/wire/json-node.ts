@@ -65,7 +65,7 @@ const MAX_DUPLICATES = 100;
 
 /** Converts an untyped JSON number like Go: to an int64 if it fits, else to a float64. */
 export function numberValue(text: string): number | bigint {
-  if (INTEGER.test(text)) {
+  if (INTEGER_64.test(text)) {
     const integer = BigInt(text);
     if (BigInt.asIntN(64, integer) === integer) return Number.isSafeInteger(Number(integer)) ? Number(integer) : integer;
   }
@@ -75,7 +75,8 @@ export function numberValue(text: string): number | bigint {
   return value + 0;
 }
 
-const INTEGER = /^-?\d+$/;
+/** JSON integers that may fit into 64 bits. Longer ones do not fit, and take quadratic time to parse. */
+export const INTEGER_64 = /^-?\d{1,19}$/;
 
 /** Returns all lists and objects of a document, outer ones first, without recursion: a response may have any depth. */
 function containersOf(root: JsonNode): JsonContainer[] {

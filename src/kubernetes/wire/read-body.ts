@@ -1,11 +1,14 @@
-// The body of a request, within the size limit of kube-apiserver.
+// The body of a request, within a size limit.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type StatusError, statusError } from '../status.ts';
 
+/** Limit of kube-apiserver, in bytes. */
 const MAX_BYTES = 3 * 1024 * 1024;
 
 export interface BodyOptions {
+  /** Maximum size, in bytes; the limit of kube-apiserver by default. */
+  readonly maxBytes?: number | undefined;
   /** Aborts the wait for the body. */
   readonly signal?: AbortSignal | undefined;
   /** Response to a caller that sent `Expect: 100-continue`. */
@@ -13,12 +16,12 @@ export interface BodyOptions {
 }
 
 /** Reads a whole body. Throws 413 as soon as the limit is exceeded, or before the first byte if Content-Length exceeds it. */
-export function readBody(message: IncomingMessage, { signal, continueResponse }: BodyOptions = {}): Promise<Buffer> {
+export function readBody(message: IncomingMessage, { maxBytes = MAX_BYTES, signal, continueResponse }: BodyOptions = {}): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     // An aborted message does not emit another event.
     if (message.destroyed) throw new Error('the client has disconnected');
-    if (Number(message.headers['content-length'] ?? 0) > MAX_BYTES) throw tooLarge(MAX_BYTES);
+    if (Number(message.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
     continueResponse?.writeContinue();
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -26,9 +29,9 @@ export function readBody(message: IncomingMessage, { signal, continueResponse }:
     const append = (chunk: Buffer): void => {
       bytes += chunk.length;
       chunks.push(chunk);
-      if (bytes <= MAX_BYTES) return;
+      if (bytes <= maxBytes) return;
       message.off('data', append).pause();
-      reject(tooLarge(MAX_BYTES));
+      reject(tooLarge(maxBytes));
     };
     message.on('data', append);
     message.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes)));

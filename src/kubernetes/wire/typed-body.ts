@@ -7,6 +7,7 @@ import { readDocument } from './document.ts';
 import { readEnvelope } from './protobuf/envelope.ts';
 import { decodeMessage } from './protobuf/message.ts';
 import type { TypeMeta } from './type-meta.ts';
+import type { YamlLimits } from './yaml/parse.ts';
 
 export interface TypedBody {
   /** Type in the body; missing parts are empty. */
@@ -15,13 +16,13 @@ export interface TypedBody {
   readonly decode: (schema: Schema) => Decoded;
 }
 
-/** Reads the type of a body, or throws an Error with Kubernetes' message; 413 for YAML that is longer than `maxYamlBytes`. */
-export function readTypedBody(body: Uint8Array, mediaType: BodyMediaType, maxYamlBytes?: number): TypedBody {
+/** Reads the type of a body, or throws an Error with Kubernetes' message; 413 for YAML above its size limit. */
+export function readTypedBody(body: Uint8Array, mediaType: BodyMediaType, yamlLimits?: YamlLimits): TypedBody {
   if (mediaType === 'protobuf') {
     const { type, raw } = readEnvelope(body);
     return { type, decode: (schema) => ({ value: decodeMessage(raw, schema), strictErrors: [] }) };
   }
-  const { node, type, yamlDuplicates } = readDocument(body, mediaType, maxYamlBytes);
+  const { node, type, yamlDuplicates } = readDocument(body, mediaType, yamlLimits);
   return {
     type,
     decode: (schema) => {

@@ -3,7 +3,7 @@
 // are in the log and in the conditions of the Cluster.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
-import { RegistryGroup } from '../../api/names.ts';
+import { Label, RegistryGroup } from '../../api/names.ts';
 import { AlertReason, FailureReason, ReadyReason } from '../../api/reasons.ts';
 import { cleanMessage } from '../../std/clean-message.ts';
 import { sentence } from '../../std/sentence.ts';
@@ -13,7 +13,14 @@ import type { SecretConflict } from './secret-ownership.ts';
 
 /** Cause of a missing or outdated token. */
 export interface TokenFailure {
-  readonly reason: FailureReason | 'Forbidden' | 'SecretConflict' | 'InvalidSpec' | 'MassWithdrawal' | 'RemovalDelayed';
+  readonly reason:
+    | FailureReason
+    | 'Forbidden'
+    | 'SecretConflict'
+    | 'InvalidSpec'
+    | 'WithdrawalPending'
+    | 'MassWithdrawal'
+    | 'RemovalDelayed';
   /** Cause and remedy, for users. */
   readonly message: string;
 }
@@ -29,9 +36,14 @@ export function tokenFailure(reason: FailureReason, token: ManagedToken, respons
   return { reason, message: `${sentence(relayed === '' ? text : `${text}: ${relayed}`)}${remedy}` };
 }
 
-/** Returns the message for a requester without permission; `issueName` is the most specific name of the permission. */
-export function forbiddenMessage(token: ManagedToken, issueName: string): string {
-  return `User "${requesterSubject(token)}" cannot issue clusters/token "${issueName}" in ${RegistryGroup}. Allow it by a ClusterRole and a ClusterRoleBinding.`;
+/**
+ * Returns the message for a requester without permission; `issueName` is the most specific name of the permission, `protection` the
+ * reason for which a less specific one is not enough, or empty.
+ */
+export function forbiddenMessage(token: ManagedToken, issueName: string, protection = ''): string {
+  const missing = `User "${requesterSubject(token)}" cannot issue clusters/token "${issueName}" in ${RegistryGroup}.`;
+  const remedy = 'Allow it by a ClusterRole and a ClusterRoleBinding.';
+  return protection === '' ? `${missing} ${remedy}` : `${missing} ${remedy} ${sentence(protection)}`;
 }
 
 export function requesterMissingMessage({ metadata, spec }: ManagedToken): string {
@@ -44,10 +56,11 @@ export function invalidSpecFailure(problems: readonly string[]): TokenFailure {
   return { reason: 'InvalidSpec', message: sentence(texts === '' ? ReadyReason.InvalidSpec : `${ReadyReason.InvalidSpec}: ${texts}`) };
 }
 
-export function secretConflictFailure({ name, owner, isClaimed, isTooLarge }: SecretConflict): TokenFailure {
+export function secretConflictFailure({ name, owner, isClaimed, isTooLarge, isOverBudget }: SecretConflict): TokenFailure {
   const remedy = 'Choose another spec.secret.name.';
   const message = (() => {
     if (isTooLarge) return `The metadata of Secret ${name} exceeds 32 kB. Remove labels and annotations that Purser did not set.`;
+    if (isOverBudget) return `Purser does not write Secret ${name}, because ${OVER_BUDGET}`;
     if (owner === undefined) return `The ManagedToken does not own Secret ${name}. Delete the Secret, or choose another spec.secret.name.`;
     if (isClaimed) return `The Secret ${name} is for the ManagedToken ${owner}, which is older. ${remedy}`;
     return `The Secret ${name} belongs to the ManagedToken ${owner}. ${remedy}`;
@@ -55,9 +68,21 @@ export function secretConflictFailure({ name, owner, isClaimed, isTooLarge }: Se
   return { reason: 'SecretConflict', message };
 }
 
+const OVER_BUDGET = `ManagedTokens and Secrets of this namespace take too much memory. Delete unused Secrets with the label ${Label.managedBy}.`;
+
 /** Returns the failure of a removal that a limit delays or pauses. */
 export function heldRemovalFailure(reason: 'MassWithdrawal' | 'RemovalDelayed', forbidden: string): TokenFailure {
   return { reason, message: `${sentence(AlertReason[reason])} ${REMOVAL_REMEDIES[reason]} ${forbidden}` };
+}
+
+/** Returns the failure of a token whose requester lost permission, until a second review; `forbidden` names the missing permission. */
+export function pendingWithdrawalFailure(forbidden: string): TokenFailure {
+  return { reason: 'WithdrawalPending', message: `${sentence(AlertReason.WithdrawalPending)} ${forbidden}` };
+}
+
+/** Returns the event for a removed Secret; `forbidden` names the missing permission. */
+export function withdrawnMessage(forbidden: string): string {
+  return `${sentence(AlertReason.Withdrawn)} ${forbidden}`;
 }
 
 export function orphanedAnchorMessage({ cluster, namespace }: AnchorLocation, name: string): string {

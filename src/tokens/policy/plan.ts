@@ -12,7 +12,7 @@ import type { TokenRecord } from './record.ts';
 import { desiredMetadata, digestOfSecret, hasMetadata, type StoredSecret } from './secret.ts';
 import { conflictOf } from './secret-ownership.ts';
 import { specProblems } from './spec.ts';
-import { ownedNames, type Situation, situationOf, type TokenObservation, type TokenState } from './state.ts';
+import { ownedNames, type Situation, secretState, situationOf, type TokenObservation, type TokenState } from './state.ts';
 
 /** Kind of write: `replace` deletes the Secret first, because neither `immutable` nor `type` can be changed. */
 export type SecretWrite = 'create' | 'update' | 'replace';
@@ -61,7 +61,7 @@ export type TokenPlan =
   | HoldPlan
   | IssuePlan
   | RewritePlan
-  /** Delete Secrets of former names. */
+  /** Delete Secrets of former names: all of them after the token is in the desired Secret, or those that must not stay. */
   | { readonly type: 'remove'; readonly secrets: readonly string[] }
   /** Delete the anchor and then these Secrets, for this value of the annotation. */
   | { readonly type: 'revoke'; readonly request: string; readonly secrets: readonly string[] }
@@ -79,7 +79,7 @@ export type TokenPlan =
 export function planToken(situation: Situation, limits: TokenLimits = {}): TokenPlan {
   for (const decide of DECISIONS) {
     const plan = decide(situation, limits);
-    if (plan !== undefined) return plan.type === 'hold' ? leaveFirst(situation, limits, plan) : plan;
+    if (plan !== undefined) return plan.type === 'hold' ? cleanUpFirst(situation, limits, plan) : plan;
   }
   const { observation, state, now } = situation;
   return { type: 'wait', until: nextReconcileAt(now, [state.renewAt, observation.verifyAt, observation.anchorsAt]) };
@@ -200,10 +200,12 @@ const anchorsFull: Decision = ({ observation: { token, anchorsAt = 0 }, state: {
   return { type: 'leave', places: withoutPlaces(formerAnchors(token), recorded ? [recorded] : []) };
 };
 
-/** Deletes the anchors that tokens of this spec do not need, except that of the token that the Secret holds. */
-const anchorsLeft: Decision = ({ observation: { token, anchorsAt = 0 }, state: { hasToken, record }, now }) => {
-  const recorded = hasToken ? recordedAnchor(token, record) : undefined;
-  const places = anchorsAt > now ? [] : withoutPlaces(formerAnchors(token), recorded ? [recorded] : []);
+/**
+ * Deletes the anchors that tokens of this spec do not need. A token for another spec has left the Secret by then; the record of a
+ * token spares no anchor, because tenants can forge it.
+ */
+const anchorsLeft: Decision = ({ observation: { token, anchorsAt = 0 }, now }) => {
+  const places = anchorsAt > now ? [] : formerAnchors(token);
   return places.length > 0 ? { type: 'leave', places } : undefined;
 };
 
@@ -233,11 +235,26 @@ const DECISIONS: readonly Decision[] = [
   verificationDue,
 ];
 
-/** Deletes former anchors before a hold, after the token has left the Secret: they must not wait for a token that cannot be issued. */
-function leaveFirst(situation: Situation, limits: TokenLimits, plan: HoldPlan): TokenPlan {
+/**
+ * Deletes other Secrets with tokens that must not stay, and former anchors, before a hold and after the token has left the Secret: they
+ * must not wait for a token that cannot be issued.
+ */
+function cleanUpFirst(situation: Situation, limits: TokenLimits, plan: HoldPlan): TokenPlan {
   const { token, anchorsAt } = situation.observation;
-  if (plan.strip || formerAnchors(token).length === 0) return plan;
+  if (plan.strip) return plan;
+  const secrets = staleSecrets(situation);
+  if (secrets.length > 0) return { type: 'remove', secrets };
+  if (formerAnchors(token).length === 0) return plan;
   return anchorsLeft(situation, limits) ?? { ...plan, until: nextReconcileAt(situation.now, [plan.until, anchorsAt]) };
+}
+
+/** Returns the names of Secrets of former names, except the current one, with a token that is expired, altered or for another spec. */
+function staleSecrets({ observation, state, now }: Situation): readonly string[] {
+  const isStale = (secret: StoredSecret) => {
+    const { hasToken, record, ...rest } = secretState(secret, observation, now);
+    return secret !== state.secret && hasToken && (record === undefined || isToBeDropped(rest));
+  };
+  return ownedNames({ ...observation, secret: undefined, former: observation.former.filter(isStale) });
 }
 
 /** Holds, but removes a token that has expired or was issued for another spec. */

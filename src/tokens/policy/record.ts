@@ -4,6 +4,8 @@ import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { Annotation } from '../../api/names.ts';
 import type { Stored } from '../../api/resources.ts';
+import { identifierOf } from '../../kubernetes/untrusted.ts';
+import { digestOf } from '../../std/digest.ts';
 import { formatTimestamp, parseTimestamp, toWholeSecond } from '../../std/timestamp.ts';
 import type { Grant } from '../../targets/policy/grant.ts';
 import { encodeIssuedFor, type IssuedFor, issuedForOf, parseIssuedFor } from '../../targets/policy/issued-for.ts';
@@ -50,6 +52,14 @@ export function createRecord({ token, cluster, grant, tokenDigest, previous }: I
   };
 }
 
+/**
+ * Returns the digest that ties a token to the request that it was issued for. Its record is in the status: with it, Purser recognizes the
+ * last token although tenants write the Secret and the record there.
+ */
+export function digestOfIssuance(tokenDigest: string, issuedFor: IssuedFor): string {
+  return digestOf(`${tokenDigest} ${encodeIssuedFor(issuedFor)}`);
+}
+
 /** Returns the lifetime in whole seconds, as annotations hold it, and no longer than the claims allow. */
 export function lifetimeOf({ issuedAt, expiresAt }: Lifetime, claims: TokenClaims | undefined): Lifetime {
   const claimedMs = claims?.expiresAt !== undefined && claims.issuedAt !== undefined ? claims.expiresAt - claims.issuedAt : Infinity;
@@ -73,7 +83,10 @@ export function recordAnnotations(record: TokenRecord, { metadata, spec }: Manag
   };
 }
 
-/** Parses the record in the annotations of a Secret; undefined if it is missing or damaged. Never throws. Parses each object once. */
+/**
+ * Parses the record in the annotations of a Secret; undefined if it is missing or damaged. Ignores values that the status could not hold:
+ * tenants write the annotations. Never throws. Parses each object once.
+ */
 export function parseRecord(annotations: Readonly<Record<string, string>> = {}): TokenRecord | undefined {
   if (!records.has(annotations)) records.set(annotations, readRecord(annotations));
   return records.get(annotations);
@@ -87,8 +100,11 @@ function readRecord(annotations: Readonly<Record<string, string>>): TokenRecord 
   const expiresAt = parseTimestamp(annotations[Annotation.expiresAt]);
   const issuedFor = parseIssuedFor(annotations[Annotation.issuedFor]);
   if (issuedAt === undefined || expiresAt === undefined || issuedFor === undefined) return undefined;
-  const { [Annotation.tokenDigest]: tokenDigest, [Annotation.credentialId]: credentialId } = annotations;
-  const { [Annotation.rotateRequest]: rotateRequest, [Annotation.revokeRequest]: revokeRequest } = annotations;
+  if (issuedFor.accountUID !== '' && identifierOf(issuedFor.accountUID) === undefined) return undefined;
+  const { [Annotation.tokenDigest]: tokenDigest } = annotations;
+  const credentialId = identifierOf(annotations[Annotation.credentialId]);
+  const rotateRequest = shortRequest(annotations[Annotation.rotateRequest]);
+  const revokeRequest = shortRequest(annotations[Annotation.revokeRequest]);
   return {
     issuedAt,
     expiresAt,
@@ -99,6 +115,13 @@ function readRecord(annotations: Readonly<Record<string, string>>): TokenRecord 
     ...(rotateRequest && { rotateRequest }),
     ...(revokeRequest && { revokeRequest }),
   };
+}
+
+/** Maximum length of a request in the status, as the CRD has it. */
+const MAX_REQUEST_LENGTH = 1_024;
+
+function shortRequest(text: string | undefined): string | undefined {
+  return text !== undefined && text.length <= MAX_REQUEST_LENGTH ? text : undefined;
 }
 
 /** Returns the value of an annotation by which a user requests a rotation or revocation; undefined without a request. */

@@ -58,6 +58,8 @@ export interface SecretConflict {
   readonly isClaimed: boolean;
   /** Present if this ManagedToken owns the Secret, and its metadata is too large for Purser to write it without a loss. */
   readonly isTooLarge?: true;
+  /** Present if this ManagedToken owns the Secret, and Purser does not keep its metadata because the namespace is over its budget. */
+  readonly isOverBudget?: true;
 }
 
 /** Returns the conflict over the Secret; undefined if this ManagedToken owns it or may create it. */
@@ -65,7 +67,8 @@ export function conflictOf({ token, secret, claimant }: SecretClaim): SecretConf
   const name = secretNameOf(token);
   if (secret === undefined) return claimant === undefined ? undefined : { name, owner: claimant, isClaimed: true };
   if (!isOwnedBy(secret.metadata, token)) return { name, owner: ownerOf(secret.metadata), isClaimed: false };
-  return secret.isTooLarge ? { name, owner: undefined, isClaimed: false, isTooLarge: true } : undefined;
+  if (secret.isTooLarge) return { name, owner: undefined, isClaimed: false, isTooLarge: true };
+  return secret.isOverBudget ? { name, owner: undefined, isClaimed: false, isOverBudget: true } : undefined;
 }
 
 function ownerOf({ ownerReferences = [] }: ObjectMeta): string | undefined {

@@ -15,6 +15,8 @@ export interface StoredSecret {
   readonly metadata: NamespacedMeta;
   /** Present if the metadata was too large to be kept; labels, annotations and owners set by others are missing then. */
   readonly isTooLarge?: true;
+  /** Present if the same parts are missing because the objects of the namespace take too much memory. */
+  readonly isOverBudget?: true;
   readonly type: string;
   readonly immutable: boolean;
   /** Digest of the token; undefined if the key `token` is missing or empty. */

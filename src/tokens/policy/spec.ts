@@ -18,7 +18,7 @@ type Spec = ManagedToken['spec'];
 export interface StoredToken extends ManagedToken {
   /** Present if the ManagedToken was longer than `MAX_TOKEN_BYTES`; parts of it are missing then. */
   readonly isTooLarge?: true;
-  /** Present if parts of the ManagedToken are missing because the ManagedTokens of its namespace take too much memory. */
+  /** Present if parts of the ManagedToken are missing because the objects of its namespace take too much memory. */
   readonly isOverBudget?: true;
 }
 
@@ -38,7 +38,7 @@ export function specProblems({ metadata, spec, isTooLarge, isOverBudget }: Store
 }
 
 const OVER_BUDGET =
-  'the ManagedTokens of this namespace take too much memory; delete large ones, or shorten spec.secret.labels and spec.secret.annotations';
+  'the ManagedTokens and Secrets of this namespace take too much memory; delete large ones, or shorten spec.secret.labels and spec.secret.annotations';
 const MIN_SECONDS = 600;
 const MAX_SECONDS = 2 ** 32;
 const MAX_AUDIENCES = 16;

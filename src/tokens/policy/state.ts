@@ -10,7 +10,7 @@ import { isIssuedWith, sameAudiences, supersededBy } from '../../targets/policy/
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
 import { isRevocable } from './anchors.ts';
 import type { TokenFailure } from './messages.ts';
-import { lifetimeOf, parseRecord, requestOf, type TokenRecord } from './record.ts';
+import { digestOfIssuance, lifetimeOf, parseRecord, requestOf, type TokenRecord } from './record.ts';
 import { type Lifetime, renewAt } from './rotation.ts';
 import type { StoredSecret } from './secret.ts';
 import { isOwnedBy, type SecretClaim } from './secret-ownership.ts';
@@ -88,22 +88,34 @@ export function situationOf(observation: TokenObservation, now: number): Situati
 
 /** Derives the state of the token. Total: there is a state for any content of the Secret. */
 export function tokenState(observation: TokenObservation, now: number): TokenState {
-  const { token, verdict } = observation;
-  const cluster = coveredCluster(observation);
+  const { verdict } = observation;
   const secret = currentSecret(observation);
+  const held = secretState(secret, observation, now);
+  const { record } = held;
+  return {
+    ...held,
+    otherCredential: isFromOther(record, coveredCluster(observation)),
+    refused: verdict?.accepted === false && verdict.tokenDigest === secret?.tokenDigest,
+    renewAt: record && renewalOf(record, observation, now),
+    lastIssuedAt: lastIssuedAt(observation, record, now),
+    revokeRequest: pendingRevocation(observation),
+  };
+}
+
+/** Derives the part of the state that follows from a Secret of the ManagedToken, current or not. */
+export function secretState(
+  secret: StoredSecret | undefined,
+  observation: TokenObservation,
+  now: number,
+): Pick<TokenState, 'secret' | 'hasToken' | 'record' | 'superseded' | 'forged' | 'expired'> {
   const record = secret && currentRecord(secret, now);
   return {
     secret,
     hasToken: secret?.tokenDigest !== undefined,
     record,
-    superseded: record && supersededBy(record.issuedFor, token, cluster),
-    otherCredential: isFromOther(record, cluster),
+    superseded: record && supersededBy(record.issuedFor, observation.token, coveredCluster(observation)),
     forged: secret !== undefined && record !== undefined && isForged(secret, record),
-    refused: verdict?.accepted === false && verdict.tokenDigest === secret?.tokenDigest,
     expired: record !== undefined && record.expiresAt <= now,
-    renewAt: record && renewalOf(record, observation, now),
-    lastIssuedAt: lastIssuedAt(observation, record, now),
-    revokeRequest: pendingRevocation(observation),
   };
 }
 
@@ -115,6 +127,12 @@ export function isHeld({ hasToken, record, superseded, forged, refused }: TokenS
 /** Returns whether the Secret holds a token that Purser issued and that has not expired, for this spec or a former one. */
 export function isIssued({ hasToken, record, forged, expired }: TokenState): boolean {
   return hasToken && record !== undefined && !forged && !expired;
+}
+
+/** Returns whether the Secret holds the token of this issuance, see `digestOfIssuance`; false without a digest. */
+export function isOfIssuance({ secret, record }: TokenState, issuedDigest: string | undefined): boolean {
+  if (issuedDigest === undefined || secret?.tokenDigest === undefined || record === undefined) return false;
+  return digestOfIssuance(secret.tokenDigest, record.issuedFor) === issuedDigest;
 }
 
 /** Returns the names of all Secrets that the ManagedToken owns. */

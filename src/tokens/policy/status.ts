@@ -16,7 +16,7 @@ export interface Outcome {
   readonly failure?: TokenFailure | undefined;
   /** Value of the annotation `revoke` that the run acted on. */
   readonly revoked?: string | undefined;
-  /** Digest of the token that was issued last in this term; undefined if none was. */
+  /** Digest of the token that was issued last in this term, see `digestOfIssuance`; undefined if none was. */
   readonly issuedDigest?: string | undefined;
 }
 

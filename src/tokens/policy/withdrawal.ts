@@ -1,18 +1,26 @@
 // Rules of withdrawal: the reviews that confirm a lost permission, and the limits on removals at once.
 
 /** Next action after reviews that denied permission. */
-export type Withdrawal = { readonly type: 'keep' } | { readonly type: 'recheck'; readonly at: number } | { readonly type: 'remove' };
+export type Withdrawal =
+  | { readonly type: 'keep' }
+  /** `isReported` is false for the first seconds, in which deployment tools replace bindings. */
+  | { readonly type: 'recheck'; readonly at: number; readonly isReported: boolean }
+  | { readonly type: 'remove' };
 
 /** Minimum time between the two reviews; longer than the gap while a deployment tool replaces a binding. */
 const APART_MS = 15_000;
+/** Time for which a lost permission is not reported, in milliseconds. */
+const UNREPORTED_MS = 5_000;
 
 /** Returns the next action after reviews that denied permission at these times, without one in between that allowed it. */
 export function withdrawalAfter(refusedAt: readonly number[], now: number): Withdrawal {
   const known = refusedAt.filter((at) => at <= now);
-  if (known.length === 0) return refusedAt.length === 0 ? { type: 'keep' } : { type: 'recheck', at: now + APART_MS };
+  if (known.length === 0) return refusedAt.length === 0 ? { type: 'keep' } : { type: 'recheck', at: now + APART_MS, isReported: false };
   const first = Math.min(...known);
   const last = Math.max(...known);
-  return last - first >= APART_MS ? { type: 'remove' } : { type: 'recheck', at: Math.max(first + APART_MS, now + 1_000) };
+  if (last - first >= APART_MS) return { type: 'remove' };
+  const isReported = last - first >= UNREPORTED_MS;
+  return { type: 'recheck', at: Math.max(first + (isReported ? APART_MS : UNREPORTED_MS), now + 1_000), isReported };
 }
 
 /** Numbers of tokens, by namespace. */

@@ -385,6 +385,16 @@ describe('watch isolation and limits', () => {
     expect(opened.filter(({ status }) => status === 'rejected')).toHaveLength(1);
   });
 
+  it('limits the watches of all service accounts of a namespace together', async () => {
+    const limited = new Replica(hub, new FakeClock(), { watchLimits: { perCaller: 3, perAddress: 10, total: 10 } });
+    for (let index = 0; index < 3; index++)
+      await limited.endpoints.list(watchRequest(callerOf(`system:serviceaccount:team-a:robot-${index}`)));
+    const fourth = watchRequest(callerOf('system:serviceaccount:team-a:robot-3'));
+    await expect(limited.endpoints.list(fourth)).rejects.toMatchObject({ code: 429 });
+    const other = watchRequest(callerOf('system:serviceaccount:team-b:robot-0'));
+    await expect(limited.endpoints.list(other)).resolves.toMatchObject({ status: 200 });
+  });
+
   it('limits the watches of one source address across callers', async () => {
     const limited = new Replica(hub, new FakeClock(), { watchLimits: { perCaller: 10, perAddress: 3, total: 10 } });
     for (let index = 0; index < 3; index++) await limited.endpoints.list(watchRequest(callerOf(`caller-${index}`)));
@@ -420,6 +430,16 @@ describe('initial events', () => {
     stalled[0]?.resumeReading();
     await settle();
     expect(stalled[8]?.text).not.toBe('');
+  });
+
+  it('sends initial events to eight watches of all service accounts of a namespace at a time', async () => {
+    await fill();
+    const stalled = [];
+    for (let index = 0; index < 9; index++) {
+      const caller = callerOf(`system:serviceaccount:team-a:robot-${index}`);
+      stalled.push(await replica.watch('', caller, undefined, { isStalled: true }));
+    }
+    expect(stalled.map(({ text }) => text.length > 0)).toEqual([...Array.from({ length: 8 }, () => true), false]);
   });
 
   it('closes a watch whose reader stalls for ten seconds, and starts the next watch in the queue', async () => {

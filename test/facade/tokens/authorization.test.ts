@@ -53,6 +53,21 @@ describe('caller without permission', () => {
   });
 });
 
+describe('token request for a protected namespace', () => {
+  it('returns 403 to a caller with a permission for the whole cluster, and says that a rule must name the namespace', async () => {
+    const review = ({ spec: { resourceAttributes } }: Review) => ({ allowed: resourceAttributes['name'] === 'prod-eu' });
+    world = await FacadeWorld.start({ hub: allowingHub({ SubjectAccessReview: review }) });
+    const path = TOKEN_PATH.replace('/namespaces/deploy/', '/namespaces/kube-system/');
+    const { status, body } = await world.post(TOKEN_REQUEST, { path });
+    expect({ status, message: (JSON.parse(body) as { message: string }).message }).toEqual({
+      status: 403,
+      message: expect.stringMatching(
+        /in registry\.purser\.dev; namespace kube-system is protected: a rule must name it or the service account$/,
+      ),
+    });
+  });
+});
+
 describe('SubjectAccessReview of the hub', () => {
   it.each([
     ['no, with an error', { allowed: false, evaluationError: 'webhook is gone' }, 403],

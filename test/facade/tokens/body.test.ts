@@ -40,8 +40,12 @@ describe('request body', () => {
   it.each([
     ['none named', typed(undefined), 201],
     ['YAML', typed('application/yaml', yaml), 201],
-    ['YAML of more than 16 KiB', typed('application/yaml', `${yaml}#${' '.repeat(16 << 10)}`), 413],
-    ['JSON of more than 16 KiB that is called YAML', typed('application/yaml', JSON.stringify(TOKEN_REQUEST).padEnd(20_000)), 201],
+    ['YAML of 1 KiB', typed('application/yaml', yaml.padEnd(1 << 10, '#')), 201],
+    ['YAML of more than 1 KiB', typed('application/yaml', yaml.padEnd((1 << 10) + 1, '#')), 413],
+    ['JSON of more than 1 KiB that is called YAML', typed('application/yaml', JSON.stringify(TOKEN_REQUEST).padEnd(8 << 10)), 201],
+    ['JSON of 8 KiB', typed('application/json', JSON.stringify(TOKEN_REQUEST).padEnd(8 << 10)), 201],
+    ['JSON of more than 8 KiB', typed('application/json', JSON.stringify(TOKEN_REQUEST).padEnd((8 << 10) + 1)), 413],
+    ['protobuf of more than 8 KiB', typed('application/vnd.kubernetes.protobuf', Buffer.alloc((8 << 10) + 1)), 413],
     ['UTF-8', typed('application/json; charset=utf-8'), 201],
     ['UTF-8 without a hyphen', typed('application/json; charset=UTF8'), 201],
     ['US-ASCII', typed('application/json;charset="us-ascii"'), 201],
@@ -58,8 +62,8 @@ describe('request body', () => {
     ['NaN', typed('application/json', '{"spec":{"audiences":["api"],"expirationSeconds":NaN}}'), 400],
     ['two objects', typed('application/json', `${JSON.stringify(TOKEN_REQUEST)}${JSON.stringify(TOKEN_REQUEST)}`), 400],
     ['a comma too many', typed('application/json', '{"spec":{"audiences":["api"],}}'), 400],
-    ['nested', typed('application/json', '['.repeat(200_000)), 400],
-    ['nested and closed', typed('application/json', `{"spec":${'['.repeat(100_000)}${']'.repeat(100_000)}}`), 400],
+    ['nested', typed('application/json', '['.repeat(8_000)), 400],
+    ['nested and closed', typed('application/json', `{"spec":${'['.repeat(4_000)}${']'.repeat(4_000)}}`), 400],
     ['another kind', typed('application/json', JSON.stringify({ ...TOKEN_REQUEST, kind: 'TokenReview' })), 400],
     ['another group', typed('application/json', JSON.stringify({ ...TOKEN_REQUEST, apiVersion: 'v1' })), 400],
   ])('responds to a body as kube-apiserver does: %s', async (_case, bytes, status) => {
@@ -88,6 +92,18 @@ describe('request body', () => {
     });
   });
 
+  it.each([
+    ['a value', 'kind: &a TokenRequest\nmetadata: {name: *a}\n', 2],
+    ['a key', 'kind: &a TokenRequest\n\nmetadata: {*a : x}\n', 3],
+    ['a merge key', 'kind: TokenRequest\nmetadata:\n  labels: &a {a: b}\n  annotations: {<<: *a}\n', 4],
+  ])('rejects a YAML alias, which could repeat a large value: %s', async (_case, text, line) => {
+    const response = await withoutTargetRequest(world.raw(typed('application/yaml', text)));
+    expect(failureOf(response)).toMatchObject({
+      code: 400,
+      message: expect.stringContaining(`yaml: line ${line}: aliases are not supported`),
+    });
+  });
+
   /** Sends 64 MiB after this head, as fast as the server reads. Returns the bytes that were read before the connection closed. */
   async function sendExcess(head: Buffer, piece: Buffer) {
     const connection = await world.open();
@@ -104,10 +120,15 @@ describe('request body', () => {
   it.each([
     ['with Content-Length', WITH_LENGTH, PIECE],
     ['chunked', CHUNKED, Buffer.from(`10000\r\n${' '.repeat(0x10000)}\r\n`)],
-  ])('rejects a body above 3 MiB without reading the rest: %s', async (_case, head, piece) => {
+  ])('rejects a body above 8 KiB without reading the rest: %s', async (_case, head, piece) => {
     const { response, taken } = await withoutTargetRequest(sendExcess(head, piece));
     expect(statusOf(response)).toBe(413);
-    expect(failureOf(response)).toMatchObject({ kind: 'Status', reason: 'RequestEntityTooLarge', code: 413 });
+    expect(failureOf(response)).toMatchObject({
+      kind: 'Status',
+      reason: 'RequestEntityTooLarge',
+      message: 'Request entity too large: limit is 8192',
+      code: 413,
+    });
     expect(response.isClosed).toBe(true);
     // Unread bytes use no memory; some are in buffers of the kernel.
     expect(taken).toBeLessThan(32 << 20);
@@ -243,8 +264,8 @@ describe('TokenRequest spec', () => {
   });
 
   it.each([
-    ['10,000', Array.from({ length: 10_000 }, (_, index) => `audience-${index}`)],
-    ['a long one', ['a'.repeat(1 << 20)]],
+    ['400', Array.from({ length: 400 }, (_, index) => `audience-${index}`)],
+    ['a long one', ['a'.repeat(8_000)]],
     ['control characters', ['a\u0000b\u001f', '<&>']],
   ])('accepts audiences of any form: %s', async (_case, audiences) => {
     const response = await post(spec({ audiences }));

@@ -168,12 +168,16 @@ describe('floods', () => {
     expect((await world.post(TOKEN_REQUEST, { headers: { authorization: 'Bearer new' } })).status).toBe(201);
   }, 300_000);
 
-  it('serves eight requests of one caller at a time, and delays no other caller', async () => {
+  it.each([
+    ['one user', () => 'greedy'],
+    ['the service accounts of one namespace', (index: number) => `system:serviceaccount:greedy:robot-${index}`],
+  ])('serves eight requests of one caller at a time, and delays no other caller: %s', async (_case, usernameOf) => {
     const held: (() => void)[] = [];
     let isHeld = true;
+    const usernames = new Map(Array.from({ length: 25 }, (_, index) => [`greedy-${index}`, usernameOf(index)]));
     world = await FacadeWorld.start({
       hub: allowingHub({
-        TokenReview: ({ spec: { token } }) => ({ authenticated: true, user: { username: token } }),
+        TokenReview: ({ spec: { token } }) => ({ authenticated: true, user: { username: usernames.get(token) ?? token } }),
         SubjectAccessReview: () => ({ allowed: true }),
       }),
       target: (request, reply) => {
@@ -182,7 +186,7 @@ describe('floods', () => {
         else response();
       },
     });
-    const flood = Array.from({ length: 100 }, () => world.raw(withToken('greedy')));
+    const flood = Array.from({ length: 100 }, (_, index) => world.raw(withToken(`greedy-${index % 25}`)));
     await eventually(() => expect(held.length).toBeGreaterThanOrEqual(8));
     let rejected = 0;
     for (const each of flood) void each.then((response) => (rejected += statusOf(response) === 429 ? 1 : 0));
@@ -194,6 +198,20 @@ describe('floods', () => {
     const codes = (await Promise.all(flood)).map(statusOf);
     expect(codes.filter((code) => code === 201)).toHaveLength(72);
     expect(codes.filter((code) => code === 429)).toHaveLength(28);
+  });
+
+  it('limits the service accounts of one namespace together to --facade-rate', async () => {
+    const clock = new FakeClock(Date.now());
+    const username = ({ spec: { token } }: Review) => ({
+      authenticated: true,
+      user: { username: `system:serviceaccount:${token.replace('.', ':')}` },
+    });
+    const hub = allowingHub({ TokenReview: username, SubjectAccessReview: () => ({ allowed: true }) });
+    world = await FacadeWorld.start({ clock, hub, settings: { facadePort: 0, facadeRate: 5 } });
+    const statusFor = async (token: string) => (await world.post(TOKEN_REQUEST, { headers: { authorization: `Bearer ${token}` } })).status;
+    const statuses = await Promise.all(Array.from({ length: 12 }, (_, index) => statusFor(`team-a.robot-${index}`)));
+    expect(statuses.filter((status) => status === 201)).toHaveLength(10);
+    expect(await statusFor('team-b.robot-0')).toBe(201);
   });
 
   it('limits one caller to --facade-rate', async () => {

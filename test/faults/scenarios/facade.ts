@@ -26,8 +26,10 @@ async function disconnectHub(bench: Bench): Promise<void> {
 
 const CALLS_MS = 12_000;
 const CALLERS = 20;
+/** Pause of each caller between calls, in milliseconds: all callers are one user, whose rate is limited. */
+const PAUSE_MS = CALLERS * 12;
 /** Minimum number of calls for a significant load. */
-const MIN_CALLS = 1_000;
+const MIN_CALLS = 500;
 
 /** Kills one of two replicas under load: only the requests in flight are lost. */
 async function killReplica(bench: Bench): Promise<void> {
@@ -40,7 +42,7 @@ async function killReplica(bench: Bench): Promise<void> {
     while (Date.now() < endAt) {
       const status = await clients[index].list();
       responses.set(`${index} ${status}`, (responses.get(`${index} ${status}`) ?? 0) + 1);
-      await bench.wait(CALLERS * 2);
+      await bench.wait(PAUSE_MS);
       // A failed call goes to the other replica, as with a Service.
       if (status === 0) index = 1;
     }

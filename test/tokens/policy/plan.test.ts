@@ -3,7 +3,7 @@ import { AnchorFinalizer, Annotation } from '../../../src/api/names.ts';
 import { digestOf } from '../../../src/std/digest.ts';
 import type { TokenLimits } from '../../../src/targets/policy/token-request.ts';
 import { planToken } from '../../../src/tokens/policy/plan.ts';
-import { withoutToken } from '../../../src/tokens/policy/secret.ts';
+import { type StoredSecret, withoutToken } from '../../../src/tokens/policy/secret.ts';
 import { situationOf, type TokenObservation } from '../../../src/tokens/policy/state.ts';
 import {
   aCluster,
@@ -391,6 +391,21 @@ describe('planToken that holds', () => {
     expect(plan).toEqual({ type: 'hold', ...held });
   });
 
+  const KEPT = { type: 'hold', strip: false, until: at('13:00:00') };
+  const REMOVED = { type: 'remove', secrets: ['former'] };
+  const LATER = aScene().holding(aGrant().sentAt(at('12:30:00')));
+  const renamed = { ...secretOfHeld(), metadata: { ...secretOfHeld().metadata, name: 'former' } };
+  it.each([
+    ['keeps a former Secret with a valid token', HELD.with({ former: [renamed] }), '12:50:00', KEPT],
+    ['keeps a former Secret without a token', HELD.with({ former: [withoutKeyToken(renamed)] }), '12:50:00', KEPT],
+    ['deletes a former Secret with an expired token', LATER.with({ former: [renamed] }), '13:10:00', REMOVED],
+    ['deletes a former Secret with an altered token', HELD.with({ former: [{ ...renamed, tokenDigest: 'x' }] }), '12:50:00', REMOVED],
+    ['deletes a former Secret with a token without a record', HELD.with({ former: [withoutRecord(renamed)] }), '12:50:00', REMOVED],
+    ['deletes a former Secret with a token for another spec', forViewer().with({ former: [renamed] }), '12:50:00', REMOVED],
+  ])('holds while suspended, and %s', (_, scene, time, plan) => {
+    expect(planFor(scene.changing((token) => token.suspended()).build(), at(time))).toEqual(plan);
+  });
+
   it.each([
     ['599 seconds', { expirationSeconds: 599 }],
     ['2³²+1 seconds', { expirationSeconds: 2 ** 32 + 1 }],
@@ -476,6 +491,13 @@ describe('planToken with revocation BoundSecret', () => {
     it('deletes the anchors of former places once the Secret holds a token for the present place', () => {
       expect(planFor(moved.build(), at('12:20:00'))).toEqual({ type: 'leave', places: former });
       expect(planFor(moved.with({ secret: undefined }).build(), at('12:20:00')).type).toBe('issue');
+    });
+
+    it('deletes the anchor of another service account at the location of the present token', () => {
+      const other = { ...HERE, serviceAccount: 'another' };
+      const scene = bound.changing((each) => each.withStatus({ anchors: [other] }));
+      const suspended = scene.changing((each) => each.suspended());
+      for (const each of [scene, suspended]) expect(planFor(each.build(), at('12:20:00'))).toEqual({ type: 'leave', places: [other] });
     });
 
     it('waits before it retries to delete former anchors', () => {
@@ -570,8 +592,18 @@ function backup() {
   return aScene(aToken().withStatus(status));
 }
 
-function withoutKeyToken() {
-  const { tokenDigest: _, claims: __, ...secret } = secretOfHeld();
+function withoutRecord(secret: StoredSecret): StoredSecret {
+  return { ...secret, metadata: { ...secret.metadata, annotations: {} } };
+}
+
+/** Returns a ManagedToken for another service account whose Secret holds a token for it. */
+function forViewer(): SceneBuilder {
+  const grant = aGrant().claiming({ sub: 'system:serviceaccount:deploy:viewer' });
+  return aScene(aToken().with({ serviceAccount: { namespace: 'deploy', name: 'viewer' } })).holding(grant);
+}
+
+function withoutKeyToken(held = secretOfHeld()) {
+  const { tokenDigest: _, claims: __, ...secret } = held;
   return secret;
 }
 

@@ -51,6 +51,27 @@ describe('parseRecord', () => {
     expect(record(token, aGrant(), previous).rotations).toBe(rotations);
   });
 
+  it.each([
+    ['a request to rotate', Annotation.rotateRequest, 'rotateRequest', 1_024],
+    ['a request to revoke', Annotation.revokeRequest, 'revokeRequest', 1_024],
+    ['an ID of the token', Annotation.credentialId, 'credentialId', 128],
+  ] as const)('ignores %s that is too long for the status', (_, annotation, field, maxLength) => {
+    const token = aToken();
+    const annotations = recordAnnotations(record(token), token.build());
+    const read = (length: number) => parseRecord({ ...annotations, [annotation]: 'x'.repeat(length) });
+    expect(read(maxLength)?.[field]).toBe('x'.repeat(maxLength));
+    expect([read(maxLength + 1)?.[field], read(maxLength + 1)?.rotations]).toEqual([undefined, 0]);
+  });
+
+  it('returns undefined for a UID of the service account that is too long for the status', () => {
+    const token = aToken();
+    const { issuedFor, ...rest } = record(token);
+    const read = (length: number) =>
+      parseRecord(recordAnnotations({ ...rest, issuedFor: { ...issuedFor, accountUID: 'x'.repeat(length) } }, token.build()));
+    expect([read(0)?.issuedFor.accountUID, read(128)?.issuedFor.accountUID]).toEqual(['', 'x'.repeat(128)]);
+    expect(read(129)).toBeUndefined();
+  });
+
   it('returns a record or undefined for any annotations, without an error', () => {
     fc.assert(
       fc.property(

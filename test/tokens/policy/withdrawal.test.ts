@@ -6,12 +6,27 @@ import { at, NOON } from '../../support/builders.ts';
 describe('withdrawalAfter', () => {
   it.each([
     ['keeps the Secret without a refusal', [], '12:00:00', { type: 'keep' }],
-    ['rechecks after the first refusal', ['12:00:00'], '12:00:00', { type: 'recheck', at: at('12:00:15') }],
-    ['rechecks after two refusals in quick succession', ['12:00:00', '12:00:14'], '12:00:14', { type: 'recheck', at: at('12:00:15') }],
+    ['rechecks after the first refusal', ['12:00:00'], '12:00:00', { type: 'recheck', at: at('12:00:05'), isReported: false }],
+    [
+      'rechecks after two refusals in quick succession',
+      ['12:00:00', '12:00:14'],
+      '12:00:14',
+      { type: 'recheck', at: at('12:00:15'), isReported: true },
+    ],
     ['removes the Secret after two that are fifteen seconds apart', ['12:00:00', '12:00:15'], '12:00:15', { type: 'remove' }],
     ['removes it when errors kept the second one away for an hour', ['12:00:00', '13:00:00'], '13:00:00', { type: 'remove' }],
-    ['rechecks soon when the second review is overdue', ['12:00:00'], '12:10:00', { type: 'recheck', at: at('12:10:01') }],
-    ['starts over when the clock was set back', ['13:00:00', '13:00:20'], '12:00:00', { type: 'recheck', at: at('12:00:15') }],
+    [
+      'rechecks soon when the second review is overdue',
+      ['12:00:00'],
+      '12:10:00',
+      { type: 'recheck', at: at('12:10:01'), isReported: false },
+    ],
+    [
+      'starts over when the clock was set back',
+      ['13:00:00', '13:00:20'],
+      '12:00:00',
+      { type: 'recheck', at: at('12:00:15'), isReported: false },
+    ],
   ])('%s', (_, refused, now, withdrawal) => {
     expect(withdrawalAfter(refused.map(at), at(now))).toEqual(withdrawal);
   });

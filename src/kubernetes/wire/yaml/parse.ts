@@ -14,11 +14,18 @@ export interface YamlDocument {
   readonly duplicates?: string;
 }
 
-/**
- * Parses the first document of a YAML stream, or throws an Error whose message starts with `yaml: `. Throws 413 for YAML above
- * `maxBytes`, except JSON: parsing YAML takes a hundred times longer.
- */
-export function parseYaml(body: Uint8Array, maxBytes = Number.POSITIVE_INFINITY): YamlDocument {
+/** Limits on YAML that is not JSON. */
+export interface YamlLimits {
+  /** Maximum size, in bytes. */
+  readonly maxBytes: number;
+  /** False to reject aliases. A document can repeat a large value with many of them. */
+  readonly allowAliases: boolean;
+}
+
+const UNLIMITED: YamlLimits = { maxBytes: Number.POSITIVE_INFINITY, allowAliases: true };
+
+/** Parses the first document of a YAML stream, or throws an Error whose message starts with `yaml: `; 413 above `maxBytes`. */
+export function parseYaml(body: Uint8Array, { maxBytes, allowAliases }: YamlLimits = UNLIMITED): YamlDocument {
   checkCharacters(body);
   const json = asJson(body);
   if (json !== undefined) return { node: json };
@@ -26,9 +33,10 @@ export function parseYaml(body: Uint8Array, maxBytes = Number.POSITIVE_INFINITY)
   const lines = new LineCounter();
   const document = firstDocument(Buffer.from(body).toString(), lines);
   if (document === undefined) return { node: { type: 'null' } };
+  // Only errors of the lexer remain.
   const [problem] = document.errors;
   if (problem !== undefined) throw new Error(yamlProblem(problem, lines));
-  const reader = new YamlReader(document, lines);
+  const reader = new YamlReader(document, lines, allowAliases);
   const node = reader.read();
   if (reader.duplicates.length === 0) return { node };
   return { node, duplicates: `yaml: unmarshal errors:\n${reader.duplicates.map((text) => `  ${text}`).join('\n')}` };
@@ -53,9 +61,26 @@ function asJson(body: Uint8Array): JsonNode | undefined {
 
 function firstDocument(text: string, lines: LineCounter): Document.Parsed | undefined {
   const composer = new Composer({ version: '1.1', schema: 'failsafe', uniqueKeys: false, lineCounter: lines });
+  // The library would continue and create an error for each problem and warning, which is slower than all the rest.
+  Object.assign(composer, { onError: throwProblem(lines) });
   // The parser must return a document, also an invalid one, for its errors.
   const [document] = composer.compose(tokensOf(text, lines), true, 0);
   return document;
+}
+
+/** Position, range or token of a problem. */
+type ProblemSource = number | readonly number[] | { readonly offset: number };
+
+/** Returns a function that receives problems and warnings of the composer, and always throws the first problem. */
+function throwProblem(lines: LineCounter) {
+  // The library catches errors of its own functions, and reports them as problems.
+  let first: Error | undefined;
+  return (source: ProblemSource, _code: string, message: string, isWarning = false): void => {
+    if (isWarning) return;
+    const [at = 0] = [source].flat().map((start) => (typeof start === 'number' ? start : start.offset));
+    first ??= new Error(yamlProblem({ message, pos: [at, at] }, lines));
+    throw first;
+  };
 }
 
 /** Yields tokens up to the first invalid one, because every character may be invalid. Throws if they are nested too deeply. */

@@ -15,7 +15,7 @@ import {
 } from 'yaml';
 import { compareUtf8, goJsonNumber } from '../../../std/go-text.ts';
 import { type JsonEntry, type JsonNode } from '../json-node.ts';
-import { MAX_YAML_DEPTH, TOO_DEEP } from './problem.ts';
+import { MAX_YAML_DEPTH, TOO_DEEP, yamlProblem } from './problem.ts';
 import { resolveTagged, type YamlScalar, yamlKey } from './tag.ts';
 
 /** Entries of a mapping by the identity of their keys. */
@@ -26,6 +26,7 @@ export class YamlReader {
   readonly duplicates: string[] = [];
   readonly #document: Document.Parsed;
   readonly #lines: LineCounter;
+  readonly #allowAliases: boolean;
   readonly #targets: ReadonlyMap<Alias, Node>;
   readonly #openAnchors = new Set<unknown>();
   /** Current depth. Aliases can nest deeper than the text. */
@@ -33,9 +34,10 @@ export class YamlReader {
   #reads = 0;
   #readsThroughAliases = 0;
 
-  constructor(document: Document.Parsed, lines: LineCounter) {
+  constructor(document: Document.Parsed, lines: LineCounter, allowAliases: boolean) {
     this.#document = document;
     this.#lines = lines;
+    this.#allowAliases = allowAliases;
     this.#targets = aliasTargets(document);
   }
 
@@ -99,6 +101,10 @@ export class YamlReader {
   }
 
   #throughAlias<T>(alias: Alias, read: (target: unknown) => T): T {
+    if (!this.#allowAliases) {
+      const [at = 0] = alias.range ?? [];
+      throw new Error(yamlProblem({ message: 'aliases are not supported', pos: [at, at] }, this.#lines));
+    }
     const target = this.#targets.get(alias);
     if (target === undefined) throw new Error(`yaml: unknown anchor '${alias.source}' referenced`);
     if (this.#openAnchors.has(target)) throw new Error(`yaml: anchor '${alias.source}' value contains itself`);

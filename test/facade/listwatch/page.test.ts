@@ -1,0 +1,51 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import { Visibility } from '../../../src/access/visibility.ts';
+import { CLUSTER_LISTING } from '../../../src/facade/clusters/cluster-list.ts';
+import { Item } from '../../../src/facade/listwatch/collection.ts';
+import { History } from '../../../src/facade/listwatch/history.ts';
+import { parseQuery, readPage } from '../../../src/facade/listwatch/page.ts';
+import { versionNumber } from '../../../src/facade/listwatch/version.ts';
+import { encodeContinue } from '../../../src/kubernetes/wire/continue-token.ts';
+import { FakeClock } from '../../support/clock.ts';
+
+const clock = new FakeClock();
+
+/** Returns a history of one cluster with the revisions 1 to 10. */
+function historyOf(): History {
+  const history = new History({ clock, capacity: 1_000 });
+  const itemOf = (version: number) =>
+    new Item({ apiVersion: 'v1', kind: 'Cluster', metadata: { name: 'prod', uid: 'u', resourceVersion: String(version) } }, 0);
+  history.load([itemOf(1)], 1);
+  for (let version = 2; version <= 10; version++)
+    history.apply({ type: 'applied', resourceVersion: String(version), changes: [{ key: 'prod', item: itemOf(version) }] });
+  return history;
+}
+
+function read(history: History, query: string, visibility: Visibility) {
+  const parsed = parseQuery({ params: {}, query: new URLSearchParams(query) }, CLUSTER_LISTING, false);
+  return readPage(history, { ...parsed, signal: new AbortController().signal, clock, findVisibility: async () => visibility });
+}
+
+describe('readPage', () => {
+  const invented = encodeContinue(versionNumber(5, Visibility.nothing.fingerprint), 'a');
+  it.each([
+    ['an exact version', 'resourceVersion=5&resourceVersionMatch=Exact'],
+    ['an invented continue token', `continue=${invented}`],
+  ])('restores no objects for a caller who sees none: %s', async (_case, query) => {
+    const history = historyOf();
+    const restore = jest.spyOn(history, 'at');
+    expect(await read(history, query, Visibility.nothing)).toMatchObject({ items: [], revision: 5, continue: '' });
+    expect(restore).not.toHaveBeenCalled();
+  });
+
+  it('returns 410 for an unknown revision to a caller who sees no objects', async () => {
+    const history = new History({ clock, capacity: 1_000 });
+    history.load([], 8);
+    await expect(read(history, 'resourceVersion=5&resourceVersionMatch=Exact', Visibility.nothing)).rejects.toMatchObject({ code: 410 });
+  });
+
+  it('restores the exact version for a caller who sees some objects', async () => {
+    const page = await read(historyOf(), 'resourceVersion=5&resourceVersionMatch=Exact', new Visibility(new Set(['prod'])));
+    expect(page.items.map(({ revision }) => revision)).toEqual([5]);
+  });
+});
