@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { pipeline } from 'node:stream/promises';
-import { isStream, type Reply } from '../src/kubernetes/reply.ts';
+import { isStream, type Reply, sendHead, toBytes } from '../src/kubernetes/reply.ts';
 import { readBody } from '../src/kubernetes/wire/read-body.ts';
 import type { Clock } from '../src/std/clock.ts';
 import { type Listening, listen } from '../src/std/listening.ts';
@@ -80,18 +80,16 @@ function toIncoming(message: IncomingMessage, signal: AbortSignal): Incoming {
   };
 }
 
-function send({ status, headers }: Reply, body: string | Buffer, message: IncomingMessage, response: ServerResponse): void {
-  writeHead(response, status, {
-    ...headers,
-    ...(status !== 304 && { 'content-length': String(Buffer.byteLength(body)) }),
-  });
+function send({ status, headers }: Reply, text: string | Buffer, message: IncomingMessage, response: ServerResponse): void {
+  const body = toBytes(text);
+  writeHead(response, status, { ...headers, ...(status !== 304 && { 'content-length': String(body.length) }) });
   response.end(message.method === 'HEAD' ? undefined : body);
 }
 
 /** Sends a stream no faster than the caller reads it. */
 async function sendStream({ status, headers }: Reply, pieces: AsyncIterable<string>, response: ServerResponse): Promise<void> {
   writeHead(response, status, headers);
-  response.flushHeaders();
+  sendHead(response);
   await pipeline(pieces, response);
 }
 

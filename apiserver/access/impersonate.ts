@@ -3,6 +3,7 @@
 import { accessForbidden } from '../../src/kubernetes/access-forbidden.ts';
 import { type AccessAttributes, decide, type Policy } from '../../src/kubernetes/rbac.ts';
 import { badRequest } from '../../src/kubernetes/status.ts';
+import { decodeHeader } from '../../src/kubernetes/wire/utf8.ts';
 import { notSupported } from '../unsupported.ts';
 import { serviceAccountGroups, serviceAccountOf, type User, withGroup } from './user.ts';
 
@@ -14,8 +15,8 @@ type Headers = Readonly<Record<string, readonly string[] | undefined>>;
  * Throws 400 for headers without a user name, and 403 for a requestor without permission.
  */
 export function impersonate(requestor: User, headers: Headers, attributes: AccessAttributes, policy: Policy): User {
-  const [name = ''] = headers['impersonate-user'] ?? [];
-  const groups = headers['impersonate-group'] ?? [];
+  const [name = ''] = (headers['impersonate-user'] ?? []).map(decodeHeader);
+  const groups = (headers['impersonate-group'] ?? []).map(decodeHeader);
   const unsupported = Object.keys(headers).find((header) => header === 'impersonate-uid' || header.startsWith('impersonate-extra-'));
   if (unsupported !== undefined) throw badRequest(notSupported(`the header ${unsupported}`));
   if (name === '') {

@@ -4,7 +4,7 @@ import { parseRequestedVersion } from '../../src/kubernetes/list-revision.ts';
 import { type Reply, textReply } from '../../src/kubernetes/reply.ts';
 import { encodeEvent, encodeList, type View } from '../../src/kubernetes/representation.ts';
 import { parseSelectors, Selection } from '../../src/kubernetes/selection.ts';
-import { notFound } from '../../src/kubernetes/status.ts';
+import { notFound, unclassified } from '../../src/kubernetes/status.ts';
 import { watchEventText } from '../../src/kubernetes/wire/encode.ts';
 import { listOptions, validateListOptions } from '../../src/kubernetes/wire/list-options.ts';
 import { negotiateWatch } from '../../src/kubernetes/wire/negotiate.ts';
@@ -44,7 +44,7 @@ export async function watchEndpoint(api: Api, request: KindRequest): Promise<Rep
 
 /** Waits for the minimum resourceVersion of a get. Throws 400, 500 or 504. */
 async function waitForRequestedRevision(api: Api, query: URLSearchParams): Promise<void> {
-  const requested = Number(parseRequestedVersion(text(query, 'resourceVersion')));
+  const requested = Number(parseRequestedVersion(text(query, 'resourceVersion'), unclassified));
   if (requested > api.store.revision) await api.waitForRevision(requested);
 }
 

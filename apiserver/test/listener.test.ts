@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Agent, type RequestOptions, request } from 'node:https';
 import { connect } from 'node:net';
+import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -59,6 +60,16 @@ describe('listenForRequests', () => {
     expect(await text(await responseTo(get))).toBe('ok');
     const head = await responseTo(open({ method: 'HEAD' }).end());
     expect([head.headers['content-length'], await text(head)]).toEqual(['2', '']);
+  });
+
+  it.each<readonly [string, () => Reply['body']]>([
+    ['a body', () => 'ü'],
+    ['a stream', () => Readable.from(['ü'])],
+  ])('writes header values with one byte per character: %s', async (_, body) => {
+    const warning = Buffer.from('299 - "größer ✓"').toString('latin1');
+    handle = async () => ({ ...OK, headers: { warning }, body: body() });
+    const response = await responseTo(open().end());
+    expect([response.headers.warning, await text(response)]).toEqual([warning, 'ü']);
   });
 
   it('sends a readable response to a body beyond the limit', async () => {

@@ -3,7 +3,7 @@
 import { parseRequestedVersion } from '../../src/kubernetes/list-revision.ts';
 import { apiVersionOf, type KubeObject } from '../../src/kubernetes/object.ts';
 import type { Selection } from '../../src/kubernetes/selection.ts';
-import { expired, hasReason, type Status } from '../../src/kubernetes/status.ts';
+import { expired, hasReason, type Status, unclassified } from '../../src/kubernetes/status.ts';
 import type { ListOptions } from '../../src/kubernetes/wire/options.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { Change } from '../storage/object-store.ts';
@@ -30,7 +30,7 @@ const LAST_BOOKMARK_MS = 2_000;
 /** Returns events in batches. Rejects for an invalid resourceVersion; 410 and 504 are sent as an ERROR event at the end. */
 export async function watchObjects(api: Api, request: WatchRequest): Promise<AsyncIterable<readonly WatchEvent[]>> {
   const { kind, selection, options, signal } = request;
-  const from = Number(parseRequestedVersion(options.resourceVersion));
+  const from = Number(parseRequestedVersion(options.resourceVersion, unclassified));
   if ((options.timeoutSeconds ?? 0) < 0) return once([]);
   try {
     if (options.sendInitialEvents === true && from > api.store.revision) await api.waitForRevision(from);

@@ -20,6 +20,8 @@ export class ActiveRequests {
   readonly #latest = new WeakMap<Socket, Exchange>();
   /** Connections that still receive the body of a request whose response has been sent. */
   readonly #receiving = new WeakSet<Socket>();
+  /** Actions on connections after all responses in progress. */
+  readonly #afterResponses = new WeakMap<Socket, () => void>();
   /** Time of the first sweep that found a response ended but not sent, on the monotonic clock. */
   readonly #unread = new WeakMap<Exchange, number>();
   #isStopping = false;
@@ -48,10 +50,17 @@ export class ActiveRequests {
 
   /** Returns true if bytes written directly to the socket could become part of another response. */
   isResponding(socket: Socket): boolean {
-    if (this.#receiving.has(socket)) return true;
-    for (const { message, response } of this.#exchanges)
-      if (message.socket === socket && (message.complete || response.headersSent)) return true;
-    return false;
+    return this.#receiving.has(socket) || this.#on(socket).some(({ message, response }) => message.complete || response.headersSent);
+  }
+
+  /** Calls `act` after the responses to all requests that have arrived completely. Returns false if there are none, or another is arriving. */
+  afterResponses(socket: Socket, act: () => void): boolean {
+    // Every further chunk of a malformed request calls this again.
+    if (this.#afterResponses.has(socket)) return true;
+    const exchanges = this.#on(socket);
+    if (exchanges.length === 0 || !exchanges.every(({ message }) => message.complete)) return false;
+    this.#afterResponses.set(socket, act);
+    return true;
   }
 
   /** Returns true if the latest response on a connection closes it. */
@@ -64,6 +73,10 @@ export class ActiveRequests {
     this.#isStopping = true;
     this.#cancelSweep?.();
     for (const exchange of this.#exchanges) exchange.stop();
+  }
+
+  #on(socket: Socket): readonly Exchange[] {
+    return [...this.#exchanges].filter(({ message }) => message.socket === socket);
   }
 
   #sweepLater(): void {
@@ -93,6 +106,8 @@ export class ActiveRequests {
     this.#onResponse(toServedRequest(exchange, this.#clock.monotonic() - startedAt));
     // The headers of a stream announced a kept-alive connection, which must be closed here.
     if (this.#isStopping) message.socket.destroySoon();
+    const act = this.#afterResponses.get(message.socket);
+    if (act !== undefined && this.#on(message.socket).length === 0) act();
     if (message.complete) return;
     this.#receiving.add(message.socket);
     message.once('end', () => this.#receiving.delete(message.socket));

@@ -5,7 +5,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import { pipeline } from 'node:stream/promises';
 import type { User } from '../access/user.ts';
 import { dns1123LabelProblems, dns1123SubdomainProblems } from '../kubernetes/names.ts';
-import { isStream } from '../kubernetes/reply.ts';
+import { isStream, sendHead, toBytes } from '../kubernetes/reply.ts';
 import { parseUrl } from '../kubernetes/request-url.ts';
 import { badRequest, pathNotFound, statusError, unclassified } from '../kubernetes/status.ts';
 import type { Preferences } from '../kubernetes/wire/negotiate.ts';
@@ -131,6 +131,8 @@ export class Exchange implements FacadeRequest {
     const { url } = this;
     const { headers } = this.message;
     if (headers.host === undefined) throw badRequest('the request has no Host header');
+    // Node uses the first; a proxy may use another.
+    if (this.#count('host') > 1) throw badRequest('the request has more than one Host header');
     if (headers.expect !== undefined && !/^100-continue$/i.test(headers.expect))
       throw unclassified('the Expect header of the request is not supported', 417);
     // Node accepts any list that ends in `chunked`; a proxy may parse it differently, and find another request in the body.
@@ -186,6 +188,12 @@ export class Exchange implements FacadeRequest {
     if (!this.response.writableFinished) this.#abandon();
   }
 
+  /** Returns the number of headers with this lower-case name. */
+  #count(name: string): number {
+    return this.message.rawHeaders.filter((each, index) => index % 2 === 0 && each.length === name.length && each.toLowerCase() === name)
+      .length;
+  }
+
   #abandon(): void {
     this.#ending.abort(new Abandoned('the caller has disconnected'));
   }
@@ -198,18 +206,14 @@ export class Exchange implements FacadeRequest {
       // Streams have their own limits.
       this.#releaseSeat();
       response.writeHead(reply.status, this.#headersOf(reply));
-      response.flushHeaders();
+      sendHead(response);
       await ('write' in reply ? reply.write(response) : pipeline(reply.body as AsyncIterable<string>, response));
       if (!isLast) response.end();
     } else {
-      const length = { 'content-length': Buffer.byteLength(reply.body) };
-      response.writeHead(reply.status, { ...this.#headersOf(reply), ...length });
-      const body = message.method === 'HEAD' ? '' : reply.body;
-      if (!isLast) response.end(body);
-      else {
-        response.flushHeaders();
-        response.write(body);
-      }
+      const body = toBytes(reply.body);
+      response.writeHead(reply.status, { ...this.#headersOf(reply), 'content-length': body.length });
+      if (message.method !== 'HEAD') response.write(body);
+      if (!isLast) response.end();
     }
   }
 

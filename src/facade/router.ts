@@ -58,7 +58,7 @@ export class Router {
 
   constructor(options: RouterOptions) {
     this.#options = options;
-    for (const document of options.documents) this.#add(['GET'], { path: document.path, document });
+    for (const document of options.documents) this.#add(ANY_METHOD, { path: document.path, document });
     for (const route of options.routes) this.#add(ANY_METHOD, { path: route.path, route });
     this.#add(ANY_METHOD, { path: ANY_PATH });
   }
@@ -72,7 +72,7 @@ export class Router {
     try {
       exchange.checkHead(found.params as Readonly<Record<string, string>>);
       if (isStopping) throw serviceUnavailable('Purser is stopping, please try again', 1);
-      if (document !== undefined) return void exchange.send(document.reply(exchange));
+      if (document !== undefined) return void exchange.send(documentReply(document, exchange));
     } catch (error) {
       return this.#reject(exchange, error, route);
     }
@@ -121,6 +121,11 @@ export class Router {
 /** Returns true if the route serves the method. HEAD is served as GET, except for a watch, whose response is only its body. */
 function isServed(method: Route['method'], { method: requested, query }: Exchange): boolean {
   return requested === method || (method === 'GET' && requested === 'HEAD' && !flag(query, 'watch'));
+}
+
+/** Returns a public document, or 405 for a method other than GET. */
+function documentReply(document: PublicDocument, exchange: Exchange): Reply {
+  return exchange.method === 'GET' ? document.reply(exchange) : methodNotAllowedReply(exchange, 'GET');
 }
 
 function methodNotAllowedReply({ preferences }: Exchange, allow: string): Reply {

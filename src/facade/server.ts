@@ -72,7 +72,7 @@ function createServerFor(options: ServerOptions, active: ActiveRequests, router:
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
   server.on('connect', (_message, socket: Socket) => (active.isResponding(socket) ? socket.destroy() : rejectConnect(socket)));
-  server.on('clientError', (error, socket: Socket) => (active.isResponding(socket) ? endSoon(socket) : rejectMalformed(error, socket)));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => rejectMalformed(error, socket, active));
   new Connections({ ...CONNECTIONS, ...options.connections }).follow(server);
   return server;
 }
@@ -102,9 +102,12 @@ function selectProtocol({ protocols }: { readonly protocols: readonly string[] }
 }
 
 /** Rejects bytes that are not an HTTP request, or a request that is too large or too slow. */
-function rejectMalformed({ code = '' }: NodeJS.ErrnoException, socket: Socket): void {
+function rejectMalformed({ code = '' }: NodeJS.ErrnoException, socket: Socket, active: ActiveRequests): void {
+  const reject = () => endSoon(socket, rawReply(rejectionOf(code)));
   if (code === 'ECONNRESET' || !socket.writable) socket.destroy();
-  else endSoon(socket, rawReply(rejectionOf(code)));
+  else if (active.afterResponses(socket, () => socket.writable && reject())) return;
+  else if (active.isResponding(socket)) endSoon(socket);
+  else reject();
 }
 
 function rejectConnect(socket: Socket): void {

@@ -4,6 +4,7 @@
 import { setImmediate as onNextTurn } from 'node:timers';
 import type { Dispatcher } from 'undici';
 import { isStatusReason, reasonOfCode, type Status, type StatusDetails, StatusError } from '../kubernetes/status.ts';
+import { decodeHeader } from '../kubernetes/wire/utf8.ts';
 import { defined } from '../std/defined.ts';
 import { withoutTokens } from '../std/sensitive.ts';
 import { TransportError } from './transport-error.ts';
@@ -211,7 +212,7 @@ function retryAfterOf(headers: ResponseHeaders): number | undefined {
 
 /** Returns the texts of Warning headers with code 299, the code of Kubernetes. */
 export function warningTexts({ warning = [] }: ResponseHeaders): readonly string[] {
-  const values = typeof warning === 'string' ? [warning] : warning;
+  const values = (typeof warning === 'string' ? [warning] : warning).map(decodeHeader);
   return values.flatMap((value) => [...value.matchAll(WARNING)].map(([, text = '']) => text.replace(/\\(.)/g, '$1')));
 }
 

@@ -1,29 +1,21 @@
 // Resource versions in list, get and watch requests, and the errors for versions that are not available.
 
 import { goQuote } from '../std/go-text.ts';
-import { badRequest, expired, StatusError, statusError, unclassified } from './status.ts';
+import { badRequest, expired, StatusError, statusError } from './status.ts';
 import { atLatest, type ContinueToken, decodeContinue } from './wire/continue-token.ts';
 import type { ListOptions } from './wire/options.ts';
 
 /** Returns the requested version of a list; 0 for any. Throws 400. */
 export function parseListVersion(options: ListOptions): bigint {
-  return parseVersion(options.resourceVersion, 'invalid resource version: ');
+  return parseRequestedVersion(options.resourceVersion, (message) => badRequest(`invalid resource version: ${message}`));
 }
 
-/** Returns the requested version of a get or a watch; 0 for any. An invalid version is a 500, unlike for a list. */
-export function parseRequestedVersion(text: string): bigint {
-  try {
-    return parseVersion(text, '');
-  } catch (error) {
-    throw unclassified((error as Error).message);
-  }
-}
-
-function parseVersion(text: string, prefix: string): bigint {
+/** Returns the requested version of a get or a watch; 0 for any. Throws the error that `reject` creates: 400 by default. */
+export function parseRequestedVersion(text: string, reject: (message: string) => StatusError = badRequest): bigint {
   const isNumber = /^\d*$/.test(text);
   if (isNumber && BigInt(text) <= MAX_UINT64) return BigInt(text);
   const problem = `strconv.ParseUint: parsing ${goQuote(text)}: ${isNumber ? 'value out of range' : 'invalid syntax'}`;
-  throw badRequest(`${prefix}resourceVersion: Invalid value: ${goQuote(text)}: ${problem}`);
+  throw reject(`resourceVersion: Invalid value: ${goQuote(text)}: ${problem}`);
 }
 
 const MAX_UINT64 = 2n ** 64n - 1n;

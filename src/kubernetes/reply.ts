@@ -1,5 +1,6 @@
 // Responses of handlers, which a listener writes to a socket.
 
+import type { ServerResponse } from 'node:http';
 import type { StatusError } from './status.ts';
 import { formatBody } from './wire/encode.ts';
 import { negotiateError, type Preferences, type Representation } from './wire/negotiate.ts';
@@ -15,6 +16,23 @@ export interface Reply {
 export function isStream(body: Reply['body']): body is AsyncIterable<string> {
   return typeof body === 'object' && Symbol.asyncIterator in body;
 }
+
+/** Returns the body of a response as bytes. With a body that is a string, Node would encode the head as UTF-8 as well. */
+export function toBytes(body: string | Buffer): Buffer {
+  return typeof body === 'string' ? Buffer.from(body) : body;
+}
+
+/**
+ * Sends the head of a response before its body; the head of a response to HEAD is sent when the response ends. Node's `flushHeaders`
+ * would encode header values as UTF-8, although they have one character per byte.
+ */
+export function sendHead(response: ServerResponse): void {
+  response.cork();
+  response.write(EMPTY);
+  response.uncork();
+}
+
+const EMPTY = Buffer.alloc(0);
 
 /** Returns a response from its compact JSON. */
 export function textReply(status: number, text: string, representation: Representation): Reply {

@@ -30,6 +30,8 @@ export interface View {
   readonly now: number;
 }
 
+/** Message of the error for one custom resource as a list. kube-apiserver sends it with 500. */
+export const NOT_A_LIST = 'content is not a list';
 const PARTIAL_OBJECT_METADATA = objectStruct('v1.PartialObjectMetadata', {});
 
 const INCLUDED: ReadonlySet<string> = new Set(['', 'Metadata', 'Object', 'None']);
@@ -184,7 +186,7 @@ function memoize(memory: WeakMap<KubeObject, string>, object: KubeObject, make: 
 
 /** Returns the error for a form of a list. Kubernetes reports custom resources as lists until their items are read. */
 function notAList(kind: VirtualKind): Error {
-  if (!kind.builtIn) return unclassified('content is not a list');
+  if (!kind.builtIn) return unclassified(NOT_A_LIST);
   return notAcceptable(`you requested PartialObjectMetadataList, but the requested object is not a list (${goType(kind, '')})`);
 }
 

@@ -60,6 +60,11 @@ describe('impersonation by an administrator', () => {
   it.each([
     ['a user', { 'impersonate-user': 'zoe' }, { username: 'zoe', groups: ['system:authenticated'] }],
     [
+      'a user with a non-ASCII name',
+      { 'impersonate-user': Buffer.from('zoë').toString('latin1') },
+      { username: 'zoë', groups: ['system:authenticated'] },
+    ],
+    [
       'a user with groups',
       { 'impersonate-user': 'zoe', 'impersonate-group': 'devs' },
       { username: 'zoe', groups: ['devs', 'system:authenticated'] },

@@ -41,6 +41,10 @@ function normalize(body: string): string {
   );
 }
 
+function unknownFields(count: number, length: number): object {
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`x${index}`.padEnd(length, 'y'), 1]));
+}
+
 describe('token endpoint of the façade', () => {
   const spec = { audiences: ['x', 'y', 'x'], expirationSeconds: 7200 };
   const text = (object: object) => JSON.stringify(object);
@@ -130,6 +134,13 @@ describe('token endpoint of the façade', () => {
       '',
       { headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json' }, body: text({ spec }) },
     ],
+    ['150 unknown fields', '', { body: text({ spec, ...unknownFields(150, 1) }) }],
+    ['150 unknown fields in strict validation', '?fieldValidation=Strict', { body: text({ spec, ...unknownFields(150, 1) }) }],
+    ['20 unknown fields with long names', '', { body: text({ spec, ...unknownFields(20, 300) }) }],
+    ['a non-ASCII unknown field', '', { body: text({ spec, größe: 1 }) }],
+    ['an empty Content-Encoding', '', { headers: { 'content-encoding': '' }, body: text({ spec }) }],
+    ['charset=utf8', '', { headers: { 'content-type': 'application/json; charset=utf8' }, body: text({ spec }) }],
+    ['a fieldManager of 129 characters', `?fieldManager=${'m'.repeat(129)}`, { body: text({ spec }) }],
     ['invalid options', '?dryRun=x&fieldManager=%01&fieldValidation=y', { body: text({ spec }) }],
     ['an invalid timeout', '?timeout=abc', { body: text({ spec }) }],
     ['a timeout', '?timeout=5s', { body: text({ spec }) }],

@@ -15,7 +15,7 @@ const HUB = '/apis/registry.purser.dev/v1alpha1/clusters';
 const FACADE = '/auth/v1/clusters';
 
 /** Names of recordings to which the façade responds differently; each has a test below. */
-const DIFFERENT = new Set(['list-noauth', 'list-forbidden', 'continue-tampered']);
+const DIFFERENT = new Set(['list-noauth', 'list-forbidden', 'continue-tampered', 'watch-rv-abc']);
 
 const server = contractServer();
 const facade = clusterFacade(server, { install });
@@ -47,6 +47,13 @@ describe('cluster list of the façade', () => {
     const { status, body } = await facade.request('GET', atFacade(tampered as Recording).request.path, admin());
     expect(status).toBe(410);
     expect(body).toContain('The provided continue parameter is too old');
+  });
+
+  it('rejects a watch from an invalid version with the recorded message, and 400', async () => {
+    const recording = recordings('cluster-lists').find(({ name }) => name === 'watch-rv-abc') as Recording;
+    const { status, body } = await facade.request('GET', atFacade(recording).request.path, admin());
+    const recorded = JSON.parse(recording.response.body ?? '') as object;
+    expect([status, JSON.parse(body)]).toEqual([400, { ...recorded, reason: 'BadRequest', code: 400 }]);
   });
 
   it('forbids shared caching, and varies by Authorization', async () => {

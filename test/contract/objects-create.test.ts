@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from '@jest/globals';
 import { CONFIG_MAPS, configMap, fieldManagers, GADGETS, GROUP, NAMESPACE, prepareWorld, WIDGETS, widget } from './objects.ts';
-import { outcome } from './requests.ts';
+import { outcome, sendRaw } from './requests.ts';
 import { contractServer } from './server.ts';
 
 const server = contractServer();
@@ -71,6 +71,22 @@ describe('new object', () => {
     const { body } = await server.request('POST', CONFIG_MAPS, { headers, body: JSON.stringify(configMap('by-agent', data)) });
     expect(fieldManagers(named)).toEqual(['me Update {"f:data":{".":{},"f:a":{}}}']);
     expect(fieldManagers(JSON.parse(body))).toEqual(['tool Update {"f:data":{".":{},"f:a":{}}}']);
+  });
+
+  it.each([
+    ['UTF-8', Buffer.from('zöl\u00a0✓/1'), 'zöl✓'],
+    ['invalid UTF-8', Buffer.from([0x61, 0xff, 0xe2, 0x9c, 0x62]), 'a\ufffd\ufffd\ufffdb'],
+    ['more than 128 bytes', Buffer.from('✓'.repeat(50)), '✓'.repeat(42)],
+  ])('records the printable characters of the user agent as manager: %s', async (_, userAgent, manager) => {
+    const body = configMap('agent', { data: { a: '1' } });
+    const headers = { 'user-agent': userAgent.toString('latin1') };
+    const response = await sendRaw(server, `${CONFIG_MAPS}?dryRun=All`, { headers, body });
+    expect(fieldManagers(JSON.parse(response.body))).toEqual([`${manager} Update {"f:data":{".":{},"f:a":{}}}`]);
+  });
+
+  it('warns about an unknown field with non-ASCII characters', async () => {
+    const { status, warnings } = await objects.post(`${CONFIG_MAPS}?dryRun=All`, configMap('unknown', { größe: '€' }));
+    expect([status, warnings]).toEqual([201, ['unknown field "größe"']]);
   });
 
   it.each([

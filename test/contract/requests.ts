@@ -70,7 +70,12 @@ export function sendRaw(server: ContractServer, path: string, options: RequestOp
 /** Returns the texts of the Warning headers. */
 export function warningsOf({ headers }: ApiResponse): readonly string[] {
   const header = headers['warning'];
-  const texts = header === undefined ? [] : header.split(/, (?=299 - ")/);
+  const texts =
+    header === undefined
+      ? []
+      : Buffer.from(header, 'latin1')
+          .toString('utf8')
+          .split(/, (?=299 - ")/);
   return texts.map((text) => JSON.parse(text.slice('299 - '.length)) as string);
 }
 

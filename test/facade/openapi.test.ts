@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { CLUSTER_LISTING } from '../../src/facade/clusters/cluster-list.ts';
 import { openApi } from '../../src/facade/openapi.ts';
-import { FacadeWorld } from './facade-world.ts';
+import { bytesOf, FacadeWorld } from './facade-world.ts';
+import { statusOf } from './raw-connection.ts';
 
 let world: FacadeWorld | undefined;
 afterEach(() => world?.close());
@@ -24,6 +25,17 @@ describe('/openapi/v3', () => {
       '/auth/v1/clusters',
       '/auth/v1/clusters/{name}',
     ]);
+  });
+
+  it.each(['HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'])('rejects %s with 405 and the allowed method', async (method) => {
+    world = await FacadeWorld.start();
+    const lines = ['Host: facade.test', 'Content-Length: 0'];
+    const { text } = await world.raw(bytesOf({ method, target: '/openapi/v3', lines, body: '' }), {
+      isEnough: (so) => so.includes('\r\n\r\n'),
+    });
+    expect(statusOf({ text })).toBe(405);
+    expect(text).toMatch(/\r\nallow: GET\r\n/i);
+    expect(world.reviews).toEqual([]);
   });
 
   it('contains all schemas that it refers to', async () => {

@@ -6,7 +6,7 @@ import { connect as connectPlain } from 'node:net';
 import { text as wholeText } from 'node:stream/consumers';
 import { connect } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Endpoint } from '../../src/facade/request.ts';
+import type { Endpoint, FacadeReply } from '../../src/facade/request.ts';
 import { createFacadeServer, type FacadeServer } from '../../src/facade/server.ts';
 import type { Reply } from '../../src/kubernetes/reply.ts';
 import { systemClock } from '../../src/std/clock.ts';
@@ -142,6 +142,40 @@ describe('HEAD', () => {
   });
 });
 
+describe('WebSocket', () => {
+  it('responds to a watch over WebSocket with a plain stream', async () => {
+    endpoint = async () => ({ status: 200, headers: { 'content-length': '5' }, write: async (response) => void response.write('event') });
+    const upgrade = [
+      'Connection: Upgrade',
+      'Upgrade: websocket',
+      'Sec-WebSocket-Version: 13',
+      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+    ];
+    const { text } = await (await sendBytes(request('GET /things?watch=true', 'Origin: https://f', ...upgrade))).read(isWhole);
+    expect(responsesIn(text)).toMatchObject([{ status: 200, body: 'event' }]);
+  });
+});
+
+describe('Warning header', () => {
+  const head = (text: string) => text.includes('\r\n\r\n');
+  const streamed: FacadeReply = { status: 200, headers: {}, write: async (response) => void response.write('ü') };
+
+  it.each<readonly [string, string, FacadeReply]>([
+    ['a body', request(POST, 'Content-Length: 0'), { ...OK, body: 'ü' }],
+    ['no body', request('HEAD /things'), { ...OK, body: 'ü' }],
+    ['a stream', request(POST, 'Content-Length: 0'), streamed],
+    ['a stream without a body', request('HEAD /things'), streamed],
+    ['a body before the end of the request', request(POST, 'Content-Length: 500000'), { ...OK, body: 'ü' }],
+  ])('writes non-ASCII text of a Warning header as UTF-8: %s', async (_case, bytes, reply) => {
+    endpoint = async ({ warn }) => {
+      warn('größer ✓');
+      return reply;
+    };
+    const { text } = await (await sendBytes(bytes)).read(head);
+    expect(Buffer.from(text, 'latin1').toString('utf8')).toContain('\r\nwarning: 299 - "größer ✓"\r\n');
+  });
+});
+
 describe('more than 1,000 headers', () => {
   const many = Array.from({ length: 1_100 }, () => 'a: b');
 
@@ -180,43 +214,70 @@ describe('pipelined requests', () => {
     expect(response).toMatchObject({ status: 408, body: expect.stringContaining('"kind":"Status"') });
   });
 
-  it('writes no rejection into the response to an earlier pipelined request', async () => {
+  const invalid = { status: 400, headers: { connection: 'close' }, body: expect.stringContaining('"kind":"Status"') };
+
+  it('rejects a malformed pipelined request after the stream of an earlier request', async () => {
     const { promise: isEnd, resolve: end } = Promise.withResolvers<void>();
     endpoint = async () => ({
       status: 200,
-      headers: {},
+      headers: { 'content-length': '11' },
       write: async (response) => {
         response.write('first');
         await isEnd;
+        response.write(' and ');
+        response.write('l');
       },
     });
     const connection = await sendBytes(request(POST, 'Content-Length: 0'));
     await connection.read((text) => text.includes('first'));
     await connection.write('nonsense\r\n\r\n');
-    const { text } = await connection.read(() => false);
+    await connection.write('nonsense\r\n\r\n');
     end();
-    expect(text).not.toContain('Status');
+    const { text } = await connection.read(() => false);
+    expect(responsesIn(text)).toMatchObject([{ status: 200, body: 'first and l' }, invalid]);
   });
 
-  it('sends no rejection in place of the response to an earlier pipelined request', async () => {
+  it('responds to all earlier pipelined requests before it rejects a malformed one', async () => {
     const { promise: isEnd, resolve: end } = Promise.withResolvers<void>();
     endpoint = () => isEnd.then(() => OK);
-    const connection = await sendBytes(request(POST, 'Content-Length: 0'));
+    const connection = await sendBytes(`${request(POST, 'Content-Length: 0')}${GET}`);
     await eventually(() => expect(seen).toHaveLength(1));
     await connection.write('nonsense\r\n\r\n');
-    const read = connection.read(() => false);
-    await read;
+    await connection.write('nonsense\r\n\r\n');
     end();
-    expect(connection.text).toBe('');
+    const { text } = await connection.read(() => false);
+    expect(responsesIn(text)).toMatchObject([{ status: 200, body: 'ok' }, { status: 200, body: 'ok' }, invalid]);
+  });
+
+  it('responds to a request that arrives together with malformed bytes', async () => {
+    const connection = await sendBytes(`${request(POST, 'Content-Length: 0')}nonsense\r\n\r\n`);
+    const { text } = await connection.read(() => false);
+    expect(responsesIn(text)).toMatchObject([{ status: 200, body: 'ok' }, invalid]);
+  });
+
+  it('ends all work for a caller that disconnects after malformed bytes', async () => {
+    const { promise: isAborted, resolve: abort } = Promise.withResolvers<void>();
+    endpoint = async ({ signal }) => {
+      signal.addEventListener('abort', () => abort());
+      await isAborted;
+      return OK;
+    };
+    const connection = await sendBytes(`${request(POST, 'Content-Length: 0')}nonsense\r\n\r\n`);
+    await eventually(() => expect(seen).toHaveLength(1));
+    connection.destroy();
+    await isAborted;
+    await eventually(() => expect(recorded).toMatchObject([{ code: 499 }]));
   });
 });
 
-describe('requests that Node rejects without a body', () => {
+describe('requests that Node does not reject with a Status', () => {
   it.each([
     ['no host', 'GET /document HTTP/1.1\r\n\r\n', 400],
     ['no host, in HTTP/1.0', 'GET /document HTTP/1.0\r\n\r\n', 400],
+    ['two hosts', request('GET /document', 'Host: f'), 400],
+    ['two hosts, far apart', request('GET /document', ...Array.from({ length: 1_100 }, () => 'a: b'), 'host: g'), 400],
     ['an unknown expectation', request('GET /document', 'Expect: x'), 417],
-  ])('rejects a request that Node would reject without a body with a Status: %s', async (_what, bytes, code) => {
+  ])('rejects a request that Node would accept, or reject without a body, with a Status: %s', async (_what, bytes, code) => {
     const [response] = responsesIn((await (await sendBytes(bytes)).read(isWhole)).text);
     expect(response?.status).toBe(code);
     expect(JSON.parse(response?.body ?? '')).toMatchObject({ kind: 'Status', code });

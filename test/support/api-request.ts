@@ -5,6 +5,7 @@ import { type Agent, request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
 
 export interface ApiRequest {
+  /** Header values with one character per byte. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
   /** Length after which an endless response, such as a watch, is cut; absent: reads the complete response. */
@@ -31,7 +32,8 @@ export async function sendRequest(server: ApiAddress, method: string, path: stri
   const length = request.body === undefined ? {} : { 'content-length': String(Buffer.byteLength(request.body)) };
   const outgoing = httpsRequest({ agent: server.agent, hostname, port, method, path, headers: { ...request.headers, ...length } }, resolve);
   outgoing.on('error', reject);
-  outgoing.end(request.body);
+  // Node would encode the headers as UTF-8 together with a body that is a string.
+  outgoing.end(request.body === undefined ? undefined : Buffer.from(request.body));
   const incoming = await promise;
   const body = await (request.maxLength === undefined ? text(incoming) : readFirst(incoming, request.maxLength));
   return { status: incoming.statusCode ?? 0, headers: joinHeaders(incoming.headers), body };

@@ -8,7 +8,7 @@ import { createGzip, gzip } from 'node:zlib';
 import { objectKey } from '../../kube/paths.ts';
 import { parseRequestedVersion } from '../../kubernetes/list-revision.ts';
 import { type Reply, textReply } from '../../kubernetes/reply.ts';
-import { checkView, encodeObject, listParts, type View } from '../../kubernetes/representation.ts';
+import { checkView, encodeObject, listParts, NOT_A_LIST, type View } from '../../kubernetes/representation.ts';
 import { badRequest, notFound } from '../../kubernetes/status.ts';
 import { acceptsGzip } from '../../kubernetes/wire/accept-gzip.ts';
 import { formatList } from '../../kubernetes/wire/list-pieces.ts';
@@ -77,6 +77,7 @@ export async function getObject({ listing, history, access, clock }: ListDeps, r
   const key = objectKey({ metadata: { namespace, name } });
   const item = visibility.includes(key) ? history.collection.get(key) : undefined;
   if (item === undefined) throw notFound({ group: listing.kind.group, name: listing.plural }, name);
+  if (view.as?.kind === 'PartialObjectMetadataList') throw badRequest(NOT_A_LIST);
   const object = item.at(formatVersion(item.revision, visibility.fingerprint));
   const reply = textReply(200, encodeObject(object, view), representation);
   return { ...reply, headers: { ...reply.headers, ...VARY } };

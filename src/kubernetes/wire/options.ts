@@ -5,6 +5,7 @@ import { isGoPrintable } from '../../std/go-text.ts';
 import { type FieldError, forbiddenValue, invalidValue, requiredValue, tooLong, unsupportedValue } from '../field-error.ts';
 import { badRequest, invalid } from '../status.ts';
 import { flag, text } from './query.ts';
+import { decodeHeader } from './utf8.ts';
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
@@ -76,11 +77,11 @@ export function requestTimeoutMs(query: URLSearchParams): number {
 
 const MAX_TIMEOUT_MS = 60_000;
 
-/** Returns the field manager: the option fieldManager, or the User-Agent up to its first slash. */
+/** Returns the field manager: the option fieldManager, or the User-Agent up to its first slash. `userAgent` has one character per byte. */
 export function fieldManagerName(fieldManager: string, userAgent = ''): string {
   if (fieldManager !== '') return fieldManager;
   let name = '';
-  for (const char of userAgent.split('/')[0] ?? '') {
+  for (const char of decodeHeader(userAgent.split('/')[0] ?? '')) {
     if (!isGoPrintable(char)) continue;
     if (Buffer.byteLength(name + char) > MAX_FIELD_MANAGER_BYTES) break;
     name += char;
@@ -110,9 +111,8 @@ function writeErrors(query: URLSearchParams, maxLength = MAX_FIELD_MANAGER_BYTES
 }
 
 function fieldManagerErrors(fieldManager: string, maxLength: number): FieldError[] {
-  const exceeded = exceededLength(fieldManager, maxLength);
   // Each error quotes the whole text, so a long text of unprintable characters would produce a huge message.
-  if (exceeded !== undefined) return [tooLong('fieldManager', exceeded)];
+  if (isTooLong(fieldManager, maxLength)) return [tooLong('fieldManager', MAX_FIELD_MANAGER_BYTES)];
   const errors: FieldError[] = [];
   let position = 0;
   for (const char of fieldManager) {
@@ -122,9 +122,8 @@ function fieldManagerErrors(fieldManager: string, maxLength: number): FieldError
   return errors;
 }
 
-function exceededLength(fieldManager: string, maxLength: number): number | undefined {
-  if (Buffer.byteLength(fieldManager) > MAX_FIELD_MANAGER_BYTES) return MAX_FIELD_MANAGER_BYTES;
-  return Array.from(fieldManager).length > maxLength ? maxLength : undefined;
+function isTooLong(fieldManager: string, maxLength: number): boolean {
+  return Buffer.byteLength(fieldManager) > MAX_FIELD_MANAGER_BYTES || Array.from(fieldManager).length > maxLength;
 }
 
 function unprintable(char: string, position: number): string {

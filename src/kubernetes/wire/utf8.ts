@@ -7,6 +7,11 @@ export function decodeUtf8(bytes: Buffer): string {
   return decode(bytes, '\ufffd');
 }
 
+/** Returns the text of a header value in which Node represents each byte by one character. */
+export function decodeHeader(value: string): string {
+  return decodeUtf8(Buffer.from(value, 'latin1'));
+}
+
 /** Decodes bytes that Go would keep: invalid ones become lone surrogates, which JSON escapes. */
 export function undecodedUtf8(bytes: Buffer): string {
   return decode(bytes, '\udfff');

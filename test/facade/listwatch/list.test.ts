@@ -431,6 +431,23 @@ describe('get', () => {
     expect(hidden.status).toBe(404);
     expect(hidden.text.replaceAll('"b', '"x').replaceAll('\\"b', '\\"x')).toBe(missing.text);
   });
+
+  it.each([
+    ['abc', 'invalid syntax'],
+    ['-1', 'invalid syntax'],
+    ['18446744073709551616', 'value out of range'],
+  ])('rejects a get with a version that is not a number with 400: %s', async (version, why) => {
+    const { status, body } = await replica.getOne('a', ADMIN, { query: `resourceVersion=${version}` });
+    const message = `resourceVersion: Invalid value: "${version}": strconv.ParseUint: parsing "${version}": ${why}`;
+    expect([status, body.reason, body.message]).toEqual([400, 'BadRequest', message]);
+  });
+
+  it('rejects a get as PartialObjectMetadataList with 400', async () => {
+    const accept = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
+    const { status, body } = await replica.getOne('a', ADMIN, { accept });
+    expect([status, body.reason, body.message]).toEqual([400, 'BadRequest', 'content is not a list']);
+    expect((await replica.getOne('x', ADMIN, { accept })).status).toBe(404);
+  });
 });
 
 describe('list cost', () => {

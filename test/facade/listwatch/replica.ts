@@ -177,8 +177,13 @@ export class Replica {
     return toResponse(this.endpoints.list(requestOf(query, caller)));
   }
 
-  async getOne(name: string, caller: TestCaller): Promise<Response> {
-    return toResponse(this.endpoints.get({ ...requestOf('', caller), params: { name } }));
+  async getOne(
+    name: string,
+    caller: TestCaller,
+    { query = '', accept }: { readonly query?: string; readonly accept?: string } = {},
+  ): Promise<Response> {
+    const request = requestOf(query, caller);
+    return toResponse(this.endpoints.get({ ...request, preferences: { ...request.preferences, accept }, params: { name } }));
   }
 
   /** Opens a watch; the stream contains the events so far. */

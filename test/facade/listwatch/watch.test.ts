@@ -72,6 +72,13 @@ describe('watch from a version', () => {
     expect(stream.writableEnded).toBe(true);
   });
 
+  it.each(['abc', '-1', '18446744073709551616'])('rejects a watch from a version that is not a number with 400: %s', async (version) => {
+    await expect(replica.watch(`resourceVersion=${version}`, ADMIN)).rejects.toMatchObject({
+      code: 400,
+      message: expect.stringMatching(/^resourceVersion: Invalid value: /),
+    });
+  });
+
   it('sends 410 for a version with other permissions', async () => {
     const version = await versionFor(ALICE);
     expect(eventsOf(await replica.watch(`resourceVersion=${version}`, ADMIN))).toEqual(['ERROR 410']);

@@ -47,6 +47,10 @@ describe('request body', () => {
     ['JSON of more than 8 KiB', typed('application/json', JSON.stringify(TOKEN_REQUEST).padEnd((8 << 10) + 1)), 413],
     ['protobuf of more than 8 KiB', typed('application/vnd.kubernetes.protobuf', Buffer.alloc((8 << 10) + 1)), 413],
     ['UTF-8', typed('application/json; charset=utf-8'), 201],
+    ['UTF-8 without a hyphen', typed('application/json; charset=UTF8'), 201],
+    ['US-ASCII', typed('application/json;charset="us-ascii"'), 201],
+    ['an empty charset', typed('application/json; charset=""'), 201],
+    ['an empty Content-Encoding', typed('application/json', JSON.stringify(TOKEN_REQUEST), ['Content-Encoding:']), 201],
     ['protobuf, as kubectl sends it', typed('application/vnd.kubernetes.protobuf', protobuf), 201],
     ['text', typed('text/plain'), 415],
     ['a form', typed('application/x-www-form-urlencoded'), 415],
@@ -66,6 +70,26 @@ describe('request body', () => {
     const { length } = world.tokenRequests;
     expect(statusOf(await world.raw(bytes))).toBe(status);
     expect(world.tokenRequests).toHaveLength(status === 201 ? length + 1 : length);
+  });
+
+  it.each([
+    ['bytes after the object', '{"spec":{"audiences":["api"]}}{"spec":{}}', 400],
+    ['half of a surrogate pair', String.raw`{"spec":{"audiences":["\ud800"]}}`, 201],
+  ])('reads JSON that is sent as YAML as JSON: %s', async (_case, body, status) => {
+    expect(statusOf(await world.raw(typed('application/yaml', body)))).toBe(status);
+  });
+
+  it.each([
+    ['CreateOptions', 'authentication.k8s.io/v1'],
+    ['DeleteOptions', 'v1'],
+    ['Status', 'v1'],
+    ['WatchEvent', 'apps/v1'],
+    ['TokenRequest', 'authentication.k8s.io/__internal'],
+  ])('rejects a kind of every API group or an internal version as not registered: %s', async (kind, apiVersion) => {
+    expect(failureOf(await withoutTargetRequest(post({ ...TOKEN_REQUEST, kind, apiVersion })))).toMatchObject({
+      code: 400,
+      message: expect.stringContaining(`no kind "${kind}" is registered for version "${apiVersion}"`),
+    });
   });
 
   it.each([
@@ -184,6 +208,14 @@ describe('TokenRequest spec', () => {
     ['bound to a Foo', spec({ boundObjectRef: { kind: 'Foo', apiVersion: 'v1', name: 'n' } }), 400],
   ])('rejects an invalid spec without a request to the target: %s', async (_case, body, status) => {
     expect(statusOf(await withoutTargetRequest(post(body)))).toBe(status);
+  });
+
+  it.each([
+    ['a short lifetime', spec({ expirationSeconds: 1, boundObjectRef: { kind: 'Foo', apiVersion: 'v1', name: 'n' } })],
+    ['another UID', { ...spec({ boundObjectRef: { kind: 'Foo', apiVersion: 'v1', name: 'n' } }), metadata: { uid: 'other' } }],
+  ])('reports an unsupported kind of bound object before other mistakes: %s', async (_case, body) => {
+    const message = 'cannot bind token to object of type /v1, Kind=Foo';
+    expect(failureOf(await withoutTargetRequest(post(body)))).toMatchObject({ code: 400, message });
   });
 
   it.each([

@@ -61,6 +61,7 @@ describe('invalid path', () => {
     ['another host', 'http://evil.example/orchestrator'],
     ['another host and our path', `https://evil.example${TOKEN_PATH}`],
     ['a fragment', `${TOKEN_PATH}#x`],
+    ['non-ASCII bytes', `${TOKEN_PATH}?fieldManager=\u00c3\u00a9`],
   ])('returns 400 for an invalid path without a review: %s', async (_case, target) => {
     const before = [world.hub.requests.length, world.target.requests.length];
     const response = await world.raw(bytesOf({ target }));

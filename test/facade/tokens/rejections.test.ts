@@ -170,6 +170,16 @@ describe('form of the response', () => {
     expect(world.tokenRequests).toEqual([]);
   });
 
+  it.each([
+    ['a token', TOKEN_REQUEST, 201],
+    ['an error', { ...TOKEN_REQUEST, spec: {} }, 422],
+  ])('returns JSON for Accept with protobuf and JSON: %s', async (_case, request, status) => {
+    world = await FacadeWorld.start();
+    const accept = 'application/vnd.kubernetes.protobuf,application/json';
+    const response = await world.post(request, { headers: { accept } });
+    expect([response.status, response.headers['content-type']]).toEqual([status, 'application/json']);
+  });
+
   it('rejects Accept for protobuf alone with 406, and lists the supported types', async () => {
     world = await FacadeWorld.start();
     const { status, body } = await world.post(TOKEN_REQUEST, { headers: { accept: 'application/vnd.kubernetes.protobuf' } });

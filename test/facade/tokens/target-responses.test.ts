@@ -123,6 +123,14 @@ describe('relayed response', () => {
     expect(statusOf(response)).toBe(status);
   });
 
+  it('relays the bytes of a Warning with non-ASCII text', async () => {
+    const warning = Buffer.from('299 - "größer ✓"').toString('latin1');
+    const body = responseOf(TOKEN_REQUEST.spec.audiences);
+    const head = ['HTTP/1.1 201 Created', 'content-type: application/json', 'warning: 299 - "größer ✓"', `content-length: ${body.length}`];
+    world = await FacadeWorld.start({ target: (_request, reply) => reply.raw([...head, '', body].join('\r\n')) });
+    expect((await world.post()).headers['warning']).toBe(warning);
+  });
+
   it('relays no warning with a credential or a token', async () => {
     world = await FacadeWorld.start({
       target: grants({ headers: { warning: `299 - "${CREDENTIAL}", 299 - "eyJhbGciOiJ9.eyJhbGci.x", 199 - "other"` } }),

@@ -51,6 +51,12 @@ describe('writeOptions', () => {
     );
   });
 
+  it.each([128, 129])('reports the limit of kube-apiserver for a manager of %i characters if 127 are allowed', (length) => {
+    expect(rejection(() => writeOptions(query(`fieldManager=${'m'.repeat(length)}`), 'CreateOptions', 127)).message).toBe(
+      'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Too long: may not be more than 128 bytes',
+    );
+  });
+
   it('reports only the length of a manager that is too long', () => {
     expect(rejection(() => writeOptions(query(`fieldManager=${'%01'.repeat(4_800)}`), 'CreateOptions')).message).toBe(
       'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Too long: may not be more than 128 bytes',
@@ -211,7 +217,7 @@ describe('fieldManagerName', () => {
     ['me', 'kubectl/v1', 'me'],
     ['', 'kubectl/v1.36.4 (linux/amd64)', 'kubectl'],
     ['', 'a\tb c', 'ab c'],
-    ['', 'é'.repeat(100), 'é'.repeat(64)],
+    ['', Buffer.from('é'.repeat(100)).toString('latin1'), 'é'.repeat(64)],
     ['', '', 'unknown'],
     ['', undefined, 'unknown'],
     ['', '/x', 'unknown'],
