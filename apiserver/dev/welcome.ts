@@ -49,7 +49,7 @@ Try in another terminal:
   kubectl --kubeconfig ${path(hub.kubeconfig)} explain managedtoken.spec
   kubectl --kubeconfig ${path(issuer.kubeconfig)} create token ${serviceAccount} --duration 1h
 ${issuer === hub ? '' : facadeCommands({ kubeconfig: path(hub.kubeconfig), ca: path(hub.ca), server: `${facade}/${issuer.name}`, samples })}
-Press Ctrl-C to stop. All data is stored in ${path(folder)}.
+Press Ctrl-C to stop. All data is stored in ${path(folder)}. The log follows: warnings, and every token that is issued or removed.
 `;
 }
 

@@ -92,7 +92,7 @@ describe('KubeClient', () => {
     const review = await client.createReview(TokenReviews, { spec: { token, audiences: ['there'] } });
     expect(review.status).toMatchObject({ authenticated: true, user: { username: `system:serviceaccount:${namespace}:robot` } });
     const attributes = { verb: 'get', resource: 'secrets', namespace };
-    const others = await client.createReview(SubjectAccessReviews, { spec: { user: 'nobody', resourceAttributes: attributes } });
+    const others = await client.createReview(SubjectAccessReviews, { spec: { user: 'unbound', resourceAttributes: attributes } });
     const own = await client.createReview(SelfSubjectAccessReviews, { spec: { resourceAttributes: attributes } });
     expect([others.status?.allowed, own.status?.allowed]).toEqual([false, true]);
     expect((await client.createReview(SelfSubjectReviews, {})).status?.userInfo?.username).toBe('admin');

@@ -251,7 +251,7 @@ describe('kubectl auth', () => {
       'boundObjectRef',
     ],
     ['create token robot --duration=5m', 1, 'may not specify a duration less than 10 minutes'],
-    ['create token nobody', 1, 'error: failed to create token: serviceaccounts "nobody" not found'],
+    ['create token missing', 1, 'error: failed to create token: serviceaccounts "missing" not found'],
     ['auth can-i get pods', 0, 'yes'],
     ['auth can-i create managedtokens.tokens.purser.dev', 0, 'yes'],
     ['auth can-i get pods --as=bob', 1, 'no'],

@@ -333,7 +333,7 @@ describe('token controller after a withdrawal', () => {
     const forged = { finalizers: ['tokens.purser.dev/anchor'], annotations: { 'tokens.purser.dev/anchors': `${world.cluster}/deploy` } };
     const names = Array.from({ length: 25 }, (_, index) => `forged-${index}`);
     await Promise.all(
-      names.map((name) => world.create(name, { requesterServiceAccountName: 'nobody', revocation: 'BoundSecret' }, forged)),
+      names.map((name) => world.create(name, { requesterServiceAccountName: 'missing', revocation: 'BoundSecret' }, forged)),
     );
     for (const name of names) await world.until(async () => (await world.condition('Ready', name)) === 'False Forbidden');
     world.calls.clear();

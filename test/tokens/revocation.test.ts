@@ -391,7 +391,7 @@ describe('token controller and forged anchors', () => {
     await world.create('ci', { revocation: 'BoundSecret' }, forged);
     await world.until(async () => (await world.condition('Ready')) === 'False Forbidden');
     await world.until(async () => (await world.get()).metadata.finalizers === undefined);
-    await world.patch('ci', { metadata: forged, spec: { requesterServiceAccountName: 'nobody' } });
+    await world.patch('ci', { metadata: forged, spec: { requesterServiceAccountName: 'missing' } });
     await world.hub.admin.delete(ManagedTokens, ci());
     await world.until(isGone);
 

@@ -93,7 +93,7 @@ class Crowd {
         const sent = `${what} ${object.spec?.user ?? object.metadata?.namespace ?? ''}`;
         this.sent.push(sent);
         if (this.#hangs(sent)) await new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
-        throw statusError('InternalError', 'nobody is there');
+        throw statusError('InternalError', 'the hub does not respond');
       };
     // The removal limit is read once for all ManagedTokens.
     const get = async () => Promise.reject(statusError('NotFound', 'no such ConfigMap'));

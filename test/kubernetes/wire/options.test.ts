@@ -9,7 +9,7 @@ import { recordings } from '../../support/golden.ts';
 import { queryOf } from './recorded.ts';
 
 const query = (text: string) => new URLSearchParams(text);
-const noBody = Buffer.alloc(0);
+const EMPTY_BODY = Buffer.alloc(0);
 
 function rejection(run: () => unknown): StatusError {
   try {
@@ -80,13 +80,13 @@ describe('patchOptions', () => {
 describe('parseDeleteOptions', () => {
   it('returns the options of the query without a body', () => {
     const text = 'gracePeriodSeconds=5&propagationPolicy=Foreground&uid=u&resourceVersion=7&dryRun=All';
-    expect(parseDeleteOptions(query(text), noBody, undefined)).toEqual({
+    expect(parseDeleteOptions(query(text), EMPTY_BODY, undefined)).toEqual({
       dryRun: true,
       gracePeriodSeconds: 5,
       propagationPolicy: 'Foreground',
       preconditions: { uid: 'u', resourceVersion: '7' },
     });
-    expect(parseDeleteOptions(query('orphanDependents='), noBody, undefined)).toEqual({ dryRun: false, orphanDependents: true });
+    expect(parseDeleteOptions(query('orphanDependents='), EMPTY_BODY, undefined)).toEqual({ dryRun: false, orphanDependents: true });
   });
 
   it.each(['{}', 'null', '{"kind":"DeleteOptions","apiVersion":"apps/v1"}', '{"zzz":1,"zzz":2}'])(
@@ -128,7 +128,7 @@ describe('parseDeleteOptions', () => {
     ],
     ['dryRun=All&dryRun=', 'DeleteOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["All",""]: supported values: "All"'],
   ])('rejects the query %s', (text, message) => {
-    expect(rejection(() => parseDeleteOptions(query(text), noBody, undefined)).message).toBe(message);
+    expect(rejection(() => parseDeleteOptions(query(text), EMPTY_BODY, undefined)).message).toBe(message);
   });
 });
 
