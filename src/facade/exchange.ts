@@ -132,7 +132,7 @@ export class Exchange implements FacadeRequest {
     const { headers } = this.message;
     if (headers.host === undefined) throw badRequest('the request has no Host header');
     // Node uses the first; a proxy may use another.
-    if (this.#count('host') > 1) throw badRequest('the request has more than one Host header');
+    if ((this.message.headersDistinct['host']?.length ?? 0) > 1) throw badRequest('the request has more than one Host header');
     if (headers.expect !== undefined && !/^100-continue$/i.test(headers.expect))
       throw unclassified('the Expect header of the request is not supported', 417);
     // Node accepts any list that ends in `chunked`; a proxy may parse it differently, and find another request in the body.
@@ -186,12 +186,6 @@ export class Exchange implements FacadeRequest {
     this.#cancelTimeout?.();
     this.#releaseSeat();
     if (!this.response.writableFinished) this.#abandon();
-  }
-
-  /** Returns the number of headers with this lower-case name. */
-  #count(name: string): number {
-    return this.message.rawHeaders.filter((each, index) => index % 2 === 0 && each.length === name.length && each.toLowerCase() === name)
-      .length;
   }
 
   #abandon(): void {

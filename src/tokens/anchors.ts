@@ -33,7 +33,7 @@ import {
 import { orphanedAnchorMessage } from './policy/messages.ts';
 import type { TokenPlan } from './policy/plan.ts';
 import type { TokenRecord } from './policy/record.ts';
-import { isHeld, isOfIssuance, type Situation, type TokenObservation } from './policy/state.ts';
+import { isHeld, type Situation, type TokenObservation } from './policy/state.ts';
 import type { Step, TokenRun } from './run.ts';
 import { deleteSecrets } from './secrets.ts';
 
@@ -95,11 +95,10 @@ export async function revoke(
  * another place, or the Cluster is gone. Tenants choose the place of the spec and write the Secret, so unless status or memory
  * identifies that token, the last one may be bound in any listed place.
  */
-function supersededPlaces({ view, tracked }: TokenRun, { observation: { token }, state }: Situation): readonly AnchorPlace[] {
+function supersededPlaces({ view }: TokenRun, { observation: { token }, state }: Situation): readonly AnchorPlace[] {
   const recorded = recordedAnchor(token, state.record);
   const former = withoutPlaces(anchorsOf(token), recorded === undefined ? [wantedAnchor(token)] : [wantedAnchor(token), recorded]);
-  const isLast = isHeld(state) && isOfIssuance(state, tracked.issuedDigest ?? token.status?.tokenDigest);
-  return isLast ? former : former.filter(({ cluster }) => view.registered(cluster) === undefined);
+  return isHeld(state) && state.isLast ? former : former.filter(({ cluster }) => view.registered(cluster) === undefined);
 }
 
 /** Deletes the anchors and removes the finalizer from a ManagedToken that needs no anchor. */

@@ -25,7 +25,7 @@ import type { Store } from '../kube/store.ts';
 import type { Clock } from '../std/clock.ts';
 import { credentialKeys, isManaged, type RegisteredCluster, registeredCluster } from '../targets/registered-cluster.ts';
 import { type StoredSecret, secretNameOf } from './policy/secret.ts';
-import { NamespaceBytes } from './reduce.ts';
+import { MAX_OWNERS, NamespaceBytes } from './reduce.ts';
 
 export interface InformersOptions {
   readonly client: KubeClient;
@@ -168,9 +168,6 @@ export class HubView {
 export function ownerKeyOf(namespace: string | undefined, uid: string): string {
   return `${namespace}/${uid}`;
 }
-
-/** Maximum number of owners by which a Secret is found; tenants can add many. */
-const MAX_OWNERS = 16;
 
 /** Returns the key of the Secret that a ManagedToken names. */
 export function secretKeyOf(token: ManagedToken): string {

@@ -63,14 +63,16 @@ async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state
   // Another leader may have written the Secret and its digest in the status, which the informer has not delivered yet.
   if (dropped === 'rewrite') return { observation: written, isDone: true, requeueAt: run.clock.now() + OUTDATED_MS };
   if (dropped !== undefined) return { observation: written, isDone: false };
-  run.tracked.issuedDigest = digestOfIssuance(tokenDigest, record.issuedFor);
+  const issuedDigest = digestOfIssuance(tokenDigest, record.issuedFor);
+  run.tracked.issuedDigest = issuedDigest;
   if (isReverted) recordRepair(run, token);
   const issued = isAccountNew ? 'ServiceAccountRecreated' : plan.reason;
   const events = [...orphaned, ...unrevokedEvents(plan, token), ...unlistedEvents(run, token, plan.previous)];
   // A token that follows a revocation is not the one to revoke.
   const revoked = plan.freshAnchor ? requestOf(token, Annotation.revoke) : undefined;
   // An earlier failure of this run no longer matters.
-  return { observation: { ...written, ...(revoked && { revoked }) }, isDone: false, issued, events, failure: undefined, error: undefined };
+  const next = { ...written, issuedDigest, ...(revoked && { revoked }) };
+  return { observation: next, isDone: false, issued, events, failure: undefined, error: undefined };
 }
 
 /** Throws an IssueError if no token could be written, whatever the target responds. Sends nothing. */

@@ -18,7 +18,7 @@ export function observe(run: TokenRun, informed: ManagedToken): TokenObservation
   const now = clock.now();
   const token = tracked.token.resolve(informed, now) ?? informed;
   const { verdict, verifiedAt = run.startedAt, lastIssuedAt, anchorsAt } = tracked;
-  const { writtenDigest = token.status?.secretDigest } = tracked;
+  const { writtenDigest = token.status?.secretDigest, issuedDigest = token.status?.tokenDigest } = tracked;
   const claimant = earlierClaimant(token, view.tokensForSecret(secretKeyOf(token)));
   // A time in the future is from before the clock was set back.
   const verifyAt = nextVerifyAt(uid, Math.min(verifiedAt, now), settings.verifyIntervalMs);
@@ -30,6 +30,7 @@ export function observe(run: TokenRun, informed: ManagedToken): TokenObservation
     ...(claimant !== undefined && { claimant }),
     ...observeOutputs(run, token),
     ...(writtenDigest !== undefined && { writtenDigest }),
+    ...(issuedDigest !== undefined && { issuedDigest }),
     ...(verdict && { verdict }),
     ...(verifyAt !== undefined && { verifyAt }),
     ...(lastIssuedAt !== undefined && { lastIssuedAt }),

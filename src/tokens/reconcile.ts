@@ -123,8 +123,7 @@ async function writeStatus(run: TokenRun, step: Step): Promise<Step> {
   const { tracked, clock, hub, recorder, settings, signal } = run;
   const { issued: _, events: __, revoked, ...rest } = step;
   const { token } = step.observation;
-  const outcome = { failure: step.failure, revoked, issuedDigest: tracked.issuedDigest };
-  const next = desiredStatus(situationOf(step.observation, clock.now()), outcome);
+  const next = desiredStatus(situationOf(step.observation, clock.now()), { failure: step.failure, revoked });
   const change = { previous: token.status ?? {}, next };
   for (const event of eventsOf(step, change, tracked.failure)) recorder.record(token, event);
   for (const event of shortenedEvents(step, change, { limits: settings.limits, before: tracked.shortened })) {

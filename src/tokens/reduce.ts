@@ -44,7 +44,8 @@ const MAX_METADATA_LENGTH = 32_768;
 /** Maximum length of Purser's annotations and of the claims in a stub. */
 const MAX_OWN_LENGTH = 4_096;
 const MAX_CLAIM_BYTES = 1_024;
-const MAX_OWNERS = 16;
+/** Maximum number of owners of a Secret that are regarded; tenants can add many. */
+export const MAX_OWNERS = 16;
 /** Maximum length of the names of a ManagedToken and its kind. */
 const MAX_NAME_LENGTH = 253;
 

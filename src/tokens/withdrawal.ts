@@ -10,16 +10,7 @@ import { auditWithdrawal } from './events.ts';
 import { anchorsOf } from './policy/anchors.ts';
 import { heldRemovalFailure, pendingWithdrawalFailure, type TokenFailure, withdrawnMessage } from './policy/messages.ts';
 import { isToBeStripped } from './policy/plan.ts';
-import {
-  isHeld,
-  isIssued,
-  isOfIssuance,
-  ownedNames,
-  situationOf,
-  type TokenObservation,
-  type TokenState,
-  tokenState,
-} from './policy/state.ts';
+import { isHeld, isIssued, ownedNames, situationOf, type TokenObservation, type TokenState, tokenState } from './policy/state.ts';
 import { type Withdrawal, withdrawalAfter } from './policy/withdrawal.ts';
 import type { Removal } from './removal-limits.ts';
 import type { Step, TokenRun } from './run.ts';
@@ -75,11 +66,9 @@ async function withdraw(run: TokenRun, observation: TokenObservation, refusal: R
       requeueAt: now + nextReviewMs(run, refusal),
     };
   }
-  // Tenants can forge the record in the Secret, but neither status nor memory.
-  const isKnown = isOfIssuance(state, tracked.issuedDigest ?? token.status?.tokenDigest);
   // A change of the spec, such as of the requester, is no mistake in RBAC.
   const isSelfCaused = refusal.isRequesterMissing || token.metadata.generation !== token.status?.observedGeneration;
-  tracked.refuse(now, { countedIn: isKnown && isIssued(state) ? token.metadata.namespace : undefined, isSelfCaused });
+  tracked.refuse(now, { countedIn: state.isLast && isIssued(state) ? token.metadata.namespace : undefined, isSelfCaused });
   const next = withdrawalAfter(tracked.refusedAt, now);
   if (next.type !== 'remove') return { observation, isDone: true, ...pendingFields(next, state, message) };
   const removal = await removals.check(token, tracked);

@@ -35,6 +35,8 @@ export interface TokenObservation extends SecretClaim {
   readonly outputsDigest?: string;
   /** Digest of the Secret that was written last, see `digestOfSecret`; undefined before the first one. */
   readonly writtenDigest?: string;
+  /** Digest of the token that was issued and written last, see `digestOfIssuance`; undefined before the first one. */
+  readonly issuedDigest?: string;
   /** Reason not to write outputs: the registration of the Cluster, or the address in the spec, is not usable. */
   readonly unwritable?: TokenFailure;
   readonly verdict?: Verdict;
@@ -61,6 +63,8 @@ export interface TokenState {
   readonly superseded: IssueReason | undefined;
   /** True if the Cluster refers to another credential than the token was issued with. The token stays valid at its old address. */
   readonly otherCredential: boolean;
+  /** True if the Secret holds the token that was issued last; the record of that is not in the Secret, which tenants write. */
+  readonly isLast: boolean;
   /** True if the Secret holds another token than the issued one. */
   readonly forged: boolean;
   /** True if the target cluster rejected the token in a TokenReview. */
@@ -94,6 +98,7 @@ export function tokenState(observation: TokenObservation, now: number): TokenSta
   const { record } = held;
   return {
     ...held,
+    isLast: isLastToken(secret, record, observation.issuedDigest),
     otherCredential: isFromOther(record, coveredCluster(observation)),
     refused: verdict?.accepted === false && verdict.tokenDigest === secret?.tokenDigest,
     renewAt: record && renewalOf(record, observation, now),
@@ -129,12 +134,6 @@ export function isIssued({ hasToken, record, forged, expired }: TokenState): boo
   return hasToken && record !== undefined && !forged && !expired;
 }
 
-/** Returns whether the Secret holds the token of this issuance, see `digestOfIssuance`; false without a digest. */
-export function isOfIssuance({ secret, record }: TokenState, issuedDigest: string | undefined): boolean {
-  if (issuedDigest === undefined || secret?.tokenDigest === undefined || record === undefined) return false;
-  return digestOfIssuance(secret.tokenDigest, record.issuedFor) === issuedDigest;
-}
-
 /** Returns the names of all Secrets that the ManagedToken owns. */
 export function ownedNames({ token, secret, former }: TokenObservation): readonly string[] {
   const secrets = secret === undefined ? former : [secret, ...former];
@@ -144,6 +143,11 @@ export function ownedNames({ token, secret, former }: TokenObservation): readonl
 /** Returns the Cluster if its credential covers it; otherwise a user who may write Clusters could have tokens removed. */
 function coveredCluster({ cluster, unwritable }: TokenObservation): Cluster | undefined {
   return unwritable === undefined ? cluster : undefined;
+}
+
+function isLastToken(secret: StoredSecret | undefined, record: TokenRecord | undefined, issuedDigest: string | undefined): boolean {
+  if (issuedDigest === undefined || secret?.tokenDigest === undefined || record === undefined) return false;
+  return digestOfIssuance(secret.tokenDigest, record.issuedFor) === issuedDigest;
 }
 
 function isFromOther(record: TokenRecord | undefined, cluster: Cluster | undefined): boolean {

@@ -16,8 +16,6 @@ export interface Outcome {
   readonly failure?: TokenFailure | undefined;
   /** Value of the annotation `revoke` that the run acted on. */
   readonly revoked?: string | undefined;
-  /** Digest of the token that was issued last in this term, see `digestOfIssuance`; undefined if none was. */
-  readonly issuedDigest?: string | undefined;
 }
 
 /** Returns the status to write; the present object if nothing changes. */
@@ -31,7 +29,7 @@ export function desiredStatus({ observation, state, now }: Situation, outcome: O
     rotations: state.record?.rotations ?? previous.rotations,
     lastRotateRequest: state.record?.rotateRequest ?? previous.lastRotateRequest,
     lastRevokeRequest: handledRevocation(observation, outcome) ?? previous.lastRevokeRequest,
-    tokenDigest: outcome.issuedDigest ?? previous.tokenDigest,
+    tokenDigest: observation.issuedDigest,
     secretDigest: observation.writtenDigest,
     anchors: previous.anchors,
   });
