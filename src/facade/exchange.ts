@@ -128,16 +128,8 @@ export class Exchange implements FacadeRequest {
 
   /** Checks the request line and the headers beyond the checks of Node, and sets `params`. Throws 400, 404 or 417. */
   checkHead(params: Readonly<Record<string, string>>): void {
+    checkHeaders(this.message);
     const { url } = this;
-    const { headers } = this.message;
-    if (headers.host === undefined) throw badRequest('the request has no Host header');
-    // Node uses the first; a proxy may use another.
-    if ((this.message.headersDistinct['host']?.length ?? 0) > 1) throw badRequest('the request has more than one Host header');
-    if (headers.expect !== undefined && !/^100-continue$/i.test(headers.expect))
-      throw unclassified('the Expect header of the request is not supported', 417);
-    // Node accepts any list that ends in `chunked`; a proxy may parse it differently, and find another request in the body.
-    if (headers['transfer-encoding'] !== undefined && !/^chunked$/i.test(headers['transfer-encoding']))
-      throw badRequest('the Transfer-Encoding of the request is not supported');
     if (!url.startsWith('/') || url.includes('#')) throw badRequest('the target of the request is not a path');
     if (CONTROL.test(url) || Object.values(params).some((value) => CONTROL.test(value)))
       throw badRequest('the path contains control characters');
@@ -240,6 +232,18 @@ export class Exchange implements FacadeRequest {
       message.resume();
     });
   }
+}
+
+/** Checks the headers of a request beyond the checks of Node. Throws 400 or 417. */
+function checkHeaders({ headers, headersDistinct }: IncomingMessage): void {
+  if (headers.host === undefined) throw badRequest('the request has no Host header');
+  // Node uses the first; a proxy may use another.
+  if (headersDistinct['host']!.length > 1) throw badRequest('the request has more than one Host header');
+  if (headers.expect !== undefined && !/^100-continue$/i.test(headers.expect))
+    throw unclassified('the Expect header of the request is not supported', 417);
+  // Node accepts any list that ends in `chunked`; a proxy may parse it differently, and find another request in the body.
+  if (headers['transfer-encoding'] !== undefined && !/^chunked$/i.test(headers['transfer-encoding']))
+    throw badRequest('the Transfer-Encoding of the request is not supported');
 }
 
 const CONTROL = /\p{Cc}/u;

@@ -19,22 +19,20 @@ export function observe(run: TokenRun, informed: ManagedToken): TokenObservation
   const token = tracked.token.resolve(informed, now) ?? informed;
   const { verdict, verifiedAt = run.startedAt, lastIssuedAt, anchorsAt } = tracked;
   const { writtenDigest = token.status?.secretDigest, issuedDigest = token.status?.tokenDigest } = tracked;
-  const claimant = earlierClaimant(token, view.tokensForSecret(secretKeyOf(token)));
-  // A time in the future is from before the clock was set back.
-  const verifyAt = nextVerifyAt(uid, Math.min(verifiedAt, now), settings.verifyIntervalMs);
   return {
     token,
     cluster: view.clusters.get(token.spec.clusterName),
     secret: tracked.latestSecret(view.secrets.get(secretKeyOf(token)), secretNameOf(token), now),
     former: formerSecrets(run, token),
-    ...(claimant !== undefined && { claimant }),
     ...observeOutputs(run, token),
-    ...(writtenDigest !== undefined && { writtenDigest }),
-    ...(issuedDigest !== undefined && { issuedDigest }),
-    ...(verdict && { verdict }),
-    ...(verifyAt !== undefined && { verifyAt }),
-    ...(lastIssuedAt !== undefined && { lastIssuedAt }),
-    ...(anchorsAt !== undefined && { anchorsAt }),
+    claimant: earlierClaimant(token, view.tokensForSecret(secretKeyOf(token))),
+    writtenDigest,
+    issuedDigest,
+    verdict,
+    // A time in the future is from before the clock was set back.
+    verifyAt: nextVerifyAt(uid, Math.min(verifiedAt, now), settings.verifyIntervalMs),
+    lastIssuedAt,
+    anchorsAt,
   };
 }
 

@@ -2,33 +2,21 @@
 
 import { tooManyRequests } from '../../kubernetes/status.ts';
 import type { Clock } from '../../std/clock.ts';
-import { Recent } from '../../std/recent.ts';
-import { type Rate, TokenBucket } from '../../std/token-bucket.ts';
-
-const MAX_TENANTS = 10_000;
+import type { Rate } from '../../std/token-bucket.ts';
+import { TenantRates } from './tenant.ts';
 
 export class RequestRateLimiter {
-  readonly #clock: Clock;
-  readonly #rate: Rate;
-  readonly #buckets = new Recent<TokenBucket>(MAX_TENANTS);
+  readonly #rates: TenantRates | undefined;
 
+  /** A rate of 0 is no limit. */
   constructor(clock: Clock, rate: Rate) {
-    this.#clock = clock;
-    this.#rate = rate;
+    this.#rates = rate.perSecond === 0 ? undefined : new TenantRates(clock, rate);
   }
 
   /** Counts one request of a tenant. Throws 429 above the rate. */
   count(tenant: string): void {
-    if (this.#rate.perSecond === 0) return;
-    const waitMs = this.#bucketOf(tenant).take();
+    const waitMs = this.#rates?.take(tenant) ?? 0;
     if (waitMs > 0) throw overloaded(waitMs);
-  }
-
-  #bucketOf(tenant: string): TokenBucket {
-    const bucket = this.#buckets.get(tenant) ?? new TokenBucket(this.#clock, this.#rate);
-    // Moves the bucket to the end, so that it is evicted last.
-    this.#buckets.set(tenant, bucket);
-    return bucket;
   }
 }
 

@@ -4,7 +4,7 @@
 import type { Clock } from '../../std/clock.ts';
 import { Recent } from '../../std/recent.ts';
 import { type Rate, TokenBucket } from '../../std/token-bucket.ts';
-import { tenantOf } from './tenant.ts';
+import { TenantRates, tenantOf } from './tenant.ts';
 
 export interface ReviewRates {
   /** Rate for all addresses within their allowance. */
@@ -61,21 +61,19 @@ export class ReviewLimit {
   /** Accepted tokens by tenant. */
   readonly #tenants = new Recent<DecayingCount>(MAX_TENANTS);
   /** Rates of known tokens by tenant. */
-  readonly #known = new Recent<TokenBucket>(MAX_TENANTS);
+  readonly #known: TenantRates;
 
   constructor(clock: Clock, rates: ReviewRates = RATES) {
     this.#clock = clock;
     this.#rates = rates;
     this.#shared = new TokenBucket(clock, rates.shared);
     this.#suspects = new TokenBucket(clock, rates.suspects);
+    this.#known = new TenantRates(clock, rates.known);
   }
 
   /** Admits the review of a known token of a user. */
   admitKnown(username: string): Admission {
-    const tenant = tenantOf(username);
-    const bucket = this.#known.get(tenant) ?? new TokenBucket(this.#clock, this.#rates.known);
-    this.#known.set(tenant, bucket);
-    const waitMs = bucket.take();
+    const waitMs = this.#known.take(tenantOf(username));
     return waitMs > 0 ? { waitMs } : { waitMs: 0, settle: () => {} };
   }
 

@@ -1,6 +1,31 @@
-// The tenant that limits apply to.
+// The tenant that limits apply to, and rates of tenants.
 
+import type { Clock } from '../../std/clock.ts';
+import { Recent } from '../../std/recent.ts';
+import { type Rate, TokenBucket } from '../../std/token-bucket.ts';
 import { serviceAccountNamespace } from '../../targets/policy/token-request.ts';
+
+const MAX_TENANTS = 10_000;
+
+/** Rates of tenants; only those of recent tenants are kept. */
+export class TenantRates {
+  readonly #clock: Clock;
+  readonly #rate: Rate;
+  readonly #buckets = new Recent<TokenBucket>(MAX_TENANTS);
+
+  constructor(clock: Clock, rate: Rate) {
+    this.#clock = clock;
+    this.#rate = rate;
+  }
+
+  /** Counts one request of a tenant. Returns the time to wait in milliseconds; 0 within the rate. */
+  take(tenant: string): number {
+    const bucket = this.#buckets.get(tenant) ?? new TokenBucket(this.#clock, this.#rate);
+    // Moves the bucket to the end, so that it is evicted last.
+    this.#buckets.set(tenant, bucket);
+    return bucket.take();
+  }
+}
 
 /**
  * Returns the tenant of a user. All service accounts of a namespace are one tenant, because a user who may create service accounts

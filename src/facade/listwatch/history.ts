@@ -8,6 +8,7 @@ import type { Batch } from '../../kube/store.ts';
 import { versionTooLarge } from '../../kubernetes/list-revision.ts';
 import { serviceUnavailable } from '../../kubernetes/status.ts';
 import type { Clock } from '../../std/clock.ts';
+import { Recent } from '../../std/recent.ts';
 import { Collection, Item } from './collection.ts';
 import type { FilteredList, Followed } from './filtered-list.ts';
 import { formatVersion, parseVersion } from './version.ts';
@@ -63,7 +64,7 @@ export class History {
   #oldest = Number.POSITIVE_INFINITY;
   #entries: Entry[] = [];
   /** Collections before recently requested positions: pages of one list have the same position. */
-  readonly #restored = new Map<number, Collection>();
+  readonly #restored = new Recent<Collection, number>(MAX_RESTORED);
   /** Sum of the weights of the entries. */
   #weight = 0;
   /** Position of the first entry that is kept. */
@@ -189,12 +190,7 @@ export class History {
   at(position: number): Collection {
     if (position === this.end) return this.#collection;
     const restored = this.#restored.get(position) ?? this.#collection.withAll(this.#objectsBefore(position));
-    this.#restored.delete(position);
     this.#restored.set(position, restored);
-    for (const oldest of this.#restored.keys()) {
-      if (this.#restored.size <= MAX_RESTORED) break;
-      this.#restored.delete(oldest);
-    }
     return restored;
   }
 
@@ -232,7 +228,7 @@ export class History {
   #clear(): void {
     this.#start = this.end + 1;
     this.#entries = [];
-    this.#restored.clear();
+    for (const position of this.#restored.keys()) this.#restored.delete(position);
     this.#weight = 0;
     this.#oldest = this.#revision;
     this.#loadedRevision = this.#revision;

@@ -46,7 +46,7 @@ const MAX_NEXT = 16;
 export interface SecretClaim {
   readonly token: ManagedToken;
   readonly secret: StoredSecret | undefined;
-  readonly claimant?: string;
+  readonly claimant?: string | undefined;
 }
 
 /** A Secret that another object owns or will own, or that Purser cannot write. */

@@ -28,28 +28,28 @@ export interface TokenObservation extends SecretClaim {
   /** The Secret of the desired name, whichever object owns it. */
   readonly secret: StoredSecret | undefined;
   /** Name of another ManagedToken that creates the Secret first if it does not exist. */
-  readonly claimant?: string;
+  readonly claimant?: string | undefined;
   /** Secrets of former names that this ManagedToken owns. */
   readonly former: readonly StoredSecret[];
   /** Digest of the desired outputs, rendered with a placeholder token; undefined without the Cluster, and while `unwritable`. */
   readonly outputsDigest?: string;
   /** Digest of the Secret that was written last, see `digestOfSecret`; undefined before the first one. */
-  readonly writtenDigest?: string;
+  readonly writtenDigest?: string | undefined;
   /** Digest of the token that was issued and written last, see `digestOfIssuance`; undefined before the first one. */
-  readonly issuedDigest?: string;
+  readonly issuedDigest?: string | undefined;
   /** Reason not to write outputs: the registration of the Cluster, or the address in the spec, is not usable. */
   readonly unwritable?: TokenFailure;
-  readonly verdict?: Verdict;
+  readonly verdict?: Verdict | undefined;
   /** Time of the next TokenReview; undefined if verification is disabled. */
-  readonly verifyAt?: number;
+  readonly verifyAt?: number | undefined;
   /** Earliest time of the next attempt to delete former anchors; undefined for now. */
-  readonly anchorsAt?: number;
+  readonly anchorsAt?: number | undefined;
   /** Value of the annotation `revoke` that this run acted on. */
   readonly revoked?: string;
   /** Failure of a revocation, release or issuance in this run, which tries no other; undefined if none failed. */
   readonly failed?: TokenFailure;
   /** Time of the last issuance in this term; the token may not have been written. */
-  readonly lastIssuedAt?: number;
+  readonly lastIssuedAt?: number | undefined;
 }
 
 /** The token in the Secret. */
