@@ -1,6 +1,6 @@
 // The OpenAPI v3 document of the façade. docs/api.md is generated from it.
 
-import { textReply } from '../kubernetes/reply.ts';
+import { type Reply, textReply } from '../kubernetes/reply.ts';
 import { negotiateDocument } from '../kubernetes/wire/negotiate.ts';
 import { type Listing, listPath } from './listwatch/filtered-list.ts';
 import { listSchema, type OpenApiSchema, SCHEMAS } from './openapi-schemas.ts';
@@ -9,7 +9,22 @@ import type { PublicDocument } from './router.ts';
 /** Returns the public document of a façade with this first path segment and these lists. */
 export function openApiDocument(path: string, listings: readonly Listing[]): PublicDocument {
   const text = JSON.stringify(openApi(path, listings));
-  return { path: '/openapi/v3', reply: ({ preferences }) => textReply(200, text, negotiateDocument(preferences, { routed: false })) };
+  const replies = new Map<string, Reply>();
+  return {
+    path: '/openapi/v3',
+    reply({ preferences }) {
+      const representation = negotiateDocument(preferences, { routed: false });
+      const key = `${representation.contentType} ${representation.pretty}`;
+      const reply = replies.get(key) ?? toSharedReply(textReply(200, text, representation));
+      replies.set(key, reply);
+      return reply;
+    },
+  };
+}
+
+/** Returns a reply whose bytes all responses share. */
+function toSharedReply(reply: Reply): Reply {
+  return { ...reply, body: Buffer.from(reply.body as string) };
 }
 
 /** Returns the content of the document. */

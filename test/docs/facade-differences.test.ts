@@ -122,6 +122,14 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   ],
   'headers above 16 KiB': [HEADER, 'rejects a token of 20 kB with 431'],
   'a request that does not arrive within 10 seconds': [BODY, 'rejects a body that does not arrive within ten seconds'],
+  'more than 32 pipelined requests on one connection': [
+    'facade/server.test.ts',
+    'serves 32 of 40 pipelined requests, then closes the connection',
+  ],
+  'responses that a client does not read, without valid credentials or above the limit on requests': [
+    'facade/server.test.ts',
+    'closes the oldest connection of a client that does not read public documents',
+  ],
   'HTTP/2': [FRAMING, 'offers no HTTP/2 in ALPN'],
 };
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { CLUSTER_LISTING } from '../../src/facade/clusters/cluster-list.ts';
-import { openApi } from '../../src/facade/openapi.ts';
+import { openApi, openApiDocument } from '../../src/facade/openapi.ts';
 import { bytesOf, FacadeWorld } from './facade-world.ts';
 import { statusOf } from './raw-connection.ts';
 
@@ -45,6 +45,16 @@ describe('/openapi/v3', () => {
     const referred = [...body.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);
     expect(referred).toContain('TokenRequest');
     expect(referred.filter((name) => !Object.hasOwn(components.schemas, name ?? ''))).toEqual([]);
+  });
+});
+
+describe('openApiDocument', () => {
+  it('shares the bytes of a representation between responses', () => {
+    const { reply } = openApiDocument('kubernetes', [CLUSTER_LISTING]);
+    const bodyFor = (accept: string) => reply({ preferences: { accept, userAgent: undefined, pretty: undefined } }).body;
+    expect(bodyFor('application/json')).toBeInstanceOf(Buffer);
+    expect(bodyFor('application/json')).toBe(bodyFor('*/*'));
+    expect(bodyFor('application/yaml')).not.toBe(bodyFor('application/json'));
   });
 });
 
