@@ -122,8 +122,8 @@ function listOperation({ plural, kind: { kind, listKind, selectableFields } }: L
     description: `Returns the ${plural} that RBAC on the hub allows the caller to get or list. Without permissions the list is empty. A watch starts at the resource version of a list; when permissions change, it sends ADDED and DELETED for gained and lost ${plural}.`,
     parameters: [
       ...parameters,
-      inQuery('labelSelector', 'string', `Selects ${plural} by labels.`),
-      inQuery('fieldSelector', 'string', `Selects ${plural} by fields: ${fields}.`),
+      inQuery('labelSelector', 'string', `Selects ${plural} by labels. ${SELECTOR_LIMITS}`),
+      inQuery('fieldSelector', 'string', `Selects ${plural} by fields: ${fields}. ${SELECTOR_LIMITS}`),
       inQuery('limit', 'integer', `Maximum number of ${plural} in one page; all by default.`),
       inQuery('continue', 'string', 'Start of the next page: metadata.continue of the page before.'),
       inQuery('resourceVersion', 'string', 'Minimum resource version of a list; start of a watch.'),
@@ -140,6 +140,8 @@ function listOperation({ plural, kind: { kind, listKind, selectableFields } }: L
     },
   };
 }
+
+const SELECTOR_LIMITS = 'At most 1 KiB; both selectors together have at most 32 requirements and 64 values.';
 
 function readOperation({ kind: { kind } }: Listing, { operationId, parameters }: Operation) {
   return {

@@ -93,6 +93,10 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     RECORDED_LISTS,
     'rejects continue tokens from before its start as expired',
   ],
+  '`labelSelector` or `fieldSelector` above 1 KiB, or both together with more than 32 requirements or 64 values': [
+    LIST,
+    'rejects selectors above the limits with 400',
+  ],
   '`timeoutSeconds` of a list': [LIST, 'returns 504 if the hub does not review permissions within timeoutSeconds'],
   'a watch longer than an hour': [WATCH, 'after an hour at most'],
   'more large lists or watches than the limits per caller or in total': [

@@ -201,7 +201,7 @@ describe('more than 1,000 headers', () => {
 
 describe('public documents', () => {
   it('closes the oldest connection of a client that does not read public documents', async () => {
-    for (let count = 0; count < 2; count++) {
+    for (let index = 0; index < 2; index++) {
       const socket = connect({ port, host: '127.0.0.1', ca: authority.certificate }).pause();
       socket.on('error', () => {});
       await once(socket, 'secureConnect');

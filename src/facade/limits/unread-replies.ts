@@ -74,9 +74,12 @@ export class UnreadReplies {
 
   /** Closes the connection of the oldest response, and removes all responses on it. */
   #closeOldest({ bytes }: Unread): void {
-    const socket = (bytes.keys().next().value as Responded).message.socket as Socket;
-    for (const responded of [...bytes.keys()]) if (responded.message.socket === socket) this.#remove(responded);
-    socket.destroy();
+    let socket: Socket | undefined;
+    for (const responded of bytes.keys()) {
+      socket ??= responded.message.socket;
+      if (responded.message.socket === socket) this.#remove(responded);
+    }
+    socket?.destroy();
   }
 }
 

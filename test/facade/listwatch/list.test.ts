@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { Writable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { parseVersion } from '../../../src/facade/listwatch/version.ts';
 import type { FacadeReply } from '../../../src/facade/request.ts';
+import { Selection } from '../../../src/kubernetes/selection.ts';
 import { indentJson } from '../../../src/kubernetes/wire/ordered-json.ts';
 import { eventually } from '../../kube/eventually.ts';
 import { callerOf, HandHub, Replica, requestOf, settle, viewerRule, WatchStream, withToken } from './replica.ts';
@@ -86,6 +87,46 @@ describe('list', () => {
   ])('selects visible clusters by %s', async (query, admins, alices) => {
     expect(await namesOf(query)).toEqual(admins);
     expect(await namesOf(query, ALICE)).toEqual(alices);
+  });
+
+  const numbered = (count: number, part: (index: number) => string) => Array.from({ length: count }, (_, index) => part(index)).join(',');
+  const REMEDY = '; send several requests with smaller selectors, or filter the response';
+
+  it.each([
+    ['labelSelector', '!a'.repeat(513), 'labelSelector: Too long: may not be more than 1024 bytes'],
+    ['labelSelector', numbered(33, (index) => `!k${index}`), 'labelSelector, fieldSelector: Too many: 33: must have at most 32 items'],
+    [
+      'labelSelector',
+      `env in (${numbered(65, String)})`,
+      'values of labelSelector, fieldSelector: Too many: 65: must have at most 64 items',
+    ],
+    ['fieldSelector', `metadata.name!=${'é'.repeat(600)}`, 'fieldSelector: Too long: may not be more than 1024 bytes'],
+    [
+      'fieldSelector',
+      numbered(33, (index) => `metadata.name!=${index}`),
+      'labelSelector, fieldSelector: Too many: 33: must have at most 32 items',
+    ],
+  ])('rejects selectors above the limits with 400: %s %#', async (parameter, selector, cause) => {
+    for (const watch of ['', '&watch=true']) {
+      const query = `${parameter}=${encodeURIComponent(selector)}${watch}`;
+      expect(await replica.get(query, ADMIN)).toMatchObject({ status: 400, body: { reason: 'BadRequest', message: cause + REMEDY } });
+    }
+  });
+
+  it.each([
+    ['labelSelector', numbered(32, (index) => `!k${index}`), 5],
+    ['labelSelector', `env in (${numbered(63, String)},prod)`, 3],
+    ['fieldSelector', numbered(32, (index) => `metadata.name!=${index}`), 5],
+  ])('accepts selectors at the limits: %s %#', async (parameter, selector, count) => {
+    expect(await namesOf(`${parameter}=${encodeURIComponent(selector)}`)).toHaveLength(count);
+  });
+
+  it('evaluates a selector only until the page is full', async () => {
+    const evaluated: string[] = [];
+    jest.spyOn(Selection.prototype, 'matches').mockImplementation((object) => evaluated.push(object.metadata.name ?? '') > 0);
+    const { body } = await replica.get('limit=2&labelSelector=env', ADMIN);
+    jest.restoreAllMocks();
+    expect([body.items.length, evaluated, body.metadata.continue]).toEqual([2, ['a', 'b', 'c'], expect.stringMatching(/./)]);
   });
 
   it('returns the same items with and without a selector that matches all', async () => {
