@@ -47,6 +47,7 @@ export class Exchange implements FacadeRequest {
   route = '*';
   #isStreaming = false;
   #releaseSeat = () => {};
+  #onClosed: (() => void) | undefined;
   #caller: Caller | undefined;
   #cancelTimeout: (() => void) | undefined;
 
@@ -155,6 +156,7 @@ export class Exchange implements FacadeRequest {
   async send(reply: FacadeReply): Promise<void> {
     const { message, response } = this;
     if (response.destroyed || response.headersSent) return;
+    this.#onClosed = reply.onClosed;
     const isLast = !message.complete && !isShort(message);
     if (isLast) response.setHeader('connection', 'close');
     try {
@@ -177,6 +179,7 @@ export class Exchange implements FacadeRequest {
   close(): void {
     this.#cancelTimeout?.();
     this.#releaseSeat();
+    this.#onClosed?.();
     if (!this.response.writableFinished) this.#abandon();
   }
 

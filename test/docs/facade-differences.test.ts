@@ -99,7 +99,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   ],
   '`timeoutSeconds` of a list': [LIST, 'returns 504 if the hub does not review permissions within timeoutSeconds'],
   'a watch longer than an hour': [WATCH, 'after an hour at most'],
-  'more large lists or watches than the limits per caller or in total': [
+  'more watches, or unread bytes of large lists, than the limits per caller or in total': [
     LIST,
     'rejects a list with 429 while too many large lists are in progress',
   ],

@@ -199,6 +199,23 @@ describe('more than 1,000 headers', () => {
   });
 });
 
+describe('onClosed', () => {
+  it('is called once the client has read the response, and not before', async () => {
+    let isClosed = false;
+    const body = Buffer.alloc(20_000_000);
+    endpoint = async () => ({ ...OK, body, onClosed: () => void (isClosed = true) });
+    const socket = connect({ port, host: '127.0.0.1', ca: authority.certificate }).pause();
+    await once(socket, 'secureConnect');
+    socket.write(request('GET /things'));
+    await eventually(() => expect(seen).toHaveLength(1));
+    expect(statusOf(await (await sendBytes(GET)).read(isWhole))).toBe(200);
+    expect(isClosed).toBe(false);
+    socket.resume();
+    await eventually(() => expect(isClosed).toBe(true));
+    socket.destroy();
+  });
+});
+
 describe('public documents', () => {
   it('closes the oldest connection of a client that does not read public documents', async () => {
     for (let index = 0; index < 2; index++) {
