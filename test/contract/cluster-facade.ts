@@ -2,7 +2,7 @@
 
 import { Agent } from 'node:https';
 import { afterAll, beforeAll } from '@jest/globals';
-import { filter, firstValueFrom, merge, Subscription } from 'rxjs';
+import { EMPTY, filter, firstValueFrom, merge, Subscription } from 'rxjs';
 import { ClusterRoleBindings, ClusterRoles, Clusters } from '../../src/api/resources.ts';
 import { createClusterList } from '../../src/facade/clusters/cluster-list.ts';
 import { createFacade } from '../../src/facade/facade.ts';
@@ -82,7 +82,18 @@ async function start(server: ContractServer, { install, ...options }: ClusterFac
   const subscription = new Subscription();
   subscription.add(merge(clusters.batches$, roles.batches$, bindings.batches$).subscribe());
   for (const { synced$ } of [clusters, roles, bindings]) await firstValueFrom(synced$.pipe(filter(Boolean)));
-  const list = createClusterList({ clusters, roles, bindings, hub, clock, random: Math.random, log: silentLog, ...options });
+  const list = createClusterList({
+    clusters,
+    roles,
+    bindings,
+    hub,
+    clock,
+    random: Math.random,
+    log: silentLog,
+    endpointsOf: ({ spec }) => spec.orchestratorApiEndpoints,
+    republished$: EMPTY,
+    ...options,
+  });
   subscription.add(list.run());
   const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
   const clients = new ClusterClients(targetSettings(clock));

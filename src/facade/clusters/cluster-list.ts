@@ -1,13 +1,15 @@
 // The cluster list: names, table columns, and the allow-list of public fields of a Cluster.
 
+import type { Observable } from 'rxjs';
 import { SeeClusters } from '../../access/rbac-index.ts';
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { ClusterConditionType, RegistryGroup, Version } from '../../api/names.ts';
 import { ClusterReason } from '../../api/reasons.ts';
-import { Clusters } from '../../api/resources.ts';
+import { Clusters, type Stored } from '../../api/resources.ts';
 import { customTable, type PrinterColumn } from '../../kubernetes/custom-table.ts';
-import { type Fields, fieldsOf, isFields } from '../../kubernetes/untrusted.ts';
+import { type Fields, isFields } from '../../kubernetes/untrusted.ts';
 import { sentence } from '../../std/sentence.ts';
+import type { PublishedEndpoints } from '../../targets/published-endpoints.ts';
 import type { Followed, Listing, PublicObject } from '../listwatch/filtered-list.ts';
 import { createListWatch, type ListWatch, type ListWatchOptions } from '../listwatch/list-watch.ts';
 import { RbacAccess, type RbacAccessOptions } from '../listwatch/rbac-access.ts';
@@ -84,7 +86,11 @@ export const CLUSTER_LISTING: Listing = {
         'name, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, labels; annotations under public prefixes.',
     },
     spec: object('Addresses of the cluster.', {
-      orchestratorApiEndpoints: { type: 'object', description: 'caBundle and serverEndpoints, as in the custom resource.' },
+      orchestratorApiEndpoints: {
+        type: 'object',
+        description:
+          "caBundle and serverEndpoints. Absent unless Purser's credential for the cluster pins all of them; those of the hub as Purser uses them.",
+      },
     }),
     status: object('State of the cluster.', {
       type: text('Distribution of the cluster.'),
@@ -96,24 +102,33 @@ export const CLUSTER_LISTING: Listing = {
 
 export interface ClusterListOptions extends RbacAccessOptions, Pick<ListWatchOptions<Cluster>, 'historyCapacity' | 'watchLimits'> {
   readonly clusters: Followed<Cluster>;
+  /** Returns the endpoints of a Cluster that callers may use; undefined if they must not use those of the Cluster. */
+  readonly endpointsOf: (cluster: Stored<Cluster>) => PublishedEndpoints | undefined;
+  /** Names of Clusters whose endpoints may have changed although the Cluster has not. */
+  readonly republished$: Observable<readonly string[]>;
   /** Prefixes of annotations that are public; none by default. */
   readonly annotationPrefixes?: readonly string[];
 }
 
 /** Creates the endpoints of the cluster list. */
-export function createClusterList({ clusters, annotationPrefixes, ...options }: ClusterListOptions): ListWatch {
+export function createClusterList(options: ClusterListOptions): ListWatch {
+  const { clusters, annotationPrefixes, endpointsOf, republished$ } = options;
   const access = new RbacAccess(options, SeeClusters);
-  const toPublic = (cluster: Cluster) => publicCluster(cluster, annotationPrefixes);
-  return createListWatch({ ...options, list: { ...CLUSTER_LISTING, access, toPublic, weightOf: clusterWeight }, objects: clusters });
+  const toPublic = (cluster: Stored<Cluster>) => publicCluster(cluster, endpointsOf(cluster), annotationPrefixes);
+  const list = { ...CLUSTER_LISTING, access, toPublic, weightOf: clusterWeight, refreshed$: republished$ };
+  return createListWatch({ ...options, list, objects: clusters });
 }
 
-/** Returns the public fields of a Cluster, with annotations under one of the prefixes. */
-export function publicCluster(cluster: Cluster, annotationPrefixes: readonly string[] = []): PublicObject {
-  const { metadata, spec, status } = cluster;
+/** Returns the public fields of a Cluster with these endpoints, and annotations under one of the prefixes. */
+export function publicCluster(
+  cluster: Cluster,
+  endpoints: PublishedEndpoints | undefined,
+  annotationPrefixes: readonly string[] = [],
+): PublicObject {
+  const { metadata, status } = cluster;
   const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) =>
     annotationPrefixes.some((prefix) => key.startsWith(prefix)),
   );
-  const { orchestratorApiEndpoints: endpoints } = fieldsOf(spec);
   return {
     apiVersion: `${RegistryGroup}/${Version}`,
     kind: Clusters.kind,
@@ -121,7 +136,7 @@ export function publicCluster(cluster: Cluster, annotationPrefixes: readonly str
       ...pickFields(metadata, METADATA),
       ...(annotations.length > 0 && { annotations: Object.fromEntries(annotations) }),
     },
-    ...(isFields(endpoints) && { spec: { orchestratorApiEndpoints: publicEndpoints(endpoints) } }),
+    ...(endpoints !== undefined && { spec: { orchestratorApiEndpoints: publicEndpoints(endpoints) } }),
     ...(isFields(status) && { status: { ...pickFields(status, STATUS), ...conditionsOf(status) } }),
   };
 }
@@ -135,14 +150,9 @@ const CONDITION_STATUSES = new Set<unknown>(['True', 'False', 'Unknown']);
 const CONDITION_TIMES = ['lastHeartbeatTime', 'lastTransitionTime'];
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
 
-function publicEndpoints(endpoints: Fields): Fields {
-  const { serverEndpoints } = endpoints;
-  return {
-    ...pickFields(endpoints, ENDPOINTS),
-    ...(Array.isArray(serverEndpoints) && {
-      serverEndpoints: serverEndpoints.filter(isFields).map((endpoint) => pickFields(endpoint, SERVER_ENDPOINT)),
-    }),
-  };
+function publicEndpoints(endpoints: PublishedEndpoints): Fields {
+  const serverEndpoints = endpoints.serverEndpoints.map((endpoint) => pickFields(endpoint, SERVER_ENDPOINT));
+  return { ...pickFields(endpoints, ENDPOINTS), serverEndpoints };
 }
 
 function conditionsOf({ conditions }: Fields): Fields {

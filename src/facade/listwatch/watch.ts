@@ -148,7 +148,9 @@ function toSelection({ namespace, options, selection }: ListQuery): Pick<Watcher
   return {
     selects: isEverything ? () => true : ({ object }: Item) => selection.matches(object),
     // A digest, because each watch keeps the key.
-    selectionKey: isEverything ? '' : hash('sha256', JSON.stringify([namespace, options.labelSelector, options.fieldSelector]), 'base64url'),
+    selectionKey: isEverything
+      ? ''
+      : hash('sha256', JSON.stringify([namespace, options.labelSelector, options.fieldSelector]), 'base64url'),
   };
 }
 
@@ -173,7 +175,7 @@ function startOf(history: History, visibility: Visibility, { namespace, options,
 
 /** Returns the position to resume from; undefined for an unknown revision. A caller that sees no object can resume from any revision. */
 function positionAfter(history: History, visibility: Visibility, revision: number): number | undefined {
-  return visibility.isNothing ? history.end : history.positionAfter(revision);
+  return visibility.isNothing ? history.end : history.resumeAfter(revision);
 }
 
 function initialEvents({ collection }: History, visibility: Visibility, namespace: string): Iterable<ItemEvent> {

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Writable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { EMPTY } from 'rxjs';
 import { parseVersion } from '../../../src/facade/listwatch/version.ts';
 import type { FacadeReply } from '../../../src/facade/request.ts';
 import { Selection } from '../../../src/kubernetes/selection.ts';
@@ -173,7 +174,8 @@ describe('list', () => {
     const { createClusterList } = await import('../../../src/facade/clusters/cluster-list.ts');
     const { silentLog: log } = await import('../../support/silent-log.ts');
     const { clusters, roles, bindings } = new Replica(hub);
-    const endpoints = createClusterList({ clusters, roles, bindings, hub, clock: replica.clock, random: () => 0, log });
+    const published = { endpointsOf: () => undefined, republished$: EMPTY };
+    const endpoints = createClusterList({ clusters, roles, bindings, hub, clock: replica.clock, random: () => 0, log, ...published });
     await expect(endpoints.list(requestOf('', ADMIN))).rejects.toMatchObject({ code: 503 });
   });
 
@@ -411,7 +413,7 @@ describe('large lists', () => {
     const open = () => replica.endpoints.list(requestOf(query, ADMIN));
     const opened = await Promise.allSettled(Array.from({ length: 100 }, open));
     const replies = opened.filter((each) => each.status === 'fulfilled').map(({ value }) => value);
-    expect(opened.filter((each) => each.status === 'rejected')[0]?.reason).toMatchObject({ code: 429, retryAfterSeconds: 1 });
+    expect(opened.find((each) => each.status === 'rejected')?.reason).toMatchObject({ code: 429, retryAfterSeconds: 1 });
     expect(replies.length).toBeLessThanOrEqual(most);
     replies[0]?.onClosed?.();
     expect((await open()).status).toBe(200);
