@@ -83,6 +83,9 @@ const LABEL_VALUE = form(
   ['MyValue', 'my_value', '12345'],
 );
 
+/** Patterns of names, without their maximum lengths. */
+export const NamePattern = { label: LABEL.pattern.source, subdomain: SUBDOMAIN.pattern.source } as const;
+
 function formProblems(expected: Form, value: string): readonly string[] {
   return expected.pattern.test(value) ? [] : [mismatch(expected)];
 }
