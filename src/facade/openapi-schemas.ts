@@ -9,6 +9,7 @@ export interface OpenApiSchema {
   readonly type?: string;
   readonly format?: string;
   readonly description?: string;
+  readonly example?: string;
   readonly nullable?: boolean;
   readonly enum?: readonly (string | number | null)[];
   readonly pattern?: string;

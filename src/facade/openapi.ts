@@ -71,15 +71,17 @@ interface Operation {
 
 const PROTOBUF = { type: 'string', format: 'binary', description: 'TokenRequest in the envelope that Kubernetes clients send.' };
 
+const EXAMPLE = { spec: { audiences: ['https://kubernetes.default.svc'], expirationSeconds: 3600 } };
+
 const CREATE_TOKEN: Operation = {
   operationId: 'createToken',
   summary: 'Issues a token for a service account of a registered cluster.',
   description:
     'Body and response are a TokenRequest of authentication.k8s.io/v1, as JSON or YAML; the body may also be protobuf, as kubectl sends it. The caller needs the verb issue on clusters/token in registry.purser.dev, under the name <cluster>/<namespace>/<serviceaccount>, <cluster>/<namespace> or <cluster>.',
   parameters: [
-    inPath('cluster', 'Name of the Cluster.'),
-    inPath('namespace', 'Namespace of the service account on that cluster.'),
-    inPath('name', 'Name of the service account.'),
+    inPath('cluster', 'Name of the Cluster.', 'prod-eu'),
+    inPath('namespace', 'Namespace of the service account on that cluster.', 'deploy'),
+    inPath('name', 'Name of the service account.', 'deployer'),
     inQuery('dryRun', { type: 'string', enum: ['All'] }, 'All checks the request and issues no token; status.token is empty.'),
     inQuery(
       'fieldManager',
@@ -97,8 +99,8 @@ const CREATE_TOKEN: Operation = {
     required: true,
     description: 'At most 8 KiB; at most 1 KiB of YAML that is not JSON.',
     content: {
-      'application/json': { schema: refTo('TokenRequest') },
-      'application/yaml': { schema: refTo('TokenRequest') },
+      'application/json': { schema: refTo('TokenRequest'), example: EXAMPLE },
+      'application/yaml': { schema: refTo('TokenRequest'), example: EXAMPLE },
       'application/vnd.kubernetes.protobuf': { schema: PROTOBUF },
     },
   },
@@ -121,7 +123,7 @@ function listOperations(listing: Listing): readonly (readonly [string, { readonl
       [all, { get: listOperation(listing, { operationId: `list${kind.kind}`, parameters: [] }) }],
       [`${all}/{name}`, { get: readOperation(listing, { operationId: `read${kind.kind}`, parameters: [] }) }],
     ];
-  const parameters = [inPath('namespace', `Namespace of the ${plural}.`)];
+  const parameters = [inPath('namespace', `Namespace of the ${plural}.`, 'team-a')];
   const namespaced = listPath(listing, '{namespace}');
   return [
     [all, { get: listOperation(listing, { operationId: `list${kind.kind}ForAllNamespaces`, parameters: [] }) }],
@@ -145,8 +147,8 @@ function listOperation({ plural, kind: { kind, listKind, selectableFields } }: L
     description: `Returns the ${plural} that RBAC on the hub allows the caller to get or list. Without permissions the list is empty. A watch starts at the resource version of a list; when permissions change, it sends ADDED and DELETED for gained and lost ${plural}.`,
     parameters: [
       ...parameters,
-      inQuery('labelSelector', { type: 'string' }, `Selects ${plural} by labels.`),
-      inQuery('fieldSelector', { type: 'string' }, `Selects ${plural} by fields: ${fields}.`),
+      inQuery('labelSelector', { type: 'string', example: 'env=prod' }, `Selects ${plural} by labels.`),
+      inQuery('fieldSelector', { type: 'string', example: 'metadata.name=prod-eu' }, `Selects ${plural} by fields: ${fields}.`),
       inQuery('limit', INT64, `Maximum number of ${plural} in one page; all by default, and for 0 or less.`),
       inQuery(
         'continue',
@@ -190,7 +192,7 @@ function readOperation({ kind: { kind } }: Listing, { operationId, parameters }:
     description: `Returns the same 404 for a hidden and for a missing ${kind}.`,
     parameters: [
       ...parameters,
-      inPath('name', `Name of the ${kind}.`),
+      inPath('name', `Name of the ${kind}.`, 'prod-eu'),
       inQuery('resourceVersion', { type: 'string', pattern: REQUESTED_VERSION }, 'Minimum resource version.'),
       prettyParameter(),
     ],
@@ -209,9 +211,9 @@ interface Parameter {
   readonly schema: OpenApiSchema;
 }
 
-function inPath(name: string, description: string): Parameter {
+function inPath(name: string, description: string, example: string): Parameter {
   const schema = name === 'namespace' ? { pattern: NamePattern.label, maxLength: 63 } : { pattern: NamePattern.subdomain, maxLength: 253 };
-  return { name, in: 'path', required: true, description, schema: { type: 'string', ...schema } };
+  return { name, in: 'path', required: true, description, schema: { type: 'string', ...schema, example } };
 }
 
 function inQuery(name: string, schema: OpenApiSchema, description: string): Parameter {
