@@ -2,6 +2,8 @@
 
 import { NamePattern } from '../kubernetes/names.ts';
 import { textReply } from '../kubernetes/reply.ts';
+import { fieldSelectorPattern } from '../kubernetes/selectors/field-selector.ts';
+import { LABEL_SELECTOR_PATTERN } from '../kubernetes/selectors/label-selector.ts';
 import { negotiateDocument } from '../kubernetes/wire/negotiate.ts';
 import { type Listing, listPath } from './listwatch/filtered-list.ts';
 import { errorResponses, headersOf, type Response } from './openapi-responses.ts';
@@ -139,7 +141,7 @@ const INT64 = { type: 'integer', format: 'int64' };
 const FLAG = { type: 'boolean' };
 
 function listOperation({ plural, kind: { kind, listKind, selectableFields } }: Listing, named: NamedOperation): Operation {
-  const fields = ['metadata.name', ...Object.keys(selectableFields)].join(', ');
+  const fields = ['metadata.name', ...Object.keys(selectableFields)];
   const { operationId, parameters } = named;
   return {
     operationId,
@@ -147,8 +149,12 @@ function listOperation({ plural, kind: { kind, listKind, selectableFields } }: L
     description: `Returns the ${plural} that RBAC on the hub allows the caller to get or list. Without permissions the list is empty. A watch starts at the resource version of a list; when permissions change, it sends ADDED and DELETED for gained and lost ${plural}.`,
     parameters: [
       ...parameters,
-      inQuery('labelSelector', { type: 'string', example: 'env=prod' }, `Selects ${plural} by labels.`),
-      inQuery('fieldSelector', { type: 'string', example: 'metadata.name=prod-eu' }, `Selects ${plural} by fields: ${fields}.`),
+      inQuery('labelSelector', { type: 'string', pattern: LABEL_SELECTOR_PATTERN, example: 'env=prod' }, `Selects ${plural} by labels.`),
+      inQuery(
+        'fieldSelector',
+        { type: 'string', pattern: fieldSelectorPattern(fields), example: 'metadata.name=prod-eu' },
+        `Selects ${plural} by fields: ${fields.join(', ')}.`,
+      ),
       inQuery('limit', INT64, `Maximum number of ${plural} in one page; all by default, and for 0 or less.`),
       inQuery(
         'continue',
