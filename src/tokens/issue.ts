@@ -9,14 +9,16 @@ import type { Sensitive } from '../std/sensitive.ts';
 import { deleteAnchor, ensureAnchor } from '../targets/anchors.ts';
 import { IssueError, toIssueError } from '../targets/issue-error.ts';
 import type { Grant } from '../targets/policy/grant.ts';
-import { anchorName, tokenRequestFor } from '../targets/policy/token-request.ts';
+import { anchorName, subjectOf, tokenRequestFor } from '../targets/policy/token-request.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
+import { checkAudiences } from '../targets/reviews.ts';
 import type { Target } from '../targets/target.ts';
 import { issueToken } from '../targets/token-exchange.ts';
 import { recordAnchor, unlistedEvents } from './anchors.ts';
 import { unrevokedEvents } from './events.ts';
 import { outputsOf, withRegistration } from './observe.ts';
 import type { OutputTarget } from './outputs/forms.ts';
+import { outputsForAPI } from './outputs/outputs.ts';
 import { recordedAnchor } from './policy/anchors.ts';
 import { type IssuePlan, planToken, type SecretWrite, type TokenPlan } from './policy/plan.ts';
 import { createRecord, digestOfIssuance, requestOf, type TokenRecord } from './policy/record.ts';
@@ -54,7 +56,6 @@ async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state
   rejectUnwritable(run, observation.token);
   const { token, events: orphaned } = await recordAnchor(run, observation.token);
   const { grant, isAccountNew, cluster, outputs } = await requestToken(run, plan, token, state);
-  run.tracked.recordIssuance(run.clock);
   const tokenDigest = digestOf(grant.token.reveal());
   const record = createRecord({ token, cluster, grant, tokenDigest, previous: plan.previous });
   const isReverted = isRepair(run, plan, observation);
@@ -105,7 +106,10 @@ async function requestToken(run: TokenRun, plan: IssuePlan, token: ManagedToken,
     const request = async (accountUID: string | undefined, knownAnchor: string | undefined) => {
       const anchorUID = isRevocable ? (knownAnchor ?? (await ensureAnchorFor(run, token, target))) : undefined;
       const details = { ...(accountUID && { accountUID }), ...(anchorUID && { anchorUID }) };
-      return await issueToken(target, tokenRequestFor(token, details, run.settings.limits), run.signal);
+      const grant = await issueToken(target, tokenRequestFor(token, details, run.settings.limits), run.signal);
+      run.tracked.recordIssuance(run.clock);
+      await checkOutputs(run, target, token, grant.token);
+      return grant;
     };
     try {
       if (plan.freshAnchor) await deleteAnchor(target, anchorFor(token), run.signal);
@@ -117,6 +121,12 @@ async function requestToken(run: TokenRun, plan: IssuePlan, token: ManagedToken,
       return { grant: await request(undefined, undefined), isAccountNew: reason === 'ServiceAccountRecreated', ...issuedWith };
     }
   });
+}
+
+/** Throws an IssueError if an output is for the API server of the target, which does not accept the token for its audiences. */
+export async function checkOutputs({ signal }: TokenRun, target: Target, { spec }: ManagedToken, token: Sensitive<string>): Promise<void> {
+  if (outputsForAPI(spec.secret.outputs).length === 0) return;
+  await checkAudiences(target, { token, subject: subjectOf(spec.serviceAccount), audiences: spec.audiences }, signal);
 }
 
 /** Returns the UID of the recorded anchor while nothing suggests that it is gone: a renewal then costs no extra request. */

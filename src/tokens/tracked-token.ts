@@ -106,8 +106,8 @@ export class TrackedToken {
   #doubts = 0;
   #unexpectedRefusals = 0;
   #confirmed: { readonly question: string; readonly until: number } | undefined;
-  /** Unexpected allowances since the last doubt or refusal, with the time of the first one; undefined before any doubt or refusal. */
-  #unexpected: { readonly count: number; readonly since?: number } | undefined;
+  /** Unexpected allowances since the last doubt or refusal, with the time of the first one. */
+  #unexpected: { readonly count: number; readonly since?: number } = { count: 0 };
   #countedIn: string | undefined;
   #isSelfCaused = false;
   /** Locations of anchors that were deleted after their Cluster was replaced: nothing is left to find there. */
@@ -176,7 +176,6 @@ export class TrackedToken {
   }
 
   #trustUntil(now: number): number {
-    if (this.#unexpected === undefined) return Infinity;
     const { count, since = now } = this.#unexpected;
     this.#unexpected = { count: count + 1, since };
     return now - since < UNEXPECTED_MS ? now + exponentialMs(count, UNEXPECTED) : Infinity;
