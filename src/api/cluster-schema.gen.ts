@@ -153,6 +153,11 @@ export const ClusterSchema = {
           "description": "Address that Purser currently uses, one of spec.orchestratorApiEndpoints.serverEndpoints. Purser switches to another address while this one does not respond. The cluster list of the façade omits this field.",
           "maxLength": 512
         },
+        "lastProbeTime": {
+          "type": "string",
+          "format": "date-time",
+          "description": "Time of the last probe before the status was written. Purser probes the cluster more often than it writes the status."
+        },
         "conditions": {
           "type": "array",
           "description": "Health of the cluster. Reachable: the API server responds. Authorized: the cluster accepts Purser's credential, which has the required permissions. CredentialFresh: the credential does not expire soon. Ready: tokens can be issued. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods.",

@@ -13,7 +13,7 @@ import { createListWatch, type ListWatch, type ListWatchOptions } from '../listw
 import { RbacAccess, type RbacAccessOptions } from '../listwatch/rbac-access.ts';
 import { CLUSTER_SCHEMA, UNKNOWN_REASON } from './cluster-schema.ts';
 
-/** Columns of the CRD, without the column that only the hub shows. */
+/** Columns of the CRD, without those of fields that only the hub shows. */
 export const CLUSTER_COLUMNS: readonly PrinterColumn[] = [
   {
     name: 'Ready',
