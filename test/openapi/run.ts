@@ -15,7 +15,7 @@ const CLUSTER = 'target-1';
 const BOUND_OBJECT = 'anchor';
 const NAMESPACE = 'deploy';
 /** Maximum number of random requests to each operation. */
-const MAX_EXAMPLES = 150;
+const MAX_EXAMPLES = 100;
 
 async function testDocument(): Promise<void> {
   const python = await preparePython();
