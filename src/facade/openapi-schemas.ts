@@ -133,7 +133,7 @@ export const STATUS_SCHEMA = object(
   ['reason', 'details'],
 );
 
-/** Pattern of resource versions in requests: digits. Larger numbers than 19 digits are rejected, except for a few that no server uses. */
+/** Pattern of resource versions in requests. The façade also accepts numbers of 20 digits up to 2^64 - 1, which no server returns. */
 export const REQUESTED_VERSION = '^0*[0-9]{0,19}$';
 /** Pattern of resource versions in responses. */
 export const RESOURCE_VERSION = '^[1-9][0-9]{0,18}$';
