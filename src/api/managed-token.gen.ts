@@ -232,7 +232,7 @@ export interface ManagedTokenAnchor {
    */
   readonly clusterUID: string;
   /**
-   * Digest of the name of the credential; empty for Purser's own service account on the hub. Purser treats a Cluster that refers to another credential as replaced.
+   * Digest of the credential Secret; empty for Purser's own service account on the hub. Purser treats a Cluster that refers to another credential as replaced.
    */
   readonly credential: string;
 }

@@ -25,7 +25,7 @@ export async function confirmPermission(run: TokenRun, observation: TokenObserva
     const review = await run.authority.review(observation.token, run.signal);
     if (review.allowed) return { observation, isDone: false, isReviewed: true };
     // While the Secret holds a valid token, a binding that is replaced within seconds is not reported.
-    const state = tokenState({ ...observation, cluster: undefined }, run.clock.now());
+    const state = tokenState({ ...observation, cluster: undefined, issuer: undefined }, run.clock.now());
     const forbidden = { reason: 'Forbidden', message: review.message } as const;
     const failure = isHeld(state) && !state.expired ? run.tracked.failure : forbidden;
     // The second review must not wait for the retry of another failure.
@@ -46,7 +46,7 @@ export async function refuse(run: TokenRun, observation: TokenObservation, refus
 
 /** Returns the observation without the Cluster, after it has removed a token that must leave the Secret anyway. */
 async function hideCluster(run: TokenRun, observation: TokenObservation): Promise<TokenObservation> {
-  const hidden = { ...observation, cluster: undefined };
+  const hidden = { ...observation, cluster: undefined, issuer: undefined };
   return isToBeStripped(hidden, run.clock.now()) ? await stripSecret(run, hidden) : hidden;
 }
 

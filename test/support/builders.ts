@@ -9,6 +9,7 @@ import { parseDuration } from '../../src/std/duration.ts';
 import { Sensitive } from '../../src/std/sensitive.ts';
 import type { Grant } from '../../src/targets/policy/grant.ts';
 import { tokenClaims } from '../../src/targets/policy/token-claims.ts';
+import { issuerOf } from '../../src/targets/registered-cluster.ts';
 import type { OutputTarget } from '../../src/tokens/outputs/forms.ts';
 import { outputTarget } from '../../src/tokens/outputs/outputs.ts';
 import { createRecord, parseRecord, type TokenRecord } from '../../src/tokens/policy/record.ts';
@@ -181,7 +182,7 @@ export function writtenSecret(observation: Pick<TokenObservation, 'token' | 'clu
   const { token, cluster = aCluster(), secret } = observation;
   const record = createRecord({
     token,
-    cluster,
+    issuer: issuerOf({ cluster }),
     grant: grant.build(),
     tokenDigest: digestOf(grant.text()),
     previous: secret && parseRecord(secret.metadata.annotations),
@@ -254,7 +255,8 @@ export class SceneBuilder {
     const token = this.#token.build();
     const cluster = 'cluster' in this.#observed ? this.#observed.cluster : aCluster();
     const outputs = cluster && digestOfOutputs(targetOf(token, cluster));
-    return { secret: undefined, former: [], ...(outputs && { outputsDigest: outputs }), ...this.#observed, token, cluster };
+    const issuer = cluster && issuerOf({ cluster });
+    return { secret: undefined, former: [], ...(outputs && { outputsDigest: outputs }), issuer, ...this.#observed, token, cluster };
   }
 }
 

@@ -3,16 +3,18 @@
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import type { IssueReason } from '../../api/reasons.ts';
-import type { Stored } from '../../api/resources.ts';
-import { credentialDigest } from './registration.ts';
 import { type BoundObject, boundObjectOf, subjectOf } from './token-request.ts';
 
-/** The parts of spec and registration that a new token depends on. */
-export interface IssuedFor {
-  readonly cluster: string;
+/** The Cluster and the credential that a token is issued with. */
+export interface Issuer {
   readonly clusterUID: string;
-  /** Digest of the name of the credential that the token was issued with; empty for Purser's own service account on the hub. */
+  /** Digest of the credential Secret, whose name consumers must not learn; empty for Purser's own service account on the hub. */
   readonly credential: string;
+}
+
+/** The parts of spec and registration that a new token depends on. */
+export interface IssuedFor extends Issuer {
+  readonly cluster: string;
   /** User name of the service account. */
   readonly subject: string;
   /** UID of the service account; empty if the token does not contain it. */
@@ -29,13 +31,13 @@ export interface Granted {
 }
 
 /** Returns the record for a token that is issued now. */
-export function issuedForOf(token: ManagedToken, cluster: Stored<Cluster>, { accountUID = '', boundUID }: Granted): IssuedFor {
+export function issuedForOf(token: ManagedToken, { clusterUID, credential }: Issuer, { accountUID = '', boundUID }: Granted): IssuedFor {
   const { clusterName, serviceAccount, audiences } = token.spec;
   const bound = boundObjectOf(token.spec, token.metadata.uid, boundUID);
   return {
     cluster: clusterName,
-    clusterUID: cluster.metadata.uid,
-    credential: credentialDigest(cluster),
+    clusterUID,
+    credential,
     subject: subjectOf(serviceAccount),
     accountUID,
     audiences,
@@ -72,9 +74,9 @@ export function supersededBy(issued: IssuedFor, token: ManagedToken, cluster: Cl
   return cluster !== undefined && cluster.metadata.uid !== issued.clusterUID ? 'ClusterReplaced' : undefined;
 }
 
-/** Returns whether a token or its anchor was created with the credential that the Cluster refers to, whose pins then apply to the token. */
-export function isIssuedWith(issued: Pick<IssuedFor, 'clusterUID' | 'credential'>, cluster: Cluster): boolean {
-  return issued.clusterUID === cluster.metadata.uid && issued.credential === credentialDigest(cluster);
+/** Returns whether a token or its anchor was created with this credential, whose pins then apply to the token. */
+export function isIssuedWith(issued: Issuer, { clusterUID, credential }: Issuer): boolean {
+  return issued.clusterUID === clusterUID && issued.credential === credential;
 }
 
 /** Returns whether two lists contain the same audiences in any order. */

@@ -6,7 +6,7 @@ import { Annotation } from '../../api/names.ts';
 import type { IssueReason } from '../../api/reasons.ts';
 import type { Stored } from '../../api/resources.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
-import { isIssuedWith, sameAudiences, supersededBy } from '../../targets/policy/issued-for.ts';
+import { type Issuer, isIssuedWith, sameAudiences, supersededBy } from '../../targets/policy/issued-for.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
 import { isRevocable } from './anchors.ts';
 import type { TokenFailure } from './messages.ts';
@@ -25,6 +25,8 @@ export interface Verdict {
 export interface TokenObservation extends SecretClaim {
   readonly token: ManagedToken;
   readonly cluster: Stored<Cluster> | undefined;
+  /** Identity of the Cluster and its credential; undefined without the Cluster. */
+  readonly issuer?: Issuer | undefined;
   /** The Secret of the desired name, whichever object owns it. */
   readonly secret: StoredSecret | undefined;
   /** Name of another ManagedToken that creates the Secret first if it does not exist. */
@@ -99,7 +101,7 @@ export function tokenState(observation: TokenObservation, now: number): TokenSta
   return {
     ...held,
     isLast: isLastToken(secret, record, observation.issuedDigest),
-    otherCredential: isFromOther(record, coveredCluster(observation)),
+    otherCredential: isFromOther(record, observation),
     refused: verdict?.accepted === false && verdict.tokenDigest === secret?.tokenDigest,
     renewAt: record && renewalOf(record, observation, now),
     lastIssuedAt: lastIssuedAt(observation, record, now),
@@ -150,8 +152,8 @@ function isLastToken(secret: StoredSecret | undefined, record: TokenRecord | und
   return digestOfIssuance(secret.tokenDigest, record.issuedFor) === issuedDigest;
 }
 
-function isFromOther(record: TokenRecord | undefined, cluster: Cluster | undefined): boolean {
-  return record !== undefined && cluster !== undefined && !isIssuedWith(record.issuedFor, cluster);
+function isFromOther(record: TokenRecord | undefined, { issuer, unwritable }: TokenObservation): boolean {
+  return record !== undefined && issuer !== undefined && unwritable === undefined && !isIssuedWith(record.issuedFor, issuer);
 }
 
 /** Tolerance for small corrections of the clock. */
