@@ -181,6 +181,7 @@ export interface ManagedTokenStatus {
    * SHA-256 digest of the data that Purser wrote into the Secret last, and of the outputs that the data was rendered from. Purser rewrites a Secret whose data differs.
    */
   readonly secretDigest?: string;
+  readonly secretRef?: ManagedTokenSecretRef;
   /**
    * Locations on target clusters where Purser may have created an anchor: the Secret that tokens with revocation BoundSecret are bound to. Purser adds a location before it creates the anchor, and removes the location after it has deleted the anchor.
    *
@@ -213,6 +214,19 @@ export interface ManagedTokenCondition {
    * Human-readable explanation of the status.
    */
   readonly message: string;
+}
+/**
+ * The Secret that Purser wrote last. When permission is withdrawn, Purser deletes it even if users of the namespace have removed its label or its owner.
+ */
+export interface ManagedTokenSecretRef {
+  /**
+   * Name of the Secret.
+   */
+  readonly name: string;
+  /**
+   * UID of the Secret.
+   */
+  readonly uid: string;
 }
 export interface ManagedTokenAnchor {
   /**

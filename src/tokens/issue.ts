@@ -187,5 +187,8 @@ export async function writeIssued(
   const secret = await writeSecret(run, observation, { wanted, write });
   if (secret === undefined) return undefined;
   run.tracked.writtenDigest = digestOfSecret(digestOfOutputs(target), digestOfData(wanted.data ?? {}));
-  return { ...observation, secret, writtenDigest: run.tracked.writtenDigest };
+  const { name, uid } = secret.metadata;
+  if (run.tracked.writtenSecret?.uid !== uid) run.tracked.writtenSecret = { name, uid };
+  const { writtenDigest, writtenSecret } = run.tracked;
+  return { ...observation, secret, writtenDigest, writtenSecret };
 }

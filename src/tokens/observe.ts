@@ -19,7 +19,8 @@ export function observe(run: TokenRun, informed: ManagedToken): TokenObservation
   const now = clock.now();
   const token = tracked.token.resolve(informed, now) ?? informed;
   const { verdict, verifiedAt = run.startedAt, lastIssuedAt, anchorsAt } = tracked;
-  const { writtenDigest = token.status?.secretDigest, issuedDigest = token.status?.tokenDigest } = tracked;
+  const { secretDigest, tokenDigest, secretRef } = token.status ?? {};
+  const { writtenDigest = secretDigest, issuedDigest = tokenDigest, writtenSecret = secretRef } = tracked;
   return {
     token,
     ...observeCluster(view, token),
@@ -28,6 +29,7 @@ export function observe(run: TokenRun, informed: ManagedToken): TokenObservation
     ...observeOutputs(run, token),
     claimant: earlierClaimant(token, view.tokensForSecret(secretKeyOf(token))),
     writtenDigest,
+    writtenSecret,
     issuedDigest,
     verdict,
     // A time in the future is from before the clock was set back.

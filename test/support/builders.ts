@@ -162,13 +162,16 @@ export function jwt(claims: unknown): string {
   return `${part({ alg: 'RS256', kid: 'k' })}.${part(claims)}.c2lnbmF0dXJl`;
 }
 
+/** Identity that the server gives a Secret. */
+export const SECRET_IDENTITY = { name: 'ci', uid: 'secret-uid', resourceVersion: '1' } as const;
+
 /** Converts a Secret to its form in the store, which has digests instead of tokens. */
 export function stored(secret: Secret): StoredSecret {
   const decoded = Object.entries(secret.data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()] as const);
   const texts: Readonly<Record<string, string>> = Object.fromEntries(decoded);
   const claims = texts['token'] === undefined ? undefined : tokenClaims(texts['token']);
   return {
-    metadata: secret.metadata,
+    metadata: { ...SECRET_IDENTITY, ...secret.metadata },
     type: secret.type ?? 'Opaque',
     immutable: secret.immutable ?? false,
     ...(texts['token'] && { tokenDigest: digestOf(texts['token']) }),

@@ -15,6 +15,8 @@ export interface Issuer {
 /** The parts of spec and registration that a new token depends on. */
 export interface IssuedFor extends Issuer {
   readonly cluster: string;
+  /** Name of the service account on the hub that requested the token. */
+  readonly requester: string;
   /** User name of the service account. */
   readonly subject: string;
   /** UID of the service account; empty if the token does not contain it. */
@@ -32,12 +34,13 @@ export interface Granted {
 
 /** Returns the record for a token that is issued now. */
 export function issuedForOf(token: ManagedToken, { clusterUID, credential }: Issuer, { accountUID = '', boundUID }: Granted): IssuedFor {
-  const { clusterName, serviceAccount, audiences } = token.spec;
+  const { clusterName, requesterServiceAccountName: requester, serviceAccount, audiences } = token.spec;
   const bound = boundObjectOf(token.spec, token.metadata.uid, boundUID);
   return {
     cluster: clusterName,
     clusterUID,
     credential,
+    requester,
     subject: subjectOf(serviceAccount),
     accountUID,
     audiences,
@@ -46,8 +49,9 @@ export function issuedForOf(token: ManagedToken, { clusterUID, credential }: Iss
 }
 
 /** Encodes the record as compact JSON. */
-export function encodeIssuedFor({ cluster, clusterUID, credential, subject, accountUID, audiences, boundTo }: IssuedFor): string {
-  return JSON.stringify({ cluster, clusterUID, credential, subject, accountUID, audiences, boundTo });
+export function encodeIssuedFor(issued: IssuedFor): string {
+  const { cluster, clusterUID, credential, requester, subject, accountUID, audiences, boundTo } = issued;
+  return JSON.stringify({ cluster, clusterUID, credential, requester, subject, accountUID, audiences, boundTo });
 }
 
 /** Parses the result of `encodeIssuedFor`; returns undefined for any other text. */
@@ -55,11 +59,11 @@ export function parseIssuedFor(text: string | undefined): IssuedFor | undefined 
   const value = parseJson(text);
   if (typeof value !== 'object' || value === null) return undefined;
   const { audiences, ...texts } = value as Partial<Record<keyof IssuedFor, unknown>>;
-  const { cluster, clusterUID, credential, subject, accountUID, boundTo } = texts;
-  if (!isText(cluster) || !isText(clusterUID) || !isText(credential)) return undefined;
+  const { cluster, clusterUID, credential, requester, subject, accountUID, boundTo } = texts;
+  if (!isText(requester) || !isText(cluster) || !isText(clusterUID) || !isText(credential)) return undefined;
   if (!isText(subject) || !isText(accountUID) || !isText(boundTo)) return undefined;
   if (!Array.isArray(audiences) || !audiences.every(isText)) return undefined;
-  return { cluster, clusterUID, credential, subject, accountUID, audiences, boundTo };
+  return { cluster, clusterUID, credential, requester, subject, accountUID, audiences, boundTo };
 }
 
 /** Returns the reason for which the current spec needs a new token; undefined if it needs none. Without `cluster`, the UID of the Cluster is not compared. */

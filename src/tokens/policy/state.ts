@@ -1,7 +1,7 @@
 // The observation of a ManagedToken, and the state of its token that follows: which token the Secret holds, for what, until when.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
-import type { ManagedToken } from '../../api/managed-token.gen.ts';
+import type { ManagedToken, ManagedTokenStatus } from '../../api/managed-token.gen.ts';
 import { Annotation } from '../../api/names.ts';
 import type { IssueReason } from '../../api/reasons.ts';
 import type { Stored } from '../../api/resources.ts';
@@ -21,6 +21,9 @@ export interface Verdict {
   readonly accepted: boolean;
 }
 
+/** Name and UID of a Secret. */
+export type SecretReference = NonNullable<ManagedTokenStatus['secretRef']>;
+
 /** A ManagedToken and the objects around it, as informers and memory have them. */
 export interface TokenObservation extends SecretClaim {
   readonly token: ManagedToken;
@@ -37,6 +40,10 @@ export interface TokenObservation extends SecretClaim {
   readonly outputsDigest?: string;
   /** Digest of the Secret that was written last, see `digestOfSecret`; undefined before the first one. */
   readonly writtenDigest?: string | undefined;
+  /** The Secret that was written last; undefined before the first one, and after its removal. */
+  readonly writtenSecret?: SecretReference | undefined;
+  /** The Secret that was written last, if tenants have removed its label or its owner; undefined if it was not read. */
+  readonly stray?: StoredSecret | undefined;
   /** Digest of the token that was issued and written last, see `digestOfIssuance`; undefined before the first one. */
   readonly issuedDigest?: string | undefined;
   /** Reason not to write outputs: the registration of the Cluster, or the address in the spec, is not usable. */
@@ -136,10 +143,11 @@ export function isIssued({ hasToken, record, forged, expired }: TokenState): boo
   return hasToken && record !== undefined && !forged && !expired;
 }
 
-/** Returns the names of all Secrets that the ManagedToken owns. */
-export function ownedNames({ token, secret, former }: TokenObservation): readonly string[] {
+/** Returns the names of all Secrets that the ManagedToken owns, and of the stray one. */
+export function ownedNames({ token, secret, former, stray }: TokenObservation): readonly string[] {
   const secrets = secret === undefined ? former : [secret, ...former];
-  return secrets.filter(({ metadata }) => isOwnedBy(metadata, token)).map(({ metadata }) => metadata.name ?? '');
+  const owned = secrets.filter(({ metadata }) => isOwnedBy(metadata, token));
+  return [...(stray === undefined ? owned : [...owned, stray])].map(({ metadata }) => metadata.name ?? '');
 }
 
 /** Returns the Cluster if its credential covers it; otherwise a user who may write Clusters could have tokens removed. */

@@ -102,6 +102,7 @@ describe('unlistedAnchor', () => {
         cluster,
         clusterUID: '',
         credential: '',
+        requester: 'default',
         subject: 'system:serviceaccount:deploy:deployer',
         accountUID: '',
         audiences: ['api'],
