@@ -132,20 +132,17 @@ describe('status of a Cluster behind the proxy of its credential', () => {
 
   it('distinguishes a stopped proxy, a proxy that rejects connections, and a cluster that the proxy cannot reach', async () => {
     const server = await world.serve(healthy());
-    let isOpen = true;
     let proxy = await startConnectProxy(portOf);
     const { port } = proxy;
     const restart = async (portFor: (target: string) => number | undefined, rejection = 407) => {
-      if (isOpen) await proxy.close();
+      await proxy.close();
       proxy = await startConnectProxy(portFor, { port, rejection });
-      isOpen = true;
     };
     try {
       await world.credential('private', { token: 'opaque-credential', server: server.url, proxy: `http://localhost:${port}` });
       await world.add('private', [server.url], reference('private'));
       await world.shows('private', 'Ready=True ClusterReady');
       await proxy.close();
-      isOpen = false;
       await world.shows('private', 'Reachable=False ProxyUnreachable');
       expect(await messageOf('private', 'Reachable')).toBe(
         `The proxy for the cluster does not respond, or its certificate is not trusted: GET ${server.url}/readyz: connection to the proxy failed with ECONNREFUSED. Check that the proxy runs, its certificate, and the URL in the key proxy of the Secret that spec.authInfo.controller names, or in HTTPS_PROXY.`,
@@ -161,7 +158,7 @@ describe('status of a Cluster behind the proxy of its credential', () => {
       await restart(portOf);
       await world.shows('private', 'Ready=True ClusterReady');
     } finally {
-      if (isOpen) await proxy.close();
+      await proxy.close();
     }
   });
 

@@ -11,6 +11,7 @@ export interface ConnectProxy {
   readonly requests: readonly { readonly target: string; readonly authorization: string | undefined }[];
   /** Bytes sent to targets. */
   passed(): string;
+  /** Closes all connections; may be called again. */
   close(): Promise<void>;
 }
 
@@ -57,6 +58,7 @@ export async function startConnectProxy(
     requests,
     passed: () => Buffer.concat(bytes).toString('latin1'),
     close: async () => {
+      if (!server.listening) return;
       for (const socket of sockets) socket.destroy();
       server.close();
       await once(server, 'close');

@@ -180,7 +180,6 @@ describe('createTarget with a proxy in the credential', () => {
     const { world: issuing, proxy: tunnel, url } = await serveBehindProxy({ tls });
     const cluster = atProxy([url], `https://purser:pass-of-proxy@127.0.0.1:${tunnel.port}`);
     await tunnel.close();
-    proxy = undefined;
     const failure = await issuing.failure(cluster);
 
     expect(failure).toMatchObject({ reason: 'ClusterUnreachable', code: 'ERR_PROXY_UNREACHABLE' });
