@@ -83,8 +83,10 @@ export class ScriptedHub {
     if (method === 'GET') return reply.json(200, stored);
     const sent = JSON.parse(body) as Secret & { readonly preconditions?: Secret['metadata'] };
     const { resourceVersion, uid } = sent.preconditions ?? sent.metadata;
-    const isOurs = stored.metadata.ownerReferences?.some((owner) => owner.uid === this.token.metadata.uid) === true;
-    if (resourceVersion !== stored.metadata.resourceVersion || uid !== stored.metadata.uid)
+    const isOwned = stored.metadata.ownerReferences?.some((owner) => owner.uid === this.token.metadata.uid) === true;
+    const isOurs = isOwned || this.token.status?.secretRef?.uid === stored.metadata.uid;
+    const isAnyVersion = method === 'DELETE' && resourceVersion === undefined;
+    if ((resourceVersion !== stored.metadata.resourceVersion && !isAnyVersion) || uid !== stored.metadata.uid)
       return reply.json(409, refused(409, 'Conflict'));
     if (!isOurs) this.trespasses.push(`${method} ${name}`);
     if (method === 'DELETE') {
