@@ -8,7 +8,7 @@ import { MAX_ANCHORS } from './policy/anchors.ts';
 import type { TokenFailure } from './policy/messages.ts';
 import type { StoredSecret } from './policy/secret.ts';
 import type { StoredToken } from './policy/spec.ts';
-import type { Verdict } from './policy/state.ts';
+import type { SecretReference, Verdict } from './policy/state.ts';
 import { reduceToken } from './reduce.ts';
 
 /** Tracked ManagedTokens by UID. */
@@ -81,6 +81,8 @@ export class TrackedToken {
   issuedDigest: string | undefined;
   /** Digest of the Secret that was written last, see `digestOfSecret`; undefined before the first one. */
   writtenDigest: string | undefined;
+  /** The Secret that was written last; undefined before the first one. */
+  writtenSecret: SecretReference | undefined;
   /** Time of the last run despite an exceeded budget, on the monotonic clock. */
   urgentAt = Number.NEGATIVE_INFINITY;
   /** Message of the last event about a shortened lifetime. */

@@ -218,14 +218,15 @@ describe('onClosed', () => {
 
 describe('public documents', () => {
   it('closes the oldest connection of a client that does not read public documents', async () => {
-    for (let index = 0; index < 2; index++) {
-      const socket = connect({ port, host: '127.0.0.1', ca: authority.certificate }).pause();
+    const sockets = [1, 2].map(() => connect({ port, host: '127.0.0.1', ca: authority.certificate }).pause());
+    for (const socket of sockets) {
       socket.on('error', () => {});
       await once(socket, 'secureConnect');
       socket.write(request('GET /large'));
     }
     await eventually(() => expect(recorded).toMatchObject([{ route: '/large' }]));
     expect(statusOf(await (await sendBytes(GET)).read(isWhole))).toBe(200);
+    for (const socket of sockets) socket.destroy();
   });
 });
 

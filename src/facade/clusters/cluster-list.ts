@@ -13,9 +13,9 @@ import type { PublishedEndpoints } from '../../targets/published-endpoints.ts';
 import type { Followed, Listing, PublicObject } from '../listwatch/filtered-list.ts';
 import { createListWatch, type ListWatch, type ListWatchOptions } from '../listwatch/list-watch.ts';
 import { RbacAccess, type RbacAccessOptions } from '../listwatch/rbac-access.ts';
-import { object, text } from '../openapi-schemas.ts';
+import { CLUSTER_SCHEMA, UNKNOWN_REASON } from './cluster-schema.ts';
 
-/** Columns of the CRD, without the column that only the hub shows. */
+/** Columns of the CRD, without those of fields that only the hub shows. */
 export const CLUSTER_COLUMNS: readonly PrinterColumn[] = [
   {
     name: 'Ready',
@@ -77,27 +77,7 @@ export const CLUSTER_LISTING: Listing = {
     selectableFields: {},
     fieldLabelErrors: 'named',
   },
-  schema: object('Public fields of a registered cluster; the custom resource has more.', {
-    apiVersion: text(`${RegistryGroup}/${Version}`),
-    kind: text(Clusters.kind),
-    metadata: {
-      type: 'object',
-      description:
-        'name, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, labels; annotations under public prefixes.',
-    },
-    spec: object('Addresses of the cluster.', {
-      orchestratorApiEndpoints: {
-        type: 'object',
-        description:
-          "caBundle and serverEndpoints. Absent unless Purser's credential for the cluster pins all of them; those of the hub as Purser uses them.",
-      },
-    }),
-    status: object('State of the cluster.', {
-      type: text('Distribution of the cluster.'),
-      version: text('Version of its API server.'),
-      conditions: { type: 'array', items: { type: 'object' }, description: 'As in the custom resource.' },
-    }),
-  }),
+  schema: CLUSTER_SCHEMA,
 };
 
 export interface ClusterListOptions extends RbacAccessOptions, Pick<ListWatchOptions<Cluster>, 'historyCapacity' | 'watchLimits'> {
@@ -176,7 +156,7 @@ function publicReason(reason: unknown): Fields {
   if (typeof reason === 'string' && Object.hasOwn(ClusterReason, reason)) {
     return { reason, message: sentence(ClusterReason[reason as ClusterReason]) };
   }
-  return { reason: 'Unknown', message: 'Purser did not write this condition.' };
+  return { reason: UNKNOWN_REASON, message: 'Purser did not write this condition.' };
 }
 
 function pickFields(fields: object, names: readonly string[]): Fields {

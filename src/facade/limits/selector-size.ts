@@ -6,7 +6,7 @@ import { badRequest } from '../../kubernetes/status.ts';
 import type { ListOptions } from '../../kubernetes/wire/options.ts';
 
 /** Maximum length of one selector, in bytes. */
-const MAX_BYTES = 1_024;
+export const MAX_SELECTOR_BYTES = 1_024;
 /** Maximum number of requirements of both selectors. */
 const MAX_REQUIREMENTS = 32;
 /** Maximum number of values of both selectors. */
@@ -29,7 +29,7 @@ export function checkCounts({ labels, fields }: Selectors): void {
 
 function copyOf(field: string, text: string): string {
   const bytes = Buffer.from(text);
-  if (bytes.length > MAX_BYTES) throw tooLarge(tooLong(field, MAX_BYTES));
+  if (bytes.length > MAX_SELECTOR_BYTES) throw tooLarge(tooLong(field, MAX_SELECTOR_BYTES));
   return bytes.toString();
 }
 
