@@ -1,35 +1,21 @@
-// Implementation of `@jest/globals` for jest-runtime.ts: modules that test files share call the functions of the current test file.
+// Implementation of `@jest/globals` for jest-runtime.ts. Its exports change with each test file, also for modules that test files share.
 
 import { ModernFakeTimers } from '@jest/fake-timers';
 import { ModuleMocker } from 'jest-mock';
 
-const NAMES = ['afterAll', 'afterEach', 'beforeAll', 'beforeEach', 'describe', 'expect', 'it'] as const;
-
 type Callable = (...args: readonly unknown[]) => unknown;
 
-/** Functions by name, for example `describe`. */
-export type TestFunctions = Readonly<Record<(typeof NAMES)[number], Callable>>;
+/** Functions of one test file by name. */
+export type TestFunctions = Readonly<
+  Record<'afterAll' | 'afterEach' | 'beforeAll' | 'beforeEach' | 'describe' | 'expect' | 'it', Callable>
+>;
 
-let current: TestFunctions | undefined;
+export let { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it }: Partial<TestFunctions> = {};
 
-/** Sets the functions of the current test file. */
+/** Sets the functions of the next test file; modules that import them see the new ones. */
 export function setTestFunctions(functions: TestFunctions): void {
-  current = functions;
+  ({ afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } = functions);
 }
-
-function currentFunction(name: keyof TestFunctions): Callable {
-  if (current === undefined) throw new Error(`${name} is available only in test files`);
-  return current[name];
-}
-
-function delegate(name: keyof TestFunctions): Callable {
-  return new Proxy<Callable>(() => {}, {
-    apply: (_target, _self, args: readonly unknown[]) => currentFunction(name)(...args),
-    get: (_target, key) => Reflect.get(currentFunction(name), key),
-  });
-}
-
-export const [afterAll, afterEach, beforeAll, beforeEach, describe, expect, it] = NAMES.map(delegate);
 
 const mocker = new ModuleMocker(globalThis);
 const timers = new ModernFakeTimers({ global: globalThis, config: { fakeTimers: {}, rootDir: '' } as never });
