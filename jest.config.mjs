@@ -17,11 +17,11 @@ function hasRoomInMemory() {
   }
 }
 
-// Node strips the types itself: no transpiler, no source maps, exact line numbers.
+// Node imports test files and strips their types: no transpiler, no source maps, exact line numbers.
 const common = {
-  testEnvironment: 'node',
-  extensionsToTreatAsEsm: ['.ts'],
-  transform: { '^.+\\.ts$': '<rootDir>/jest.strip.mjs' },
+  transform: {},
+  runtime: '<rootDir>/test/support/jest-runtime.ts',
+  testEnvironment: '<rootDir>/test/support/jest-environment.ts',
   cacheDirectory: '<rootDir>/node_modules/.cache/jest',
   // Looks for tokens in everything that is logged, see test/support/leaks.ts.
   setupFilesAfterEnv: ['<rootDir>/test/support/leak-watch.ts'],
@@ -42,6 +42,4 @@ export default {
   reporters: ['default', '<rootDir>/test/support/leak-reporter.ts'],
   // A test fails by what it sees, not because the machine has other work.
   testTimeout: 300_000,
-  // ES modules of a finished test file are never freed (jestjs/jest#14605): start a fresh worker now and then.
-  workerIdleMemoryLimit: '700MB',
 };
