@@ -131,6 +131,8 @@ export interface ReplayOptions {
   readonly revision: number;
   /** Bookmark after the events; undefined for none. */
   readonly bookmark: 'initial' | 'plain' | undefined;
+  /** Called once, when the replay has been written or its watch has ended. */
+  readonly onEnd?: () => void;
 }
 
 /** Many events of one version, encoded piece by piece as the client reads. */
@@ -159,6 +161,10 @@ export class Replay {
     if (this.#held !== undefined) lines.add(this.#held, version);
     if (bookmark !== undefined) lines.addBookmark(version, bookmark === 'initial');
     return { lines: lines.all, isLast: true };
+  }
+
+  end(): void {
+    this.#options.onEnd?.();
   }
 
   #intermediateVersion({ type, item }: ItemEvent): string {

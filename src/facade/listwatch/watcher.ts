@@ -2,23 +2,21 @@
 
 import type { Visibility } from '../../access/visibility.ts';
 import { expired, type Status } from '../../kubernetes/status.ts';
+import { type BodyStream, Chunk, type StreamSource } from '../body-stream.ts';
 import type { Collection, Item } from './collection.ts';
 import { type EventFilter, type EventForm, errorLine, type ItemEvent, type Piece, Replay, readLog } from './events.ts';
 import type { History } from './history.ts';
-import { Chunk, type StreamWriter } from './stream-writer.ts';
 import { formatVersion } from './version.ts';
 
 export interface WatcherOptions {
   readonly history: History;
-  readonly writer: StreamWriter;
+  readonly stream: BodyStream;
   readonly form: EventForm;
   readonly bookmarks: boolean;
   /** Returns true if the namespace and the selectors of the watch match. */
   readonly selects: (item: Item) => boolean;
   /** Text that is equal for watchers with equal namespace and selectors. */
   readonly selectionKey: string;
-  /** Called when a replay has been written. */
-  readonly onReplayed: () => void;
   /** Called once, at the end of the watch. */
   readonly onEnd: () => void;
 }
@@ -69,7 +67,7 @@ export class Watchers {
   }
 }
 
-export class Watcher {
+export class Watcher implements StreamSource {
   readonly #options: WatcherOptions;
   #visibility: Visibility;
   #position: number;
@@ -94,7 +92,7 @@ export class Watcher {
     if (this.#visibility.isNothing) this.#position = this.#options.history.end;
     while (!this.#isOver) {
       if (this.#position < this.#options.history.start) return this.expire();
-      if (this.#options.writer.isBlocked) return;
+      if (this.#options.stream.isBlocked) return;
       if (this.#replay !== undefined) this.#writeReplay(this.#replay);
       else if (this.#position < this.#options.history.end) this.#writeLog(shared);
       else return;
@@ -116,9 +114,9 @@ export class Watcher {
 
   /** Sends a bookmark if the caller can resume from a later revision than before. */
   bookmark(): void {
-    const { history, bookmarks, form, writer } = this.#options;
+    const { history, bookmarks, form, stream } = this.#options;
     const revision = history.revisionFor(this.#visibility);
-    if (this.#isOver || !bookmarks || this.#isBehind || writer.isBlocked || revision <= this.#sentRevision) return;
+    if (this.#isOver || !bookmarks || this.#isBehind || stream.isBlocked || revision <= this.#sentRevision) return;
     this.#sentRevision = revision;
     this.#write([form.bookmark(formatVersion(revision, this.#visibility.fingerprint), false)]);
   }
@@ -141,7 +139,8 @@ export class Watcher {
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#options.writer.end();
+    this.#replay?.end();
+    this.#options.stream.end();
     this.#options.onEnd();
   }
 
@@ -153,9 +152,10 @@ export class Watcher {
 
   #writeReplay(replay: Replay): void {
     const { lines, isLast } = replay.piece(this.#filter);
-    if (isLast) this.#replay = undefined;
     this.#write(lines);
-    if (isLast) this.#options.onReplayed();
+    if (!isLast) return;
+    this.#replay = undefined;
+    replay.end();
   }
 
   #writeLog(shared: SharedPieces): void {
@@ -165,7 +165,7 @@ export class Watcher {
     if (this.#ahead <= this.#options.history.revision) this.#ahead = 0;
     if (piece.chunk === undefined) return;
     this.#sentRevision = this.#options.history.entry(piece.next - 1)?.revision ?? this.#sentRevision;
-    this.#options.writer.write(piece.chunk);
+    this.#options.stream.write(piece.chunk);
   }
 
   #sharedPiece(shared: SharedPieces): SharedPiece | 'expired' {
@@ -189,7 +189,7 @@ export class Watcher {
   }
 
   #write(lines: readonly Buffer[]): void {
-    if (lines.length > 0) this.#options.writer.writeLines(lines);
+    if (lines.length > 0) this.#options.stream.writeLines(lines);
   }
 }
 
