@@ -281,7 +281,11 @@ describe('streams that take their connection over', () => {
       headers: { connection: 'close' },
       async write(_response, takeOver) {
         const stream = await takeOver();
-        stream.source = { pump: () => {}, end: () => void ((ended += 1), stream.end()) };
+        const end = () => {
+          ended += 1;
+          stream.end();
+        };
+        stream.source = { pump: () => {}, end };
         stream.writeLines([Buffer.from('first ')]);
         streams.push(stream);
       },

@@ -72,7 +72,7 @@ interface WatchQuery extends ListQuery {
 
 interface PendingWatch extends WatchQuery {
   readonly takeOver: () => Promise<BodyStream>;
-  /** Ends the place of the watch in the limit on open watches. */
+  /** Releases the watch from the limit on open watches. */
   readonly release: () => void;
 }
 
