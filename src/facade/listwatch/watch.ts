@@ -19,13 +19,14 @@ import type { History, Wait } from './history.ts';
 import { viewOf } from './list.ts';
 import { type ListQuery, parseQuery } from './page.ts';
 import type { TokenChecks } from './token-checks.ts';
-import { formatVersion, parseVersion } from './version.ts';
+import { type CallerVersions, type FacadeVersion, parseVersion, versionAt } from './version.ts';
 import { type Start, Watcher, type WatcherOptions, type Watchers } from './watcher.ts';
 
 export interface WatchDeps {
   readonly listing: Listing;
   readonly history: History;
   readonly access: Access;
+  readonly versions: CallerVersions;
   /** Form of events with whole objects. */
   readonly plain: EventForm;
   readonly clock: Clock;
@@ -78,7 +79,7 @@ interface PendingWatch extends WatchQuery {
 
 /** Starts a watch. Returns as soon as it has started, so that nothing of the request stays in memory. */
 async function startWatch(deps: WatchDeps, request: FacadeRequest, { takeOver, release, ...query }: PendingWatch): Promise<void> {
-  const { history, access, clock, replayQueue } = deps;
+  const { history, access, versions, clock, replayQueue } = deps;
   const { caller, signal } = request;
   const isReplayed = query.options.sendInitialEvents === true;
   const requested = parseRequestedVersion(query.options.resourceVersion);
@@ -92,7 +93,9 @@ async function startWatch(deps: WatchDeps, request: FacadeRequest, { takeOver, r
   });
   // No await from here until the watcher is added, so that it cannot miss an event.
   const beginReplay = () => enforceRate(stream, clock, releaseSeat);
-  const start = failure ?? startOf(history, access.visibleNow(caller.user), query, beginReplay);
+  const visibility = access.visibleNow(caller.user);
+  const nextVersion = () => versions.next(caller.user, visibility, history.revision, parseVersion(requested));
+  const start = failure ?? startOf(history, visibility, { ...query, version: nextVersion(), beginReplay });
   if (!('code' in start)) return addWatcher(deps, caller, { ...query, stream, release, start });
   release();
   stream.write(new Chunk([errorLine(start)]));
@@ -107,16 +110,18 @@ interface StartedWatch extends WatchQuery {
 
 /** Adds a watcher until its end. Its closures refer to nothing else of the request, because they stay in memory with it. */
 function addWatcher(deps: WatchDeps, caller: Caller, { stream, release, start, form, ...query }: StartedWatch): void {
-  const { history, access, tokens, watchers } = deps;
+  const { history, access, versions, tokens, watchers } = deps;
+  const { user } = caller;
   const bookmarks = query.options.allowWatchBookmarks;
   const onEnd = () => {
     watchers.delete(watcher);
     for (const stop of stops) stop();
   };
-  const watcher: Watcher = new Watcher({ history, stream, form, bookmarks, ...toSelection(query), onEnd }, start);
+  const currentVersion = (visibility: Visibility) => versions.next(user, visibility, history.revision);
+  const watcher: Watcher = new Watcher({ history, stream, form, bookmarks, currentVersion, ...toSelection(query), onEnd }, start);
   const stops = [
     release,
-    access.follow(caller.user, (now) => watcher.setVisibility(now)),
+    access.follow(user, (now) => watcher.setVisibility(now)),
     tokens.join(caller, () => watcher.end()),
     schedule(deps, query.options, watcher),
   ];
@@ -153,27 +158,28 @@ function toSelection({ namespace, options, selection }: ListQuery): Pick<Watcher
   };
 }
 
-/** `beginReplay` is called before initial events, and returns the function to call after them. */
-function startOf(
-  history: History,
-  visibility: Visibility,
-  { namespace, options }: ListQuery,
-  beginReplay: () => () => void,
-): Start | Status {
-  const requested = parseVersion(parseRequestedVersion(options.resourceVersion));
+interface Starting extends ListQuery {
+  /** Current version for the caller. */
+  readonly version: FacadeVersion;
+  /** Called before initial events. Returns the function to call after them. */
+  readonly beginReplay: () => () => void;
+}
+
+function startOf(history: History, visibility: Visibility, { namespace, options, version, beginReplay }: Starting): Start | Status {
+  const number = parseRequestedVersion(options.resourceVersion);
   const now = { visibility, position: history.end, ahead: 0, replay: undefined };
   if (options.sendInitialEvents === true) {
-    const bookmark = options.allowWatchBookmarks ? 'initial' : undefined;
-    const revision = Math.max(history.revisionFor(visibility), requested.revision);
+    const events = initialEvents(history, visibility, namespace);
     return {
       ...now,
-      replay: new Replay({ events: initialEvents(history, visibility, namespace), revision, bookmark, onEnd: beginReplay() }),
+      replay: new Replay({ events, isInitial: true, version, bookmark: options.allowWatchBookmarks, onEnd: beginReplay() }),
     };
   }
-  if (requested.revision === 0) return now;
+  if (number === 0n) return now;
+  const requested = parseVersion(number);
   const position = requested.fingerprint === visibility.fingerprint ? positionAfter(history, visibility, requested.revision) : undefined;
   if (position !== undefined) return { ...now, position, ahead: requested.revision > history.revision ? requested.revision : 0 };
-  return expired(`too old resource version: ${options.resourceVersion} (${formatVersion(history.oldest, visibility.fingerprint)})`).status;
+  return expired(`too old resource version: ${options.resourceVersion} (${versionAt(history.oldest, visibility)})`).status;
 }
 
 /** Returns the position to resume from; undefined for an unknown revision. A caller that sees no object can resume from any revision. */
