@@ -73,6 +73,8 @@ function createServerFor(options: ServerOptions, active: ActiveRequests, router:
   const server = createServer(limits(options), serve);
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
+  // Streams detach their connections as upgrades.
+  server.on('upgrade', () => {});
   server.on('connect', (_message, socket: Socket) => (active.isResponding(socket) ? socket.destroy() : rejectConnect(socket)));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => rejectMalformed(error, socket, active));
   new Connections({ ...CONNECTIONS, ...options.connections }).follow(server);
@@ -92,6 +94,7 @@ function limits({ certificate, keepAliveMs = KEEP_ALIVE_MS, arrivalMs = ARRIVAL_
     maxHeaderSize: MAX_HEADER_BYTES,
     // Node would reject the request with an empty body; we send a Status.
     requireHostHeader: false,
+    shouldUpgradeCallback: () => false,
   } as const;
 }
 

@@ -38,15 +38,19 @@ export class TokenChecks {
 
   /** Calls `end` when the caller's token is no longer valid, unless the returned function is called before. */
   join(caller: Caller, end: () => void): () => void {
-    const key = keyOf(caller);
-    const check = this.#checks.get(key) ?? this.#start(key, caller);
+    const check = this.#checkOf(caller);
     check.endings.add(end);
     return () => {
       check.endings.delete(end);
       if (check.endings.size > 0) return;
       check.cancel();
-      if (this.#checks.get(key) === check) this.#checks.delete(key);
+      if (this.#checks.get(check.key) === check) this.#checks.delete(check.key);
     };
+  }
+
+  #checkOf(caller: Caller): Check {
+    const key = keyOf(caller);
+    return this.#checks.get(key) ?? this.#start(key, caller);
   }
 
   #start(key: string, caller: Caller): Check {
