@@ -29,9 +29,14 @@ export function isSameFinding(a: Pick<Finding, 'status' | 'reason'>, b: Pick<Fin
 
 const NEW_CREDENTIAL = 'write a new credential to the Secret that spec.authInfo.controller names';
 
+/** Reasons of conditions whose status is True. */
+type SuccessReason = 'ClusterReady' | 'Responding' | 'PermissionsGranted' | 'CredentialValid';
+
+/** Any other reason without a remedy does not compile. */
 const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
   CredentialExpiring: NEW_CREDENTIAL,
   CredentialExpired: NEW_CREDENTIAL,
+  ExpiryUnknown: 'keep track of the expiry yourself, or use a token that contains its expiry',
   DNSFailed: "check the host name in serverEndpoints and Purser's DNS",
   ConnectionRefused: 'check that the API server runs, and the port in serverEndpoints',
   Timeout: 'check that the API server runs, and that firewalls allow connections from Purser',
@@ -54,4 +59,4 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
   NotProbed: 'see the condition Authorized',
   NoResponse: 'see the condition Reachable',
   ProbeFailed: "check Purser's log and resource limits",
-};
+} satisfies Readonly<Record<Exclude<ClusterReason, SuccessReason>, string>>;
