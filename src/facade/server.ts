@@ -31,7 +31,10 @@ export interface FacadeServer {
   close(graceMs: number): Promise<void>;
 }
 
-/** Maximum time for a request to arrive, head and body, in milliseconds. With the checking interval, less than ten seconds. */
+/**
+ * Maximum time for a request to arrive, head and body, in milliseconds. Together with the interval of the checks, this is less than ten
+ * seconds.
+ */
 const REQUEST_MS = 9_000;
 const CHECKING_INTERVAL_MS = 250;
 const KEEP_ALIVE_MS = 65_000;

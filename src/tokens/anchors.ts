@@ -41,9 +41,8 @@ import { deleteSecrets } from './secrets.ts';
 export const RETRY_MS = 300_000;
 
 /**
- * Writes the finalizer and then the place of the anchor, where they are missing; to be called before the anchor is created.
- * An anchor of a Cluster that was replaced is reported as orphaned, unless it is found on the present one. Throws an IssueError if
- * status.anchors is full.
+ * Adds the finalizer, then the anchor to status.anchors, unless they exist. Call this before the anchor is created. Reports the anchor of a
+ * replaced Cluster as orphaned, unless the current cluster has it. Throws an IssueError if status.anchors is full.
  */
 export async function recordAnchor(
   run: TokenRun,
@@ -63,7 +62,7 @@ export async function recordAnchor(
   return { token: written, events };
 }
 
-/** Deletes the anchor of another service account of the same namespace: its place is about to be written for that of the spec. */
+/** Deletes the anchor of another service account in the same namespace, because its entry in status.anchors is about to be replaced. */
 async function deleteOtherAccountAnchor(run: TokenRun, token: ManagedToken): Promise<void> {
   const place = otherAccountAnchor(token);
   const [failure] = place === undefined ? [] : await deleteAnchors(run, token, [place]);
@@ -71,8 +70,8 @@ async function deleteOtherAccountAnchor(run: TokenRun, token: ManagedToken): Pro
 }
 
 /**
- * Revokes the token: deletes the anchors in all listed places, then the Secrets. Throws an IssueError if an anchor that the token may
- * be bound to may still exist; those in other places are deleted all the same.
+ * Revokes the token: deletes all anchors in status.anchors, then the Secrets. Throws an IssueError if an anchor that the token may be bound
+ * to could not be deleted; the other anchors are deleted nevertheless.
  */
 export async function revoke(
   run: TokenRun,
@@ -91,9 +90,9 @@ export async function revoke(
 }
 
 /**
- * Returns the listed places whose anchors do not delay a revocation if they cannot be deleted: the Secret holds the last token, of
- * another place, or the Cluster is gone. Tenants choose the place of the spec and write the Secret, so unless status or memory
- * identifies that token, the last one may be bound in any listed place.
+ * Returns the entries of status.anchors that do not delay a revocation if their anchors cannot be deleted: the Secret holds the last token,
+ * which is bound to another anchor, or the Cluster was deleted. Tenants choose the location in the spec and can write the Secret: unless
+ * status or memory identifies the last token, it may be bound to any listed anchor.
  */
 function supersededPlaces({ view }: TokenRun, { observation: { token }, state }: Situation): readonly AnchorPlace[] {
   const recorded = recordedAnchor(token, state.record);
@@ -112,7 +111,7 @@ export async function release(
   const { kept = [], gone = [] } = Object.groupBy(places, ({ cluster }) => (run.view.registered(cluster) === undefined ? 'gone' : 'kept'));
   const [failure] = anchor === 'delete' ? await deleteAnchors(run, token, kept) : [];
   if (failure !== undefined) throw failure.error;
-  // A Cluster that no longer exists does not keep the ManagedToken.
+  // A deleted Cluster does not delay the deletion of the ManagedToken.
   const { events } = await dropAnchors(run, token, anchor === 'delete' ? gone : places);
   const reported = [...events, ...unlistedEvents(run, token, state.record)];
   const isLast = token.metadata.deletionTimestamp !== undefined && otherFinalizers(token).length === 0;
@@ -125,10 +124,11 @@ export async function release(
 }
 
 /**
- * Deletes anchors that tokens of this spec no longer need. Those that fail are reported as orphaned, stay listed and are retried later,
- * except anchors that a replaced Cluster does not have. Anchors of missing Clusters make room if the list is full.
+ * Deletes anchors that tokens of this spec no longer need. An anchor that cannot be deleted is reported as orphaned, stays in
+ * status.anchors and is retried later, unless its Cluster was replaced and does not have it. If the list is full, anchors of deleted
+ * Clusters are dropped from it.
  */
-export async function leave(run: TokenRun, observation: TokenObservation, places: readonly AnchorPlace[]): Promise<Step> {
+export async function pruneAnchors(run: TokenRun, observation: TokenObservation, places: readonly AnchorPlace[]): Promise<Step> {
   const { token } = observation;
   const failures = await deleteAnchors(run, token, places);
   const events = failures.flatMap(({ place }) => orphanEvents(run, token, place));
@@ -142,7 +142,7 @@ export async function leave(run: TokenRun, observation: TokenObservation, places
   return { observation: { ...observation, token: written, ...(left.length > 0 && { anchorsAt }) }, isDone: false, events };
 }
 
-/** Deletes anchors in parallel; returns those that are left, with the events that report them. */
+/** Deletes anchors in parallel. Returns those that remain, with the events that report them. */
 export async function dropAnchors(run: TokenRun, token: ManagedToken, places: readonly AnchorPlace[]) {
   const left = (await deleteAnchors(run, token, places)).map(({ place }) => place);
   return { left, events: left.flatMap((place) => orphanEvents(run, token, place)) };
@@ -168,8 +168,8 @@ async function deleteAnchors(run: TokenRun, token: ManagedToken, places: readonl
   return results.flat();
 }
 
-/** Writes the anchors that a withdrawal left; removes the finalizer if there is none. */
-export async function writeLeftAnchors(run: TokenRun, token: ManagedToken, left: readonly AnchorPlace[]): Promise<ManagedToken> {
+/** Writes the anchors that remain after a withdrawal to status.anchors; removes the finalizer if none remain. */
+export async function writeRemainingAnchors(run: TokenRun, token: ManagedToken, left: readonly AnchorPlace[]): Promise<ManagedToken> {
   const written = await writeAnchors(run, token, left);
   return left.length > 0 || !hasAnchorFinalizer(token) ? written : await writeFinalizers(run, written, otherFinalizers(token));
 }
@@ -181,8 +181,8 @@ export function unlistedEvents(run: TokenRun, token: ManagedToken, record: Token
 }
 
 /**
- * Deletes the anchor. Throws an IssueError if it may still exist: a deleted Cluster may be re-created, and its tokens are valid then; a
- * Cluster that was replaced may lead to another cluster, where the anchor is not found.
+ * Deletes the anchor. Throws an IssueError if the anchor may still exist: a deleted Cluster may be re-created, and its tokens would be
+ * valid again; a replaced Cluster may refer to another cluster, which does not have the anchor.
  */
 async function deleteAt(run: TokenRun, token: ManagedToken, place: AnchorPlace): Promise<void> {
   const registered = registeredAt(run, place);
@@ -194,7 +194,7 @@ async function deleteAt(run: TokenRun, token: ManagedToken, place: AnchorPlace):
   else if (!deletedAnchors.has(locationText(place))) throw new IssueError('AnchorDeletionUnconfirmed');
 }
 
-/** Returns whether the anchor is on the cluster that its Cluster leads to now, or was deleted there. */
+/** Returns whether the cluster that the Cluster now refers to has the anchor, or had it until Purser deleted it. */
 async function isFound(run: TokenRun, token: ManagedToken, place: AnchorPlace): Promise<boolean> {
   if (run.tracked.deletedAnchors.has(locationText(place))) return true;
   const anchor = { namespace: place.namespace, name: anchorNameOf(token) };

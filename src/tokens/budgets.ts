@@ -1,5 +1,5 @@
-// Budgets of namespaces for the work that they cause. Rates grow with the number of ManagedTokens in the namespace, so that renewals
-// never exceed them; a few ManagedTokens that are changed all the time do.
+// Budgets of namespaces for the work that they cause. Rates grow with the number of ManagedTokens in the namespace, so that renewals never
+// exceed them, but a few ManagedTokens that change constantly do.
 
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { Annotation } from '../api/names.ts';
@@ -37,11 +37,11 @@ export class NamespaceBudgets {
     this.#options = options;
   }
 
-  /** Spends one request of a namespace. */
+  /** Charges one request to a namespace. */
   spend(budget: RateBudget, namespace: string): void {
     const accounts = this.#accounts[budget];
     const known = accounts.get(namespace);
-    if (known === undefined && accounts.size >= MAX_CALM) this.#forgetUnused(budget);
+    if (known === undefined && accounts.size >= MAX_IDLE) this.#forgetUnused(budget);
     const account = known ?? { spent: 0, at: this.#options.clock.monotonic(), isOver: false };
     accounts.set(namespace, account);
     this.#refill(account, namespace, budget);
@@ -124,14 +124,14 @@ interface Account {
 const RATE_BUDGETS: readonly RateBudget[] = ['reviews', 'dials'];
 /** Requests for each ManagedToken: a first issuance takes up to three reviews and dials its cluster twice. */
 const RATES = { reviews: { burst: 6, perMinute: 2 }, dials: { burst: 10, perMinute: 4 } } as const;
-/** Additional ManagedTokens for which each namespace has a budget. */
+/** Number of ManagedTokens that each namespace has a budget for in addition to its own. */
 const BASE = 50;
 const WAIT_PER_TOKEN_MS = 10;
 const SHORTEST_WAIT_MS = 5_000;
 /** Upper bound of each wait, and of the time in which a namespace pays back its debt. */
 const LONGEST_WAIT_MS = 180_000;
-/** Number of namespaces above which those that have spent nothing are forgotten. */
-const MAX_CALM = 1_000;
+/** Number of tracked namespaces above which those without charges are dropped. */
+const MAX_IDLE = 1_000;
 
 /** Returns the hub client for reviews; each review is charged to the namespace of its requester. */
 export function chargeReviews(hub: KubeClient, budgets: NamespaceBudgets): AuthorityOptions['hub'] {
@@ -182,12 +182,15 @@ export function deferUntil(key: string, waitMs: number, deps: TokenDeps): number
 
 const URGENT_MS = 1_000;
 
-/** Returns whether a token may have to be removed. The Secret alone does not decide it: a tenant could delete it to keep a copy. */
+/**
+ * Returns whether a token may have to be removed. A missing Secret does not exclude this: a tenant could copy the token and delete the
+ * Secret.
+ */
 function isUrgent(token: ManagedToken, { view, clock, authority }: TokenDeps): boolean {
   const { metadata, status } = token;
   if ((expiresAt(token, view) ?? Infinity) <= clock.now()) return true;
   const isIssued = status?.issuedAt !== undefined || anchorsOf(token).length > 0;
-  return isIssued && (metadata.deletionTimestamp !== undefined || hasNewRevocation(token) || authority.isDoubtful(token));
+  return isIssued && (metadata.deletionTimestamp !== undefined || hasNewRevocation(token) || authority.needsReview(token));
 }
 
 function hasNewRevocation(token: ManagedToken): boolean {

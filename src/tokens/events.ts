@@ -35,7 +35,7 @@ export function eventsOf(
 }
 
 /**
- * Returns the event for a lifetime that the ceiling shortens: for a new spec, not for each rotation. `before` is the message of the
+ * Returns the event for a lifetime that the maximum shortens: once for each spec, not for each rotation. `before` is the message of the
  * last such event.
  */
 export function shortenedEvents(
@@ -120,7 +120,7 @@ function normal(reason: string, message: string): Note {
 
 type AuditContext = Pick<TokenRun, 'auditLog' | 'key'>;
 
-/** Logs the effect of a plan on a token; nothing if it had none or failed. The line names the token by its ID only. */
+/** Logs the effect of a plan on a token, unless the plan had none or failed. The line names the token by its ID only. */
 export function auditStep(run: AuditContext, plan: TokenPlan, before: Situation, { observation, issued, error }: Step): void {
   if (plan.type === 'issue' && issued !== undefined) {
     const record = parseRecord(currentSecret(observation)?.metadata.annotations);
@@ -166,7 +166,7 @@ function statusFields({ spec, status }: ManagedToken) {
   return { cluster: spec.clusterName, serviceAccount: `${namespace}/${name}`, audiences: spec.audiences, credentialID, expiresAt };
 }
 
-/** Counts an attempt to issue a token in the metrics; nothing if it was postponed. */
+/** Counts an attempt to issue a token in the metrics. Does nothing for a postponed attempt. */
 export function countIssuance(
   { metrics, clock, uid }: Pick<TokenRun, 'metrics' | 'clock' | 'uid'>,
   plan: IssuePlan,

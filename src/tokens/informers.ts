@@ -121,7 +121,7 @@ export class HubView {
   readonly tokens: Store<ManagedToken>;
   readonly clusters: Store<Cluster>;
   readonly secrets: Store<StoredSecret>;
-  /** Permissions of requesters to issue tokens; kept up to date by `wakes`. */
+  /** Permissions of requesters to issue tokens; kept up to date by `tokenTriggers`. */
   readonly permissions = new RbacIndex(IssueTokens);
   /** Returns Secrets that a ManagedToken owns in its namespace, by `ownerKeyOf`; at most `limit`. */
   readonly secretsOwnedBy: (key: string, limit: number) => readonly StoredSecret[];
@@ -164,7 +164,7 @@ export class HubView {
   }
 }
 
-/** Returns the key of the owner of Secrets. A user of another namespace must not add Secrets to it. */
+/** Returns the key of the owner of Secrets. It contains the namespace, so that a user of another namespace cannot add Secrets. */
 export function ownerKeyOf(namespace: string | undefined, uid: string): string {
   return `${namespace}/${uid}`;
 }

@@ -76,7 +76,7 @@ async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state
   return { observation: next, isDone: false, issued, events, failure: undefined, error: undefined };
 }
 
-/** Throws an IssueError if no token could be written, whatever the target responds. Sends nothing. */
+/** Throws an IssueError if a token could not be written, before one is requested. Sends nothing. */
 function rejectUnwritable(run: TokenRun, token: ManagedToken): void {
   outputsOf(token, run.clients.endpointsOf(registeredFor(run, token)));
 }
@@ -97,7 +97,7 @@ interface Requested {
   readonly outputs: OutputTarget;
 }
 
-/** Requests a token; once more if the service account or the anchor was re-created or deleted. Throws an IssueError. */
+/** Requests a token, and requests it again if the service account or the anchor was re-created or deleted. Throws an IssueError. */
 async function requestToken(run: TokenRun, plan: IssuePlan, token: ManagedToken, state: TokenState): Promise<Requested> {
   const registered = registeredFor(run, token);
   const isRevocable = token.spec.revocation === 'BoundSecret';
@@ -129,7 +129,7 @@ export async function checkOutputs({ signal }: TokenRun, target: Target, { spec 
   await checkAudiences(target, { token, subject: subjectOf(spec.serviceAccount), audiences: spec.audiences }, signal);
 }
 
-/** Returns the UID of the recorded anchor while nothing suggests that it is gone: a renewal then costs no extra request. */
+/** Returns the UID of the recorded anchor unless the anchor may have been deleted, so that a renewal needs no extra request. */
 function knownAnchorUID(token: ManagedToken, { record, superseded, otherCredential, refused }: TokenState): string | undefined {
   return superseded !== undefined || otherCredential || refused ? undefined : recordedAnchor(token, record)?.uid;
 }
@@ -176,7 +176,7 @@ async function writeToken(
   throw new IssueError('SecretWriteFailed', 'another client keeps changing it');
 }
 
-/** Writes the Secret for a token. Returns the observation after that; undefined if the Secret is not in the observed version. */
+/** Writes the Secret for a token. Returns the new observation; undefined if the Secret no longer has the observed version. */
 export async function writeIssued(
   run: TokenRun,
   observation: TokenObservation,

@@ -67,7 +67,7 @@ export function outputsOf(token: ManagedToken, endpoints: PinnedEndpoints): Outp
   return target;
 }
 
-/** Maximum number of Secrets of former names in one reconcile: tenants can create many. Deletion of these wakes the next reconcile. */
+/** Maximum number of Secrets of former names in one reconcile: tenants can create many. Their deletion triggers the next reconcile. */
 const MAX_FORMER = 16;
 
 /** Returns Secrets of former names; first the one that held the token at the last reconcile. */

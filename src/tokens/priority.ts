@@ -11,15 +11,15 @@ import { parseRecord, requestOf, type TokenRecord } from './policy/record.ts';
 import type { TokenDeps } from './run.ts';
 
 /**
- * Returns the place in the queue. Each dialed cluster is a lane, and each namespace a tenant. Among the ManagedTokens of a namespace,
+ * Returns the priority in the queue. Each dialed cluster is a lane, and each namespace a tenant. Among the ManagedTokens of a namespace,
  * permissions in doubt come first, then tokens by expiry, then renewals and requests, then reconciles without a known cause.
  */
 export function priorityOf(key: string, deps: PriorityDeps): Priority {
   const token = deps.view.tokens.get(key);
   const tenant = namespaceOf(key);
   if (token === undefined) return { lane: SHARED_LANE, tenant, deadlineAt: Infinity };
-  const isDoubtful = deps.authority.isDoubtful(token);
-  return { lane: isDoubtful ? SHARED_LANE : laneOf(token, deps.view), tenant, deadlineAt: deadlineOf(token, isDoubtful, deps) };
+  const needsReview = deps.authority.needsReview(token);
+  return { lane: needsReview ? SHARED_LANE : laneOf(token, deps.view), tenant, deadlineAt: deadlineOf(token, needsReview, deps) };
 }
 
 /** Returns the namespace in the key of a ManagedToken. */
@@ -54,15 +54,15 @@ const DUE_MS = 60_000;
 /** Deadline for every other reconcile, in milliseconds. */
 const OTHER_MS = 600_000;
 
-function deadlineOf(token: ManagedToken, isDoubtful: boolean, { view, clock }: PriorityDeps): number {
+function deadlineOf(token: ManagedToken, needsReview: boolean, { view, clock }: PriorityDeps): number {
   const now = clock.now();
   const { deletionTimestamp, namespace } = token.metadata;
   const holding = held(token, view);
   if (deletionTimestamp !== undefined) return now;
   if (holding === undefined) return now + FIRST_TOKEN_MS * Math.max(1, view.countInNamespace(namespace) / SMALL_NAMESPACE);
   const { record, renewAt } = holding;
-  if (requestOf(token, Annotation.revoke) !== record.revokeRequest || isDoubtful) return now;
-  // A ManagedToken that is woken early may wait until its renewal is due, but must not be last then.
+  if (requestOf(token, Annotation.revoke) !== record.revokeRequest || needsReview) return now;
+  // A ManagedToken that is reconciled early may wait until its renewal is due, but must not be last then.
   const dueAt = isRequested(token, record) ? now : Math.max(renewAt, now);
   return Math.min(record.expiresAt, dueAt + DUE_MS, now + OTHER_MS);
 }

@@ -39,12 +39,12 @@ export function reduceSecret(
   return secret;
 }
 
-/** Maximum length of the metadata as JSON; a template and a record together take less. */
+/** Maximum length of the metadata as JSON. The labels and annotations of a spec and Purser's record need less. */
 const MAX_METADATA_LENGTH = 32_768;
 /** Maximum length of Purser's annotations and of the claims in a stub. */
 const MAX_OWN_LENGTH = 4_096;
 const MAX_CLAIM_BYTES = 1_024;
-/** Maximum number of owners of a Secret that are regarded; tenants can add many. */
+/** Maximum number of owners of a Secret that Purser reads; tenants can add many. */
 export const MAX_OWNERS = 16;
 /** Maximum length of the names of a ManagedToken and its kind. */
 const MAX_NAME_LENGTH = 253;
@@ -143,7 +143,7 @@ function reduceMetadata(metadata: Stored<ManagedToken>['metadata']): Stored<Mana
   };
 }
 
-/** Returns the annotations under Purser's prefix, the defined ones first: a change of any wakes the ManagedToken. */
+/** Returns the annotations under Purser's prefix, the defined ones first: a change of any of them triggers a reconcile. */
 function ownAnnotations({ annotations = {} }: ObjectMeta): readonly (readonly [string, string])[] {
   const own = Object.entries(annotations).filter(([name]) => name.startsWith(`${TokensGroup}/`));
   return own.toSorted(([a], [b]) => Number(DEFINED.includes(b)) - Number(DEFINED.includes(a))).slice(0, MAX_ANNOTATIONS);
@@ -154,7 +154,7 @@ function reduceRequest([annotation, value]: readonly [string, string]): readonly
   return [annotation, value.length > MAX_REQUEST_LENGTH ? digestOf(value) : value];
 }
 
-/** Returns the parts of a status that are records, which the CRD bounds: a tenant must not lose anchors by making the rest long. */
+/** Returns the records in a status, whose size the CRD limits: a long status must not make Purser lose anchors. */
 function recordsOf({ observedGeneration, lastRevokeRequest, tokenDigest, secretDigest, anchors }: ManagedTokenStatus): ManagedTokenStatus {
   return defined({ observedGeneration, lastRevokeRequest, tokenDigest, secretDigest, anchors });
 }

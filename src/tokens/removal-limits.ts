@@ -15,7 +15,7 @@ import { orIssueError } from '../targets/issue-error.ts';
 import { LineLimit } from '../telemetry/line-limit.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { unless } from './hub-request.ts';
+import { undefinedFor } from './hub-request.ts';
 import type { HubView } from './informers.ts';
 import { anchorsOf } from './policy/anchors.ts';
 import { delayedUntil, isMassWithdrawal, type TokenCounts, WINDOW_MS } from './policy/withdrawal.ts';
@@ -52,7 +52,7 @@ export class RemovalLimits {
 
   /** Decides on a refused token. Throws an IssueError if the state of the global limit cannot be read. */
   async check(token: ManagedToken, { countedIn, refusedAt: [firstRefusedAt = 0] }: TrackedToken): Promise<Removal> {
-    // A token of BoundSecret ends with its anchor; waiting would keep it valid.
+    // A token with revocation BoundSecret ends with its anchor; a delay would keep it valid.
     const isExempt = token.spec.revocation === 'BoundSecret' || anchorsOf(token).length > 0;
     if (countedIn === undefined || isExempt) return { type: 'allowed' };
     await this.#pause.refresh();
@@ -63,7 +63,7 @@ export class RemovalLimits {
     return until === undefined || firstRefusedAt <= this.#pause.releasedAt ? { type: 'allowed' } : { type: 'delayed', until };
   }
 
-  /** Logs that a removal is held; a namespace gets few such lines a minute. */
+  /** Logs that a removal is held, at most a few times per minute and namespace. */
   logHeld(token: ManagedToken, reason: 'MassWithdrawal' | 'RemovalDelayed'): void {
     const level = this.#lines.take(token.metadata.namespace ?? '') ? 'warn' : 'debug';
     this.#options.log[level]({ key: objectKey(token), reason }, 'removal held');
@@ -86,7 +86,7 @@ export class RemovalLimits {
     if (isMassWithdrawal(lost, new Map()) && isMassWithdrawal(lost, this.#issued())) await this.#pause.hold(lost);
   }
 
-  /** Returns the counts of `#countLost`, counted once a second while none is refused or removed: every held token needs them. */
+  /** Returns the counts of `#countLost`, cached for a second unless a token is refused or removed, because every held token needs them. */
   #lost(limit: Limit, after: number): TokenCounts {
     const state = `${after} ${this.#options.memory.refused.size} ${this.#removed.length}`;
     const now = this.#options.clock.monotonic();
@@ -128,7 +128,7 @@ type Limit = 'namespace' | 'global';
 interface Loss {
   readonly namespace: string;
   readonly firstRefusedAt: number;
-  /** True if the tenant caused it. */
+  /** True if the tenant caused the loss of permission. */
   readonly isSelfCaused: boolean;
   readonly removedAt: number;
 }
@@ -237,7 +237,7 @@ class RemovalPause {
 
   async #read(): Promise<ConfigMap | undefined> {
     const { hub, namespace } = this.#options;
-    const found = unless(hub.get(ConfigMaps, { namespace, name: RemovalLimit.configMap }), 'NotFound');
+    const found = undefinedFor(hub.get(ConfigMaps, { namespace, name: RemovalLimit.configMap }), 'NotFound');
     return await orIssueError(found, 'AuthorizationFailed', NEVER);
   }
 

@@ -8,7 +8,7 @@ import { type Secret, Secrets, type Stored } from '../api/resources.ts';
 import { objectKey } from '../kube/paths.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { orIssueError } from '../targets/issue-error.ts';
-import { unless } from './hub-request.ts';
+import { undefinedFor } from './hub-request.ts';
 import { type TokenFailure, tokenFailure } from './policy/messages.ts';
 import { type IssuePlan, nextReconcileAt, type RewritePlan, type SecretWrite } from './policy/plan.ts';
 import { latestRetryAt } from './policy/rotation.ts';
@@ -21,7 +21,7 @@ import type { Step, TokenRun } from './run.ts';
 /** Reads the Secret of this name in the namespace of the ManagedToken; undefined if it does not exist. Throws an IssueError. */
 export async function readSecret({ hub, signal }: TokenRun, token: ManagedToken, name: string): Promise<Stored<Secret> | undefined> {
   const { namespace } = token.metadata;
-  return await orIssueError(unless(hub.get(Secrets, { namespace, name }, { signal }), 'NotFound'), 'SecretReadFailed', signal);
+  return await orIssueError(undefinedFor(hub.get(Secrets, { namespace, name }, { signal }), 'NotFound'), 'SecretReadFailed', signal);
 }
 
 /** Returns the observation with the desired Secret as the server has it. */
@@ -29,12 +29,12 @@ export async function refetchSecret(run: TokenRun, observation: TokenObservation
   const { token } = observation;
   const found = await readSecret(run, token, secretNameOf(token));
   const secret = found && reduceSecret(found);
-  const isLabelled = secret?.metadata.labels?.[Label.managedBy] === LabelValue.managedBy;
-  run.tracked.recordRead(isLabelled ? undefined : secret, run.clock.now());
+  const isLabeled = secret?.metadata.labels?.[Label.managedBy] === LabelValue.managedBy;
+  run.tracked.recordRead(isLabeled ? undefined : secret, run.clock.now());
   return { ...observation, secret };
 }
 
-/** Writes a Secret. Returns undefined, and overwrites nothing, if the Secret is not in the observed version. */
+/** Writes a Secret. Returns undefined, and overwrites nothing, if the Secret no longer has the observed version. */
 export async function writeSecret(
   run: TokenRun,
   { token, secret: observed }: TokenObservation,
@@ -47,7 +47,7 @@ export async function writeSecret(
   tracked?.beginWrite();
   try {
     const sent = write === 'update' ? hub.update(Secrets, wanted, { signal }) : hub.create(Secrets, withoutVersion(wanted), { signal });
-    const written = await orIssueError(unless(sent, 'AlreadyExists', 'Conflict', 'NotFound'), 'SecretWriteFailed', signal);
+    const written = await orIssueError(undefinedFor(sent, 'AlreadyExists', 'Conflict', 'NotFound'), 'SecretWriteFailed', signal);
     const secret = written && (informedSecret(run, written) ?? reduceSecret(written));
     if (secret !== undefined) tracked?.recordSecretWrite(secret, observed, clock.now());
     return secret;
@@ -67,8 +67,8 @@ async function deleteSecret({ hub, signal }: TokenRun, secret: StoredSecret | un
   const { namespace, name, uid, resourceVersion } = secret?.metadata ?? {};
   if (!name) return true;
   const preconditions = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
-  const deleted = unless(hub.delete(Secrets, { namespace, name }, { ...preconditions, signal }), 'NotFound').then(() => true);
-  return (await orIssueError(unless(deleted, 'Conflict'), 'SecretWriteFailed', signal)) ?? false;
+  const deleted = undefinedFor(hub.delete(Secrets, { namespace, name }, { ...preconditions, signal }), 'NotFound').then(() => true);
+  return (await orIssueError(undefinedFor(deleted, 'Conflict'), 'SecretWriteFailed', signal)) ?? false;
 }
 
 /** Deletes Secrets of the ManagedToken. Throws a Conflict if one has changed. */

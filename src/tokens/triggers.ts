@@ -14,7 +14,7 @@ import { nextClaimants } from './policy/secret-ownership.ts';
 import type { TrackedTokens } from './tracked-token.ts';
 
 /** Emits the keys of ManagedTokens to reconcile. */
-export function wakes(informers: TokenInformers, view: HubView, memory: TrackedTokens): Observable<string> {
+export function tokenTriggers(informers: TokenInformers, view: HubView, memory: TrackedTokens): Observable<string> {
   const { tokens, clusters, secrets, credentials, requesters } = informers;
   const written = (key: string) => memory.of(view.tokens.get(key)?.metadata.uid ?? '').status;
   const isNews = anyOf<ManagedToken>(generationChanged, annotationsChanged(`${TokensGroup}/`), statusNotOurs(written));
@@ -43,16 +43,16 @@ export function wakes(informers: TokenInformers, view: HubView, memory: TrackedT
       filter(({ type }) => type !== 'updated'),
       mergeMap(({ key }) => keysOf(view.tokensOfRequester(key))),
     ),
-    permissionWakes(informers, view).pipe(
+    permissionTriggers(informers, view).pipe(
       // Earlier reviews may no longer apply.
-      tap(({ metadata }) => memory.keep(metadata.uid ?? '').doubt()),
+      tap(({ metadata }) => memory.keep(metadata.uid ?? '').recordRbacChange()),
       map((token) => keysOf([token])[0] ?? ''),
     ),
   );
 }
 
 /** Emits the ManagedTokens whose requesters a changed role or binding affects. */
-function permissionWakes(informers: TokenInformers, view: HubView): Observable<ManagedToken> {
+function permissionTriggers(informers: TokenInformers, view: HubView): Observable<ManagedToken> {
   return view.permissions
     .follow(informers)
     .pipe(mergeMap((subjects) => new Set([...subjects].flatMap((each) => tokensOfSubject(each, view)))));
@@ -80,7 +80,7 @@ function trackToken(change: Change<ManagedToken>, memory: TrackedTokens): void {
   if (type === 'deleted') return memory.forget(uid);
   memory.of(uid).observeToken(object);
   // A change of RBAC reaches only the ManagedTokens that name the requester at that time.
-  if (new Set(statesOf(change).map(requesterKeyOf)).size > 1) memory.of(uid).doubt();
+  if (new Set(statesOf(change).map(requesterKeyOf)).size > 1) memory.of(uid).recordRbacChange();
 }
 
 function trackSecret({ type, object }: Change<StoredSecret>, tokens: readonly ManagedToken[], memory: TrackedTokens): void {

@@ -4,12 +4,12 @@
 import type { Note } from '../kube/recorder.ts';
 import { exponentialMs } from '../std/backoff.ts';
 import { toIssueError } from '../targets/issue-error.ts';
-import { dropAnchors, unlistedEvents, writeLeftAnchors } from './anchors.ts';
+import { dropAnchors, unlistedEvents, writeRemainingAnchors } from './anchors.ts';
 import type { Refusal } from './authority.ts';
 import { auditWithdrawal } from './events.ts';
 import { anchorsOf } from './policy/anchors.ts';
 import { heldRemovalFailure, pendingWithdrawalFailure, type TokenFailure, withdrawnMessage } from './policy/messages.ts';
-import { isToBeStripped } from './policy/plan.ts';
+import { mustStripToken } from './policy/plan.ts';
 import { isHeld, isIssued, ownedNames, situationOf, type TokenObservation, type TokenState, tokenState } from './policy/state.ts';
 import { type Withdrawal, withdrawalAfter } from './policy/withdrawal.ts';
 import type { Removal } from './removal-limits.ts';
@@ -47,7 +47,7 @@ export async function refuse(run: TokenRun, observation: TokenObservation, refus
 /** Returns the observation without the Cluster, after it has removed a token that must leave the Secret anyway. */
 async function hideCluster(run: TokenRun, observation: TokenObservation): Promise<TokenObservation> {
   const hidden = { ...observation, cluster: undefined };
-  return isToBeStripped(hidden, run.clock.now()) ? await stripSecret(run, hidden) : hidden;
+  return mustStripToken(hidden, run.clock.now()) ? await stripSecret(run, hidden) : hidden;
 }
 
 async function withdraw(run: TokenRun, observation: TokenObservation, refusal: Refusal): Promise<Step> {
@@ -58,7 +58,7 @@ async function withdraw(run: TokenRun, observation: TokenObservation, refusal: R
   const forbidden: TokenFailure = { reason: 'Forbidden', message };
   if (ownedNames(observation).length === 0 && anchorsOf(token).length === 0) {
     tracked.forgetRefusals();
-    const released = await writeLeftAnchors(run, token, []);
+    const released = await writeRemainingAnchors(run, token, []);
     return {
       observation: { ...observation, token: released },
       isDone: true,
@@ -66,7 +66,7 @@ async function withdraw(run: TokenRun, observation: TokenObservation, refusal: R
       requeueAt: now + nextReviewMs(run, refusal),
     };
   }
-  // A change of the spec, such as of the requester, is no mistake in RBAC.
+  // A change of the spec, such as another requester, is not a mistake in RBAC.
   const isSelfCaused = refusal.isRequesterMissing || token.metadata.generation !== token.status?.observedGeneration;
   tracked.refuse(now, { countedIn: state.isLast && isIssued(state) ? token.metadata.namespace : undefined, isSelfCaused });
   const next = withdrawalAfter(tracked.refusedAt, now);
@@ -121,7 +121,7 @@ async function remove(run: TokenRun, observation: TokenObservation, forbidden: s
   if (names.length > 0 || left.length < places.length) auditWithdrawal(run, situation);
   if (names.length > 0) run.removals.recordRemoval(run.tracked);
   // The next reconcile retries the anchors that are left.
-  const written = places.length > 0 ? await writeLeftAnchors(run, removed.token, left) : removed.token;
+  const written = places.length > 0 ? await writeRemainingAnchors(run, removed.token, left) : removed.token;
   // A conflict above must not restart the two reviews.
   run.tracked.forgetRefusals();
   const withdrawn: readonly Note[] =

@@ -174,7 +174,7 @@ describe('status of a Cluster over time', () => {
     expect(status?.conditions).toHaveLength(4);
   });
 
-  it('shows another endpoint while the first address does not respond', async () => {
+  it('reports another activeEndpoint while the first address does not respond', async () => {
     const [port] = await freePorts(1);
     const { url } = await world.serve(healthy());
     await world.register('failover', [`https://127.0.0.1:${port}`, url]);

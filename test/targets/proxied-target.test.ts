@@ -59,7 +59,7 @@ describe('createTarget with a proxy', () => {
     const { world: issuing, proxy: tunnel, url } = await createProxiedTarget({ noProxy: '.example.test' });
     const failure = await issuing.failure(registered({ servers: [url], ca: authority.certificate }));
 
-    // The name does not exist; a resolver may take longer to say so than a request may take.
+    // The name does not exist, and a resolver may report that only after the timeout of a request.
     expect(failure.reason).toMatch(/^Cluster(Unreachable|Timeout)$/);
     expect(tunnel.requests).toEqual([]);
   });

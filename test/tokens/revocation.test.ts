@@ -209,7 +209,7 @@ describe('token controller with revocation BoundSecret', () => {
 describe('token controller with revocation BoundSecret and a deleted Secret', () => {
   const revoke = () => world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': 'leaked' } } });
 
-  /** Deletes the Secret while `keep` prevents that it is re-created. */
+  /** Deletes the Secret while `keep` prevents its re-creation. */
   async function withoutSecret(keep: () => Promise<unknown>): Promise<string> {
     const token = await issued();
     await keep();
@@ -424,7 +424,7 @@ describe('token controller and forged anchors', () => {
   });
 });
 
-describe('a revocation', () => {
+describe('token controller and a request to revoke', () => {
   const revoke = () => world.patch('ci', { metadata: { annotations: { [Annotation.revoke]: 'leaked' } } });
   const isDone = async () => (await world.get()).status?.lastRevokeRequest === 'leaked';
 
@@ -459,7 +459,7 @@ describe('a revocation', () => {
   });
 });
 
-describe('status.anchors', () => {
+describe('token controller and status.anchors', () => {
   it('holds 16 places: no token is issued in a seventeenth place until one is removed', async () => {
     await world.run();
     const first = await issued();

@@ -102,7 +102,7 @@ describe('token controller with a new binding that the authorizer of the hub has
     const delayMs = async () => ((await reconciler.reconcile()) ?? Infinity) - world.clock.now();
     expect(await delayMs()).toBe(300_000);
     reconciler.grantPermission();
-    expect(reconciler.woken).not.toEqual([]);
+    expect(reconciler.triggered).not.toEqual([]);
     expect([await delayMs(), await delayMs(), await delayMs()]).toEqual([1_000, 2_000, 4_000]);
     world.hub.isAllowed = true;
     await reconciler.reconcile();

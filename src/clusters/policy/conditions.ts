@@ -66,7 +66,7 @@ const ROWS: Readonly<Record<(typeof Type)[keyof typeof Type], ProbedRow | Creden
   },
   Reachable: {
     meaning: 'the API server of the cluster responds',
-    // Ready changes with Reachable.
+    // Events about Ready report the same transitions.
     events: 'none',
     isNeededForReady: true,
     evaluateProbe: evaluateReachable,

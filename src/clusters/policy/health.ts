@@ -8,10 +8,10 @@ import { withCondition } from '../../kubernetes/conditions.ts';
 import { clusterConditions, type Findings, probedTypes } from './conditions.ts';
 import { type Finding, isSameFinding } from './findings.ts';
 
-/** One condition over time. */
+/** A condition whose transitions are damped. */
 export interface Damped {
   readonly shown: Finding;
-  /** Finding of the last probe, if it differs. */
+  /** Finding of the last probe if it differs from `shown`; undefined otherwise. */
   readonly doubt?: Finding;
 }
 
@@ -53,11 +53,7 @@ export function parseHealth(conditions: readonly ClusterCondition[]): Health | u
 /**
  * Returns the conditions of a status with these findings. Transition times come from `previous`; conditions of other types are dropped.
  */
-export function toConditions(
-  findings: Findings,
-  previous: readonly ClusterCondition[],
-  now: number,
-): readonly ClusterCondition[] {
+export function toConditions(findings: Findings, previous: readonly ClusterCondition[], now: number): readonly ClusterCondition[] {
   return [...clusterConditions.keys()].flatMap((type) => {
     const next = findings.get(type);
     const old = previous.filter((condition) => condition.type === type).slice(0, 1);
@@ -75,7 +71,7 @@ function damped(previous: Damped | undefined, next: Finding): Damped {
   return isSecond ? { shown: next } : { shown, doubt: next };
 }
 
-/** Returns whether the old object can be kept, because a fleet would otherwise allocate one every few milliseconds. */
+/** Returns whether the previous object can be reused; a fleet would otherwise allocate one every few milliseconds. */
 function isUnchanged({ shown, doubt }: Damped, next: Finding): boolean {
   return doubt === undefined && shown.message === next.message;
 }

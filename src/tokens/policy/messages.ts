@@ -43,7 +43,7 @@ export function tokenFailure(reason: FailureReason, token: ManagedToken, respons
  */
 export function forbiddenMessage(token: ManagedToken, issueName: string, protection = ''): string {
   const missing = `User "${requesterSubject(token)}" cannot issue clusters/token "${issueName}" in ${RegistryGroup}.`;
-  const remedy = 'Allow it by a ClusterRole and a ClusterRoleBinding.';
+  const remedy = 'Grant the permission with a ClusterRole and a ClusterRoleBinding.';
   return protection === '' ? `${missing} ${remedy}` : `${missing} ${remedy} ${sentence(protection)}`;
 }
 

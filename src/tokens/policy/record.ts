@@ -53,8 +53,8 @@ export function createRecord({ token, cluster, grant, tokenDigest, previous }: I
 }
 
 /**
- * Returns the digest that ties a token to the request that it was issued for. Its record is in the status: with it, Purser recognizes the
- * last token although tenants write the Secret and the record there.
+ * Returns the digest that ties a token to the request that it was issued for. The status stores the digest, so that Purser recognizes the
+ * last token although tenants can write the Secret and its record.
  */
 export function digestOfIssuance(tokenDigest: string, issuedFor: IssuedFor): string {
   return digestOf(`${tokenDigest} ${encodeIssuedFor(issuedFor)}`);

@@ -18,7 +18,7 @@ export function isOwnedBy({ ownerReferences = [] }: ObjectMeta, { metadata }: Ma
   );
 }
 
-/** Returns the name of the oldest of the claimants that precedes this ManagedToken; undefined if none does. */
+/** Returns the name of the oldest ManagedToken that claims the Secret before this one; undefined if this one is first. */
 export function earlierClaimant(token: ManagedToken, claimants: readonly ManagedToken[]): string | undefined {
   const earlier = (a: ManagedToken, b: ManagedToken) => (b.metadata.deletionTimestamp === undefined && byAge(b, a) < 0 ? b : a);
   const first = claimants.reduce(earlier, token);
@@ -42,7 +42,7 @@ export function nextClaimants(claimants: readonly ManagedToken[]): readonly Mana
 /** A tenant may name one Secret in any number of ManagedTokens; waking all of them with every change would be quadratic. */
 const MAX_NEXT = 16;
 
-/** The Secret that a ManagedToken names, and the other ManagedToken that precedes it in creating it. */
+/** The Secret that a ManagedToken names, and the ManagedToken with an earlier claim to it. */
 export interface SecretClaim {
   readonly token: ManagedToken;
   readonly secret: StoredSecret | undefined;

@@ -61,8 +61,8 @@ export function withoutToken(secret: Secret): Secret {
 }
 
 /**
- * Returns the digest that ties the data of a Secret to the outputs that it was rendered from. With it, Purser finds outdated or altered
- * data without the token, however the outputs encode it. Its record is in the status: tenants write the Secret.
+ * Returns the digest that ties the data of a Secret to the outputs that it was rendered from. The digest reveals outdated or altered data
+ * without the token, however the outputs encode the token. The status stores it, because tenants can write the Secret.
  */
 export function digestOfSecret(outputsDigest: string, dataDigest: string): string {
   return digestOf(`${outputsDigest} ${dataDigest}`);
@@ -140,7 +140,7 @@ function unreserved(texts: Texts): Texts {
   return Object.fromEntries(Object.entries(texts).filter(([key]) => !isReserved(key)));
 }
 
-/** Returns the texts that others set: neither Purser nor the spec, whose former keys are `dropped`. */
+/** Returns the texts that neither Purser nor the spec has set; `dropped` are former keys of the spec. */
 function foreign(texts: Texts = {}, dropped: readonly string[]): Texts {
   const isForeign = (key: string) => !key.startsWith(`${TokensGroup}/`) && !isOutputLabel(key) && !dropped.includes(key);
   return Object.fromEntries(Object.entries(texts).filter(([key]) => isForeign(key)));

@@ -44,7 +44,7 @@ const MAX_SECONDS = 2 ** 32;
 const MAX_AUDIENCES = 16;
 const MAX_AUDIENCE_LENGTH = 256;
 
-/** Purser could take a token beside the credentials of clusters for a credential. */
+/** Rejects namespaces with credentials of clusters: Purser could mistake a token there for a credential. */
 function namespaceProblems(namespace: string, credentialNamespaces: readonly string[] = []): readonly FieldError[] {
   if (!credentialNamespaces.includes(namespace)) return [];
   return [forbiddenValue('metadata.namespace', 'holds credentials of clusters; create the ManagedToken in another namespace')];
@@ -71,7 +71,7 @@ function audienceProblems(audiences: readonly string[], { allowedAudiences, faca
     if (audience === '' || Array.from(audience).length > MAX_AUDIENCE_LENGTH) {
       return [invalidValue(field, audience, `must have from 1 to ${MAX_AUDIENCE_LENGTH} characters`)];
     }
-    // A token of a hub account would otherwise let its holder call the façade.
+    // With a token of a service account on the hub, its holder could otherwise call the façade.
     if (facadeAudiences?.includes(audience)) return [invalidValue(field, audience, "must not be one of the façade's own audiences")];
     return allowedAudiences === undefined || allowedAudiences.includes(audience)
       ? []

@@ -1,4 +1,4 @@
-// The observation of a ManagedToken, and the state of its token that follows: which token the Secret holds, for what, until when.
+// The observation of a ManagedToken, and the state of its token: the token in the Secret, its subject and its expiry.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
@@ -46,7 +46,7 @@ export interface TokenObservation extends SecretClaim {
   readonly anchorsAt?: number | undefined;
   /** Value of the annotation `revoke` that this run acted on. */
   readonly revoked?: string;
-  /** Failure of a revocation, release or issuance in this run, which tries no other; undefined if none failed. */
+  /** Failure of a revocation, release or issuance in this run, after which the run attempts no other; undefined if none failed. */
   readonly failed?: TokenFailure;
   /** Time of the last issuance in this term; the token may not have been written. */
   readonly lastIssuedAt?: number | undefined;
@@ -54,7 +54,7 @@ export interface TokenObservation extends SecretClaim {
 
 /** The token in the Secret. */
 export interface TokenState {
-  /** The Secret that the rest refers to. */
+  /** The Secret that the other fields describe. */
   readonly secret: StoredSecret | undefined;
   readonly hasToken: boolean;
   /** Record of the issued token, its times limited by the token's own claims; undefined if missing or damaged. */
@@ -63,7 +63,7 @@ export interface TokenState {
   readonly superseded: IssueReason | undefined;
   /** True if the Cluster refers to another credential than the token was issued with. The token stays valid at its old address. */
   readonly otherCredential: boolean;
-  /** True if the Secret holds the token that was issued last; the record of that is not in the Secret, which tenants write. */
+  /** True if the Secret holds the last issued token. The digest in the status decides, because tenants can write the Secret. */
   readonly isLast: boolean;
   /** True if the Secret holds another token than the issued one. */
   readonly forged: boolean;
@@ -85,7 +85,7 @@ export interface Situation {
   readonly now: number;
 }
 
-/** Derives the state once for everything that is decided and done in one step. */
+/** Derives the state, once per step. */
 export function situationOf(observation: TokenObservation, now: number): Situation {
   return { observation, state: tokenState(observation, now), now };
 }

@@ -18,7 +18,7 @@ export interface Outcome {
   readonly revoked?: string | undefined;
 }
 
-/** Returns the status to write; the present object if nothing changes. */
+/** Returns the status to write; the current object if nothing changes. */
 export function desiredStatus({ observation, state, now }: Situation, outcome: Outcome): ManagedTokenStatus {
   const { token } = observation;
   const { status: previous = {}, metadata } = token;

@@ -15,7 +15,9 @@ describe('CLUSTER_COLUMNS', () => {
     const { spec } = parse(readFileSync('crds/clusters.registry.purser.dev.yaml', 'utf8')) as {
       readonly spec: { readonly versions: readonly { readonly additionalPrinterColumns: readonly PrinterColumn[] }[] };
     };
-    expect(CLUSTER_COLUMNS).toEqual(spec.versions[0]?.additionalPrinterColumns.filter(({ name }) => name !== 'Endpoint' && name !== 'Last Probe'));
+    expect(CLUSTER_COLUMNS).toEqual(
+      spec.versions[0]?.additionalPrinterColumns.filter(({ name }) => name !== 'Endpoint' && name !== 'Last Probe'),
+    );
   });
 
   it('returns a row for each cluster, and the columns of a watch once', async () => {
