@@ -1,7 +1,6 @@
 // Anchors from the hub's side: finalizer and status.anchors, which Purser writes before it creates an anchor and clears after it
 // deletes the anchor; revocation, and orphaned anchors.
 
-import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { AnchorFinalizer } from '../api/names.ts';
 import { AlertReason } from '../api/reasons.ts';
 import { ManagedTokens } from '../api/resources.ts';
@@ -33,6 +32,7 @@ import {
 import { orphanedAnchorMessage } from './policy/messages.ts';
 import type { TokenPlan } from './policy/plan.ts';
 import type { TokenRecord } from './policy/record.ts';
+import type { StoredToken } from './policy/spec.ts';
 import { isHeld, type Situation, type TokenObservation } from './policy/state.ts';
 import type { Step, TokenRun } from './run.ts';
 import { deleteSecrets } from './secrets.ts';
@@ -46,8 +46,8 @@ export const RETRY_MS = 300_000;
  */
 export async function recordAnchor(
   run: TokenRun,
-  token: ManagedToken,
-): Promise<{ readonly token: ManagedToken; readonly events: readonly Note[] }> {
+  token: StoredToken,
+): Promise<{ readonly token: StoredToken; readonly events: readonly Note[] }> {
   if (token.spec.revocation !== 'BoundSecret') return { token, events: [] };
   const registered = registeredAt(run, wantedAnchor(token));
   if (!hasRoom(token)) throw new IssueError('TooManyAnchors');
@@ -63,7 +63,7 @@ export async function recordAnchor(
 }
 
 /** Deletes the anchor of another service account in the same namespace, because its entry in status.anchors is about to be replaced. */
-async function deleteOtherAccountAnchor(run: TokenRun, token: ManagedToken): Promise<void> {
+async function deleteOtherAccountAnchor(run: TokenRun, token: StoredToken): Promise<void> {
   const place = otherAccountAnchor(token);
   const [failure] = place === undefined ? [] : await deleteAnchors(run, token, [place]);
   if (failure !== undefined && failure.error.reason !== 'AnchorDeletionUnconfirmed') throw failure.error;
@@ -143,7 +143,7 @@ export async function pruneAnchors(run: TokenRun, observation: TokenObservation,
 }
 
 /** Deletes anchors in parallel. Returns those that remain, with the events that report them. */
-export async function dropAnchors(run: TokenRun, token: ManagedToken, places: readonly AnchorPlace[]) {
+export async function dropAnchors(run: TokenRun, token: StoredToken, places: readonly AnchorPlace[]) {
   const left = (await deleteAnchors(run, token, places)).map(({ place }) => place);
   return { left, events: left.flatMap((place) => orphanEvents(run, token, place)) };
 }
@@ -154,7 +154,7 @@ interface FailedDeletion {
 }
 
 /** Tries to delete the anchors in all these places in parallel; returns the failures. */
-async function deleteAnchors(run: TokenRun, token: ManagedToken, places: readonly AnchorPlace[]): Promise<readonly FailedDeletion[]> {
+async function deleteAnchors(run: TokenRun, token: StoredToken, places: readonly AnchorPlace[]): Promise<readonly FailedDeletion[]> {
   const results = await Promise.all(
     places.map(async (place) => {
       try {
@@ -169,13 +169,13 @@ async function deleteAnchors(run: TokenRun, token: ManagedToken, places: readonl
 }
 
 /** Writes the anchors that remain after a withdrawal to status.anchors; removes the finalizer if none remain. */
-export async function writeRemainingAnchors(run: TokenRun, token: ManagedToken, left: readonly AnchorPlace[]): Promise<ManagedToken> {
+export async function writeRemainingAnchors(run: TokenRun, token: StoredToken, left: readonly AnchorPlace[]): Promise<StoredToken> {
   const written = await writeAnchors(run, token, left);
   return left.length > 0 || !hasAnchorFinalizer(token) ? written : await writeFinalizers(run, written, otherFinalizers(token));
 }
 
 /** Returns the event for the anchor that the Secret's record names and status.anchors does not. */
-export function unlistedEvents(run: TokenRun, token: ManagedToken, record: TokenRecord | undefined): readonly Note[] {
+export function unlistedEvents(run: TokenRun, token: StoredToken, record: TokenRecord | undefined): readonly Note[] {
   const place = unlistedAnchor(token, record);
   return place === undefined ? [] : orphanEvents(run, token, place, false);
 }
@@ -184,7 +184,7 @@ export function unlistedEvents(run: TokenRun, token: ManagedToken, record: Token
  * Deletes the anchor. Throws an IssueError if the anchor may still exist: a deleted Cluster may be re-created, and its tokens would be
  * valid again; a replaced Cluster may refer to another cluster, which does not have the anchor.
  */
-async function deleteAt(run: TokenRun, token: ManagedToken, place: AnchorPlace): Promise<void> {
+async function deleteAt(run: TokenRun, token: StoredToken, place: AnchorPlace): Promise<void> {
   const registered = registeredAt(run, place);
   const anchor = { namespace: place.namespace, name: anchorNameOf(token) };
   const wasFound = await run.clients.use(registered, (target) => deleteAnchor(target, anchor, run.signal));
@@ -195,7 +195,7 @@ async function deleteAt(run: TokenRun, token: ManagedToken, place: AnchorPlace):
 }
 
 /** Returns whether the cluster that the Cluster now refers to has the anchor, or had it until Purser deleted it. */
-async function isFound(run: TokenRun, token: ManagedToken, place: AnchorPlace): Promise<boolean> {
+async function isFound(run: TokenRun, token: StoredToken, place: AnchorPlace): Promise<boolean> {
   if (run.tracked.deletedAnchors.has(locationText(place))) return true;
   const anchor = { namespace: place.namespace, name: anchorNameOf(token) };
   return await run.clients.use(registeredAt(run, place), (target) => hasAnchor(target, anchor, run.signal));
@@ -212,7 +212,7 @@ function locationText({ cluster, namespace }: AnchorLocation): string {
 }
 
 /** Reports an orphaned anchor once; metrics name only places that Purser recorded itself. */
-function orphanEvents({ tracked, log, metrics }: TokenRun, token: ManagedToken, place: AnchorLocation, isListed = true): readonly Note[] {
+function orphanEvents({ tracked, log, metrics }: TokenRun, token: StoredToken, place: AnchorLocation, isListed = true): readonly Note[] {
   const { cluster, namespace } = place;
   const key = locationText(place);
   const name = anchorNameOf(token);
@@ -223,12 +223,12 @@ function orphanEvents({ tracked, log, metrics }: TokenRun, token: ManagedToken, 
   return [{ type: 'Warning', reason: 'AnchorOrphaned', message: orphanedAnchorMessage(place, name) }];
 }
 
-function anchorNameOf({ metadata }: ManagedToken): string {
-  return anchorName(metadata.uid ?? '');
+function anchorNameOf({ metadata }: StoredToken): string {
+  return anchorName(metadata.uid);
 }
 
 /** Writes status.anchors if it differs. */
-async function writeAnchors(run: TokenRun, token: ManagedToken, places: readonly AnchorPlace[]): Promise<ManagedToken> {
+async function writeAnchors(run: TokenRun, token: StoredToken, places: readonly AnchorPlace[]): Promise<StoredToken> {
   const listed = token.status?.anchors ?? [];
   if (hasSamePlaces(places, listed)) return token;
   const { anchors: _, ...rest } = token.status ?? {};
@@ -238,7 +238,7 @@ async function writeAnchors(run: TokenRun, token: ManagedToken, places: readonly
   return run.tracked.recordTokenWrite(written, token, run.clock.now());
 }
 
-async function writeFinalizers(run: TokenRun, token: ManagedToken, finalizers: readonly string[]): Promise<ManagedToken> {
+async function writeFinalizers(run: TokenRun, token: StoredToken, finalizers: readonly string[]): Promise<StoredToken> {
   const { resourceVersion, uid } = token.metadata;
   const patched = await run.hub.patch(
     ManagedTokens,

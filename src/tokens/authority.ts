@@ -3,13 +3,13 @@
 import { reviewAccess } from '../access/hub-review.ts';
 import { exactName, type IssueTarget, issueNames, protectionOf, reviewIssue } from '../access/issue-permission.ts';
 import { serviceAccountUser, type User } from '../access/user.ts';
-import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { ServiceAccounts } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
 import { IssueError, orIssueError } from '../targets/issue-error.ts';
 import type { HubView } from './informers.ts';
 import { forbiddenMessage, requesterMissingMessage } from './policy/messages.ts';
+import type { StoredToken } from './policy/spec.ts';
 import type { TrackedTokens } from './tracked-token.ts';
 
 export interface AuthorityOptions {
@@ -42,8 +42,8 @@ export class Authority {
   }
 
   /** Requests reviews until one name is allowed. Throws an IssueError, AuthorizationFailed, if a review fails. */
-  async review(token: ManagedToken, signal: AbortSignal): Promise<Review> {
-    const tracked = this.#options.memory.of(token.metadata.uid ?? '');
+  async review(token: StoredToken, signal: AbortSignal): Promise<Review> {
+    const tracked = this.#options.memory.of(token.metadata.uid);
     const { rbacChanges } = tracked;
     if (!(await this.#hasRequester(token, signal))) {
       return { allowed: false, message: requesterMissingMessage(token), isRequesterMissing: true, isUnexpected: false };
@@ -67,21 +67,21 @@ export class Authority {
    * Returns whether the next issuance needs a review: the indexed RBAC rules do not allow the token, or the last review denied it. A review
    * that allows the token is sufficient for a few seconds and, from 30 s after the first such review, until RBAC changes.
    */
-  needsReview(token: ManagedToken): boolean {
+  needsReview(token: StoredToken): boolean {
     const { view, memory, clock } = this.#options;
-    const tracked = memory.of(token.metadata.uid ?? '');
+    const tracked = memory.of(token.metadata.uid);
     if (!view.hasRequester(token) || tracked.refusedAt.length > 0) return true;
     if (tracked.isConfirmed(reviewKeyOf(token), clock.monotonic())) return false;
     return !view.permissions.allows(requesterOf(token), this.#namesFor(token));
   }
 
-  #namesFor(token: ManagedToken): readonly string[] {
+  #namesFor(token: StoredToken): readonly string[] {
     const { memory, protectedNamespaces } = this.#options;
-    return issueNames(targetOf(token), memory.of(token.metadata.uid ?? '').allowedAs, protectedNamespaces);
+    return issueNames(targetOf(token), memory.of(token.metadata.uid).allowedAs, protectedNamespaces);
   }
 
   /** Returns the names to review. Names that the indexed RBAC rules allow come first, because one allowed name is enough. */
-  #namesInOrder(token: ManagedToken): readonly string[] {
+  #namesInOrder(token: StoredToken): readonly string[] {
     const requester = requesterOf(token);
     const { likely = [], others = [] } = Object.groupBy(this.#namesFor(token), (name) =>
       this.#options.view.permissions.allows(requester, [name]) ? 'likely' : 'others',
@@ -90,7 +90,7 @@ export class Authority {
   }
 
   /** Looks up a requester that the informer does not have: a list that is empty by mistake must not cause the removal of a Secret. */
-  async #hasRequester(token: ManagedToken, signal: AbortSignal): Promise<boolean> {
+  async #hasRequester(token: StoredToken, signal: AbortSignal): Promise<boolean> {
     const { hub, view } = this.#options;
     if (view.hasRequester(token)) return true;
     const { namespace } = token.metadata;
@@ -112,14 +112,14 @@ function isHarmless(evaluationError: string): boolean {
 }
 
 /** Returns the key of a review: a decision applies only to ManagedTokens with the same key. */
-function reviewKeyOf(token: ManagedToken): string {
+function reviewKeyOf(token: StoredToken): string {
   return `${token.spec.requesterServiceAccountName} ${exactName(targetOf(token))}`;
 }
 
-function targetOf({ spec: { clusterName, serviceAccount } }: ManagedToken): IssueTarget {
+function targetOf({ spec: { clusterName, serviceAccount } }: StoredToken): IssueTarget {
   return { cluster: clusterName, namespace: serviceAccount.namespace, serviceAccount: serviceAccount.name };
 }
 
-function requesterOf({ metadata, spec }: ManagedToken): User {
-  return serviceAccountUser(metadata.namespace ?? '', spec.requesterServiceAccountName);
+function requesterOf({ metadata, spec }: StoredToken): User {
+  return serviceAccountUser(metadata.namespace, spec.requesterServiceAccountName);
 }

@@ -1,7 +1,6 @@
 // Budgets of namespaces for the work that they cause. Rates grow with the number of ManagedTokens in the namespace, so that renewals never
 // exceed them, but a few ManagedTokens that change constantly do.
 
-import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { Annotation } from '../api/names.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
@@ -174,7 +173,7 @@ export function deferUntil(key: string, waitMs: number, deps: TokenDeps): number
   if (token === undefined || !isUrgent(token, deps)) {
     return Math.min(now + waitMs, expiry === undefined ? Infinity : latestRetryAt(expiry, now));
   }
-  const tracked = memory.of(token.metadata.uid ?? '');
+  const tracked = memory.of(token.metadata.uid);
   if (clock.monotonic() - tracked.urgentAt < URGENT_MS) return now + URGENT_MS;
   tracked.urgentAt = clock.monotonic();
   return undefined;
@@ -186,14 +185,14 @@ const URGENT_MS = 1_000;
  * Returns whether a token may have to be removed. A missing Secret does not exclude this: a tenant could copy the token and delete the
  * Secret.
  */
-function isUrgent(token: ManagedToken, { view, clock, authority }: TokenDeps): boolean {
+function isUrgent(token: StoredToken, { view, clock, authority }: TokenDeps): boolean {
   const { metadata, status } = token;
   if ((expiresAt(token, view) ?? Infinity) <= clock.now()) return true;
   const isIssued = status?.issuedAt !== undefined || anchorsOf(token).length > 0;
   return isIssued && (metadata.deletionTimestamp !== undefined || hasNewRevocation(token) || authority.needsReview(token));
 }
 
-function hasNewRevocation(token: ManagedToken): boolean {
+function hasNewRevocation(token: StoredToken): boolean {
   const request = requestOf(token, Annotation.revoke);
   return request !== undefined && request !== token.status?.lastRevokeRequest;
 }

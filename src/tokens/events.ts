@@ -1,6 +1,6 @@
 // Reports on ManagedTokens: events for users, audit lines in the log, and metrics of issuances. Routine rotations record no event.
 
-import type { ManagedToken, ManagedTokenStatus } from '../api/managed-token.gen.ts';
+import type { ManagedTokenStatus } from '../api/managed-token.gen.ts';
 import { Annotation, TokenConditionType } from '../api/names.ts';
 import { AlertReason, IssueReason, ReadyReason } from '../api/reasons.ts';
 import type { Note } from '../kube/recorder.ts';
@@ -14,6 +14,7 @@ import { shortenedMessage, type TokenFailure } from './policy/messages.ts';
 import type { IssuePlan, TokenPlan } from './policy/plan.ts';
 import { parseRecord, requestOf, type TokenRecord } from './policy/record.ts';
 import { isClamped, renewAt } from './policy/rotation.ts';
+import type { StoredToken } from './policy/spec.ts';
 import { currentSecret, type Situation } from './policy/state.ts';
 import type { Step, TokenRun } from './run.ts';
 
@@ -52,7 +53,7 @@ export function shortenedEvents(
 }
 
 /** Returns the event for a replaced token that could not be revoked because it had no anchor. */
-export function unrevokedEvents({ freshAnchor, previous }: IssuePlan, token: ManagedToken): readonly Note[] {
+export function unrevokedEvents({ freshAnchor, previous }: IssuePlan, token: StoredToken): readonly Note[] {
   const isNews = requestOf(token, Annotation.revoke) !== token.status?.lastRevokeRequest;
   const isFutile = freshAnchor && previous !== undefined && recordedAnchor(token, previous) === undefined;
   return isFutile && isNews ? [REVOCATION_UNAVAILABLE] : [];
@@ -139,7 +140,7 @@ export function auditWithdrawal(run: AuditContext, { observation, state }: Situa
 }
 
 interface AuditSubject {
-  readonly token: ManagedToken;
+  readonly token: StoredToken;
   /** Record of the token; undefined if it is damaged. */
   readonly record: TokenRecord | undefined;
 }
@@ -160,7 +161,7 @@ function recordFields({ issuedFor, credentialId, expiresAt }: TokenRecord) {
   return { cluster, serviceAccount: `${namespace}/${name}`, audiences, credentialID: credentialId, expiresAt: formatTimestamp(expiresAt) };
 }
 
-function statusFields({ spec, status }: ManagedToken) {
+function statusFields({ spec, status }: StoredToken) {
   const { namespace, name } = spec.serviceAccount;
   const { credentialID, expirationTimestamp: expiresAt } = status ?? {};
   return { cluster: spec.clusterName, serviceAccount: `${namespace}/${name}`, audiences: spec.audiences, credentialID, expiresAt };

@@ -156,13 +156,14 @@ async function verify(run: TokenRun, situation: Situation): Promise<Step> {
 /** Returns whether the target accepts the token; undefined if the Secret or the registration has changed. */
 async function isAccepted(run: TokenRun, { observation, state: { secret, record } }: Situation): Promise<boolean | undefined> {
   const { token } = observation;
-  const found = await readSecret(run, token, secret?.metadata.name ?? '');
+  if (record === undefined || secret === undefined) return undefined;
+  const found = await readSecret(run, token, secret.metadata.name);
   const registered = run.view.registered(token.spec.clusterName);
-  if (registered === undefined || record === undefined || found === undefined) return undefined;
+  if (registered === undefined || found === undefined) return undefined;
   // The Cluster may have changed: the token is sent only to addresses that its own credential pins.
   if (!isIssuedWith(record.issuedFor, registered.cluster)) return undefined;
   const text = tokenOf(found);
-  if (digestOf(text) !== secret?.tokenDigest) return undefined;
+  if (digestOf(text) !== secret.tokenDigest) return undefined;
   const request = { token: new Sensitive(text), subject: record.issuedFor.subject, audiences: token.spec.audiences };
   return await run.clients.use(registered, (target) => reviewToken(target, request, run.signal));
 }

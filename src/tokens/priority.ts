@@ -1,6 +1,5 @@
 // Priority of a ManagedToken in the work queue: its lane, its tenant and its deadline.
 
-import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { Annotation } from '../api/names.ts';
 import type { Priority } from '../runtime/work-queue.ts';
 import { parseTimestamp } from '../std/timestamp.ts';
@@ -8,6 +7,7 @@ import { dialedCluster } from '../targets/registered-cluster.ts';
 import { type HubView, secretKeyOf } from './informers.ts';
 import { formerAnchors } from './policy/anchors.ts';
 import { parseRecord, requestOf, type TokenRecord } from './policy/record.ts';
+import type { StoredToken } from './policy/spec.ts';
 import type { TokenDeps } from './run.ts';
 
 /**
@@ -31,7 +31,7 @@ export function namespaceOf(key: string): string {
  * Returns the lane of a ManagedToken: the cluster that issues its token. ManagedTokens that dial no server, or another one than their spec
  * names, share one lane; otherwise a tenant could open any number of lanes with invented names.
  */
-export function laneOf(token: ManagedToken, view: HubView): string {
+export function laneOf(token: StoredToken, view: HubView): string {
   const registered = view.registered(token.spec.clusterName);
   if (registered === undefined || formerAnchors(token).length > 0) return SHARED_LANE;
   return dialedCluster(registered) ?? SHARED_LANE;
@@ -40,7 +40,7 @@ export function laneOf(token: ManagedToken, view: HubView): string {
 const SHARED_LANE = '';
 
 /** Returns the expiry of the token in the Secret of a ManagedToken; undefined without a token. */
-export function expiresAt(token: ManagedToken | undefined, view: HubView): number | undefined {
+export function expiresAt(token: StoredToken | undefined, view: HubView): number | undefined {
   return token && held(token, view)?.record.expiresAt;
 }
 
@@ -54,7 +54,7 @@ const DUE_MS = 60_000;
 /** Deadline for every other reconcile, in milliseconds. */
 const OTHER_MS = 600_000;
 
-function deadlineOf(token: ManagedToken, needsReview: boolean, { view, clock }: PriorityDeps): number {
+function deadlineOf(token: StoredToken, needsReview: boolean, { view, clock }: PriorityDeps): number {
   const now = clock.now();
   const { deletionTimestamp, namespace } = token.metadata;
   const holding = held(token, view);
@@ -68,7 +68,7 @@ function deadlineOf(token: ManagedToken, needsReview: boolean, { view, clock }: 
 }
 
 /** Returns whether a new spec or a rotate request is pending. */
-function isRequested(token: ManagedToken, { rotateRequest }: TokenRecord): boolean {
+function isRequested(token: StoredToken, { rotateRequest }: TokenRecord): boolean {
   const isNew = token.metadata.generation !== token.status?.observedGeneration;
   return isNew || requestOf(token, Annotation.rotate) !== rotateRequest;
 }
@@ -78,7 +78,7 @@ interface Holding {
   readonly renewAt: number;
 }
 
-function held(token: ManagedToken, { secrets }: HubView): Holding | undefined {
+function held(token: StoredToken, { secrets }: HubView): Holding | undefined {
   const secret = secrets.get(secretKeyOf(token));
   const record = secret?.tokenDigest === undefined ? undefined : parseRecord(secret.metadata.annotations);
   return record && { record, renewAt: parseTimestamp(secret?.metadata.annotations?.[Annotation.renewAt]) ?? record.issuedAt };

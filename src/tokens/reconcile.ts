@@ -18,7 +18,7 @@ import { confirmPermission } from './withdrawal.ts';
 export async function reconcileToken(deps: TokenDeps, key: string, signal: AbortSignal): Promise<Result> {
   const token = deps.view.tokens.get(key);
   if (token === undefined) return {};
-  const uid = token.metadata.uid ?? '';
+  const uid = token.metadata.uid;
   const run: TokenRun = { ...deps, key, uid, tracked: deps.memory.keep(uid), signal };
   run.tracked.requeueAt = undefined;
   const step = await runUntilDeadline(run, observe(run, token));

@@ -106,22 +106,22 @@ export function tokenOf({ data = {} }: Pick<Secret, 'data'>): string {
 export function reduceToken(
   { apiVersion, kind, metadata, spec, status }: Stored<ManagedToken>,
   { isOverBudget }: Pick<StoredToken, 'isOverBudget'> = {},
-): Stored<StoredToken> {
-  const reduced: Stored<StoredToken> = { apiVersion, kind, metadata: reduceMetadata(metadata), spec, ...(status && { status }) };
+): StoredToken {
+  const reduced: StoredToken = { apiVersion, kind, metadata: reduceMetadata(metadata), spec, ...(status && { status }) };
   const bytes = bytesIn(reduced);
   const isTooLarge = bytes > MAX_TOKEN_BYTES;
   const marks = { ...(isTooLarge && { isTooLarge }), ...(isOverBudget && { isOverBudget }) };
-  const kept: Stored<StoredToken> = isTooLarge || isOverBudget ? { ...stubOf(reduced), ...marks } : reduced;
+  const kept: StoredToken = isTooLarge || isOverBudget ? { ...stubOf(reduced), ...marks } : reduced;
   sizes.set(kept, kept === reduced ? bytes : bytesIn(kept));
   return kept;
 }
 
 /** Returns the approximate size of a reduced ManagedToken or Secret in memory, in bytes. */
-export function bytesOf(object: ManagedToken | StoredSecret): number {
+export function bytesOf(object: StoredToken | StoredSecret): number {
   return sizes.get(object) ?? 0;
 }
 
-const sizes = new WeakMap<ManagedToken | StoredSecret, number>();
+const sizes = new WeakMap<StoredToken | StoredSecret, number>();
 
 const MAX_REQUEST_LENGTH = 256;
 const MAX_ANNOTATIONS = 16;
@@ -159,7 +159,7 @@ function recordsOf({ observedGeneration, lastRevokeRequest, tokenDigest, secretD
   return defined({ observedGeneration, lastRevokeRequest, tokenDigest, secretDigest, anchors });
 }
 
-function stubOf({ metadata, spec, status, ...type }: Stored<StoredToken>): Stored<StoredToken> {
+function stubOf({ metadata, spec, status, ...type }: StoredToken): StoredToken {
   const { labels: _, annotations: __, ...secret } = spec.secret;
   const { annotations = {}, finalizers, ...identity } = metadata;
   // An administrator may revoke the token of any ManagedToken.
@@ -192,7 +192,7 @@ export class NamespaceBytes {
   readonly #totals = new Map<string, number>();
 
   /** Reduces a ManagedToken, and counts it until `forget`. */
-  readonly reduceToken = (token: Stored<ManagedToken>): Stored<StoredToken> => this.#reduce(token, reduceToken);
+  readonly reduceToken = (token: Stored<ManagedToken>): StoredToken => this.#reduce(token, reduceToken);
 
   /** Reduces a Secret, and counts it until `forget`. */
   readonly reduceSecret = (secret: Stored<Secret>): Stored<StoredSecret> => this.#reduce(secret, reduceSecret);

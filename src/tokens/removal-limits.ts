@@ -2,7 +2,6 @@
 // issued, so that no tenant can reach them with objects alone. The global limit, once reached, pauses removal until an administrator
 // releases it.
 
-import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { RemovalLimit } from '../api/names.ts';
 import { AlertReason } from '../api/reasons.ts';
 import { type ConfigMap, ConfigMaps } from '../api/resources.ts';
@@ -18,6 +17,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import { undefinedFor } from './hub-request.ts';
 import type { HubView } from './informers.ts';
 import { anchorsOf } from './policy/anchors.ts';
+import type { StoredToken } from './policy/spec.ts';
 import { delayedUntil, isMassWithdrawal, type TokenCounts, WINDOW_MS } from './policy/withdrawal.ts';
 import type { TrackedToken, TrackedTokens } from './tracked-token.ts';
 
@@ -51,7 +51,7 @@ export class RemovalLimits {
   }
 
   /** Decides on a refused token. Throws an IssueError if the state of the global limit cannot be read. */
-  async check(token: ManagedToken, { countedIn, refusedAt: [firstRefusedAt = 0] }: TrackedToken): Promise<Removal> {
+  async check(token: StoredToken, { countedIn, refusedAt: [firstRefusedAt = 0] }: TrackedToken): Promise<Removal> {
     // A token with revocation BoundSecret ends with its anchor; a delay would keep it valid.
     const isExempt = token.spec.revocation === 'BoundSecret' || anchorsOf(token).length > 0;
     if (countedIn === undefined || isExempt) return { type: 'allowed' };
@@ -64,8 +64,8 @@ export class RemovalLimits {
   }
 
   /** Logs that a removal is held, at most a few times per minute and namespace. */
-  logHeld(token: ManagedToken, reason: 'MassWithdrawal' | 'RemovalDelayed'): void {
-    const level = this.#lines.take(token.metadata.namespace ?? '') ? 'warn' : 'debug';
+  logHeld(token: StoredToken, reason: 'MassWithdrawal' | 'RemovalDelayed'): void {
+    const level = this.#lines.take(token.metadata.namespace) ? 'warn' : 'debug';
     this.#options.log[level]({ key: objectKey(token), reason }, 'removal held');
   }
 
@@ -117,7 +117,7 @@ export class RemovalLimits {
 
   #issued(): TokenCounts {
     const issued = this.#options.view.tokens.list().filter(({ status }) => status?.tokenDigest !== undefined);
-    return countBy(issued.map(({ metadata }) => metadata.namespace ?? ''));
+    return countBy(issued.map(({ metadata }) => metadata.namespace));
   }
 }
 

@@ -1,7 +1,6 @@
 // Secrets on the hub: created with POST, changed with PUT for one version of one object, never taken over. Repairs that another
 // client reverts back off.
 
-import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { Label, LabelValue } from '../api/names.ts';
 import type { IssueReason } from '../api/reasons.ts';
 import { type Secret, Secrets, type Stored } from '../api/resources.ts';
@@ -14,12 +13,13 @@ import { type IssuePlan, nextReconcileAt, type RewritePlan, type SecretWrite } f
 import { latestRetryAt } from './policy/rotation.ts';
 import { type StoredSecret, secretNameOf, withoutToken } from './policy/secret.ts';
 import { isOwnedBy } from './policy/secret-ownership.ts';
+import type { StoredToken } from './policy/spec.ts';
 import { currentSecret, type Situation, type TokenObservation } from './policy/state.ts';
 import { reduceSecret } from './reduce.ts';
 import type { Step, TokenRun } from './run.ts';
 
 /** Reads the Secret of this name in the namespace of the ManagedToken; undefined if it does not exist. Throws an IssueError. */
-export async function readSecret({ hub, signal }: TokenRun, token: ManagedToken, name: string): Promise<Stored<Secret> | undefined> {
+export async function readSecret({ hub, signal }: TokenRun, token: StoredToken, name: string): Promise<Stored<Secret> | undefined> {
   const { namespace } = token.metadata;
   return await orIssueError(undefinedFor(hub.get(Secrets, { namespace, name }, { signal }), 'NotFound'), 'SecretReadFailed', signal);
 }
@@ -73,7 +73,7 @@ async function deleteSecret({ hub, signal }: TokenRun, secret: StoredSecret | un
 
 /** Deletes Secrets of the ManagedToken. Throws a Conflict if one has changed. */
 export async function deleteSecrets(run: TokenRun, observation: TokenObservation, names: readonly string[]): Promise<TokenObservation> {
-  const isNamed = (secret: StoredSecret | undefined) => names.includes(secret?.metadata.name ?? '');
+  const isNamed = (secret: StoredSecret | undefined) => secret !== undefined && names.includes(secret.metadata.name);
   for (const secret of [observation.secret, ...observation.former].filter(isNamed)) {
     if (!(await deleteSecret(run, secret))) throw conflictError(secret);
   }
@@ -142,14 +142,14 @@ export function isRepair({ tracked }: TokenRun, plan: IssuePlan | RewritePlan, {
 const DRIFT: ReadonlySet<IssueReason> = new Set(['SecretMissing', 'TokenMissing', 'TokenAltered']);
 
 /** Returns the time until the next repair, in milliseconds. */
-export function repairPauseMs({ tracked, clock }: TokenRun, { metadata }: ManagedToken): number {
+export function repairPauseMs({ tracked, clock }: TokenRun, { metadata }: StoredToken): number {
   return tracked.repairPauseMs(metadata.generation, clock.monotonic());
 }
 
-export function recordRepair({ tracked, clock }: TokenRun, { metadata }: ManagedToken): void {
+export function recordRepair({ tracked, clock }: TokenRun, { metadata }: StoredToken): void {
   tracked.recordRepair(metadata.generation, clock.monotonic());
 }
 
-function revertedFailure(token: ManagedToken): TokenFailure {
+function revertedFailure(token: StoredToken): TokenFailure {
   return tokenFailure('SecretWriteFailed', token, 'another client keeps reverting it');
 }

@@ -1,6 +1,6 @@
 // Memory of the controller about ManagedTokens, by UID. All of it may be lost: a restart costs a few requests, never a token.
 
-import type { ManagedToken, ManagedTokenStatus } from '../api/managed-token.gen.ts';
+import type { ManagedTokenStatus } from '../api/managed-token.gen.ts';
 import type { ApiObject, Stored } from '../api/resources.ts';
 import { Backoff, exponentialMs } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
@@ -93,7 +93,7 @@ export class TrackedToken {
   /** Backoff between issuances whose tokens could not be written. */
   readonly issuing = new Backoff({ ...BACKOFF, calmMs: Infinity });
   /** Last own write of the ManagedToken. */
-  readonly token = new OwnWrite<ManagedToken>();
+  readonly token = new OwnWrite<StoredToken>();
   /** Last own write of the Secret of the desired name. */
   readonly secret = new OwnWrite<StoredSecret>();
   /** Identity of the Secret that was written last. */
@@ -244,7 +244,7 @@ export class TrackedToken {
   }
 
   /** Records the response to an own write of the ManagedToken, and returns the object; `before` if the response is about another. */
-  recordTokenWrite(response: Stored<ManagedToken>, before: StoredToken, now: number): ManagedToken {
+  recordTokenWrite(response: Stored<StoredToken>, before: StoredToken, now: number): StoredToken {
     if (response.metadata.uid !== before.metadata.uid) return before;
     const token = reduceToken(response, before);
     this.token.record(token, before, now);
@@ -252,7 +252,7 @@ export class TrackedToken {
   }
 
   /** Records the ManagedToken as the watch delivers it. */
-  observeToken(token: ManagedToken): void {
+  observeToken(token: StoredToken): void {
     // Keeps the informer's copy of the status instead of an equal one.
     if (this.token.acknowledge(token)) this.status = token.status;
   }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { IssueTokens, RbacIndex } from '../../src/access/rbac-index.ts';
-import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { tooManyRequests } from '../../src/kubernetes/status.ts';
 import { Authority, type AuthorityOptions } from '../../src/tokens/authority.ts';
+import type { StoredToken } from '../../src/tokens/policy/spec.ts';
 import { TrackedTokens } from '../../src/tokens/tracked-token.ts';
 import { FakeClock } from '../support/clock.ts';
 
@@ -10,7 +10,7 @@ const signal = new AbortController().signal;
 const token = {
   metadata: { name: 'ci', namespace: 'team-a', uid: 'u' },
   spec: { clusterName: 'one', serviceAccount: { namespace: 'deploy', name: 'deployer' }, requesterServiceAccountName: 'default' },
-} as unknown as ManagedToken;
+} as unknown as StoredToken;
 
 interface Hub {
   readonly listed: string[];

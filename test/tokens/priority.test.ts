@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { AnchorFinalizer, Annotation } from '../../src/api/names.ts';
 import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts';
 import type { HubView } from '../../src/tokens/informers.ts';
+import type { StoredToken } from '../../src/tokens/policy/spec.ts';
 import { laneOf, priorityOf } from '../../src/tokens/priority.ts';
 import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
@@ -51,7 +51,7 @@ function deadline({ expiresInMs, renewInMs = HOUR, needsReview = false, metadata
   return deadlineAt - NOW;
 }
 
-function laneWith(token: ManagedToken, ...clusters: readonly RegisteredCluster[]): string {
+function laneWith(token: StoredToken, ...clusters: readonly RegisteredCluster[]): string {
   const view = { registered: (name: string) => clusters.find(({ cluster }) => cluster.metadata.name === name) };
   return laneOf(token, view as unknown as HubView);
 }

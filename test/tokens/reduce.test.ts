@@ -190,7 +190,7 @@ describe('NamespaceBytes', () => {
     expect(kept.slice(0, 2_000).filter(({ isOverBudget }) => isOverBudget)).toEqual([]);
     const [stub] = kept.slice(-1);
     expect(stub?.spec.secret.annotations).toBeUndefined();
-    expect(specProblems(stub as ManagedToken, {})).toMatchObject([{ type: 'FieldValueForbidden', field: 'spec' }]);
+    expect(specProblems(stub as StoredToken, {})).toMatchObject([{ type: 'FieldValueForbidden', field: 'spec' }]);
     expect(kept.reduce((sum, token) => sum + bytesOf(token), 0)).toBeLessThan((64 << 20) + MANY * 1_024);
   });
 

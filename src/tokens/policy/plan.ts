@@ -1,6 +1,5 @@
 // The plan for a ManagedToken: the next thing to do, decided from one observation. DECISIONS at the end lists the rules in order.
 
-import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import type { IssueReason } from '../../api/reasons.ts';
 import { fieldErrorText } from '../../kubernetes/field-error.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
@@ -11,6 +10,7 @@ import { mayIssueAt, reasonToIssue } from './reasons-to-issue.ts';
 import type { TokenRecord } from './record.ts';
 import { desiredMetadata, digestOfSecret, hasMetadata, type StoredSecret } from './secret.ts';
 import { conflictOf } from './secret-ownership.ts';
+import type { StoredToken } from './spec.ts';
 import { specProblems } from './spec.ts';
 import { ownedNames, type Situation, secretState, situationOf, type TokenObservation, type TokenState } from './state.ts';
 
@@ -101,7 +101,7 @@ export function nextReconcileAt(now: number, candidates: readonly (number | unde
 }
 
 /** Returns the time at which a ManagedToken that is being deleted stops waiting for its anchors; undefined if it is not being deleted. */
-export function anchorDeadlineAt({ metadata }: ManagedToken): number | undefined {
+export function anchorDeadlineAt({ metadata }: StoredToken): number | undefined {
   const deletedAt = parseTimestamp(metadata.deletionTimestamp);
   return deletedAt && deletedAt + GIVE_UP_MS;
 }
@@ -185,7 +185,7 @@ const secretDiffers: Decision = ({ observation, state: { secret, record } }) => 
     writeOf(secret) === 'update' &&
     writtenDigest === digestOfSecret(outputsDigest, secret.dataDigest) &&
     hasMetadata(secret.metadata, desiredMetadata(token, record, secret.metadata));
-  return isCurrent ? undefined : { type: 'rewrite', from: secret.metadata.name ?? '', write: writeOf(observation.secret), record };
+  return isCurrent ? undefined : { type: 'rewrite', from: secret.metadata.name, write: writeOf(observation.secret), record };
 };
 
 const formerSecrets: Decision = ({ observation }) => {

@@ -1,7 +1,6 @@
 // The record of a token: annotations on its Secret, written in the same request as the token. Status only reports it.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
-import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { Annotation } from '../../api/names.ts';
 import type { Stored } from '../../api/resources.ts';
 import { identifierOf } from '../../kubernetes/untrusted.ts';
@@ -11,6 +10,7 @@ import type { Grant } from '../../targets/policy/grant.ts';
 import { encodeIssuedFor, type IssuedFor, issuedForOf, parseIssuedFor } from '../../targets/policy/issued-for.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
 import { type Lifetime, renewAt } from './rotation.ts';
+import type { StoredToken } from './spec.ts';
 
 export interface TokenRecord extends Lifetime {
   readonly issuedFor: IssuedFor;
@@ -27,7 +27,7 @@ export interface TokenRecord extends Lifetime {
 
 /** A granted token and its context. */
 export interface Issuance {
-  readonly token: ManagedToken;
+  readonly token: StoredToken;
   readonly cluster: Stored<Cluster>;
   readonly grant: Omit<Grant, 'token'>;
   readonly tokenDigest: string;
@@ -68,12 +68,12 @@ export function lifetimeOf({ issuedAt, expiresAt }: Lifetime, claims: TokenClaim
 }
 
 /** Returns the annotations that `parseRecord` reads, and those for users. */
-export function recordAnnotations(record: TokenRecord, { metadata, spec }: ManagedToken): Readonly<Record<string, string>> {
+export function recordAnnotations(record: TokenRecord, { metadata, spec }: StoredToken): Readonly<Record<string, string>> {
   const { tokenDigest, credentialId, rotateRequest, revokeRequest } = record;
   return {
     [Annotation.issuedAt]: formatTimestamp(record.issuedAt),
     [Annotation.expiresAt]: formatTimestamp(record.expiresAt),
-    [Annotation.renewAt]: formatTimestamp(renewAt(record, spec.rotation.renewBefore, metadata.uid ?? '')),
+    [Annotation.renewAt]: formatTimestamp(renewAt(record, spec.rotation.renewBefore, metadata.uid)),
     [Annotation.issuedFor]: encodeIssuedFor(record.issuedFor),
     [Annotation.rotations]: String(record.rotations),
     ...(tokenDigest !== undefined && { [Annotation.tokenDigest]: tokenDigest }),
@@ -125,11 +125,11 @@ function shortRequest(text: string | undefined): string | undefined {
 }
 
 /** Returns the value of an annotation by which a user requests a rotation or revocation; undefined without a request. */
-export function requestOf({ metadata }: ManagedToken, annotation: string): string | undefined {
+export function requestOf({ metadata }: StoredToken, annotation: string): string | undefined {
   return metadata.annotations?.[annotation] || undefined;
 }
 
-function rotationsAfter({ status }: ManagedToken, previous: TokenRecord | undefined): number {
+function rotationsAfter({ status }: StoredToken, previous: TokenRecord | undefined): number {
   const before = previous?.rotations ?? status?.rotations;
   return before === undefined ? 0 : countOf(String(before + 1));
 }

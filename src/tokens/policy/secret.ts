@@ -1,18 +1,18 @@
 // The Secret that holds a token: name, data and metadata, and how Purser keeps it in memory.
 
-import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { Annotation, Label, LabelValue, TokensGroup, Version } from '../../api/names.ts';
 import type { Secret } from '../../api/resources.ts';
-import type { NamespacedMeta, ObjectMeta } from '../../api/wire.ts';
+import type { NamespacedMeta, ObjectMeta, StoredIdentity } from '../../api/wire.ts';
 import { digestOf } from '../../std/digest.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
 import type { OutputTarget, SecretTexts } from '../outputs/forms.ts';
 import { isOutputLabel, outputLabels, outputTexts, tokenKeys } from '../outputs/outputs.ts';
 import { recordAnnotations, type TokenRecord } from './record.ts';
+import type { StoredToken } from './spec.ts';
 
 /** A Secret without its data, as the informer keeps it. */
 export interface StoredSecret {
-  readonly metadata: NamespacedMeta;
+  readonly metadata: NamespacedMeta & StoredIdentity;
   /** Present if the metadata was too large to be kept; labels, annotations and owners set by others are missing then. */
   readonly isTooLarge?: true;
   /** Present if the same parts are missing because the objects of the namespace take too much memory. */
@@ -28,13 +28,13 @@ export interface StoredSecret {
 }
 
 /** Returns the name of the Secret of a ManagedToken. */
-export function secretNameOf({ metadata, spec }: ManagedToken): string {
-  return spec.secret.name || (metadata.name ?? '');
+export function secretNameOf({ metadata, spec }: StoredToken): string {
+  return spec.secret.name || metadata.name;
 }
 
 /** Everything that a Secret is made from, except the token. */
 export interface SecretTemplate {
-  readonly token: ManagedToken;
+  readonly token: StoredToken;
   readonly record: TokenRecord;
   readonly target: OutputTarget;
   /** Metadata of the Secret that is changed; undefined for a new one. */
@@ -96,7 +96,7 @@ type OwnerReference = NonNullable<ObjectMeta['ownerReferences']>[number];
 export type TokenMetadata = Required<Pick<ObjectMeta, 'labels' | 'annotations' | 'ownerReferences'>>;
 
 /** Returns the metadata that the Secret needs; `existing` is the present metadata. */
-export function desiredMetadata(token: ManagedToken, record: TokenRecord, existing: ObjectMeta = {}): TokenMetadata {
+export function desiredMetadata(token: StoredToken, record: TokenRecord, existing: ObjectMeta = {}): TokenMetadata {
   const { labels = {}, annotations = {}, outputs } = token.spec.secret;
   const template = { labels: unreserved(labels), annotations: unreserved(annotations) };
   const dropped = parseTemplate(existing.annotations?.[Annotation.template]);
@@ -171,12 +171,12 @@ function keysOf(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((key) => typeof key === 'string') : [];
 }
 
-function ownerReference({ metadata }: ManagedToken): OwnerReference {
+function ownerReference({ metadata }: StoredToken): OwnerReference {
   return {
     apiVersion: `${TokensGroup}/${Version}`,
     kind: 'ManagedToken',
-    name: metadata.name ?? '',
-    uid: metadata.uid ?? '',
+    name: metadata.name,
+    uid: metadata.uid,
     controller: true,
     blockOwnerDeletion: false,
   };

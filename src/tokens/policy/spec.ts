@@ -1,6 +1,7 @@
 // Validation of a ManagedToken's spec: the rules of the CRD, which an older object may violate, and those of the settings.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
+import type { Stored } from '../../api/resources.ts';
 import {
   type FieldError,
   forbiddenValue,
@@ -15,7 +16,7 @@ import { boundObjectOf, isSilentlyExtended, type TokenLimits } from '../../targe
 type Spec = ManagedToken['spec'];
 
 /** A ManagedToken as the informer keeps it. */
-export interface StoredToken extends ManagedToken {
+export interface StoredToken extends Stored<ManagedToken> {
   /** Present if the ManagedToken was longer than `MAX_TOKEN_BYTES`; parts of it are missing then. */
   readonly isTooLarge?: true;
   /** Present if parts of the ManagedToken are missing because the objects of its namespace take too much memory. */
@@ -30,7 +31,7 @@ export function specProblems({ metadata, spec, isTooLarge, isOverBudget }: Store
   return [
     ...(isTooLarge ? [tooLong('spec', MAX_TOKEN_BYTES)] : []),
     ...(isOverBudget ? [forbiddenValue('spec', OVER_BUDGET)] : []),
-    ...namespaceProblems(metadata.namespace ?? '', limits.credentialNamespaces),
+    ...namespaceProblems(metadata.namespace, limits.credentialNamespaces),
     ...expirationProblems(spec),
     ...audienceProblems(spec.audiences, limits),
     ...bindingProblems(spec),

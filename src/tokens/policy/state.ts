@@ -1,7 +1,6 @@
 // The observation of a ManagedToken, and the state of its token: the token in the Secret, its subject and its expiry.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
-import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { Annotation } from '../../api/names.ts';
 import type { IssueReason } from '../../api/reasons.ts';
 import type { Stored } from '../../api/resources.ts';
@@ -14,6 +13,7 @@ import { digestOfIssuance, lifetimeOf, parseRecord, requestOf, type TokenRecord 
 import { type Lifetime, renewAt } from './rotation.ts';
 import type { StoredSecret } from './secret.ts';
 import { isOwnedBy, type SecretClaim } from './secret-ownership.ts';
+import type { StoredToken } from './spec.ts';
 
 /** Result of the last TokenReview on the target cluster; it applies to that token alone. */
 export interface Verdict {
@@ -23,7 +23,7 @@ export interface Verdict {
 
 /** A ManagedToken and the objects around it, as informers and memory have them. */
 export interface TokenObservation extends SecretClaim {
-  readonly token: ManagedToken;
+  readonly token: StoredToken;
   readonly cluster: Stored<Cluster> | undefined;
   /** The Secret of the desired name, whichever object owns it. */
   readonly secret: StoredSecret | undefined;
@@ -137,7 +137,7 @@ export function isIssued({ hasToken, record, forged, expired }: TokenState): boo
 /** Returns the names of all Secrets that the ManagedToken owns. */
 export function ownedNames({ token, secret, former }: TokenObservation): readonly string[] {
   const secrets = secret === undefined ? former : [secret, ...former];
-  return secrets.filter(({ metadata }) => isOwnedBy(metadata, token)).map(({ metadata }) => metadata.name ?? '');
+  return secrets.filter(({ metadata }) => isOwnedBy(metadata, token)).map(({ metadata }) => metadata.name);
 }
 
 /** Returns the Cluster if its credential covers it; otherwise a user who may write Clusters could have tokens removed. */
@@ -181,7 +181,7 @@ function claimedLifetime(record: Lifetime, claims: TokenClaims | undefined): Lif
 }
 
 function renewalOf(record: TokenRecord, { token }: TokenObservation, now: number): number {
-  const uid = token.metadata.uid ?? '';
+  const uid = token.metadata.uid;
   return isFromTheFuture(record, now) ? now : renewAt(record, token.spec.rotation.renewBefore, uid);
 }
 
