@@ -56,7 +56,7 @@ async function anchorName(): Promise<string> {
 
 async function hasAnchor(namespace = 'deploy'): Promise<boolean> {
   const name = await anchorName();
-  const { items } = await world.target.admin.listAll(Secrets, { namespace });
+  const { items } = await world.target.admin.list(Secrets, { namespace });
   return items.some(({ metadata }) => metadata.name === name);
 }
 

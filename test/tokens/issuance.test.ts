@@ -3,10 +3,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManagedTokens, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { parseKubeConfig } from '../../src/kube/kube-config.ts';
 import { SelfSubjectReviews } from '../../src/kube/reviews.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
+import { loadKubeConfigText } from '../support/kubeconfig-file.ts';
 import { base64, TokenWorld, text } from './token-world.ts';
 
 let world: TokenWorld;
@@ -97,7 +97,7 @@ describe('token controller and a new ManagedToken', () => {
     await world.run();
     await world.create('ci', { secret: { outputs: ['Kubeconfig'] } });
     await world.ready();
-    const config = parseKubeConfig(text(await world.secret(), 'kubeconfig'), '/');
+    const config = await loadKubeConfigText(text(await world.secret(), 'kubeconfig'));
     const client = new KubeClient(createTransport(config, { clock: systemClock }), 'tests');
     const { status } = await client.createReview(SelfSubjectReviews, {});
     await client.transport.close();

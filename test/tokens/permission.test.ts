@@ -301,7 +301,7 @@ describe('token controller after a withdrawal', () => {
     await world.hub.admin.delete(ClusterRoleBindings, { name: world.namespace });
     await reviewed(45);
     await world.pass(16_000, 1_000);
-    await world.until(async () => (await world.hub.admin.listAll(Secrets, { namespace: world.namespace })).items.length === 0);
+    await world.until(async () => (await world.hub.admin.list(Secrets, { namespace: world.namespace })).items.length === 0);
 
     expect(controller.logged.filter((line) => line.includes('MassWithdrawal'))).toEqual([]);
   });
@@ -311,7 +311,7 @@ describe('token controller after a withdrawal', () => {
     const names = Array.from({ length: 25 }, (_, index) => `token-${index}`);
     await Promise.all(names.map((name) => world.create(name)));
     for (const name of names) await world.ready(name);
-    const secrets = async () => (await world.hub.admin.listAll(Secrets, { namespace: world.namespace })).items.length;
+    const secrets = async () => (await world.hub.admin.list(Secrets, { namespace: world.namespace })).items.length;
     world.calls.clear();
     await world.hub.admin.delete(ClusterRoleBindings, { name: world.namespace });
     await reviewed(75);
