@@ -46,7 +46,7 @@ export function expiresAt(token: StoredToken | undefined, view: HubView): number
 
 type PriorityDeps = Pick<TokenDeps, 'view' | 'clock' | 'authority'>;
 
-/** Deadline for a first token, in milliseconds, in a namespace with no more ManagedTokens than the next number. */
+/** Deadline for a first token, in milliseconds, in a namespace with at most SMALL_NAMESPACE ManagedTokens. */
 const FIRST_TOKEN_MS = 60_000;
 const SMALL_NAMESPACE = 100;
 /** Deadline for a renewal that is due, in milliseconds, unless the token expires earlier. */

@@ -204,7 +204,7 @@ describe('token controller after a withdrawal', () => {
     await world.expectEvents(['Normal Issued']);
   });
 
-  it('notices at the renewal a withdrawal that no watch delivered', async () => {
+  it('removes the Secret at the next renewal after a withdrawal that no watch delivered', async () => {
     await world.run();
     const first = await issued();
     await world.forbid();
@@ -214,7 +214,7 @@ describe('token controller after a withdrawal', () => {
     expect(first).not.toBe('');
   });
 
-  it('notices after a restart a withdrawal from before it', async () => {
+  it('removes the Secret after a restart if the permission was withdrawn before', async () => {
     const controller = await world.run();
     await issued();
     await controller.stop();
