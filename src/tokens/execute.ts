@@ -4,6 +4,7 @@ import { digestOf } from '../std/digest.ts';
 import { Sensitive } from '../std/sensitive.ts';
 import { type IssueError, toIssueError } from '../targets/issue-error.ts';
 import { isIssuedWith } from '../targets/policy/issued-for.ts';
+import { issuerOf } from '../targets/registered-cluster.ts';
 import { reviewToken } from '../targets/reviews.ts';
 import { pruneAnchors, RETRY_MS, release, revoke } from './anchors.ts';
 import { checkOutputs, issue, writeIssued } from './issue.ts';
@@ -121,7 +122,7 @@ async function outputsFor(
 ): Promise<OutputTarget | undefined> {
   const { view, clients } = run;
   const registered = view.registered(token.spec.clusterName);
-  if (registered === undefined || unwritable !== undefined || !isIssuedWith(issuedFor, registered.cluster)) return undefined;
+  if (registered === undefined || unwritable !== undefined || !isIssuedWith(issuedFor, issuerOf(registered))) return undefined;
   const outputs = outputsOf(token, clients.endpointsOf(registered));
   try {
     await clients.use(registered, (target) => checkOutputs(run, target, token, text));
@@ -161,7 +162,7 @@ async function isAccepted(run: TokenRun, { observation, state: { secret, record 
   const registered = run.view.registered(token.spec.clusterName);
   if (registered === undefined || found === undefined) return undefined;
   // The Cluster may have changed: the token is sent only to addresses that its own credential pins.
-  if (!isIssuedWith(record.issuedFor, registered.cluster)) return undefined;
+  if (!isIssuedWith(record.issuedFor, issuerOf(registered))) return undefined;
   const text = tokenOf(found);
   if (digestOf(text) !== secret.tokenDigest) return undefined;
   const request = { token: new Sensitive(text), subject: record.issuedFor.subject, audiences: token.spec.audiences };

@@ -155,8 +155,9 @@ function reduceRequest([annotation, value]: readonly [string, string]): readonly
 }
 
 /** Returns the records in a status, whose size the CRD limits: a long status must not make Purser lose anchors. */
-function recordsOf({ observedGeneration, lastRevokeRequest, tokenDigest, secretDigest, anchors }: ManagedTokenStatus): ManagedTokenStatus {
-  return defined({ observedGeneration, lastRevokeRequest, tokenDigest, secretDigest, anchors });
+function recordsOf(status: ManagedTokenStatus): ManagedTokenStatus {
+  const { observedGeneration, lastRevokeRequest, tokenDigest, secretDigest, secretRef, anchors } = status;
+  return defined({ observedGeneration, lastRevokeRequest, tokenDigest, secretDigest, secretRef, anchors });
 }
 
 function stubOf({ metadata, spec, status, ...type }: StoredToken): StoredToken {

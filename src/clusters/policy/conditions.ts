@@ -143,6 +143,8 @@ const CONCERNS = {
   AddressNotAllowed: 'connection',
   ResponseUntrusted: 'connection',
   Unreachable: 'connection',
+  ProxyUnreachable: 'connection',
+  ProxyRejected: 'connection',
   CredentialRejected: 'credential',
   Forbidden: 'credential',
   PermissionsUnknown: 'permissions',

@@ -16,6 +16,7 @@ import {
   aToken,
   NOON,
   SceneBuilder,
+  SECRET_IDENTITY,
   secretOf,
   stored,
   type TokenBuilder,
@@ -282,7 +283,7 @@ class Life {
       const { metadata, data = {} } = secretOf(observation, plan.record, '');
       const written: StoredSecret = {
         ...secret,
-        metadata: { ...secret.metadata, ...metadata },
+        metadata: { ...SECRET_IDENTITY, ...metadata },
         dataDigest: digestOfData(data),
         type: 'Opaque',
         immutable: false,
@@ -303,7 +304,7 @@ class Life {
       const { tokenDigest: _, claims: __, ...rest } = secret;
       this.#observation = {
         ...observation,
-        secret: { ...rest, metadata: { ...secret.metadata, ...withoutToken({ metadata: secret.metadata }).metadata } },
+        secret: { ...rest, metadata: { ...SECRET_IDENTITY, ...withoutToken({ metadata: secret.metadata }).metadata } },
       };
       return true;
     }
