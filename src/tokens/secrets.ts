@@ -87,7 +87,7 @@ export async function findStray(run: TokenRun, observation: TokenObservation): P
   return found?.metadata.uid === written.uid ? { ...observation, stray: reduceSecret(found) } : observation;
 }
 
-/** Deletes Secrets after a withdrawal. Changes of a Secret do not prevent it: a tenant could change it all the time to keep its token. */
+/** Deletes Secrets after a withdrawal. Changes of a Secret do not prevent it: a tenant could change it constantly to keep the token. */
 export async function withdrawSecrets(run: TokenRun, observation: TokenObservation, names: readonly string[]): Promise<TokenObservation> {
   const { secret, former, stray } = observation;
   for (const each of [secret, ...former, stray]) {
@@ -108,7 +108,7 @@ export async function deleteSecrets(run: TokenRun, observation: TokenObservation
 
 /** Returns the observation after Secrets were deleted. */
 function withoutSecrets(run: TokenRun, observation: TokenObservation, names: readonly string[]): TokenObservation {
-  const isNamed = (secret: StoredSecret | undefined) => names.includes(secret?.metadata.name ?? '');
+  const isNamed = (secret: StoredSecret | undefined) => secret !== undefined && names.includes(secret.metadata.name);
   run.tracked.recordRead(undefined, run.clock.now());
   const secret = isNamed(observation.secret) ? undefined : observation.secret;
   return { ...observation, secret, former: observation.former.filter((former) => !isNamed(former)) };

@@ -79,7 +79,7 @@ describe('RemovalLimits after a restart or a forged Secret', () => {
     await reconciler.close();
   });
 
-  it('deletes the Secret although a tenant changes it all the time', async () => {
+  it('deletes the Secret although a tenant changes it constantly', async () => {
     const reconciler = world.reconciler();
     await issue(reconciler);
     await refuse(reconciler);

@@ -148,7 +148,7 @@ export function isIssued({ hasToken, record, forged, expired }: TokenState): boo
 export function ownedNames({ token, secret, former, stray }: TokenObservation): readonly string[] {
   const secrets = secret === undefined ? former : [secret, ...former];
   const owned = secrets.filter(({ metadata }) => isOwnedBy(metadata, token));
-  return [...(stray === undefined ? owned : [...owned, stray])].map(({ metadata }) => metadata.name ?? '');
+  return [...owned, ...(stray === undefined ? [] : [stray])].map(({ metadata }) => metadata.name);
 }
 
 /** Returns the Cluster if its credential covers it; otherwise a user who may write Clusters could have tokens removed. */
