@@ -17,11 +17,11 @@ function hasRoomInMemory() {
   }
 }
 
-// Node strips the types itself: no transpiler, no source maps, exact line numbers.
+// Node imports test files and strips their types: no transpiler, no source maps, exact line numbers.
 const common = {
-  testEnvironment: 'node',
-  extensionsToTreatAsEsm: ['.ts'],
-  transform: { '^.+\\.ts$': '<rootDir>/jest.strip.mjs' },
+  transform: {},
+  runtime: '<rootDir>/test/support/jest-runtime.ts',
+  testEnvironment: '<rootDir>/test/support/jest-environment.ts',
   cacheDirectory: '<rootDir>/node_modules/.cache/jest',
   // Searches all log lines for tokens; see test/support/leaks.ts.
   setupFilesAfterEnv: ['<rootDir>/test/support/leak-watch.ts'],
@@ -42,6 +42,4 @@ export default {
   reporters: ['default', '<rootDir>/test/support/leak-reporter.ts'],
   // Long, so that no test fails because the machine is busy.
   testTimeout: 300_000,
-  // ES modules of a finished test file are never freed (jestjs/jest#14605): replaces a worker that exceeds this limit.
-  workerIdleMemoryLimit: '700MB',
 };

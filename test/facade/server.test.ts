@@ -7,7 +7,7 @@ import { text as wholeText } from 'node:stream/consumers';
 import { connect } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Endpoint, FacadeReply } from '../../src/facade/request.ts';
-import { createFacadeServer, type FacadeServer } from '../../src/facade/server.ts';
+import { createFacadeServer, type FacadeServer, type ServerOptions } from '../../src/facade/server.ts';
 import type { Reply } from '../../src/kubernetes/reply.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { type Certificate, createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
@@ -39,6 +39,14 @@ beforeEach(async () => {
     await request.body(LIMIT);
     return OK;
   };
+  await startServer();
+});
+afterEach(async () => {
+  connections.forEach((connection) => connection.destroy());
+  await server.close(0);
+});
+
+async function startServer(options: Pick<ServerOptions, 'arrivalMs'> = {}): Promise<void> {
   server = createFacadeServer({
     clock: systemClock,
     certificate: serving,
@@ -53,13 +61,10 @@ beforeEach(async () => {
     },
     report: (error) => void reported.push(error),
     onResponse: (response) => void recorded.push(response),
+    ...options,
   });
   ({ port } = await server.listen(0, '127.0.0.1'));
-});
-afterEach(async () => {
-  connections.forEach((connection) => connection.destroy());
-  await server.close(0);
-});
+}
 
 async function openConnection(): Promise<RawConnection> {
   const connection = await RawConnection.open({ port, ca: authority.certificate });
@@ -206,14 +211,6 @@ describe('pipelined requests', () => {
     expect(response).toMatchObject({ status: Number(code), body: expect.stringContaining('"kind":"Status"') });
   });
 
-  it('rejects a pipelined request that does not arrive with a Status: 408', async () => {
-    const connection = await sendBytes(GET);
-    await connection.read(isWhole);
-    await connection.write(request(POST, 'Content-Length: 5'));
-    const [, response] = responsesIn((await connection.read(() => false)).text);
-    expect(response).toMatchObject({ status: 408, body: expect.stringContaining('"kind":"Status"') });
-  });
-
   const invalid = { status: 400, headers: { connection: 'close' }, body: expect.stringContaining('"kind":"Status"') };
 
   it('rejects a malformed pipelined request after the stream of an earlier request', async () => {
@@ -318,10 +315,23 @@ describe('bodies above the limit', () => {
 });
 
 describe('bodies that do not arrive', () => {
+  beforeEach(async () => {
+    await server.close(0);
+    await startServer({ arrivalMs: 3_000 });
+  });
+
   it.each(['timeout=1s', 'timeout=1s&watch=true'])('ends a request whose body does not arrive after ?%s', async (query) => {
     const connection = await sendBytes(request(`${POST}?${query}`, 'Content-Length: 5'));
     const [response] = responsesIn((await connection.read(isWhole)).text);
     expect(response).toMatchObject({ status: 504, body: expect.stringContaining('"Timeout"') });
+  });
+
+  it('rejects a pipelined request that does not arrive with a Status: 408', async () => {
+    const connection = await sendBytes(GET);
+    await connection.read(isWhole);
+    await connection.write(request(POST, 'Content-Length: 5'));
+    const [, response] = responsesIn((await connection.read(() => false)).text);
+    expect(response).toMatchObject({ status: 408, body: expect.stringContaining('"kind":"Status"') });
   });
 
   it('sends one response for a body that does not arrive', async () => {
