@@ -33,7 +33,7 @@ export interface FacadeServer {
   close(graceMs: number): Promise<void>;
 }
 
-/** Default of `arrivalMs`. With the checking interval, less than ten seconds. */
+/** Default of `arrivalMs`. Together with the interval of the checks, this is less than ten seconds. */
 const ARRIVAL_MS = 9_000;
 const CHECKING_INTERVAL_MS = 250;
 const KEEP_ALIVE_MS = 65_000;

@@ -10,8 +10,9 @@ export interface TokenChecksOptions {
 }
 
 /**
- * Interval of checks, in milliseconds. With the cache time of a review, less than ten seconds. kube-apiserver caches reviews for ten
- * seconds: two intervals are longer, so that the second check sees a revocation that the cache hid from the first.
+ * Interval of checks, in milliseconds. Interval and cache time of a review together are less than ten seconds. Two intervals are longer
+ * than the ten seconds for which kube-apiserver caches a review, so that the second check detects a revocation that the cache hid from the
+ * first.
  */
 const INTERVAL_MS = 5_100;
 /** Jitter of the interval, so that streams that began together do not check together. */
