@@ -160,7 +160,7 @@ export const ClusterSchema = {
         },
         "conditions": {
           "type": "array",
-          "description": "Health of the cluster. Reachable: the API server responds. Authorized: the cluster accepts Purser's credential, which has the required permissions. CredentialFresh: the credential does not expire soon. Ready: tokens can be issued. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods.",
+          "description": "Health of the cluster. Ready: tokens can be issued for the cluster. Reachable: the API server of the cluster responds. Authorized: the cluster accepts Purser's credential, which is permitted to issue tokens. CredentialFresh: Purser's credential does not expire soon. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods.",
           "maxItems": 16,
           "items": {
             "type": "object",
@@ -171,7 +171,7 @@ export const ClusterSchema = {
             "properties": {
               "type": {
                 "type": "string",
-                "description": "Type of the condition: Reachable, Authorized, CredentialFresh or Ready.",
+                "description": "Type of the condition.",
                 "minLength": 1,
                 "maxLength": 316
               },
