@@ -12,7 +12,7 @@ import { type BenchCluster, startCluster, stopCluster } from './bench-cluster.ts
 import { History, type Invariant, ofType } from './history.ts';
 import { Prober, textOf } from './prober.ts';
 import { Purser, type PurserOptions } from './purser.ts';
-import { createRandom } from './random.ts';
+import { createRandom } from '../support/random.ts';
 import { buildServiceAccount, DEPLOY, GUEST, register, seedHub, seedTarget, setPermission, TEAM, writeKubeconfig } from './seed.ts';
 
 export interface BenchOptions {

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { checkHistory } from './checks/check-history.ts';
 import { computeTenantFigures, hasMemoryRecovered } from './checks/tenants.ts';
 import type { Entry, Phase, Recorded } from './history.ts';
-import { createRandom } from './random.ts';
+import { createRandom } from '../support/random.ts';
 import { CLUSTER_WRITER } from './tenants/cluster-writer.ts';
 import { findDisclosures } from './tenants/collector.ts';
 import { FACADE_CALLER } from './tenants/facade-caller.ts';

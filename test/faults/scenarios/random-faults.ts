@@ -5,7 +5,7 @@ import type { Bench } from '../bench.ts';
 import type { BenchCluster } from '../bench-cluster.ts';
 import { type Action, MATCHERS, type Matcher } from '../proxy/rules.ts';
 import type { TcpMode, TrafficShape } from '../proxy/tcp-relay.ts';
-import { pick } from '../random.ts';
+import { pick } from '../../support/random.ts';
 import type { Scenario } from '../scenario.ts';
 import { TEAM } from '../seed.ts';
 

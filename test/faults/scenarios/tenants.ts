@@ -4,7 +4,7 @@ import type { Bench } from '../bench.ts';
 import { hasMemoryRecovered } from '../checks/tenants.ts';
 import { FacadeClient, requestHubToken } from '../facade-client.ts';
 import type { Phase } from '../history.ts';
-import { createRandom } from '../random.ts';
+import { createRandom } from '../../support/random.ts';
 import type { Scenario } from '../scenario.ts';
 import { grantGuest, keepClusters, recordFootprint, watchFootprint, withdrawAndRestore } from '../tenants/administrator.ts';
 import { CLUSTER_WRITER } from '../tenants/cluster-writer.ts';
