@@ -2,9 +2,9 @@
 
 import type { ServerResponse } from 'node:http';
 import type { Visibility } from '../../access/visibility.ts';
-import { parseRequestedVersion } from '../../kubernetes/list-revision.ts';
+import { hasInitialEvents, parseRequestedVersion } from '../../kubernetes/list-revision.ts';
 import { expired, hasReason, type Status } from '../../kubernetes/status.ts';
-import { negotiateWatch } from '../../kubernetes/wire/negotiate.ts';
+import { checkStreamable, negotiate } from '../../kubernetes/wire/negotiate.ts';
 import type { ListOptions } from '../../kubernetes/wire/options.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { ConcurrencyLimiter } from '../limits/concurrency.ts';
@@ -47,11 +47,12 @@ const MAX_DURATION_MS = 3_600_000;
 /** Returns a stream of events from the requested version. Throws for bad requests; 410 and 504 are sent as ERROR events. */
 export async function watchObjects(deps: WatchDeps, request: FacadeRequest): Promise<FacadeReply> {
   const { listing, history, access, clock, plain, watchLimiter } = deps;
-  const representation = negotiateWatch(request.preferences, { builtIn: false, tables: true });
+  const representation = negotiate(request.preferences, { builtIn: false, tables: true, watchable: true });
   const query = parseQuery(request, listing, true);
+  parseRequestedVersion(query.options.resourceVersion);
+  checkStreamable(representation);
   const view = viewOf(request, listing, representation.as, clock);
   const form = representation.as === undefined ? plain : convertedForm(view, clock);
-  parseRequestedVersion(query.options.resourceVersion);
   history.checkSynced(listing.plural);
   await access.visibleTo(request.caller.user);
   const release = watchLimiter.acquire(request);
@@ -84,8 +85,9 @@ async function serve(deps: WatchDeps, request: FacadeRequest, stream: Stream): P
   const writer = new StreamWriter(response, clock, () => watcher?.pump());
   const requested = parseRequestedVersion(options.resourceVersion);
   const wait = { signal: request.signal, findVisibility: () => access.visibleTo(request.caller.user) };
-  const failure = options.sendInitialEvents === true ? await waitFor(history, requested, wait) : undefined;
-  const endReplay = options.sendInitialEvents === true && failure === undefined ? await startReplay(deps, request, writer) : () => {};
+  const isReplayed = hasInitialEvents(options);
+  const failure = isReplayed ? await waitFor(history, requested, wait) : undefined;
+  const endReplay = isReplayed && failure === undefined ? await startReplay(deps, request, writer) : () => {};
   // No await from here until the watcher is added, so that it cannot miss an event.
   const { user } = request.caller;
   const start = failure ?? startOf(history, access.visibleNow(user), stream);
@@ -149,8 +151,8 @@ function toSelection({ namespace, options, selection }: ListQuery): Pick<Watcher
 function startOf(history: History, visibility: Visibility, { namespace, options }: ListQuery): Start | Status {
   const requested = parseVersion(parseRequestedVersion(options.resourceVersion));
   const now = { visibility, position: history.end, ahead: 0, replay: undefined };
-  if (options.sendInitialEvents === true) {
-    const bookmark = options.allowWatchBookmarks ? 'initial' : undefined;
+  if (hasInitialEvents(options)) {
+    const bookmark = options.sendInitialEvents && options.allowWatchBookmarks ? 'initial' : undefined;
     const revision = Math.max(history.revisionFor(visibility), requested.revision);
     return { ...now, replay: new Replay({ events: initialEvents(history, visibility, namespace), revision, bookmark }) };
   }

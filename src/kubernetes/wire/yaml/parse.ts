@@ -49,8 +49,12 @@ function checkCharacters(body: Uint8Array): void {
 
 const NOT_ALLOWED = /[^\t\n\r\x20-\x7e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
-/** Parses JSON, which is YAML, much faster; only errors for repeated keys need the line numbers of YAML. */
+/**
+ * Parses JSON, which is YAML, much faster; only errors for repeated keys need the line numbers of YAML. Returns undefined for JSON
+ * that YAML rejects.
+ */
 function asJson(body: Uint8Array): JsonNode | undefined {
+  if (SURROGATE.test(Buffer.from(body).toString('latin1'))) return undefined;
   try {
     const node = parseJson(body);
     return duplicateFields(node, 1).length === 0 ? toNode(toValue(node)) : undefined;
@@ -58,6 +62,9 @@ function asJson(body: Uint8Array): JsonNode | undefined {
     return undefined;
   }
 }
+
+/** Escape of one half of a surrogate pair, which YAML does not allow. */
+const SURROGATE = /^(?:[^\\]|\\[^u]|\\u(?!d[89a-f]))*\\ud[89a-f]/is;
 
 function firstDocument(text: string, lines: LineCounter): Document.Parsed | undefined {
   const composer = new Composer({ version: '1.1', schema: 'failsafe', uniqueKeys: false, lineCounter: lines });
@@ -88,6 +95,10 @@ function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
   lines.addNewLine(0);
   const parser = new Parser(lines.addNewLine);
   for (const lexeme of new Lexer().lex(text)) {
+    if (lexeme.startsWith('"') && SURROGATE.test(lexeme)) {
+      const { offset } = parser;
+      throw new Error(yamlProblem({ message: 'found invalid Unicode character escape code', pos: [offset, offset] }, lines));
+    }
     for (const token of parser.next(lexeme)) {
       yield token;
       if (token.type === 'error') return;

@@ -35,6 +35,8 @@ describe('parseYaml', () => {
     ['a: |\n  x\n  y\nb: >\n  folded\n  text\n', '{"a":"x\\ny\\n","b":"folded text\\n"}'],
     ['{"b":1e3,"a":600.0}', '{"a":600,"b":1000}'],
     ['a: é😀\n', '{"a":"é😀"}'],
+    ['a: .NaN\na: 1\n', '{"a":1}'],
+    [String.raw`a: "\\ud83d"`, String.raw`{"a":"\\ud83d"}`],
   ])('parses %j like Kubernetes', (text, json) => {
     expect(read(text)).toBe(json);
   });
@@ -54,6 +56,9 @@ describe('parseYaml', () => {
   });
 
   it.each([
+    ['a: .inf', 'json: unsupported value: +Inf'],
+    [String.raw`a: "\ud800"`, 'yaml: found invalid Unicode character escape code'],
+    [String.raw`{"a":"\ud83d\ude00"}`, 'yaml: found invalid Unicode character escape code'],
     ['a: b: c', 'yaml: mapping values are not allowed in this context'],
     ['a: "x', 'yaml: found unexpected end of stream'],
     ['x: 1\na: @x\n', 'yaml: line 2: found character that cannot start any token'],
