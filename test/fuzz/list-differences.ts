@@ -1,0 +1,96 @@
+// Documented differences of the cluster list.
+
+import { parse as parseYaml } from 'yaml';
+import { badRequest } from '../../src/kubernetes/status.ts';
+import { type Difference, type Exchange, rejection } from './expectation.ts';
+import { FACADE_LIST, isWatch, queryOf } from './request.ts';
+import type { Comparable } from './response.ts';
+
+interface Fields {
+  [name: string]: unknown;
+}
+
+/** Returns true if the body has one object per line. */
+function hasObjects(kube: Comparable): boolean {
+  return kube.status === 200 && kube.body !== '';
+}
+
+/** Changes each object of a body. */
+function mapLines({ body, ...rest }: Comparable, change: (object: Fields, index: number) => Fields): Comparable {
+  const lines = body
+    .split('\n')
+    .map((line, index) => (line.startsWith('{') ? JSON.stringify(change(JSON.parse(line) as Fields, index)) : line));
+  return { ...rest, body: lines.join('\n') };
+}
+
+/** Removes the managed fields of an object, also within a table or an event. */
+function hideManagedFields(value: Fields): Fields {
+  return JSON.parse(JSON.stringify(value, (name, each: unknown) => (name === 'managedFields' ? undefined : each))) as Fields;
+}
+
+export const LIST_DIFFERENCES: readonly Difference[] = [
+  {
+    row: 'fields of a Cluster',
+    expect: ({ kube }) => (hasObjects(kube) ? mapLines(kube, hideManagedFields) : undefined),
+  },
+  {
+    row: '`metadata` of a list',
+    expect: ({ request, kube }) =>
+      hasObjects(kube) && !isWatch(request)
+        ? mapLines(kube, (object) =>
+            object['kind'] === 'ClusterList' ? { ...object, metadata: withLink(object['metadata'] as Fields) } : object,
+          )
+        : undefined,
+  },
+  {
+    row: '`timeoutSeconds` of a watch that is negative or above 9,223,372,036',
+    expect: ({ request, kube }) => {
+      const isNegative = Number(queryOf(request).get('timeoutSeconds')) < 0;
+      return isWatch(request) && isNegative && kube.body.includes('"context deadline exceeded"') ? { ...kube, body: '' } : undefined;
+    },
+  },
+  {
+    row: 'the last page of selected objects',
+    expect: async ({ request, kube, resend }) => {
+      const lines = kube.body.split('\n');
+      if (!hasObjects(kube) || isWatch(request) || !/"continue":"after/.test(lines[1] ?? '')) return undefined;
+      const query = queryOf(request);
+      const selectors = ['labelSelector', 'fieldSelector'].map((name) => `${name}=${encodeURIComponent(query.get(name) ?? '')}`);
+      if (selectors.every((selector) => selector.endsWith('='))) return undefined;
+      const all = await resend({ ...request, query: selectors.join('&') });
+      return nameOf(all.body.split('\n').at(-1)) === nameOf(lines.at(-1)) ? mapLines(kube, withoutContinue) : undefined;
+    },
+  },
+  {
+    row: '`resourceVersion` that cannot be parsed, on get and watch',
+    expect: (exchange) =>
+      exchange.kube.status === 500 && exchange.kube.body.includes('strconv.ParseUint') ? asBadRequest(exchange) : undefined,
+  },
+  {
+    row: 'one Cluster with `as=PartialObjectMetadataList` in `Accept`',
+    expect: (exchange) =>
+      exchange.kube.status === 500 && exchange.kube.body.includes('content is not a list') ? asBadRequest(exchange) : undefined,
+  },
+];
+
+/** Returns the name of the object in a line, which may be a row of a table. */
+function nameOf(line = ''): string {
+  return /"name":"(c\d\d)"/.exec(line)?.[1] ?? '';
+}
+
+function withoutContinue(object: Fields, index: number): Fields {
+  if (index !== 1) return object;
+  const { continue: _token, ...metadata } = object['metadata'] as Fields;
+  return { ...object, metadata: object['kind'] === 'ClusterList' ? { continue: '', ...metadata } : metadata };
+}
+
+function withLink(metadata: Fields): Fields {
+  const all: Fields = { ...metadata, continue: metadata['continue'] ?? '', selfLink: FACADE_LIST };
+  return Object.fromEntries(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Returns the same error with 400. */
+function asBadRequest({ request, kube }: Exchange): Comparable {
+  const { message } = parseYaml(kube.body) as { readonly message: string };
+  return rejection(request, badRequest(message));
+}

@@ -1,0 +1,238 @@
+// Documented differences of the token endpoint, in the order in which the façade checks requests.
+
+import { invalidValue, requiredValue } from '../../src/kubernetes/field-error.ts';
+import { badRequest, invalid, statusError } from '../../src/kubernetes/status.ts';
+import { TOKEN_REQUEST_KIND, TOKEN_REQUEST_NAME, type TokenRequest } from '../../src/kubernetes/token-request.ts';
+import { decodeObject } from '../../src/kubernetes/wire/decode.ts';
+import { CLUSTER, withoutManagedFields } from '../contract/token-world.ts';
+import { type Difference, type Exchange, rejection } from './expectation.ts';
+import { namesIn, withoutProtobuf } from './http-differences.ts';
+import { type FuzzRequest, headerOf, queryOf } from './request.ts';
+import type { Comparable } from './response.ts';
+
+type Spec = Partial<TokenRequest['spec']>;
+
+/** Returns the spec of a body that kube-apiserver has decoded. */
+function specOf({ body = Buffer.alloc(0), headers }: FuzzRequest): Spec {
+  const mediaType = String(headers['content-type'] ?? '').includes('yaml') ? 'yaml' : 'json';
+  try {
+    const decoding = {
+      body,
+      mediaType,
+      kind: TOKEN_REQUEST_KIND,
+      defaultKind: true,
+      fieldValidation: 'Ignore',
+      isRegistered: () => true,
+    } as const;
+    const { object } = decodeObject(decoding);
+    return (object['spec'] ?? {}) as Spec;
+  } catch {
+    return {};
+  }
+}
+
+const ROUTING = [401, 403, 405];
+const FORMAT = [...ROUTING, 406, 415];
+
+/** Returns true if kube-apiserver decoded the request: it issued a token, or rejected the decoded request. */
+function isDecoded({ status, body }: Comparable): boolean {
+  if (status === 400) return /cannot bind token|Name parameter/.test(body);
+  return ![...FORMAT, 413].includes(status) && !(status === 422 && body.includes('CreateOptions'));
+}
+
+const UNKNOWN_FORMAT =
+  'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf';
+
+function edit(kube: Comparable, changes: { readonly body?: string; readonly headers?: Readonly<Record<string, string>> }): Comparable {
+  return { ...kube, ...changes, headers: { ...kube.headers, ...changes.headers } };
+}
+
+export const TOKEN_DIFFERENCES: readonly Difference[] = [
+  {
+    row: 'no permission',
+    expect: ({ request, kube }) => {
+      if (kube.status !== 403 || !kube.body.includes('cannot create resource')) return undefined;
+      const [namespace = '', name = ''] = namesIn(request) ?? [];
+      const missing = `: issue clusters/token \\"${CLUSTER}/${namespace}/${name}\\" in registry.purser.dev`;
+      return edit(kube, { body: kube.body.replace(`in the namespace \\"${namespace}\\"`, (text) => `${text}${missing}`) });
+    },
+  },
+  {
+    row: '`Content-Encoding` other than `identity`, `charset` other than UTF-8 and US-ASCII',
+    isFinal: true,
+    expect: ({ request, kube }) => {
+      const isEncoded = !['', 'identity'].includes(headerOf(request, 'content-encoding'));
+      const isLatin = headerOf(request, 'content-type').includes('latin1');
+      return (isEncoded || isLatin) && !FORMAT.includes(kube.status)
+        ? rejection(request, statusError('UnsupportedMediaType', UNKNOWN_FORMAT))
+        : undefined;
+    },
+  },
+  {
+    row: 'size of the body',
+    isFinal: true,
+    expect: ({ request, kube }) =>
+      (request.body?.length ?? 0) > 8 * 1024 && !FORMAT.includes(kube.status)
+        ? rejection(request, statusError('RequestEntityTooLarge', 'Request entity too large: limit is 8192'))
+        : undefined,
+  },
+  {
+    row: '`fieldManager` of exactly 128 characters',
+    expect: ({ request, kube, resend }) =>
+      fieldManagerOf(request) === 'x'.repeat(128) && !FORMAT.includes(kube.status) ? resend(withLongManager(request)) : undefined,
+  },
+  {
+    row: '`fieldManager` that is too long and not printable',
+    expect: ({ request, kube, resend }) =>
+      kube.status === 422 && Buffer.byteLength(fieldManagerOf(request)) > 128 ? resend(withLongManager(request)) : undefined,
+  },
+  {
+    row: 'JSON sent as YAML, with bytes after the object',
+    isFinal: true,
+    expect: ({ request, kube }) => {
+      const isYaml = headerOf(request, 'content-type').includes('yaml');
+      if (!isYaml || !isDecoded(kube) || !hasBytesAfterJson(request)) return undefined;
+      const start = (request.body ?? '').toString().slice(0, 30);
+      const message = `the object provided is unrecognized (must be of type TokenRequest): <problem of YAML> (${start} ...)`;
+      return rejection(request, badRequest(message));
+    },
+  },
+  {
+    row: 'a body of a kind that every API group has, such as `DeleteOptions` or `Status`, or of version `__internal`',
+    expect: ({ kube }) => {
+      const problem =
+        /(?<=cannot be handled as a TokenRequest: )converting \(v1\.(\w+)\) to \(authentication\.TokenRequest\): unknown conversion/;
+      const kind = problem.exec(kube.body)?.[1] ?? '';
+      return EVERYWHERE.has(kind) ? edit(kube, { body: kube.body.replace(problem, notRegistered(kind)) }) : undefined;
+    },
+  },
+  {
+    row: 'no audiences',
+    isFinal: true,
+    expect: ({ request, kube }) =>
+      isDecoded(kube) && hasDefaultAudience(kube) && (specOf(request).audiences ?? []).length === 0
+        ? rejection(request, invalid(TOKEN_REQUEST_NAME, '', [requiredValue('spec.audiences')]), warningsOf(kube))
+        : undefined,
+  },
+  {
+    row: 'bound to a Node',
+    isFinal: true,
+    expect: (exchange) => (boundKind(exchange) === 'Node' ? rejectKind(exchange) : undefined),
+  },
+  {
+    row: 'bound to an unsupported kind, and another mistake or a missing service account',
+    isFinal: true,
+    expect: (exchange) => {
+      const kind = boundKind(exchange);
+      const isUnsupported = kind !== undefined && !['Pod', 'Secret'].includes(kind);
+      return isUnsupported && [404, 409, 422].includes(exchange.kube.status) ? rejectKind(exchange) : undefined;
+    },
+  },
+  {
+    row: '3607 seconds for a token bound to a Pod',
+    isFinal: true,
+    expect: (exchange) => {
+      const isExtended = boundKind(exchange) === 'Pod' && Number(specOf(exchange.request).expirationSeconds) === 3607;
+      return isExtended
+        ? rejection(
+            exchange.request,
+            invalid(TOKEN_REQUEST_NAME, '', [invalidValue('spec.expirationSeconds', 3607n, EXTENDED)]),
+            warningsOf(exchange.kube),
+          )
+        : undefined;
+    },
+  },
+  {
+    row: '`Accept` with `as=PartialObjectMetadataList`',
+    isFinal: true,
+    expect: async ({ request, kube, resend }) => {
+      if (!isDecoded(kube) || !headerOf(request, 'accept').includes('PartialObjectMetadataList')) return undefined;
+      const { status, body } = await resend({ ...withoutProtobuf(request), ...VALID });
+      return status === 406 && body.includes('you requested') ? { ...kube, status, body } : undefined;
+    },
+  },
+  {
+    row: '`metadata.managedFields` of the response',
+    expect: ({ kube }) => (kube.status === 201 ? edit(kube, { body: withoutManagedFields(kube.body) }) : undefined),
+  },
+  {
+    row: '`Cache-Control` of a response with a token',
+    expect: ({ kube }) => (kube.status === 201 ? edit(kube, { headers: { 'cache-control': 'no-cache, no-store, private' } }) : undefined),
+  },
+  {
+    row: '`dryRun=All`',
+    expect: ({ request, kube }) =>
+      kube.status === 201 && queryOf(request).get('dryRun') === 'All' ? edit(kube, { body: withoutToken(kube.body) }) : undefined,
+  },
+];
+
+/** Kinds of every API group that requests name. */
+const EVERYWHERE: ReadonlySet<string> = new Set(['Status']);
+
+function notRegistered(kind: string): string {
+  return String.raw`no kind \"${kind}\" is registered for version \"authentication.k8s.io/v1\" in scheme \"<scheme>\"`;
+}
+
+/** Returns true if a body has more bytes after a JSON object. */
+function hasBytesAfterJson({ body = Buffer.alloc(0) }: FuzzRequest): boolean {
+  const text = body.toString();
+  const ends = [...text.matchAll(/\}/g)].map(({ index }) => index + 1);
+  return text.trimStart().startsWith('{') && ends.some((end) => text.slice(end).trim() !== '' && isJson(text.slice(0, end)));
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const EXTENDED = 'for a token that is bound to a Pod, Kubernetes extends this lifetime to a year; request another number of seconds';
+/** Parts of a request that kube-apiserver accepts. */
+const VALID = {
+  path: '/api/v1/namespaces/team-a/serviceaccounts/builder/token',
+  query: '',
+  body: Buffer.from('{"spec":{"audiences":["vault"]}}'),
+};
+
+/** Returns true unless the response has other audiences than the default of kube-apiserver. */
+function hasDefaultAudience({ status, body }: Comparable): boolean {
+  return status !== 201 || /audiences"?:\s*(\[\s*"|- )https:\/\/hub\.test\b/.test(body) || !body.includes('audiences');
+}
+
+function fieldManagerOf(request: FuzzRequest): string {
+  return queryOf(request).get('fieldManager') ?? '';
+}
+
+/** Returns the request with a field manager of 129 printable characters. */
+function withLongManager(request: FuzzRequest): FuzzRequest {
+  return { ...request, query: request.query.replace(/(?<=(?:^|&)fieldManager=)[^&]*/, 'x'.repeat(129)) };
+}
+
+function warningsOf({ headers }: Comparable): Readonly<Record<string, string>> {
+  return { warning: headers['warning'] ?? '' };
+}
+
+/** Returns the kind of the bound object of a decoded request. */
+function boundKind({ request, kube }: Exchange): string | undefined {
+  const reference = isDecoded(kube) ? specOf(request).boundObjectRef : undefined;
+  return reference ? (reference.kind ?? '') : undefined;
+}
+
+function rejectKind({ request, kube }: Exchange): Comparable {
+  const { kind = '', apiVersion = '' } = specOf(request).boundObjectRef ?? {};
+  const parts = apiVersion.split('/');
+  const [group, version] = parts.length === 1 ? ['', apiVersion] : parts.length === 2 ? parts : ['', ''];
+  return rejection(request, badRequest(`cannot bind token to object of type ${group}/${version}, Kind=${kind}`), warningsOf(kube));
+}
+
+/** Returns the response to a dry run, in JSON or YAML. */
+function withoutToken(body: string): string {
+  return body
+    .replace('"<token>"', '""')
+    .replace(/(?<=\n {2}token: )<token>/, '""')
+    .replace(/(?<="expirationTimestamp": ?)"<time>"/, 'null')
+    .replace(/(?<=\n {2}expirationTimestamp: )"<time>"/, 'null');
+}
