@@ -66,6 +66,11 @@ describe('request body', () => {
     ['nested', typed('application/json', '['.repeat(8_000)), 400],
     ['nested and closed', typed('application/json', `{"spec":${'['.repeat(4_000)}${']'.repeat(4_000)}}`), 400],
     ['another kind', typed('application/json', JSON.stringify({ ...TOKEN_REQUEST, kind: 'TokenReview' })), 400],
+    [
+      'another kind with fields of a TokenRequest',
+      typed('application/json', JSON.stringify({ ...TOKEN_REQUEST, kind: 'TokenReview', spec: { token: 1 } })),
+      400,
+    ],
     ['another group', typed('application/json', JSON.stringify({ ...TOKEN_REQUEST, apiVersion: 'v1' })), 400],
   ])('responds to a body as kube-apiserver does: %s', async (_case, bytes, status) => {
     const { length } = world.tokenRequests;

@@ -30,8 +30,10 @@ export function parseYaml(body: Uint8Array, { maxBytes, allowAliases }: YamlLimi
   const json = asJson(body);
   if (json !== undefined) return { node: json };
   if (body.length > maxBytes) throw tooLarge(maxBytes);
+  const text = Buffer.from(body).toString();
+  if (LINE_BREAKS.test(text)) throw new Error('yaml: line breaks other than LF and CR LF are not supported');
   const lines = new LineCounter();
-  const document = firstDocument(Buffer.from(body).toString(), lines);
+  const document = firstDocument(text, lines);
   if (document === undefined) return { node: { type: 'null' } };
   // Only errors of the lexer remain.
   const [problem] = document.errors;
@@ -47,6 +49,8 @@ function checkCharacters(body: Uint8Array): void {
   if (NOT_ALLOWED.test(Buffer.from(body).toString())) throw new Error('yaml: control characters are not allowed');
 }
 
+/** Line breaks of YAML 1.1 that the parser does not recognize. */
+const LINE_BREAKS = /\r(?!\n)|[\u0085\u2028\u2029]/;
 const NOT_ALLOWED = /[^\t\n\r\x20-\x7e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
 /**
@@ -90,15 +94,35 @@ function throwProblem(lines: LineCounter) {
   };
 }
 
+/** Returns a function that finds problems in lexemes that the library accepts, but YAML 1.1 does not. */
+function lexemeCheck(): (lexeme: string, next: string | undefined) => string | undefined {
+  let flowLevel = 0;
+  let previous = '';
+  let isAfterScalar = false;
+  return (lexeme, next = ' ') => {
+    const isPlainScalar = previous === SCALAR;
+    const isPartOfScalar = isAfterScalar && lexeme === ':' && !/\s/.test(next);
+    previous = lexeme;
+    isAfterScalar = isPlainScalar;
+    if (lexeme === '{' || lexeme === '[') flowLevel += 1;
+    if (lexeme === '}' || lexeme === ']') flowLevel -= 1;
+    if (flowLevel > 0 && isPlainScalar && /^[:?]/.test(lexeme)) return 'found character that cannot start any token';
+    if (flowLevel > 0 && isPartOfScalar) return "did not find expected ',' or '}'";
+    return lexeme.startsWith('"') && SURROGATE.test(lexeme) ? 'found invalid Unicode character escape code' : undefined;
+  };
+}
+
+/** Lexeme that precedes every scalar without quotes. */
+const SCALAR = '\u001f';
+
 /** Yields tokens up to the first invalid one, because every character may be invalid. Throws if they are nested too deeply. */
 function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
   lines.addNewLine(0);
   const parser = new Parser(lines.addNewLine);
+  const check = lexemeCheck();
   for (const lexeme of new Lexer().lex(text)) {
-    if (lexeme.startsWith('"') && SURROGATE.test(lexeme)) {
-      const { offset } = parser;
-      throw new Error(yamlProblem({ message: 'found invalid Unicode character escape code', pos: [offset, offset] }, lines));
-    }
+    const problem = check(lexeme, text[parser.offset + lexeme.length]);
+    if (problem !== undefined) throw new Error(yamlProblem({ message: problem, pos: [parser.offset, parser.offset] }, lines));
     for (const token of parser.next(lexeme)) {
       yield token;
       if (token.type === 'error') return;
