@@ -20,6 +20,20 @@ export function randomBody(random: Random, format: BodyFormat, mutations: number
   return format === 'json' ? toJson(tree, pick(random, JSON_SPACES)) : toYaml(random, tree);
 }
 
+/** Returns the text with a few characters inserted, replaced or removed. */
+export function garbleText(random: Random, text: string): string {
+  const chars = Array.from(text);
+  const count = pick(random, [1, 1, 2, 3]);
+  for (let index = 0; index < count; index += 1) {
+    const removed = random() < 0.5 ? 1 : 0;
+    const inserted = removed === 1 && random() < 0.5 ? [] : [pick(random, CHARS)];
+    chars.splice(Math.floor(random() * chars.length), removed, ...inserted);
+  }
+  return chars.join('');
+}
+
+const CHARS = Array.from('{}[],:"\'\\/ \t\n\r-+.0159eEnul#&*!|>%@`~?=<é😀\u0001\u007f\u0085\u2028\ufeff');
+
 /** Returns the body of a valid request, with an oddity of the whole text. */
 export function randomText(random: Random, format: BodyFormat): string {
   const valid = randomBody(random, format, 0);

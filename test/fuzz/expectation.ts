@@ -3,7 +3,7 @@
 import { errorReply } from '../../src/kubernetes/reply.ts';
 import type { StatusError } from '../../src/kubernetes/status.ts';
 import { type FuzzRequest, headerOf, queryOf } from './request.ts';
-import type { Comparable } from './response.ts';
+import { type Comparable, normalizeText } from './response.ts';
 
 /** A request, the response of kube-apiserver, and a function that sends another request to kube-apiserver. */
 export interface Exchange {
@@ -58,7 +58,7 @@ export function rejection(request: FuzzRequest, error: StatusError, headers: Rea
       ...headers,
       'retry-after': error.retryAfterSeconds === undefined ? '' : 'present',
     },
-    body: request.method === 'HEAD' ? '' : (reply.body as string),
+    body: request.method === 'HEAD' ? '' : normalizeText(reply.body as string),
   };
 }
 

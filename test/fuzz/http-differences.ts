@@ -49,10 +49,11 @@ export function withoutProtobuf(request: FuzzRequest): FuzzRequest {
 
 /** Returns the response without protobuf, or 406 if nothing else is acceptable. */
 async function otherRepresentation({ request, kube, resend }: Exchange): Promise<Comparable | undefined> {
-  // A watch would see other events than before.
-  if (isWatch(request) && kube.status === 200) return undefined;
+  // Protobuf was not chosen.
+  if (kube.status < 300 && !kube.headers['content-type']?.includes('protobuf')) return undefined;
   const response = await resend(withoutProtobuf(request));
-  const isUnavailable = request.endpoint === 'token' && response.status === 406 && response.body !== kube.body;
+  const isListed = response.body.includes('only the following media types') && response.body !== kube.body;
+  const isUnavailable = request.endpoint === 'token' && isListed;
   return isUnavailable ? rejection(request, statusError('NotAcceptable', JSON_OR_YAML)) : response;
 }
 

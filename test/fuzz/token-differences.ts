@@ -1,8 +1,9 @@
 // Documented differences of the token endpoint, in the order in which the façade checks requests.
 
 import { invalidValue, requiredValue } from '../../src/kubernetes/field-error.ts';
-import { badRequest, invalid, statusError } from '../../src/kubernetes/status.ts';
+import { badRequest, invalid, notFound, statusError } from '../../src/kubernetes/status.ts';
 import { TOKEN_REQUEST_KIND, TOKEN_REQUEST_NAME, type TokenRequest } from '../../src/kubernetes/token-request.ts';
+import { bodyMediaType } from '../../src/kubernetes/wire/content-type.ts';
 import { decodeObject } from '../../src/kubernetes/wire/decode.ts';
 import { CLUSTER, withoutManagedFields } from '../contract/token-world.ts';
 import { type Difference, type Exchange, rejection } from './expectation.ts';
@@ -14,8 +15,8 @@ type Spec = Partial<TokenRequest['spec']>;
 
 /** Returns the spec of a body that kube-apiserver has decoded. */
 function specOf({ body = Buffer.alloc(0), headers }: FuzzRequest): Spec {
-  const mediaType = String(headers['content-type'] ?? '').includes('yaml') ? 'yaml' : 'json';
   try {
+    const mediaType = bodyMediaType([headers['content-type'] ?? ''].flat()[0]);
     const decoding = {
       body,
       mediaType,
@@ -92,14 +93,34 @@ export const TOKEN_DIFFERENCES: readonly Difference[] = [
     expect: ({ request, kube }) => {
       const isYaml = headerOf(request, 'content-type').includes('yaml');
       if (!isYaml || !isDecoded(kube) || !hasBytesAfterJson(request)) return undefined;
-      const start = (request.body ?? '').toString().slice(0, 30);
-      const message = `the object provided is unrecognized (must be of type TokenRequest): <problem of YAML> (${start} ...)`;
-      return rejection(request, badRequest(message));
+      return rejectYaml({ request });
+    },
+  },
+  {
+    row: 'CR without LF, U+0085, U+2028 or U+2029 in YAML that is not JSON',
+    isFinal: true,
+    expect: (exchange) => (hasInYaml(exchange, /\r(?!\n)|[\u0085\u2028\u2029]/) ? rejectYaml(exchange) : undefined),
+  },
+  {
+    row: '`?` before a key in `{}` or `[]` of YAML, without a space',
+    isFinal: true,
+    expect: (exchange) => (hasInYaml(exchange, /[{[,]\s*\?\S/) ? rejectYaml(exchange) : undefined),
+  },
+  {
+    row: 'a body of another registered kind, with fields that do not fit this kind',
+    expect: ({ request, kube }) => {
+      const [, kind = ''] =
+        /"message": ?"(\w+) in version \\"v1\\" cannot be handled as a TokenRequest: (?:proto|json): /.exec(kube.body) ?? [];
+      if (kube.status !== 400 || kind === '' || kind === 'TokenRequest') return undefined;
+      const conversion = `converting (v1.${kind}) to (authentication.TokenRequest): unknown conversion`;
+      return rejection(request, badRequest(`${kind} in version "v1" cannot be handled as a TokenRequest: ${conversion}`));
     },
   },
   {
     row: 'a body of a kind that every API group has, such as `DeleteOptions` or `Status`, or of version `__internal`',
-    expect: ({ kube }) => {
+    expect: ({ request, kube }) => {
+      if (kube.body.includes('the API version in the data (authentication.k8s.io/__internal) does not match'))
+        return rejection(request, badRequest(INTERNAL));
       const problem =
         /(?<=cannot be handled as a TokenRequest: )converting \(v1\.(\w+)\) to \(authentication\.TokenRequest\): unknown conversion/;
       const kind = problem.exec(kube.body)?.[1] ?? '';
@@ -146,7 +167,8 @@ export const TOKEN_DIFFERENCES: readonly Difference[] = [
     row: '`Accept` with `as=PartialObjectMetadataList`',
     isFinal: true,
     expect: async ({ request, kube, resend }) => {
-      if (!isDecoded(kube) || !headerOf(request, 'accept').includes('PartialObjectMetadataList')) return undefined;
+      const isUnsupported = kube.body.includes('cannot bind token to object of type');
+      if (!isDecoded(kube) || isUnsupported || !headerOf(request, 'accept').includes('PartialObjectMetadataList')) return undefined;
       const { status, body } = await resend({ ...withoutProtobuf(request), ...VALID });
       return status === 406 && body.includes('you requested') ? { ...kube, status, body } : undefined;
     },
@@ -160,11 +182,33 @@ export const TOKEN_DIFFERENCES: readonly Difference[] = [
     expect: ({ kube }) => (kube.status === 201 ? edit(kube, { headers: { 'cache-control': 'no-cache, no-store, private' } }) : undefined),
   },
   {
+    row: '`dryRun=All` in a namespace that does not exist',
+    expect: ({ request, kube }) => {
+      const isMissing = kube.status === 404 && kube.body.includes('namespaces \\"') && queryOf(request).get('dryRun') === 'All';
+      const [, name = ''] = namesIn(request) ?? [];
+      return isMissing ? rejection(request, notFound({ group: '', name: 'serviceaccounts' }, name), warningsOf(kube)) : undefined;
+    },
+  },
+  {
     row: '`dryRun=All`',
     expect: ({ request, kube }) =>
       kube.status === 201 && queryOf(request).get('dryRun') === 'All' ? edit(kube, { body: withoutToken(kube.body) }) : undefined,
   },
 ];
+
+const INTERNAL =
+  'TokenRequest in version "__internal" cannot be handled as a TokenRequest: no kind "TokenRequest" is registered for version "authentication.k8s.io/__internal" in scheme "x"';
+
+/** Returns true if YAML that is not JSON matches a pattern, and kube-apiserver decoded it or rejected it as invalid. */
+function hasInYaml({ request, kube }: Exchange, pattern: RegExp): boolean {
+  const text = request.body?.toString() ?? '';
+  const isYaml = headerOf(request, 'content-type').includes('yaml') && !isJson(text);
+  return isYaml && pattern.test(text) && (isDecoded(kube) || kube.status === 400);
+}
+
+function rejectYaml({ request }: Pick<Exchange, 'request'>): Comparable {
+  return rejection(request, badRequest(unrecognized(request.body?.toString() ?? '')));
+}
 
 /** Kinds of every API group that requests name. */
 const EVERYWHERE: ReadonlySet<string> = new Set(['Status']);
@@ -177,7 +221,15 @@ function notRegistered(kind: string): string {
 function hasBytesAfterJson({ body = Buffer.alloc(0) }: FuzzRequest): boolean {
   const text = body.toString();
   const ends = [...text.matchAll(/\}/g)].map(({ index }) => index + 1);
-  return text.trimStart().startsWith('{') && ends.some((end) => text.slice(end).trim() !== '' && isJson(text.slice(0, end)));
+  return text.trimStart().startsWith('{') && ends.some((end) => !/^\s*(---|$)/.test(text.slice(end)) && isJson(text.slice(0, end)));
+}
+
+/** Returns the message for a body of YAML that cannot be parsed. It ends with the first bytes, in hexadecimal unless they are JSON. */
+function unrecognized(text: string): string {
+  const bytes = Buffer.from(text);
+  const encoding = text.startsWith('{') ? 'utf8' : 'hex';
+  const start = bytes.length > 30 ? `${bytes.subarray(0, 30).toString(encoding)} ...` : bytes.toString(encoding);
+  return `the object provided is unrecognized (must be of type TokenRequest): yaml: invalid (${start})`;
 }
 
 function isJson(text: string): boolean {
@@ -233,6 +285,6 @@ function withoutToken(body: string): string {
   return body
     .replace('"<token>"', '""')
     .replace(/(?<=\n {2}token: )<token>/, '""')
-    .replace(/(?<="expirationTimestamp": ?)"<time>"/, 'null')
-    .replace(/(?<=\n {2}expirationTimestamp: )"<time>"/, 'null');
+    .replace(/(?<="expirationTimestamp": ?)"[^"]*"/, 'null')
+    .replace(/(?<=\n {2}expirationTimestamp: )"[^"]*"/, 'null');
 }

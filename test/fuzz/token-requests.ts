@@ -1,8 +1,9 @@
 // Grammar of token requests: a valid request with up to four oddities.
 
 import { pick } from '../support/random.ts';
-import { type BodyFormat, randomBody, randomText } from './body.ts';
+import { type BodyFormat, garbleText, randomBody, randomText } from './body.ts';
 import { PRETTY, randomAccept, TIMEOUTS, USER_AGENTS } from './headers.ts';
+import { randomProtobuf } from './protobuf-body.ts';
 import type { FuzzRequest } from './request.ts';
 
 type Random = () => number;
@@ -18,7 +19,7 @@ interface Draft {
   format: BodyFormat;
   /** Number of mutations of the body. */
   mutations: number;
-  body: string | undefined;
+  body: string | Buffer | undefined;
 }
 
 /** Returns the request that the random numbers determine. */
@@ -43,7 +44,7 @@ export function randomTokenRequest(random: Random): FuzzRequest {
     path: `/api/v1/namespaces/${draft.namespace}/serviceaccounts/${draft.name}${draft.suffix}`,
     query: draft.query.join('&'),
     headers: draft.headers,
-    body: Buffer.from(body),
+    body: typeof body === 'string' ? Buffer.from(body) : body,
   };
 }
 
@@ -58,6 +59,14 @@ const yamlBody: Oddity = (draft) => {
 };
 const oddText: Oddity = (draft, random) => {
   draft.body = randomText(random, draft.format);
+};
+const garbledBody: Oddity = (draft, random) => {
+  if (Buffer.isBuffer(draft.body)) return;
+  draft.body = garbleText(random, draft.body ?? randomBody(random, draft.format, draft.mutations));
+};
+const protobufBody: Oddity = (draft, random) => {
+  draft.body = randomProtobuf(random);
+  draft.headers['content-type'] = 'application/vnd.kubernetes.protobuf';
 };
 const oddQuery: Oddity = (draft, random) => {
   const count = pick(random, [1, 1, 2, 3]);
@@ -98,6 +107,8 @@ const ODDITIES: readonly Oddity[] = [
   ...Array<Oddity>(8).fill(mutatedBody),
   ...Array<Oddity>(5).fill(yamlBody),
   ...Array<Oddity>(2).fill(oddText),
+  ...Array<Oddity>(3).fill(garbledBody),
+  ...Array<Oddity>(2).fill(protobufBody),
   ...Array<Oddity>(6).fill(oddQuery),
   ...Array<Oddity>(3).fill(oddContentType),
   ...Array<Oddity>(4).fill(oddAccept),
