@@ -54,12 +54,13 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   '`Content-Encoding` other than `identity`, `charset` other than UTF-8 and US-ASCII': [BODY, 'UTF-16'],
   'size of the body': [BODY, 'JSON of more than 8 KiB'],
   'JSON sent as YAML, with bytes after the object': [BODY, 'rejects JSON that is sent as YAML with %s'],
-  'CR without LF, U+0085, U+2028 or U+2029 in YAML that is not JSON': [
+  'U+0085, U+2028 or U+2029 in YAML, or CR without LF in YAML that is not JSON': [
     'kubernetes/wire/yaml/parse.test.ts',
     'line breaks other than LF and CR LF',
   ],
   '`?` before a key in `{}` or `[]` of YAML, without a space': ['kubernetes/wire/yaml/parse.test.ts', "['{?a: 1}'"],
   'invalid YAML': ['kubernetes/wire/yaml/parse.test.ts', 'rejects %j'],
+  'text in protobuf that is not UTF-8': ['kubernetes/wire/protobuf/envelope.test.ts', 'decodes invalid UTF-8 to replacement characters'],
   'a YAML body that is not JSON': [BODY, 'YAML of more than 1 KiB'],
   'a YAML alias (`*a`), also as a merge key (`<<: *a`)': [BODY, 'rejects a YAML alias'],
   'a body of a kind that every API group has, such as `DeleteOptions` or `Status`, or of version `__internal`': [

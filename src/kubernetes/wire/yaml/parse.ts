@@ -51,6 +51,7 @@ function checkCharacters(body: Uint8Array): void {
 
 /** Line breaks of YAML 1.1 that the parser does not recognize. */
 const LINE_BREAKS = /\r(?!\n)|[\u0085\u2028\u2029]/;
+const UNICODE_BREAKS = /[\u0085\u2028\u2029]/;
 const NOT_ALLOWED = /[^\t\n\r\x20-\x7e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
 /**
@@ -58,7 +59,8 @@ const NOT_ALLOWED = /[^\t\n\r\x20-\x7e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-
  * that YAML rejects.
  */
 function asJson(body: Uint8Array): JsonNode | undefined {
-  if (SURROGATE.test(Buffer.from(body).toString('latin1'))) return undefined;
+  const text = Buffer.from(body).toString();
+  if (SURROGATE.test(text) || UNICODE_BREAKS.test(text)) return undefined;
   try {
     const node = parseJson(body);
     return duplicateFields(node, 1).length === 0 ? toNode(toValue(node)) : undefined;
@@ -99,15 +101,19 @@ function lexemeCheck(): (lexeme: string, next: string | undefined) => string | u
   let flowLevel = 0;
   let previous = '';
   let isAfterScalar = false;
+  /** Line breaks since the start of the last lexeme that is not a space. */
+  let hasBreak = false;
   return (lexeme, next = ' ') => {
     const isPlainScalar = previous === SCALAR;
     const isPartOfScalar = isAfterScalar && lexeme === ':' && !/\s/.test(next);
+    const isAfterBreak = hasBreak && lexeme === ':';
     previous = lexeme;
     isAfterScalar = isPlainScalar;
+    hasBreak = lexeme.includes('\n') || (hasBreak && /^\s*$/.test(lexeme));
     if (lexeme === '{' || lexeme === '[') flowLevel += 1;
     if (lexeme === '}' || lexeme === ']') flowLevel -= 1;
     if (flowLevel > 0 && isPlainScalar && /^[:?]/.test(lexeme)) return 'found character that cannot start any token';
-    if (flowLevel > 0 && isPartOfScalar) return "did not find expected ',' or '}'";
+    if (flowLevel > 0 && (isPartOfScalar || isAfterBreak)) return "did not find expected ',' or '}'";
     return lexeme.startsWith('"') && SURROGATE.test(lexeme) ? 'found invalid Unicode character escape code' : undefined;
   };
 }
