@@ -5,7 +5,7 @@ import type { StatusError } from '../../src/kubernetes/status.ts';
 import { type FuzzRequest, headerOf, queryOf } from './request.ts';
 import { type Comparable, normalizeText } from './response.ts';
 
-/** A request, the response of kube-apiserver, and a function that sends another request to kube-apiserver. */
+/** A request, the response of kube-apiserver, and a function that sends another request to kube-apiserver, without protobuf. */
 export interface Exchange {
   readonly request: FuzzRequest;
   readonly kube: Comparable;

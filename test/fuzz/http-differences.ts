@@ -51,7 +51,7 @@ export function withoutProtobuf(request: FuzzRequest): FuzzRequest {
 async function otherRepresentation({ request, kube, resend }: Exchange): Promise<Comparable | undefined> {
   // Protobuf was not chosen.
   if (kube.status < 300 && !kube.headers['content-type']?.includes('protobuf')) return undefined;
-  const response = await resend(withoutProtobuf(request));
+  const response = await resend(request);
   const isListed = response.body.includes('only the following media types') && response.body !== kube.body;
   const isUnavailable = request.endpoint === 'token' && isListed;
   return isUnavailable ? rejection(request, statusError('NotAcceptable', JSON_OR_YAML)) : response;

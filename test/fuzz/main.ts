@@ -5,6 +5,7 @@ import { readOptions } from '../support/command-line.ts';
 import { differencesFor } from './differences.ts';
 import { expectationFor } from './expectation.ts';
 import { requestOf } from './grammar.ts';
+import { withoutProtobuf } from './http-differences.ts';
 import { type FuzzOptions, HELP, parseOptions } from './options.ts';
 import { formatFailure } from './report.ts';
 import { type FuzzRequest, isWatch } from './request.ts';
@@ -72,7 +73,7 @@ class Run {
   async #compare(number: number, kube: Comparable, facade: Comparable): Promise<void> {
     this.compared += 1;
     const request = this.#request(number);
-    const resend = async (other: FuzzRequest) => toComparable(other, await this.#world.send('kube', other));
+    const resend = async (other: FuzzRequest) => toComparable(other, await this.#world.send('kube', withoutProtobuf(other)));
     const { response: expected, rows } = await expectationFor({ request, kube, resend }, differencesFor(request, kube));
     for (const row of rows) this.#rows.set(row, (this.#rows.get(row) ?? 0) + 1);
     if (JSON.stringify(expected) === JSON.stringify(facade)) return;

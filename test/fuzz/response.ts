@@ -35,7 +35,7 @@ export function normalizeText(body: string): string {
       // The messages of YAML libraries differ; a test of its parser compares the common ones.
       .replace(/(?<=\(must be of type TokenRequest\): )(?:yaml: |unsupported map key).*?(?= \((?:[0-9a-f]{60} |\{))/s, '[problem of YAML]')
       // The name of the scheme depends on the build.
-      .replace(/(?<=in scheme \\?")[\w./:]+/g, '<scheme>')
+      .replace(/(?<=in scheme\s+\\?")[\w./:]+/g, '<scheme>')
       .replace(/(?<=too old resource version: )\d+ \(\d+\)/g, '<version>')
       .replace(/(?<=Too large resource version: )\d+, current: \d+/g, '<version>')
       .replace(/(?<="continue": ?")[\w-]+/g, startOf)
@@ -51,7 +51,7 @@ function unfold(body: string): string {
 /** Returns the start key of a continue token, which is the same for both servers. */
 function startOf(token: string): string {
   try {
-    return `after ${(JSON.parse(Buffer.from(token, 'base64url').toString()) as { start: string }).start.replace('\0', '')}`;
+    return `after ${(JSON.parse(Buffer.from(token, 'base64url').toString()) as { start: string }).start.replace(/^\/|\0/g, '')}`;
   } catch {
     return token;
   }

@@ -1,13 +1,14 @@
 // Documented differences of the token endpoint, in the order in which the façade checks requests.
 
+import { parse as parseYaml } from 'yaml';
 import { invalidValue, requiredValue } from '../../src/kubernetes/field-error.ts';
-import { badRequest, invalid, notFound, statusError } from '../../src/kubernetes/status.ts';
+import { badRequest, invalid, notFound, type Status, StatusError, statusError } from '../../src/kubernetes/status.ts';
 import { TOKEN_REQUEST_KIND, TOKEN_REQUEST_NAME, type TokenRequest } from '../../src/kubernetes/token-request.ts';
 import { bodyMediaType } from '../../src/kubernetes/wire/content-type.ts';
 import { decodeObject } from '../../src/kubernetes/wire/decode.ts';
 import { CLUSTER, withoutManagedFields } from '../contract/token-world.ts';
 import { type Difference, type Exchange, rejection } from './expectation.ts';
-import { namesIn, withoutProtobuf } from './http-differences.ts';
+import { namesIn } from './http-differences.ts';
 import { type FuzzRequest, headerOf, queryOf } from './request.ts';
 import type { Comparable } from './response.ts';
 
@@ -52,10 +53,11 @@ export const TOKEN_DIFFERENCES: readonly Difference[] = [
   {
     row: 'no permission',
     expect: ({ request, kube }) => {
-      if (kube.status !== 403 || !kube.body.includes('cannot create resource')) return undefined;
+      if (kube.status !== 403 || !/cannot create\s+resource/.test(kube.body)) return undefined;
       const [namespace = '', name = ''] = namesIn(request) ?? [];
-      const missing = `: issue clusters/token \\"${CLUSTER}/${namespace}/${name}\\" in registry.purser.dev`;
-      return edit(kube, { body: kube.body.replace(`in the namespace \\"${namespace}\\"`, (text) => `${text}${missing}`) });
+      const status = parseYaml(kube.body) as Status;
+      const message = `${status.message}: issue clusters/token "${CLUSTER}/${namespace}/${name}" in registry.purser.dev`;
+      return rejection(request, new StatusError({ ...status, message }));
     },
   },
   {
@@ -90,16 +92,18 @@ export const TOKEN_DIFFERENCES: readonly Difference[] = [
   {
     row: 'JSON sent as YAML, with bytes after the object',
     isFinal: true,
-    expect: ({ request, kube }) => {
-      const isYaml = headerOf(request, 'content-type').includes('yaml');
-      if (!isYaml || !isDecoded(kube) || !hasBytesAfterJson(request)) return undefined;
-      return rejectYaml({ request });
+    expect: (exchange) => {
+      const isYaml = headerOf(exchange.request, 'content-type').includes('yaml');
+      return isYaml && isDecoded(exchange.kube) && hasBytesAfterJson(bodyText(exchange)) ? rejectYaml(exchange) : undefined;
     },
   },
   {
-    row: 'CR without LF, U+0085, U+2028 or U+2029 in YAML that is not JSON',
+    row: 'U+0085, U+2028 or U+2029 in YAML, or CR without LF in YAML that is not JSON',
     isFinal: true,
-    expect: (exchange) => (hasInYaml(exchange, /\r(?!\n)|[\u0085\u2028\u2029]/) ? rejectYaml(exchange) : undefined),
+    expect: (exchange) => {
+      const isBroken = hasInYaml(exchange, /[\u0085\u2028\u2029]/) || (!isJson(bodyText(exchange)) && hasInYaml(exchange, /\r(?!\n)/));
+      return isBroken ? rejectYaml(exchange) : undefined;
+    },
   },
   {
     row: '`?` before a key in `{}` or `[]` of YAML, without a space',
@@ -169,7 +173,7 @@ export const TOKEN_DIFFERENCES: readonly Difference[] = [
     expect: async ({ request, kube, resend }) => {
       const isUnsupported = kube.body.includes('cannot bind token to object of type');
       if (!isDecoded(kube) || isUnsupported || !headerOf(request, 'accept').includes('PartialObjectMetadataList')) return undefined;
-      const { status, body } = await resend({ ...withoutProtobuf(request), ...VALID });
+      const { status, body } = await resend({ ...request, ...VALID });
       return status === 406 && body.includes('you requested') ? { ...kube, status, body } : undefined;
     },
   },
@@ -199,15 +203,19 @@ export const TOKEN_DIFFERENCES: readonly Difference[] = [
 const INTERNAL =
   'TokenRequest in version "__internal" cannot be handled as a TokenRequest: no kind "TokenRequest" is registered for version "authentication.k8s.io/__internal" in scheme "x"';
 
-/** Returns true if YAML that is not JSON matches a pattern, and kube-apiserver decoded it or rejected it as invalid. */
-function hasInYaml({ request, kube }: Exchange, pattern: RegExp): boolean {
-  const text = request.body?.toString() ?? '';
-  const isYaml = headerOf(request, 'content-type').includes('yaml') && !isJson(text);
-  return isYaml && pattern.test(text) && (isDecoded(kube) || kube.status === 400);
+/** Returns true if YAML matches a pattern, and kube-apiserver decoded it or rejected it as invalid. */
+function hasInYaml(exchange: Exchange, pattern: RegExp): boolean {
+  const { request, kube } = exchange;
+  const isYaml = headerOf(request, 'content-type').includes('yaml');
+  return isYaml && pattern.test(bodyText(exchange)) && (isDecoded(kube) || kube.status === 400);
 }
 
-function rejectYaml({ request }: Pick<Exchange, 'request'>): Comparable {
-  return rejection(request, badRequest(unrecognized(request.body?.toString() ?? '')));
+function bodyText({ request }: Exchange): string {
+  return request.body?.toString() ?? '';
+}
+
+function rejectYaml(exchange: Exchange): Comparable {
+  return rejection(exchange.request, badRequest(unrecognized(bodyText(exchange))));
 }
 
 /** Kinds of every API group that requests name. */
@@ -218,8 +226,7 @@ function notRegistered(kind: string): string {
 }
 
 /** Returns true if a body has more bytes after a JSON object. */
-function hasBytesAfterJson({ body = Buffer.alloc(0) }: FuzzRequest): boolean {
-  const text = body.toString();
+function hasBytesAfterJson(text: string): boolean {
   const ends = [...text.matchAll(/\}/g)].map(({ index }) => index + 1);
   return text.trimStart().startsWith('{') && ends.some((end) => !/^\s*(---|$)/.test(text.slice(end)) && isJson(text.slice(0, end)));
 }
