@@ -5,6 +5,7 @@ import { Composer, type CST, type Document, Lexer, LineCounter, Parser } from 'y
 import { duplicateFields, type JsonNode, toNode, toValue } from '../json-node.ts';
 import { parseJson } from '../json-parse.ts';
 import { tooLarge } from '../read-body.ts';
+import { hasSurrogateEscape, LexemeCheck } from './lexemes.ts';
 import { MAX_YAML_DEPTH, TOO_DEEP, yamlProblem } from './problem.ts';
 import { YamlReader } from './reader.ts';
 
@@ -41,7 +42,7 @@ export function parseYaml(body: Uint8Array, { maxBytes, allowAliases }: YamlLimi
   const reader = new YamlReader(document, lines, allowAliases);
   const node = reader.read();
   if (reader.duplicates.length === 0) return { node };
-  return { node, duplicates: `yaml: unmarshal errors:\n${reader.duplicates.map((text) => `  ${text}`).join('\n')}` };
+  return { node, duplicates: `yaml: unmarshal errors:\n${reader.duplicates.map((duplicate) => `  ${duplicate}`).join('\n')}` };
 }
 
 function checkCharacters(body: Uint8Array): void {
@@ -59,8 +60,8 @@ const NOT_ALLOWED = /[^\t\n\r\x20-\x7e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-
  * that YAML rejects.
  */
 function asJson(body: Uint8Array): JsonNode | undefined {
-  const text = Buffer.from(body).toString();
-  if (SURROGATE.test(text) || UNICODE_BREAKS.test(text)) return undefined;
+  const source = Buffer.from(body).toString();
+  if (hasSurrogateEscape(source) || UNICODE_BREAKS.test(source)) return undefined;
   try {
     const node = parseJson(body);
     return duplicateFields(node, 1).length === 0 ? toNode(toValue(node)) : undefined;
@@ -68,9 +69,6 @@ function asJson(body: Uint8Array): JsonNode | undefined {
     return undefined;
   }
 }
-
-/** Escape of one half of a surrogate pair, which YAML does not allow. */
-const SURROGATE = /^(?:[^\\]|\\[^u]|\\u(?!d[89a-f]))*\\ud[89a-f]/is;
 
 function firstDocument(text: string, lines: LineCounter): Document.Parsed | undefined {
   const composer = new Composer({ version: '1.1', schema: 'failsafe', uniqueKeys: false, lineCounter: lines });
@@ -96,38 +94,13 @@ function throwProblem(lines: LineCounter) {
   };
 }
 
-/** Returns a function that finds problems in lexemes that the library accepts, but YAML 1.1 does not. */
-function lexemeCheck(): (lexeme: string, next: string | undefined) => string | undefined {
-  let flowLevel = 0;
-  let previous = '';
-  let isAfterScalar = false;
-  /** Line breaks since the start of the last lexeme that is not a space. */
-  let hasBreak = false;
-  return (lexeme, next = ' ') => {
-    const isPlainScalar = previous === SCALAR;
-    const isPartOfScalar = isAfterScalar && lexeme === ':' && !/\s/.test(next);
-    const isAfterBreak = hasBreak && lexeme === ':';
-    previous = lexeme;
-    isAfterScalar = isPlainScalar;
-    hasBreak = lexeme.includes('\n') || (hasBreak && /^\s*$/.test(lexeme));
-    if (lexeme === '{' || lexeme === '[') flowLevel += 1;
-    if (lexeme === '}' || lexeme === ']') flowLevel -= 1;
-    if (flowLevel > 0 && isPlainScalar && /^[:?]/.test(lexeme)) return 'found character that cannot start any token';
-    if (flowLevel > 0 && (isPartOfScalar || isAfterBreak)) return "did not find expected ',' or '}'";
-    return lexeme.startsWith('"') && SURROGATE.test(lexeme) ? 'found invalid Unicode character escape code' : undefined;
-  };
-}
-
-/** Lexeme that precedes every scalar without quotes. */
-const SCALAR = '\u001f';
-
 /** Yields tokens up to the first invalid one, because every character may be invalid. Throws if they are nested too deeply. */
 function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
   lines.addNewLine(0);
   const parser = new Parser(lines.addNewLine);
-  const check = lexemeCheck();
+  const check = new LexemeCheck();
   for (const lexeme of new Lexer().lex(text)) {
-    const problem = check(lexeme, text[parser.offset + lexeme.length]);
+    const problem = check.problemOf(lexeme, text[parser.offset + lexeme.length]);
     if (problem !== undefined) throw new Error(yamlProblem({ message: problem, pos: [parser.offset, parser.offset] }, lines));
     for (const token of parser.next(lexeme)) {
       yield token;
