@@ -123,45 +123,73 @@ function boundObject(random: Random): Fields {
 
 /** Scalars, lists and objects of other types than the field. */
 const ODD_VALUES: readonly string[] = [
-  ...[
-    'null',
-    'true',
-    'false',
-    '0',
-    '-0',
-    '1',
-    '-1',
-    '599',
-    '600',
-    '601',
-    '1.5',
-    '1.0',
-    '1e3',
-    '1E400',
-    '-1e-7',
-    '4294967296',
-    '4294967297',
-  ],
-  ...['9223372036854775807', '9223372036854775808', '-9223372036854775809', '1'.repeat(40), '0.1', '3600', '86401', '100000'],
-  ...['""', '"text"', '"600"', '"vault"', '"true"', '"null"', '"é"', '"😀"', String.raw`"\u0000"`, String.raw`"\ud83d\ude00"`],
-  ...[String.raw`"\ud800"`, String.raw`"\udc00x"`, String.raw`"a\nb"`, String.raw`"\u2028"`, '"<script>&"', '"a/b"', '"v1"', '"v9"'],
-  ...['"Pod"', '"Status"', '"TokenReview"', '"Lease"', '"authentication.k8s.io/v1beta1"', '"authentication.k8s.io/__internal"'],
-  ...['"/v1"', '"a/b/c"', '"2024-01-01T00:00:00Z"', '"https://hub.test"', `"${'l'.repeat(300)}"`],
-  ...[
-    '[]',
-    '{}',
-    '[null]',
-    '[1]',
-    '["vault"]',
-    '["a",1]',
-    '[[]]',
-    '[{}]',
-    '["a","a"]',
-    '{"a":1}',
-    '{"a":"b"}',
-    '{"a":null}',
-    '{"a":{"b":[1]}}',
-  ],
+  'null',
+  'true',
+  'false',
+  '0',
+  '-0',
+  '1',
+  '-1',
+  '599',
+  '600',
+  '601',
+  '1.5',
+  '1.0',
+  '1e3',
+  '1E400',
+  '-1e-7',
+  '4294967296',
+  '4294967297',
+  '9223372036854775807',
+  '9223372036854775808',
+  '-9223372036854775809',
+  '1'.repeat(40),
+  '0.1',
+  '3600',
+  '86401',
+  '100000',
+  '""',
+  '"text"',
+  '"600"',
+  '"vault"',
+  '"true"',
+  '"null"',
+  '"é"',
+  '"😀"',
+  String.raw`"\u0000"`,
+  String.raw`"\ud83d\ude00"`,
+  String.raw`"\ud800"`,
+  String.raw`"\udc00x"`,
+  String.raw`"a\nb"`,
+  String.raw`"\u2028"`,
+  '"<script>&"',
+  '"a/b"',
+  '"v1"',
+  '"v9"',
+  '"Pod"',
+  '"Status"',
+  '"TokenReview"',
+  '"Lease"',
+  '"authentication.k8s.io/v1beta1"',
+  '"authentication.k8s.io/__internal"',
+  '"/v1"',
+  '"a/b/c"',
+  '"2024-01-01T00:00:00Z"',
+  '"https://hub.test"',
+  `"${'l'.repeat(300)}"`,
+  '[]',
+  '{}',
+  '[null]',
+  '[1]',
+  '["vault"]',
+  '["a",1]',
+  '[[]]',
+  '[{}]',
+  '["a","a"]',
+  '{"a":1}',
+  '{"a":"b"}',
+  '{"a":null}',
+  '{"a":{"b":[1]}}',
 ];
 const BAD_JSON: readonly string[] = [
   '01',
@@ -182,43 +210,79 @@ const BAD_JSON: readonly string[] = [
   '',
 ];
 const YAML_SCALARS: readonly string[] = [
-  ...['~', 'yes', 'No', 'on', 'True', 'NULL', '0x1F', '0o17', '017', '1_000', '.5', '.inf', '.NaN', '1e3', '+1', '2024-01-01', "'it''s'"],
-  ...[
-    'plain text',
-    'a: b',
-    '!!str 12',
-    '!!int "600"',
-    '!!float 600',
-    '!!binary aGk=',
-    '!!null x',
-    '!tag x',
-    '&a x',
-    '*a',
-    '<<',
-    '=',
-    '?',
-    '|',
-    '>-',
-  ],
-  ...['@x', '`x`', '%x', '- x', '[a, b]', '{a: b}', '[a, b', '"a\\qb"', '"\\x41"', '12:30:45', '0b11', '-.5', '1.', '"multi\n  line"'],
+  '~',
+  'yes',
+  'No',
+  'on',
+  'True',
+  'NULL',
+  '0x1F',
+  '0o17',
+  '017',
+  '1_000',
+  '.5',
+  '.inf',
+  '.NaN',
+  '1e3',
+  '+1',
+  '2024-01-01',
+  "'it''s'",
+  'plain text',
+  'a: b',
+  '!!str 12',
+  '!!int "600"',
+  '!!float 600',
+  '!!binary aGk=',
+  '!!null x',
+  '!tag x',
+  '&a x',
+  '*a',
+  '<<',
+  '=',
+  '?',
+  '|',
+  '>-',
+  '@x',
+  '`x`',
+  '%x',
+  '- x',
+  '[a, b]',
+  '{a: b}',
+  '[a, b',
+  '"a\\qb"',
+  '"\\x41"',
+  '12:30:45',
+  '0b11',
+  '-.5',
+  '1.',
+  '"multi\n  line"',
 ];
 const ODD_NAMES: readonly string[] = [
-  ...[
-    'unknown',
-    'Kind',
-    'KIND',
-    'SPEC',
-    'Audiences',
-    'audience',
-    'expirationseconds',
-    '__proto__',
-    'constructor',
-    'toString',
-    '',
-    ' ',
-    'a.b',
-  ],
-  ...['é', 'status', 'metadata', 'apiVersion', 'kind', 'spec', 'name', 'a"b', '<<', '1', 'null', 'x'.repeat(40)],
+  'unknown',
+  'Kind',
+  'KIND',
+  'SPEC',
+  'Audiences',
+  'audience',
+  'expirationseconds',
+  '__proto__',
+  'constructor',
+  'toString',
+  '',
+  ' ',
+  'a.b',
+  'é',
+  'status',
+  'metadata',
+  'apiVersion',
+  'kind',
+  'spec',
+  'name',
+  'a"b',
+  '<<',
+  '1',
+  'null',
+  'x'.repeat(40),
 ];
 const KNOWN_FIELDS: readonly [string, string][] = [
   ['status', '{"token":"x","expirationTimestamp":"2024-01-01T00:00:00Z"}'],
@@ -232,24 +296,55 @@ const KNOWN_FIELDS: readonly [string, string][] = [
   ['kind', '"TokenRequest"'],
 ];
 
+/** Field of the tree, and a value of another type. */
+interface Place {
+  readonly random: Random;
+  readonly parent: Fields;
+  readonly index: number;
+  readonly entry: Fields['entries'][number];
+  readonly odd: Tree;
+}
+
+const replaceValue = ({ entry, odd }: Place) => void (entry[1] = odd);
+const removeField = ({ parent, index }: Place) => void parent.entries.splice(index, 1);
+const setNull = ({ entry }: Place) => void (entry[1] = 'null');
+const repeatField = ({ random, parent, entry: [name, value], odd }: Place) => {
+  const at = Math.floor(random() * (parent.entries.length + 1));
+  parent.entries.splice(at, 0, [name, random() < 0.5 ? value : odd]);
+};
+const addUnknown = ({ random, parent, index, odd }: Place) => void parent.entries.splice(index, 0, [pick(random, ODD_NAMES), odd]);
+const addKnown = ({ random, parent }: Place) => void parent.entries.push([...pick(random, KNOWN_FIELDS)]);
+const renameField = ({ random, entry }: Place) => {
+  entry[0] = random() < 0.5 ? entry[0].toUpperCase() : pick(random, ODD_NAMES);
+};
+const extendList = ({ parent, entry: [, value], odd }: Place) => {
+  if (Array.isArray(value)) value.push(odd);
+  else parent.entries.reverse();
+};
+
+const MUTATIONS: readonly ((place: Place) => void)[] = [
+  replaceValue,
+  replaceValue,
+  replaceValue,
+  removeField,
+  removeField,
+  setNull,
+  repeatField,
+  repeatField,
+  addUnknown,
+  addUnknown,
+  addKnown,
+  renameField,
+  extendList,
+];
+
 function mutate(random: Random, format: BodyFormat, tree: Fields): void {
   const places = placesOf(tree);
   // Earlier mutations may have removed all fields.
-  const { parent, index } = places.length === 0 ? { parent: tree, index: 0 } : pick(random, places);
-  const entry = parent.entries[index];
-  if (entry === undefined) return;
-  const [name, value] = entry;
-  const roll = random();
-  if (roll < 0.2) entry[1] = oddValue(random, format);
-  else if (roll < 0.35) parent.entries.splice(index, 1);
-  else if (roll < 0.45) entry[1] = 'null';
-  else if (roll < 0.6)
-    parent.entries.splice(Math.floor(random() * (parent.entries.length + 1)), 0, [name, random() < 0.5 ? value : oddValue(random, format)]);
-  else if (roll < 0.75) parent.entries.splice(index, 0, [pick(random, ODD_NAMES), oddValue(random, format)]);
-  else if (roll < 0.85) parent.entries.push([...pick(random, KNOWN_FIELDS)]);
-  else if (roll < 0.93) entry[0] = random() < 0.5 ? name.toUpperCase() : pick(random, ODD_NAMES);
-  else if (Array.isArray(value)) value.push(oddValue(random, format));
-  else parent.entries.reverse();
+  if (places.length === 0) return;
+  const { parent, index } = pick(random, places);
+  const entry = parent.entries[index] as Place['entry'];
+  pick(random, MUTATIONS)({ random, parent, index, entry, odd: oddValue(random, format) });
 }
 
 function oddValue(random: Random, format: BodyFormat): Tree {

@@ -1,5 +1,6 @@
 // The response that the façade must give: that of kube-apiserver, changed by the documented differences that apply.
 
+import { parse as parseYaml } from 'yaml';
 import { errorReply } from '../../src/kubernetes/reply.ts';
 import type { StatusError } from '../../src/kubernetes/status.ts';
 import { type FuzzRequest, headerOf, queryOf } from './request.ts';
@@ -60,6 +61,15 @@ export function rejection(request: FuzzRequest, error: StatusError, headers: Rea
     },
     body: request.method === 'HEAD' ? '' : normalizeText(reply.body as string),
   };
+}
+
+/** Returns the message of a Status; empty for other bodies. */
+export function messageOf({ body }: Comparable): string {
+  try {
+    return (parseYaml(body) as { readonly message?: string } | null)?.message ?? '';
+  } catch {
+    return '';
+  }
 }
 
 const NO_HEADERS = Object.fromEntries(

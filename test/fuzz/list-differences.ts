@@ -1,8 +1,7 @@
 // Documented differences of the cluster list.
 
-import { parse as parseYaml } from 'yaml';
 import { badRequest } from '../../src/kubernetes/status.ts';
-import { type Difference, type Exchange, rejection } from './expectation.ts';
+import { type Difference, type Exchange, messageOf, rejection } from './expectation.ts';
 import { FACADE_LIST, isWatch, queryOf } from './request.ts';
 import type { Comparable } from './response.ts';
 
@@ -63,13 +62,11 @@ export const LIST_DIFFERENCES: readonly Difference[] = [
   },
   {
     row: '`resourceVersion` that cannot be parsed, on get and watch',
-    expect: (exchange) =>
-      exchange.kube.status === 500 && exchange.kube.body.includes('strconv.ParseUint') ? asBadRequest(exchange) : undefined,
+    expect: (exchange) => asBadRequest(exchange, 'strconv.ParseUint'),
   },
   {
     row: 'one Cluster with `as=PartialObjectMetadataList` in `Accept`',
-    expect: (exchange) =>
-      exchange.kube.status === 500 && exchange.kube.body.includes('content is not a list') ? asBadRequest(exchange) : undefined,
+    expect: (exchange) => asBadRequest(exchange, 'content is not a list'),
   },
 ];
 
@@ -89,8 +86,9 @@ function withLink(metadata: Fields): Fields {
   return Object.fromEntries(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Returns the same error with 400. */
-function asBadRequest({ request, kube }: Exchange): Comparable {
-  const { message } = parseYaml(kube.body) as { readonly message: string };
-  return rejection(request, badRequest(message));
+/** Returns an error with 500 and these words as 400; undefined for other responses. */
+async function asBadRequest({ request, kube, resend }: Exchange, words: string): Promise<Comparable | undefined> {
+  if (kube.status !== 500) return undefined;
+  const message = messageOf(request.method === 'HEAD' ? await resend({ ...request, method: 'GET' }) : kube);
+  return message.includes(words) ? rejection(request, badRequest(message)) : undefined;
 }

@@ -103,7 +103,7 @@ function encode(fields: readonly Field[]): Buffer {
 
 function encodeField(number: number, value: Field[1]): Buffer {
   if (typeof value === 'number') return Buffer.concat([varint(number << 3), varint(value)]);
-  const bytes = typeof value === 'string' ? Buffer.from(value) : Buffer.isBuffer(value) ? value : encode(value as readonly Field[]);
+  const bytes = typeof value === 'string' ? Buffer.from(value) : Buffer.isBuffer(value) ? value : encode(value);
   return Buffer.concat([varint((number << 3) | 2), varint(bytes.length), bytes]);
 }
 

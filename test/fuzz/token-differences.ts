@@ -7,7 +7,7 @@ import { TOKEN_REQUEST_KIND, TOKEN_REQUEST_NAME, type TokenRequest } from '../..
 import { bodyMediaType } from '../../src/kubernetes/wire/content-type.ts';
 import { decodeObject } from '../../src/kubernetes/wire/decode.ts';
 import { CLUSTER, withoutManagedFields } from '../contract/token-world.ts';
-import { type Difference, type Exchange, rejection } from './expectation.ts';
+import { type Difference, type Exchange, messageOf, rejection } from './expectation.ts';
 import { namesIn } from './http-differences.ts';
 import { type FuzzRequest, headerOf, queryOf } from './request.ts';
 import type { Comparable } from './response.ts';
@@ -27,7 +27,7 @@ function specOf({ body = Buffer.alloc(0), headers }: FuzzRequest): Spec {
       isRegistered: () => true,
     } as const;
     const { object } = decodeObject(decoding);
-    return (object['spec'] ?? {}) as Spec;
+    return object['spec'] ?? {};
   } catch {
     return {};
   }
@@ -112,23 +112,27 @@ export const TOKEN_DIFFERENCES: readonly Difference[] = [
   },
   {
     row: 'a body of another registered kind, with fields that do not fit this kind',
+    isFinal: true,
     expect: ({ request, kube }) => {
-      const [, kind = ''] =
-        /"message": ?"(\w+) in version \\"v1\\" cannot be handled as a TokenRequest: (?:proto|json): /.exec(kube.body) ?? [];
-      if (kube.status !== 400 || kind === '' || kind === 'TokenRequest') return undefined;
-      const conversion = `converting (v1.${kind}) to (authentication.TokenRequest): unknown conversion`;
-      return rejection(request, badRequest(`${kind} in version "v1" cannot be handled as a TokenRequest: ${conversion}`));
+      const [, kind = ''] = /^(\w+) in version "v1" cannot be handled as a TokenRequest: (?:proto|json): /.exec(messageOf(kube)) ?? [];
+      if (kind === '' || kind === 'TokenRequest' || kind === 'Status') return undefined;
+      return rejection(
+        request,
+        cannotBeHandled(kind, 'v1', `converting (v1.${kind}) to (authentication.TokenRequest): unknown conversion`),
+      );
     },
   },
   {
     row: 'a body of a kind that every API group has, such as `DeleteOptions` or `Status`, or of version `__internal`',
+    isFinal: true,
     expect: ({ request, kube }) => {
-      if (kube.body.includes('the API version in the data (authentication.k8s.io/__internal) does not match'))
-        return rejection(request, badRequest(INTERNAL));
-      const problem =
-        /(?<=cannot be handled as a TokenRequest: )converting \(v1\.(\w+)\) to \(authentication\.TokenRequest\): unknown conversion/;
-      const kind = problem.exec(kube.body)?.[1] ?? '';
-      return EVERYWHERE.has(kind) ? edit(kube, { body: kube.body.replace(problem, notRegistered(kind)) }) : undefined;
+      const message = messageOf(kube);
+      const isInternal = message.startsWith('the API version in the data (authentication.k8s.io/__internal) does not match');
+      const isEverywhere = /^Status in version "v1" cannot be handled as a TokenRequest: (?:converting|proto:|json:) /.test(message);
+      if (!isInternal && !isEverywhere) return undefined;
+      const [kind, version] = isInternal ? ['TokenRequest', '__internal'] : ['Status', 'v1'];
+      const problem = `no kind "${kind}" is registered for version "authentication.k8s.io/${version}" in scheme "x"`;
+      return rejection(request, cannotBeHandled(kind, version, problem));
     },
   },
   {
@@ -200,8 +204,9 @@ export const TOKEN_DIFFERENCES: readonly Difference[] = [
   },
 ];
 
-const INTERNAL =
-  'TokenRequest in version "__internal" cannot be handled as a TokenRequest: no kind "TokenRequest" is registered for version "authentication.k8s.io/__internal" in scheme "x"';
+function cannotBeHandled(kind: string, version: string, problem: string): StatusError {
+  return badRequest(`${kind} in version "${version}" cannot be handled as a TokenRequest: ${problem}`);
+}
 
 /** Returns true if YAML matches a pattern, and kube-apiserver decoded it or rejected it as invalid. */
 function hasInYaml(exchange: Exchange, pattern: RegExp): boolean {
@@ -216,13 +221,6 @@ function bodyText({ request }: Exchange): string {
 
 function rejectYaml(exchange: Exchange): Comparable {
   return rejection(exchange.request, badRequest(unrecognized(bodyText(exchange))));
-}
-
-/** Kinds of every API group that requests name. */
-const EVERYWHERE: ReadonlySet<string> = new Set(['Status']);
-
-function notRegistered(kind: string): string {
-  return String.raw`no kind \"${kind}\" is registered for version \"authentication.k8s.io/v1\" in scheme \"<scheme>\"`;
 }
 
 /** Returns true if a body has more bytes after a JSON object. */

@@ -9,7 +9,7 @@ import { readManifests } from '../../src/kube/manifests.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
 import { type Admin, createAdmin } from '../contract/admin.ts';
 import { eventually } from '../contract/eventually.ts';
-import { cluster } from '../contract/golden-clusters.ts';
+import { cluster as recordedCluster } from '../contract/golden-clusters.ts';
 import type { ContractServer } from '../contract/server.ts';
 import { type StartedFacade, startFacade } from '../contract/start-facade.ts';
 import { allowAlice, CLUSTER, createTokenWorld } from '../contract/token-world.ts';
@@ -145,7 +145,7 @@ async function createClusters(hub: KubeClient, admin: Admin): Promise<string> {
   await waitUntilServed(hub, [Clusters], { clock, random: Math.random, signal: AbortSignal.timeout(60_000) });
   let first = '';
   for (let number = 1; number <= 25; number += 1) {
-    const created = await admin.create(KUBE_LIST, withNumber(cluster(number), number));
+    const created = await admin.create(KUBE_LIST, withNumber(recordedCluster(number), number));
     if (number === 1) first = created.metadata.resourceVersion;
     if (number % 3 === 0) await admin.patch(`${KUBE_LIST}/${created.metadata.name}/status`, { status: STATUS });
   }

@@ -42,11 +42,11 @@ export async function sendRequest(server: ApiAddress, method: string, path: stri
   outgoing.end(request.body === undefined ? undefined : Buffer.from(request.body));
   const incoming = await promise;
   request.onHead?.();
-  const body = await read(incoming, request);
+  const body = await readBody(incoming, request);
   return { status: incoming.statusCode ?? 0, headers: joinHeaders(incoming.headers), body };
 }
 
-function read(incoming: IncomingMessage, { maxLength, cut }: ApiRequest): Promise<string> {
+function readBody(incoming: IncomingMessage, { maxLength, cut }: ApiRequest): Promise<string> {
   if (cut !== undefined) return readUntil(incoming, cut);
   return maxLength === undefined ? text(incoming) : readFirst(incoming, maxLength);
 }
