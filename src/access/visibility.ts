@@ -3,12 +3,12 @@
 import { compareUtf8 } from '../std/go-text.ts';
 import { fnv1a, mix } from '../std/hash.ts';
 
-/** Fingerprint of a caller who sees everything. */
-export const EVERYTHING = 0;
 /** Fingerprint in versions that no caller can resume from. */
-export const NOT_RESUMABLE = 1;
-/** Size of a fingerprint, in bits. */
-export const FINGERPRINT_BITS = 24;
+export const NOT_RESUMABLE = 0;
+/** Fingerprint of a caller who sees everything. */
+const EVERYTHING = 1;
+/** Number of decimal digits of a fingerprint. */
+export const FINGERPRINT_DIGITS = 6;
 const FIRST_FREE = 2;
 
 /** A set of names, of existing objects or not. Users with the same roles share one instance. */
@@ -63,5 +63,5 @@ export class Visibility {
 function fingerprintOf(names: Iterable<string>): number {
   let sum = 0;
   for (const name of names) sum = (sum + mix(fnv1a(name))) | 0;
-  return FIRST_FREE + (mix(sum) % (2 ** FINGERPRINT_BITS - FIRST_FREE));
+  return FIRST_FREE + (mix(sum) % (10 ** FINGERPRINT_DIGITS - FIRST_FREE));
 }

@@ -103,6 +103,10 @@ export interface ClusterStatus {
    */
   readonly activeEndpoint?: string;
   /**
+   * Time of the last probe before the status was written. Purser probes the cluster more often than it writes the status.
+   */
+  readonly lastProbeTime?: string;
+  /**
    * Health of the cluster. Reachable: the API server responds. Authorized: the cluster accepts Purser's credential, which has the required permissions. CredentialFresh: the credential does not expire soon. Ready: tokens can be issued. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods.
    *
    * @maxItems 16

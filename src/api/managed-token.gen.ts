@@ -181,6 +181,7 @@ export interface ManagedTokenStatus {
    * SHA-256 digest of the data that Purser wrote into the Secret last, and of the outputs that the data was rendered from. Purser rewrites a Secret whose data differs.
    */
   readonly secretDigest?: string;
+  readonly secretRef?: ManagedTokenSecretRef;
   /**
    * Locations on target clusters where Purser may have created an anchor: the Secret that tokens with revocation BoundSecret are bound to. Purser adds a location before it creates the anchor, and removes the location after it has deleted the anchor.
    *
@@ -214,6 +215,19 @@ export interface ManagedTokenCondition {
    */
   readonly message: string;
 }
+/**
+ * The Secret that Purser wrote last. When permission is withdrawn, Purser deletes it even if users of the namespace have removed its label or its owner.
+ */
+export interface ManagedTokenSecretRef {
+  /**
+   * Name of the Secret.
+   */
+  readonly name: string;
+  /**
+   * UID of the Secret.
+   */
+  readonly uid: string;
+}
 export interface ManagedTokenAnchor {
   /**
    * Name of the Cluster.
@@ -232,7 +246,7 @@ export interface ManagedTokenAnchor {
    */
   readonly clusterUID: string;
   /**
-   * Digest of the name of the credential; empty for Purser's own service account on the hub. Purser treats a Cluster that refers to another credential as replaced.
+   * Digest of the credential Secret; empty for Purser's own service account on the hub. Purser treats a Cluster that refers to another credential as replaced.
    */
   readonly credential: string;
 }

@@ -45,6 +45,7 @@ export const FailureReason = {
   TargetForbidden: "Purser's credential is not permitted to issue tokens for this service account",
   ServiceAccountNotFound: 'the service account was not found',
   BoundObjectNotFound: 'the object to bind the token to was not found, or has another UID',
+  AudienceNotAccepted: 'the API server of the cluster does not accept tokens for these audiences',
   RequestRejected: 'the cluster rejected the request',
   TargetThrottled: 'the cluster throttles requests',
   TargetFailed: 'the cluster responded with a server error',

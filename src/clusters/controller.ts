@@ -59,7 +59,7 @@ function term(
 /** Returns the lane of a cluster. Hanging clusters have a separate lane, so that responding clusters never wait for them. */
 function laneOf(tracked: TrackedClusters, key: string): (typeof LANES)[number] {
   const cluster = tracked.get(key);
-  if (cluster === undefined || !cluster.isProbed) return 'new';
+  if (cluster === undefined || cluster.probedAt === undefined) return 'new';
   return cluster.isHanging ? 'hanging' : 'responding';
 }
 

@@ -102,7 +102,7 @@ function recordProbe(
     rejections,
     activeEndpoint: registeredAddress(cluster, activeServer) ?? tracked.activeEndpoint,
     isHanging: fault?.reason === 'Timeout' || fault?.reason === 'DNSFailed',
-    isProbed: true,
+    probedAt: clock.now(),
     // A doubt is resolved earlier than the next slot.
     probeAt: isInDoubt(health)
       ? startedAt + settings.probeIntervalMs / 2

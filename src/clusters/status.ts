@@ -26,7 +26,7 @@ export async function writeStatus(
   const { cluster } = registered;
   const { health } = tracked;
   // Health that was restored from an earlier term is not written before a probe confirms it.
-  if (!tracked.isProbed || health === undefined) return;
+  if (tracked.probedAt === undefined || health === undefined) return;
   const now = clock.now();
   const previous = cluster.status ?? {};
   const status = toStatus(deps, registered, { ...tracked, health });
@@ -48,13 +48,14 @@ const TRUNCATED_MS = 1_000;
 function toStatus(
   { clients, clock }: ClusterDeps,
   registered: RegisteredCluster,
-  { health, version, activeEndpoint, conditions: previous }: TrackedCluster & { readonly health: Health },
+  { health, version, activeEndpoint, probedAt, conditions: previous }: TrackedCluster & { readonly health: Health },
 ): ClusterStatus {
   const now = clock.now();
   const probed = [...health].map(([type, { shown }]) => [type, shown] as const);
   const findings = new Map([...probed, ...evaluateCredential(credentialEvidence(registered, clients), now)]);
   const conditions = toConditions(findings, previous, now);
-  return defined<ClusterStatus>({ type: version && distributionOf(version), version, activeEndpoint, conditions });
+  const lastProbeTime = probedAt === undefined ? undefined : formatTimestamp(probedAt);
+  return defined<ClusterStatus>({ type: version && distributionOf(version), version, activeEndpoint, lastProbeTime, conditions });
 }
 
 /** Reserves a time for a due heartbeat among those of all clusters. Returns that time; Infinity while no heartbeat is due. */

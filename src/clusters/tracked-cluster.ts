@@ -1,5 +1,5 @@
-// State of each cluster that the controller keeps between two reconciles. All times are on the monotonic clock, so that setting the
-// system clock neither delays probes nor makes all probes due together.
+// State of each cluster that the controller keeps between two reconciles. Times of future actions are on the monotonic clock, so that
+// setting the system clock neither delays probes nor makes all probes due together.
 
 import type { ClusterCondition, ClusterStatus } from '../api/cluster.gen.ts';
 import { isSameRegistration, type RegisteredCluster, type Registration, registrationOf } from '../targets/registered-cluster.ts';
@@ -17,7 +17,8 @@ export interface TrackedCluster {
   access: IssueScope | undefined;
   /** True if the last probe timed out. */
   isHanging: boolean;
-  isProbed: boolean;
+  /** Time of the last probe of this term, on the system clock; undefined before the first one. */
+  probedAt: number | undefined;
   /** Number of probes in a row that rejected Purser's credential. */
   rejections: number;
   /** Time of the next probe; -Infinity before it is scheduled. */
@@ -99,7 +100,7 @@ function initial(uid: string, registration: Registration): TrackedCluster {
     health: undefined,
     access: undefined,
     isHanging: false,
-    isProbed: false,
+    probedAt: undefined,
     rejections: 0,
     probeAt: -Infinity,
     accessAt: -Infinity,

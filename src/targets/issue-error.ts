@@ -84,6 +84,7 @@ const LASTING: ReadonlySet<string> = new Set<IssueFailure>([
   'EndpointNotPinned',
   'CANotPinned',
   'NamespaceNotAllowed',
+  'AudienceNotAccepted',
   'InvalidSpec',
 ]);
 

@@ -4,6 +4,8 @@ import type { Cluster } from '../api/cluster.gen.ts';
 import { Label } from '../api/names.ts';
 import { ManagedTokens, type Secret, type Stored } from '../api/resources.ts';
 import type { Store } from '../kube/store.ts';
+import { digestOf } from '../std/digest.ts';
+import type { Issuer } from './policy/issued-for.ts';
 import { credentialKey } from './policy/registration.ts';
 
 /** A Cluster with Purser's credential for it. */
@@ -46,6 +48,14 @@ export function credentialKeys(cluster: Cluster): readonly string[] {
 export function dialedCluster({ cluster, credential }: RegisteredCluster): string | undefined {
   if (cluster.spec.authInfo?.controller?.kind === 'ServiceAccount') return 'hub';
   return credential && credentialKey(cluster);
+}
+
+/** Returns the identity of the Cluster and the credential that tokens are issued with now. */
+export function issuerOf({ cluster, credential }: RegisteredCluster): Issuer {
+  const key = credentialKey(cluster);
+  // The UID as well: another Secret of the same name may allow other addresses.
+  const digest = key === '' ? '' : digestOf(`${key} ${credential?.metadata.uid}`);
+  return { clusterUID: cluster.metadata.uid, credential: digest };
 }
 
 /** Identity of a registration, which changes with the Cluster, its spec and its credential. */

@@ -38,7 +38,7 @@ export interface ReviewRequest {
   readonly audiences: readonly string[];
 }
 
-/** Returns whether the target accepts the token as this subject and for every audience. Throws an IssueError if the review fails. */
+/** Returns whether the target accepts the token as this subject and for every audience, or for its API without audiences. Throws an IssueError if the review fails. */
 export async function reviewToken(target: Target, { token, subject, audiences }: ReviewRequest, signal: AbortSignal): Promise<boolean> {
   const spec = { token: token.reveal(), audiences };
   try {
@@ -50,6 +50,21 @@ export async function reviewToken(target: Target, { token, subject, audiences }:
     return isAccepted(fieldsOf(status), subject, audiences);
   } catch (error) {
     throw error instanceof StatusError ? statusFailure(redactError(error, token.reveal())) : error;
+  }
+}
+
+/**
+ * Throws an IssueError if the API server of the target does not accept the token for one of its audiences. It is reviewed once for each
+ * set of audiences, and not at all if Purser is not permitted to review tokens.
+ */
+export async function checkAudiences(target: Target, { audiences, ...request }: ReviewRequest, signal: AbortSignal): Promise<void> {
+  const key = JSON.stringify(audiences.toSorted());
+  if (target.acceptedAudiences.get(key)) return;
+  try {
+    if (!(await reviewToken(target, { ...request, audiences: [] }, signal))) throw new IssueError('AudienceNotAccepted');
+    target.acceptedAudiences.set(key, true);
+  } catch (error) {
+    if (!(error instanceof IssueError) || error.reason !== 'TargetForbidden') throw error;
   }
 }
 

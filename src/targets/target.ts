@@ -4,6 +4,7 @@ import type { CallOptions, KubeClient } from '../kube/client.ts';
 import { TransportError } from '../kube/transport-error.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
+import { Recent } from '../std/recent.ts';
 import { withoutSecret } from '../std/sensitive.ts';
 import { Once } from '../std/single-flight.ts';
 import { admit, type Breaker, CLOSED, type Outcome, settle } from './circuit-breaker.ts';
@@ -48,6 +49,9 @@ export type TargetCaller = Pick<Target, 'call' | 'credential'>;
 /** The part of a target that issuing a token needs. */
 export type TokenSource = Pick<Target, 'call' | 'credential' | 'clock' | 'hub' | 'namespaces' | 'username'>;
 
+/** Maximum number of accepted sets of audiences that are kept: tenants choose them. */
+const MAX_AUDIENCES = 64;
+
 /** Sends requests to the addresses of a target in turn while its circuit is closed. */
 export class Target {
   readonly credential: Credential | undefined;
@@ -55,6 +59,8 @@ export class Target {
   readonly namespaces: readonly string[] | undefined;
   /** Purser's user name on the target. */
   readonly username = new Once<string>();
+  /** Audiences of tokens that the API server accepted, as JSON. */
+  readonly acceptedAudiences = new Recent<true>(MAX_AUDIENCES);
   readonly clock: Clock;
   readonly #connect: TargetOptions['connect'];
   readonly #endpoints: TargetOptions['endpoints'];

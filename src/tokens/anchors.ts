@@ -12,7 +12,7 @@ import { deleteAnchor, hasAnchor } from '../targets/anchors.ts';
 import { IssueError, toIssueError } from '../targets/issue-error.ts';
 import { isIssuedWith } from '../targets/policy/issued-for.ts';
 import { anchorName } from '../targets/policy/token-request.ts';
-import type { RegisteredCluster } from '../targets/registered-cluster.ts';
+import { issuerOf, type RegisteredCluster } from '../targets/registered-cluster.ts';
 import { REVOCATION_UNAVAILABLE } from './events.ts';
 import {
   type AnchorLocation,
@@ -53,12 +53,12 @@ export async function recordAnchor(
   const registered = registeredAt(run, wantedAnchor(token));
   if (!hasRoom(token)) throw new IssueError('TooManyAnchors');
   await deleteOtherAccountAnchor(run, token);
-  const replaced = replacedAnchor(token, registered.cluster);
+  const replaced = replacedAnchor(token, issuerOf(registered));
   const isOrphaned = replaced !== undefined && !(await isFound(run, token, replaced));
   const events = isOrphaned ? orphanEvents(run, token, replaced) : [];
   const finalizers = [...otherFinalizers(token), AnchorFinalizer];
   const kept = hasAnchorFinalizer(token) ? token : await writeFinalizers(run, token, finalizers);
-  const written = await writeAnchors(run, kept, withWantedAnchor(token, registered.cluster));
+  const written = await writeAnchors(run, kept, withWantedAnchor(token, issuerOf(registered)));
   run.tracked.deletedAnchors.delete(locationText(wantedAnchor(token)));
   return { token: written, events };
 }
@@ -188,7 +188,7 @@ async function deleteAt(run: TokenRun, token: ManagedToken, place: AnchorPlace):
   const registered = registeredAt(run, place);
   const anchor = { namespace: place.namespace, name: anchorNameOf(token) };
   const wasFound = await run.clients.use(registered, (target) => deleteAnchor(target, anchor, run.signal));
-  if (isIssuedWith(place, registered.cluster)) return;
+  if (isIssuedWith(place, issuerOf(registered))) return;
   const { deletedAnchors } = run.tracked;
   if (wasFound) deletedAnchors.add(locationText(place));
   else if (!deletedAnchors.has(locationText(place))) throw new IssueError('AnchorDeletionUnconfirmed');

@@ -4,9 +4,10 @@ import { digestOf } from '../std/digest.ts';
 import { Sensitive } from '../std/sensitive.ts';
 import { type IssueError, toIssueError } from '../targets/issue-error.ts';
 import { isIssuedWith } from '../targets/policy/issued-for.ts';
+import { issuerOf } from '../targets/registered-cluster.ts';
 import { reviewToken } from '../targets/reviews.ts';
 import { leave, RETRY_MS, release, revoke } from './anchors.ts';
-import { issue, writeIssued } from './issue.ts';
+import { checkOutputs, issue, writeIssued } from './issue.ts';
 import { latestToken, outputsOf, withRegistration } from './observe.ts';
 import type { OutputTarget } from './outputs/forms.ts';
 import { formerAnchors } from './policy/anchors.ts';
@@ -104,7 +105,7 @@ async function rewrite(run: TokenRun, plan: RewritePlan, situation: Situation): 
     ? { ...registered, former: fresh ? [fresh, ...rest] : rest }
     : { ...registered, secret: fresh };
   const isSame = plan.record.tokenDigest === digestOf(text) && parseRecord(fresh?.metadata.annotations) !== undefined;
-  const outputs = isSame ? outputsFor(run, current, plan.record) : undefined;
+  const outputs = isSame ? await outputsFor(run, current, plan.record, new Sensitive(text)) : undefined;
   if (outputs === undefined) return { observation: current, isDone: false };
   const written = await writeIssued(run, current, { record: plan.record, token: new Sensitive(text), outputs }, plan.write);
   if (written === undefined) return { observation: await refetchSecret(run, current), isDone: false };
@@ -113,11 +114,23 @@ async function rewrite(run: TokenRun, plan: RewritePlan, situation: Situation): 
 }
 
 /** Returns the outputs for an existing token; undefined if its credential no longer covers the Cluster. */
-function outputsFor({ view, clients }: TokenRun, observation: TokenObservation, { issuedFor }: TokenRecord): OutputTarget | undefined {
-  const { token, unwritable } = observation;
+async function outputsFor(
+  run: TokenRun,
+  { token, unwritable }: TokenObservation,
+  { issuedFor }: TokenRecord,
+  text: Sensitive<string>,
+): Promise<OutputTarget | undefined> {
+  const { view, clients } = run;
   const registered = view.registered(token.spec.clusterName);
-  if (registered === undefined || unwritable !== undefined || !isIssuedWith(issuedFor, registered.cluster)) return undefined;
-  return outputsOf(token, clients.endpointsOf(registered));
+  if (registered === undefined || unwritable !== undefined || !isIssuedWith(issuedFor, issuerOf(registered))) return undefined;
+  const outputs = outputsOf(token, clients.endpointsOf(registered));
+  try {
+    await clients.use(registered, (target) => checkOutputs(run, target, token, text));
+  } catch (error) {
+    // A Secret is repaired while its cluster does not respond.
+    if (toIssueError(error, run.signal).reason === 'AudienceNotAccepted') throw error;
+  }
+  return outputs;
 }
 
 /** Verifies the token with a TokenReview on its cluster. A review that fails has no consequence. */
@@ -148,7 +161,7 @@ async function isAccepted(run: TokenRun, { observation, state: { secret, record 
   const registered = run.view.registered(token.spec.clusterName);
   if (registered === undefined || record === undefined || found === undefined) return undefined;
   // The Cluster may have changed: the token is sent only to addresses that its own credential pins.
-  if (!isIssuedWith(record.issuedFor, registered.cluster)) return undefined;
+  if (!isIssuedWith(record.issuedFor, issuerOf(registered))) return undefined;
   const text = tokenOf(found);
   if (digestOf(text) !== secret?.tokenDigest) return undefined;
   const request = { token: new Sensitive(text), subject: record.issuedFor.subject, audiences: token.spec.audiences };

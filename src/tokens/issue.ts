@@ -1,22 +1,23 @@
 // Issues a token: review, anchor, TokenRequest on the target cluster, and the write of the Secret.
 
-import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { Annotation } from '../api/names.ts';
-import type { Stored } from '../api/resources.ts';
 import { digestOf } from '../std/digest.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import { deleteAnchor, ensureAnchor } from '../targets/anchors.ts';
 import { IssueError, toIssueError } from '../targets/issue-error.ts';
 import type { Grant } from '../targets/policy/grant.ts';
-import { anchorName, tokenRequestFor } from '../targets/policy/token-request.ts';
-import type { RegisteredCluster } from '../targets/registered-cluster.ts';
+import type { Issuer } from '../targets/policy/issued-for.ts';
+import { anchorName, subjectOf, tokenRequestFor } from '../targets/policy/token-request.ts';
+import { issuerOf, type RegisteredCluster } from '../targets/registered-cluster.ts';
+import { checkAudiences } from '../targets/reviews.ts';
 import type { Target } from '../targets/target.ts';
 import { issueToken } from '../targets/token-exchange.ts';
 import { recordAnchor, unlistedEvents } from './anchors.ts';
 import { unrevokedEvents } from './events.ts';
 import { outputsOf, withRegistration } from './observe.ts';
 import type { OutputTarget } from './outputs/forms.ts';
+import { outputsForAPI } from './outputs/outputs.ts';
 import { recordedAnchor } from './policy/anchors.ts';
 import { type IssuePlan, planToken, type SecretWrite, type TokenPlan } from './policy/plan.ts';
 import { createRecord, digestOfIssuance, requestOf, type TokenRecord } from './policy/record.ts';
@@ -53,10 +54,9 @@ async function issueIfAllowed(run: TokenRun, plan: IssuePlan, situation: Situati
 async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state }: Situation): Promise<Step> {
   rejectUnwritable(run, observation.token);
   const { token, events: orphaned } = await recordAnchor(run, observation.token);
-  const { grant, isAccountNew, cluster, outputs } = await requestToken(run, plan, token, state);
-  run.tracked.recordIssuance(run.clock);
+  const { grant, isAccountNew, issuer, outputs } = await requestToken(run, plan, token, state);
   const tokenDigest = digestOf(grant.token.reveal());
-  const record = createRecord({ token, cluster, grant, tokenDigest, previous: plan.previous });
+  const record = createRecord({ token, issuer, grant, tokenDigest, previous: plan.previous });
   const isReverted = isRepair(run, plan, observation);
   const current = withRegistration(run, { ...observation, token });
   const { observation: written, dropped } = await writeToken(run, plan, current, { record, token: grant.token, outputs });
@@ -91,7 +91,7 @@ interface Requested {
   readonly grant: Grant;
   /** True if the service account was re-created since the last token. */
   readonly isAccountNew: boolean;
-  readonly cluster: Stored<Cluster>;
+  readonly issuer: Issuer;
   /** Outputs that the credential of the token covers. */
   readonly outputs: OutputTarget;
 }
@@ -101,11 +101,14 @@ async function requestToken(run: TokenRun, plan: IssuePlan, token: ManagedToken,
   const registered = registeredFor(run, token);
   const isRevocable = token.spec.revocation === 'BoundSecret';
   return await run.clients.use(registered, async (target) => {
-    const issuedWith = { cluster: registered.cluster, outputs: outputsOf(token, target.endpoints) };
+    const issuedWith = { issuer: issuerOf(registered), outputs: outputsOf(token, target.endpoints) };
     const request = async (accountUID: string | undefined, knownAnchor: string | undefined) => {
       const anchorUID = isRevocable ? (knownAnchor ?? (await ensureAnchorFor(run, token, target))) : undefined;
       const details = { ...(accountUID && { accountUID }), ...(anchorUID && { anchorUID }) };
-      return await issueToken(target, tokenRequestFor(token, details, run.settings.limits), run.signal);
+      const grant = await issueToken(target, tokenRequestFor(token, details, run.settings.limits), run.signal);
+      run.tracked.recordIssuance(run.clock);
+      await checkOutputs(run, target, token, grant.token);
+      return grant;
     };
     try {
       if (plan.freshAnchor) await deleteAnchor(target, anchorFor(token), run.signal);
@@ -117,6 +120,12 @@ async function requestToken(run: TokenRun, plan: IssuePlan, token: ManagedToken,
       return { grant: await request(undefined, undefined), isAccountNew: reason === 'ServiceAccountRecreated', ...issuedWith };
     }
   });
+}
+
+/** Throws an IssueError if an output is for the API server of the target, which does not accept the token for its audiences. */
+export async function checkOutputs({ signal }: TokenRun, target: Target, { spec }: ManagedToken, token: Sensitive<string>): Promise<void> {
+  if (outputsForAPI(spec.secret.outputs).length === 0) return;
+  await checkAudiences(target, { token, subject: subjectOf(spec.serviceAccount), audiences: spec.audiences }, signal);
 }
 
 /** Returns the UID of the recorded anchor while nothing suggests that it is gone: a renewal then costs no extra request. */
@@ -178,5 +187,8 @@ export async function writeIssued(
   const secret = await writeSecret(run, observation, { wanted, write });
   if (secret === undefined) return undefined;
   run.tracked.writtenDigest = digestOfSecret(digestOfOutputs(target), digestOfData(wanted.data ?? {}));
-  return { ...observation, secret, writtenDigest: run.tracked.writtenDigest };
+  const { name, uid } = secret.metadata;
+  if (run.tracked.writtenSecret?.uid !== uid) run.tracked.writtenSecret = { name, uid };
+  const { writtenDigest, writtenSecret } = run.tracked;
+  return { ...observation, secret, writtenDigest, writtenSecret };
 }

@@ -3,7 +3,8 @@
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import type { PinnedEndpoints } from '../targets/endpoints.ts';
 import { IssueError } from '../targets/issue-error.ts';
-import { ownerKeyOf, secretKeyOf } from './informers.ts';
+import { issuerOf } from '../targets/registered-cluster.ts';
+import { type HubView, ownerKeyOf, secretKeyOf } from './informers.ts';
 import type { OutputTarget } from './outputs/forms.ts';
 import { outputTarget } from './outputs/outputs.ts';
 import { nextVerifyAt } from './policy/rotation.ts';
@@ -18,15 +19,17 @@ export function observe(run: TokenRun, informed: ManagedToken): TokenObservation
   const now = clock.now();
   const token = tracked.token.resolve(informed, now) ?? informed;
   const { verdict, verifiedAt = run.startedAt, lastIssuedAt, anchorsAt } = tracked;
-  const { writtenDigest = token.status?.secretDigest, issuedDigest = token.status?.tokenDigest } = tracked;
+  const { secretDigest, tokenDigest, secretRef } = token.status ?? {};
+  const { writtenDigest = secretDigest, issuedDigest = tokenDigest, writtenSecret = secretRef } = tracked;
   return {
     token,
-    cluster: view.clusters.get(token.spec.clusterName),
+    ...observeCluster(view, token),
     secret: tracked.latestSecret(view.secrets.get(secretKeyOf(token)), secretNameOf(token), now),
     former: formerSecrets(run, token),
     ...observeOutputs(run, token),
     claimant: earlierClaimant(token, view.tokensForSecret(secretKeyOf(token))),
     writtenDigest,
+    writtenSecret,
     issuedDigest,
     verdict,
     // A time in the future is from before the clock was set back.
@@ -45,7 +48,12 @@ export function latestToken({ view, tracked, clock, key, uid }: TokenRun, token:
 /** Returns the observation with the Cluster as it is registered now. */
 export function withRegistration(run: TokenRun, observation: TokenObservation): TokenObservation {
   const { outputsDigest: _, unwritable: __, ...rest } = observation;
-  return { ...rest, cluster: run.view.clusters.get(rest.token.spec.clusterName), ...observeOutputs(run, rest.token) };
+  return { ...rest, ...observeCluster(run.view, rest.token), ...observeOutputs(run, rest.token) };
+}
+
+function observeCluster(view: HubView, { spec }: ManagedToken): Pick<TokenObservation, 'cluster' | 'issuer'> {
+  const registered = view.registered(spec.clusterName);
+  return { cluster: registered?.cluster, issuer: registered && issuerOf(registered) };
 }
 
 /** Returns the digest of the desired outputs, or the reason not to write any; empty without the Cluster. */

@@ -48,7 +48,7 @@ async function runUntilDeadline(run: TokenRun, observed: TokenObservation): Prom
     // Own writes are tracked; the rest of the run is lost.
     const informed = run.view.tokens.get(run.key);
     const latest = informed?.metadata.uid === run.uid ? observe(run, informed) : observed;
-    const observation = run.authority.isDoubtful(latest.token) ? { ...latest, cluster: undefined } : latest;
+    const observation = run.authority.isDoubtful(latest.token) ? { ...latest, cluster: undefined, issuer: undefined } : latest;
     const timeout = new IssueError('ClusterTimeout', `the run took more than ${RUN_MS / 1_000} s`);
     return requeueEarlier(run, withFailure({ observation, isDone: true, error: timeout }));
   } finally {

@@ -155,8 +155,9 @@ function reduceRequest([annotation, value]: readonly [string, string]): readonly
 }
 
 /** Returns the parts of a status that are records, which the CRD bounds: a tenant must not lose anchors by making the rest long. */
-function recordsOf({ observedGeneration, lastRevokeRequest, tokenDigest, secretDigest, anchors }: ManagedTokenStatus): ManagedTokenStatus {
-  return defined({ observedGeneration, lastRevokeRequest, tokenDigest, secretDigest, anchors });
+function recordsOf(status: ManagedTokenStatus): ManagedTokenStatus {
+  const { observedGeneration, lastRevokeRequest, tokenDigest, secretDigest, secretRef, anchors } = status;
+  return defined({ observedGeneration, lastRevokeRequest, tokenDigest, secretDigest, secretRef, anchors });
 }
 
 function stubOf({ metadata, spec, status, ...type }: Stored<StoredToken>): Stored<StoredToken> {

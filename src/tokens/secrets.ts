@@ -7,6 +7,7 @@ import type { IssueReason } from '../api/reasons.ts';
 import { type Secret, Secrets, type Stored } from '../api/resources.ts';
 import { objectKey } from '../kube/paths.ts';
 import { StatusError } from '../kubernetes/status.ts';
+import { defined } from '../std/defined.ts';
 import { orIssueError } from '../targets/issue-error.ts';
 import { unless } from './hub-request.ts';
 import { type TokenFailure, tokenFailure } from './policy/messages.ts';
@@ -41,7 +42,7 @@ export async function writeSecret(
   { wanted, write }: { readonly wanted: Secret; readonly write: SecretWrite },
 ): Promise<StoredSecret | undefined> {
   const { hub, signal, clock } = run;
-  if (write === 'replace' && !(await deleteSecret(run, observed))) return undefined;
+  if (write === 'replace' && observed !== undefined && !(await deleteSecret(run, observed))) return undefined;
   // A Secret of a former name is not tracked.
   const tracked = wanted.metadata.name === secretNameOf(token) ? run.tracked : undefined;
   tracked?.beginWrite();
@@ -63,20 +64,51 @@ function informedSecret({ view }: TokenRun, { metadata }: Secret): StoredSecret 
 }
 
 /** Deletes this version of a Secret; returns false if it has changed, and true if it does not exist. */
-async function deleteSecret({ hub, signal }: TokenRun, secret: StoredSecret | undefined): Promise<boolean> {
-  const { namespace, name, uid, resourceVersion } = secret?.metadata ?? {};
-  if (!name) return true;
-  const preconditions = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
+async function deleteSecret(run: TokenRun, { metadata }: StoredSecret): Promise<boolean> {
+  return await sendDelete(run, metadata, defined({ uid: metadata.uid, resourceVersion: metadata.resourceVersion }));
+}
+
+async function sendDelete(
+  { hub, signal }: TokenRun,
+  { namespace, name }: StoredSecret['metadata'],
+  preconditions: { readonly uid?: string; readonly resourceVersion?: string },
+): Promise<boolean> {
   const deleted = unless(hub.delete(Secrets, { namespace, name }, { ...preconditions, signal }), 'NotFound').then(() => true);
   return (await orIssueError(unless(deleted, 'Conflict'), 'SecretWriteFailed', signal)) ?? false;
 }
 
+/** Returns the observation with the Secret that Purser wrote last, if tenants have removed its label or its owner. Throws an IssueError. */
+export async function findStray(run: TokenRun, observation: TokenObservation): Promise<TokenObservation> {
+  const { token, writtenSecret: written, secret, former } = observation;
+  if (written === undefined) return observation;
+  const known = [secret, ...former].find((each) => each?.metadata.uid === written.uid);
+  if (known !== undefined && isOwnedBy(known.metadata, token)) return observation;
+  const found = await readSecret(run, token, written.name);
+  return found?.metadata.uid === written.uid ? { ...observation, stray: reduceSecret(found) } : observation;
+}
+
+/** Deletes Secrets after a withdrawal. Changes of a Secret do not prevent it: a tenant could change it all the time to keep its token. */
+export async function withdrawSecrets(run: TokenRun, observation: TokenObservation, names: readonly string[]): Promise<TokenObservation> {
+  const { secret, former, stray } = observation;
+  for (const each of [secret, ...former, stray]) {
+    if (each !== undefined && names.includes(each.metadata.name)) await sendDelete(run, each.metadata, { uid: each.metadata.uid });
+  }
+  run.tracked.writtenSecret = undefined;
+  return { ...withoutSecrets(run, observation, names), stray: undefined, writtenSecret: undefined };
+}
+
 /** Deletes Secrets of the ManagedToken. Throws a Conflict if one has changed. */
 export async function deleteSecrets(run: TokenRun, observation: TokenObservation, names: readonly string[]): Promise<TokenObservation> {
-  const isNamed = (secret: StoredSecret | undefined) => names.includes(secret?.metadata.name ?? '');
-  for (const secret of [observation.secret, ...observation.former].filter(isNamed)) {
+  for (const secret of [observation.secret, ...observation.former]) {
+    if (secret === undefined || !names.includes(secret.metadata.name)) continue;
     if (!(await deleteSecret(run, secret))) throw conflictError(secret);
   }
+  return withoutSecrets(run, observation, names);
+}
+
+/** Returns the observation after Secrets were deleted. */
+function withoutSecrets(run: TokenRun, observation: TokenObservation, names: readonly string[]): TokenObservation {
+  const isNamed = (secret: StoredSecret | undefined) => names.includes(secret?.metadata.name ?? '');
   run.tracked.recordRead(undefined, run.clock.now());
   const secret = isNamed(observation.secret) ? undefined : observation.secret;
   return { ...observation, secret, former: observation.former.filter((former) => !isNamed(former)) };

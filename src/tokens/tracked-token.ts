@@ -8,7 +8,7 @@ import { MAX_ANCHORS } from './policy/anchors.ts';
 import type { TokenFailure } from './policy/messages.ts';
 import type { StoredSecret } from './policy/secret.ts';
 import type { StoredToken } from './policy/spec.ts';
-import type { Verdict } from './policy/state.ts';
+import type { SecretReference, Verdict } from './policy/state.ts';
 import { reduceToken } from './reduce.ts';
 
 /** Tracked ManagedTokens by UID. */
@@ -81,6 +81,8 @@ export class TrackedToken {
   issuedDigest: string | undefined;
   /** Digest of the Secret that was written last, see `digestOfSecret`; undefined before the first one. */
   writtenDigest: string | undefined;
+  /** The Secret that was written last; undefined before the first one. */
+  writtenSecret: SecretReference | undefined;
   /** Time of the last run despite an exceeded budget, on the monotonic clock. */
   urgentAt = Number.NEGATIVE_INFINITY;
   /** Message of the last event about a shortened lifetime. */
@@ -106,8 +108,8 @@ export class TrackedToken {
   #doubts = 0;
   #unexpectedRefusals = 0;
   #confirmed: { readonly question: string; readonly until: number } | undefined;
-  /** Unexpected allowances since the last doubt or refusal, with the time of the first one; undefined before any doubt or refusal. */
-  #unexpected: { readonly count: number; readonly since?: number } | undefined;
+  /** Unexpected allowances since the last doubt or refusal, with the time of the first one. */
+  #unexpected: { readonly count: number; readonly since?: number } = { count: 0 };
   #countedIn: string | undefined;
   #isSelfCaused = false;
   /** Locations of anchors that were deleted after their Cluster was replaced: nothing is left to find there. */
@@ -176,7 +178,6 @@ export class TrackedToken {
   }
 
   #trustUntil(now: number): number {
-    if (this.#unexpected === undefined) return Infinity;
     const { count, since = now } = this.#unexpected;
     this.#unexpected = { count: count + 1, since };
     return now - since < UNEXPECTED_MS ? now + exponentialMs(count, UNEXPECTED) : Infinity;

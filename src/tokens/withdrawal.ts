@@ -1,6 +1,7 @@
 // Withdrawal of permission: a second review after the first refusal, then the removal of the Secret, unless a removal limit delays or
 // pauses it.
 
+import type { ManagedToken } from '../api/managed-token.gen.ts';
 import type { Note } from '../kube/recorder.ts';
 import { exponentialMs } from '../std/backoff.ts';
 import { toIssueError } from '../targets/issue-error.ts';
@@ -14,7 +15,7 @@ import { isHeld, isIssued, ownedNames, situationOf, type TokenObservation, type 
 import { type Withdrawal, withdrawalAfter } from './policy/withdrawal.ts';
 import type { Removal } from './removal-limits.ts';
 import type { Step, TokenRun } from './run.ts';
-import { deleteSecrets, stripSecret } from './secrets.ts';
+import { findStray, stripSecret, withdrawSecrets } from './secrets.ts';
 
 /**
  * Requests a review where the permission is in doubt, before anything is done or reported that depends on the Cluster. A review that
@@ -25,7 +26,7 @@ export async function confirmPermission(run: TokenRun, observation: TokenObserva
     const review = await run.authority.review(observation.token, run.signal);
     if (review.allowed) return { observation, isDone: false, isReviewed: true };
     // While the Secret holds a valid token, a binding that is replaced within seconds is not reported.
-    const state = tokenState({ ...observation, cluster: undefined }, run.clock.now());
+    const state = tokenState({ ...observation, cluster: undefined, issuer: undefined }, run.clock.now());
     const forbidden = { reason: 'Forbidden', message: review.message } as const;
     const failure = isHeld(state) && !state.expired ? run.tracked.failure : forbidden;
     // The second review must not wait for the retry of another failure.
@@ -46,11 +47,12 @@ export async function refuse(run: TokenRun, observation: TokenObservation, refus
 
 /** Returns the observation without the Cluster, after it has removed a token that must leave the Secret anyway. */
 async function hideCluster(run: TokenRun, observation: TokenObservation): Promise<TokenObservation> {
-  const hidden = { ...observation, cluster: undefined };
+  const hidden = { ...observation, cluster: undefined, issuer: undefined };
   return isToBeStripped(hidden, run.clock.now()) ? await stripSecret(run, hidden) : hidden;
 }
 
-async function withdraw(run: TokenRun, observation: TokenObservation, refusal: Refusal): Promise<Step> {
+async function withdraw(run: TokenRun, observed: TokenObservation, refusal: Refusal): Promise<Step> {
+  const observation = await findStray(run, observed);
   const { tracked, removals, clock } = run;
   const { message } = refusal;
   const { state, now } = situationOf(observation, clock.now());
@@ -59,21 +61,26 @@ async function withdraw(run: TokenRun, observation: TokenObservation, refusal: R
   if (ownedNames(observation).length === 0 && anchorsOf(token).length === 0) {
     tracked.forgetRefusals();
     const released = await writeLeftAnchors(run, token, []);
+    tracked.writtenSecret = undefined;
     return {
-      observation: { ...observation, token: released },
+      observation: { ...observation, token: released, writtenSecret: undefined },
       isDone: true,
       failure: forbidden,
       requeueAt: now + nextReviewMs(run, refusal),
     };
   }
-  // A change of the spec, such as of the requester, is no mistake in RBAC.
-  const isSelfCaused = refusal.isRequesterMissing || token.metadata.generation !== token.status?.observedGeneration;
-  tracked.refuse(now, { countedIn: state.isLast && isIssued(state) ? token.metadata.namespace : undefined, isSelfCaused });
+  const countedIn = state.isLast && isIssued(state) ? token.metadata.namespace : undefined;
+  tracked.refuse(now, { countedIn, isSelfCaused: refusal.isRequesterMissing || isForAnotherRequest(token, state) });
   const next = withdrawalAfter(tracked.refusedAt, now);
   if (next.type !== 'remove') return { observation, isDone: true, ...pendingFields(next, state, message) };
   const removal = await removals.check(token, tracked);
   if (removal.type !== 'allowed') return heldStep(run, observation, removal, message);
   return { ...(await remove(run, observation, message)), isDone: true, failure: forbidden, requeueAt: now + nextReviewMs(run, refusal) };
+}
+
+/** Returns whether the spec has changed since the token was issued, such as its requester: that is no mistake in RBAC. */
+function isForAnotherRequest({ spec }: ManagedToken, { record, superseded }: TokenState): boolean {
+  return superseded === 'SpecChanged' || (record !== undefined && record.issuedFor.requester !== spec.requesterServiceAccountName);
 }
 
 /** Returns the failure and the time of the next review, until one decides. */
@@ -116,7 +123,7 @@ async function remove(run: TokenRun, observation: TokenObservation, forbidden: s
   const { left, events } = await dropAnchors(run, token, places);
   const situation = situationOf(observation, run.clock.now());
   const unlisted = unlistedEvents(run, token, situation.state.record);
-  const removed = await deleteSecrets(run, observation, names);
+  const removed = await withdrawSecrets(run, observation, names);
   // An anchor that cannot be deleted is audited once.
   if (names.length > 0 || left.length < places.length) auditWithdrawal(run, situation);
   if (names.length > 0) run.removals.recordRemoval(run.tracked);

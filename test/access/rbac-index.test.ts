@@ -134,8 +134,8 @@ describe('RbacIndex', () => {
 });
 
 describe('Visibility', () => {
-  it('returns the fingerprint 0 for everything, and one above 1 for nothing', () => {
-    expect(Visibility.everything.fingerprint).toBe(0);
+  it('returns the fingerprint 1 for everything, and one above 1 for nothing', () => {
+    expect(Visibility.everything.fingerprint).toBe(1);
     expect(Visibility.nothing.fingerprint).toBeGreaterThan(1);
   });
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Clusters } from '../../src/api/resources.ts';
+import { parseTimestamp } from '../../src/std/timestamp.ts';
 import { freePorts } from '../support/ports.ts';
 import type { WireHandler, WireReply } from '../support/wire-server.ts';
 import { authority, errorStatus, jwt } from '../targets/wire-target.ts';
@@ -33,7 +34,9 @@ describe('status of a Cluster', () => {
       'Authorized=True PermissionsGranted',
       'CredentialFresh=Unknown ExpiryUnknown',
     ]);
-    expect((await world.get('well')).status).toMatchObject({ version: 'v1.28.2+k3s1', type: 'K3s', activeEndpoint: url });
+    const { status } = await world.get('well');
+    expect(status).toMatchObject({ version: 'v1.28.2+k3s1', type: 'K3s', activeEndpoint: url });
+    expect(parseTimestamp(status?.lastProbeTime)).toBeLessThanOrEqual(parseTimestamp(status?.conditions?.[0]?.lastHeartbeatTime) ?? 0);
   });
 
   it.each<readonly [string, string, WireHandler]>([

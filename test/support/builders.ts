@@ -9,6 +9,7 @@ import { parseDuration } from '../../src/std/duration.ts';
 import { Sensitive } from '../../src/std/sensitive.ts';
 import type { Grant } from '../../src/targets/policy/grant.ts';
 import { tokenClaims } from '../../src/targets/policy/token-claims.ts';
+import { issuerOf } from '../../src/targets/registered-cluster.ts';
 import type { OutputTarget } from '../../src/tokens/outputs/forms.ts';
 import { outputTarget } from '../../src/tokens/outputs/outputs.ts';
 import { createRecord, parseRecord, type TokenRecord } from '../../src/tokens/policy/record.ts';
@@ -161,13 +162,16 @@ export function jwt(claims: unknown): string {
   return `${part({ alg: 'RS256', kid: 'k' })}.${part(claims)}.c2lnbmF0dXJl`;
 }
 
+/** Identity that the server gives a Secret. */
+export const SECRET_IDENTITY = { name: 'ci', uid: 'secret-uid', resourceVersion: '1' } as const;
+
 /** Converts a Secret to its form in the store, which has digests instead of tokens. */
 export function stored(secret: Secret): StoredSecret {
   const decoded = Object.entries(secret.data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()] as const);
   const texts: Readonly<Record<string, string>> = Object.fromEntries(decoded);
   const claims = texts['token'] === undefined ? undefined : tokenClaims(texts['token']);
   return {
-    metadata: secret.metadata,
+    metadata: { ...SECRET_IDENTITY, ...secret.metadata },
     type: secret.type ?? 'Opaque',
     immutable: secret.immutable ?? false,
     ...(texts['token'] && { tokenDigest: digestOf(texts['token']) }),
@@ -181,7 +185,7 @@ export function writtenSecret(observation: Pick<TokenObservation, 'token' | 'clu
   const { token, cluster = aCluster(), secret } = observation;
   const record = createRecord({
     token,
-    cluster,
+    issuer: issuerOf({ cluster }),
     grant: grant.build(),
     tokenDigest: digestOf(grant.text()),
     previous: secret && parseRecord(secret.metadata.annotations),
@@ -254,7 +258,8 @@ export class SceneBuilder {
     const token = this.#token.build();
     const cluster = 'cluster' in this.#observed ? this.#observed.cluster : aCluster();
     const outputs = cluster && digestOfOutputs(targetOf(token, cluster));
-    return { secret: undefined, former: [], ...(outputs && { outputsDigest: outputs }), ...this.#observed, token, cluster };
+    const issuer = cluster && issuerOf({ cluster });
+    return { secret: undefined, former: [], ...(outputs && { outputsDigest: outputs }), issuer, ...this.#observed, token, cluster };
   }
 }
 

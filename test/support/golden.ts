@@ -109,9 +109,11 @@ export class Replay {
 
   /** Returns the revision of this run for a recorded one, which may be far in the future. */
   #revision(recorded: string): string {
-    const ahead = Number(recorded) > FUTURE ? FUTURE : 0;
-    const known = this.#values.get(revisionKey(String(Number(recorded) - ahead)));
-    return known === undefined ? recorded : String(Number(known) + ahead);
+    const isFuture = Number(recorded) > FUTURE;
+    const known = this.#values.get(revisionKey(String(Number(recorded) - (isFuture ? FUTURE : 0))));
+    if (known === undefined) return recorded;
+    // The façade appends eight digits to a revision.
+    return isFuture ? String(BigInt(known) + BigInt(FUTURE) * 10n ** 8n) : known;
   }
 
   #learnMetadata(recorded: Metadata | undefined, actual: Metadata | undefined): void {
@@ -143,7 +145,7 @@ interface Metadata {
 }
 
 const TOKEN = '<jwt>';
-/** Distance of a requested future revision from a known one. */
+/** Distance of a future revision from a known one in the recordings. */
 const FUTURE = 100_000;
 const CONSTANTS = new Set(['uid', 'generatedName']);
 /** Mark at the end of a recorded watch, whose last line is incomplete. */

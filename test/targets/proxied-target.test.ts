@@ -59,7 +59,9 @@ describe('createTarget with a proxy', () => {
     const { world: issuing, proxy: tunnel, url } = await createProxiedTarget({ noProxy: '.example.test' });
     const failure = await issuing.failure(registered({ servers: [url], ca: authority.certificate }));
 
-    expect([failure.reason, tunnel.requests]).toEqual(['ClusterUnreachable', []]);
+    // The name does not exist; a resolver may take longer to say so than a request may take.
+    expect(failure.reason).toMatch(/^Cluster(Unreachable|Timeout)$/);
+    expect(tunnel.requests).toEqual([]);
   });
 
   it.each(['https://169.254.169.254', 'https://127.0.0.1:6443', 'https://localhost:6443'])(

@@ -108,7 +108,7 @@ describe('token controller and drift of a Secret', () => {
     const after = (await world.secret())?.metadata;
 
     expect([after?.labels?.['tier'], after?.annotations?.['example.com/owner']]).toEqual([undefined, undefined]);
-    expect([await world.tokenText(), world.sent().target]).toEqual([first, []]);
+    expect([await world.tokenText(), world.sent().target]).toEqual([first, ['POST tokenreviews']]);
   });
 
   it('writes the Secret of a new name before it deletes the old one', async () => {

@@ -44,6 +44,35 @@ describe('token controller and a new ManagedToken', () => {
     await world.expectEvents(['Normal Issued']);
   });
 
+  it.each([['Kubeconfig'], ['ArgoCD']] as const)(
+    'is not Ready with an audience that the API server does not accept: %s',
+    async (output) => {
+      await world.run();
+      await world.create('ci', { audiences: ['vault'], secret: { outputs: ['Token', output] } });
+      await world.eventually(async () => expect(await world.condition('Ready')).toBe('False AudienceNotAccepted'));
+
+      expect(await world.secret()).toBeUndefined();
+      expect((await world.get()).status?.conditions?.[0]?.message).toBe(
+        `The API server of cluster ${world.cluster} does not accept tokens for spec.audiences, so that the output ${output} would not work. ` +
+          'Remove spec.audiences, or this output.',
+      );
+      await world.patch('ci', { spec: { secret: { outputs: ['Token'] } } });
+      await world.ready();
+      await world.patch('ci', { spec: { secret: { outputs: [output] } } });
+      await world.eventually(async () => expect(await world.condition('Ready')).toBe('False AudienceNotAccepted'));
+      expect(Object.keys((await world.secret())?.data ?? {}).sort()).toEqual(['ca.crt', 'namespace', 'server', 'token']);
+    },
+  );
+
+  it('reviews an audience of the API server once', async () => {
+    await world.run();
+    for (const name of ['ci', 'cd']) {
+      await world.create(name, { secret: { outputs: ['Kubeconfig'] } });
+      await world.ready(name);
+    }
+    expect(world.sent().target.filter((call) => call === 'POST tokenreviews')).toHaveLength(1);
+  });
+
   it.each([
     ['Token', ['Token'], ['ca.crt', 'namespace', 'server', 'token']],
     ['Kubeconfig', ['Kubeconfig'], ['kubeconfig', 'token', 'value']],

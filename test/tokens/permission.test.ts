@@ -1,7 +1,7 @@
 // Permission is reviewed at every issuance, and changes are noticed.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Annotation } from '../../src/api/names.ts';
+import { Annotation, Label } from '../../src/api/names.ts';
 import { ClusterRoleBindings, ClusterRoles, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import { TokenWorld } from './token-world.ts';
 
@@ -271,6 +271,33 @@ describe('token controller after a withdrawal', () => {
     await world.forbid();
     await world.pass(40_000, 1_000);
     await world.eventually(async () => expect(await world.secret()).toBeUndefined());
+  });
+
+  it.each([
+    ['removes its label', { labels: { [Label.managedBy]: null } }],
+    ['removes its owner', { ownerReferences: null }],
+    ['removes label, owner and annotations', { labels: null, ownerReferences: null, annotations: null }],
+  ])('removes the Secret within 40 s although a user of the namespace %s', async (_, metadata) => {
+    await world.run();
+    await issued();
+    await world.reconciled();
+    await world.forbid();
+    await world.hub.admin.patch(Secrets, { namespace: world.namespace, name: 'ci' }, { metadata });
+    await world.pass(40_000, 1_000);
+    await world.eventually(async () => expect(await world.secret()).toBeUndefined());
+    await world.eventually(async () => expect((await world.get()).status?.secretRef).toBeUndefined());
+  });
+
+  it('keeps a Secret of others that has the name of a withdrawn one', async () => {
+    await world.run();
+    await issued();
+    await world.reconciled();
+    await world.forbid();
+    await world.hub.admin.delete(Secrets, { namespace: world.namespace, name: 'ci' });
+    await world.hub.admin.create(Secrets, { metadata: { namespace: world.namespace, name: 'ci' }, data: { token: 'dGhlaXJz' } });
+    await world.pass(40_000, 1_000);
+    await world.until(async () => (await world.conditions()) === FORBIDDEN);
+    expect(await world.tokenText()).toBe('theirs');
   });
 
   it('removes the Secret within 40 s although the status cannot be written', async () => {

@@ -30,7 +30,17 @@ function deadline({ expiresInMs, renewInMs = HOUR, isDoubtful = false, metadata 
     spec: { clusterName: 'one', secret: { name: 'ci' } },
     status: { observedGeneration },
   };
-  const issuedFor = { v: 1, cluster: 'one', clusterUID: 'u', credential: '', subject: 's', audiences: [], accountUID: '', boundTo: '' };
+  const issuedFor = {
+    v: 1,
+    cluster: 'one',
+    clusterUID: 'u',
+    credential: '',
+    requester: 'default',
+    subject: 's',
+    audiences: [],
+    accountUID: '',
+    boundTo: '',
+  };
   const annotations = {
     [Annotation.issuedAt]: at(-HOUR),
     [Annotation.expiresAt]: at(expiresInMs ?? 0),

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Annotation } from '../../src/api/names.ts';
 import { Clusters, ManagedTokens, type Secret, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
-import { credentialDigest } from '../../src/targets/policy/registration.ts';
+import { credentialKeys, issuerOf } from '../../src/targets/registered-cluster.ts';
 import { TokenWorld } from './token-world.ts';
 
 const MINUTE = 60_000;
@@ -465,7 +465,10 @@ describe('status.anchors', () => {
     const first = await issued();
     await world.register(`${world.cluster}-b`, world.targets[1]);
     const cluster = await world.hub.admin.get(Clusters, { name: `${world.cluster}-b` });
-    const registration = { serviceAccount: 'deployer', clusterUID: cluster.metadata.uid ?? '', credential: credentialDigest(cluster) };
+    const [key = ''] = credentialKeys(cluster);
+    const [namespace = '', name = ''] = key.split('/');
+    const credential = await world.hub.admin.get(Secrets, { namespace, name });
+    const registration = { serviceAccount: 'deployer', ...issuerOf({ cluster, credential }) };
     const anchors = Array.from({ length: 16 }, (_, index) => ({
       cluster: `${world.cluster}-b`,
       namespace: `ns-${index}`,

@@ -83,16 +83,21 @@ export class ScriptedHub {
     if (method === 'GET') return reply.json(200, stored);
     const sent = JSON.parse(body) as Secret & { readonly preconditions?: Secret['metadata'] };
     const { resourceVersion, uid } = sent.preconditions ?? sent.metadata;
-    const isOurs = stored.metadata.ownerReferences?.some((owner) => owner.uid === this.token.metadata.uid) === true;
-    if (resourceVersion !== stored.metadata.resourceVersion || uid !== stored.metadata.uid)
+    const isAnyVersion = method === 'DELETE' && resourceVersion === undefined;
+    if ((resourceVersion !== stored.metadata.resourceVersion && !isAnyVersion) || uid !== stored.metadata.uid)
       return reply.json(409, refused(409, 'Conflict'));
-    if (!isOurs) this.trespasses.push(`${method} ${name}`);
+    if (!this.#isOurs(stored)) this.trespasses.push(`${method} ${name}`);
     if (method === 'DELETE') {
       this.secrets.delete(name);
       return reply.json(200, stored);
     }
     if (stored.immutable === true || sent.type !== stored.type) return reply.json(422, refused(422, 'Invalid'));
     return reply.json(200, this.#stored(name, sent));
+  }
+
+  /** Returns whether the ManagedToken owns a Secret, or its status names the Secret. */
+  #isOurs({ metadata: { uid, ownerReferences = [] } }: Secret): boolean {
+    return ownerReferences.some((owner) => owner.uid === this.token.metadata.uid) || this.token.status?.secretRef?.uid === uid;
   }
 
   #writeToken({ method, body }: WireRequest, reply: WireReply): void {

@@ -129,6 +129,11 @@ export class TestReconciler {
     this.#memory.of(this.#options.hub.token.metadata.uid ?? '').doubt();
   }
 
+  /** True if the removal limits take the refusal for one that the tenant caused. */
+  get isSelfCaused(): boolean {
+    return this.#memory.of(this.#options.hub.token.metadata.uid ?? '').isSelfCaused;
+  }
+
   /** Namespace for which the removal limits count the refused token; undefined if they ignore it. */
   get countedIn(): string | undefined {
     return this.#memory.of(this.#options.hub.token.metadata.uid ?? '').countedIn;
@@ -139,13 +144,13 @@ export class TestReconciler {
   }
 }
 
-/** A registered Cluster, and a requester. */
+/** A registered Cluster, and two requesters. */
 function surroundings(server: string) {
   const { cluster, credential } = registered({ servers: [server], ca: authority.certificate });
   return {
     clusters: fed<Cluster>(cluster),
     credentials: [fed<Secret>(credential ?? aCredential({}))],
-    requesters: fed<ServiceAccount>({ metadata: { namespace: 'team-a', name: 'default' } }),
+    requesters: fed<ServiceAccount>(...['default', 'other'].map((name) => ({ metadata: { namespace: 'team-a', name } }))),
   };
 }
 

@@ -48,6 +48,18 @@ describe('TrackedTokens', () => {
 });
 
 describe('TrackedToken', () => {
+  it('trusts a review that contradicts the indexed RBAC 30 seconds after the first one, also of a new ManagedToken', () => {
+    const tracked = new TrackedTokens().keep('a');
+    const unexpected = { ...allowance(0), isExpected: false };
+    const reviewedAt = [0];
+    for (let at = 0; at < Infinity; at = tracked.reviewAt) {
+      tracked.allow(unexpected, at);
+      reviewedAt.push(tracked.reviewAt);
+    }
+    expect(reviewedAt).toEqual([0, 1_000, 3_000, 7_000, 15_000, 31_000, Infinity]);
+    expect(tracked.isConfirmed(QUESTION, HOUR)).toBe(true);
+  });
+
   const written = (resourceVersion: string, status = {}) =>
     ({ metadata: { uid: 'a', resourceVersion, managedFields: [{ manager: 'purser' }] }, status }) as unknown as Stored<ManagedToken>;
 

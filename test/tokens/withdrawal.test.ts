@@ -60,6 +60,37 @@ describe('RemovalLimits after a restart or a forged Secret', () => {
     await reconciler.close();
   });
 
+  it.each([
+    ['before', false],
+    ['after', true],
+  ])('recognizes that the tenant named another requester %s a restart', async (_, isRestarted) => {
+    let reconciler = world.reconciler();
+    await issue(reconciler);
+    expect([await refuse(reconciler), reconciler.isSelfCaused]).toEqual(['team-a', false]);
+    world.hub.isAllowed = true;
+    reconciler.forgetPermissions();
+    await reconciler.reconcile();
+    world.hub.change((token) => ({ ...token, spec: { ...token.spec, requesterServiceAccountName: 'other' } }));
+    expect([await refuse(reconciler), reconciler.isSelfCaused]).toEqual(['team-a', true]);
+    if (isRestarted) {
+      reconciler = await restart(reconciler);
+      expect([await refuse(reconciler), reconciler.isSelfCaused]).toEqual(['team-a', true]);
+    }
+    await reconciler.close();
+  });
+
+  it('deletes the Secret although a tenant changes it all the time', async () => {
+    const reconciler = world.reconciler();
+    await issue(reconciler);
+    await refuse(reconciler);
+    world.clock.advance(16_000);
+    // The informer lags behind the changes.
+    world.hub.put(world.hub.secrets.get('ci') as Secret);
+    await reconciler.reconcile();
+    expect(world.hub.secrets.size).toBe(0);
+    await reconciler.close();
+  });
+
   it('ignores a Secret that a tenant forged with labels, annotations, owner and a token of the right claims', async () => {
     const first = world.reconciler();
     await issue(first);

@@ -1,12 +1,12 @@
 // All objects of a list at one revision, sorted by key. A change creates a new collection that shares all unchanged blocks, so that a
 // slow reader, or a list of an old version, has a consistent state.
 
-import { EVERYTHING, type Visibility } from '../../access/visibility.ts';
+import { Visibility } from '../../access/visibility.ts';
 import { objectKey } from '../../kube/paths.ts';
 import type { KubeObject } from '../../kubernetes/object.ts';
 import { goJson, goJsonString } from '../../std/go-text.ts';
 import type { PublicObject } from './filtered-list.ts';
-import { formatVersion } from './version.ts';
+import { type FacadeVersion, versionAt } from './version.ts';
 
 /** One version of an object in its public form, with its bytes, which all callers share. */
 export class Item {
@@ -34,7 +34,7 @@ export class Item {
     return { ...this.object, metadata: { ...this.object.metadata, resourceVersion: version } };
   }
 
-  /** Compact JSON with the hub's resourceVersion. */
+  /** Compact JSON for a caller who sees everything. */
   get bytes(): Buffer {
     this.#bytes ??= this.#encode();
     return this.#bytes;
@@ -51,20 +51,15 @@ export class Item {
     return [bytes.subarray(0, this.#versionAt), Buffer.from(version, 'latin1'), bytes.subarray(this.#versionEnd)];
   }
 
-  /** Returns the parts of the item in the list of a caller with this fingerprint. */
-  itemParts(fingerprint: number): readonly Buffer[] {
-    return fingerprint === EVERYTHING ? [this.bytes] : this.parts(formatVersion(this.revision, fingerprint));
-  }
-
-  /** Returns the length of `itemParts`, in bytes. */
-  itemLength(fingerprint: number): number {
-    const { length } = this.bytes;
-    if (fingerprint === EVERYTHING) return length;
-    return length - (this.#versionEnd - this.#versionAt) + formatVersion(this.revision, fingerprint).length;
+  /** Returns the parts of the item in a list of this version. Their length is that of `bytes`: all versions of a revision are equally long. */
+  itemParts(list: FacadeVersion): readonly Buffer[] {
+    const { fingerprint } = Visibility.everything;
+    return list.fingerprint === fingerprint ? [this.bytes] : this.parts(versionAt(this.revision, list));
   }
 
   #encode(): Buffer {
-    const [before, version, after] = textParts(this.object);
+    const version = versionAt(this.revision, Visibility.everything);
+    const [before, after] = textParts(this.object);
     this.#versionAt = Buffer.byteLength(before);
     this.#versionEnd = this.#versionAt + version.length;
     return Buffer.from(before + version + after);
@@ -233,15 +228,14 @@ function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Returns the JSON of an object with sorted keys, cut before and after its resourceVersion. */
-function textParts({ metadata, ...rest }: PublicObject): readonly [string, string, string] {
-  const { resourceVersion = '', ...others } = metadata;
-  const fields = Object.entries(others);
+/** Returns the JSON of an object with sorted keys, before and after the value of its resourceVersion. */
+function textParts({ metadata, ...rest }: PublicObject): readonly [string, string] {
+  const fields = Object.entries(metadata);
   const before = goJson(Object.fromEntries(fields.filter(([key]) => key < 'resourceVersion')));
   const after = goJson(Object.fromEntries(fields.filter(([key]) => key > 'resourceVersion')));
   const { apiVersion, kind, ...body } = rest;
   const head = `{"apiVersion":${goJsonString(apiVersion)},"kind":${goJsonString(kind)},"metadata":${withoutEnd(before)}"resourceVersion":"`;
-  return [head, resourceVersion, `"${withoutStart(after)}${withoutStart(goJson(body))}`];
+  return [head, `"${withoutStart(after)}${withoutStart(goJson(body))}`];
 }
 
 /** Returns the start of a JSON object, to which another field can be appended. */

@@ -12,7 +12,7 @@ import type { Clock } from '../../std/clock.ts';
 import { goJson } from '../../std/go-text.ts';
 import type { Item } from './collection.ts';
 import { type Entry, type History, hasGap } from './history.ts';
-import { formatVersion } from './version.ts';
+import { type FacadeVersion, formatVersion, versionAt } from './version.ts';
 
 type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
@@ -102,13 +102,13 @@ export function readLog(history: History, from: number, filter: EventFilter, ahe
     if (hasGap(entry, ahead)) return 'expired';
     const event = entry.revision > ahead ? toEvent(entry, filter) : undefined;
     if (event !== undefined) {
-      if (held !== undefined) lines.add(held, formatVersion(held.revision, NOT_RESUMABLE));
+      if (held !== undefined) lines.add(held, versionAt(held.revision, { fingerprint: NOT_RESUMABLE }));
       held = { ...event, at, revision: entry.revision };
     }
     const isFull = lines.size >= PIECE_BYTES;
     if (isFull && held !== undefined && !entry.isLast) return { lines: lines.all, next: held.at };
     if (!entry.isLast) continue;
-    if (held !== undefined) lines.add(held, formatVersion(held.revision, filter.visibility.fingerprint));
+    if (held !== undefined) lines.add(held, versionAt(held.revision, filter.visibility));
     held = undefined;
     if (lines.size >= PIECE_BYTES) return { lines: lines.all, next: at + 1 };
   }
@@ -127,10 +127,12 @@ function toEvent({ before, after }: Entry, { visibility, selects }: EventFilter)
 
 export interface ReplayOptions {
   readonly events: Iterable<ItemEvent>;
-  /** Revision after all events of the replay. */
-  readonly revision: number;
-  /** Bookmark after the events; undefined for none. */
-  readonly bookmark: 'initial' | 'plain' | undefined;
+  /** True for the initial events of a watch, which carry the versions of their objects, as in a list. */
+  readonly isInitial: boolean;
+  /** Version after all events of the replay. */
+  readonly version: FacadeVersion;
+  /** True if a bookmark follows the events. */
+  readonly bookmark: boolean;
 }
 
 /** Many events of one version, encoded piece by piece as the client reads. */
@@ -149,20 +151,20 @@ export class Replay {
     const lines = new Lines(filter);
     for (let next = this.#events.next(); next.done !== true; next = this.#events.next()) {
       if (filter.selects(next.value.item)) {
-        if (this.#held !== undefined) lines.add(this.#held, this.#intermediateVersion(this.#held));
+        if (this.#held !== undefined) lines.add(this.#held, this.#versionOf(this.#held, NOT_RESUMABLE));
         this.#held = next.value;
       }
       if (lines.size >= PIECE_BYTES) return { lines: lines.all, isLast: false };
     }
-    const { revision, bookmark } = this.#options;
-    const version = formatVersion(revision, filter.visibility.fingerprint);
-    if (this.#held !== undefined) lines.add(this.#held, version);
-    if (bookmark !== undefined) lines.addBookmark(version, bookmark === 'initial');
+    const { version, isInitial, bookmark } = this.#options;
+    if (this.#held !== undefined) lines.add(this.#held, this.#versionOf(this.#held, version.fingerprint));
+    if (bookmark) lines.addBookmark(formatVersion(version), isInitial);
     return { lines: lines.all, isLast: true };
   }
 
-  #intermediateVersion({ type, item }: ItemEvent): string {
-    return formatVersion(type === 'DELETED' ? this.#options.revision : item.revision, NOT_RESUMABLE);
+  #versionOf({ item }: ItemEvent, fingerprint: number): string {
+    const { version, isInitial } = this.#options;
+    return isInitial ? versionAt(item.revision, version) : formatVersion({ ...version, fingerprint });
   }
 }
 

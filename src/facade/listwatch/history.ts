@@ -11,7 +11,7 @@ import type { Clock } from '../../std/clock.ts';
 import { Recent } from '../../std/recent.ts';
 import { Collection, Item } from './collection.ts';
 import type { FilteredList, Followed } from './filtered-list.ts';
-import { formatVersion, parseVersion } from './version.ts';
+import { parseVersion, versionAt } from './version.ts';
 
 /** A change of one object at a revision. */
 export interface Entry {
@@ -58,8 +58,6 @@ export class History {
   readonly #waiting = new Set<() => void>();
   #collection = Collection.empty;
   #revision = 0;
-  /** Revision at which this replica began to follow the hub. */
-  #loadedRevision = 0;
   /** Oldest revision that can be restored. */
   #oldest = Number.POSITIVE_INFINITY;
   #entries: Entry[] = [];
@@ -96,14 +94,6 @@ export class History {
     return this.#revision;
   }
 
-  /**
-   * Returns the revision in responses to a caller. The revision is constant for a caller that sees no object, because it would disclose
-   * changes of hidden objects.
-   */
-  revisionFor(visibility: Visibility): number {
-    return visibility.isNothing ? this.#loadedRevision : this.#revision;
-  }
-
   get oldest(): number {
     return Math.min(this.#oldest, this.#revision);
   }
@@ -129,7 +119,7 @@ export class History {
 
   /** Waits until the hub's part of a version is reached. Throws 504 with the current version after the timeout. */
   async waitFor(version: bigint, { signal, findVisibility, timeoutMs = WAIT_MS }: Wait): Promise<void> {
-    const { revision, fingerprint } = parseVersion(version);
+    const { revision } = parseVersion(version);
     if (revision <= this.#revision) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const check = () => revision <= this.#revision && resolve();
@@ -140,14 +130,14 @@ export class History {
     this.#waiting.delete(check);
     cancel();
     if (revision <= this.#revision) return;
-    throw versionTooLarge(version, formatVersion(this.revisionFor(await findVisibility()), fingerprint));
+    const visibility = await findVisibility();
+    throw versionTooLarge(version, versionAt(visibility.isNothing ? 1 : this.#revision, visibility));
   }
 
   /** Starts with the objects of the hub at a revision. */
   load(items: readonly Item[], revision: number): void {
     this.#collection = Collection.of(items);
     this.#revision = revision;
-    this.#loadedRevision = revision;
     this.#oldest = revision;
   }
 
@@ -231,7 +221,6 @@ export class History {
     for (const position of this.#restored.keys()) this.#restored.delete(position);
     this.#weight = 0;
     this.#oldest = this.#revision;
-    this.#loadedRevision = this.#revision;
   }
 }
 

@@ -13,6 +13,7 @@ import { type FilteredList, type Followed, type Listing, listPath } from './filt
 import { History } from './history.ts';
 import { getObject, listObjects } from './list.ts';
 import { TokenChecks } from './token-checks.ts';
+import { CallerVersions } from './version.ts';
 import { watchObjects } from './watch.ts';
 import { Watchers } from './watcher.ts';
 
@@ -55,7 +56,7 @@ export function createListWatch<T extends ApiObject>(options: ListWatchOptions<T
   const { access, plural } = listing;
   const watchers = new Watchers();
   const history = new History({ clock, capacity, onAdvance: () => watchers.wake() });
-  const shared = { listing, history, access, clock };
+  const shared = { listing, history, access, versions: new CallerVersions(), clock };
   const lists = { ...shared, largeLists: new ConcurrencyLimiter({ ...LARGE_LIST_LIMITS, noun: `lists of all ${plural} at a time` }) };
   const watches = {
     ...shared,

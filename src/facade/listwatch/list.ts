@@ -23,12 +23,13 @@ import type { Collection } from './collection.ts';
 import { type Access, type Listing, listPath } from './filtered-list.ts';
 import type { History } from './history.ts';
 import { type Page, parseQuery, readPage } from './page.ts';
-import { formatVersion } from './version.ts';
+import { type CallerVersions, formatVersion, versionAt } from './version.ts';
 
 export interface ListDeps {
   readonly listing: Listing;
   readonly history: History;
   readonly access: Access;
+  readonly versions: CallerVersions;
   readonly clock: Clock;
   /** Limit on large lists in progress. */
   readonly largeLists: ConcurrencyLimiter;
@@ -50,13 +51,19 @@ const ZIPPED = { 'content-encoding': 'gzip' };
 
 /** Returns the list, or one page of it. */
 export async function listObjects(deps: ListDeps, request: FacadeRequest): Promise<FacadeReply> {
-  const { listing, history, access, clock } = deps;
+  const { listing, history, access, versions, clock } = deps;
   const representation = negotiate(request.preferences, { builtIn: false, tables: true, watchable: true });
   const query = parseQuery(request, listing, false);
   const view = viewOf(request, listing, representation.as, clock);
   history.checkSynced(listing.plural);
   const { user } = request.caller;
-  const page = await readPage(history, { ...query, signal: request.signal, clock, findVisibility: () => access.visibleTo(user) });
+  const page = await readPage(history, {
+    ...query,
+    signal: request.signal,
+    clock,
+    findVisibility: () => access.visibleTo(user),
+    currentVersion: (visibility, sent) => versions.next(user, visibility, history.revision, sent),
+  });
   const selfLink = listPath(listing, query.namespace);
   const isPlain = representation.as === undefined && representation.mediaType === 'json' && !representation.pretty;
   if (isPlain) return plainReply(deps, request, { page, selfLink });
@@ -78,7 +85,7 @@ export async function getObject({ listing, history, access, clock }: ListDeps, r
   const item = visibility.includes(key) ? history.collection.get(key) : undefined;
   if (item === undefined) throw notFound({ group: listing.kind.group, name: listing.plural }, name);
   if (view.as?.kind === 'PartialObjectMetadataList') throw badRequest(NOT_A_LIST);
-  const object = item.at(formatVersion(item.revision, visibility.fingerprint));
+  const object = item.at(versionAt(item.revision, visibility));
   const reply = textReply(200, encodeObject(object, view), representation);
   return { ...reply, headers: { ...reply.headers, ...VARY } };
 }
@@ -110,9 +117,9 @@ interface ConvertedPage extends LinkedPage {
 
 async function convertedReply(deps: ListDeps, request: FacadeRequest, converted: ConvertedPage): Promise<FacadeReply> {
   const { page, selfLink, representation, view } = converted;
-  const { revision, fingerprint, whole } = page;
-  const items = Iterator.from(whole?.from('') ?? page.items).map((item) => item.at(formatVersion(item.revision, fingerprint)));
-  const list = { ...page, items, revision: formatVersion(revision, fingerprint), selfLink };
+  const { version, whole } = page;
+  const items = Iterator.from(whole?.from('') ?? page.items).map((item) => item.at(versionAt(item.revision, version)));
+  const list = { ...page, items, revision: formatVersion(version), selfLink };
   const pieces = formatList(listParts(list, view), representation);
   const { contentType } = representation;
   const length = lengthOf(page);
@@ -180,14 +187,14 @@ function listMetadata(page: Page, selfLink: string): Readonly<Record<string, unk
   return {
     continue: page.continue,
     ...(page.remaining !== undefined && { remainingItemCount: page.remaining }),
-    resourceVersion: formatVersion(page.revision, page.fingerprint),
+    resourceVersion: formatVersion(page.version),
     selfLink,
   };
 }
 
 /** Returns the length of the items with commas between them, in bytes. */
-function lengthOf({ whole, items, fingerprint }: Page): number {
-  const lengths = whole ? whole.blocks.map(({ bytes }) => bytes.length) : items.map((item) => item.itemLength(fingerprint) + COMMA.length);
+function lengthOf({ whole, items }: Page): number {
+  const lengths = whole ? whole.blocks.map(({ bytes }) => bytes.length) : items.map(({ bytes }) => bytes.length + COMMA.length);
   return Math.max(lengths.reduce((sum, length) => sum + length, 0) - COMMA.length, 0);
 }
 
@@ -195,11 +202,11 @@ function* blockSlices({ blocks }: Collection): Generator<Buffer> {
   for (const { bytes } of blocks) yield bytes;
 }
 
-function* itemSlices({ items, fingerprint }: Page): Generator<Buffer> {
+function* itemSlices({ items, version }: Page): Generator<Buffer> {
   let parts: Buffer[] = [];
   let size = 0;
   for (const item of items) {
-    for (const part of [...item.itemParts(fingerprint), COMMA]) {
+    for (const part of [...item.itemParts(version), COMMA]) {
       parts.push(part);
       size += part.length;
     }

@@ -19,7 +19,7 @@ import type { FacadeRequest } from '../request.ts';
 import { Collection, type Item } from './collection.ts';
 import type { Listing } from './filtered-list.ts';
 import type { History } from './history.ts';
-import { parseVersion, versionNumber } from './version.ts';
+import { type FacadeVersion, formatVersion, parseVersion } from './version.ts';
 
 /** The parsed path and query of a list or a watch. */
 export interface ListQuery {
@@ -43,8 +43,7 @@ export interface Page {
   readonly whole: Collection | undefined;
   /** Items of the page; empty if `whole` is defined. */
   readonly items: readonly Item[];
-  readonly revision: number;
-  readonly fingerprint: number;
+  readonly version: FacadeVersion;
   /** Token for the next page; empty on the last page. */
   readonly continue: string;
   readonly remaining?: number;
@@ -55,25 +54,27 @@ export interface PageRequest extends ListQuery {
   readonly clock: Clock;
   /** Returns the visibility of the caller. Called once all other checks have passed. */
   readonly findVisibility: () => Promise<Visibility>;
+  /** Returns the current version for the caller, not before the version that the caller sent. */
+  readonly currentVersion: (visibility: Visibility, sent: FacadeVersion) => FacadeVersion;
 }
 
 /** Returns one page under current permissions. Waits up to three seconds for a version that is not reached yet. Throws 400, 410, 504. */
 export async function readPage(history: History, request: PageRequest): Promise<Page> {
-  const { namespace, selection, options, signal, findVisibility, clock } = request;
+  const { namespace, selection, options, signal, findVisibility, currentVersion, clock } = request;
   const token = parseContinueToken(options);
   const version = token?.revision ?? parseListVersion(options);
   const requested = parseVersion(version);
   const timeLeftMs = timeLeft(options, clock);
   await history.waitFor(version, { signal, findVisibility, timeoutMs: timeLeftMs() });
   const visibility = await inTime(findVisibility(), clock, timeLeftMs());
-  const isPinned = requested.revision > 0 && (token !== undefined || isExact(options, selection));
+  const isPinned = version > 0n && (token !== undefined || isExact(options, selection));
   const range = { visibility, namespace, selection, start: token?.start ?? '', limit: pageLimit(options) };
-  if (!isPinned) return pageOf(history.collection, { ...range, revision: Math.max(history.revisionFor(visibility), requested.revision) });
+  if (!isPinned) return pageOf(history.collection, { ...range, version: currentVersion(visibility, requested) });
   // If the visible names have changed since the first page, the pages together would be inconsistent.
   const isOther = token !== undefined && requested.fingerprint !== visibility.fingerprint;
   const collection = isOther ? undefined : collectionAt(history, requested.revision, visibility);
   if (collection === undefined) throw token === undefined ? listExpired() : continueTokenExpired(token);
-  return pageOf(collection, { ...range, revision: requested.revision });
+  return pageOf(collection, { ...range, version: { ...requested, fingerprint: visibility.fingerprint } });
 }
 
 /** Returns the objects at a past revision; undefined for an unknown revision. Restores none for a caller who sees none. */
@@ -87,25 +88,24 @@ interface Range {
   readonly visibility: Visibility;
   readonly namespace: string;
   readonly selection: Selection;
-  readonly revision: number;
+  readonly version: FacadeVersion;
   /** First key that the page may contain. */
   readonly start: string;
   /** Maximum number of items; 0 for no limit. */
   readonly limit: number;
 }
 
-function pageOf(collection: Collection, { visibility, namespace, selection, revision, start, limit }: Range): Page {
-  const version = { revision, fingerprint: visibility.fingerprint };
+function pageOf(collection: Collection, { visibility, namespace, selection, version, start, limit }: Range): Page {
   const isWhole = limit === 0 && namespace === '' && start === '' && selection.isEverything && visibility.isEverything;
-  if (isWhole) return { ...version, whole: collection, items: [], continue: '' };
+  if (isWhole) return { version, whole: collection, items: [], continue: '' };
   const items = select(collection.visible(visibility, namespace, start), selection);
   const last = limit === 0 || items.length <= limit ? undefined : items[limit - 1];
-  if (last === undefined) return { ...version, whole: undefined, items, continue: '' };
+  if (last === undefined) return { version, whole: undefined, items, continue: '' };
   return {
-    ...version,
+    version,
     whole: undefined,
     items: items.slice(0, limit),
-    continue: encodeContinue(versionNumber(revision, visibility.fingerprint), last.key),
+    continue: encodeContinue(BigInt(formatVersion(version)), last.key),
     ...(selection.isEverything && { remaining: items.length - limit }),
   };
 }

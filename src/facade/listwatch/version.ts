@@ -1,33 +1,78 @@
-// The resourceVersion of a filtered list: the revision of the hub, and a fingerprint of the names that the caller may see. All replicas
-// return the same version for the same state, so that a caller can resume at any of them.
+// The resourceVersion of a filtered list. It contains the revision of the hub and a fingerprint of the names that the caller may see, so
+// that a caller can resume at any replica. In between, a sequence number orders the views of one revision: the versions that a caller
+// receives never decrease.
 
-import { EVERYTHING, FINGERPRINT_BITS } from '../../access/visibility.ts';
+import type { User } from '../../access/user.ts';
+import { FINGERPRINT_DIGITS, type Visibility } from '../../access/visibility.ts';
+import { Recent } from '../../std/recent.ts';
 
 /** Version of a list for one caller. */
 export interface FacadeVersion {
   /** The hub's resourceVersion of the collection. */
   readonly revision: number;
+  /** Number of changes of the caller's view at this revision. */
+  readonly sequence: number;
   /** Fingerprint of the names that the caller may see. */
   readonly fingerprint: number;
 }
 
-/** Returns the text of a version: the hub's own number for a caller who sees everything, else 2^62 + revision·2^24 + fingerprint. */
-export function formatVersion(revision: number, fingerprint: number): string {
-  return fingerprint === EVERYTHING ? String(revision) : String(versionNumber(revision, fingerprint));
+const SEQUENCE_DIGITS = 2;
+const MAX_SEQUENCE = 10 ** SEQUENCE_DIGITS - 1;
+const MAX_CALLERS = 10_000;
+
+/** Returns the text of a version: the decimal digits of its parts, the last two in fixed width. */
+export function formatVersion({ revision, sequence, fingerprint }: FacadeVersion): string {
+  return `${revision}${String(sequence).padStart(SEQUENCE_DIGITS, '0')}${String(fingerprint).padStart(FINGERPRINT_DIGITS, '0')}`;
 }
 
-/** Returns a version as a number. */
-export function versionNumber(revision: number, fingerprint: number): bigint {
-  return fingerprint === EVERYTHING ? BigInt(revision) : PAIRS + (BigInt(revision) << BITS) + BigInt(fingerprint);
+/** Returns the text of the version at which a view contains a change of this revision. */
+export function versionAt(revision: number, { fingerprint }: Pick<Visibility, 'fingerprint'>): string {
+  return formatVersion({ revision, sequence: 0, fingerprint });
 }
 
-/** Returns the parts of a version that `versionNumber` returned, or of the hub's own resourceVersion. */
+/** Returns the parts of a version that `formatVersion` returned. The revision of a smaller number is 0. */
 export function parseVersion(number: bigint): FacadeVersion {
-  if (number < PAIRS) return { revision: Number(number), fingerprint: EVERYTHING };
-  const pair = number - PAIRS;
-  return { revision: Number(pair >> BITS), fingerprint: Number(pair & MASK) };
+  const view = number / FINGERPRINTS;
+  return {
+    revision: Number(view / SEQUENCES),
+    sequence: Number(view % SEQUENCES),
+    fingerprint: Number(number % FINGERPRINTS),
+  };
 }
 
-const PAIRS = 2n ** 62n;
-const BITS = BigInt(FINGERPRINT_BITS);
-const MASK = (1n << BITS) - 1n;
+const FINGERPRINTS = 10n ** BigInt(FINGERPRINT_DIGITS);
+const SEQUENCES = 10n ** BigInt(SEQUENCE_DIGITS);
+
+/** The latest versions of callers. */
+export class CallerVersions {
+  /** Latest version by username: the other attributes of a caller may change with each token. */
+  readonly #latest = new Recent<FacadeVersion>(MAX_CALLERS);
+
+  /** Returns the version of a caller's view at a revision, not before the version that the caller sent. */
+  next({ username }: User, visibility: Visibility, revision: number, sent?: FacadeVersion): FacadeVersion {
+    const latest = this.#latest.get(username);
+    const shown = visibility.isNothing ? Math.max(emptyRevision(latest, visibility, revision), sent?.revision ?? 0) : revision;
+    const next = following(latest, sent, { revision: shown, fingerprint: visibility.fingerprint });
+    this.#latest.set(username, next);
+    return next;
+  }
+}
+
+/** Returns the revision of an empty view, which does not change while the view is empty: it would disclose changes of hidden objects. */
+function emptyRevision(latest: FacadeVersion | undefined, { fingerprint }: Visibility, revision: number): number {
+  if (latest === undefined) return 1;
+  return latest.fingerprint === fingerprint ? latest.revision : revision;
+}
+
+/** Returns the version of a view after the latest version of the caller at this replica, and after the version that the caller sent. */
+function following(
+  latest: FacadeVersion | undefined,
+  sent: FacadeVersion | undefined,
+  { revision, fingerprint }: Omit<FacadeVersion, 'sequence'>,
+): FacadeVersion {
+  const changesSince = (earlier: FacadeVersion) => (earlier.fingerprint === fingerprint ? 0 : 1);
+  // Since the latest version, the caller may have received events of the log up to this revision.
+  const known = latest && (latest.revision === revision ? latest.sequence : 0) + changesSince(latest);
+  const received = sent?.revision === revision ? sent.sequence + changesSince(sent) : 0;
+  return { revision, sequence: Math.min(Math.max(known ?? 0, received), MAX_SEQUENCE), fingerprint };
+}

@@ -20,13 +20,14 @@ import { viewOf } from './list.ts';
 import { type ListQuery, parseQuery } from './page.ts';
 import { Chunk, StreamWriter } from './stream-writer.ts';
 import type { TokenChecks } from './token-checks.ts';
-import { formatVersion, parseVersion } from './version.ts';
+import { type CallerVersions, type FacadeVersion, parseVersion, versionAt } from './version.ts';
 import { type Start, Watcher, type WatcherOptions, type Watchers } from './watcher.ts';
 
 export interface WatchDeps {
   readonly listing: Listing;
   readonly history: History;
   readonly access: Access;
+  readonly versions: CallerVersions;
   /** Form of events with whole objects. */
   readonly plain: EventForm;
   readonly clock: Clock;
@@ -79,7 +80,7 @@ interface Stream extends ListQuery {
 /** Serves one watch; returns when it has ended. */
 async function serve(deps: WatchDeps, request: FacadeRequest, stream: Stream): Promise<void> {
   const { options, form, response } = stream;
-  const { history, access, clock, tokens, watchers } = deps;
+  const { history, access, versions, clock, tokens, watchers } = deps;
   const { promise, resolve } = Promise.withResolvers<void>();
   let watcher: Watcher | undefined = undefined;
   const writer = new StreamWriter(response, clock, () => watcher?.pump());
@@ -90,14 +91,17 @@ async function serve(deps: WatchDeps, request: FacadeRequest, stream: Stream): P
   const endReplay = isReplayed && failure === undefined ? await startReplay(deps, request, writer) : () => {};
   // No await from here until the watcher is added, so that it cannot miss an event.
   const { user } = request.caller;
-  const start = failure ?? startOf(history, access.visibleNow(user), stream);
+  const currentVersion = (visibility: Visibility, sent?: FacadeVersion) => versions.next(user, visibility, history.revision, sent);
+  const visibility = access.visibleNow(user);
+  const start = failure ?? startOf(history, visibility, { ...stream, version: currentVersion(visibility, parseVersion(requested)) });
   if ('code' in start) {
     endReplay();
     writer.write(new Chunk([errorLine(start)]));
     return writer.end();
   }
   const bookmarks = options.allowWatchBookmarks;
-  const started = new Watcher({ history, writer, form, bookmarks, ...toSelection(stream), onReplayed: endReplay, onEnd: resolve }, start);
+  const ends = { onReplayed: endReplay, onEnd: resolve };
+  const started = new Watcher({ history, writer, form, bookmarks, currentVersion, ...toSelection(stream), ...ends }, start);
   watcher = started;
   const end = () => started.end();
   const stops = [
@@ -148,18 +152,24 @@ function toSelection({ namespace, options, selection }: ListQuery): Pick<Watcher
   };
 }
 
-function startOf(history: History, visibility: Visibility, { namespace, options }: ListQuery): Start | Status {
-  const requested = parseVersion(parseRequestedVersion(options.resourceVersion));
+interface Starting extends ListQuery {
+  /** Current version for the caller. */
+  readonly version: FacadeVersion;
+}
+
+function startOf(history: History, visibility: Visibility, { namespace, options, version }: Starting): Start | Status {
+  const number = parseRequestedVersion(options.resourceVersion);
   const now = { visibility, position: history.end, ahead: 0, replay: undefined };
   if (hasInitialEvents(options)) {
-    const bookmark = options.sendInitialEvents && options.allowWatchBookmarks ? 'initial' : undefined;
-    const revision = Math.max(history.revisionFor(visibility), requested.revision);
-    return { ...now, replay: new Replay({ events: initialEvents(history, visibility, namespace), revision, bookmark }) };
+    const events = initialEvents(history, visibility, namespace);
+    const bookmark = options.sendInitialEvents === true && options.allowWatchBookmarks;
+    return { ...now, replay: new Replay({ events, isInitial: true, version, bookmark }) };
   }
-  if (requested.revision === 0) return now;
+  if (number === 0n) return now;
+  const requested = parseVersion(number);
   const position = requested.fingerprint === visibility.fingerprint ? positionAfter(history, visibility, requested.revision) : undefined;
   if (position !== undefined) return { ...now, position, ahead: requested.revision > history.revision ? requested.revision : 0 };
-  return expired(`too old resource version: ${options.resourceVersion} (${formatVersion(history.oldest, visibility.fingerprint)})`).status;
+  return expired(`too old resource version: ${options.resourceVersion} (${versionAt(history.oldest, visibility)})`).status;
 }
 
 /** Returns the position to resume from; undefined for an unknown revision. A caller that sees no object can resume from any revision. */

@@ -6,13 +6,15 @@ import type { Collection, Item } from './collection.ts';
 import { type EventFilter, type EventForm, errorLine, type ItemEvent, type Piece, Replay, readLog } from './events.ts';
 import type { History } from './history.ts';
 import { Chunk, type StreamWriter } from './stream-writer.ts';
-import { formatVersion } from './version.ts';
+import { type FacadeVersion, formatVersion, versionAt } from './version.ts';
 
 export interface WatcherOptions {
   readonly history: History;
   readonly writer: StreamWriter;
   readonly form: EventForm;
   readonly bookmarks: boolean;
+  /** Returns the current version for the caller. */
+  readonly currentVersion: (visibility: Visibility) => FacadeVersion;
   /** Returns true if the namespace and the selectors of the watch match. */
   readonly selects: (item: Item) => boolean;
   /** Text that is equal for watchers with equal namespace and selectors. */
@@ -107,27 +109,26 @@ export class Watcher {
     if (this.#isOver) return;
     // It is unknown which events a lagging reader has received, so that the reader must list again.
     if (this.#isBehind) return this.expire();
-    const { history } = this.#options;
+    const { history, bookmarks, currentVersion } = this.#options;
     const events = differences(history.collection, this.#visibility, now);
     this.#visibility = now;
-    this.#replay = new Replay({ events, revision: history.revision, bookmark: this.#options.bookmarks ? 'plain' : undefined });
+    this.#replay = new Replay({ events, isInitial: false, version: currentVersion(now), bookmark: bookmarks });
     this.pump();
   }
 
   /** Sends a bookmark if the caller can resume from a later revision than before. */
   bookmark(): void {
-    const { history, bookmarks, form, writer } = this.#options;
-    const revision = history.revisionFor(this.#visibility);
-    if (this.#isOver || !bookmarks || this.#isBehind || writer.isBlocked || revision <= this.#sentRevision) return;
-    this.#sentRevision = revision;
-    this.#write([form.bookmark(formatVersion(revision, this.#visibility.fingerprint), false)]);
+    const { history, bookmarks, form, writer, currentVersion } = this.#options;
+    if (this.#isOver || !bookmarks || this.#isBehind || writer.isBlocked || history.revision <= this.#sentRevision) return;
+    if (this.#visibility.isNothing) return;
+    this.#sentRevision = history.revision;
+    this.#write([form.bookmark(formatVersion(currentVersion(this.#visibility)), false)]);
   }
 
   /** Ends the watch with 410, so that the caller lists again. */
   expire(): void {
-    const { fingerprint } = this.#visibility;
     const { history } = this.#options;
-    const [from, oldest] = [this.#sentRevision, history.oldest].map((revision) => formatVersion(revision, fingerprint));
+    const [from, oldest] = [this.#sentRevision, history.oldest].map((revision) => versionAt(revision, this.#visibility));
     this.fail(expired(`too old resource version: ${from} (${oldest})`).status);
   }
 

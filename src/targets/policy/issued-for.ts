@@ -3,16 +3,20 @@
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import type { IssueReason } from '../../api/reasons.ts';
-import type { Stored } from '../../api/resources.ts';
-import { credentialDigest } from './registration.ts';
 import { type BoundObject, boundObjectOf, subjectOf } from './token-request.ts';
 
-/** The parts of spec and registration that a new token depends on. */
-export interface IssuedFor {
-  readonly cluster: string;
+/** The Cluster and the credential that a token is issued with. */
+export interface Issuer {
   readonly clusterUID: string;
-  /** Digest of the name of the credential that the token was issued with; empty for Purser's own service account on the hub. */
+  /** Digest of the credential Secret, whose name consumers must not learn; empty for Purser's own service account on the hub. */
   readonly credential: string;
+}
+
+/** The parts of spec and registration that a new token depends on. */
+export interface IssuedFor extends Issuer {
+  readonly cluster: string;
+  /** Name of the service account on the hub that requested the token. */
+  readonly requester: string;
   /** User name of the service account. */
   readonly subject: string;
   /** UID of the service account; empty if the token does not contain it. */
@@ -29,13 +33,14 @@ export interface Granted {
 }
 
 /** Returns the record for a token that is issued now. */
-export function issuedForOf(token: ManagedToken, cluster: Stored<Cluster>, { accountUID = '', boundUID }: Granted): IssuedFor {
-  const { clusterName, serviceAccount, audiences } = token.spec;
+export function issuedForOf(token: ManagedToken, { clusterUID, credential }: Issuer, { accountUID = '', boundUID }: Granted): IssuedFor {
+  const { clusterName, requesterServiceAccountName: requester, serviceAccount, audiences } = token.spec;
   const bound = boundObjectOf(token.spec, token.metadata.uid, boundUID);
   return {
     cluster: clusterName,
-    clusterUID: cluster.metadata.uid,
-    credential: credentialDigest(cluster),
+    clusterUID,
+    credential,
+    requester,
     subject: subjectOf(serviceAccount),
     accountUID,
     audiences,
@@ -44,8 +49,9 @@ export function issuedForOf(token: ManagedToken, cluster: Stored<Cluster>, { acc
 }
 
 /** Encodes the record as compact JSON. */
-export function encodeIssuedFor({ cluster, clusterUID, credential, subject, accountUID, audiences, boundTo }: IssuedFor): string {
-  return JSON.stringify({ cluster, clusterUID, credential, subject, accountUID, audiences, boundTo });
+export function encodeIssuedFor(issued: IssuedFor): string {
+  const { cluster, clusterUID, credential, requester, subject, accountUID, audiences, boundTo } = issued;
+  return JSON.stringify({ cluster, clusterUID, credential, requester, subject, accountUID, audiences, boundTo });
 }
 
 /** Parses the result of `encodeIssuedFor`; returns undefined for any other text. */
@@ -53,11 +59,11 @@ export function parseIssuedFor(text: string | undefined): IssuedFor | undefined 
   const value = parseJson(text);
   if (typeof value !== 'object' || value === null) return undefined;
   const { audiences, ...texts } = value as Partial<Record<keyof IssuedFor, unknown>>;
-  const { cluster, clusterUID, credential, subject, accountUID, boundTo } = texts;
-  if (!isText(cluster) || !isText(clusterUID) || !isText(credential)) return undefined;
+  const { cluster, clusterUID, credential, requester, subject, accountUID, boundTo } = texts;
+  if (!isText(requester) || !isText(cluster) || !isText(clusterUID) || !isText(credential)) return undefined;
   if (!isText(subject) || !isText(accountUID) || !isText(boundTo)) return undefined;
   if (!Array.isArray(audiences) || !audiences.every(isText)) return undefined;
-  return { cluster, clusterUID, credential, subject, accountUID, audiences, boundTo };
+  return { cluster, clusterUID, credential, requester, subject, accountUID, audiences, boundTo };
 }
 
 /** Returns the reason for which the current spec needs a new token; undefined if it needs none. Without `cluster`, the UID of the Cluster is not compared. */
@@ -72,9 +78,9 @@ export function supersededBy(issued: IssuedFor, token: ManagedToken, cluster: Cl
   return cluster !== undefined && cluster.metadata.uid !== issued.clusterUID ? 'ClusterReplaced' : undefined;
 }
 
-/** Returns whether a token or its anchor was created with the credential that the Cluster refers to, whose pins then apply to the token. */
-export function isIssuedWith(issued: Pick<IssuedFor, 'clusterUID' | 'credential'>, cluster: Cluster): boolean {
-  return issued.clusterUID === cluster.metadata.uid && issued.credential === credentialDigest(cluster);
+/** Returns whether a token or its anchor was created with this credential, whose pins then apply to the token. */
+export function isIssuedWith(issued: Issuer, { clusterUID, credential }: Issuer): boolean {
+  return issued.clusterUID === clusterUID && issued.credential === credential;
 }
 
 /** Returns whether two lists contain the same audiences in any order. */

@@ -24,6 +24,8 @@ export interface OutputTarget {
 export interface OutputForm {
   /** Keys that the form adds to the Secret besides `token`, with the sentences of docs/api.md. */
   readonly keys: Readonly<Record<string, string>>;
+  /** True if consumers send the token to the API server of the cluster. */
+  readonly isForAPI?: boolean;
   /** Labels by which consumers select the Secret. */
   readonly labels?: Readonly<Record<string, string>>;
   /** Renders the keys. The result may hold the token in any encoding, and depends on nothing but the arguments. */
@@ -46,6 +48,7 @@ const token: OutputForm = {
 };
 
 const kubeconfig: OutputForm = {
+  isForAPI: true,
   keys: {
     kubeconfig: 'Kubeconfig that contains the token.',
     value: 'The same kubeconfig, under the key that Flux and Cluster API read.',
@@ -57,6 +60,7 @@ const kubeconfig: OutputForm = {
 };
 
 const argoCD: OutputForm = {
+  isForAPI: true,
   keys: {
     name: 'Name of the Cluster.',
     server: SERVER,

@@ -36,6 +36,11 @@ export function outputTexts(target: OutputTarget, token: string): SecretTexts {
   return Object.assign({}, ...texts, { [TOKEN_KEY]: token });
 }
 
+/** Returns the names of the outputs whose consumers send the token to the API server of the cluster. */
+export function outputsForAPI(outputs: readonly string[]): readonly string[] {
+  return outputs.filter((output) => outputForms.get(output)?.isForAPI === true);
+}
+
 /** Returns the labels that consumers of these outputs select by. */
 export function outputLabels(outputs: readonly string[]): Readonly<Record<string, string>> {
   return Object.assign({}, ...outputs.map((output) => outputForms.get(output)?.labels));

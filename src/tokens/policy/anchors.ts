@@ -1,11 +1,9 @@
 // Anchors: the Secrets on target clusters that tokens with revocation BoundSecret are bound to. status.anchors lists the places
 // where a ManagedToken may have one; tenants can write neither that list nor the name of an anchor, which follows from the UID.
 
-import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { AnchorFinalizer } from '../../api/names.ts';
-import { isIssuedWith } from '../../targets/policy/issued-for.ts';
-import { credentialDigest } from '../../targets/policy/registration.ts';
+import { type Issuer, isIssuedWith } from '../../targets/policy/issued-for.ts';
 import { anchorName } from '../../targets/policy/token-request.ts';
 import type { TokenRecord } from './record.ts';
 
@@ -68,11 +66,10 @@ export function hasRoom(token: ManagedToken): boolean {
 }
 
 /** Returns the list with the place that tokens of this spec need on this Cluster. */
-export function withWantedAnchor(token: ManagedToken, cluster: Cluster): readonly AnchorPlace[] {
+export function withWantedAnchor(token: ManagedToken, { clusterUID, credential }: Issuer): readonly AnchorPlace[] {
   const wanted = wantedAnchor(token);
-  const registration = { clusterUID: cluster.metadata.uid ?? '', credential: credentialDigest(cluster) };
   const { name: serviceAccount } = token.spec.serviceAccount;
-  return [...withoutPlaces(anchorsOf(token), [wanted]), { ...wanted, serviceAccount, ...registration }];
+  return [...withoutPlaces(anchorsOf(token), [wanted]), { ...wanted, serviceAccount, clusterUID, credential }];
 }
 
 /** Returns the listed place at the location for tokens of this spec, if its anchor is for another service account. */
@@ -81,8 +78,8 @@ export function otherAccountAnchor(token: ManagedToken): AnchorPlace | undefined
 }
 
 /** Returns the listed place that tokens of this spec need, if its Cluster was replaced since. */
-export function replacedAnchor(token: ManagedToken, cluster: Cluster): AnchorPlace | undefined {
-  return anchorsOf(token).find((place) => isSameLocation(place, wantedAnchor(token)) && !isIssuedWith(place, cluster));
+export function replacedAnchor(token: ManagedToken, issuer: Issuer): AnchorPlace | undefined {
+  return anchorsOf(token).find((place) => isSameLocation(place, wantedAnchor(token)) && !isIssuedWith(place, issuer));
 }
 
 /** Returns whether two lists have the same places, in any order. */

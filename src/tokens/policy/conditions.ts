@@ -51,7 +51,9 @@ interface Verdicts {
 /** One row of the table; returns undefined if it does not apply. */
 type Row = (facts: TokenFacts) => Verdicts | undefined;
 
-const secretOfOthers: Row = ({ failure }) => (failure?.reason === 'SecretConflict' ? { ready: because('False', failure) } : undefined);
+/** A failure by which the Secret is of no use, even if it holds a valid token. */
+const secretUnusable: Row = ({ failure }) =>
+  failure?.reason === 'SecretConflict' || failure?.reason === 'AudienceNotAccepted' ? { ready: because('False', failure) } : undefined;
 
 const permissionDenied: Row = ({ token, failure }) =>
   failure?.reason === 'Forbidden' && token !== 'valid' ? { ready: because('False', failure) } : undefined;
@@ -85,7 +87,7 @@ const tokenExpired: Row = ({ token, failure }) => {
 
 const neverIssued = ({ failure }: TokenFacts): Verdicts => ({ ready: failure ? because('False', failure) : is('False', 'Pending') });
 
-const TABLE: readonly Row[] = [secretOfOthers, permissionDenied, suspended, tokenValid, specChanged, tokenExpired];
+const TABLE: readonly Row[] = [secretUnusable, permissionDenied, suspended, tokenValid, specChanged, tokenExpired];
 
 function verdicts(facts: TokenFacts): Verdicts {
   for (const row of TABLE) {

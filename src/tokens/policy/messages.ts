@@ -8,6 +8,7 @@ import { AlertReason, FailureReason, ReadyReason } from '../../api/reasons.ts';
 import { cleanMessage } from '../../std/clean-message.ts';
 import { sentence } from '../../std/sentence.ts';
 import { subjectOf } from '../../targets/policy/token-request.ts';
+import { outputsForAPI } from '../outputs/outputs.ts';
 import type { AnchorLocation } from './anchors.ts';
 import type { SecretConflict } from './secret-ownership.ts';
 
@@ -103,6 +104,8 @@ const OWN_TEXTS: Partial<Readonly<Record<FailureReason, (token: ManagedToken) =>
   ClusterNotFound: ({ spec }) => `Cluster ${spec.clusterName} was not found. Register it, or change spec.clusterName`,
   ServiceAccountNotFound: ({ spec }) =>
     `service account ${spec.serviceAccount.namespace}/${spec.serviceAccount.name} was not found on cluster ${spec.clusterName}. Create it there, or change spec.serviceAccount`,
+  AudienceNotAccepted: ({ spec }) =>
+    `the API server of cluster ${spec.clusterName} does not accept tokens for spec.audiences, so that the output ${outputsForAPI(spec.secret.outputs).join(' and ')} would not work. Remove spec.audiences, or this output`,
   BoundObjectNotFound: ({ spec }) => {
     if (spec.boundObjectRef === undefined) return `the Secret that the token is bound to was not found on cluster ${spec.clusterName}`;
     const { kind, name } = spec.boundObjectRef;

@@ -90,7 +90,7 @@ export function planToken(situation: Situation, limits: TokenLimits = {}): Token
  * permission must not reveal anything about it.
  */
 export function isToBeStripped(observation: TokenObservation, now: number): boolean {
-  const plan = planToken(situationOf({ ...observation, cluster: undefined }, now));
+  const plan = planToken(situationOf({ ...observation, cluster: undefined, issuer: undefined }, now));
   return plan.type === 'hold' && plan.strip;
 }
 

@@ -1,14 +1,12 @@
 // The record of a token: annotations on its Secret, written in the same request as the token. Status only reports it.
 
-import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { Annotation } from '../../api/names.ts';
-import type { Stored } from '../../api/resources.ts';
 import { identifierOf } from '../../kubernetes/untrusted.ts';
 import { digestOf } from '../../std/digest.ts';
 import { formatTimestamp, parseTimestamp, toWholeSecond } from '../../std/timestamp.ts';
 import type { Grant } from '../../targets/policy/grant.ts';
-import { encodeIssuedFor, type IssuedFor, issuedForOf, parseIssuedFor } from '../../targets/policy/issued-for.ts';
+import { encodeIssuedFor, type IssuedFor, type Issuer, issuedForOf, parseIssuedFor } from '../../targets/policy/issued-for.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
 import { type Lifetime, renewAt } from './rotation.ts';
 
@@ -28,7 +26,7 @@ export interface TokenRecord extends Lifetime {
 /** A granted token and its context. */
 export interface Issuance {
   readonly token: ManagedToken;
-  readonly cluster: Stored<Cluster>;
+  readonly issuer: Issuer;
   readonly grant: Omit<Grant, 'token'>;
   readonly tokenDigest: string;
   /** Record of the token before; undefined for a first token. */
@@ -36,14 +34,14 @@ export interface Issuance {
 }
 
 /** Creates the record of a token that was just granted. */
-export function createRecord({ token, cluster, grant, tokenDigest, previous }: Issuance): TokenRecord {
+export function createRecord({ token, issuer, grant, tokenDigest, previous }: Issuance): TokenRecord {
   const { claims } = grant;
   const boundUID = claims?.boundSecretUID ?? claims?.boundPodUID;
   const rotate = requestOf(token, Annotation.rotate);
   const revoke = requestOf(token, Annotation.revoke);
   return {
     ...lifetimeOf(grant, claims),
-    issuedFor: issuedForOf(token, cluster, { accountUID: claims?.accountUID, boundUID }),
+    issuedFor: issuedForOf(token, issuer, { accountUID: claims?.accountUID, boundUID }),
     tokenDigest,
     ...(claims?.id && { credentialId: claims.id }),
     rotations: rotationsAfter(token, previous),

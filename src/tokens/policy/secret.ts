@@ -3,7 +3,7 @@
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { Annotation, Label, LabelValue, TokensGroup, Version } from '../../api/names.ts';
 import type { Secret } from '../../api/resources.ts';
-import type { NamespacedMeta, ObjectMeta } from '../../api/wire.ts';
+import type { NamespacedMeta, ObjectMeta, StoredIdentity } from '../../api/wire.ts';
 import { digestOf } from '../../std/digest.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
 import type { OutputTarget, SecretTexts } from '../outputs/forms.ts';
@@ -12,7 +12,7 @@ import { recordAnnotations, type TokenRecord } from './record.ts';
 
 /** A Secret without its data, as the informer keeps it. */
 export interface StoredSecret {
-  readonly metadata: NamespacedMeta;
+  readonly metadata: NamespacedMeta & StoredIdentity;
   /** Present if the metadata was too large to be kept; labels, annotations and owners set by others are missing then. */
   readonly isTooLarge?: true;
   /** Present if the same parts are missing because the objects of the namespace take too much memory. */

@@ -1,12 +1,12 @@
 // The observation of a ManagedToken, and the state of its token that follows: which token the Secret holds, for what, until when.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
-import type { ManagedToken } from '../../api/managed-token.gen.ts';
+import type { ManagedToken, ManagedTokenStatus } from '../../api/managed-token.gen.ts';
 import { Annotation } from '../../api/names.ts';
 import type { IssueReason } from '../../api/reasons.ts';
 import type { Stored } from '../../api/resources.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
-import { isIssuedWith, sameAudiences, supersededBy } from '../../targets/policy/issued-for.ts';
+import { type Issuer, isIssuedWith, sameAudiences, supersededBy } from '../../targets/policy/issued-for.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
 import { isRevocable } from './anchors.ts';
 import type { TokenFailure } from './messages.ts';
@@ -21,10 +21,15 @@ export interface Verdict {
   readonly accepted: boolean;
 }
 
+/** Name and UID of a Secret. */
+export type SecretReference = NonNullable<ManagedTokenStatus['secretRef']>;
+
 /** A ManagedToken and the objects around it, as informers and memory have them. */
 export interface TokenObservation extends SecretClaim {
   readonly token: ManagedToken;
   readonly cluster: Stored<Cluster> | undefined;
+  /** Identity of the Cluster and its credential; undefined without the Cluster. */
+  readonly issuer?: Issuer | undefined;
   /** The Secret of the desired name, whichever object owns it. */
   readonly secret: StoredSecret | undefined;
   /** Name of another ManagedToken that creates the Secret first if it does not exist. */
@@ -35,6 +40,10 @@ export interface TokenObservation extends SecretClaim {
   readonly outputsDigest?: string;
   /** Digest of the Secret that was written last, see `digestOfSecret`; undefined before the first one. */
   readonly writtenDigest?: string | undefined;
+  /** The Secret that was written last; undefined before the first one, and after its removal. */
+  readonly writtenSecret?: SecretReference | undefined;
+  /** The Secret that was written last, if tenants have removed its label or its owner; undefined if it was not read. */
+  readonly stray?: StoredSecret | undefined;
   /** Digest of the token that was issued and written last, see `digestOfIssuance`; undefined before the first one. */
   readonly issuedDigest?: string | undefined;
   /** Reason not to write outputs: the registration of the Cluster, or the address in the spec, is not usable. */
@@ -99,7 +108,7 @@ export function tokenState(observation: TokenObservation, now: number): TokenSta
   return {
     ...held,
     isLast: isLastToken(secret, record, observation.issuedDigest),
-    otherCredential: isFromOther(record, coveredCluster(observation)),
+    otherCredential: isFromOther(record, observation),
     refused: verdict?.accepted === false && verdict.tokenDigest === secret?.tokenDigest,
     renewAt: record && renewalOf(record, observation, now),
     lastIssuedAt: lastIssuedAt(observation, record, now),
@@ -134,10 +143,11 @@ export function isIssued({ hasToken, record, forged, expired }: TokenState): boo
   return hasToken && record !== undefined && !forged && !expired;
 }
 
-/** Returns the names of all Secrets that the ManagedToken owns. */
-export function ownedNames({ token, secret, former }: TokenObservation): readonly string[] {
+/** Returns the names of all Secrets that the ManagedToken owns, and of the stray one. */
+export function ownedNames({ token, secret, former, stray }: TokenObservation): readonly string[] {
   const secrets = secret === undefined ? former : [secret, ...former];
-  return secrets.filter(({ metadata }) => isOwnedBy(metadata, token)).map(({ metadata }) => metadata.name ?? '');
+  const owned = secrets.filter(({ metadata }) => isOwnedBy(metadata, token));
+  return [...(stray === undefined ? owned : [...owned, stray])].map(({ metadata }) => metadata.name ?? '');
 }
 
 /** Returns the Cluster if its credential covers it; otherwise a user who may write Clusters could have tokens removed. */
@@ -150,8 +160,8 @@ function isLastToken(secret: StoredSecret | undefined, record: TokenRecord | und
   return digestOfIssuance(secret.tokenDigest, record.issuedFor) === issuedDigest;
 }
 
-function isFromOther(record: TokenRecord | undefined, cluster: Cluster | undefined): boolean {
-  return record !== undefined && cluster !== undefined && !isIssuedWith(record.issuedFor, cluster);
+function isFromOther(record: TokenRecord | undefined, { issuer, unwritable }: TokenObservation): boolean {
+  return record !== undefined && issuer !== undefined && unwritable === undefined && !isIssuedWith(record.issuedFor, issuer);
 }
 
 /** Tolerance for small corrections of the clock. */

@@ -31,6 +31,7 @@ export function desiredStatus({ observation, state, now }: Situation, outcome: O
     lastRevokeRequest: handledRevocation(observation, outcome) ?? previous.lastRevokeRequest,
     tokenDigest: observation.issuedDigest,
     secretDigest: observation.writtenDigest,
+    secretRef: isSameReference(previous.secretRef, observation.writtenSecret) ? previous.secretRef : observation.writtenSecret,
     anchors: previous.anchors,
   });
   return isSame(previous, next) ? previous : next;
@@ -68,6 +69,10 @@ function reported(token: ManagedToken, { secret, record, superseded, hasToken, e
     nextRotationTime: suspend ? undefined : formatTimestamp(renewAt(record, renewBefore, token.metadata.uid ?? '')),
     credentialID: record.credentialId,
   });
+}
+
+function isSameReference(previous: ManagedTokenStatus['secretRef'], next: ManagedTokenStatus['secretRef']): boolean {
+  return previous?.name === next?.name && previous?.uid === next?.uid;
 }
 
 function isSame(previous: ManagedTokenStatus, next: ManagedTokenStatus): boolean {

@@ -28,7 +28,7 @@ describe('CLUSTER_COLUMNS', () => {
     const reply = await replica.endpoints.list({ ...request, preferences: { ...request.preferences, accept: TABLE } });
     expect(JSON.parse((reply as { readonly body: string }).body)).toMatchObject({
       kind: 'Table',
-      metadata: { resourceVersion: '103' },
+      metadata: { resourceVersion: '10300000001' },
       rows: [{ cells: ['a', null, null, null, null, null, null, null, null, null], object: { kind: 'PartialObjectMetadata' } }],
     });
     const stream = await replica.watch('', admin, TABLE);

@@ -41,9 +41,9 @@ describe('list', () => {
     const { text } = await replica.get('fieldSelector=metadata.name%3Da', ADMIN);
     expect(text).toBe(
       '{"apiVersion":"registry.purser.dev/v1alpha1","items":[{"apiVersion":"registry.purser.dev/v1alpha1","kind":"Cluster",' +
-        '"metadata":{"labels":{"env":"prod"},"name":"a","resourceVersion":"101","uid":"uid-101"},' +
+        '"metadata":{"labels":{"env":"prod"},"name":"a","resourceVersion":"10100000001","uid":"uid-101"},' +
         '"spec":{"orchestratorApiEndpoints":{"serverEndpoints":[{"clientCIDR":"0.0.0.0/0","serverAddress":"https://10.0.0.1"}]}}}],' +
-        '"kind":"ClusterList","metadata":{"continue":"","resourceVersion":"109","selfLink":"/auth/v1/clusters"}}\n',
+        '"kind":"ClusterList","metadata":{"continue":"","resourceVersion":"10900000001","selfLink":"/auth/v1/clusters"}}\n',
     );
     expect(await namesOf('', ALICE)).toEqual(['a', 'c', 'd']);
   });
@@ -62,7 +62,7 @@ describe('list', () => {
     const { resourceVersion } = (await replica.get('', ADMIN)).body.metadata;
     expect((await replica.get('', UNPRIVILEGED)).text).toBe(before);
     const later = (await replica.get(`resourceVersion=${resourceVersion}`, UNPRIVILEGED)).body.metadata;
-    expect(parseVersion(BigInt(later.resourceVersion)).revision).toBe(Number(resourceVersion));
+    expect(parseVersion(BigInt(later.resourceVersion)).revision).toBe(parseVersion(BigInt(resourceVersion)).revision);
   });
 
   it('does not disclose the current version in a 504 to a caller who sees no cluster', async () => {
@@ -103,9 +103,9 @@ describe('list', () => {
     const { fingerprint } = parseVersion(BigInt(body.metadata.resourceVersion));
     expect(fingerprint).toBeGreaterThan(1);
     expect(body.items.map(({ metadata }) => parseVersion(BigInt(metadata.resourceVersion)))).toEqual([
-      { revision: 101, fingerprint },
-      { revision: 103, fingerprint },
-      { revision: 104, fingerprint },
+      { revision: 101, sequence: 0, fingerprint },
+      { revision: 103, sequence: 0, fingerprint },
+      { revision: 104, sequence: 0, fingerprint },
     ]);
     expect((await new Replica(hub).get('', ALICE)).text).toBe((await replica.get('', ALICE)).text);
   });
@@ -221,28 +221,28 @@ describe('list at a version', () => {
   });
 
   it('waits three seconds for a future version of a list', async () => {
-    const ahead = Number(hub.revision) + 1;
+    const [ahead, later] = [hub.version(1), hub.version(6)];
     const waiting = replica.get(`resourceVersion=${ahead}`, ADMIN);
     await settle();
     hub.putCluster('f');
     await replica.catchUp();
     expect((await waiting).body.items).toHaveLength(6);
-    const late = replica.get(`resourceVersion=${ahead + 5}`, ADMIN);
+    const late = replica.get(`resourceVersion=${later}`, ADMIN);
     await settle();
     replica.clock.advance(3_000);
     expect(await late).toMatchObject({
       status: 504,
-      body: { message: `Timeout: Too large resource version: ${ahead + 5}, current: ${ahead}` },
+      body: { message: `Timeout: Too large resource version: ${later}, current: ${ahead}` },
     });
-    const limited = replica.get(`resourceVersion=${ahead + 5}&timeoutSeconds=1`, ADMIN);
+    const limited = replica.get(`resourceVersion=${later}&timeoutSeconds=1`, ADMIN);
     await settle();
     replica.clock.advance(1_000);
     expect((await limited).status).toBe(504);
   });
 
   it.each([
-    ['that no number of JavaScript can hold', '9007199254740993', 'current: 109$'],
-    ['of other permissions', String(2n ** 62n + (500n << 24n) + 7n), `current: ${2n ** 62n + (109n << 24n) + 7n}$`],
+    ['that no number of JavaScript can hold', '9007199254740993', 'current: 10900000001$'],
+    ['of other permissions', '50000000007', 'current: 10900000001$'],
   ])('repeats the requested version in the 504: a version %s', async (_, version, current) => {
     const late = replica.get(`resourceVersion=${version}`, ADMIN);
     await settle();

@@ -1,10 +1,11 @@
 import { describe, expect, it, jest } from '@jest/globals';
+import { serviceAccountUser } from '../../../src/access/user.ts';
 import { Visibility } from '../../../src/access/visibility.ts';
 import { CLUSTER_LISTING } from '../../../src/facade/clusters/cluster-list.ts';
 import { Item } from '../../../src/facade/listwatch/collection.ts';
 import { History } from '../../../src/facade/listwatch/history.ts';
 import { parseQuery, readPage } from '../../../src/facade/listwatch/page.ts';
-import { versionNumber } from '../../../src/facade/listwatch/version.ts';
+import { CallerVersions, versionAt } from '../../../src/facade/listwatch/version.ts';
 import { encodeContinue } from '../../../src/kubernetes/wire/continue-token.ts';
 import { FakeClock } from '../../support/clock.ts';
 
@@ -23,29 +24,40 @@ function historyOf(): History {
 
 function read(history: History, query: string, visibility: Visibility) {
   const parsed = parseQuery({ params: {}, query: new URLSearchParams(query) }, CLUSTER_LISTING, false);
-  return readPage(history, { ...parsed, signal: new AbortController().signal, clock, findVisibility: async () => visibility });
+  return readPage(history, {
+    ...parsed,
+    signal: new AbortController().signal,
+    clock,
+    findVisibility: async () => visibility,
+    currentVersion: (seen, sent) => new CallerVersions().next(serviceAccountUser('ci', 'bot'), seen, history.revision, sent),
+  });
 }
 
+/** Version of a caller who sees everything at revision 5. */
+const fifth = versionAt(5, Visibility.everything);
+
 describe('readPage', () => {
-  const invented = encodeContinue(versionNumber(5, Visibility.nothing.fingerprint), 'a');
+  const invented = encodeContinue(BigInt(versionAt(5, Visibility.nothing)), 'a');
   it.each([
-    ['an exact version', 'resourceVersion=5&resourceVersionMatch=Exact'],
+    ['an exact version', `resourceVersion=${fifth}&resourceVersionMatch=Exact`],
     ['an invented continue token', `continue=${invented}`],
   ])('restores no objects for a caller who sees none: %s', async (_case, query) => {
     const history = historyOf();
     const restore = jest.spyOn(history, 'at');
-    expect(await read(history, query, Visibility.nothing)).toMatchObject({ items: [], revision: 5, continue: '' });
+    expect(await read(history, query, Visibility.nothing)).toMatchObject({ items: [], version: { revision: 5 }, continue: '' });
     expect(restore).not.toHaveBeenCalled();
   });
 
   it('returns 410 for an unknown revision to a caller who sees no objects', async () => {
     const history = new History({ clock, capacity: 1_000 });
     history.load([], 8);
-    await expect(read(history, 'resourceVersion=5&resourceVersionMatch=Exact', Visibility.nothing)).rejects.toMatchObject({ code: 410 });
+    await expect(read(history, `resourceVersion=${fifth}&resourceVersionMatch=Exact`, Visibility.nothing)).rejects.toMatchObject({
+      code: 410,
+    });
   });
 
   it('restores the exact version for a caller who sees some objects', async () => {
-    const page = await read(historyOf(), 'resourceVersion=5&resourceVersionMatch=Exact', new Visibility(new Set(['prod'])));
+    const page = await read(historyOf(), `resourceVersion=${fifth}&resourceVersionMatch=Exact`, new Visibility(new Set(['prod'])));
     expect(page.items.map(({ revision }) => revision)).toEqual([5]);
   });
 });

@@ -1,4 +1,5 @@
-// A client that behaves as client-go's reflector: lists, watches from there, resumes a broken watch, lists again after 410.
+// A client that behaves as client-go's reflector: lists, watches from there, resumes a broken watch, lists again after 410. It checks
+// that versions never decrease.
 
 import type { ListedCluster, Replica, TestCaller, WatchStream } from './replica.ts';
 
@@ -9,6 +10,8 @@ export class Reflector {
   #state = new Map<string, ListedCluster>();
   /** Version to watch from; undefined if the client has to list. */
   #version: string | undefined;
+  /** True until the bookmark after the initial events of a watch. */
+  #isInitial = false;
   #stream: WatchStream | undefined;
   /** Version of the last list, which a list after 410 requests. */
   #listed = '';
@@ -38,10 +41,8 @@ export class Reflector {
   /** Lists, one page at a time if there is a limit. */
   async list(replica: Replica, limit: number): Promise<void> {
     this.disconnect();
-    const { status, body } = await replica.get(
-      `${this.#query}${limit > 0 ? `&limit=${limit}` : ''}${this.#versionQuery(limit)}`,
-      this.caller,
-    );
+    const versionQuery = this.#versionQuery(limit);
+    const { status, body } = await replica.get(`${this.#query}${limit > 0 ? `&limit=${limit}` : ''}${versionQuery}`, this.caller);
     this.#version = undefined;
     if (status === 410) {
       this.expired += 1;
@@ -58,12 +59,15 @@ export class Reflector {
     this.#pages = undefined;
     this.#state = new Map(items.map((item) => [item.metadata.name, item]));
     this.#version = body.metadata.resourceVersion;
+    // Without a version, a replica that lags behind may return an older list.
+    if (versionQuery !== '') checkOrder(this.#listed, this.#version);
     this.#listed = body.metadata.resourceVersion;
   }
 
   async watch(replica: Replica): Promise<void> {
     this.disconnect();
     if (this.#version === undefined) return;
+    this.#isInitial = false;
     this.#stream = await replica.watch(`${this.#query}&resourceVersion=${this.#version}${this.#bookmarkQuery}`, this.caller);
   }
 
@@ -73,7 +77,8 @@ export class Reflector {
     this.#pages = undefined;
     this.#version = undefined;
     this.#state = new Map();
-    const query = `${this.#query}&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=${this.#bookmarkQuery}`;
+    this.#isInitial = true;
+    const query = `${this.#query}&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=&allowWatchBookmarks=true`;
     this.#stream = await replica.watch(query, this.caller);
   }
 
@@ -86,8 +91,12 @@ export class Reflector {
         this.#stream = undefined;
         return;
       }
-      this.#version = object.metadata.resourceVersion;
       if (type !== 'BOOKMARK') this.#apply(type, object);
+      // As client-go does, because the client may have received a part of the initial events only.
+      if (this.#isInitial && type !== 'BOOKMARK') continue;
+      this.#isInitial = false;
+      if (this.#version !== undefined) checkOrder(this.#version, object.metadata.resourceVersion);
+      this.#version = object.metadata.resourceVersion;
     }
   }
 
@@ -124,6 +133,10 @@ export class Reflector {
   get #bookmarkQuery(): string {
     return this.#bookmarks ? '&allowWatchBookmarks=true' : '';
   }
+}
+
+function checkOrder(earlier: string, later: string): void {
+  if (earlier !== '' && BigInt(later) < BigInt(earlier)) throw new Error(`the version ${later} follows ${earlier}`);
 }
 
 /** Returns the content of a list without versions, which differ between lists and events. */

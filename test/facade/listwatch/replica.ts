@@ -4,12 +4,14 @@ import type { ServerResponse } from 'node:http';
 import { Writable } from 'node:stream';
 import { Subject, share } from 'rxjs';
 import type { User } from '../../../src/access/user.ts';
+import { Visibility } from '../../../src/access/visibility.ts';
 import type { Cluster } from '../../../src/api/cluster.gen.ts';
 import type { ApiObject, ClusterRole, ClusterRoleBinding, Stored } from '../../../src/api/resources.ts';
 import { createClusterList } from '../../../src/facade/clusters/cluster-list.ts';
 import type { ConcurrencyLimits } from '../../../src/facade/limits/concurrency.ts';
 import type { Followed } from '../../../src/facade/listwatch/filtered-list.ts';
 import type { ListWatch } from '../../../src/facade/listwatch/list-watch.ts';
+import { versionAt } from '../../../src/facade/listwatch/version.ts';
 import type { FacadeReply, FacadeRequest } from '../../../src/facade/request.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
 import type { ListWatchEvent } from '../../../src/kube/list-watch.ts';
@@ -62,6 +64,11 @@ export class HandHub {
   /** True if the hub never responds to reviews. */
   isSilent = false;
   reviews = 0;
+
+  /** Version of all objects for a caller who sees everything; `later` revisions from now. */
+  version(later = 0): string {
+    return versionAt(this.#revision + later, Visibility.everything);
+  }
 
   get revision(): string {
     return String(this.#revision);

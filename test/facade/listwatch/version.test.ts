@@ -1,34 +1,90 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { formatVersion, parseVersion } from '../../../src/facade/listwatch/version.ts';
+import { serviceAccountUser } from '../../../src/access/user.ts';
+import { Visibility } from '../../../src/access/visibility.ts';
+import { CallerVersions, formatVersion, parseVersion, versionAt } from '../../../src/facade/listwatch/version.ts';
 
-const revision = fc.integer({ min: 1, max: 2 ** 37 });
-const fingerprint = fc.integer({ min: 0, max: 2 ** 24 - 1 });
+const BOT = serviceAccountUser('ci', 'bot');
+const NOTHING = Visibility.nothing;
+const ALL = Visibility.everything;
+
+const revision = fc.integer({ min: 1, max: 2 ** 36 });
+const version = fc.record({ revision, sequence: fc.integer({ min: 0, max: 99 }), fingerprint: fc.integer({ min: 0, max: 999_999 }) });
+const view = fc
+  .subarray(['a', 'b', 'c', 'd'])
+  .map((names) => new Visibility(new Set(names)))
+  .chain((some) => fc.constantFrom(some, ALL));
 
 describe('formatVersion', () => {
-  it.each([
-    [288, 0, '288'],
-    [0, 1, '4611686018427387905'],
-    [288, 2, '4611686023259226114'],
-  ])('returns a decimal number for revision %d and fingerprint %d', (number, print, text) => {
-    expect(formatVersion(number, print)).toBe(text);
+  it('returns the digits of the revision, the sequence and the fingerprint', () => {
+    expect(formatVersion({ revision: 288, sequence: 7, fingerprint: 4_321 })).toBe('28807004321');
+    expect(versionAt(288, ALL)).toBe('28800000001');
   });
 
   it('returns a version that parseVersion reads back', () => {
-    fc.assert(
-      fc.property(revision, fingerprint, (number, print) => {
-        expect(parseVersion(BigInt(formatVersion(number, print)))).toEqual({ revision: number, fingerprint: print });
-      }),
-    );
+    fc.assert(fc.property(version, (parts) => expect(parseVersion(BigInt(formatVersion(parts)))).toEqual(parts)));
   });
 
   it('returns versions that grow with the revision and fit into a signed 64-bit integer', () => {
     fc.assert(
-      fc.property(revision, fingerprint, fingerprint, (number, one, other) => {
-        const [print, next] = [Math.max(one, 1), Math.max(other, 1)];
-        expect(BigInt(formatVersion(number + 1, next))).toBeGreaterThan(BigInt(formatVersion(number, print)));
-        expect(BigInt(formatVersion(number, print))).toBeLessThan(2n ** 63n);
+      fc.property(version, version, (one, other) => {
+        const next = { ...other, revision: one.revision + 1 };
+        expect(BigInt(formatVersion(next))).toBeGreaterThan(BigInt(formatVersion(one)));
+        expect(BigInt(formatVersion(one))).toBeLessThan(2n ** 63n);
       }),
     );
+  });
+});
+
+describe('CallerVersions', () => {
+  const step = fc.record({ advance: fc.integer({ min: 0, max: 1 }), view });
+
+  it('returns versions that never decrease, in whatever way the view of a caller changes', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const versions = new CallerVersions();
+        let [latest, at] = [0n, 5];
+        for (const { advance, view: seen } of steps) {
+          at += advance;
+          const next = BigInt(formatVersion(versions.next(BOT, seen, at)));
+          expect(next).toBeGreaterThanOrEqual(latest);
+          latest = next;
+        }
+      }),
+    );
+  });
+
+  it('returns versions that never decrease for a caller who takes the last one to another replica', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(step, fc.integer({ min: 0, max: 1 })), { maxLength: 60 }), (steps) => {
+        const replicas = [new CallerVersions(), new CallerVersions()] as const;
+        let [latest, at] = [0n, 5];
+        for (const [{ advance, view: seen }, replica] of steps) {
+          at += advance;
+          const next = BigInt(formatVersion(replicas[replica as 0 | 1].next(BOT, seen, at, parseVersion(latest))));
+          expect(next).toBeGreaterThanOrEqual(latest);
+          latest = next;
+        }
+      }),
+    );
+  });
+
+  it('returns a greater version for the events of a changed view than for the log before', () => {
+    const versions = new CallerVersions();
+    const [before, after] = [new Visibility(new Set(['a'])), new Visibility(new Set(['b']))];
+    versions.next(BOT, before, 5);
+    const { sequence } = versions.next(BOT, after, 8);
+    expect({ sequence, later: versions.next(BOT, before, 8).sequence }).toEqual({ sequence: 1, later: 2 });
+  });
+
+  it('returns the same version for an empty view while hidden objects change', () => {
+    const versions = new CallerVersions();
+    expect(versions.next(BOT, NOTHING, 5)).toEqual(versions.next(BOT, NOTHING, 9));
+    versions.next(BOT, ALL, 12);
+    const emptied = versions.next(BOT, NOTHING, 13);
+    expect(emptied.revision).toBe(13);
+    expect(versions.next(BOT, NOTHING, 20)).toEqual(emptied);
+    const sent = { revision: 15, sequence: 0, fingerprint: ALL.fingerprint };
+    expect(versions.next(BOT, NOTHING, 20, sent).revision).toBe(15);
   });
 });

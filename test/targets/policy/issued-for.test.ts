@@ -8,10 +8,13 @@ import {
   sameAudiences,
   supersededBy,
 } from '../../../src/targets/policy/issued-for.ts';
+import { issuerOf } from '../../../src/targets/registered-cluster.ts';
 import { aCluster, aToken } from '../../support/builders.ts';
 
 const pod = { apiVersion: 'v1', kind: 'Pod', name: 'web-0' } as const;
 const anchored = aToken().with({ revocation: 'BoundSecret' });
+
+const ISSUER = issuerOf({ cluster: aCluster() });
 
 describe('issuedForOf and parseIssuedFor', () => {
   it.each([
@@ -19,11 +22,11 @@ describe('issuedForOf and parseIssuedFor', () => {
     ['a Pod', aToken().with({ boundObjectRef: pod }), { boundUID: 'p1' }, 'Pod/web-0/p1'],
     ['the anchor', anchored, { boundUID: 's1' }, 'Secret/purser-b6b2c7a0-6a53-4b8e-9a3f-0c9d5a1f2e01/s1'],
   ])('records that the token is bound to %s', (_, token, granted, boundTo) => {
-    expect(issuedForOf(token.build(), aCluster(), granted).boundTo).toBe(boundTo);
+    expect(issuedForOf(token.build(), ISSUER, granted).boundTo).toBe(boundTo);
   });
 
   it('parses an encoded record', () => {
-    const issued = issuedForOf(aToken().build(), aCluster(), { accountUID: 'a1' });
+    const issued = issuedForOf(aToken().build(), ISSUER, { accountUID: 'a1' });
     expect(parseIssuedFor(encodeIssuedFor(issued))).toEqual(issued);
   });
 
@@ -41,26 +44,32 @@ describe('issuedForOf and parseIssuedFor', () => {
 });
 
 describe('isIssuedWith', () => {
-  const referring = (name: string, uid?: string) => {
-    const { spec, ...cluster } = aCluster(uid);
-    return { ...cluster, spec: { ...spec, authInfo: { controller: { kind: 'Secret' as const, namespace: 'purser-system', name } } } };
+  const referring = (key: string, { clusterUID, secretUID = 's1' }: { clusterUID?: string; secretUID?: string } = {}) => {
+    const { spec, ...cluster } = aCluster(clusterUID);
+    const [namespace = '', name = ''] = key.split('/');
+    const registered = { ...cluster, spec: { ...spec, authInfo: { controller: { kind: 'Secret' as const, namespace, name } } } };
+    const credential = { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name, uid: secretUID, resourceVersion: '1' } } as const;
+    return issuerOf({ cluster: registered, credential });
   };
-  const issued = issuedForOf(aToken().build(), referring('prod'), {});
+  const issued = issuedForOf(aToken().build(), referring('purser-system/target-1-credential'), {});
 
   it.each([
-    ['the same credential', referring('prod'), true],
-    ['another credential', referring('other'), false],
-    ['the credential of a Cluster that was re-created', referring('prod', 'another'), false],
-    ["Purser's own service account on the hub", aCluster(), false],
-  ])('compares with %s', (_, cluster, isSame) => {
-    expect(isIssuedWith(issued, cluster)).toBe(isSame);
+    ['the same credential', referring('purser-system/target-1-credential'), true],
+    ['another credential', referring('purser-system/other'), false],
+    // Both names have the same FNV-1a hash.
+    ['a credential whose name was chosen for a short hash', referring('fleet/credential-vdmwaayc'), false],
+    ['another Secret of the same name', referring('purser-system/target-1-credential', { secretUID: 's2' }), false],
+    ['a Cluster that was re-created', referring('purser-system/target-1-credential', { clusterUID: 'another' }), false],
+    ["Purser's own service account on the hub", ISSUER, false],
+  ])('compares with %s', (_, issuer, isSame) => {
+    expect(isIssuedWith(issued, issuer)).toBe(isSame);
   });
 });
 
 describe('supersededBy', () => {
   const bound = aToken().with({ boundObjectRef: pod });
-  const issued = issuedForOf(aToken().build(), aCluster(), {});
-  const issuedForPod = issuedForOf(bound.build(), aCluster(), { boundUID: 'p1' });
+  const issued = issuedForOf(aToken().build(), ISSUER, {});
+  const issuedForPod = issuedForOf(bound.build(), ISSUER, { boundUID: 'p1' });
 
   it.each([
     ['the same spec', issued, aToken(), undefined],

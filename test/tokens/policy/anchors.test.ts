@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Annotation } from '../../../src/api/names.ts';
+import { issuerOf } from '../../../src/targets/registered-cluster.ts';
 import { anchorsOf, formerAnchors, hasRoom, replacedAnchor, unlistedAnchor, withWantedAnchor } from '../../../src/tokens/policy/anchors.ts';
 import { parseRecord } from '../../../src/tokens/policy/record.ts';
 import { aCluster, aToken } from '../../support/builders.ts';
@@ -50,15 +51,18 @@ describe('formerAnchors', () => {
 
 describe('withWantedAnchor', () => {
   it('keeps the list once it has the place of the spec', () => {
-    expect(withWantedAnchor(listed(THERE, HERE), aCluster())).toEqual([THERE, HERE]);
+    expect(withWantedAnchor(listed(THERE, HERE), issuerOf({ cluster: aCluster() }))).toEqual([THERE, HERE]);
   });
 
   it('adds the place of the spec to the listed ones', () => {
-    expect(withWantedAnchor(listed(THERE), aCluster())).toEqual([THERE, HERE]);
+    expect(withWantedAnchor(listed(THERE), issuerOf({ cluster: aCluster() }))).toEqual([THERE, HERE]);
   });
 
   it('lists the place of the spec with the Cluster that replaced another one', () => {
-    expect(withWantedAnchor(listed(HERE, THERE), aCluster('another'))).toEqual([THERE, { ...HERE, clusterUID: 'another' }]);
+    expect(withWantedAnchor(listed(HERE, THERE), issuerOf({ cluster: aCluster('another') }))).toEqual([
+      THERE,
+      { ...HERE, clusterUID: 'another' },
+    ]);
   });
 });
 
@@ -84,7 +88,7 @@ describe('replacedAnchor', () => {
     ['a Cluster that was re-created', aCluster('another'), HERE],
     ['a Cluster that refers to another credential', otherCredential, HERE],
   ])('compares the place of the spec with %s', (_, each, expected) => {
-    expect(replacedAnchor(listed(THERE, HERE), each)).toEqual(expected);
+    expect(replacedAnchor(listed(THERE, HERE), issuerOf({ cluster: each }))).toEqual(expected);
   });
 });
 
@@ -98,6 +102,7 @@ describe('unlistedAnchor', () => {
         cluster,
         clusterUID: '',
         credential: '',
+        requester: 'default',
         subject: 'system:serviceaccount:deploy:deployer',
         accountUID: '',
         audiences: ['api'],

@@ -16,6 +16,7 @@ import {
   aToken,
   NOON,
   SceneBuilder,
+  SECRET_IDENTITY,
   secretOf,
   stored,
   type TokenBuilder,
@@ -280,7 +281,13 @@ class Life {
     }
     if (plan.type === 'rewrite' && secret !== undefined) {
       const { metadata, data = {} } = secretOf(observation, plan.record, '');
-      const written: StoredSecret = { ...secret, metadata, dataDigest: digestOfData(data), type: 'Opaque', immutable: false };
+      const written: StoredSecret = {
+        ...secret,
+        metadata: { ...SECRET_IDENTITY, ...metadata },
+        dataDigest: digestOfData(data),
+        type: 'Opaque',
+        immutable: false,
+      };
       this.#observation = { ...observation, ...afterWrite(observation, written) };
       return true;
     }
@@ -295,7 +302,10 @@ class Life {
     }
     if (plan.type === 'hold' && plan.strip && secret !== undefined) {
       const { tokenDigest: _, claims: __, ...rest } = secret;
-      this.#observation = { ...observation, secret: { ...rest, metadata: withoutToken({ metadata: secret.metadata }).metadata } };
+      this.#observation = {
+        ...observation,
+        secret: { ...rest, metadata: { ...SECRET_IDENTITY, ...withoutToken({ metadata: secret.metadata }).metadata } },
+      };
       return true;
     }
     return false;

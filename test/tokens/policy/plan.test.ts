@@ -14,6 +14,7 @@ import {
   jwt,
   NOON,
   type SceneBuilder,
+  SECRET_IDENTITY,
   SERVER,
   stored,
   type TokenBuilder,
@@ -338,7 +339,7 @@ describe('planToken that holds', () => {
     ['another ManagedToken', 'another-uid'],
   ])('does not write a Secret that belongs to %s', (_, uid) => {
     const owner = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', name: 'other', controller: true };
-    const metadata = { namespace: 'team-a', name: 'ci', ...(uid && { ownerReferences: [{ ...owner, uid }] }) };
+    const metadata = { ...SECRET_IDENTITY, namespace: 'team-a', ...(uid && { ownerReferences: [{ ...owner, uid }] }) };
     const plan = planFor(HELD.with({ secret: { ...secretOfHeld(), metadata } }).build(), at('12:20:00'));
     expect(plan).toMatchObject({ type: 'hold', failure: { reason: 'SecretConflict' }, strip: false });
     expect(plan).not.toHaveProperty('until');
@@ -456,7 +457,10 @@ describe('planToken with revocation BoundSecret', () => {
 
   it.each([
     ['no Secret has its name', requested],
-    ['the Secret belongs to others', requested.with({ secret: { ...secretOfHeld(), metadata: { namespace: 'team-a', name: 'ci' } } })],
+    [
+      'the Secret belongs to others',
+      requested.with({ secret: { ...secretOfHeld(), metadata: { ...SECRET_IDENTITY, namespace: 'team-a' } } }),
+    ],
     ['the spec is invalid', requested.changing((each) => each.with({ audiences: [] }))],
     ['the Cluster is missing', requested.with({ cluster: undefined })],
   ])('revokes the token without an own Secret: %s', (_, scene) => {
@@ -556,7 +560,7 @@ describe('planToken with revocation BoundSecret', () => {
   });
 
   it('ignores the expiry in a foreign Secret', () => {
-    const metadata = { namespace: 'team-a', name: 'ci', annotations: { ...secretOfHeld().metadata.annotations } };
+    const metadata = { ...SECRET_IDENTITY, namespace: 'team-a', annotations: { ...secretOfHeld().metadata.annotations } };
     const deleted = bound.changing((each) => each.withMetadata({ deletionTimestamp: '2026-03-01T12:58:00Z' }));
     expect(planFor(deleted.with({ secret: { ...secretOfHeld(), metadata } }).build(), at('13:00:00'))).toEqual({
       type: 'release',
@@ -641,7 +645,7 @@ function immutable() {
 
 /** Returns a ManagedToken whose new Secret name is that of a foreign Secret. */
 function ontoForeign(change: (token: TokenBuilder) => TokenBuilder): SceneBuilder {
-  const theirs = { ...secretOfHeld(), metadata: { namespace: 'team-a', name: 'theirs' } };
+  const theirs = { ...secretOfHeld(), metadata: { ...SECRET_IDENTITY, namespace: 'team-a', name: 'theirs' } };
   const renamed = HELD.changing((token) => change(token.writing({ name: 'theirs' })));
   return renamed.with({ secret: theirs, former: [secretOfHeld()] });
 }

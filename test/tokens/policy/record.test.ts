@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { Annotation } from '../../../src/api/names.ts';
 import { digestOf } from '../../../src/std/digest.ts';
+import { issuerOf } from '../../../src/targets/registered-cluster.ts';
 import {
   createRecord,
   lifetimeOf,
@@ -13,7 +14,13 @@ import {
 import { aCluster, aGrant, aToken, at, NOON, type TokenBuilder } from '../../support/builders.ts';
 
 function record(token: TokenBuilder, grant = aGrant(), previous?: TokenRecord) {
-  return createRecord({ token: token.build(), cluster: aCluster(), grant: grant.build(), tokenDigest: digestOf(grant.text()), previous });
+  return createRecord({
+    token: token.build(),
+    issuer: issuerOf({ cluster: aCluster() }),
+    grant: grant.build(),
+    tokenDigest: digestOf(grant.text()),
+    previous,
+  });
 }
 
 describe('parseRecord', () => {

@@ -33,7 +33,7 @@ describe('desiredSecret', () => {
           'tokens.purser.dev/expires-at': '2026-03-01T13:00:00Z',
           'tokens.purser.dev/renew-at': '2026-03-01T12:46:38Z',
           'tokens.purser.dev/issued-for':
-            '{"cluster":"prod-eu","clusterUID":"4f0e3c1d-0000-4000-8000-000000000001","credential":"","subject":"system:serviceaccount:deploy:deployer",' +
+            '{"cluster":"prod-eu","clusterUID":"4f0e3c1d-0000-4000-8000-000000000001","credential":"","requester":"default","subject":"system:serviceaccount:deploy:deployer",' +
             '"accountUID":"9d6a0f52-0000-4000-8000-00000000000a","audiences":["https://kubernetes.default.svc"],"boundTo":""}',
           'tokens.purser.dev/rotations': '0',
           'tokens.purser.dev/token-digest': digestOf(aGrant().text()),
