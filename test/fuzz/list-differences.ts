@@ -29,6 +29,15 @@ function hideManagedFields(value: Fields): Fields {
 
 export const LIST_DIFFERENCES: readonly Difference[] = [
   {
+    row: 'no permission to list',
+    expect: async ({ request, kube, resend }) => {
+      if (kube.status !== 403) return undefined;
+      const { body, ...seen } = await resend({ ...request, headers: { ...request.headers, authorization: 'Bearer admintoken' } });
+      if (seen.status !== 200) return { ...seen, body };
+      return mapLines({ ...seen, body: body.split('\n').slice(0, 2).join('\n') }, withoutFurtherPages);
+    },
+  },
+  {
     row: 'fields of a Cluster',
     expect: ({ kube }) => (hasObjects(kube) ? mapLines(kube, hideManagedFields) : undefined),
   },
@@ -73,6 +82,11 @@ export const LIST_DIFFERENCES: readonly Difference[] = [
 /** Returns the name of the object in a line, which may be a row of a table. */
 function nameOf(line = ''): string {
   return /"name":"(c\d\d)"/.exec(line)?.[1] ?? '';
+}
+
+function withoutFurtherPages(object: Fields): Fields {
+  const { continue: _token, remainingItemCount: _count, ...metadata } = object['metadata'] as Fields;
+  return { ...object, metadata };
 }
 
 function withoutContinue(object: Fields, index: number): Fields {

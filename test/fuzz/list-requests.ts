@@ -18,6 +18,10 @@ export function randomListRequest(random: Random): FuzzRequest {
   const common = { endpoint: 'list', method, headers } as const;
   if (kind === 'get') return { ...common, path: `${KUBE_LIST}/${pick(random, NAMES)}`, query: queryOf(random, GET, 2) };
   const path = random() < 0.04 ? `${KUBE_LIST}${pick(random, SUFFIXES)}` : KUBE_LIST;
+  if (kind === 'list' && random() < 0.05) {
+    headers['authorization'] = 'Bearer bobtoken';
+    return { ...common, path, query: queryOf(random, UNPRIVILEGED, 2) };
+  }
   if (kind === 'list') return { ...common, path, query: queryOf(random, LIST, 3) };
   // A watch in another form of protobuf cannot be repeated in JSON with the same events.
   if (kind === 'watch' && headers['accept'] !== undefined)
@@ -238,6 +242,8 @@ const LIST: readonly Parameter[] = [
     'a=b',
   ]),
 ];
+/** Parameters of a caller who sees no Cluster; the versions of such a caller are not those of the hub. */
+const UNPRIVILEGED: readonly Parameter[] = [label, field, limit, pretty, includeObject, initial];
 const WATCH: readonly Parameter[] = [
   label,
   label,

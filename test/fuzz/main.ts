@@ -8,10 +8,11 @@ import { requestOf } from './grammar.ts';
 import { withoutProtobuf } from './http-differences.ts';
 import { type FuzzOptions, HELP, parseOptions } from './options.ts';
 import { formatFailure } from './report.ts';
-import { type FuzzRequest, isWatch } from './request.ts';
+import { type FuzzRequest, isWatch, type Side } from './request.ts';
 import { type Comparable, toComparable } from './response.ts';
 import { World } from './world.ts';
 
+const SIDES: readonly Side[] = ['kube', 'facade'];
 /** Number of watches that run at once. */
 const BATCH = 24;
 /** Time after which the client ends watches, in milliseconds; the same as `timeoutSeconds` of most of them. */
@@ -43,7 +44,7 @@ class Run {
       return;
     }
     const [kube, facade] = await Promise.all([this.#world.send('kube', request), this.#world.send('facade', request)]);
-    await this.#compare(number, toComparable(request, kube), toComparable(request, facade));
+    await this.#compare(number, toComparable('kube', request, kube), toComparable('facade', request, facade));
   }
 
   /** Sends the waiting requests at once, changes a Cluster while they run, and compares the responses. */
@@ -54,7 +55,7 @@ class Run {
     const heads: Promise<void>[] = [];
     const responses = numbers.map(async (number) => {
       const request = this.#request(number);
-      const sides = (['kube', 'facade'] as const).map((side) => {
+      const sides = SIDES.map((side) => {
         const { promise, resolve } = Promise.withResolvers<void>();
         const response = this.#world.send(side, request, { onHead: resolve, cut }).finally(resolve);
         heads.push(promise);
@@ -65,7 +66,10 @@ class Run {
     await Promise.race([Promise.all(heads), delay(WATCH_MS / 2)]);
     await this.#world.change();
     for (const { number, request, responses: both } of await Promise.all(responses)) {
-      const [kube, facade] = both.map((response) => toComparable(request, response)) as [Comparable, Comparable];
+      const [kube, facade] = both.map((response, index) => toComparable(SIDES[index] as Side, request, response)) as [
+        Comparable,
+        Comparable,
+      ];
       await this.#compare(number, kube, facade);
     }
   }
@@ -73,7 +77,7 @@ class Run {
   async #compare(number: number, kube: Comparable, facade: Comparable): Promise<void> {
     this.compared += 1;
     const request = this.#request(number);
-    const resend = async (other: FuzzRequest) => toComparable(other, await this.#world.send('kube', withoutProtobuf(other)));
+    const resend = async (other: FuzzRequest) => toComparable('kube', other, await this.#world.send('kube', withoutProtobuf(other)));
     const { response: expected, rows } = await expectationFor({ request, kube, resend }, differencesFor(request, kube));
     for (const row of rows) this.#rows.set(row, (this.#rows.get(row) ?? 0) + 1);
     if (JSON.stringify(expected) === JSON.stringify(facade)) return;

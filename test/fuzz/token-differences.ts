@@ -39,6 +39,7 @@ const FORMAT = [...ROUTING, 406, 415];
 /** Returns true if kube-apiserver decoded the request: it issued a token, or rejected the decoded request. */
 function isDecoded({ status, body }: Comparable): boolean {
   if (status === 400) return /cannot bind token|Name parameter/.test(body);
+  if (status === 406) return /you requested\s+PartialObjectMetadataList/.test(body);
   return ![...FORMAT, 413].includes(status) && !(status === 422 && body.includes('CreateOptions'));
 }
 
@@ -177,8 +178,9 @@ export const TOKEN_DIFFERENCES: readonly Difference[] = [
     expect: async ({ request, kube, resend }) => {
       const isUnsupported = kube.body.includes('cannot bind token to object of type');
       if (!isDecoded(kube) || isUnsupported || !headerOf(request, 'accept').includes('PartialObjectMetadataList')) return undefined;
-      const { status, body } = await resend({ ...request, ...VALID });
-      return status === 406 && body.includes('you requested') ? { ...kube, status, body } : undefined;
+      const headers = { ...request.headers, 'content-type': 'application/json' };
+      const { status, body } = await resend({ ...request, ...VALID, headers });
+      return status === 406 && /you\s+requested/.test(body) ? { ...kube, status, body } : undefined;
     },
   },
   {

@@ -1,8 +1,10 @@
 // The two servers: a real kube-apiserver, and a façade whose hub and only target it is. Both know the same Clusters and the same history.
 
 import { Agent } from 'node:https';
+import { Visibility } from '../../src/access/visibility.ts';
 import { Clusters } from '../../src/api/resources.ts';
 import { CLUSTER_COLUMNS } from '../../src/facade/clusters/cluster-list.ts';
+import { versionAt } from '../../src/facade/listwatch/version.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { waitUntilServed } from '../../src/kube/discovery.ts';
 import { readManifests } from '../../src/kube/manifests.ts';
@@ -29,7 +31,7 @@ export class World {
   readonly #admin: Admin;
   /** Version from before the history of both servers. */
   readonly #expired: string;
-  /** Versions of changes in the history of both servers. */
+  /** Versions of changes in the history of both servers, as kube-apiserver returns them. */
   readonly #versions: string[] = [];
   #changes = 0;
 
@@ -83,8 +85,10 @@ export class World {
   async targetOn(side: Side, request: FuzzRequest): Promise<string> {
     const token = request.firstPage === undefined ? '' : await this.#continueToken(side, request.firstPage);
     const query = request.query
-      .replace(/\{version:(\w+)\}/g, (_, name: string) => this.#version(name))
-      .replace(/\{continue(?::(\w+))?\}/g, (_, form: string | undefined) => garble(token, form, this.#expired));
+      .replace(/\{version:(\w+)\}/g, (_, name: string) => versionOn(side, this.#version(name)))
+      .replace(/\{continue(?::(\w+))?\}/g, (_, form: string | undefined) =>
+        garble(token, form, (name) => versionOn(side, this.#version(name))),
+      );
     return `${pathOn(side, request)}${query === '' ? '' : `?${query}`}`;
   }
 
@@ -99,7 +103,8 @@ export class World {
     const headers = { authorization: `Bearer ${TOKENS.admin}` };
     await eventually(async () => {
       const { body } = await sendRequest(this.#facade, 'GET', `${FACADE_LIST}/c07`, { headers });
-      if (!body.includes(`"resourceVersion":"${resourceVersion}"`)) throw new Error('the façade has not reached the change');
+      if (!body.includes(`"resourceVersion":"${versionOn('facade', resourceVersion)}"`))
+        throw new Error('the façade has not reached the change');
     });
   }
 
@@ -172,21 +177,28 @@ const STATUS = {
   ],
 };
 
+/** Returns the version on one server: the façade appends digits for a caller who sees everything. */
+function versionOn(side: Side, version: string): string {
+  return side === 'kube' ? version : versionAt(Number(version), Visibility.everything);
+}
+
+/** Token of the same length for both servers, because errors contain positions. */
+const SOME_TOKEN = Buffer.from('{"v":"meta.k8s.io/v1","rv":123,"start":"/c03\\u0000"}').toString('base64url');
+
 /** Returns a continue token in another form. */
-function garble(token: string, form: string | undefined, expired: string): string {
+function garble(token: string, form: string | undefined, versionOf: (name: string) => string): string {
   if (token === '' || form === undefined) return token;
   const fields = JSON.parse(Buffer.from(token, 'base64url').toString()) as Record<string, unknown>;
-  const rv = Number(fields['rv']);
   const encode = (changes: object) => Buffer.from(JSON.stringify({ ...fields, ...changes })).toString('base64url');
   const forms: Readonly<Record<string, () => string>> = {
-    expired: () => encode({ rv: Number(expired) }),
-    future: () => encode({ rv: rv + 1_000_000 }),
+    expired: () => encode({ rv: Number(versionOf('old')) }),
+    future: () => encode({ rv: Number(versionOf('future')) }),
     negative: () => encode({ rv: -1 }),
     zero: () => encode({ rv: 0 }),
     text: () => encode({ rv: 'abc' }),
-    cut: () => token.slice(0, -3),
-    longer: () => `${token}AAAA`,
-    padded: () => `${token}==`,
+    cut: () => SOME_TOKEN.slice(0, -3),
+    longer: () => `${SOME_TOKEN}AAAA`,
+    padded: () => `${SOME_TOKEN}==`,
     other: () => encode({ start: '/zzz\0' }),
     dots: () => encode({ start: '../x' }),
     empty: () => encode({ start: '' }),
