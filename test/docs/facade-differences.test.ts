@@ -53,7 +53,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   ],
   '`Content-Encoding` other than `identity`, `charset` other than UTF-8 and US-ASCII': [BODY, 'UTF-16'],
   'size of the body': [BODY, 'JSON of more than 8 KiB'],
-  'JSON sent as YAML, with bytes after the object': [BODY, 'rejects JSON that is sent as YAML with %s'],
+  'YAML with text after its first value': [BODY, 'rejects JSON that is sent as YAML with %s'],
   'U+0085, U+2028 or U+2029 in YAML, or CR without LF in YAML that is not JSON': [
     'kubernetes/wire/yaml/parse.test.ts',
     'line breaks other than LF and CR LF',

@@ -110,18 +110,18 @@ export const HTTP_DIFFERENCES: readonly Difference[] = [
     expect: (exchange) => (hasBearer(exchange.request) ? undefined : rejectAnonymous(exchange)),
   },
   {
-    row: 'credentials that the hub rejects',
-    isFinal: true,
-    expect: (exchange) => (exchange.kube.status === 401 ? rejectAnonymous(exchange) : undefined),
-  },
-  {
     row: '`Impersonate-*` or `X-Remote-*` with a bearer token',
     isFinal: true,
     expect: ({ request }) => {
-      const header = ['impersonate-user', 'x-remote-user'].find((name) => request.headers[name] !== undefined);
+      const header = Object.keys(request.headers).find((name) => /^(?:impersonate|x-remote)-/.test(name));
       if (header === undefined) return undefined;
       return rejection(request, badRequest(`the header ${header} is not supported`));
     },
+  },
+  {
+    row: 'credentials that the hub rejects',
+    isFinal: true,
+    expect: (exchange) => (exchange.kube.status === 401 ? rejectAnonymous(exchange) : undefined),
   },
   {
     row: 'a path that is not served',

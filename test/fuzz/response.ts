@@ -92,7 +92,9 @@ function normalizeEvent(line: string): string {
   try {
     const { type, object } = JSON.parse(line) as { type: string; object: Fields };
     if (type === 'ERROR') return normalizeText(line);
-    return JSON.stringify({ type, object: normalizeObject(object, true) });
+    const text = JSON.stringify({ type, object: normalizeObject(object, true) });
+    // The version after the initial events is the latest of the server.
+    return type === 'BOOKMARK' ? text.replaceAll(/(?<="resourceVersion":")\d+/g, '<version>') : text;
   } catch {
     return normalizeText(line);
   }

@@ -91,11 +91,11 @@ export const TOKEN_DIFFERENCES: readonly Difference[] = [
       kube.status === 422 && Buffer.byteLength(fieldManagerOf(request)) > 128 ? resend(withLongManager(request)) : undefined,
   },
   {
-    row: 'JSON sent as YAML, with bytes after the object',
+    row: 'YAML with text after its first value',
     isFinal: true,
     expect: (exchange) => {
-      const isYaml = headerOf(exchange.request, 'content-type').includes('yaml');
-      return isYaml && isDecoded(exchange.kube) && hasBytesAfterJson(bodyText(exchange)) ? rejectYaml(exchange) : undefined;
+      const isObject = isDecoded(exchange.kube) && hasInYaml(exchange, /./s) && hasBytesAfterJson(bodyText(exchange));
+      return isObject || hasInYaml(exchange, TEXT_AFTER_SCALAR) ? rejectYaml(exchange) : undefined;
     },
   },
   {
@@ -188,6 +188,13 @@ export const TOKEN_DIFFERENCES: readonly Difference[] = [
     expect: ({ kube }) => (kube.status === 201 ? edit(kube, { body: withoutManagedFields(kube.body) }) : undefined),
   },
   {
+    row: 'text in protobuf that is not UTF-8',
+    expect: ({ request, kube }) =>
+      kube.status === 201 && headerOf(request, 'content-type').includes('protobuf') && kube.body.includes('\\ufffd')
+        ? edit(kube, { body: kube.body.replaceAll('\\ufffd', '\ufffd') })
+        : undefined,
+  },
+  {
     row: '`Cache-Control` of a response with a token',
     expect: ({ kube }) => (kube.status === 201 ? edit(kube, { headers: { 'cache-control': 'no-cache, no-store, private' } }) : undefined),
   },
@@ -222,8 +229,10 @@ function bodyText({ request }: Exchange): string {
 }
 
 function rejectYaml(exchange: Exchange): Comparable {
-  return rejection(exchange.request, badRequest(unrecognized(bodyText(exchange))));
+  return rejection(exchange.request, badRequest(unrecognized(exchange.request.body ?? Buffer.alloc(0))));
 }
+
+const TEXT_AFTER_SCALAR = /^\s*"(?:[^"\\]|\\.)*"\s*[^\s:#]/s;
 
 /** Returns true if a body has more bytes after a JSON object. */
 function hasBytesAfterJson(text: string): boolean {
@@ -232,9 +241,8 @@ function hasBytesAfterJson(text: string): boolean {
 }
 
 /** Returns the message for a body of YAML that cannot be parsed. It ends with the first bytes, in hexadecimal unless they are JSON. */
-function unrecognized(text: string): string {
-  const bytes = Buffer.from(text);
-  const encoding = text.startsWith('{') ? 'utf8' : 'hex';
+function unrecognized(bytes: Buffer): string {
+  const encoding = bytes.toString().startsWith('{') ? 'utf8' : 'hex';
   const start = bytes.length > 30 ? `${bytes.subarray(0, 30).toString(encoding)} ...` : bytes.toString(encoding);
   return `the object provided is unrecognized (must be of type TokenRequest): yaml: invalid (${start})`;
 }
