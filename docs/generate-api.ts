@@ -24,7 +24,7 @@ interface Schema {
   readonly format?: string;
   readonly description?: string;
   readonly default?: unknown;
-  readonly enum?: readonly string[];
+  readonly enum?: readonly (string | number | null)[];
   readonly minimum?: number;
   readonly maximum?: number;
   readonly minItems?: number;
@@ -33,7 +33,8 @@ interface Schema {
   readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly items?: Schema;
-  readonly additionalProperties?: Schema;
+  readonly additionalProperties?: Schema | false;
+  readonly oneOf?: readonly Schema[];
   readonly 'x-kubernetes-validations'?: readonly { readonly message: string }[];
 }
 
@@ -75,7 +76,8 @@ type Row = readonly string[];
 
 /** Returns a row for each field of a schema, nested fields included. */
 function rows(schema: Schema, path: string): readonly Row[] {
-  const { required = [], properties = {} } = schema;
+  const { required = [], properties = {}, oneOf = [] } = schema;
+  if (oneOf.length > 0) return oneOf.flatMap((each) => rows(each, path));
   return Object.entries(properties).flatMap(([name, field]) => {
     const own = `${path}.${name}`;
     const rules = (field['x-kubernetes-validations'] ?? []).map(({ message }) => sentence(message));
@@ -85,11 +87,15 @@ function rows(schema: Schema, path: string): readonly Row[] {
   });
 }
 
-function typeOf({ $ref, type = 'object', format, enum: words, items, additionalProperties }: Schema): string {
+function typeOf({ $ref, type = 'object', format, enum: words, items, additionalProperties: values }: Schema): string {
   if ($ref !== undefined) return $ref.slice($ref.lastIndexOf('/') + 1);
   if (items !== undefined) return `array of ${typeOf(items)}`;
-  if (additionalProperties !== undefined) return `map of ${typeOf(additionalProperties)}`;
-  if (words !== undefined) return words.map((word) => `\`${word}\``).join(', ');
+  if (typeof values === 'object') return `map of ${typeOf(values)}`;
+  if (words !== undefined)
+    return words
+      .filter(Boolean)
+      .map((word) => `\`${word}\``)
+      .join(', ');
   return format === 'date-time' ? 'time' : type;
 }
 
@@ -161,7 +167,7 @@ interface Operation {
     readonly name: string;
     readonly in: string;
     readonly description: string;
-    readonly schema: { readonly type: string };
+    readonly schema: Schema;
   }[];
   readonly responses: Readonly<Record<string, { readonly description: string }>>;
 }
@@ -175,7 +181,10 @@ function facadeSection(): string {
     ([name, schema]) =>
       `### Object: ${name}\n\n${schema.description}\n\n${table(
         ['field', 'type', 'meaning'],
-        rows(schema, name).map(([field = '', type = '', , meaning = '']) => [field.replace(`${name}.`, ''), type, meaning]),
+        rows(schema, name)
+          // Fields without a description are those of Kubernetes.
+          .filter(([, type, , meaning]) => meaning !== '' || (type ?? '') in components.schemas)
+          .map(([field = '', type = '', , meaning = '']) => [field.replace(`${name}.`, ''), type, meaning]),
       )}`,
   );
   return `## The façade
@@ -187,7 +196,7 @@ ${[...operations, ...schemas].join('\n')}`;
 }
 
 function operationSection(line: string, { summary, description, parameters, responses }: Operation): string {
-  const given = parameters.map(({ name, in: place, schema, description: text }) => [`\`${name}\``, place, schema.type, text]);
+  const given = parameters.map(({ name, in: place, schema, description: text }) => [`\`${name}\``, place, typeOf(schema), text]);
   const codes = Object.entries(responses).map(([code, { description: text }]) => [code, text]);
   return `### ${summary.replace(/\.$/, '')}
 

@@ -57,7 +57,7 @@ export interface ClusterAuthInfo {
  */
 export interface ClusterController {
   /**
-   * Kind of the credential. Secret: the Secret contains the credential (token, or tls.crt and tls.key) and the limits of its use: addresses (server), certificate authorities (ca.crt: PEM, or the word system for public authorities), names of Clusters (cluster) and, optionally, namespaces of the service accounts that tokens are issued for (namespaces). ServiceAccount: the cluster is the hub. Only the Cluster that the option --hub-cluster names can have this kind; Purser then uses its own client for the hub, and never connects to the addresses in serverEndpoints.
+   * Kind of the credential. Secret: the Secret contains the credential (token, or tls.crt and tls.key) and the limits of its use: addresses (server), certificate authorities (ca.crt: PEM, or the word system for public authorities), names of Clusters (cluster) and, optionally, namespaces of the service accounts that tokens are issued for (namespaces) and the URL of a proxy for all connections to the cluster (proxy). ServiceAccount: the cluster is the hub. Only the Cluster that the option --hub-cluster names can have this kind; Purser then uses its own client for the hub, and never connects to the addresses in serverEndpoints.
    */
   readonly kind: 'Secret' | 'ServiceAccount';
   /**

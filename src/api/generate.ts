@@ -16,19 +16,52 @@ interface Definition {
 const CRDS = new URL('../../crds/', import.meta.url);
 const BANNER =
   '// Generated from crds/ by `npm run generate`; do not edit. Fields with defaults are present, as in objects from an API server.';
+const SCHEMA_BANNER =
+  "// Generated from crds/ by `npm run generate`; do not edit. Descriptions and constraints of the façade's OpenAPI document.";
+
+/** Kinds that the façade lists, whose schemas are part of its OpenAPI document. */
+const LISTED_KINDS = new Set(['Cluster']);
 
 /** Returns the TypeScript text of each generated file, by file name. */
 export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
   const names = (await readdir(CRDS)).filter((name) => name.endsWith('.yaml')).sort();
   const files = names.map(async (name) => {
     const definition: Definition = parse(await readFile(new URL(name, CRDS), 'utf8'));
-    return [fileName(definition), await typesOf(definition)] as const;
+    const { kind } = definition.spec.names;
+    const types = [`${fileName(kind)}.gen.ts`, await typesOf(definition)] as const;
+    return LISTED_KINDS.has(kind) ? [types, [`${fileName(kind)}-schema.gen.ts`, schemaText(definition)] as const] : [types];
   });
-  return new Map(await Promise.all(files));
+  return new Map((await Promise.all(files)).flat());
 }
 
-function fileName({ spec }: Definition): string {
-  return `${spec.names.kind.replace(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}.gen.ts`;
+function fileName(kind: string): string {
+  return kind.replace(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase();
+}
+
+/** Returns the TypeScript text with the schema of a kind as a constant. */
+function schemaText({ spec }: Definition): string {
+  const { kind } = spec.names;
+  const schema = toOpenApi(spec.versions[0]?.schema.openAPIV3Schema ?? {});
+  return `${SCHEMA_BANNER}\n\n/** Schema of ${kind}. */\nexport const ${kind}Schema = ${JSON.stringify(schema, null, 2)} as const;\n`;
+}
+
+/** Converts a schema to OpenAPI without extensions. CEL rules that only match regular expressions become patterns; others are removed. */
+function toOpenApi(schema: JSONSchema): JSONSchema {
+  const { 'x-kubernetes-validations': rules, properties, items, ...rest } = schema;
+  const [pattern] = ((rules ?? []) as readonly { readonly rule: string }[]).flatMap(({ rule }) => toPattern(rule) ?? []);
+  return {
+    ...Object.fromEntries(Object.entries(rest).filter(([name]) => !name.startsWith('x-kubernetes-'))),
+    ...(pattern !== undefined && { pattern }),
+    ...(properties && { properties: Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, toOpenApi(each)])) }),
+    ...(items && { items: toOpenApi(items) }),
+  };
+}
+
+/** Returns the regular expression of a rule such as `self.matches('a') || self.matches('b')`; undefined for other rules. */
+function toPattern(rule: string): string | undefined {
+  const texts = rule.split(/\s*\|\|\s*/).map((part) => /^self\.matches\('([^']*)'\)$/.exec(part.trim())?.[1]);
+  if (texts.some((text) => text === undefined)) return undefined;
+  return texts.map((text) => JSON.parse(`"${text}"`) as string).join('|');
 }
 
 async function typesOf({ spec }: Definition): Promise<string> {

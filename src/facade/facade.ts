@@ -100,6 +100,7 @@ const QUEUE_LIMITS: FairQueueLimits = { perCaller: 8, total: 1_024, waitingPerCa
 function createServerFor(options: FacadeOptions, certificate: ServingCertificate): FacadeServer {
   const { hub, clock, log, settings, reviewLimit } = options;
   const { facadePath = PATH, facadeAudiences: audiences = [], facadeRate: perSecond = 0 } = settings;
+  const { facadeDefaultAudiences: defaultAudiences = [] } = settings;
   const authenticator = new Authenticator({ hub, clock, log, audiences, reviewLimit });
   const rateLimiter = new RequestRateLimiter(clock, { perSecond, burst: perSecond * 2 });
   const queue = new FairQueue(QUEUE_LIMITS);
@@ -109,7 +110,7 @@ function createServerFor(options: FacadeOptions, certificate: ServingCertificate
     connections: options.connections,
     keepAliveMs: options.keepAliveMs,
     routes: [tokenRoute(options), ...(options.routes ?? [])],
-    documents: [openApiDocument(facadePath, LISTINGS)],
+    documents: [openApiDocument(facadePath, LISTINGS, { hasDefaultAudiences: defaultAudiences.length > 0 })],
     authenticate: (exchange) => authenticator.authenticate(exchange, exchange.signal),
     admit: ({ caller: { user }, signal }) => {
       const tenant = tenantOf(user.username);

@@ -1,88 +1,201 @@
-// Schemas of the façade's OpenAPI document, except those of listed objects, which are described with their lists.
+// Schemas of the façade's OpenAPI document that no single endpoint owns, and the conversion of Go declarations to OpenAPI.
 
-/** A schema in the form of OpenAPI. */
+import type { Schema } from '../kubernetes/schema/schema.ts';
+import { STATUS_REASONS } from '../kubernetes/status.ts';
+
+/** A schema in the form of OpenAPI 3.0. */
 export interface OpenApiSchema {
-  readonly type: string;
-  readonly description: string;
-  readonly properties?: Readonly<Record<string, unknown>>;
+  readonly $ref?: string;
+  readonly type?: string;
+  readonly format?: string;
+  readonly description?: string;
+  readonly example?: string;
+  readonly nullable?: boolean;
+  readonly enum?: readonly (string | number | null)[];
+  readonly pattern?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, OpenApiSchema>>;
+  readonly additionalProperties?: OpenApiSchema | false;
+  readonly items?: OpenApiSchema;
+  readonly oneOf?: readonly OpenApiSchema[];
+  readonly not?: OpenApiSchema;
 }
 
-/** Schemas by kind. */
-export const SCHEMAS = {
-  TokenRequest: object('A token request and its response: authentication.k8s.io/v1.', {
-    apiVersion: text('authentication.k8s.io/v1'),
-    kind: text('TokenRequest'),
-    metadata: { type: 'object', description: 'In the response: name, namespace and UID of the service account.' },
-    spec: object('Requested token.', {
-      audiences: {
-        type: 'array',
-        items: { type: 'string' },
-        description:
-          'Required. Audiences of the token: a recipient accepts a token only if its own identifier is among them. A token for several audiences is valid at each of them, so they must trust one another.',
-      },
-      expirationSeconds: {
-        type: 'integer',
-        format: 'int64',
-        description: 'Requested lifetime in seconds, 3600 by default; the cluster may grant another one.',
-      },
-      boundObjectRef: object('Pod or Secret in the namespace of the service account; the token becomes invalid when it is deleted.', {
-        apiVersion: text('v1'),
-        kind: text('Pod or Secret.'),
-        name: text('Name of the object.'),
-        uid: text('UID of the object; no token is issued for another object of the same name.'),
-      }),
-    }),
-    status: object('Issued token.', {
-      token: text('The bearer token; empty in a dry run.'),
-      expirationTimestamp: { type: 'string', format: 'date-time', nullable: true, description: 'Granted expiry.' },
-    }),
-  }),
-  WatchEvent: object('One line of a watch.', {
-    type: text('ADDED, MODIFIED, DELETED, BOOKMARK or ERROR.'),
-    object: { type: 'object', description: 'The changed object; for ERROR, the Status.' },
-  }),
-  Status: object('Error, in the form of kube-apiserver.', {
-    apiVersion: text('v1'),
-    kind: text('Status'),
-    metadata: { type: 'object', description: 'Empty.' },
-    status: text('Failure'),
+/** Properties of an object by name. */
+export type Properties = Readonly<Record<string, OpenApiSchema>>;
+
+/** Returns the schema of a response object with exactly these properties; all are required except the optional ones. */
+export function object(description: string, properties: Properties, optional: readonly string[] = []): OpenApiSchema {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+  return { type: 'object', description, ...(required.length > 0 && { required }), properties, additionalProperties: false };
+}
+
+/** Returns the schema of a string. */
+export function text(description: string): OpenApiSchema {
+  return { type: 'string', description };
+}
+
+/** Returns the schema of a string with one of these values. */
+export function oneOfTexts(description: string, values: readonly string[]): OpenApiSchema {
+  return { type: 'string', description, enum: values };
+}
+
+/** Returns a reference to a schema of the document. */
+export function refTo(name: string): OpenApiSchema {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+/** Returns the schema of the JSON that decodes into a Go type: any field may be absent or null, and unknown fields are allowed. */
+export function requestForm(schema: Schema): OpenApiSchema {
+  const { type, format, properties, items, additionalProperties: values, go } = schema;
+  if (go?.codec === 'fieldsV1') return {};
+  return {
+    ...(type !== undefined && { type }),
+    ...(format !== undefined && { format }),
+    nullable: true,
+    ...(properties && { properties: mapValues(properties, requestForm) }),
+    ...(items && { items: requestForm(items) }),
+    ...(typeof values === 'object' && { additionalProperties: requestForm(values) }),
+  };
+}
+
+/** Returns the schema of the JSON that a Go type is encoded to. Fields with omitempty are optional. */
+export function responseForm(schema: Schema): OpenApiSchema {
+  const { type, format, properties, items, additionalProperties: values, go } = schema;
+  if (go?.codec === 'fieldsV1') return {};
+  const required = Object.entries(properties ?? {}).filter(([, { go: field }]) => field?.zero !== undefined);
+  return {
+    ...(type !== undefined && { type }),
+    ...(format !== undefined && { format }),
+    ...(go?.zero === null && { nullable: true }),
+    ...(required.length > 0 && { required: required.map(([name]) => name) }),
+    ...(properties && { properties: mapValues(properties, responseForm), additionalProperties: false }),
+    ...(items && { items: responseForm(items) }),
+    ...(typeof values === 'object' && { additionalProperties: responseForm(values) }),
+  };
+}
+
+/** Returns the properties with descriptions by name. */
+export function describe(properties: Properties, descriptions: Readonly<Record<string, string>>): Properties {
+  return Object.fromEntries(Object.entries(descriptions).map(([name, description]) => [name, { ...properties[name], description }]));
+}
+
+function mapValues(schemas: Readonly<Record<string, Schema>>, convert: (schema: Schema) => OpenApiSchema): Properties {
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, convert(schema)]));
+}
+
+/** Schema of metav1.Status. */
+export const STATUS_SCHEMA = object(
+  'Error, in the form of kube-apiserver.',
+  {
+    apiVersion: oneOfTexts('v1', ['v1']),
+    kind: oneOfTexts('Status', ['Status']),
+    metadata: object(
+      'Empty, except in the response to an expired continue token.',
+      { continue: text('Start of the rest of the list, at the latest version.') },
+      ['continue'],
+    ),
+    status: oneOfTexts('Failure', ['Failure']),
     message: text('Error message.'),
-    reason: text('Reason in one word.'),
-    details: { type: 'object', description: 'Object, causes, and seconds to wait before a retry.' },
-    code: { type: 'integer', format: 'int32', description: 'HTTP status code.' },
-  }),
-} as const;
-
-/** Returns the schema of a list, which refers to the schema of its items. */
-export function listSchema({ plural, kind: { group, version, kind, listKind } }: ListedKind): OpenApiSchema {
-  return object(`One page of ${plural}.`, {
-    apiVersion: text(`${group}/${version}`),
-    kind: text(listKind),
-    metadata: object('Metadata of the list.', {
-      selfLink: text('Path of the list.'),
-      resourceVersion: text('Resource version of the list, to watch from.'),
-      continue: text('Start of the next page; empty on the last page.'),
-      remainingItemCount: {
-        type: 'integer',
-        format: 'int64',
-        description: `Number of visible ${plural} after this page; absent with a selector.`,
+    reason: oneOfTexts('Reason in one word; absent for errors that Kubernetes does not classify.', STATUS_REASONS),
+    details: object(
+      'Subject and causes of the error.',
+      {
+        name: text('Name of the object.'),
+        group: text('API group of the object.'),
+        kind: text('Kind or resource of the object.'),
+        uid: text('UID of the object.'),
+        causes: {
+          type: 'array',
+          description: 'Causes of the error, for example invalid fields.',
+          items: object(
+            'One cause.',
+            {
+              reason: text('Reason of the cause in one word.'),
+              message: text('Description of the cause.'),
+              field: text('Path of the invalid field.'),
+            },
+            ['reason', 'message', 'field'],
+          ),
+        },
+        retryAfterSeconds: { type: 'integer', format: 'int32', minimum: 0, description: 'Time to wait before a retry, in seconds.' },
       },
-    }),
-    items: { type: 'array', items: { $ref: `#/components/schemas/${kind}` }, description: 'Objects, sorted by namespace and name.' },
-  });
-}
+      ['name', 'group', 'kind', 'uid', 'causes', 'retryAfterSeconds'],
+    ),
+    code: { type: 'integer', format: 'int32', minimum: 400, maximum: 599, description: 'HTTP status code.' },
+  },
+  ['reason', 'details'],
+);
 
-interface ListedKind {
+/** Pattern of resource versions in requests. The façade also accepts numbers of 20 digits up to 2^64 - 1, which no server returns. */
+export const REQUESTED_VERSION = '^0*[0-9]{0,19}$';
+/** Pattern of resource versions in responses. */
+export const RESOURCE_VERSION = '^[1-9][0-9]{0,18}$';
+/** Pattern of a continue token: base64url without padding. */
+export const CONTINUE_TOKEN = '^[A-Za-z0-9_-]*$';
+
+/** A listed kind, as far as its schemas need it. */
+export interface ListedKind {
   readonly plural: string;
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string; readonly listKind: string };
 }
 
-/** Returns the schema of an object with these properties. */
-export function object<const P extends Readonly<Record<string, unknown>>>(description: string, properties: P) {
-  return { type: 'object', description, properties } as const;
+/** Returns the schema of a list, which refers to the schema of its items. */
+export function listSchema({ plural, kind: { group, version, kind, listKind } }: ListedKind): OpenApiSchema {
+  return object(`One page of ${plural}.`, {
+    apiVersion: oneOfTexts(`${group}/${version}`, [`${group}/${version}`]),
+    kind: oneOfTexts(listKind, [listKind]),
+    metadata: object(
+      'Metadata of the list.',
+      {
+        selfLink: text('Path of the list.'),
+        resourceVersion: { ...text('Resource version of the list, to watch from.'), pattern: RESOURCE_VERSION },
+        continue: { ...text('Start of the next page; empty on the last page.'), pattern: CONTINUE_TOKEN },
+        remainingItemCount: {
+          type: 'integer',
+          format: 'int64',
+          minimum: 1,
+          description: `Number of visible ${plural} after this page; absent on the last page and with a selector.`,
+        },
+      },
+      ['remainingItemCount'],
+    ),
+    items: { type: 'array', items: refTo(kind), description: 'Objects, sorted by namespace and name.' },
+  });
 }
 
-/** Returns the schema of a string. */
-export function text(description: string) {
-  return { type: 'string', description } as const;
+/** Returns the schema of the events of a watch, which are separate JSON documents. */
+export function watchEventSchema(listed: ListedKind): OpenApiSchema {
+  const { group, version, kind } = listed.kind;
+  const bookmark = object('Object of the kind with a resource version alone.', {
+    apiVersion: oneOfTexts(`${group}/${version}`, [`${group}/${version}`]),
+    kind: oneOfTexts(kind, [kind]),
+    metadata: object(
+      'Resource version to resume from.',
+      {
+        resourceVersion: { ...text('Resource version to resume from.'), pattern: RESOURCE_VERSION },
+        annotations: object('Present on the bookmark after the initial events.', {
+          'k8s.io/initial-events-end': oneOfTexts('true', ['true']),
+        }),
+      },
+      ['annotations'],
+    ),
+  });
+  return {
+    description: 'One event of a watch: one line of the stream.',
+    oneOf: [
+      object('Change of an object.', {
+        type: oneOfTexts('Kind of the change, as the caller sees it.', ['ADDED', 'MODIFIED', 'DELETED']),
+        object: refTo(kind),
+      }),
+      object('Resource version to resume from.', { type: oneOfTexts('BOOKMARK', ['BOOKMARK']), object: bookmark }),
+      object('Last event of a watch that fails.', { type: oneOfTexts('ERROR', ['ERROR']), object: refTo('Status') }),
+    ],
+  };
 }

@@ -1,19 +1,39 @@
 // The OpenAPI v3 document of the façade. docs/api.md is generated from it.
 
+import { NamePattern } from '../kubernetes/names.ts';
 import { textReply } from '../kubernetes/reply.ts';
+import { fieldSelectorPattern } from '../kubernetes/selectors/field-selector.ts';
+import { LABEL_SELECTOR_PATTERN } from '../kubernetes/selectors/label-selector.ts';
 import { negotiateDocument } from '../kubernetes/wire/negotiate.ts';
 import { type Listing, listPath } from './listwatch/filtered-list.ts';
-import { listSchema, type OpenApiSchema, SCHEMAS } from './openapi-schemas.ts';
+import { errorResponses, headersOf, type Response } from './openapi-responses.ts';
+import {
+  CONTINUE_TOKEN,
+  listSchema,
+  type OpenApiSchema,
+  type Properties,
+  REQUESTED_VERSION,
+  refTo,
+  STATUS_SCHEMA,
+  watchEventSchema,
+} from './openapi-schemas.ts';
 import type { PublicDocument } from './router.ts';
+import { tokenSchemas } from './tokens/token-schema.ts';
+
+/** Settings that change the document. */
+export interface DocumentOptions {
+  /** True if requests without audiences are accepted. */
+  readonly hasDefaultAudiences?: boolean;
+}
 
 /** Returns the public document of a façade with this first path segment and these lists. */
-export function openApiDocument(path: string, listings: readonly Listing[]): PublicDocument {
-  const text = JSON.stringify(openApi(path, listings));
+export function openApiDocument(path: string, listings: readonly Listing[], options: DocumentOptions): PublicDocument {
+  const text = JSON.stringify(openApi(path, listings, options));
   return { path: '/openapi/v3', reply: ({ preferences }) => textReply(200, text, negotiateDocument(preferences, { routed: false })) };
 }
 
 /** Returns the content of the document. */
-export function openApi(path: string, listings: readonly Listing[]) {
+export function openApi(path: string, listings: readonly Listing[], { hasDefaultAudiences = false }: DocumentOptions = {}) {
   return {
     openapi: '3.0.0',
     info: { title: 'Purser', version: 'v1alpha1' },
@@ -22,61 +42,82 @@ export function openApi(path: string, listings: readonly Listing[]) {
       [`/${path}/{cluster}/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token`]: { post: CREATE_TOKEN },
       ...Object.fromEntries(listings.flatMap(listOperations)),
     },
-    components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } }, schemas: schemasOf(listings) },
+    components: {
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+      schemas: { ...tokenSchemas(hasDefaultAudiences), ...Object.fromEntries(listings.flatMap(listedSchemas)), Status: STATUS_SCHEMA },
+    } as const satisfies { readonly schemas: Properties; readonly securitySchemes: object },
   };
 }
 
-function schemasOf(listings: readonly Listing[]): Readonly<Record<string, OpenApiSchema>> {
-  const listed = listings.flatMap((listing) => [
-    [listing.kind.kind, listing.schema],
-    [listing.kind.listKind, listSchema(listing)],
-  ]);
-  return { ...SCHEMAS, ...Object.fromEntries(listed) };
+function listedSchemas(listing: Listing): readonly (readonly [string, OpenApiSchema])[] {
+  const { kind, listKind } = listing.kind;
+  return [
+    [kind, listing.schema],
+    [listKind, listSchema(listing)],
+    [eventName(kind), watchEventSchema(listing)],
+  ];
 }
 
-const ERRORS = {
-  '400': 'The request is malformed, or has an unsupported parameter.',
-  '401': 'The bearer token is missing, or the hub does not accept it.',
-  '403': 'RBAC on the hub does not allow the request; the message names the missing permission.',
-  '404': 'The cluster, the service account or the bound object was not found.',
-  '406': 'The response is not available in any form that the Accept header allows.',
-  '409': 'The UID in the request belongs to another object.',
-  '410': 'The resource version or the continue token has expired: list again.',
-  '413': 'The body is too large.',
-  '415': 'The body is neither JSON, nor YAML, nor protobuf.',
-  '422': 'A field has an invalid value.',
-  '429': 'Too many requests; retry after the time in Retry-After.',
-  '503': 'The hub or the cluster did not respond properly; retry after the time in Retry-After.',
-  '504': 'The cluster did not respond, or the requested resource version was not reached, in time.',
-} as const;
+function eventName(kind: string): string {
+  return `${kind}WatchEvent`;
+}
 
-const CREATE_TOKEN = {
+interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly parameters: readonly Parameter[];
+  readonly requestBody?: object;
+  readonly responses: Readonly<Record<string, Response>>;
+}
+
+const PROTOBUF = { type: 'string', format: 'binary', description: 'TokenRequest in the envelope that Kubernetes clients send.' };
+
+const EXAMPLE = { spec: { audiences: ['https://kubernetes.default.svc'], expirationSeconds: 3600 } };
+
+const CREATE_TOKEN: Operation = {
   operationId: 'createToken',
   summary: 'Issues a token for a service account of a registered cluster.',
   description:
     'Body and response are a TokenRequest of authentication.k8s.io/v1, as JSON or YAML; the body may also be protobuf, as kubectl sends it. The caller needs the verb issue on clusters/token in registry.purser.dev, under the name <cluster>/<namespace>/<serviceaccount>, <cluster>/<namespace> or <cluster>.',
   parameters: [
-    inPath('cluster', 'Name of the Cluster.'),
-    inPath('namespace', 'Namespace of the service account on that cluster.'),
-    inPath('name', 'Name of the service account.'),
-    inQuery('dryRun', 'string', 'Only All: checks the request and issues no token; status.token is empty.'),
-    inQuery('fieldManager', 'string', 'Name of the actor: fewer than 128 printable characters.'),
+    inPath('cluster', 'Name of the Cluster.', 'prod-eu'),
+    inPath('namespace', 'Namespace of the service account on that cluster.', 'deploy'),
+    inPath('name', 'Name of the service account.', 'deployer'),
+    inQuery('dryRun', { type: 'string', enum: ['All'] }, 'All checks the request and issues no token; status.token is empty.'),
+    inQuery(
+      'fieldManager',
+      { type: 'string', maxLength: 127, pattern: '^[^\\u0000-\\u001F\\u007F-\\u00A0]*$' },
+      'Name of the actor: fewer than 128 printable characters, and at most 128 bytes.',
+    ),
     inQuery(
       'fieldValidation',
-      'string',
+      { type: 'string', enum: ['Ignore', 'Warn', 'Strict', ''] },
       'Treatment of unknown and duplicate fields: Ignore, Warn (default; a Warning header for each) or Strict (400).',
     ),
     prettyParameter(),
   ],
-  requestBody: { required: true, content: { 'application/json': { schema: { $ref: '#/components/schemas/TokenRequest' } } } },
-  responses: {
-    '201': responseOf('The token, or the result of a dry run.', 'TokenRequest'),
-    ...errors(['400', '401', '403', '404', '406', '409', '413', '415', '422', '429', '503', '504']),
+  requestBody: {
+    required: true,
+    description: 'At most 8 KiB; at most 1 KiB of YAML that is not JSON.',
+    content: {
+      'application/json': { schema: refTo('TokenRequest'), example: EXAMPLE },
+      'application/yaml': { schema: refTo('TokenRequest'), example: EXAMPLE },
+      'application/vnd.kubernetes.protobuf': { schema: PROTOBUF },
+    },
   },
-} as const;
+  responses: {
+    '201': {
+      description: 'The token, or the result of a dry run.',
+      headers: headersOf({ isToken: true }),
+      content: jsonOrYaml(refTo('TokenResponse')),
+    },
+    ...errorResponses('POST', ['403', '404', '409', '413', '415', '422', '4XX']),
+  },
+};
 
 /** Returns the operations of a list by path. Those of a namespaced kind have the names that kube-apiserver uses. */
-function listOperations(listing: Listing): readonly (readonly [string, { readonly get: object }])[] {
+function listOperations(listing: Listing): readonly (readonly [string, { readonly get: Operation }])[] {
   const { plural, kind } = listing;
   const all = listPath(listing, '');
   if (!kind.namespaced)
@@ -84,7 +125,7 @@ function listOperations(listing: Listing): readonly (readonly [string, { readonl
       [all, { get: listOperation(listing, { operationId: `list${kind.kind}`, parameters: [] }) }],
       [`${all}/{name}`, { get: readOperation(listing, { operationId: `read${kind.kind}`, parameters: [] }) }],
     ];
-  const parameters = [inPath('namespace', `Namespace of the ${plural}.`)];
+  const parameters = [inPath('namespace', `Namespace of the ${plural}.`, 'team-a')];
   const namespaced = listPath(listing, '{namespace}');
   return [
     [all, { get: listOperation(listing, { operationId: `list${kind.kind}ForAllNamespaces`, parameters: [] }) }],
@@ -94,73 +135,105 @@ function listOperations(listing: Listing): readonly (readonly [string, { readonl
 }
 
 /** Name of an operation, and the parameters of its path before the name of an object. */
-interface Operation {
-  readonly operationId: string;
-  readonly parameters: readonly object[];
-}
+type NamedOperation = Pick<Operation, 'operationId' | 'parameters'>;
 
-function listOperation({ plural, kind: { kind, listKind, selectableFields } }: Listing, { operationId, parameters }: Operation) {
-  const fields = ['metadata.name', ...Object.keys(selectableFields)].join(', ');
+const INT64 = { type: 'integer', format: 'int64' };
+const FLAG = { type: 'boolean' };
+
+function listOperation({ plural, kind: { kind, listKind, selectableFields } }: Listing, named: NamedOperation): Operation {
+  const fields = ['metadata.name', ...Object.keys(selectableFields)];
+  const { operationId, parameters } = named;
   return {
     operationId,
     summary: `Lists or watches the ${plural} that the caller may see.`,
     description: `Returns the ${plural} that RBAC on the hub allows the caller to get or list. Without permissions the list is empty. A watch starts at the resource version of a list; when permissions change, it sends ADDED and DELETED for gained and lost ${plural}.`,
     parameters: [
       ...parameters,
-      inQuery('labelSelector', 'string', `Selects ${plural} by labels.`),
-      inQuery('fieldSelector', 'string', `Selects ${plural} by fields: ${fields}.`),
-      inQuery('limit', 'integer', `Maximum number of ${plural} in one page; all by default.`),
-      inQuery('continue', 'string', 'Start of the next page: metadata.continue of the page before.'),
-      inQuery('resourceVersion', 'string', 'Minimum resource version of a list; start of a watch.'),
-      inQuery('resourceVersionMatch', 'string', 'NotOlderThan or Exact.'),
-      inQuery('watch', 'boolean', 'Streams events, one JSON object per line, instead of a list.'),
-      inQuery('allowWatchBookmarks', 'boolean', 'Sends BOOKMARK events with versions to resume from.'),
-      inQuery('sendInitialEvents', 'boolean', `Starts a watch with an ADDED event for each existing ${kind}.`),
-      inQuery('timeoutSeconds', 'integer', 'Ends a watch after this time, and a longer list with 504.'),
+      inQuery('labelSelector', { type: 'string', pattern: LABEL_SELECTOR_PATTERN, example: 'env=prod' }, `Selects ${plural} by labels.`),
+      inQuery(
+        'fieldSelector',
+        { type: 'string', pattern: fieldSelectorPattern(fields), example: 'metadata.name=prod-eu' },
+        `Selects ${plural} by fields: ${fields.join(', ')}.`,
+      ),
+      inQuery('limit', INT64, `Maximum number of ${plural} in one page; all by default, and for 0 or less.`),
+      inQuery(
+        'continue',
+        { type: 'string', pattern: CONTINUE_TOKEN },
+        'Start of the next page: metadata.continue of the page before. Excludes resourceVersion and resourceVersionMatch.',
+      ),
+      inQuery('resourceVersion', { type: 'string', pattern: REQUESTED_VERSION }, 'Minimum resource version of a list; start of a watch.'),
+      inQuery(
+        'resourceVersionMatch',
+        { type: 'string', enum: ['NotOlderThan', 'Exact', ''] },
+        'NotOlderThan or Exact. A list with it needs resourceVersion; a watch accepts NotOlderThan alone, together with sendInitialEvents.',
+      ),
+      inQuery('watch', FLAG, 'Streams events, one JSON object per line, instead of a list.'),
+      inQuery('allowWatchBookmarks', FLAG, 'Sends BOOKMARK events with versions to resume from.'),
+      inQuery(
+        'sendInitialEvents',
+        FLAG,
+        `Starts a watch with an ADDED event for each existing ${kind}. Needs resourceVersionMatch; not for lists.`,
+      ),
+      inQuery('timeoutSeconds', INT64, 'Ends a watch after this time, and a longer list with 504.'),
       prettyParameter(),
     ],
     responses: {
-      '200': responseOf(`The ${plural}; with watch=true, a stream of WatchEvent.`, listKind),
-      ...errors(['400', '401', '406', '410', '429', '503', '504']),
+      '200': {
+        description: `The ${plural}; with watch=true, a stream of ${eventName(kind)}, one per line.`,
+        headers: headersOf({ varies: true }),
+        content: {
+          'application/json': { schema: { oneOf: [refTo(listKind), refTo(eventName(kind))] } },
+          'application/yaml': { schema: refTo(listKind) },
+        },
+      },
+      ...errorResponses('GET', ['410', '422', ...(parameters.length > 0 ? (['404'] as const) : [])]),
     },
   };
 }
 
-function readOperation({ kind: { kind } }: Listing, { operationId, parameters }: Operation) {
+function readOperation({ kind: { kind } }: Listing, { operationId, parameters }: NamedOperation): Operation {
   return {
     operationId,
     summary: `Reads one ${kind}.`,
     description: `Returns the same 404 for a hidden and for a missing ${kind}.`,
     parameters: [
       ...parameters,
-      inPath('name', `Name of the ${kind}.`),
-      inQuery('resourceVersion', 'string', 'Minimum resource version.'),
+      inPath('name', `Name of the ${kind}.`, 'prod-eu'),
+      inQuery('resourceVersion', { type: 'string', pattern: REQUESTED_VERSION }, 'Minimum resource version.'),
       prettyParameter(),
     ],
     responses: {
-      '200': responseOf(`The ${kind}.`, kind),
-      ...errors(['400', '401', '406', '429', '503', '504']),
-      '404': responseOf(`The ${kind} was not found.`, 'Status'),
+      '200': { description: `The ${kind}.`, headers: headersOf({ varies: true }), content: jsonOrYaml(refTo(kind)) },
+      ...errorResponses('GET', ['404'], { '404': `The ${kind} was not found.` }),
     },
   };
 }
 
-function inPath(name: string, description: string) {
-  return { name, in: 'path', required: true, description, schema: { type: 'string' } };
+interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query';
+  readonly required: boolean;
+  readonly description: string;
+  readonly schema: OpenApiSchema;
 }
 
-function inQuery(name: string, type: 'string' | 'integer' | 'boolean', description: string) {
-  return { name, in: 'query', required: false, description, schema: { type } };
+function inPath(name: string, description: string, example: string): Parameter {
+  const schema = name === 'namespace' ? { pattern: NamePattern.label, maxLength: 63 } : { pattern: NamePattern.subdomain, maxLength: 253 };
+  return { name, in: 'path', required: true, description, schema: { type: 'string', ...schema, example } };
 }
 
-function prettyParameter() {
-  return inQuery('pretty', 'boolean', 'Pretty-prints the response; true by default for browsers and command-line tools.');
+function inQuery(name: string, schema: OpenApiSchema, description: string): Parameter {
+  return { name, in: 'query', required: false, description, schema };
 }
 
-function responseOf(description: string, schema: string) {
-  return { description, content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } } };
+function prettyParameter(): Parameter {
+  return inQuery(
+    'pretty',
+    { type: 'string' },
+    'Pretty-prints the response for true, True, TRUE, t, T and 1, and if absent for browsers and command-line tools.',
+  );
 }
 
-function errors(codes: readonly (keyof typeof ERRORS)[]) {
-  return Object.fromEntries(codes.map((code) => [code, responseOf(ERRORS[code], 'Status')]));
+function jsonOrYaml(schema: OpenApiSchema): Response['content'] {
+  return { 'application/json': { schema }, 'application/yaml': { schema } };
 }

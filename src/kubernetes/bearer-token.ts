@@ -5,4 +5,6 @@ export function isBearerToken(text: string): boolean {
   return BEARER.test(text);
 }
 
-const BEARER = /^[\w.~+/-]+=*$/;
+/** Pattern of a bearer token. */
+export const BEARER_TOKEN = '^[A-Za-z0-9_.~+/-]+=*$';
+const BEARER = new RegExp(BEARER_TOKEN);

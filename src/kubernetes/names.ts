@@ -83,6 +83,15 @@ const LABEL_VALUE = form(
   ['MyValue', 'my_value', '12345'],
 );
 
+/** Patterns of names, without their maximum lengths. */
+export const NamePattern = { label: LABEL.pattern.source, subdomain: SUBDOMAIN.pattern.source } as const;
+
+/** Regular expressions of a label's parts within longer patterns. Only the prefix of a key has no maximum length. */
+export const LabelSource = {
+  key: `(${SUBDOMAIN.source}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?`,
+  value: '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?',
+} as const;
+
 function formProblems(expected: Form, value: string): readonly string[] {
   return expected.pattern.test(value) ? [] : [mismatch(expected)];
 }

@@ -53,6 +53,9 @@ const CODES = {
 
 export type StatusReason = keyof typeof CODES;
 
+/** All reasons. */
+export const STATUS_REASONS = Object.keys(CODES) as readonly StatusReason[];
+
 /** Returns whether a text is a known reason; servers may send others. */
 export function isStatusReason(text: string): text is StatusReason {
   return Object.hasOwn(CODES, text);

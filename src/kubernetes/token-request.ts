@@ -108,6 +108,7 @@ interface IncompleteTokenRequest extends KubeObject {
 /** Group and kind of a TokenRequest in error messages. */
 export const TOKEN_REQUEST_NAME = { group: 'authentication.k8s.io', name: 'TokenRequest' } as const;
 const DEFAULT_SECONDS = 3600;
-const MIN_SECONDS = 600;
+/** Minimum lifetime in a request, in seconds. */
+export const MIN_SECONDS = 600;
 /** Maximum lifetime in a request, in seconds. */
 export const MAX_SECONDS = 2 ** 32;

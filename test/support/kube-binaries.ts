@@ -80,10 +80,14 @@ export function findBinary(name: string, env: Environment = process.env, pinned 
 
 /** Returns the cache folder, whose name changes with the pinned modules, so that programs are never outdated. */
 export function cacheFolder(env: Environment = process.env, pinned = KUBE_MODULE): string {
-  const base = env['KUBE_CACHE'] || join(userCacheFolder(env), 'purser', pinned.name);
   const pins = ['go.mod', 'go.sum', ...(pinned.sources ?? [])].map((file) => readFileSync(join(pinned.folder, file)));
   const key = createHash('sha256').update(Buffer.concat(pins)).digest('hex').slice(0, 12);
-  return join(base, `${versionOf(pinned)}-${key}`);
+  return join(cacheBase(pinned.name, env), `${versionOf(pinned)}-${key}`);
+}
+
+/** Returns the cache folder for programs of one purpose. */
+export function cacheBase(name: string, env: Environment = process.env): string {
+  return env['KUBE_CACHE'] || join(userCacheFolder(env), 'purser', name);
 }
 
 /** Returns the pinned version of Kubernetes, such as `v1.36.4`. */

@@ -146,6 +146,8 @@ const CONCERNS = {
   AddressNotAllowed: 'connection',
   ResponseUntrusted: 'connection',
   Unreachable: 'connection',
+  ProxyUnreachable: 'connection',
+  ProxyRejected: 'connection',
   CredentialRejected: 'credential',
   Forbidden: 'credential',
   PermissionsUnknown: 'permissions',

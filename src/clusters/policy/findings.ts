@@ -29,6 +29,8 @@ export function isSameFinding(a: Pick<Finding, 'status' | 'reason'>, b: Pick<Fin
 
 const NEW_CREDENTIAL = 'write a new credential to the Secret that spec.authInfo.controller names';
 
+const PROXY_URL = 'the URL in the key proxy of the Secret that spec.authInfo.controller names, or in HTTPS_PROXY';
+
 const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
   CredentialExpiring: NEW_CREDENTIAL,
   CredentialExpired: NEW_CREDENTIAL,
@@ -40,6 +42,8 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
   AddressNotAllowed: 'register an https address that is neither loopback nor link-local nor that of a metadata service',
   ResponseUntrusted: 'check that serverEndpoints points to a Kubernetes API server',
   Unreachable: 'check that the API server runs, and the network between the API server and Purser',
+  ProxyUnreachable: `check that the proxy runs, its certificate, and ${PROXY_URL}`,
+  ProxyRejected: `check that the proxy allows connections to the address in serverEndpoints, and the user and password in ${PROXY_URL}`,
   CredentialMissing: 'let spec.authInfo.controller name a Secret with the keys token (or tls.crt and tls.key), server, ca.crt and cluster',
   CredentialRejected: 'write a credential that the cluster accepts to the Secret that spec.authInfo.controller names',
   CredentialNotForCluster: 'add the name of the Cluster to the key cluster of the Secret if the Cluster may use the credential',

@@ -11,9 +11,9 @@ import { sentence } from '../../std/sentence.ts';
 import type { Followed, Listing, PublicObject } from '../listwatch/filtered-list.ts';
 import { createListWatch, type ListWatch, type ListWatchOptions } from '../listwatch/list-watch.ts';
 import { RbacAccess, type RbacAccessOptions } from '../listwatch/rbac-access.ts';
-import { object, text } from '../openapi-schemas.ts';
+import { CLUSTER_SCHEMA, UNKNOWN_REASON } from './cluster-schema.ts';
 
-/** Columns of the CRD, without the column that only the hub shows. */
+/** Columns of the CRD, without those of fields that only the hub shows. */
 export const CLUSTER_COLUMNS: readonly PrinterColumn[] = [
   {
     name: 'Ready',
@@ -75,23 +75,7 @@ export const CLUSTER_LISTING: Listing = {
     selectableFields: {},
     fieldLabelErrors: 'named',
   },
-  schema: object('Public fields of a registered cluster; the custom resource has more.', {
-    apiVersion: text(`${RegistryGroup}/${Version}`),
-    kind: text(Clusters.kind),
-    metadata: {
-      type: 'object',
-      description:
-        'name, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, labels; annotations under public prefixes.',
-    },
-    spec: object('Addresses of the cluster.', {
-      orchestratorApiEndpoints: { type: 'object', description: 'caBundle and serverEndpoints, as in the custom resource.' },
-    }),
-    status: object('State of the cluster.', {
-      type: text('Distribution of the cluster.'),
-      version: text('Version of its API server.'),
-      conditions: { type: 'array', items: { type: 'object' }, description: 'As in the custom resource.' },
-    }),
-  }),
+  schema: CLUSTER_SCHEMA,
 };
 
 export interface ClusterListOptions extends RbacAccessOptions, Pick<ListWatchOptions<Cluster>, 'historyCapacity' | 'watchLimits'> {
@@ -166,7 +150,7 @@ function publicReason(reason: unknown): Fields {
   if (typeof reason === 'string' && Object.hasOwn(ClusterReason, reason)) {
     return { reason, message: sentence(ClusterReason[reason as ClusterReason]) };
   }
-  return { reason: 'Unknown', message: 'Purser did not write this condition.' };
+  return { reason: UNKNOWN_REASON, message: 'Purser did not write this condition.' };
 }
 
 function pickFields(fields: object, names: readonly string[]): Fields {

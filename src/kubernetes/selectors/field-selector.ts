@@ -19,6 +19,13 @@ export function parseFieldSelector(text: string): FieldSelector {
   return terms.toSorted(compareUtf8).map((term) => parseTerm(term, text));
 }
 
+/** Returns the pattern of selectors by these fields, for documentation. */
+export function fieldSelectorPattern(fields: readonly string[]): string {
+  const names = fields.map((field) => field.replaceAll('.', '\\.')).join('|');
+  const term = `(${names})(!=|==?)([^\\\\,=]|\\\\[\\\\,=])*`;
+  return `^,*(${term}(,+${term})*,*)?$`;
+}
+
 /** Returns whether an object is selected; `valueOf` reads its fields. */
 export function matchesFields(selector: FieldSelector, valueOf: (field: string) => string): boolean {
   return selector.every(({ field, operator, value }) => (valueOf(field) === value) === (operator === '='));

@@ -2,6 +2,7 @@
 
 import { compareUtf8, goQuote } from '../../std/go-text.ts';
 import { fieldErrorText } from '../field-error.ts';
+import { LabelSource } from '../names.ts';
 import { isSatisfied, keyProblems, type LabelOperator, type LabelRequirement, labelRequirement } from './label-requirement.ts';
 import { SelectorError } from './selector.ts';
 
@@ -32,6 +33,16 @@ export function parseLabelSelector(text: string): LabelSelector {
     if (!startsRequirement(tokens.peek())) throw unexpectedToken(tokens.peek(), ", expected: identifier after ','");
   }
 }
+
+/** Pattern of label selectors, for documentation. The parser also accepts NUL characters and larger numbers. */
+export const LABEL_SELECTOR_PATTERN = (() => {
+  const { key, value } = LabelSource;
+  const space = '[ \\t\\r\\n]';
+  const listed = `\\(${space}*${value}${space}*(,${space}*${value}${space}*)*\\)`;
+  const operations = [`${space}*(==?|!=)${space}*${value}`, `${space}*[<>]${space}*[0-9]{1,18}`, `${space}+(in|notin)${space}*${listed}`];
+  const requirement = `(!${space}*${key}|${key}(${operations.join('|')})?)`;
+  return `^${space}*(${requirement}${space}*(,${space}*${requirement}${space}*)*)?$`;
+})();
 
 /** Returns whether an object with these labels is selected. */
 export function matchesLabels(selector: LabelSelector, labels: Readonly<Record<string, string>> | undefined): boolean {

@@ -87,9 +87,12 @@ export function anchorName(tokenUID: string): string {
   return `purser-${tokenUID}`;
 }
 
-/** Returns whether Kubernetes would issue a token for a year: it treats 3607 seconds for a Pod as a legacy client's request. */
+/** Lifetime in seconds that Kubernetes extends to a year for a Pod, because legacy clients request it. */
+export const SILENTLY_EXTENDED_SECONDS = 3607;
+
+/** Returns whether Kubernetes would issue a token for a year. */
 export function isSilentlyExtended({ expirationSeconds, boundObject }: Pick<TokenRequest, 'expirationSeconds' | 'boundObject'>): boolean {
-  return expirationSeconds === 3607 && boundObject?.kind === 'Pod';
+  return expirationSeconds === SILENTLY_EXTENDED_SECONDS && boundObject?.kind === 'Pod';
 }
 
 /** Returns the object that tokens of this spec are bound to; without `anchorUID`, the UID of an anchor is omitted. */

@@ -11,11 +11,13 @@ import { callerOf, HandHub, Replica, requestOf } from '../listwatch/replica.ts';
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 
 describe('CLUSTER_COLUMNS', () => {
-  it('equals the columns of the CRD without the one for the hub alone', () => {
+  it('equals the columns of the CRD without those of fields that only the hub shows', () => {
     const { spec } = parse(readFileSync('crds/clusters.registry.purser.dev.yaml', 'utf8')) as {
       readonly spec: { readonly versions: readonly { readonly additionalPrinterColumns: readonly PrinterColumn[] }[] };
     };
-    expect(CLUSTER_COLUMNS).toEqual(spec.versions[0]?.additionalPrinterColumns.filter(({ name }) => name !== 'Endpoint'));
+    expect(CLUSTER_COLUMNS).toEqual(
+      spec.versions[0]?.additionalPrinterColumns.filter(({ name }) => !['Endpoint', 'Last Probe'].includes(name)),
+    );
   });
 
   it('returns a row for each cluster, and the columns of a watch once', async () => {

@@ -1,6 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { type FieldSelector, matchesFields, parseFieldSelector, requiredName } from '../../../src/kubernetes/selectors/field-selector.ts';
+import {
+  type FieldSelector,
+  fieldSelectorPattern,
+  matchesFields,
+  parseFieldSelector,
+  requiredName,
+} from '../../../src/kubernetes/selectors/field-selector.ts';
 import { isEverything } from '../../../src/kubernetes/selectors/selector.ts';
 
 describe('parseFieldSelector', () => {
@@ -85,5 +91,33 @@ describe('requiredName', () => {
     ['status.phase=Active,metadata.name=a', 'a'],
   ])('finds in %j the name %j', (text, name) => {
     expect(requiredName(parseFieldSelector(text))).toBe(name);
+  });
+});
+
+describe('fieldSelectorPattern', () => {
+  const fields = ['metadata.name', 'spec.a'];
+  const pattern = new RegExp(fieldSelectorPattern(fields));
+  const token = fc.constantFrom('metadata.name', 'spec.a', 'spec.b', '=', '==', '!=', ',', '\\', '\\\\', '\\,', '\\=', 'x', ' ', '\n');
+
+  function isAccepted(text: string): boolean {
+    try {
+      return parseFieldSelector(text).every(({ field }) => fields.includes(field));
+    } catch {
+      return false;
+    }
+  }
+
+  it('matches exactly the selectors by the given fields that can be parsed', () => {
+    fc.assert(
+      fc.property(fc.array(token, { maxLength: 9 }), (tokens) => {
+        const text = tokens.join('');
+        expect([text, pattern.test(text)]).toEqual([text, isAccepted(text)]);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('matches only selectors that can be parsed', () => {
+    fc.assert(fc.property(fc.stringMatching(pattern), isAccepted));
   });
 });

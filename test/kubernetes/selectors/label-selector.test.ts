@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import {
+  LABEL_SELECTOR_PATTERN,
   type LabelSelector,
   type LabelSelectorObject,
   matchesLabels,
@@ -209,4 +210,61 @@ describe('toLabelSelector', () => {
   ])('rejects %j', (object, message) => {
     expect(() => toLabelSelector(object)).toThrow(expect.objectContaining({ name: 'SelectorError', message }));
   });
+});
+
+describe('LABEL_SELECTOR_PATTERN', () => {
+  const pattern = new RegExp(LABEL_SELECTOR_PATTERN);
+  const token = fc.constantFrom(
+    'a',
+    'B-c',
+    'x.io/y',
+    'in',
+    'notin',
+    '1',
+    '=',
+    '==',
+    '!=',
+    '!',
+    '<',
+    '>',
+    '(',
+    ')',
+    ',',
+    ' ',
+    '\t',
+    '-',
+    '/',
+  );
+
+  it('matches exactly the texts that can be parsed', () => {
+    fc.assert(
+      fc.property(fc.array(token, { maxLength: 9 }), (tokens) => {
+        const text = tokens.join('');
+        expect([text, pattern.test(text)]).toEqual([text, isParsable(text)]);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('matches only texts that can be parsed', () => {
+    fc.assert(fc.property(fc.stringMatching(pattern), isParsable));
+  });
+
+  it.each([
+    ['a'.repeat(63), true],
+    ['a'.repeat(64), false],
+    [`a=${'b'.repeat(63)}`, true],
+    [`a=${'b'.repeat(64)}`, false],
+  ])('limits the length of %s', (text, expected) => {
+    expect([pattern.test(text), isParsable(text)]).toEqual([expected, expected]);
+  });
+
+  function isParsable(text: string): boolean {
+    try {
+      parseLabelSelector(text);
+      return true;
+    } catch {
+      return false;
+    }
+  }
 });

@@ -1,0 +1,213 @@
+// Generated from crds/ by `npm run generate`; do not edit. Descriptions and constraints of the façade's OpenAPI document.
+
+/** Schema of Cluster. */
+export const ClusterSchema = {
+  "type": "object",
+  "description": "Cluster registers a Kubernetes cluster with Purser: the addresses of its API server, and the credential that Purser uses there. Purser probes the cluster, reports its health in the status, and issues tokens for its service accounts. ManagedTokens, callers of the token endpoint and RBAC rules refer to the cluster by the name of this object.",
+  "required": [
+    "spec"
+  ],
+  "properties": {
+    "apiVersion": {
+      "type": "string",
+      "description": "Version of this schema: registry.purser.dev/v1alpha1."
+    },
+    "kind": {
+      "type": "string",
+      "description": "Kind of this object: Cluster."
+    },
+    "metadata": {
+      "type": "object"
+    },
+    "spec": {
+      "type": "object",
+      "description": "Addresses of the cluster, and references to its credentials.",
+      "required": [
+        "orchestratorApiEndpoints"
+      ],
+      "properties": {
+        "orchestratorApiEndpoints": {
+          "type": "object",
+          "description": "Addresses of the cluster's API server, and the certificate authorities that verify it. Every caller who may see the Cluster can read this field. A change applies to the next request; existing tokens are not reissued. Purser uses the Cluster only if the credential's Secret lists every address and every certificate: see authInfo.controller.",
+          "required": [
+            "serverEndpoints"
+          ],
+          "properties": {
+            "caBundle": {
+              "type": "string",
+              "description": "PEM certificates of the authorities that sign the API server's certificate, encoded in base64. If this field is absent, Purser trusts only the public root certificates bundled with Node.js; list a private authority here. TLS is always verified. Purser writes a change into kubeconfig and Argo CD Secrets without issuing new tokens.",
+              "maxLength": 524288,
+              "pattern": "^[A-Za-z0-9+/\n]+={0,2}\n*$"
+            },
+            "serverEndpoints": {
+              "type": "array",
+              "description": "Addresses of the API server, by client network. A client uses the address whose clientCIDR contains the client's own address; the longest prefix wins. Addresses with the same clientCIDR are tried in the listed order.",
+              "minItems": 1,
+              "maxItems": 16,
+              "items": {
+                "type": "object",
+                "required": [
+                  "clientCIDR",
+                  "serverAddress"
+                ],
+                "properties": {
+                  "clientCIDR": {
+                    "type": "string",
+                    "description": "IP range of the clients that use this address, in CIDR notation, such as 10.0.0.0/8 or 2001:db8::/32. 0.0.0.0/0 matches all IPv4 clients, and ::/0 all IPv6 clients.",
+                    "maxLength": 49,
+                    "pattern": "^((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])[.]){3}(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])/(3[0-2]|[12]?[0-9])$|^[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:.]+/(12[0-8]|1[01][0-9]|[1-9]?[0-9])$"
+                  },
+                  "serverAddress": {
+                    "type": "string",
+                    "description": "Address for these clients: an https URL such as https://prod-eu.example.com:6443, with a path if the cluster is behind a proxy, or a host and port without https://. The default port is 443.",
+                    "maxLength": 512,
+                    "pattern": "^(https://)?(\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?)(:[1-9][0-9]{0,4})?(/[-A-Za-z0-9_~][-A-Za-z0-9._~]*)*/?$"
+                  }
+                }
+              }
+            }
+          }
+        },
+        "authInfo": {
+          "type": "object",
+          "description": "References to credentials for the cluster. A Cluster never contains a credential, and callers of the cluster list do not see the references.",
+          "properties": {
+            "controller": {
+              "type": "object",
+              "description": "Credential that Purser uses. Without it, the Cluster is listed, but Purser does not probe it and issues no tokens for it. A change applies to the next request.",
+              "required": [
+                "kind",
+                "name",
+                "namespace"
+              ],
+              "properties": {
+                "kind": {
+                  "type": "string",
+                  "description": "Kind of the credential. Secret: the Secret contains the credential (token, or tls.crt and tls.key) and the limits of its use: addresses (server), certificate authorities (ca.crt: PEM, or the word system for public authorities), names of Clusters (cluster) and, optionally, namespaces of the service accounts that tokens are issued for (namespaces). ServiceAccount: the cluster is the hub. Only the Cluster that the option --hub-cluster names can have this kind; Purser then uses its own client for the hub, and never connects to the addresses in serverEndpoints.",
+                  "enum": [
+                    "Secret",
+                    "ServiceAccount"
+                  ]
+                },
+                "name": {
+                  "type": "string",
+                  "description": "Name of the Secret, or of Purser's own service account.",
+                  "maxLength": 253,
+                  "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+                },
+                "namespace": {
+                  "type": "string",
+                  "description": "Namespace of the Secret or service account. Purser reads credentials only from the namespaces in the option --credential-namespaces, by default only from its own namespace.",
+                  "maxLength": 63,
+                  "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+                }
+              }
+            },
+            "user": {
+              "type": "object",
+              "description": "Hint for users about a credential that they can use, such as a group to join. Purser stores this field and never reads it.",
+              "required": [
+                "kind",
+                "name"
+              ],
+              "properties": {
+                "kind": {
+                  "type": "string",
+                  "description": "Kind of the referenced object, such as Secret, ServiceAccount, User or Group.",
+                  "minLength": 1,
+                  "maxLength": 63
+                },
+                "name": {
+                  "type": "string",
+                  "description": "Name of the referenced object.",
+                  "minLength": 1,
+                  "maxLength": 253
+                },
+                "namespace": {
+                  "type": "string",
+                  "description": "Namespace of the referenced object, if it has one.",
+                  "maxLength": 63
+                }
+              }
+            }
+          }
+        }
+      }
+    },
+    "status": {
+      "type": "object",
+      "description": "Observed state of the cluster, reported by Purser.",
+      "properties": {
+        "type": {
+          "type": "string",
+          "description": "Distribution of the cluster, derived from its version: Kubernetes, K3s, EKS, GKE, AKS, OpenShift and others.",
+          "maxLength": 63
+        },
+        "version": {
+          "type": "string",
+          "description": "Version reported by the cluster's API server (gitVersion), such as v1.36.4.",
+          "maxLength": 256
+        },
+        "activeEndpoint": {
+          "type": "string",
+          "description": "Address that Purser currently uses, one of spec.orchestratorApiEndpoints.serverEndpoints. Purser switches to another address while this one does not respond. The cluster list of the façade omits this field.",
+          "maxLength": 512
+        },
+        "lastProbeTime": {
+          "type": "string",
+          "format": "date-time",
+          "description": "Time of the last probe before the status was written. Purser probes the cluster more often than it writes the status."
+        },
+        "conditions": {
+          "type": "array",
+          "description": "Health of the cluster. Reachable: the API server responds. Authorized: the cluster accepts Purser's credential, which has the required permissions. CredentialFresh: the credential does not expire soon. Ready: tokens can be issued. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods.",
+          "maxItems": 16,
+          "items": {
+            "type": "object",
+            "required": [
+              "type",
+              "status"
+            ],
+            "properties": {
+              "type": {
+                "type": "string",
+                "description": "Type of the condition: Reachable, Authorized, CredentialFresh or Ready.",
+                "minLength": 1,
+                "maxLength": 316
+              },
+              "status": {
+                "type": "string",
+                "description": "Status of the condition. Unknown means that Purser could not determine it.",
+                "enum": [
+                  "True",
+                  "False",
+                  "Unknown"
+                ]
+              },
+              "reason": {
+                "type": "string",
+                "description": "Reason for the last change of the status, as one word in CamelCase.",
+                "maxLength": 1024
+              },
+              "message": {
+                "type": "string",
+                "description": "Human-readable explanation of the last change of the status.",
+                "maxLength": 32768
+              },
+              "lastHeartbeatTime": {
+                "type": "string",
+                "format": "date-time",
+                "description": "Time of the last update of the condition, whether or not the status changed."
+              },
+              "lastTransitionTime": {
+                "type": "string",
+                "format": "date-time",
+                "description": "Time of the last change of the status from one value to another."
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+} as const;

@@ -1,0 +1,107 @@
+// Headers and error responses of the façade's OpenAPI document.
+
+import { type OpenApiSchema, refTo } from './openapi-schemas.ts';
+
+/** A response of an operation. */
+export interface Response {
+  readonly description: string;
+  readonly headers: Readonly<Record<string, Header>>;
+  readonly content: Readonly<Record<string, { readonly schema: OpenApiSchema }>>;
+}
+
+interface Header {
+  readonly description: string;
+  readonly required: boolean;
+  readonly schema: OpenApiSchema;
+}
+
+/** Returns the headers of a response without an error. */
+export function headersOf({ isToken = false, varies = false }: { readonly isToken?: boolean; readonly varies?: boolean }) {
+  return {
+    'Audit-Id': AUDIT_ID,
+    'Cache-Control': cacheControl(isToken ? 'no-cache, no-store, private' : 'no-cache, private'),
+    ...(isToken && { Warning: header('Warnings with code 299, for example about unknown fields.', { type: 'string' }, false) }),
+    ...(varies && { Vary: header('Request headers that change the response.', { type: 'string' }) }),
+  };
+}
+
+const AUDIT_ID = header('ID of the request: the Audit-Id header of the request, or a random UUID.', { type: 'string', minLength: 1 });
+
+function cacheControl(value: string): Header {
+  return header('Directives for caches.', { type: 'string', enum: [value] });
+}
+
+function header(description: string, schema: OpenApiSchema, required = true): Header {
+  return { description, required, schema };
+}
+
+const ERRORS = {
+  '400': 'The request is malformed, or has an unsupported parameter.',
+  '401': 'The bearer token is missing, or the hub does not accept it.',
+  '403': 'RBAC on the hub does not allow the request; the message names the missing permission.',
+  '404': 'The cluster, the service account or the bound object was not found, or a name in the path is invalid.',
+  '405': 'The method is not allowed on this path.',
+  '406': 'The response is not available in any form that the Accept header allows.',
+  '408': 'The request did not arrive within 10 seconds.',
+  '409': 'The UID in the request belongs to another object.',
+  '410': 'The resource version or the continue token has expired: list again.',
+  '413': 'The body is too large.',
+  '415': 'The body is neither JSON, nor YAML, nor protobuf.',
+  '417': 'The Expect header is not 100-continue.',
+  '422': 'A field or a parameter has an invalid value.',
+  '429': 'Too many requests; retry after the time in Retry-After.',
+  '431': 'The headers are larger than 16 KiB.',
+  '4XX': 'Another error of the cluster, for example of an admission webhook.',
+  '500': 'Unexpected error; the message has the ID of the request.',
+  '503': 'The hub or the cluster did not respond properly; retry after the time in Retry-After.',
+  '504': 'The cluster did not respond, or the requested resource version was not reached, in time.',
+} as const;
+
+type ErrorCode = keyof typeof ERRORS;
+
+/** Errors of all operations. */
+const COMMON: readonly ErrorCode[] = ['400', '401', '405', '406', '408', '417', '429', '431', '500', '503', '504'];
+/** Errors of requests that Node.js cannot parse, which are always JSON and have no Audit-Id. */
+const UNPARSED: ReadonlySet<ErrorCode> = new Set(['408', '431']);
+
+/** Returns the common errors of an operation, and those with further codes. */
+export function errorResponses(
+  method: 'GET' | 'POST',
+  more: readonly ErrorCode[],
+  descriptions: Partial<Record<ErrorCode, string>> = {},
+): Readonly<Record<string, Response>> {
+  const responses = [...COMMON, ...more]
+    .sort()
+    .map((code) => [code, errorResponse(code, method, descriptions[code] ?? ERRORS[code])] as const);
+  return Object.fromEntries(responses);
+}
+
+function errorResponse(code: ErrorCode, method: string, description: string): Response {
+  const json = { 'application/json': { schema: refTo('Status') } };
+  const isUnparsed = UNPARSED.has(code);
+  const auditId = { ...AUDIT_ID, required: code !== '400' };
+  return {
+    description,
+    headers: {
+      ...(!isUnparsed && { 'Audit-Id': auditId }),
+      'Cache-Control': cacheControl('no-cache, private'),
+      ...headersOfCode(code, method),
+    },
+    content: isUnparsed ? json : { ...json, 'application/yaml': json['application/json'] },
+  };
+}
+
+const RETRY_AFTER = header('Time to wait before a retry, in seconds.', { type: 'integer', minimum: 1 });
+
+function headersOfCode(code: ErrorCode, method: string): Readonly<Record<string, Header>> {
+  if (code === '405') return { Allow: header('The method of the path.', { type: 'string', enum: [method] }) };
+  return HEADERS[code] ?? {};
+}
+
+const HEADERS: Partial<Record<ErrorCode, Readonly<Record<string, Header>>>> = {
+  '401': { 'WWW-Authenticate': header('Authentication scheme.', { type: 'string', enum: ['Bearer'] }) },
+  '403': { 'X-Content-Type-Options': header('Forbids browsers to guess the content type.', { type: 'string', enum: ['nosniff'] }) },
+  '429': { 'Retry-After': RETRY_AFTER },
+  '503': { 'Retry-After': RETRY_AFTER },
+  '504': { 'Retry-After': { ...RETRY_AFTER, required: false } },
+};

@@ -1,0 +1,158 @@
+// OpenAPI schemas of a TokenRequest: the body that the façade accepts, and the response.
+
+import { BEARER_TOKEN } from '../../kubernetes/bearer-token.ts';
+import { TOKEN_REQUEST } from '../../kubernetes/reviews.ts';
+import { OBJECT_META } from '../../kubernetes/schema/go-struct.ts';
+import { MAX_SECONDS, MIN_SECONDS, TOKEN_REQUEST_KIND } from '../../kubernetes/token-request.ts';
+import { SILENTLY_EXTENDED_SECONDS } from '../../targets/policy/token-request.ts';
+import { describe, type OpenApiSchema, object, oneOfTexts, type Properties, refTo, requestForm, responseForm } from '../openapi-schemas.ts';
+
+/** Returns the schemas of the token endpoint by name. Audiences are required unless the installation has default audiences. */
+export function tokenSchemas(hasDefaultAudiences: boolean): Properties {
+  return { TokenRequest: requestSchema(hasDefaultAudiences), ObjectMeta: OBJECT_META_SCHEMA, TokenResponse: RESPONSE_SCHEMA };
+}
+
+const API_VERSION = `${TOKEN_REQUEST_KIND.group}/${TOKEN_REQUEST_KIND.version}`;
+const { kind: KIND } = TOKEN_REQUEST_KIND;
+const AUDIENCES =
+  'Audiences of the token: a recipient accepts a token only if its own identifier is among them. A token for several audiences is valid at each of them, so they must trust one another.';
+const BOUND_OBJECT = 'Pod or Secret in the namespace of the service account; the token becomes invalid when it is deleted.';
+const BOUND_FIELDS = {
+  kind: 'Kind of the object.',
+  apiVersion: 'API version of the object: v1.',
+  name: 'Name of the object.',
+  uid: 'UID of the object; no token is issued for another object of the same name.',
+};
+/** Kinds that a token can be bound to. */
+const BOUND_KINDS = ['Pod', 'Secret'];
+/** Pattern of an API version without a group, as Kubernetes parses it. */
+const CORE_API_VERSION = '^(/?[^/]*|[^/]*(/[^/]*){2,})$';
+/** Pattern of the name of an object that can be a path segment. */
+const PATH_SEGMENT = '^(?!\\.{1,2}$)[^/%]+$';
+
+/** Descriptions of the metadata of a request. */
+const METADATA = {
+  name: 'Name of the service account; must match the path if set.',
+  generateName: 'Ignored.',
+  namespace: 'Namespace of the service account; must match the path if set.',
+  selfLink: 'Ignored.',
+  uid: 'UID of the service account; no token is issued for another service account of the same name.',
+  resourceVersion: 'Ignored.',
+  generation: 'Ignored.',
+  creationTimestamp: 'Ignored.',
+  deletionTimestamp: 'Ignored.',
+  deletionGracePeriodSeconds: 'Ignored.',
+  labels: 'Ignored.',
+  annotations: 'Ignored.',
+  ownerReferences: 'Ignored; at most 1000.',
+  finalizers: 'Ignored.',
+};
+
+/** Descriptions of the metadata of a response. */
+const RESPONSE_METADATA: typeof METADATA = {
+  ...(Object.fromEntries(Object.keys(METADATA).map((name) => [name, 'As in the request.'])) as typeof METADATA),
+  name: 'Name of the service account.',
+  namespace: 'Namespace of the service account.',
+  uid: 'UID of the service account; absent in a dry run that may not read the service account.',
+  creationTimestamp: 'Time of the response.',
+};
+
+function requestSchema(hasDefaultAudiences: boolean): OpenApiSchema {
+  const { status } = propertiesOf(requestForm(TOKEN_REQUEST));
+  return {
+    type: 'object',
+    description: `Body of a token request: ${API_VERSION}. An optional field may be null, which is the same as absent.`,
+    ...(!hasDefaultAudiences && { required: ['spec'] }),
+    properties: {
+      apiVersion: { type: 'string', nullable: true, enum: [API_VERSION, '', null], description: `${API_VERSION}, the default.` },
+      kind: { type: 'string', nullable: true, enum: [KIND, '', null], description: `${KIND}, the default.` },
+      metadata: refTo('ObjectMeta'),
+      spec: specSchema(hasDefaultAudiences),
+      status: { ...status, description: 'Ignored in requests.' },
+    },
+  };
+}
+
+function specSchema(hasDefaultAudiences: boolean): OpenApiSchema {
+  const form = propertiesOf(requestForm(TOKEN_REQUEST));
+  const { audiences, expirationSeconds, boundObjectRef } = propertiesOf(form['spec']);
+  const fields = propertiesOf(boundObjectRef);
+  return {
+    type: 'object',
+    description: `Requested token. Kubernetes extends ${SILENTLY_EXTENDED_SECONDS} seconds for a Pod to a year, so the façade rejects this combination.`,
+    ...(hasDefaultAudiences ? { nullable: true } : { required: ['audiences'] }),
+    properties: {
+      audiences: hasDefaultAudiences
+        ? { ...audiences, description: `${AUDIENCES} The installation has default audiences.` }
+        : { type: 'array', items: audiences?.items ?? {}, minItems: 1, description: AUDIENCES },
+      expirationSeconds: {
+        ...expirationSeconds,
+        minimum: MIN_SECONDS,
+        maximum: MAX_SECONDS,
+        description: 'Requested lifetime in seconds, 3600 by default; the cluster may grant another one.',
+      },
+      boundObjectRef: {
+        ...boundObjectRef,
+        description: BOUND_OBJECT,
+        required: ['kind', 'name'],
+        properties: {
+          kind: oneOfTexts(BOUND_FIELDS.kind, BOUND_KINDS),
+          apiVersion: { ...fields['apiVersion'], pattern: CORE_API_VERSION, description: BOUND_FIELDS.apiVersion },
+          name: { type: 'string', pattern: PATH_SEGMENT, description: BOUND_FIELDS.name },
+          uid: { ...fields['uid'], description: BOUND_FIELDS.uid },
+        },
+      },
+    },
+    not: {
+      type: 'object',
+      required: ['expirationSeconds', 'boundObjectRef'],
+      properties: {
+        expirationSeconds: { type: 'integer', enum: [SILENTLY_EXTENDED_SECONDS] },
+        boundObjectRef: { type: 'object', required: ['kind'], properties: { kind: { type: 'string', enum: ['Pod'] } } },
+      },
+    },
+  };
+}
+
+const OBJECT_META_SCHEMA: OpenApiSchema = {
+  ...requestForm(OBJECT_META),
+  description: 'Metadata of a token request.',
+  properties: describe(propertiesOf(requestForm(OBJECT_META)), { ...METADATA, managedFields: 'Ignored, and absent from the response.' }),
+};
+
+const RESPONSE_SCHEMA = ((): OpenApiSchema => {
+  const { spec, status } = propertiesOf(responseForm(TOKEN_REQUEST));
+  const { expirationSeconds, boundObjectRef } = propertiesOf(spec);
+  const metadata = describe(propertiesOf(responseForm(OBJECT_META)), RESPONSE_METADATA);
+  const isServed = (name: string) => name === 'name' || name === 'namespace' || name === 'creationTimestamp';
+  return object(`Response to a token request: ${API_VERSION}.`, {
+    apiVersion: oneOfTexts(API_VERSION, [API_VERSION]),
+    kind: oneOfTexts(KIND, [KIND]),
+    metadata: object(
+      'Metadata of the service account and of the request.',
+      metadata,
+      Object.keys(metadata).filter((name) => !isServed(name)),
+    ),
+    spec: object('Effective request.', {
+      audiences: { type: 'array', items: { type: 'string' }, minItems: 1, description: AUDIENCES },
+      expirationSeconds: { ...expirationSeconds, nullable: false, description: 'Granted lifetime in seconds.' },
+      boundObjectRef: {
+        ...boundObjectRef,
+        description: BOUND_OBJECT,
+        required: ['kind', 'name'],
+        properties: {
+          ...describe(propertiesOf(boundObjectRef), BOUND_FIELDS),
+          kind: oneOfTexts(BOUND_FIELDS.kind, BOUND_KINDS),
+        },
+      },
+    }),
+    status: object('Issued token.', {
+      token: { type: 'string', pattern: `^$|${BEARER_TOKEN}`, description: 'The bearer token; empty in a dry run.' },
+      expirationTimestamp: { ...propertiesOf(status)['expirationTimestamp'], description: 'Granted expiry; null in a dry run.' },
+    }),
+  });
+})();
+
+function propertiesOf(schema: OpenApiSchema | undefined): Properties {
+  return schema?.properties ?? {};
+}
