@@ -9,11 +9,7 @@ type Random = () => number;
 /** Returns the request that the random numbers determine. */
 export function randomListRequest(random: Random): FuzzRequest {
   const kind = pick(random, ['list', 'list', 'list', 'page', 'page', 'watch', 'watch', 'get'] as const);
-  const headers: Record<string, string | readonly string[]> = { authorization: 'Bearer admintoken' };
-  if (random() < 0.35) headers['accept'] = randomAccept(random);
-  if (random() < 0.15) headers['user-agent'] = pick(random, USER_AGENTS);
-  if (random() < 0.1) headers['accept-encoding'] = pick(random, ['gzip', 'identity', 'br']);
-  if (random() < 0.03) headers['authorization'] = pick(random, ['Bearer unknown', 'Basic YTpi', 'Bearer']);
+  const headers = randomHeaders(random);
   const method = random() < 0.05 ? 'HEAD' : 'GET';
   const common = { endpoint: 'list', method, headers } as const;
   if (kind === 'get') return { ...common, path: `${KUBE_LIST}/${pick(random, NAMES)}`, query: queryOf(random, GET, 2) };
@@ -24,10 +20,19 @@ export function randomListRequest(random: Random): FuzzRequest {
   }
   if (kind === 'list') return { ...common, path, query: queryOf(random, LIST, 3) };
   // A watch in another form of protobuf cannot be repeated in JSON with the same events.
-  if (kind === 'watch' && headers['accept'] !== undefined)
-    headers['accept'] = String(headers['accept']).replace(/(?<=protobuf);as=[^,]*/g, '');
+  if (kind === 'watch' && headers['accept'] !== undefined) headers['accept'] = headers['accept'].replace(/(?<=protobuf);as=[^,]*/g, '');
   if (kind === 'watch') return { ...common, path, query: watchQuery(random) };
   return { ...common, path, ...pageQuery(random) };
+}
+
+/** Returns the headers of the administrator, or of a caller whose credentials are rejected. */
+function randomHeaders(random: Random): Record<string, string> {
+  const headers: Record<string, string> = { authorization: 'Bearer admintoken' };
+  if (random() < 0.35) headers['accept'] = randomAccept(random);
+  if (random() < 0.15) headers['user-agent'] = pick(random, USER_AGENTS);
+  if (random() < 0.1) headers['accept-encoding'] = pick(random, ['gzip', 'identity', 'br']);
+  if (random() < 0.03) headers['authorization'] = pick(random, ['Bearer unknown', 'Basic YTpi', 'Bearer']);
+  return headers;
 }
 
 type Parameter = (random: Random) => string;
