@@ -58,6 +58,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     'kubernetes/wire/yaml/parse.test.ts',
     'line breaks other than LF and CR LF',
   ],
+  'a quoted text of YAML that continues without indentation': ['kubernetes/wire/yaml/parse.test.ts', '[\'a:\\n  b: "c\\nd"\''],
   '`?` before a key in `{}` or `[]` of YAML, without a space': ['kubernetes/wire/yaml/parse.test.ts', "['{?a: 1}'"],
   'invalid YAML': ['kubernetes/wire/yaml/parse.test.ts', 'rejects %j'],
   'text in protobuf that is not UTF-8': ['kubernetes/wire/protobuf/envelope.test.ts', 'decodes invalid UTF-8 to replacement characters'],

@@ -2,7 +2,7 @@
 
 import { parse as parseYaml } from 'yaml';
 import { invalidValue, requiredValue } from '../../src/kubernetes/field-error.ts';
-import { badRequest, invalid, notFound, type Status, StatusError, statusError } from '../../src/kubernetes/status.ts';
+import { badRequest, invalid, type Status, StatusError, statusError } from '../../src/kubernetes/status.ts';
 import { TOKEN_REQUEST_KIND, TOKEN_REQUEST_NAME, type TokenRequest } from '../../src/kubernetes/token-request.ts';
 import { bodyMediaType } from '../../src/kubernetes/wire/content-type.ts';
 import { decodeObject } from '../../src/kubernetes/wire/decode.ts';
@@ -107,6 +107,11 @@ export const TOKEN_DIFFERENCES: readonly Difference[] = [
     },
   },
   {
+    row: 'a quoted text of YAML that continues without indentation',
+    isFinal: true,
+    expect: (exchange) => (hasInYaml(exchange, /^[^{]/) && isContinuedAtStart(bodyText(exchange)) ? rejectYaml(exchange) : undefined),
+  },
+  {
     row: '`?` before a key in `{}` or `[]` of YAML, without a space',
     isFinal: true,
     expect: (exchange) => (hasInYaml(exchange, /[{[,]\s*\?\S/) ? rejectYaml(exchange) : undefined),
@@ -200,10 +205,9 @@ export const TOKEN_DIFFERENCES: readonly Difference[] = [
   },
   {
     row: '`dryRun=All` in a namespace that does not exist',
-    expect: ({ request, kube }) => {
-      const isMissing = kube.status === 404 && kube.body.includes('namespaces \\"') && queryOf(request).get('dryRun') === 'All';
-      const [, name = ''] = namesIn(request) ?? [];
-      return isMissing ? rejection(request, notFound({ group: '', name: 'serviceaccounts' }, name), warningsOf(kube)) : undefined;
+    expect: ({ request, kube, resend }) => {
+      const isMissing = messageOf(kube) === 'namespaces "missing" not found' && queryOf(request).get('dryRun') === 'All';
+      return isMissing ? resend({ ...request, path: request.path.replace('/missing/', '/default/') }) : undefined;
     },
   },
   {
@@ -230,6 +234,13 @@ function bodyText({ request }: Exchange): string {
 
 function rejectYaml(exchange: Exchange): Comparable {
   return rejection(exchange.request, badRequest(unrecognized(exchange.request.body ?? Buffer.alloc(0))));
+}
+
+/** Returns true if a line ends within double quotes, and the next line is not indented. */
+function isContinuedAtStart(text: string): boolean {
+  const lines = text.split('\n');
+  const hasOpenQuote = (line: string) => (line.match(/(?<!\\)"/g) ?? []).length % 2 === 1;
+  return lines.some((line, index) => hasOpenQuote(line) && /^\S/.test(lines[index + 1] ?? ''));
 }
 
 const TEXT_AFTER_SCALAR = /^\s*"(?:[^"\\]|\\.)*"\s*[^\s:#]/s;
