@@ -107,7 +107,7 @@ export interface ClusterStatus {
    */
   readonly lastProbeTime?: string;
   /**
-   * Health of the cluster. Reachable: the API server responds. Authorized: the cluster accepts Purser's credential, which has the required permissions. CredentialFresh: the credential does not expire soon. Ready: tokens can be issued. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods.
+   * Health of the cluster. Ready: tokens can be issued for the cluster. Reachable: the API server of the cluster responds. Authorized: the cluster accepts Purser's credential, which is permitted to issue tokens. CredentialFresh: Purser's credential does not expire soon. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods.
    *
    * @maxItems 16
    */
@@ -115,7 +115,7 @@ export interface ClusterStatus {
 }
 export interface ClusterCondition {
   /**
-   * Type of the condition: Reachable, Authorized, CredentialFresh or Ready.
+   * Type of the condition.
    */
   readonly type: string;
   /**

@@ -1,7 +1,6 @@
-// Budgets of namespaces for the work that they cause. Rates grow with the number of ManagedTokens in the namespace, so that renewals
-// never exceed them; a few ManagedTokens that are changed all the time do.
+// Budgets of namespaces for the work that they cause. Rates grow with the number of ManagedTokens in the namespace, so that renewals never
+// exceed them, but a few ManagedTokens that change constantly do.
 
-import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { Annotation } from '../api/names.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
@@ -37,11 +36,11 @@ export class NamespaceBudgets {
     this.#options = options;
   }
 
-  /** Spends one request of a namespace. */
+  /** Charges one request to a namespace. */
   spend(budget: RateBudget, namespace: string): void {
     const accounts = this.#accounts[budget];
     const known = accounts.get(namespace);
-    if (known === undefined && accounts.size >= MAX_CALM) this.#forgetUnused(budget);
+    if (known === undefined && accounts.size >= MAX_IDLE) this.#forgetUnused(budget);
     const account = known ?? { spent: 0, at: this.#options.clock.monotonic(), isOver: false };
     accounts.set(namespace, account);
     this.#refill(account, namespace, budget);
@@ -124,14 +123,14 @@ interface Account {
 const RATE_BUDGETS: readonly RateBudget[] = ['reviews', 'dials'];
 /** Requests for each ManagedToken: a first issuance takes up to three reviews and dials its cluster twice. */
 const RATES = { reviews: { burst: 6, perMinute: 2 }, dials: { burst: 10, perMinute: 4 } } as const;
-/** Additional ManagedTokens for which each namespace has a budget. */
+/** Number of ManagedTokens that each namespace has a budget for in addition to its own. */
 const BASE = 50;
 const WAIT_PER_TOKEN_MS = 10;
 const SHORTEST_WAIT_MS = 5_000;
 /** Upper bound of each wait, and of the time in which a namespace pays back its debt. */
 const LONGEST_WAIT_MS = 180_000;
-/** Number of namespaces above which those that have spent nothing are forgotten. */
-const MAX_CALM = 1_000;
+/** Number of tracked namespaces above which those without charges are dropped. */
+const MAX_IDLE = 1_000;
 
 /** Returns the hub client for reviews; each review is charged to the namespace of its requester. */
 export function chargeReviews(hub: KubeClient, budgets: NamespaceBudgets): AuthorityOptions['hub'] {
@@ -174,7 +173,7 @@ export function deferUntil(key: string, waitMs: number, deps: TokenDeps): number
   if (token === undefined || !isUrgent(token, deps)) {
     return Math.min(now + waitMs, expiry === undefined ? Infinity : latestRetryAt(expiry, now));
   }
-  const tracked = memory.of(token.metadata.uid ?? '');
+  const tracked = memory.of(token.metadata.uid);
   if (clock.monotonic() - tracked.urgentAt < URGENT_MS) return now + URGENT_MS;
   tracked.urgentAt = clock.monotonic();
   return undefined;
@@ -182,15 +181,18 @@ export function deferUntil(key: string, waitMs: number, deps: TokenDeps): number
 
 const URGENT_MS = 1_000;
 
-/** Returns whether a token may have to be removed. The Secret alone does not decide it: a tenant could delete it to keep a copy. */
-function isUrgent(token: ManagedToken, { view, clock, authority }: TokenDeps): boolean {
+/**
+ * Returns whether a token may have to be removed. A missing Secret does not exclude this: a tenant could copy the token and delete the
+ * Secret.
+ */
+function isUrgent(token: StoredToken, { view, clock, authority }: TokenDeps): boolean {
   const { metadata, status } = token;
   if ((expiresAt(token, view) ?? Infinity) <= clock.now()) return true;
   const isIssued = status?.issuedAt !== undefined || anchorsOf(token).length > 0;
-  return isIssued && (metadata.deletionTimestamp !== undefined || hasNewRevocation(token) || authority.isDoubtful(token));
+  return isIssued && (metadata.deletionTimestamp !== undefined || hasNewRevocation(token) || authority.needsReview(token));
 }
 
-function hasNewRevocation(token: ManagedToken): boolean {
+function hasNewRevocation(token: StoredToken): boolean {
   const request = requestOf(token, Annotation.revoke);
   return request !== undefined && request !== token.status?.lastRevokeRequest;
 }

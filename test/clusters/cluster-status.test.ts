@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Clusters } from '../../src/api/resources.ts';
 import { parseTimestamp } from '../../src/std/timestamp.ts';
+import { patchStatus } from '../support/patch-status.ts';
 import { freePorts } from '../support/ports.ts';
 import type { WireHandler, WireReply } from '../support/wire-server.ts';
 import { startConnectProxy } from '../targets/connect-proxy.ts';
@@ -224,7 +225,7 @@ describe('status of a Cluster over time', () => {
     expect(status?.conditions).toHaveLength(4);
   });
 
-  it('shows another endpoint while the first address does not respond', async () => {
+  it('reports another activeEndpoint while the first address does not respond', async () => {
     const [port] = await freePorts(1);
     const { url } = await world.serve(healthy());
     await world.register('failover', [`https://127.0.0.1:${port}`, url]);
@@ -250,7 +251,7 @@ describe('status of a Cluster over time', () => {
     await world.register('forged', [url]);
     await world.shows('forged', 'Ready=False Unreachable');
     const conditions = [{ type: 'Ready', status: 'True', reason: 'Forged', lastHeartbeatTime: '2099-01-01T00:00:00Z' }];
-    await world.hub.admin.patchStatus(Clusters, { name: 'forged' }, { status: { conditions } });
+    await patchStatus(world.hub.admin, Clusters, { name: 'forged' }, { status: { conditions } });
     await world.shows('forged', 'Ready=False Unreachable');
     expect(await world.conditions('forged')).toHaveLength(4);
   });

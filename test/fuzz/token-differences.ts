@@ -236,11 +236,14 @@ function rejectYaml(exchange: Exchange): Comparable {
   return rejection(exchange.request, badRequest(unrecognized(exchange.request.body ?? Buffer.alloc(0))));
 }
 
-/** Returns true if a line ends within double quotes, and the next line is not indented. */
+/** Returns true if a line within double quotes is not indented. */
 function isContinuedAtStart(text: string): boolean {
-  const lines = text.split('\n');
-  const hasOpenQuote = (line: string) => (line.match(/(?<!\\)"/g) ?? []).length % 2 === 1;
-  return lines.some((line, index) => hasOpenQuote(line) && /^\S/.test(lines[index + 1] ?? ''));
+  let isOpen = false;
+  for (const line of text.split('\n')) {
+    if (isOpen && /^\S/.test(line)) return true;
+    if ((line.match(/(?<!\\)"/g) ?? []).length % 2 === 1) isOpen = !isOpen;
+  }
+  return false;
 }
 
 const TEXT_AFTER_SCALAR = /^\s*"(?:[^"\\]|\\.)*"\s*[^\s:#]/s;

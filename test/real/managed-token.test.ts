@@ -13,8 +13,6 @@ import {
   ManagedTokens,
   Namespaces,
   type Resource,
-  RoleBindings,
-  Roles,
   Secrets,
   ServiceAccounts,
 } from '../../src/api/resources.ts';
@@ -32,6 +30,7 @@ import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../s
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { appSettings } from '../support/app-settings.ts';
 import { PRIVATE_NAME, type RealCluster, startRealCluster } from '../support/real-cluster.ts';
+import { RoleBindings, Roles } from '../support/role-resources.ts';
 import { startConnectProxy } from '../targets/connect-proxy.ts';
 import { AuditLog } from './audit-log.ts';
 
@@ -162,7 +161,7 @@ afterAll(async () => {
 /** Returns true after the first probe of a Cluster and its event. */
 async function isProbed(name: string): Promise<boolean> {
   const { status } = await hub.admin.get(Clusters, { name });
-  const { items } = await hub.admin.listAll(Events);
+  const { items } = await hub.admin.list(Events);
   const isReady = status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true;
   return isReady && items.some(({ involvedObject }) => involvedObject.kind === Clusters.kind && involvedObject.name === name);
 }
@@ -363,7 +362,7 @@ describe('ManagedToken on real clusters', () => {
     await hub.admin.delete(ManagedTokens, { namespace: NAMESPACE, name: 'contractor' });
     await waitUntil(async () => !(await isAccepted(next, two())));
     await waitUntil(async () => (await readToken('contractor')) === '');
-    const { items } = await two().admin.listAll(Secrets, { namespace: 'deploy' });
+    const { items } = await two().admin.list(Secrets, { namespace: 'deploy' });
     expect(items).toEqual([]);
   });
 
@@ -413,7 +412,7 @@ describe('ManagedToken on real clusters', () => {
       await waitForReachable('True', /^Responding$/);
       expect(await isAccepted(await waitForRenewal('private', token), two())).toBe(true);
 
-      const lists = await Promise.all([hub.admin.listAll(Clusters), hub.admin.listAll(ManagedTokens), hub.admin.listAll(Events)]);
+      const lists = await Promise.all([hub.admin.list(Clusters), hub.admin.list(ManagedTokens), hub.admin.list(Events)]);
       const secret = new RegExp(`pass-of-proxy|(localhost|127\\.0\\.0\\.1):${port}`);
       expect([...logged, JSON.stringify(lists)].filter((text) => secret.test(text))).toEqual([]);
     } finally {
@@ -424,7 +423,7 @@ describe('ManagedToken on real clusters', () => {
   });
 
   it('writes no token to status, events or logs', async () => {
-    const lists = await Promise.all([hub.admin.listAll(ManagedTokens), hub.admin.listAll(Events)]);
+    const lists = await Promise.all([hub.admin.list(ManagedTokens), hub.admin.list(Events)]);
     const output = [...logged, JSON.stringify(lists)].join('\n');
     const leaked = [...seen].filter(
       (token) => output.includes(token.slice(-24)) || output.includes(token.slice(token.lastIndexOf('.') + 1).slice(0, 24)),
