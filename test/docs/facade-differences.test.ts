@@ -19,6 +19,7 @@ const RECORDED_LISTS = 'contract/golden-facade-lists.test.ts';
 /** File and part of the test's title, by the first cell of the row. */
 const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>> = {
   'no credentials': [HEADER, 'no header'],
+  'credentials that the hub rejects': [HEADER, 'returns 401 for a rejected token: %s'],
   'more than one word, or invalid characters, after `Bearer`': [HEADER, 'text after the token'],
   'two `Authorization` headers': [HEADER, 'rejects two Authorization headers with 400'],
   '`Impersonate-*` or `X-Remote-*` with a bearer token': [FRAMING, 'rejects an impersonation header without a request to the target: %s'],
@@ -52,21 +53,25 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   ],
   '`Content-Encoding` other than `identity`, `charset` other than UTF-8 and US-ASCII': [BODY, 'UTF-16'],
   'size of the body': [BODY, 'JSON of more than 8 KiB'],
-  'JSON sent as YAML, with bytes after the object or half of a surrogate pair in an escape': [
-    BODY,
-    'reads JSON that is sent as YAML as JSON',
+  'YAML with text after its first value': [BODY, 'rejects JSON that is sent as YAML with %s'],
+  'U+0085, U+2028 or U+2029 in YAML, or CR without LF in YAML that is not JSON': [
+    'kubernetes/wire/yaml/parse.test.ts',
+    'line breaks other than LF and CR LF',
   ],
+  'a quoted text of YAML that continues without indentation': ['kubernetes/wire/yaml/parse.test.ts', '[\'a:\\n  b: "c\\nd"\''],
+  '`?` before a key in `{}` or `[]` of YAML, without a space': ['kubernetes/wire/yaml/parse.test.ts', "['{?a: 1}'"],
+  'invalid YAML': ['kubernetes/wire/yaml/parse.test.ts', 'rejects %j'],
+  'text in protobuf that is not UTF-8': ['kubernetes/wire/protobuf/envelope.test.ts', 'decodes invalid UTF-8 to replacement characters'],
   'a YAML body that is not JSON': [BODY, 'YAML of more than 1 KiB'],
   'a YAML alias (`*a`), also as a merge key (`<<: *a`)': [BODY, 'rejects a YAML alias'],
   'a body of a kind that every API group has, such as `DeleteOptions` or `Status`, or of version `__internal`': [
     BODY,
     'rejects a kind of every API group or an internal version as not registered',
   ],
+  'a body of another registered kind, with fields that do not fit this kind': [BODY, 'another kind with fields of a TokenRequest'],
   'nested lists and objects': ['kubernetes/wire/json-parse.test.ts', 'accepts a depth of up to 1,000'],
   '`metadata.managedFields` of the response': [`${TOKENS}/token-request.test.ts`, 'carries no managedFields'],
   'more than 1,000 `metadata.ownerReferences`': [BODY, 'rejects 1,001 owner references'],
-  '`Accept` with protobuf alone': [REJECTIONS, 'rejects Accept for protobuf alone with 406'],
-  '`Accept` with protobuf and JSON': [REJECTIONS, 'returns JSON for Accept with protobuf and JSON'],
   '`Accept` with `as=PartialObjectMetadataList`': [REJECTIONS, 'rejects Accept for lists with 406, and issues no token'],
   "Purser's own service account on the cluster": [BODY, 'rejects Purser’s own service account'],
   'no permission': [RECORDED_TOKENS, "'forbidden-beats-bad-body': forbidden"],
@@ -92,6 +97,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     'replaces the stored message with the sentence of the reason',
   ],
   '`metadata` of a list': [RECORDED_LISTS, '"metadata":\\{"continue":""'],
+  'the last page of selected objects': [LIST, 'returns no token after the last selected cluster'],
   '`remainingItemCount`': [LIST, 'counts remaining visible clusters'],
   '`resourceVersion`': [LIST, 'returns the hub’s version to a caller who sees everything'],
   '`resourceVersion` that cannot be parsed, on get and watch': [WATCH, 'rejects a watch from a version that is not a number with 400'],
@@ -106,6 +112,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     'rejects selectors above the limits with 400',
   ],
   '`timeoutSeconds` of a list': [LIST, 'returns 504 if the hub does not review permissions within timeoutSeconds'],
+  '`timeoutSeconds` of a watch that is negative or above 9,223,372,036': [WATCH, 'after an hour with the largest timeout'],
   'a watch longer than an hour': [WATCH, 'after an hour at most'],
   'more watches, or unread bytes of large lists, than the limits per caller or in total': [
     LIST,
@@ -133,6 +140,8 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     'facade/server.test.ts',
     'responds to all earlier pipelined requests before it rejects a malformed one',
   ],
+  '`Accept` with protobuf alone': [REJECTIONS, 'rejects Accept for protobuf alone with 406'],
+  '`Accept` with protobuf and JSON': [REJECTIONS, 'returns JSON for Accept with protobuf and JSON'],
   'headers above 16 KiB': [HEADER, 'rejects a token of 20 kB with 431'],
   'a request that does not arrive within 10 seconds': [BODY, 'rejects a body that does not arrive within ten seconds'],
   'more than 32 pipelined requests on one connection': [
