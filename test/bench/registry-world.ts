@@ -2,12 +2,11 @@
 
 import type { User } from '../../apiserver/access/user.ts';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
-import { ClusterRoles, Clusters, Secrets } from '../../src/api/resources.ts';
+import { ClusterRoles, Clusters } from '../../src/api/resources.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
-import { createAuthority } from '../../src/std/x509/certificates.ts';
 import { startRealCluster } from '../support/real-cluster.ts';
 import { TEST_USERS } from '../support/users.ts';
-import { adminOf, allow, base64, NAMESPACE, ROLE, seedHub } from './hub.ts';
+import { adminOf, allow, base64, ROLE, seedHub } from './hub.ts';
 import { inParallel } from './in-parallel.ts';
 import { pidOf } from './process-usage.ts';
 import { startPurser } from './purser-process.ts';
@@ -74,10 +73,7 @@ export function nameOf(index: number): string {
 
 async function register(client: KubeClient, { clusters, visible }: Pick<RegistryWorld, 'clusters' | 'visible'>): Promise<void> {
   const names = Array.from({ length: clusters }, (_, index) => nameOf(index));
-  await inParallel(names, async (name, index) => {
-    await client.create(Secrets, { metadata: { namespace: NAMESPACE, name }, type: 'Opaque', data: credentialOf(name) });
-    await client.create(Clusters, clusterOf(name, index, index < visible));
-  });
+  await inParallel(names, async (name, index) => void (await client.create(Clusters, clusterOf(name, index, index < visible))));
   await allow(client, [rule(names.slice(0, visible))], [{ kind: 'User', name: 'alice' }]);
 }
 
@@ -85,30 +81,18 @@ function rule(resourceNames: readonly string[]) {
   return { apiGroups: ['registry.purser.dev'], resources: ['clusters'], verbs: ['get'], resourceNames: [...resourceNames] };
 }
 
-/** Certificate authorities of every Cluster. */
-const AUTHORITIES = [1, 2].map(() => createAuthority(Date.now()).certificate).join('');
-
-function addressOf(name: string): string {
-  return `https://${name}.example.com:6443`;
-}
-
-/** Returns a credential that pins the endpoints of a Cluster, so that the façade publishes them. */
-function credentialOf(name: string): Readonly<Record<string, string>> {
-  const pins = { server: base64(addressOf(name)), 'ca.crt': base64(AUTHORITIES), cluster: base64(name) };
-  return { token: base64(`credential-of-${name}`), ...pins };
-}
-
 /** Returns a Cluster of about 2.5 kB in the hub's response. */
 function clusterOf(name: string, index: number, isVisible: boolean): Cluster {
   const labels = { env: index % 2 === 0 ? 'prod' : 'dev', region: `region-${index % 10}`, ...(isVisible && { slice: 'small' }) };
-  const serverEndpoints = ['10.0.0.0/8', '0.0.0.0/0'].map((clientCIDR) => ({ clientCIDR, serverAddress: addressOf(name) }));
+  const certificate = `-----BEGIN CERTIFICATE-----\n${'TUlJQ2R6Q0NBZCtnQXdJQkFnSVVk'.repeat(36)}\n-----END CERTIFICATE-----\n`;
+  const serverEndpoints = ['10.0.0.0/8', '0.0.0.0/0'].map((clientCIDR) => ({
+    clientCIDR,
+    serverAddress: `https://${name}.example.com:6443`,
+  }));
   return {
     apiVersion: 'registry.purser.dev/v1alpha1',
     kind: 'Cluster',
     metadata: { name, labels },
-    spec: {
-      orchestratorApiEndpoints: { caBundle: base64(AUTHORITIES), serverEndpoints },
-      authInfo: { controller: { kind: 'Secret', namespace: NAMESPACE, name } },
-    },
+    spec: { orchestratorApiEndpoints: { caBundle: base64(certificate), serverEndpoints } },
   };
 }
