@@ -28,7 +28,7 @@ export const ClusterSchema = {
       "properties": {
         "orchestratorApiEndpoints": {
           "type": "object",
-          "description": "Addresses of the cluster's API server, and the certificate authorities that verify it. A change applies to the next request; existing tokens are not reissued. Purser uses the Cluster, and shows this field to callers who may see the Cluster, only if the credential's Secret lists every address and every certificate: see authInfo.controller.",
+          "description": "Addresses of the cluster's API server, and the certificate authorities that verify it. Every caller who may see the Cluster can read this field. A change applies to the next request; existing tokens are not reissued. Purser uses the Cluster only if the credential's Secret lists every address and every certificate: see authInfo.controller.",
           "required": [
             "serverEndpoints"
           ],

@@ -1,6 +1,6 @@
 // The façade, which every replica serves.
 
-import { filter, map, merge, Subscription } from 'rxjs';
+import { Subscription } from 'rxjs';
 import type { CertificateSource } from '../facade/certificate.ts';
 import { createFacade } from '../facade/facade.ts';
 import { watchLimits } from '../facade/limits/concurrency.ts';
@@ -9,7 +9,7 @@ import { createLists } from '../facade/lists.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { type Component, STOP_MS } from '../runtime/lifecycle.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
-import { credentialKeys, registeredCluster, toRegistered } from '../targets/registered-cluster.ts';
+import { registeredCluster } from '../targets/registered-cluster.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { TokenInformers } from '../tokens/informers.ts';
 import { untilFound } from './certificate.ts';
@@ -33,15 +33,8 @@ export function facade(
   const { clock, random, log, settings } = options;
   const credentials = informers.credentials.map(({ store }) => store);
   const registered = (name: string) => registeredCluster(name, informers.clusters.store, credentials);
-  const clustersOf = informers.clusters.store.index(credentialKeys);
-  const republished$ = merge(...informers.credentials.map(({ changes$ }) => changes$)).pipe(
-    map(({ key }) => clustersOf(key).map(({ metadata }) => metadata.name)),
-    filter((names) => names.length > 0),
-  );
   const lists = createLists({
     ...informers,
-    endpointsOf: (cluster) => clients.publishedEndpoints(toRegistered(cluster, credentials)),
-    republished$,
     hub,
     clock,
     random,

@@ -7,7 +7,6 @@ import { Recent } from '../std/recent.ts';
 import { createTarget, isNamedHub, type TargetSettings } from './create-target.ts';
 import type { PinnedEndpoints } from './endpoints.ts';
 import { IssueError } from './issue-error.ts';
-import { type PublishedEndpoints, publishedEndpoints } from './published-endpoints.ts';
 import { isSameRegistration, type RegisteredCluster, type Registration, registrationOf } from './registered-cluster.ts';
 import type { Target } from './target.ts';
 
@@ -19,8 +18,6 @@ export class ClusterClients {
   readonly #open = new Set<Slot>();
   /** UIDs of deleted Clusters, which a caller with an old object must not register again. */
   readonly #deleted = new Recent<true>(MAX_DELETED);
-  /** Published endpoints by the name of the Cluster, until its registration changes. */
-  readonly #published = new Map<string, Publication>();
   #isClosed = false;
 
   constructor(settings: TargetSettings) {
@@ -52,25 +49,11 @@ export class ClusterClients {
     return target.endpoints;
   }
 
-  /** Returns the endpoints of a cluster that callers of the façade may see; undefined if its credential does not pin them. */
-  publishedEndpoints(registered: RegisteredCluster): PublishedEndpoints | undefined {
-    const { cluster } = registered;
-    // The address and the certificate authority of the hub can change without a registration.
-    if (this.isHub(cluster)) return publishedEndpoints(registered, this.#settings);
-    const registration = registrationOf(registered);
-    const known = this.#published.get(cluster.metadata.name);
-    if (known !== undefined && isSameRegistration(known, registration)) return known.endpoints;
-    const endpoints = publishedEndpoints(registered, this.#settings);
-    this.#published.set(cluster.metadata.name, { ...registration, endpoints });
-    return endpoints;
-  }
-
   /** Closes all connections to a cluster that is no longer registered. */
   async forget({ metadata: { name, uid } }: Stored<Cluster>): Promise<void> {
     this.#deleted.set(uid, true);
     const slot = this.#current.get(name);
     this.#current.delete(name);
-    this.#published.delete(name);
     if (slot !== undefined) await this.#end(slot);
   }
 
@@ -123,10 +106,6 @@ export class ClusterClients {
 }
 
 const MAX_DELETED = 1_024;
-
-interface Publication extends Registration {
-  readonly endpoints: PublishedEndpoints | undefined;
-}
 
 interface Slot extends Registration {
   readonly target: Target | IssueError;

@@ -97,8 +97,7 @@ function credentialElsewhere(namespace: string, allowed: readonly string[]): Iss
   return new IssueError('CredentialMissing', `${text}. Move the Secret, or add its namespace to --credential-namespaces`);
 }
 
-/** Returns the Secret that a Cluster refers to. Throws an IssueError for one that is not allowed as a credential. */
-export function referredSecret({ namespace, name }: Reference, secret: Secret | undefined, allowed: readonly string[]): Secret {
+function referredSecret({ namespace, name }: Reference, secret: Secret | undefined, allowed: readonly string[]): Secret {
   if (!allowed.includes(namespace)) throw credentialElsewhere(namespace, allowed);
   const isReferred = secret?.metadata.namespace === namespace && secret.metadata.name === name;
   if (!isReferred) throw new IssueError('CredentialMissing', `Secret ${namespace}/${name} was not found`);

@@ -22,11 +22,7 @@ export function registeredCluster(
   credentials: readonly Store<Secret>[],
 ): RegisteredCluster | undefined {
   const cluster = clusters.get(name);
-  return cluster && toRegistered(cluster, credentials);
-}
-
-/** Returns a Cluster with Purser's credential from the stores. */
-export function toRegistered(cluster: Stored<Cluster>, credentials: readonly Store<Secret>[]): RegisteredCluster {
+  if (cluster === undefined) return undefined;
   const [key] = credentialKeys(cluster);
   const credential = key === undefined ? undefined : credentials.map((store) => store.get(key)).find(Boolean);
   return { cluster, credential };

@@ -1,7 +1,7 @@
 // Starts a façade on a hub, with its own informers and TLS socket.
 
 import { Agent } from 'node:https';
-import { EMPTY, filter, firstValueFrom, merge, Subscription } from 'rxjs';
+import { filter, firstValueFrom, merge, Subscription } from 'rxjs';
 import { ClusterRoleBindings, ClusterRoles, Clusters } from '../../src/api/resources.ts';
 import { createClusterList } from '../../src/facade/clusters/cluster-list.ts';
 import { createFacade, type FacadeOptions, type FacadeSettings } from '../../src/facade/facade.ts';
@@ -61,8 +61,6 @@ export async function startFacade(
     random: Math.random,
     log: silentLog,
     historyCapacity,
-    endpointsOf: ({ spec }) => spec.orchestratorApiEndpoints,
-    republished$: EMPTY,
   });
   subscription.add(list.run());
   const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());

@@ -84,14 +84,6 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   '`Cache-Control` of a response with a token': [ISSUE, 'forbids caches to store a response with a token'],
   'no permission to list': [RECORDED_LISTS, 'returns an empty list to callers without permissions'],
   'fields of a Cluster': ['facade/clusters/cluster-list.property.test.ts', 'returns no field outside the allow-list'],
-  '`spec` of a Cluster': [
-    'facade/clusters/cluster-list.test.ts',
-    'publishes the endpoints that the credential pins, and none of a Cluster without such endpoints',
-  ],
-  'change of a credential that pins endpoints': [
-    'facade/clusters/cluster-list.test.ts',
-    'sends MODIFIED when a credential no longer pins the endpoints of a Cluster',
-  ],
   "`reason` and `message` of a Cluster's conditions": [
     'facade/clusters/cluster-list.test.ts',
     'replaces the stored message with the sentence of the reason',

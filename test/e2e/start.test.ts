@@ -2,10 +2,9 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { loadKubeConfig } from '../../src/kube/kube-config.ts';
-import { eventually } from '../contract/eventually.ts';
 import { labelsKey, parseExposition } from '../support/exposition.ts';
 import { newFolder } from '../support/folders.ts';
 import { type LocalRun, runToExit, send, startLocalRun, startOnCluster } from './local-run.ts';
@@ -118,28 +117,6 @@ describe('npm start', () => {
       expect(spec.orchestratorApiEndpoints.serverEndpoints).toEqual([{ clientCIDR: '0.0.0.0/0', serverAddress: address }]);
       expect(Buffer.from(data.server, 'base64').toString()).toBe(address);
     }).finally(() => other.close());
-  });
-
-  it('publishes the endpoints of a cluster only while its credential pins them', async () => {
-    await withLocalRun(await newFolder(), [], async ({ ready }) => {
-      const facade = { ...ready, api: ready.facade };
-      const published = async () => (await json(send(facade, 'admin', 'GET /auth/v1/clusters/target-1'))).spec;
-      const { orchestratorApiEndpoints } = (await json(send(ready, 'admin', `GET ${CLUSTER}`))).spec;
-      expect(await published()).toEqual({ orchestratorApiEndpoints });
-
-      const credential = await json(send(ready, 'admin', `GET ${CREDENTIAL}`));
-      expect((await send(ready, 'admin', `DELETE ${CREDENTIAL}`)).status).toBe(200);
-      await eventually(async () => expect(await published()).toBeUndefined());
-      const { metadata, ...rest } = credential;
-      const created = { ...rest, metadata: { name: metadata.name, namespace: metadata.namespace } };
-      expect((await send(ready, 'admin', `POST ${dirname(CREDENTIAL)}`, created)).status).toBe(201);
-      await eventually(async () => expect(await published()).toEqual({ orchestratorApiEndpoints }));
-
-      const cluster = await json(send(ready, 'admin', `GET ${CLUSTER}`));
-      cluster.spec.orchestratorApiEndpoints.serverEndpoints[0].serverAddress = 'https://other.example.com';
-      expect((await send(ready, 'admin', `PUT ${CLUSTER}`, cluster)).status).toBe(200);
-      await eventually(async () => expect(await published()).toBeUndefined());
-    });
   });
 
   it('starts without samples and targets', async () => {

@@ -1,16 +1,14 @@
 // The cluster list: names, table columns, and the allow-list of public fields of a Cluster.
 
-import type { Observable } from 'rxjs';
 import { SeeClusters } from '../../access/rbac-index.ts';
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { RegistryGroup, Version } from '../../api/names.ts';
 import { ClusterReason } from '../../api/reasons.ts';
-import { Clusters, type Stored } from '../../api/resources.ts';
+import { Clusters } from '../../api/resources.ts';
 import { clusterConditions } from '../../clusters/policy/conditions.ts';
 import { customTable, type PrinterColumn } from '../../kubernetes/custom-table.ts';
-import { type Fields, isFields } from '../../kubernetes/untrusted.ts';
+import { type Fields, fieldsOf, isFields } from '../../kubernetes/untrusted.ts';
 import { sentence } from '../../std/sentence.ts';
-import type { PublishedEndpoints } from '../../targets/published-endpoints.ts';
 import type { Followed, Listing, PublicObject } from '../listwatch/filtered-list.ts';
 import { createListWatch, type ListWatch, type ListWatchOptions } from '../listwatch/list-watch.ts';
 import { RbacAccess, type RbacAccessOptions } from '../listwatch/rbac-access.ts';
@@ -69,33 +67,24 @@ export const CLUSTER_LISTING: Listing = {
 
 export interface ClusterListOptions extends RbacAccessOptions, Pick<ListWatchOptions<Cluster>, 'historyCapacity' | 'watchLimits'> {
   readonly clusters: Followed<Cluster>;
-  /** Returns the endpoints of a Cluster that callers may use; undefined if they must not use those of the Cluster. */
-  readonly endpointsOf: (cluster: Stored<Cluster>) => PublishedEndpoints | undefined;
-  /** Names of Clusters whose endpoints may have changed although the Cluster has not. */
-  readonly republished$: Observable<readonly string[]>;
   /** Prefixes of annotations that are public; none by default. */
   readonly annotationPrefixes?: readonly string[];
 }
 
 /** Creates the endpoints of the cluster list. */
-export function createClusterList(options: ClusterListOptions): ListWatch {
-  const { clusters, annotationPrefixes, endpointsOf, republished$ } = options;
+export function createClusterList({ clusters, annotationPrefixes, ...options }: ClusterListOptions): ListWatch {
   const access = new RbacAccess(options, SeeClusters);
-  const toPublic = (cluster: Stored<Cluster>) => publicCluster(cluster, endpointsOf(cluster), annotationPrefixes);
-  const list = { ...CLUSTER_LISTING, access, toPublic, weightOf: clusterWeight, refreshed$: republished$ };
-  return createListWatch({ ...options, list, objects: clusters });
+  const toPublic = (cluster: Cluster) => publicCluster(cluster, annotationPrefixes);
+  return createListWatch({ ...options, list: { ...CLUSTER_LISTING, access, toPublic, weightOf: clusterWeight }, objects: clusters });
 }
 
-/** Returns the public fields of a Cluster with these endpoints, and annotations under one of the prefixes. */
-export function publicCluster(
-  cluster: Cluster,
-  endpoints: PublishedEndpoints | undefined,
-  annotationPrefixes: readonly string[] = [],
-): PublicObject {
-  const { metadata, status } = cluster;
+/** Returns the public fields of a Cluster, with annotations under one of the prefixes. */
+export function publicCluster(cluster: Cluster, annotationPrefixes: readonly string[] = []): PublicObject {
+  const { metadata, spec, status } = cluster;
   const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) =>
     annotationPrefixes.some((prefix) => key.startsWith(prefix)),
   );
+  const { orchestratorApiEndpoints: endpoints } = fieldsOf(spec);
   return {
     apiVersion: `${RegistryGroup}/${Version}`,
     kind: Clusters.kind,
@@ -103,7 +92,7 @@ export function publicCluster(
       ...pickFields(metadata, METADATA),
       ...(annotations.length > 0 && { annotations: Object.fromEntries(annotations) }),
     },
-    ...(endpoints !== undefined && { spec: { orchestratorApiEndpoints: publicEndpoints(endpoints) } }),
+    ...(isFields(endpoints) && { spec: { orchestratorApiEndpoints: publicEndpoints(endpoints) } }),
     ...(isFields(status) && { status: { ...pickFields(status, STATUS), ...conditionsOf(status) } }),
   };
 }
@@ -116,9 +105,14 @@ const CONDITION_STATUSES = new Set<unknown>(['True', 'False', 'Unknown']);
 const CONDITION_TIMES = ['lastHeartbeatTime', 'lastTransitionTime'];
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
 
-function publicEndpoints(endpoints: PublishedEndpoints): Fields {
-  const serverEndpoints = endpoints.serverEndpoints.map((endpoint) => pickFields(endpoint, SERVER_ENDPOINT));
-  return { ...pickFields(endpoints, ENDPOINTS), serverEndpoints };
+function publicEndpoints(endpoints: Fields): Fields {
+  const { serverEndpoints } = endpoints;
+  return {
+    ...pickFields(endpoints, ENDPOINTS),
+    ...(Array.isArray(serverEndpoints) && {
+      serverEndpoints: serverEndpoints.filter(isFields).map((endpoint) => pickFields(endpoint, SERVER_ENDPOINT)),
+    }),
+  };
 }
 
 function conditionsOf({ conditions }: Fields): Fields {

@@ -39,7 +39,7 @@ export const CLUSTER_SCHEMA: OpenApiSchema = object(
       { ...metadata, resourceVersion: { ...metadata['resourceVersion'], pattern: RESOURCE_VERSION } },
       OPTIONAL_METADATA,
     ),
-    spec: object("Addresses of the cluster. Absent unless Purser's credential pins all of them; for the hub, as Purser uses them.", {
+    spec: object('Addresses of the cluster.', {
       orchestratorApiEndpoints: {
         ...endpoints,
         properties: { ...endpoints.properties, serverEndpoints: { ...serverEndpoints, items: closed(serverEndpoints.items) } },
@@ -52,7 +52,7 @@ export const CLUSTER_SCHEMA: OpenApiSchema = object(
       ['type', 'version', 'conditions'],
     ),
   },
-  ['spec', 'status'],
+  ['status'],
 );
 
 /** Returns the schema of a condition. Its type, reason and message are always those that Purser uses. */

@@ -1,9 +1,9 @@
 // The description of a filtered list of the façade: its kind and path, the public form of its objects, and the access to them.
 
-import type { Observable, Subscription } from 'rxjs';
+import type { Subscription } from 'rxjs';
 import type { User } from '../../access/user.ts';
 import type { Visibility } from '../../access/visibility.ts';
-import type { ApiObject, Stored } from '../../api/resources.ts';
+import type { ApiObject } from '../../api/resources.ts';
 import type { Informer } from '../../kube/informer.ts';
 import type { SelectableKind, ServedKind } from '../../kubernetes/kind.ts';
 import type { OpenApiSchema } from '../openapi-schemas.ts';
@@ -25,14 +25,12 @@ export function listPath({ plural }: Pick<Listing, 'plural'>, namespace: string)
 const ROOT = '/auth/v1';
 
 /** A filtered list of objects of the type `T` on the hub. */
-export interface FilteredList<T extends ApiObject> extends Listing {
+export interface FilteredList<T> extends Listing {
   /** Returns the public form of an object: an allow-list of its fields. Other fields are not kept. */
-  readonly toPublic: (object: Stored<T>) => PublicObject;
+  readonly toPublic: (object: T) => PublicObject;
   /** Returns the approximate size of the public form in memory, in bytes. */
   readonly weightOf: (object: T) => number;
   readonly access: Access;
-  /** Keys of objects whose public form may have changed although the hub's object has not. */
-  readonly refreshed$?: Observable<readonly string[]>;
 }
 
 /** The public form of an object. */

@@ -1,10 +1,9 @@
 // The listed objects as of the latest event of the hub, and a log of their recent changes. A watcher is a position in the log. A list of
 // an old version restores the objects that have changed since.
 
-import { isDeepStrictEqual } from 'node:util';
-import { EMPTY, Subscription } from 'rxjs';
+import type { Subscription } from 'rxjs';
 import type { Visibility } from '../../access/visibility.ts';
-import type { ApiObject, Stored } from '../../api/resources.ts';
+import type { ApiObject } from '../../api/resources.ts';
 import type { Batch } from '../../kube/store.ts';
 import { versionTooLarge } from '../../kubernetes/list-revision.ts';
 import { serviceUnavailable } from '../../kubernetes/status.ts';
@@ -21,8 +20,6 @@ export interface Entry {
   readonly after: Item | undefined;
   /** True for the last change of its revision. */
   readonly isLast: boolean;
-  /** True for a change of the public form alone, at the revision of the change before. */
-  readonly isRefresh: boolean;
   /** Revision after which intermediate changes are unknown, because the hub was listed again; undefined for a watched change. */
   readonly gapSince: number | undefined;
 }
@@ -76,23 +73,15 @@ export class History {
   }
 
   /** Follows the objects of a kind on the hub until unsubscribed. */
-  follow<T extends ApiObject>(
-    { store, batches$ }: Followed<T>,
-    list: Pick<FilteredList<T>, 'toPublic' | 'weightOf' | 'refreshed$'>,
-  ): Subscription {
-    const toItem = (object: Stored<T>) => new Item(list.toPublic(object), list.weightOf(object));
+  follow<T extends ApiObject>({ store, batches$ }: Followed<T>, list: Pick<FilteredList<T>, 'toPublic' | 'weightOf'>): Subscription {
+    const toItem = (object: T) => new Item(list.toPublic(object), list.weightOf(object));
     if (store.resourceVersion !== undefined) this.load(store.list().map(toItem), Number(store.resourceVersion));
-    const following = new Subscription();
-    const { refreshed$ = EMPTY } = list;
-    following.add(refreshed$.subscribe((keys) => this.#refresh(keys.flatMap((key) => store.get(key) ?? []).map(toItem))));
-    const followed = batches$.subscribe(({ type, resourceVersion, changes }) => {
+    return batches$.subscribe(({ type, resourceVersion, changes }) => {
       const items = changes.map((change) => ({ key: change.key, item: change.type === 'deleted' ? undefined : toItem(change.object) }));
       this.apply({ type, resourceVersion, changes: items });
       for (const check of this.#waiting) check();
       this.#options.onAdvance?.();
     });
-    following.add(followed);
-    return following;
   }
 
   /** Current objects. */
@@ -152,20 +141,8 @@ export class History {
     this.#oldest = revision;
   }
 
-  /** Applies other public forms of current objects. */
-  #refresh(items: readonly Item[]): void {
-    const changed = items.filter((item) => {
-      const current = this.#collection.get(item.key);
-      return current?.revision === item.revision && !isDeepStrictEqual(current.object, item.object);
-    });
-    if (changed.length === 0) return;
-    const changes = changed.map((item) => ({ key: item.key, item }));
-    this.apply({ type: 'applied', resourceVersion: String(this.#revision), changes }, true);
-    this.#options.onAdvance?.();
-  }
-
-  /** Applies one event of the hub, or a change of public forms alone. */
-  apply({ type, resourceVersion, changes }: ItemBatch, isRefresh = false): void {
+  /** Applies one event of the hub. */
+  apply({ type, resourceVersion, changes }: ItemBatch): void {
     const revision = Number(resourceVersion);
     if (this.#oldest === Number.POSITIVE_INFINITY)
       return this.load(
@@ -178,11 +155,11 @@ export class History {
     const entries = changes.map(({ key, item: after }, index) => {
       const before = this.#collection.get(key);
       this.#collection = after === undefined ? this.#collection.without(key) : this.#collection.with(after);
-      return { revision, before, after, gapSince, isLast: index === changes.length - 1, isRefresh };
+      return { revision, before, after, gapSince, isLast: index === changes.length - 1 };
     });
     if (isOlder) this.#clear();
     else if (entries.length > 0) this.#append(entries);
-    else if (type === 'listed') this.#append([{ revision, before: undefined, after: undefined, isLast: true, gapSince, isRefresh }]);
+    else if (type === 'listed') this.#append([{ revision, before: undefined, after: undefined, isLast: true, gapSince }]);
   }
 
   /** Returns the position of the first entry after a revision, which may be in the future; undefined for an unknown revision. */
@@ -197,20 +174,6 @@ export class History {
     }
     const next = this.#entries[low];
     return next !== undefined && hasGap(next, revision) ? undefined : this.#start + low;
-  }
-
-  /**
-   * Returns the position from which a watch resumes after a revision; undefined for an unknown revision. A watcher that has received
-   * the revision may lack changes of the public form at the same revision, so that these are repeated.
-   */
-  resumeAfter(revision: number): number | undefined {
-    const repeats = (position: number) => {
-      const entry = position > this.#start ? this.entry(position - 1) : undefined;
-      return entry?.isRefresh === true && entry.revision === revision;
-    };
-    let position = this.positionAfter(revision);
-    while (position !== undefined && repeats(position)) position -= 1;
-    return position;
   }
 
   /** Returns all objects before the entry at a position, from `positionAfter`. */

@@ -187,7 +187,7 @@ function startOf(history: History, visibility: Visibility, { namespace, options,
 
 /** Returns the position to resume from; undefined for an unknown revision. A caller that sees no object can resume from any revision. */
 function positionAfter(history: History, visibility: Visibility, revision: number): number | undefined {
-  return visibility.isNothing ? history.end : history.resumeAfter(revision);
+  return visibility.isNothing ? history.end : history.positionAfter(revision);
 }
 
 function initialEvents({ collection }: History, visibility: Visibility, namespace: string): Iterable<ItemEvent> {

@@ -1,13 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { Subject } from 'rxjs';
 import { parse } from 'yaml';
 import type { Cluster } from '../../../src/api/cluster.gen.ts';
 import { ClusterReason } from '../../../src/api/reasons.ts';
 import { CLUSTER_COLUMNS, clusterWeight, publicCluster } from '../../../src/facade/clusters/cluster-list.ts';
 import type { PrinterColumn } from '../../../src/kubernetes/custom-table.ts';
-import type { PublishedEndpoints } from '../../../src/targets/published-endpoints.ts';
 import { callerOf, HandHub, Replica, requestOf } from '../listwatch/replica.ts';
 
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
@@ -63,69 +61,10 @@ describe('clusterWeight', () => {
   });
 });
 
-describe('endpoints of the cluster list', () => {
-  const ENDPOINTS = { caBundle: 'Y2E=', serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: 'https://pinned.example.com' }] };
-  const admin = callerOf('admin');
-  let hub: HandHub;
-  let published: PublishedEndpoints | undefined;
-  let republished$: Subject<readonly string[]>;
-  let replica: Replica;
-
-  beforeEach(() => {
-    hub = new HandHub();
-    hub.grant('admin', 'all', { kind: 'User', name: 'admin' });
-    hub.putCluster('a', {}, 'https://written.example.com');
-    hub.putCluster('b', {}, 'https://written.example.com');
-    published = ENDPOINTS;
-    republished$ = new Subject();
-    replica = new Replica(hub, undefined, {
-      endpointsOf: ({ metadata: { name } }) => (name === 'a' ? published : undefined),
-      republished$,
-    });
-  });
-
-  const specsOf = (text: string) =>
-    (JSON.parse(text) as { readonly items: readonly { readonly spec?: unknown }[] }).items.map(({ spec }) => spec);
-
-  it('publishes the endpoints that the credential pins, and none of a Cluster without such endpoints', async () => {
-    const { text } = await replica.get('', admin);
-    expect(specsOf(text)).toEqual([{ orchestratorApiEndpoints: ENDPOINTS }, undefined]);
-    expect(text).not.toContain('written.example.com');
-  });
-
-  it('sends MODIFIED when a credential no longer pins the endpoints of a Cluster', async () => {
-    const stream = await replica.watch('', admin);
-    stream.take();
-    const { resourceVersion } = (await replica.get('', admin)).body.metadata;
-    published = undefined;
-    republished$.next(['a', 'missing']);
-    republished$.next(['a', 'b']);
-    await replica.catchUp();
-    const withdrawn = [{ type: 'MODIFIED', object: { metadata: { name: 'a' } } }];
-    const events = stream.take();
-    expect(events).toMatchObject(withdrawn);
-    expect(events[0]?.object).not.toHaveProperty('spec');
-    expect(specsOf((await replica.get('', admin)).text)).toEqual([undefined, undefined]);
-    // A watch that resumes from the version before the withdrawal gets it, too.
-    const resumed = await replica.watch(`resourceVersion=${resourceVersion}`, admin);
-    expect(resumed.take()).toMatchObject(withdrawn);
-  });
-
-  it('sends the withdrawal of endpoints once to a watch that resumes after a later change', async () => {
-    published = undefined;
-    republished$.next(['a']);
-    hub.putCluster('b', { env: 'later' });
-    await replica.catchUp();
-    const { resourceVersion } = (await replica.get('', admin)).body.metadata;
-    const resumed = await replica.watch(`resourceVersion=${resourceVersion}`, admin);
-    expect(resumed.take()).toEqual([]);
-  });
-});
-
 /** Returns the public form of stored conditions. */
 function publish(conditions: readonly unknown[]): unknown {
   const cluster = { metadata: { name: 'prod' }, spec: {}, status: { conditions } } as unknown as Cluster;
-  return (publicCluster(cluster, undefined)['status'] as { readonly conditions: unknown }).conditions;
+  return (publicCluster(cluster)['status'] as { readonly conditions: unknown }).conditions;
 }
 
 const TIMES = { lastHeartbeatTime: '2026-03-01T12:00:00Z', lastTransitionTime: '2026-03-01T11:00:00Z' };

@@ -3,13 +3,13 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
-import { EMPTY, Subject, share } from 'rxjs';
+import { Subject, share } from 'rxjs';
 import type { User } from '../../../src/access/user.ts';
 import { Visibility } from '../../../src/access/visibility.ts';
 import type { Cluster } from '../../../src/api/cluster.gen.ts';
 import type { ApiObject, ClusterRole, ClusterRoleBinding, Stored } from '../../../src/api/resources.ts';
 import { BodyStream } from '../../../src/facade/body-stream.ts';
-import { type ClusterListOptions, createClusterList } from '../../../src/facade/clusters/cluster-list.ts';
+import { createClusterList } from '../../../src/facade/clusters/cluster-list.ts';
 import type { ConcurrencyLimits } from '../../../src/facade/limits/concurrency.ts';
 import type { Followed } from '../../../src/facade/listwatch/filtered-list.ts';
 import type { ListWatch } from '../../../src/facade/listwatch/list-watch.ts';
@@ -149,7 +149,7 @@ class Follower<T extends ApiObject> implements Followed<T> {
   }
 }
 
-export interface ReplicaOptions extends Partial<Pick<ClusterListOptions, 'endpointsOf' | 'republished$'>> {
+export interface ReplicaOptions {
   readonly historyCapacity?: number;
   readonly annotationPrefixes?: readonly string[];
   readonly watchLimits?: ConcurrencyLimits;
@@ -169,18 +169,7 @@ export class Replica {
     this.roles = new Follower(hub, hub.roles);
     this.bindings = new Follower(hub, hub.bindings);
     const { clusters, roles, bindings } = this;
-    this.endpoints = createClusterList({
-      clusters,
-      roles,
-      bindings,
-      hub,
-      clock,
-      random: () => 0.5,
-      log: silentLog,
-      endpointsOf: ({ spec }) => spec.orchestratorApiEndpoints,
-      republished$: EMPTY,
-      ...options,
-    });
+    this.endpoints = createClusterList({ clusters, roles, bindings, hub, clock, random: () => 0.5, log: silentLog, ...options });
     this.endpoints.run();
     this.roles.list();
     this.bindings.list();
