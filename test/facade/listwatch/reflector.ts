@@ -59,8 +59,8 @@ export class Reflector {
     this.#pages = undefined;
     this.#state = new Map(items.map((item) => [item.metadata.name, item]));
     this.#version = body.metadata.resourceVersion;
-    // Without a version, a replica that lags behind may return an older list.
-    if (versionQuery !== '') checkOrder(this.#listed, this.#version);
+    // Without a version, as for the first page of several, a replica that lags behind may return an older list.
+    if (versionQuery.startsWith('&resourceVersion=')) checkOrder(this.#listed, this.#version);
     this.#listed = body.metadata.resourceVersion;
   }
 
