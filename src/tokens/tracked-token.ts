@@ -62,6 +62,9 @@ export interface Allowance {
   readonly isExpected: boolean;
 }
 
+/** Source of the place of an orphaned anchor: `recorded` by Purser, or `claimed` by the Secret, which tenants write. */
+export type OrphanSource = 'recorded' | 'claimed';
+
 /** Memory about one ManagedToken between reconciles. */
 export class TrackedToken {
   /** Name under which RBAC allowed the last issuance. */
@@ -114,8 +117,8 @@ export class TrackedToken {
   #isSelfCaused = false;
   /** Locations of anchors that were deleted after their Cluster was replaced: nothing is left to find there. */
   readonly deletedAnchors = new Set<string>();
-  /** Anchors that were reported as orphaned. */
-  readonly #orphans = new Set<string>();
+  /** Anchors that were reported as orphaned; tenants can claim any number of others. */
+  readonly #orphans = { recorded: new Set<string>(), claimed: new Set<string>() };
 
   /** `refused` receives this object while its last review denies permission. */
   constructor(refused: Set<TrackedToken>) {
@@ -210,14 +213,15 @@ export class TrackedToken {
     this.#refused = new Set();
   }
 
-  /** Returns whether an orphaned anchor is to be reported: once each, and at most 16 in all. */
-  isUnreportedOrphan(place: string): boolean {
-    return !this.#orphans.has(place) && this.#orphans.size < MAX_ANCHORS;
+  /** Returns whether an orphaned anchor is to be reported: once each, and at most 16 of each source. */
+  isUnreportedOrphan(place: string, source: OrphanSource): boolean {
+    const reported = this.#orphans[source];
+    return !reported.has(place) && reported.size < MAX_ANCHORS;
   }
 
   /** Records that an orphaned anchor was reported. */
-  reportOrphan(place: string): void {
-    this.#orphans.add(place);
+  reportOrphan(place: string, source: OrphanSource): void {
+    this.#orphans[source].add(place);
   }
 
   /** Records an issuance; until its token is written, the next one backs off. */
