@@ -34,8 +34,8 @@ import { orphanedAnchorMessage } from './policy/messages.ts';
 import type { TokenPlan } from './policy/plan.ts';
 import { isHeld, type Situation, type TokenObservation, type TokenState } from './policy/state.ts';
 import type { Step, TokenRun } from './run.ts';
-import type { OrphanSource } from './tracked-token.ts';
 import { deleteSecrets } from './secrets.ts';
+import type { OrphanSource } from './tracked-token.ts';
 
 /** Pause between attempts to delete former anchors. */
 export const RETRY_MS = 300_000;

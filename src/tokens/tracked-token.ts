@@ -88,6 +88,10 @@ export class TrackedToken {
   writtenSecret: SecretReference | undefined;
   /** Time of the last run despite an exceeded budget, on the monotonic clock. */
   urgentAt = Number.NEGATIVE_INFINITY;
+  /** Time at which a run was deferred last because of an exceeded budget, on the monotonic clock; infinitely early since a run. */
+  deferredAt = Number.NEGATIVE_INFINITY;
+  /** True if a change in the namespace has woken the ManagedToken since its last run. */
+  isWokenByTenant = false;
   /** Message of the last event about a shortened lifetime. */
   shortened: string | undefined;
   /** Earliest time of the next attempt to delete former anchors; undefined for now. */

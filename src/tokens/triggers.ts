@@ -19,7 +19,7 @@ export function wakes(informers: TokenInformers, view: HubView, memory: TrackedT
   const written = (key: string) => memory.of(view.tokens.get(key)?.metadata.uid ?? '').status;
   const isNews = anyOf<ManagedToken>(generationChanged, annotationsChanged(`${TokensGroup}/`), statusNotOurs(written));
   const rivals = mapToKeys((token: ManagedToken) => keysOf(nextClaimants(view.tokensForSecret(secretKeyOf(token)))));
-  return merge(
+  const tenantWakes$ = merge(
     tokens.changes$.pipe(
       tap((change) => trackToken(change, memory)),
       filter(isNews),
@@ -31,6 +31,13 @@ export function wakes(informers: TokenInformers, view: HubView, memory: TrackedT
       filter((change) => !isOwnWrite(change, view, memory)),
       mergeMap((change) => [...new Set([...owner(ManagedTokens)(change), ...keysOf(nextClaimants(view.tokensForSecret(change.key)))])]),
     ),
+    requesters.changes$.pipe(
+      filter(({ type }) => type !== 'updated'),
+      mergeMap(({ key }) => keysOf(view.tokensOfRequester(key))),
+    ),
+  );
+  return merge(
+    tenantWakes$.pipe(tap((key) => trackTenantWake(view.tokens.get(key), memory))),
     clusters.changes$.pipe(
       filter(anyOf<Cluster>(generationChanged, conditionTurnedTrue('Ready'))),
       mergeMap(({ key }) => keysOf(view.tokensForCluster(key))),
@@ -38,10 +45,6 @@ export function wakes(informers: TokenInformers, view: HubView, memory: TrackedT
     merge(...credentials.map(({ changes$ }) => changes$)).pipe(
       mergeMap(({ key }) => view.clustersForCredential(key)),
       mergeMap(({ metadata }) => keysOf(view.tokensForCluster(metadata.name ?? ''))),
-    ),
-    requesters.changes$.pipe(
-      filter(({ type }) => type !== 'updated'),
-      mergeMap(({ key }) => keysOf(view.tokensOfRequester(key))),
     ),
     permissionWakes(informers, view).pipe(
       // Earlier reviews may no longer apply.
@@ -81,6 +84,10 @@ function trackToken(change: Change<ManagedToken>, memory: TrackedTokens): void {
   memory.of(uid).observeToken(object);
   // A change of RBAC reaches only the ManagedTokens that name the requester at that time.
   if (new Set(statesOf(change).map(requesterKeyOf)).size > 1) memory.of(uid).doubt();
+}
+
+function trackTenantWake(token: ManagedToken | undefined, memory: TrackedTokens): void {
+  if (token !== undefined) memory.keep(token.metadata.uid ?? '').isWokenByTenant = true;
 }
 
 function trackSecret({ type, object }: Change<StoredSecret>, tokens: readonly ManagedToken[], memory: TrackedTokens): void {

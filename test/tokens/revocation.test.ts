@@ -430,10 +430,10 @@ describe('token controller and forged anchors', () => {
     await issued();
     const { metadata } = (await world.secret()) as Secret;
     const record = JSON.parse(metadata.annotations?.[Annotation.issuedFor] ?? '') as object;
-    const forged = JSON.stringify({ ...record, cluster: 'elsewhere', subject: 'system:serviceaccount:elsewhere:deployer' });
+    const altered = JSON.stringify({ ...record, cluster: 'elsewhere', subject: 'system:serviceaccount:elsewhere:deployer' });
     await world.patch('ci', { spec: { rotation: { suspend: true } } });
     await world.reconciled();
-    await world.hub.admin.patch(Secrets, ci(), { metadata: { annotations: { [Annotation.issuedFor]: forged } } });
+    await world.hub.admin.patch(Secrets, ci(), { metadata: { annotations: { [Annotation.issuedFor]: altered } } });
     await world.reconciled();
     await world.hub.admin.delete(ManagedTokens, ci());
     await world.until(isGone);

@@ -41,12 +41,13 @@ import { createLogger } from '../../src/telemetry/logger.ts';
 import type { Orphan } from '../../src/telemetry/metrics.ts';
 import { createTokenController } from '../../src/tokens/controller.ts';
 import { createTokenInformers } from '../../src/tokens/informers.ts';
-import type { TokenMetrics, TokenSettings } from '../../src/tokens/run.ts';
+import type { TokenSettings } from '../../src/tokens/run.ts';
 import { eventually } from '../contract/eventually.ts';
 import { turns } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
 import { newFolder } from '../support/folders.ts';
 import { TEST_USERS } from '../support/users.ts';
+import { NO_METRICS } from './no-metrics.ts';
 import { patient } from './patient-clock.ts';
 import { WireCalls } from './wire-calls.ts';
 
@@ -121,14 +122,6 @@ export interface RunOptions {
   readonly hubCluster?: string;
   readonly logLevel?: 'trace' | 'error';
 }
-
-const NO_METRICS: Omit<TokenMetrics, 'recordOrphan'> = {
-  observeQueue: () => {},
-  observeBudgets: () => {},
-  recordIssuance: () => {},
-  recordHeldRemoval: () => {},
-  setRemovalPaused: () => {},
-};
 
 /** A running controller. */
 export interface RunningController {
