@@ -1,11 +1,11 @@
-# Purser on a cluster, for any architecture that Node has an image for:
+# Image of Purser, for any architecture that Node has an image for:
 #   docker buildx build --platform linux/amd64,linux/arm64 -t purser:0.1.0 .
-# What runs is Node, the libraries that it is linked to, jemalloc, and Purser: no shell, no package manager, no compiler, and not the
-# API server of the local run. Pin the base to a digest of yours with --build-arg NODE_IMAGE=node@sha256:…
+# The image contains Node with the libraries that it links to, jemalloc and Purser: no shell, no package manager, no compiler, and not the
+# embedded API server. To pin the base image to a digest, use --build-arg NODE_IMAGE=node@sha256:…
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 
-# JavaScript is the same everywhere, so it is made on the machine that builds. Packages come from the lockfile, with integrity, and
-# none of them runs a script. Of client-node one module is used: neither the rest nor its 60 dependencies reach the image.
+# Runs on the platform of the builder, because the output is the same for all platforms. The lockfile pins packages by integrity hash, and
+# no package runs an install script. The image has only the module of client-node that Purser loads, without its 60 dependencies.
 FROM --platform=$BUILDPLATFORM ${NODE_IMAGE} AS build
 WORKDIR /purser
 COPY package.json package-lock.json ./
@@ -23,8 +23,8 @@ RUN npm run build \
  && find dist node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.[cm]ts' -o -name '*.tsbuildinfo' -o -name '*.md' \) ! -iname 'licen[cs]e*' -delete \
  && find node_modules -type d -empty -delete
 
-# glibc's malloc neither returns the memory of closed connections nor keeps the unused parts of their buffers out of memory. apt
-# verifies the package by the signatures of Debian, and keeps its own files in this folder.
+# jemalloc, because malloc of glibc keeps the memory of closed connections and of unused parts of buffers. apt verifies the package by
+# the signatures of Debian, and keeps its own files in this folder.
 FROM ${NODE_IMAGE} AS runtime
 WORKDIR /runtime
 RUN mkdir -p apt/lists/partial apt/archives/partial \
@@ -50,15 +50,15 @@ COPY crds ./crds
 COPY deploy/target ./deploy/target
 COPY deploy/samples/cluster.yaml ./deploy/samples/cluster.yaml
 ENV NODE_ENV=production
-# Freed pages return to the kernel at once, and buffers that are hardly used take no huge pages.
+# Returns freed pages to the kernel at once, and disables huge pages, which sparsely used buffers would fill.
 ENV LD_PRELOAD=/usr/lib/libjemalloc.so.2
 ENV MALLOC_CONF=narenas:1,dirty_decay_ms:0,muzzy_decay_ms:0,thp:never
 USER 65532:65532
 EXPOSE 7444 7445
-# SIGUSR1 must not open a debugger, nor a fatal error write tokens to disk, and no input reaches the prototype of all objects.
-# The four options of memory are those of `npm start`: Node would keep several times of what is alive, wake four threads to
-# collect what one has collected before they are awake, and never return the pages of its heap after a peak.
-# It reads itself, what Kubernetes mounts, /etc/hosts, and what you mount below /etc/purser: a kubeconfig, or a certificate. It
-# writes no file, and starts no other program.
+# Opens no debugger on SIGUSR1, writes no environment to diagnostic reports, and protects the prototype of all objects from input.
+# The four memory options are those of `npm start`. By default, the heap of Node grows to several times the size of live objects, small
+# collections use four threads, and the memory of a peak is never returned.
+# Node may read only its own files, the files that Kubernetes mounts, /etc/hosts, and files that you mount below /etc/purser, such as a
+# kubeconfig or a certificate. It may not write files or start programs.
 ENTRYPOINT ["/usr/bin/node", "--max-semi-space-size=4", "--no-parallel-scavenge", "--heap-growing-percent=40", "--memory-saver-mode", "--disable-sigusr1", "--report-exclude-env", "--disable-proto=delete", "--max-http-header-size=16384", "--permission", "--allow-fs-read=/purser/*", "--allow-fs-read=/var/run/secrets/*", "--allow-fs-read=/etc/purser/*", "--allow-fs-read=/etc/hosts", "dist/main.js"]
 CMD ["run"]

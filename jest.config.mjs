@@ -1,9 +1,9 @@
 import { readFileSync, statfsSync } from 'node:fs';
 
-// The servers of tests write every change through to disk: a folder in memory takes half the time of the suite off a slow disk.
+// The servers of tests sync every change to disk: with a folder in memory, the suite takes half the time of a slow disk.
 if (hasRoomInMemory()) process.env.TMPDIR ??= '/dev/shm';
 
-/** Returns whether Linux's memory folder has room for the servers' data, and runs the programs that tests write there. */
+/** Returns whether /dev/shm has room for the data of the servers, and allows programs that tests write there to run. */
 function hasRoomInMemory() {
   try {
     const mounted =
@@ -17,13 +17,13 @@ function hasRoomInMemory() {
   }
 }
 
-// Node strips the types itself: no transpiler, no source maps, exact line numbers.
+// Node imports test files and strips their types: no transpiler, no source maps, exact line numbers.
 const common = {
-  testEnvironment: 'node',
-  extensionsToTreatAsEsm: ['.ts'],
-  transform: { '^.+\\.ts$': '<rootDir>/jest.strip.mjs' },
+  transform: {},
+  runtime: '<rootDir>/test/support/jest-runtime.ts',
+  testEnvironment: '<rootDir>/test/support/jest-environment.ts',
   cacheDirectory: '<rootDir>/node_modules/.cache/jest',
-  // Looks for tokens in everything that is logged, see test/support/leaks.ts.
+  // Searches all log lines for tokens; see test/support/leaks.ts.
   setupFilesAfterEnv: ['<rootDir>/test/support/leak-watch.ts'],
 };
 
@@ -40,8 +40,6 @@ export default {
     { ...common, displayName: 'kube', testMatch: ['<rootDir>/test/{contract,real}/**/*.test.ts'], globals: { testServer: 'real' } },
   ],
   reporters: ['default', '<rootDir>/test/support/leak-reporter.ts'],
-  // A test fails by what it sees, not because the machine has other work.
+  // Long, so that no test fails because the machine is busy.
   testTimeout: 300_000,
-  // ES modules of a finished test file are never freed (jestjs/jest#14605): start a fresh worker now and then.
-  workerIdleMemoryLimit: '700MB',
 };

@@ -76,7 +76,7 @@ async function respondDurably(deps: HandlerDeps, act: () => Promise<Reply>, isRe
   }
 }
 
-/** Reports if a request is a get or a list, which can be repeated. */
+/** Returns whether a request is a get or a list, which can be repeated. */
 function isPlainRead({ method }: Incoming, { path, query }: RequestUrl): boolean {
   return (method === 'GET' || method === 'HEAD') && requestInfo(method, path, query).verb !== 'watch';
 }

@@ -13,7 +13,7 @@ export interface IssueTarget {
 /** Default of the namespaces that an RBAC rule must name: a rule for the whole cluster does not cover their service accounts. */
 export const PROTECTED_NAMESPACES: readonly string[] = ['kube-system', 'kube-public', 'kube-node-lease'];
 
-/** Returns the name that covers only this service account, which messages about a missing permission contain. */
+/** Returns the resource name that covers only this service account, for messages about a missing permission. */
 export function exactName({ cluster, namespace, serviceAccount }: IssueTarget): string {
   return `${cluster}/${namespace}/${serviceAccount}`;
 }

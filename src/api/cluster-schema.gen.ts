@@ -83,7 +83,7 @@ export const ClusterSchema = {
               "properties": {
                 "kind": {
                   "type": "string",
-                  "description": "Kind of the credential. Secret: the Secret contains the credential (token, or tls.crt and tls.key) and the limits of its use: addresses (server), certificate authorities (ca.crt: PEM, or the word system for public authorities), names of Clusters (cluster) and, optionally, namespaces of the service accounts that tokens are issued for (namespaces). ServiceAccount: the cluster is the hub. Only the Cluster that the option --hub-cluster names can have this kind; Purser then uses its own client for the hub, and never connects to the addresses in serverEndpoints.",
+                  "description": "Kind of the credential. Secret: the Secret contains the credential (token, or tls.crt and tls.key) and the limits of its use: addresses (server), certificate authorities (ca.crt: PEM, or the word system for public authorities), names of Clusters (cluster) and, optionally, namespaces of the service accounts that tokens are issued for (namespaces) and the URL of a proxy for all connections to the cluster (proxy). ServiceAccount: the cluster is the hub. Only the Cluster that the option --hub-cluster names can have this kind; Purser then uses its own client for the hub, and never connects to the addresses in serverEndpoints.",
                   "enum": [
                     "Secret",
                     "ServiceAccount"
@@ -160,7 +160,7 @@ export const ClusterSchema = {
         },
         "conditions": {
           "type": "array",
-          "description": "Health of the cluster. Reachable: the API server responds. Authorized: the cluster accepts Purser's credential, which has the required permissions. CredentialFresh: the credential does not expire soon. Ready: tokens can be issued. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods.",
+          "description": "Health of the cluster. Ready: tokens can be issued for the cluster. Reachable: the API server of the cluster responds. Authorized: the cluster accepts Purser's credential, which is permitted to issue tokens. CredentialFresh: Purser's credential does not expire soon. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods.",
           "maxItems": 16,
           "items": {
             "type": "object",
@@ -171,7 +171,7 @@ export const ClusterSchema = {
             "properties": {
               "type": {
                 "type": "string",
-                "description": "Type of the condition: Reachable, Authorized, CredentialFresh or Ready.",
+                "description": "Type of the condition.",
                 "minLength": 1,
                 "maxLength": 316
               },

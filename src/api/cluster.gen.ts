@@ -57,7 +57,7 @@ export interface ClusterAuthInfo {
  */
 export interface ClusterController {
   /**
-   * Kind of the credential. Secret: the Secret contains the credential (token, or tls.crt and tls.key) and the limits of its use: addresses (server), certificate authorities (ca.crt: PEM, or the word system for public authorities), names of Clusters (cluster) and, optionally, namespaces of the service accounts that tokens are issued for (namespaces). ServiceAccount: the cluster is the hub. Only the Cluster that the option --hub-cluster names can have this kind; Purser then uses its own client for the hub, and never connects to the addresses in serverEndpoints.
+   * Kind of the credential. Secret: the Secret contains the credential (token, or tls.crt and tls.key) and the limits of its use: addresses (server), certificate authorities (ca.crt: PEM, or the word system for public authorities), names of Clusters (cluster) and, optionally, namespaces of the service accounts that tokens are issued for (namespaces) and the URL of a proxy for all connections to the cluster (proxy). ServiceAccount: the cluster is the hub. Only the Cluster that the option --hub-cluster names can have this kind; Purser then uses its own client for the hub, and never connects to the addresses in serverEndpoints.
    */
   readonly kind: 'Secret' | 'ServiceAccount';
   /**
@@ -107,7 +107,7 @@ export interface ClusterStatus {
    */
   readonly lastProbeTime?: string;
   /**
-   * Health of the cluster. Reachable: the API server responds. Authorized: the cluster accepts Purser's credential, which has the required permissions. CredentialFresh: the credential does not expire soon. Ready: tokens can be issued. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods.
+   * Health of the cluster. Ready: tokens can be issued for the cluster. Reachable: the API server of the cluster responds. Authorized: the cluster accepts Purser's credential, which is permitted to issue tokens. CredentialFresh: Purser's credential does not expire soon. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods.
    *
    * @maxItems 16
    */
@@ -115,7 +115,7 @@ export interface ClusterStatus {
 }
 export interface ClusterCondition {
   /**
-   * Type of the condition: Reachable, Authorized, CredentialFresh or Ready.
+   * Type of the condition.
    */
   readonly type: string;
   /**

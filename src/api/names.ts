@@ -89,6 +89,8 @@ export const CredentialSecretKey = {
   cluster: 'cluster',
   /** Namespaces of the service accounts that the credential may issue tokens for; all namespaces if the key is absent. */
   namespaces: 'namespaces',
+  /** URL of the proxy for all connections to the cluster; HTTPS_PROXY and NO_PROXY apply if the key is absent. */
+  proxy: 'proxy',
 } as const;
 
 /** Value of the key `ca.crt` for public certificate authorities. */

@@ -75,6 +75,8 @@ export const ClusterReason = {
   AddressNotAllowed: FailureReason.AddressNotAllowed,
   ResponseUntrusted: 'the endpoint is not a Kubernetes API server',
   Unreachable: 'connections to the cluster fail',
+  ProxyUnreachable: 'the proxy for the cluster does not respond, or its certificate is not trusted',
+  ProxyRejected: 'the proxy rejects connections to the cluster',
   CredentialMissing: FailureReason.CredentialMissing,
   CredentialRejected: FailureReason.CredentialRejected,
   CredentialNotForCluster: FailureReason.CredentialNotForCluster,

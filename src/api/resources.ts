@@ -9,8 +9,6 @@ import type {
   V1Lease,
   V1Namespace,
   V1Pod,
-  V1Role,
-  V1RoleBinding,
   V1Secret,
   V1ServiceAccount,
 } from '@kubernetes/client-node';
@@ -57,8 +55,6 @@ export type Pod = NamespacedModel<V1Pod>;
 export type Lease = NamespacedModel<V1Lease>;
 export type ClusterRole = Model<V1ClusterRole>;
 export type ClusterRoleBinding = Model<V1ClusterRoleBinding>;
-export type Role = NamespacedModel<V1Role>;
-export type RoleBinding = NamespacedModel<V1RoleBinding>;
 
 /** The spec is untyped: client-node renames schema keywords (`_default`, `x_kubernetes_validations`). */
 export type CustomResourceDefinition = Model<Omit<V1CustomResourceDefinition, 'spec'>> & {
@@ -76,8 +72,6 @@ export const Pods: Resource<Pod> = namespaced('', 'v1', 'pods', 'Pod');
 export const Leases: Resource<Lease> = namespaced('coordination.k8s.io', 'v1', 'leases', 'Lease');
 export const ClusterRoles: Resource<ClusterRole> = clusterScoped(RBAC, 'v1', 'clusterroles', 'ClusterRole');
 export const ClusterRoleBindings: Resource<ClusterRoleBinding> = clusterScoped(RBAC, 'v1', 'clusterrolebindings', 'ClusterRoleBinding');
-export const Roles: Resource<Role> = namespaced(RBAC, 'v1', 'roles', 'Role');
-export const RoleBindings: Resource<RoleBinding> = namespaced(RBAC, 'v1', 'rolebindings', 'RoleBinding');
 export const CustomResourceDefinitions: Resource<CustomResourceDefinition> = clusterScoped(
   'apiextensions.k8s.io',
   'v1',

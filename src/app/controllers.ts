@@ -69,7 +69,7 @@ export interface Leadership extends Component {
 }
 
 export interface Candidacy {
-  /** Unique name of this start of the process. */
+  /** Identity in the leader election, unique for each start of the process. */
   readonly identity: string;
   /** Watches on the hub; the frequent requests for the Lease detect that the connection is dead. */
   readonly streams: OpenStreams;

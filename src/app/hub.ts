@@ -31,14 +31,14 @@ export function customResources({ clock, random, log, settings }: AppOptions, cl
   return { name: 'custom resources', check: 'custom-resources', start, stop: async () => {} };
 }
 
-/** Returns whether this process installs them: a façade without controller has no write permissions. */
+/** Returns whether this process installs the CustomResourceDefinitions: a façade without controller has no write permissions. */
 function mayInstall({ installCrds, components }: AppSettings): boolean {
   return installCrds && components.includes('controller');
 }
 
 const REMEDY = 'run kubectl apply -f crds, or start Purser with --install-crds';
 
-/** Installs them. Returns false if Purser has no permission; an administrator must install them then. */
+/** Installs the CustomResourceDefinitions. Returns false if Purser has no permission: an administrator must install them. */
 async function install({ clock, random, log }: Tools, client: KubeClient, signal: AbortSignal): Promise<boolean> {
   const manifests = await readManifests('crds');
   const onFailure = (error: unknown) => log.warn({ error }, 'cannot install custom resources');
@@ -106,7 +106,7 @@ const LOG_INTERVAL_MS = 10_000;
 
 function logProblem(log: Logger, { error }: Problem): void {
   if (isExpired(error)) log.debug({ error }, 'watch expired');
-  // A server responds with 429 in the first moments of a new kind.
+  // kube-apiserver responds with 429 just after it starts to serve a new kind.
   else if (hasReason(error, 'TooManyRequests')) log.info({ error }, 'watch throttled');
   else log.warn({ error }, 'watch failed');
 }

@@ -27,7 +27,7 @@ export interface AppOptions {
 export interface AppSettings extends Omit<Config, ProcessSetting> {
   /** Authorization for /metrics. */
   readonly metricsAuth: 'token' | 'none';
-  /** Own IP address towards the hub; undefined if unknown. */
+  /** Local IP address of connections to the hub; undefined if unknown. */
   readonly ownAddress?: string | undefined;
   /** Memory limit of the process, in bytes; undefined without one. */
   readonly memoryBytes?: number | undefined;

@@ -2,12 +2,11 @@
 
 import type { ClusterCondition, ClusterStatus } from '../api/cluster.gen.ts';
 import type { Note } from '../kube/recorder.ts';
-import { CLUSTER_CONDITIONS, CONDITION_TYPES } from './policy/conditions.ts';
+import { clusterConditions } from './policy/conditions.ts';
 
 /** Returns the events to record when one status follows another. */
 export function eventsOf(previous: ClusterStatus, next: ClusterStatus): readonly Note[] {
-  return CONDITION_TYPES.flatMap((wanted) => {
-    const { events } = CLUSTER_CONDITIONS[wanted];
+  return [...clusterConditions].flatMap(([wanted, { events }]) => {
     const [before, after] = [previous, next].map(({ conditions = [] }) => conditions.find(({ type }) => type === wanted));
     if (after === undefined || events === 'none' || isSame(before, after)) return [];
     if (events === 'failures' && before?.status !== 'False' && after.status !== 'False') return [];

@@ -2,6 +2,7 @@
 
 import { parseAccessDecision } from '../access/hub-review.ts';
 import type { CallOptions, KubeClient } from '../kube/client.ts';
+import { ProxyErrorCode } from '../kube/proxy.ts';
 import { toStatusError } from '../kube/response.ts';
 import { SelfSubjectAccessReviews } from '../kube/reviews.ts';
 import { StatusError } from '../kubernetes/status.ts';
@@ -63,6 +64,8 @@ const CODES: Readonly<Record<string, FaultReason>> = {
   EAI_AGAIN: 'DNSFailed',
   EAI_FAIL: 'DNSFailed',
   ECONNREFUSED: 'ConnectionRefused',
+  [ProxyErrorCode.unreachable]: 'ProxyUnreachable',
+  [ProxyErrorCode.rejected]: 'ProxyRejected',
   // Purser's own machine lacks resources.
   EMFILE: 'ProbeFailed',
   ENFILE: 'ProbeFailed',

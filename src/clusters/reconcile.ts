@@ -16,7 +16,7 @@ import { type ProbeResult, probe, toFault } from './probe.ts';
 import { writeStatus } from './status.ts';
 import type { TrackedCluster } from './tracked-cluster.ts';
 
-/** Returns the reconcile of Clusters. */
+/** Returns the reconcile function for Clusters. */
 export function createReconcile(deps: ClusterDeps): (key: string, signal: AbortSignal) => Promise<Result> {
   const { view, clock, metrics } = deps;
   return async (key, signal) => {
@@ -103,7 +103,7 @@ function recordProbe(
     activeEndpoint: registeredAddress(cluster, activeServer) ?? tracked.activeEndpoint,
     isHanging: fault?.reason === 'Timeout' || fault?.reason === 'DNSFailed',
     probedAt: clock.now(),
-    // A doubt is resolved earlier than the next slot.
+    // A doubt is resolved by a probe before the next slot.
     probeAt: isInDoubt(health)
       ? startedAt + settings.probeIntervalMs / 2
       : nextTurnAt('probe', tracked.uid, now, backoffMs(rejections, settings)),

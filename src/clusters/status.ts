@@ -76,7 +76,7 @@ function heartbeatDueAt({ view, clock }: ClusterDeps, { uid, isRegular }: Tracke
   const writtenAt = parseTimestamp(conditions[0]?.lastHeartbeatTime) ?? 0;
   // A heartbeat far in the future was written before the clock was set back, or by another writer.
   const lastAt = writtenAt - clock.now() > periodMs ? 0 : writtenAt;
-  // Slots spread clusters that were written together. Later heartbeats are relative to the last one: a slot would make the heartbeat after
-  // a late one early.
+  // Slots spread the heartbeats of clusters that were written together. Later heartbeats follow the last one by a whole period: with slots,
+  // a late heartbeat would be followed by an early one.
   return isRegular ? lastAt + periodMs + TRUNCATED_MS : nextTurnAt('heartbeat', uid, lastAt, periodMs);
 }

@@ -57,7 +57,7 @@ Runs Purser on this machine, with an embedded API server as the hub and target c
 };
 
 const VARIABLES = [
-  ['HTTPS_PROXY, NO_PROXY', 'proxy for requests to target clusters, and hosts to reach without the proxy'],
+  ['HTTPS_PROXY, NO_PROXY', 'proxy for target clusters whose credential names no proxy, and hosts to reach without the proxy'],
   ['KUBECONFIG', 'kubeconfig file of the cluster to run on'],
   ['PURSER_…', `any option except --help and --version, for example ${variableOf('verify-interval')}=1h;`],
   ['', 'true or false for a flag; the command line overrides environment variables'],

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../std/clock.ts';
 import type { ServedRequest } from '../telemetry/metrics.ts';
+import { BodyStream, detach } from './body-stream.ts';
 import { Exchange } from './exchange.ts';
 
 /** Time for a client to read a response that has ended, in milliseconds. */
@@ -16,6 +17,8 @@ export class ActiveRequests {
   readonly #clock: Clock;
   readonly #onResponse: (response: ServedRequest) => void;
   readonly #exchanges = new Set<Exchange>();
+  /** Streams that have taken their connections over. */
+  readonly #streams = new Set<BodyStream>();
   /** The last request on each connection. */
   readonly #latest = new WeakMap<Socket, Exchange>();
   /** Connections that still receive the body of a request whose response has been sent. */
@@ -38,7 +41,7 @@ export class ActiveRequests {
 
   /** Adds a request until its response is closed. */
   begin(message: IncomingMessage, response: ServerResponse): Exchange {
-    const exchange = new Exchange(message, response, this.#clock);
+    const exchange: Exchange = new Exchange(message, response, this.#clock, () => this.#detach(exchange));
     this.#exchanges.add(exchange);
     this.#latest.set(message.socket, exchange);
     if (this.#isStopping) exchange.stop();
@@ -73,6 +76,31 @@ export class ActiveRequests {
     this.#isStopping = true;
     this.#cancelSweep?.();
     for (const exchange of this.#exchanges) exchange.stop();
+    for (const stream of this.#streams) stream.stop();
+  }
+
+  /** Ends a request without the end of its response, which a stream on the connection continues. Drops requests after it. */
+  #detach(exchange: Exchange): BodyStream {
+    const { message, response, route } = exchange;
+    const { socket } = message;
+    const { statusCode: code, chunkedEncoding: isChunked } = response;
+    const latest = this.#latest.get(socket) ?? exchange;
+    this.#latest.delete(socket);
+    for (const each of this.#on(socket)) {
+      this.#exchanges.delete(each);
+      if (each !== exchange) each.close();
+    }
+    const stream: BodyStream = new BodyStream(detach(latest.message, response), {
+      isChunked,
+      clock: this.#clock,
+      onClose: () => {
+        this.#streams.delete(stream);
+        this.#onResponse({ route, code, durationMs: undefined });
+      },
+    });
+    this.#streams.add(stream);
+    if (this.#isStopping) stream.stop();
+    return stream;
   }
 
   #on(socket: Socket): readonly Exchange[] {

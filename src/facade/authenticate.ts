@@ -131,7 +131,10 @@ interface PresentedToken {
 
 /** Admission of known tokens of streams, whose number is limited. */
 const UNLIMITED: Admission = { waitMs: 0, settle: () => {} };
-/** Cache times of accepted tokens, in milliseconds. That of streams and the interval of `TokenChecks` are less than ten seconds. */
+/**
+ * Cache times of accepted tokens, in milliseconds. The time for streams and the interval of `TokenChecks` together are less than ten
+ * seconds.
+ */
 const TTL_MS = { request: 10_000, stream: 4_000 } as const;
 const MAX_ENTRIES = 10_000;
 

@@ -1,6 +1,7 @@
 // One request to the façade and its response.
 
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { User } from '../access/user.ts';
@@ -14,6 +15,7 @@ import { flag } from '../kubernetes/wire/query.ts';
 import { readBody } from '../kubernetes/wire/read-body.ts';
 import { warningHeaders } from '../kubernetes/wire/warning.ts';
 import type { Clock } from '../std/clock.ts';
+import type { BodyStream } from './body-stream.ts';
 import { toAddressKey } from './limits/connections.ts';
 import type { Caller, FacadeReply, FacadeRequest } from './request.ts';
 
@@ -42,15 +44,20 @@ export class Exchange implements FacadeRequest {
   readonly preferences: Preferences;
   readonly warnings: string[] = [];
   readonly #ending = new AbortController();
+  readonly #detach: () => BodyStream;
   params: Readonly<Record<string, string>> = {};
   /** Pattern of the path; `*` for paths without a route. */
   route = '*';
   #isStreaming = false;
   #releaseSeat = () => {};
+  /** Stream that has taken the connection over. */
+  #stream: BodyStream | undefined;
   #caller: Caller | undefined;
   #cancelTimeout: (() => void) | undefined;
 
-  constructor(message: IncomingMessage, response: ServerResponse, clock: Clock) {
+  /** `detach` returns a stream on the connection, which the HTTP server no longer uses. */
+  constructor(message: IncomingMessage, response: ServerResponse, clock: Clock, detach: () => BodyStream) {
+    this.#detach = detach;
     this.message = message;
     this.response = response;
     this.clock = clock;
@@ -156,14 +163,15 @@ export class Exchange implements FacadeRequest {
     const { message, response } = this;
     if (response.destroyed || response.headersSent) return;
     const isLast = !message.complete && !isShort(message);
-    if (isLast) response.setHeader('connection', 'close');
+    if (isLast || reply.headers['connection'] === 'close') response.setHeader('connection', 'close');
     try {
       await this.#write(reply, isLast);
-      if (!isLast) return;
+      if (!isLast || this.#stream !== undefined) return;
       await this.#discardBody();
       response.end();
     } catch {
       response.destroy();
+      this.#stream?.destroy();
     }
   }
 
@@ -184,7 +192,7 @@ export class Exchange implements FacadeRequest {
     this.#ending.abort(new Abandoned('the caller has disconnected'));
   }
 
-  /** Writes the response, and ends it unless the rest of the body has to be discarded first. */
+  /** Writes the response, and ends it unless a stream continues it or the rest of the body has to be discarded first. */
   async #write(reply: FacadeReply, isLast: boolean): Promise<void> {
     const { response, message } = this;
     if ('write' in reply || isStream(reply.body)) {
@@ -193,14 +201,23 @@ export class Exchange implements FacadeRequest {
       this.#releaseSeat();
       response.writeHead(reply.status, this.#headersOf(reply));
       sendHead(response);
-      await ('write' in reply ? reply.write(response) : pipeline(reply.body as AsyncIterable<string>, response));
-      if (!isLast) response.end();
+      await ('write' in reply ? reply.write(response, () => this.#takeOver()) : pipeline(reply.body as AsyncIterable<string>, response));
+      if (!isLast && this.#stream === undefined) response.end();
     } else {
       const body = toBytes(reply.body);
       response.writeHead(reply.status, { ...this.#headersOf(reply), 'content-length': body.length });
       if (message.method !== 'HEAD') response.write(body);
       if (!isLast) response.end();
     }
+  }
+
+  /** Detaches the connection, after earlier responses on it. Throws if it closes before. */
+  async #takeOver(): Promise<BodyStream> {
+    const { response, signal } = this;
+    if (response.socket === null) await once(response, 'socket', { signal });
+    signal.throwIfAborted();
+    this.#stream = this.#detach();
+    return this.#stream;
   }
 
   #headersOf({ headers }: FacadeReply): OutgoingHttpHeaders {

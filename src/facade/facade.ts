@@ -49,7 +49,7 @@ export interface FacadeSettings {
   readonly probeIntervalMs?: number;
 }
 
-export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keepAliveMs'> {
+export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keepAliveMs' | 'arrivalMs'> {
   readonly hub: KubeClient;
   readonly clients: ClusterClients;
   /** Returns a Cluster and Purser's credential for it; undefined if the Cluster does not exist. */
@@ -109,6 +109,7 @@ function createServerFor(options: FacadeOptions, certificate: ServingCertificate
     certificate,
     connections: options.connections,
     keepAliveMs: options.keepAliveMs,
+    arrivalMs: options.arrivalMs,
     routes: [tokenRoute(options), ...(options.routes ?? [])],
     documents: [openApiDocument(facadePath, LISTINGS, { hasDefaultAudiences: defaultAudiences.length > 0 })],
     authenticate: (exchange) => authenticator.authenticate(exchange, exchange.signal),

@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import type { User } from '../access/user.ts';
 import type { Reply } from '../kubernetes/reply.ts';
 import type { Preferences } from '../kubernetes/wire/negotiate.ts';
+import type { BodyStream } from './body-stream.ts';
 
 /** An authenticated caller. */
 export interface Caller {
@@ -41,8 +42,11 @@ export interface FacadeRequest {
 export interface StreamedReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Writes the body after the headers. Returns when all is written or the client has disconnected. */
-  readonly write: (response: ServerResponse) => Promise<void>;
+  /**
+   * Writes the body after the headers. Returns when all is written, the client has disconnected, or `takeOver` has been called. Then the
+   * rest is written to the stream, which remains after the request has ended. The headers must contain `connection: close`.
+   */
+  readonly write: (response: ServerResponse, takeOver: () => Promise<BodyStream>) => Promise<void>;
 }
 
 export type FacadeReply = Reply | StreamedReply;

@@ -20,6 +20,8 @@ export interface ServerOptions extends RouterOptions {
   readonly connections?: Partial<ConnectionLimits> | undefined;
   /** Time for which an idle connection stays open, in milliseconds; 65 s if undefined. */
   readonly keepAliveMs?: number | undefined;
+  /** Maximum time for a request to arrive, head and body, in milliseconds; 9 s if undefined. */
+  readonly arrivalMs?: number | undefined;
 }
 
 export interface FacadeServer {
@@ -31,8 +33,8 @@ export interface FacadeServer {
   close(graceMs: number): Promise<void>;
 }
 
-/** Maximum time for a request to arrive, head and body, in milliseconds. With the checking interval, less than ten seconds. */
-const REQUEST_MS = 9_000;
+/** Default of `arrivalMs`. Together with the interval of the checks, this is less than ten seconds. */
+const ARRIVAL_MS = 9_000;
 const CHECKING_INTERVAL_MS = 250;
 const KEEP_ALIVE_MS = 65_000;
 /** TLS without ML-KEM, whose keys would use 7 kB per connection. It protects long-lived secrets; tokens expire much earlier. */
@@ -71,25 +73,28 @@ function createServerFor(options: ServerOptions, active: ActiveRequests, router:
   const server = createServer(limits(options), serve);
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
+  // Streams detach their connections as upgrades.
+  server.on('upgrade', () => {});
   server.on('connect', (_message, socket: Socket) => (active.isResponding(socket) ? socket.destroy() : rejectConnect(socket)));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => rejectMalformed(error, socket, active));
   new Connections({ ...CONNECTIONS, ...options.connections }).follow(server);
   return server;
 }
 
-function limits({ certificate, keepAliveMs = KEEP_ALIVE_MS }: ServerOptions) {
+function limits({ certificate, keepAliveMs = KEEP_ALIVE_MS, arrivalMs = ARRIVAL_MS }: ServerOptions) {
   return {
     ...certificate,
     ...TLS,
     ALPNCallback: selectProtocol,
-    handshakeTimeout: REQUEST_MS,
-    headersTimeout: REQUEST_MS,
-    requestTimeout: REQUEST_MS,
+    handshakeTimeout: arrivalMs,
+    headersTimeout: arrivalMs,
+    requestTimeout: arrivalMs,
     keepAliveTimeout: keepAliveMs,
     connectionsCheckingInterval: CHECKING_INTERVAL_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
     // Node would reject the request with an empty body; we send a Status.
     requireHostHeader: false,
+    shouldUpgradeCallback: () => false,
   } as const;
 }
 

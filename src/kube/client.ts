@@ -107,16 +107,6 @@ export class KubeClient {
     }
   }
 
-  /** Returns all pages of a list as one. Restarts once if the pages expire. */
-  async listAll<T extends ApiObject>(resource: Resource<T>, options: Omit<ListOptions, 'continue'> = {}): Promise<Page<T>> {
-    try {
-      return await joinPages(this.pages(resource, options));
-    } catch (error) {
-      if (!isExpired(error)) throw error;
-      return await joinPages(this.pages(resource, options));
-    }
-  }
-
   create<T extends ApiObject>(resource: Resource<T>, object: NoInfer<T>, options?: CallOptions): Promise<Stored<T>> {
     const path = collectionPath(resource, object.metadata.namespace);
     return this.#write(resource, { method: 'POST', path, body: withType(resource, object) }, options);
@@ -135,10 +125,6 @@ export class KubeClient {
 
   patch<T extends ApiObject>(resource: Resource<T>, name: ObjectName, patch: Patch, options?: CallOptions): Promise<Stored<T>> {
     return this.#write(resource, { method: 'PATCH', path: objectPath(resource, name), ...patchBody(patch) }, options);
-  }
-
-  patchStatus<T extends ApiObject>(resource: Resource<T>, name: ObjectName, patch: Patch, options?: CallOptions): Promise<Stored<T>> {
-    return this.#write(resource, { method: 'PATCH', path: objectPath(resource, name, 'status'), ...patchBody(patch) }, options);
   }
 
   /** Applies the object (server-side apply). `force` takes over fields of other managers. */
@@ -302,16 +288,6 @@ function toPage<T extends ApiObject>(resource: Resource<T>, list: RawList<T> | n
     stored.push(withType(resource, item));
   }
   return defined<Page<T>>({ items: stored, resourceVersion, continue: cont || undefined });
-}
-
-async function joinPages<T extends ApiObject>(pages: AsyncIterable<Page<T>>): Promise<Page<T>> {
-  const items: Stored<T>[] = [];
-  let resourceVersion = '';
-  for await (const page of pages) {
-    for (const item of page.items) items.push(item);
-    resourceVersion = page.resourceVersion;
-  }
-  return { items, resourceVersion };
 }
 
 /** Adds apiVersion and kind, which writes require. */

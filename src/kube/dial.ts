@@ -4,20 +4,26 @@
 import { isIP, type LookupFunction } from 'node:net';
 import { callbackify } from 'node:util';
 import type { Cluster } from '@kubernetes/client-node';
-import { Client, type Dispatcher, Pool, ProxyAgent } from 'undici';
+import { Client, type Dispatcher, Pool } from 'undici';
 import { defined } from '../std/defined.ts';
 import { createNameLookup, type NameLookup } from './addresses.ts';
 import type { Identity, TlsIdentity } from './credentials.ts';
+import { createProxyAgent, PROXY_ADDRESS_REFUSED } from './proxy.ts';
 import { TransportError } from './transport-error.ts';
 
 export interface DialOptions {
   /** Maximum number of connections for requests; each watch has its own connection. */
   readonly connections: number;
   /** Returns whether an IP address is allowed; checked after name resolution, so that DNS cannot bypass it. */
-  readonly mayDial?: (address: string) => boolean;
+  readonly mayDial?: AddressCheck;
+  /** Check of a proxy's addresses like `mayDial`; undefined to allow all of them. */
+  readonly mayDialProxy?: AddressCheck;
   /** Name lookup at every connect; undefined for the lookup of this machine. */
   readonly findAddresses?: NameLookup;
 }
+
+/** Returns whether an IP address is allowed. */
+export type AddressCheck = (address: string) => boolean;
 
 /** Use of a connection. */
 export type Purpose = 'requests' | 'watches';
@@ -68,18 +74,28 @@ export class Dialer {
   }
 }
 
-/** Throws for a server that is not allowed: plain HTTP outside loopback, or a forbidden address. */
-export function checkServer(cluster: Cluster, mayDial: DialOptions['mayDial']): void {
+/** Throws for a server that is not allowed: plain HTTP outside loopback, or a forbidden address of the server or its proxy. */
+export function checkServer(cluster: Cluster, { mayDial, mayDialProxy }: Pick<DialOptions, 'mayDial' | 'mayDialProxy'>): void {
   const { protocol, hostname } = new URL(cluster.server);
   const isLocal = ['127.0.0.1', '[::1]', 'localhost'].includes(hostname);
   const isSafe = protocol === 'https:' || (protocol === 'http:' && (isLocal || cluster.skipTLSVerify));
   if (!isSafe) throw new Error(`${cluster.server}: plain http is allowed on loopback only; use https`);
-  const address = hostname.replace(/^\[|\]$/g, '');
-  if (mayDial !== undefined && isIP(address) !== 0 && !mayDial(address)) throw new Error(`connections to ${address} are not allowed`);
+  const address = literalAddress(cluster.server);
+  if (address !== undefined && mayDial?.(address) === false) throw new Error(`connections to ${address} are not allowed`);
+  const proxyAddress = cluster.proxyUrl ? literalAddress(cluster.proxyUrl) : undefined;
+  if (proxyAddress !== undefined && mayDialProxy?.(proxyAddress) === false) throw new Error(PROXY_ADDRESS_REFUSED);
+}
+
+/** Returns the IP address in a URL; undefined for a host name. */
+function literalAddress(url: string): string | undefined {
+  const address = URL.parse(url)?.hostname.replace(/^\[|\]$/g, '') ?? '';
+  return isIP(address) === 0 ? undefined : address;
 }
 
 /** Connect timeout, in milliseconds. Less than half of the timeout of a request to a target, which leaves time for another address. */
 const CONNECT_TIMEOUT_MS = 4_000;
+/** Time in which a proxy opens a tunnel, in milliseconds. Less than the timeout of a probe, so that the error names the proxy. */
+const TUNNEL_TIMEOUT_MS = 3_000;
 /** Lifetime of idle connections, in milliseconds. Well below the 90 s after which kube-apiserver closes them. */
 const KEEP_ALIVE_MS = 30_000;
 
@@ -89,18 +105,26 @@ function createPool(cluster: Cluster, tls: TlsIdentity, options: DialOptions, co
     rejectUnauthorized: !cluster.skipTLSVerify,
     ...defined({ servername: cluster.tlsServerName || undefined }),
   };
-  const dial = { timeout: CONNECT_TIMEOUT_MS, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
+  const keepAlive = { keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
   // transport.ts has its own deadlines: those of undici would end quiet watches.
   const limits = { allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: 0, bodyTimeout: 0 };
-  // A proxy resolves names itself, so that `mayDial` sees only literal addresses.
-  if (cluster.proxyUrl) return new ProxyAgent({ ...limits, connections, uri: cluster.proxyUrl, requestTls, connect: dial });
-  const direct = { ...limits, connect: { ...requestTls, ...dial, lookup: guardedLookup(options) } };
+  const { proxyUrl } = cluster;
+  if (proxyUrl) {
+    // A proxy resolves the names of servers itself, so that `mayDial` sees only literal addresses of servers.
+    const proxyTls = { ...keepAlive, lookup: guardedLookup(options.mayDialProxy, options.findAddresses) };
+    const timeouts = { connectTimeout: CONNECT_TIMEOUT_MS, tunnelTimeout: TUNNEL_TIMEOUT_MS };
+    return createProxyAgent({ ...limits, ...timeouts, connections, proxyUrl, requestTls, proxyTls });
+  }
+  const direct = {
+    ...limits,
+    connect: { ...requestTls, ...keepAlive, timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(options.mayDial, options.findAddresses) },
+  };
   const { origin } = new URL(cluster.server);
   // A Pool takes more memory than a single Client.
   return connections === 1 ? new Client(origin, direct) : new Pool(origin, { ...direct, connections });
 }
 
-function guardedLookup({ mayDial = () => true, findAddresses = createNameLookup() }: DialOptions): LookupFunction {
+function guardedLookup(mayDial: AddressCheck = () => true, findAddresses: NameLookup = createNameLookup()): LookupFunction {
   const find = callbackify(findAddresses);
   return (hostname, options, callback) => {
     find(hostname, (error, addresses) => {

@@ -20,11 +20,6 @@ export async function loadKubeConfig(paths: string): Promise<KubeConfigSource> {
   return selectCurrent(parts);
 }
 
-/** Parses kubeconfig text; relative paths in it start at `folder`. */
-export function parseKubeConfig(text: string, folder: string): KubeConfigSource {
-  return selectCurrent([parsePart(text, folder)]);
-}
-
 /** Returns the API server and the service account of the pod. Throws outside a pod. */
 export function inClusterConfig(env: Readonly<Record<string, string | undefined>>, folder = SERVICE_ACCOUNT_FOLDER): KubeConfigSource {
   const host = env['KUBERNETES_SERVICE_HOST'];

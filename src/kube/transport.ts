@@ -32,11 +32,11 @@ export interface TransportOptions extends Partial<DialOptions> {
 export function createTransport(config: KubeConfigSource, options: TransportOptions): Transport {
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw new Error('the kubeconfig has no current cluster');
-  const { clock, connections = 16, mayDial, findAddresses, rereadMs = 5_000, execEnv } = options;
-  checkServer(cluster, mayDial);
+  const { clock, connections = 16, mayDial, mayDialProxy, findAddresses, rereadMs = 5_000, execEnv } = options;
+  checkServer(cluster, options);
   const user = config.getCurrentUser() ?? { name: '' };
   const credentials = new Credentials(cluster, user, defined({ clock, rereadMs, execEnv }));
-  const dialer = new Dialer(cluster, defined({ connections, mayDial, findAddresses }));
+  const dialer = new Dialer(cluster, defined({ connections, mayDial, mayDialProxy, findAddresses }));
   return new Transport(cluster.server, { credentials, dialer }, options);
 }
 

@@ -23,7 +23,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after `ms`. Rejects with the signal's reason if it aborts before. */
+/** Resolves after `ms`. Rejects with the signal's reason if the signal aborts first. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();

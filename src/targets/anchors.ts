@@ -28,7 +28,7 @@ export async function ensureAnchor(target: Target, anchor: AnchorName, serviceAc
   const found = await findAnchor(target, anchor, signal);
   if (found === undefined) return requireUID(await callUnless(target, create, signal));
   if (isOwnedBy(found, serviceAccountUID)) return requireUID(found);
-  // An anchor that is being deleted, or that a former service account owns, would take the new tokens with it.
+  // The deletion of this anchor, by its finalizers or its former service account, would revoke the new tokens.
   await deleteSecret(target, anchor, requireUID(found), signal);
   return requireUID(await callUnless(target, create, signal));
 }

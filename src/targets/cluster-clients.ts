@@ -57,7 +57,7 @@ export class ClusterClients {
     if (slot !== undefined) await this.#end(slot);
   }
 
-  /** Allows a Cluster that is registered again, as after a list that lacked it by mistake. */
+  /** Allows a deleted Cluster again, for example after a list that lacked the Cluster by mistake. */
   recall({ metadata: { uid } }: Stored<Cluster>): void {
     this.#deleted.delete(uid);
   }

@@ -5,16 +5,16 @@ import { FieldManager } from '../api/names.ts';
 import type { Secret } from '../api/resources.ts';
 import { KubeClient } from '../kube/client.ts';
 import { fixedConfig, type KubeConfigSource } from '../kube/kube-config.ts';
-import { createTransport } from '../kube/transport.ts';
+import { createTransport, type TransportOptions } from '../kube/transport.ts';
 import type { Clock } from '../std/clock.ts';
 import { defined } from '../std/defined.ts';
-import { type Credential, readCredential, readPins } from './credential.ts';
+import { type Credential, type Pins, readCredential, readPins } from './credential.ts';
 import { dialPolicy, type ProxyPolicy } from './dial-policy.ts';
 import { pinnedEndpoints } from './endpoints.ts';
 import { HubIdentity, type HubSettings, hubEndpoints, isHubAddress } from './hub.ts';
 import { IssueError } from './issue-error.ts';
 import { isManaged, type RegisteredCluster } from './registered-cluster.ts';
-import { CONNECTIONS, Target, type TargetOptions } from './target.ts';
+import { CONNECTIONS, type Purpose, Target, type TargetOptions } from './target.ts';
 
 /** Settings of all targets. */
 export interface TargetSettings {
@@ -23,7 +23,7 @@ export interface TargetSettings {
   readonly ownAddress?: string | undefined;
   /** True if clusters may be on this machine. */
   readonly allowLoopback: boolean;
-  /** Proxies by server; none by default. */
+  /** Proxies by server for credentials without a proxy; none by default. */
   readonly proxyFor?: ProxyPolicy;
   /** Namespaces of credential Secrets. */
   readonly credentialNamespaces: readonly string[];
@@ -43,8 +43,10 @@ export function createTarget({ cluster, credential: secret }: RegisteredCluster,
   const endpoints = pinnedEndpoints(cluster, pins, settings.ownAddress);
   const credential = readCredential(referred);
   const { servers, caBundle } = endpoints;
+  const { proxy } = pins;
+  const proxyFor = proxy === undefined ? settings.proxyFor : () => proxy.reveal();
   const connect: TargetOptions['connect'] = (server, purpose) =>
-    createClient(toConfig(toNamedCluster(server, caBundle, settings), credential), CONNECTIONS[purpose], settings);
+    createClient(toConfig(toNamedCluster(server, caBundle, proxyFor), credential), limitsFor(purpose, pins, settings));
   const { hub } = settings;
   return new Target(
     defined({
@@ -103,7 +105,7 @@ function referredSecret({ namespace, name }: Reference, secret: Secret | undefin
   return secret;
 }
 
-function toNamedCluster(server: string, caData: string | undefined, { proxyFor }: TargetSettings): NamedCluster {
+function toNamedCluster(server: string, caData: string | undefined, proxyFor: ProxyPolicy | undefined): NamedCluster {
   const proxyUrl = proxyFor?.(server);
   return defined({ name: server, server, skipTLSVerify: false, caData, proxyUrl: proxyUrl || undefined });
 }
@@ -121,10 +123,16 @@ function encodeBase64(text: string): string {
   return Buffer.from(text).toString('base64');
 }
 
-function createClient(config: KubeConfigSource, connections: number, { clock, allowLoopback }: TargetSettings): KubeClient {
-  const limits = { connections, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, mayDial: dialPolicy({ allowLoopback }) };
+function limitsFor(purpose: Purpose, { proxy }: Pins, { clock, allowLoopback }: TargetSettings): TransportOptions {
+  const mayDial = dialPolicy({ allowLoopback });
+  // The environment is the administrator's own and may name a proxy in the same Pod.
+  const mayDialProxy = proxy && mayDial;
+  return defined({ clock, connections: CONNECTIONS[purpose], timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, mayDial, mayDialProxy });
+}
+
+function createClient(config: KubeConfigSource, options: TransportOptions): KubeClient {
   try {
-    return new KubeClient(createTransport(config, { clock, ...limits }), FieldManager);
+    return new KubeClient(createTransport(config, options), FieldManager);
   } catch (error) {
     // Literal IP addresses are checked before the first connection.
     throw new IssueError('AddressNotAllowed', error instanceof Error ? error.message : '');

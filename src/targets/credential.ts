@@ -26,6 +26,8 @@ export interface Pins {
   readonly clusters: readonly string[];
   /** Namespaces of service accounts; undefined for all of them. */
   readonly namespaces: readonly string[] | undefined;
+  /** URL of the proxy for all connections, possibly with a password; undefined for the proxy of the environment. */
+  readonly proxy?: Sensitive<string>;
 }
 
 /** Reads the token, or else the client certificate. Throws an IssueError, CredentialMissing, that names the problem. */
@@ -48,6 +50,8 @@ export function readPins(secret: Secret): Pins {
     clusters: clustersOf(secret),
     // A key without any namespace allows none, so that a mistake does not widen the credential.
     namespaces: hasKey(secret, CredentialSecretKey.namespaces) ? wordsOf(secret, CredentialSecretKey.namespaces) : undefined,
+    // A blank key is a mistake, not a direct connection.
+    ...(hasKey(secret, CredentialSecretKey.proxy) && { proxy: parseProxy(valueOf(secret, CredentialSecretKey.proxy)) }),
   };
 }
 
@@ -128,6 +132,29 @@ function authoritiesOf(secret: Secret): Pins['authorities'] {
   if (certificates === undefined)
     throw credentialMissing(`ca.crt of the Secret contains neither PEM certificates alone nor the word ${SystemAuthorities}`);
   return new Set(certificates.map(({ fingerprint256 }) => fingerprint256));
+}
+
+/** Parses the URL of a proxy. The errors do not contain the URL, which may contain a password. */
+function parseProxy(text = ''): Sensitive<string> {
+  const url = PROXY.test(text) ? URL.parse(text) : null;
+  const login = url === null ? '' : url.username + url.password;
+  if (url === null || !isDecodable(login)) throw credentialMissing(PROXY_FORM);
+  if (url.protocol === 'http:' && login !== '') throw credentialMissing(PROXY_PASSWORD);
+  return new Sensitive(url.href);
+}
+
+/** Scheme, user and password, host and port of a proxy, without path, query and fragment. */
+const PROXY = /^https?:\/\/([^\s/\\?#@]+@)?[^\s/\\?#@]+\/?$/i;
+const PROXY_FORM = 'the key proxy of the Secret is not the URL of a proxy, such as https://proxy.example.com:3128';
+const PROXY_PASSWORD = 'the key proxy of the Secret contains a user or password, which require an https URL';
+
+/** Returns whether percent-encoding is valid. */
+function isDecodable(text: string): boolean {
+  try {
+    return decodeURIComponent(text) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 function tokenCredential(token: string): Credential {

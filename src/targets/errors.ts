@@ -1,5 +1,6 @@
 // Errors of requests to a target, classified by their cause: the network, Purser's credential, or the request itself.
 
+import { ProxyErrorCode } from '../kube/proxy.ts';
 import { TransportError } from '../kube/transport-error.ts';
 import { retryAfterMs } from '../kubernetes/retry-after.ts';
 import { StatusError } from '../kubernetes/status.ts';
@@ -55,7 +56,8 @@ export function mayTryElsewhere(error: unknown): boolean {
   return error instanceof TransportError && (NEVER_SENT.has(error.code) || isUnverified(error.code));
 }
 
-const NEVER_SENT = new Set([
+const NEVER_SENT: ReadonlySet<string> = new Set([
+  ...Object.values(ProxyErrorCode),
   'ECONNREFUSED',
   'EHOSTUNREACH',
   'ENETUNREACH',
@@ -65,7 +67,7 @@ const NEVER_SENT = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
   'ERR_ADDRESS_REFUSED',
 ]);
-const TIMEOUTS = new Set(['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT']);
+const TIMEOUTS: ReadonlySet<string> = new Set(['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT', ProxyErrorCode.timeout]);
 const UNREADABLE = /^(EBADMSG|EMSGSIZE|HPE_\w+|UND_ERR_(HEADERS_OVERFLOW|RES_\w+|RESPONSE\w*|INVALID_ARG|NOT_SUPPORTED))$/;
 /** Codes of OpenSSL's certificate verification, and of a peer that does not use TLS. */
 const UNVERIFIED =

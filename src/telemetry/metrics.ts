@@ -1,11 +1,10 @@
-// Metrics of the process. declared.ts declares those of prom-client, object-gauges.ts those of ManagedTokens and Clusters.
+// Metrics of the process. process-metrics.ts declares those of prom-client, object-gauges.ts those of ManagedTokens and Clusters.
 
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
 import type { Reason } from '../api/reasons.ts';
 import type { StatusReason } from '../kubernetes/status.ts';
-import { declareMetrics } from './declared.ts';
 import {
   budgetGauge,
   ClusterCounter,
@@ -17,6 +16,7 @@ import {
   UNREGISTERED,
 } from './exposition.ts';
 import { clusterGauges, type Objects, tokenGauges } from './object-gauges.ts';
+import { declareMetrics } from './process-metrics.ts';
 
 export interface MetricsOptions {
   /** Versions of Purser and Node. */

@@ -63,7 +63,7 @@ const CLUSTER_GAUGES: readonly Gauge<Cluster>[] = [
   },
   {
     name: 'purser_cluster_heartbeat_timestamp_seconds',
-    help: 'Last write of the conditions of a Cluster, on every change and at least every five minutes.',
+    help: 'Time of the last write of the conditions of a Cluster.',
     samplesOf: ({ status }, cluster) => timeSample({ target_cluster: cluster }, status?.conditions?.find(isOurs)?.lastHeartbeatTime),
   },
 ];

@@ -1,7 +1,6 @@
 // Anchors from the hub's side: finalizer and status.anchors, which Purser writes before it creates an anchor and clears after it
 // deletes the anchor; revocation, and orphaned anchors.
 
-import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { AnchorFinalizer } from '../api/names.ts';
 import { AlertReason } from '../api/reasons.ts';
 import { ManagedTokens } from '../api/resources.ts';
@@ -32,6 +31,7 @@ import {
 } from './policy/anchors.ts';
 import { orphanedAnchorMessage } from './policy/messages.ts';
 import type { TokenPlan } from './policy/plan.ts';
+import type { StoredToken } from './policy/spec.ts';
 import { isHeld, type Situation, type TokenObservation, type TokenState } from './policy/state.ts';
 import type { Step, TokenRun } from './run.ts';
 import { deleteSecrets } from './secrets.ts';
@@ -41,14 +41,13 @@ import type { OrphanSource } from './tracked-token.ts';
 export const RETRY_MS = 300_000;
 
 /**
- * Writes the finalizer and then the place of the anchor, where they are missing; to be called before the anchor is created.
- * An anchor of a Cluster that was replaced is reported as orphaned, unless it is found on the present one. Throws an IssueError if
- * status.anchors is full.
+ * Adds the finalizer, then the anchor to status.anchors, unless they exist. Call this before the anchor is created. Reports the anchor of a
+ * replaced Cluster as orphaned, unless the current cluster has it. Throws an IssueError if status.anchors is full.
  */
 export async function recordAnchor(
   run: TokenRun,
-  token: ManagedToken,
-): Promise<{ readonly token: ManagedToken; readonly events: readonly Note[] }> {
+  token: StoredToken,
+): Promise<{ readonly token: StoredToken; readonly events: readonly Note[] }> {
   if (token.spec.revocation !== 'BoundSecret') return { token, events: [] };
   const registered = registeredAt(run, wantedAnchor(token));
   if (!hasRoom(token)) throw new IssueError('TooManyAnchors');
@@ -63,16 +62,16 @@ export async function recordAnchor(
   return { token: written, events };
 }
 
-/** Deletes the anchor of another service account of the same namespace: its place is about to be written for that of the spec. */
-async function deleteOtherAccountAnchor(run: TokenRun, token: ManagedToken): Promise<void> {
+/** Deletes the anchor of another service account in the same namespace, because its entry in status.anchors is about to be replaced. */
+async function deleteOtherAccountAnchor(run: TokenRun, token: StoredToken): Promise<void> {
   const place = otherAccountAnchor(token);
   const [failure] = place === undefined ? [] : await deleteAnchors(run, token, [place]);
   if (failure !== undefined && failure.error.reason !== 'AnchorDeletionUnconfirmed') throw failure.error;
 }
 
 /**
- * Revokes the token: deletes the anchors in all listed places, then the Secrets. Throws an IssueError if an anchor that the token may
- * be bound to may still exist; those in other places are deleted all the same.
+ * Revokes the token: deletes all anchors in status.anchors, then the Secrets. Throws an IssueError if an anchor that the token may be bound
+ * to could not be deleted; the other anchors are deleted nevertheless.
  */
 export async function revoke(
   run: TokenRun,
@@ -91,9 +90,9 @@ export async function revoke(
 }
 
 /**
- * Returns the listed places whose anchors do not delay a revocation if they cannot be deleted: the Secret holds the last token, of
- * another place, or the Cluster is gone. Tenants choose the place of the spec and write the Secret, so unless status or memory
- * identifies that token, the last one may be bound in any listed place.
+ * Returns the entries of status.anchors that do not delay a revocation if their anchors cannot be deleted: the Secret holds the last token,
+ * which is bound to another anchor, or the Cluster was deleted. Tenants choose the location in the spec and can write the Secret: unless
+ * status or memory identifies the last token, it may be bound to any listed anchor.
  */
 function supersededPlaces({ view }: TokenRun, { observation: { token }, state }: Situation): readonly AnchorPlace[] {
   const recorded = recordedAnchor(token, state.record);
@@ -112,7 +111,7 @@ export async function release(
   const { kept = [], gone = [] } = Object.groupBy(places, ({ cluster }) => (run.view.registered(cluster) === undefined ? 'gone' : 'kept'));
   const [failure] = anchor === 'delete' ? await deleteAnchors(run, token, kept) : [];
   if (failure !== undefined) throw failure.error;
-  // A Cluster that no longer exists does not keep the ManagedToken.
+  // A deleted Cluster does not delay the deletion of the ManagedToken.
   const { events } = await dropAnchors(run, token, anchor === 'delete' ? gone : places);
   const reported = [...events, ...unlistedEvents(run, token, state)];
   const isLast = token.metadata.deletionTimestamp !== undefined && otherFinalizers(token).length === 0;
@@ -125,10 +124,11 @@ export async function release(
 }
 
 /**
- * Deletes anchors that tokens of this spec no longer need. Those that fail are reported as orphaned, stay listed and are retried later,
- * except anchors that a replaced Cluster does not have. Anchors of missing Clusters make room if the list is full.
+ * Deletes anchors that tokens of this spec no longer need. An anchor that cannot be deleted is reported as orphaned, stays in
+ * status.anchors and is retried later, unless its Cluster was replaced and does not have it. If the list is full, anchors of deleted
+ * Clusters are dropped from it.
  */
-export async function leave(run: TokenRun, observation: TokenObservation, places: readonly AnchorPlace[]): Promise<Step> {
+export async function pruneAnchors(run: TokenRun, observation: TokenObservation, places: readonly AnchorPlace[]): Promise<Step> {
   const { token } = observation;
   const failures = await deleteAnchors(run, token, places);
   const events = failures.flatMap(({ place }) => orphanEvents(run, token, place));
@@ -142,8 +142,8 @@ export async function leave(run: TokenRun, observation: TokenObservation, places
   return { observation: { ...observation, token: written, ...(left.length > 0 && { anchorsAt }) }, isDone: false, events };
 }
 
-/** Deletes anchors in parallel; returns those that are left, with the events that report them. */
-export async function dropAnchors(run: TokenRun, token: ManagedToken, places: readonly AnchorPlace[]) {
+/** Deletes anchors in parallel. Returns those that remain, with the events that report them. */
+export async function dropAnchors(run: TokenRun, token: StoredToken, places: readonly AnchorPlace[]) {
   const left = (await deleteAnchors(run, token, places)).map(({ place }) => place);
   return { left, events: left.flatMap((place) => orphanEvents(run, token, place)) };
 }
@@ -154,7 +154,7 @@ interface FailedDeletion {
 }
 
 /** Tries to delete the anchors in all these places in parallel; returns the failures. */
-async function deleteAnchors(run: TokenRun, token: ManagedToken, places: readonly AnchorPlace[]): Promise<readonly FailedDeletion[]> {
+async function deleteAnchors(run: TokenRun, token: StoredToken, places: readonly AnchorPlace[]): Promise<readonly FailedDeletion[]> {
   const results = await Promise.all(
     places.map(async (place) => {
       try {
@@ -168,24 +168,24 @@ async function deleteAnchors(run: TokenRun, token: ManagedToken, places: readonl
   return results.flat();
 }
 
-/** Writes the anchors that a withdrawal left; removes the finalizer if there is none. */
-export async function writeLeftAnchors(run: TokenRun, token: ManagedToken, left: readonly AnchorPlace[]): Promise<ManagedToken> {
+/** Writes the anchors that remain after a withdrawal to status.anchors; removes the finalizer if none remain. */
+export async function writeRemainingAnchors(run: TokenRun, token: StoredToken, left: readonly AnchorPlace[]): Promise<StoredToken> {
   const written = await writeAnchors(run, token, left);
   return left.length > 0 || !hasAnchorFinalizer(token) ? written : await writeFinalizers(run, written, otherFinalizers(token));
 }
 
 /** Returns the event for the anchor that the Secret's record names and status.anchors does not. */
-export function unlistedEvents(run: TokenRun, token: ManagedToken, { record, isLast }: TokenState): readonly Note[] {
+export function unlistedEvents(run: TokenRun, token: StoredToken, { record, isLast }: TokenState): readonly Note[] {
   const place = unlistedAnchor(token, record);
   // The digest of the last issuance covers the place, so that tenants cannot forge it.
   return place === undefined ? [] : orphanEvents(run, token, place, isLast ? 'recorded' : 'claimed');
 }
 
 /**
- * Deletes the anchor. Throws an IssueError if it may still exist: a deleted Cluster may be re-created, and its tokens are valid then; a
- * Cluster that was replaced may lead to another cluster, where the anchor is not found.
+ * Deletes the anchor. Throws an IssueError if the anchor may still exist: a deleted Cluster may be re-created, and its tokens would be
+ * valid again; a replaced Cluster may refer to another cluster, which does not have the anchor.
  */
-async function deleteAt(run: TokenRun, token: ManagedToken, place: AnchorPlace): Promise<void> {
+async function deleteAt(run: TokenRun, token: StoredToken, place: AnchorPlace): Promise<void> {
   const registered = registeredAt(run, place);
   const anchor = { namespace: place.namespace, name: anchorNameOf(token) };
   const wasFound = await run.clients.use(registered, (target) => deleteAnchor(target, anchor, run.signal));
@@ -195,8 +195,8 @@ async function deleteAt(run: TokenRun, token: ManagedToken, place: AnchorPlace):
   else if (!deletedAnchors.has(locationText(place))) throw new IssueError('AnchorDeletionUnconfirmed');
 }
 
-/** Returns whether the anchor is on the cluster that its Cluster leads to now, or was deleted there. */
-async function isFound(run: TokenRun, token: ManagedToken, place: AnchorPlace): Promise<boolean> {
+/** Returns whether the cluster that the Cluster now refers to has the anchor, or had it until Purser deleted it. */
+async function isFound(run: TokenRun, token: StoredToken, place: AnchorPlace): Promise<boolean> {
   if (run.tracked.deletedAnchors.has(locationText(place))) return true;
   const anchor = { namespace: place.namespace, name: anchorNameOf(token) };
   return await run.clients.use(registeredAt(run, place), (target) => hasAnchor(target, anchor, run.signal));
@@ -213,7 +213,7 @@ function locationText({ cluster, namespace }: AnchorLocation): string {
 }
 
 /** Reports an orphaned anchor once. The metric, which an alert reads, contains only places that Purser recorded. */
-function orphanEvents(run: TokenRun, token: ManagedToken, place: AnchorLocation, source: OrphanSource = 'recorded'): readonly Note[] {
+function orphanEvents(run: TokenRun, token: StoredToken, place: AnchorLocation, source: OrphanSource = 'recorded'): readonly Note[] {
   const { tracked, log, metrics } = run;
   const { cluster, namespace } = place;
   const key = locationText(place);
@@ -227,12 +227,12 @@ function orphanEvents(run: TokenRun, token: ManagedToken, place: AnchorLocation,
   return [{ type: 'Warning', reason: 'AnchorOrphaned', message: orphanedAnchorMessage(place, name) }];
 }
 
-function anchorNameOf({ metadata }: ManagedToken): string {
-  return anchorName(metadata.uid ?? '');
+function anchorNameOf({ metadata }: StoredToken): string {
+  return anchorName(metadata.uid);
 }
 
 /** Writes status.anchors if it differs. */
-async function writeAnchors(run: TokenRun, token: ManagedToken, places: readonly AnchorPlace[]): Promise<ManagedToken> {
+async function writeAnchors(run: TokenRun, token: StoredToken, places: readonly AnchorPlace[]): Promise<StoredToken> {
   const listed = token.status?.anchors ?? [];
   if (hasSamePlaces(places, listed)) return token;
   const { anchors: _, ...rest } = token.status ?? {};
@@ -242,7 +242,7 @@ async function writeAnchors(run: TokenRun, token: ManagedToken, places: readonly
   return run.tracked.recordTokenWrite(written, token, run.clock.now());
 }
 
-async function writeFinalizers(run: TokenRun, token: ManagedToken, finalizers: readonly string[]): Promise<ManagedToken> {
+async function writeFinalizers(run: TokenRun, token: StoredToken, finalizers: readonly string[]): Promise<StoredToken> {
   const { resourceVersion, uid } = token.metadata;
   const patched = await run.hub.patch(
     ManagedTokens,

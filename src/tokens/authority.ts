@@ -1,15 +1,15 @@
-// The permission of a ManagedToken's requester to have its token issued: reviewed by the hub, remembered until RBAC changes.
+// The permission of a ManagedToken's requester to issue the token: reviewed on the hub, and cached until RBAC changes.
 
 import { reviewAccess } from '../access/hub-review.ts';
 import { exactName, type IssueTarget, issueNames, protectionOf, reviewIssue } from '../access/issue-permission.ts';
 import { serviceAccountUser, type User } from '../access/user.ts';
-import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { ServiceAccounts } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
 import { IssueError, orIssueError } from '../targets/issue-error.ts';
 import type { HubView } from './informers.ts';
 import { forbiddenMessage, requesterMissingMessage } from './policy/messages.ts';
+import type { StoredToken } from './policy/spec.ts';
 import type { TrackedTokens } from './tracked-token.ts';
 
 export interface AuthorityOptions {
@@ -30,7 +30,7 @@ export interface Refusal {
   readonly message: string;
   /** True if the requester does not exist, which tenants cause themselves. */
   readonly isRequesterMissing: boolean;
-  /** True if RBAC, as indexed, allows the token: the authorizer of the hub may not have seen a new binding yet. */
+  /** True if the indexed RBAC rules allow the token: the hub's authorizer may not have seen a new binding yet. */
   readonly isUnexpected: boolean;
 }
 
@@ -42,9 +42,9 @@ export class Authority {
   }
 
   /** Requests reviews until one name is allowed. Throws an IssueError, AuthorizationFailed, if a review fails. */
-  async review(token: ManagedToken, signal: AbortSignal): Promise<Review> {
-    const tracked = this.#options.memory.of(token.metadata.uid ?? '');
-    const { doubts } = tracked;
+  async review(token: StoredToken, signal: AbortSignal): Promise<Review> {
+    const tracked = this.#options.memory.of(token.metadata.uid);
+    const { rbacChanges } = tracked;
     if (!(await this.#hasRequester(token, signal))) {
       return { allowed: false, message: requesterMissingMessage(token), isRequesterMissing: true, isUnexpected: false };
     }
@@ -59,29 +59,29 @@ export class Authority {
       const message = forbiddenMessage(token, exactName(target), protectionOf(target, protectedNamespaces));
       return { allowed: false, message, isRequesterMissing: false, isUnexpected: isIndexed };
     }
-    tracked.allow({ name, question: questionOf(token), doubts, isExpected: isIndexed }, clock.monotonic());
+    tracked.allow({ name, reviewKey: reviewKeyOf(token), rbacChanges, isExpected: isIndexed }, clock.monotonic());
     return { allowed: true };
   }
 
   /**
-   * Returns whether a review is necessary before the next issuance: RBAC, as far as it is indexed, no longer allows the token, or the
-   * last review refused it. Only an allowed review ends that, for a few seconds or, 30 s after the first one, for good.
+   * Returns whether the next issuance needs a review: the indexed RBAC rules do not allow the token, or the last review denied it. A review
+   * that allows the token is sufficient for a few seconds and, from 30 s after the first such review, until RBAC changes.
    */
-  isDoubtful(token: ManagedToken): boolean {
+  needsReview(token: StoredToken): boolean {
     const { view, memory, clock } = this.#options;
-    const tracked = memory.of(token.metadata.uid ?? '');
+    const tracked = memory.of(token.metadata.uid);
     if (!view.hasRequester(token) || tracked.refusedAt.length > 0) return true;
-    if (tracked.isConfirmed(questionOf(token), clock.monotonic())) return false;
+    if (tracked.isConfirmed(reviewKeyOf(token), clock.monotonic())) return false;
     return !view.permissions.allows(requesterOf(token), this.#namesFor(token));
   }
 
-  #namesFor(token: ManagedToken): readonly string[] {
+  #namesFor(token: StoredToken): readonly string[] {
     const { memory, protectedNamespaces } = this.#options;
-    return issueNames(targetOf(token), memory.of(token.metadata.uid ?? '').allowedAs, protectedNamespaces);
+    return issueNames(targetOf(token), memory.of(token.metadata.uid).allowedAs, protectedNamespaces);
   }
 
-  /** Names that RBAC allows according to the index come first, since one allowed name is enough. */
-  #namesInOrder(token: ManagedToken): readonly string[] {
+  /** Returns the names to review. Names that the indexed RBAC rules allow come first, because one allowed name is enough. */
+  #namesInOrder(token: StoredToken): readonly string[] {
     const requester = requesterOf(token);
     const { likely = [], others = [] } = Object.groupBy(this.#namesFor(token), (name) =>
       this.#options.view.permissions.allows(requester, [name]) ? 'likely' : 'others',
@@ -89,8 +89,8 @@ export class Authority {
     return [...likely, ...others];
   }
 
-  /** Lists a requester that the informer lacks: a list that was empty by mistake must not remove a Secret. */
-  async #hasRequester(token: ManagedToken, signal: AbortSignal): Promise<boolean> {
+  /** Looks up a requester that the informer does not have: a list that is empty by mistake must not cause the removal of a Secret. */
+  async #hasRequester(token: StoredToken, signal: AbortSignal): Promise<boolean> {
     const { hub, view } = this.#options;
     if (view.hasRequester(token)) return true;
     const { namespace } = token.metadata;
@@ -106,20 +106,20 @@ export class Authority {
   }
 }
 
-/** RBAC reports bindings to roles that do not exist, and decides nevertheless. */
+/** Returns whether the error only reports bindings to missing roles, which do not prevent a decision. */
 function isHarmless(evaluationError: string): boolean {
   return evaluationError === '' || /\brbac\.authorization\.k8s\.io ".*" not found/.test(evaluationError);
 }
 
-/** Returns the subject of a review; a decision applies to no other one. */
-function questionOf(token: ManagedToken): string {
+/** Returns the key of a review: a decision applies only to ManagedTokens with the same key. */
+function reviewKeyOf(token: StoredToken): string {
   return `${token.spec.requesterServiceAccountName} ${exactName(targetOf(token))}`;
 }
 
-function targetOf({ spec: { clusterName, serviceAccount } }: ManagedToken): IssueTarget {
+function targetOf({ spec: { clusterName, serviceAccount } }: StoredToken): IssueTarget {
   return { cluster: clusterName, namespace: serviceAccount.namespace, serviceAccount: serviceAccount.name };
 }
 
-function requesterOf({ metadata, spec }: ManagedToken): User {
-  return serviceAccountUser(metadata.namespace ?? '', spec.requesterServiceAccountName);
+function requesterOf({ metadata, spec }: StoredToken): User {
+  return serviceAccountUser(metadata.namespace, spec.requesterServiceAccountName);
 }

@@ -1,7 +1,6 @@
-// Budgets of namespaces for the work that they cause. Rates grow with the number of ManagedTokens in the namespace, so that renewals
-// never exceed them; a few ManagedTokens that are changed all the time do.
+// Budgets of namespaces for the work that they cause. Rates grow with the number of ManagedTokens in the namespace, so that renewals never
+// exceed them, but a few ManagedTokens that change constantly do.
 
-import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { Annotation } from '../api/names.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
@@ -41,11 +40,11 @@ export class NamespaceBudgets {
     this.#options = options;
   }
 
-  /** Spends one request or reconcile of a namespace. */
+  /** Charges one request or reconcile to a namespace. */
   spend(budget: RateBudget, namespace: string): void {
     const accounts = this.#accounts[budget];
     const known = accounts.get(namespace);
-    if (known === undefined && accounts.size >= MAX_CALM) this.#forgetUnused(budget);
+    if (known === undefined && accounts.size >= MAX_IDLE) this.#forgetUnused(budget);
     const account = known ?? { spent: 0, at: this.#options.clock.monotonic(), isOver: false };
     accounts.set(namespace, account);
     this.#refill(account, namespace, budget);
@@ -135,14 +134,14 @@ const RATES = {
   dials: { burst: 10, perMinute: 4 },
   runs: { burst: 20, perMinute: 6 },
 } as const;
-/** Additional ManagedTokens for which each namespace has a budget. */
+/** Number of ManagedTokens that each namespace has a budget for in addition to its own. */
 const BASE = 50;
 const WAIT_PER_TOKEN_MS = 10;
 const SHORTEST_WAIT_MS = 5_000;
 /** Upper bound of each wait, and of the time in which a namespace pays back its debt. */
 const LONGEST_WAIT_MS = 180_000;
-/** Number of namespaces above which those that have spent nothing are forgotten. */
-const MAX_CALM = 1_000;
+/** Number of tracked namespaces above which those without charges are dropped. */
+const MAX_IDLE = 1_000;
 
 /** Returns the hub client for reviews; each review, and each list of service accounts, is charged to the namespace of its requester. */
 export function chargeReviews(hub: KubeClient, budgets: NamespaceBudgets): AuthorityOptions['hub'] {
@@ -160,19 +159,19 @@ export function chargeReviews(hub: KubeClient, budgets: NamespaceBudgets): Autho
 }
 
 /**
- * Charges a reconcile to the namespace if a change in the namespace caused it. Changes of RBAC and of Clusters wake the ManagedTokens of
+ * Charges a reconcile to the namespace if a change in the namespace caused it. Changes of RBAC and of Clusters trigger the ManagedTokens of
  * many namespaces, which did not cause them.
  */
 export function chargeRun(key: string, { view, memory }: TokenDeps, budgets: NamespaceBudgets): void {
   const { uid = '', namespace = '' } = view.tokens.get(key)?.metadata ?? {};
   const tracked = memory.of(uid);
-  if (tracked.isWokenByTenant) budgets.spend('runs', namespace);
-  tracked.isWokenByTenant = false;
+  if (tracked.isTriggeredByTenant) budgets.spend('runs', namespace);
+  tracked.isTriggeredByTenant = false;
   tracked.deferredAt = Number.NEGATIVE_INFINITY;
 }
 
-/** Returns the time at which a woken ManagedToken is due: now, but at most once a second while it is deferred. */
-export function wakeAt(key: string, { view, clock, memory }: Pick<TokenDeps, 'view' | 'clock' | 'memory'>): number {
+/** Returns the time at which a triggered ManagedToken is due: now, but at most once a second while it is deferred. */
+export function dueAt(key: string, { view, clock, memory }: Pick<TokenDeps, 'view' | 'clock' | 'memory'>): number {
   const { deferredAt } = memory.of(view.tokens.get(key)?.metadata.uid ?? '');
   return clock.now() + Math.max(0, deferredAt + URGENT_MS - clock.monotonic());
 }
@@ -215,15 +214,18 @@ export function deferUntil(key: string, waitMs: number, deps: TokenDeps): number
 
 const URGENT_MS = 1_000;
 
-/** Returns whether a token may have to be removed. The Secret alone does not decide it: a tenant could delete it to keep a copy. */
-function isUrgent(token: ManagedToken, { view, clock, authority }: TokenDeps): boolean {
+/**
+ * Returns whether a token may have to be removed. A missing Secret does not exclude this: a tenant could copy the token and delete the
+ * Secret.
+ */
+function isUrgent(token: StoredToken, { view, clock, authority }: TokenDeps): boolean {
   const { metadata, status } = token;
   if ((expiresAt(token, view) ?? Infinity) <= clock.now()) return true;
   const isIssued = status?.issuedAt !== undefined || anchorsOf(token).length > 0;
-  return isIssued && (metadata.deletionTimestamp !== undefined || hasNewRevocation(token) || authority.isDoubtful(token));
+  return isIssued && (metadata.deletionTimestamp !== undefined || hasNewRevocation(token) || authority.needsReview(token));
 }
 
-function hasNewRevocation(token: ManagedToken): boolean {
+function hasNewRevocation(token: StoredToken): boolean {
   const request = requestOf(token, Annotation.revoke);
   return request !== undefined && request !== token.status?.lastRevokeRequest;
 }

@@ -1,4 +1,4 @@
-// The controller of ManagedTokens: what wakes them, in which order they run, and what follows a failure.
+// The ManagedToken controller: triggers, priorities, budgets and retries.
 
 import { defer, finalize, map, type Observable, takeUntil } from 'rxjs';
 import { ManagedTokens } from '../api/resources.ts';
@@ -13,16 +13,16 @@ import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { CONNECTIONS } from '../targets/target.ts';
 import { auditLogger, type Logger } from '../telemetry/logger.ts';
 import { Authority } from './authority.ts';
-import { chargeDials, chargeReviews, chargeRun, deferUntil, NamespaceBudgets, overBytes, overSlots, wakeAt } from './budgets.ts';
+import { chargeDials, chargeReviews, chargeRun, deferUntil, dueAt, NamespaceBudgets, overBytes, overSlots } from './budgets.ts';
 import { HubView, type TokenInformers } from './informers.ts';
-import { giveUpAt } from './policy/plan.ts';
+import { anchorDeadlineAt } from './policy/plan.ts';
 import { latestRetryAt } from './policy/rotation.ts';
 import { expiresAt, laneOf, namespaceOf, priorityOf } from './priority.ts';
 import { reconcileToken } from './reconcile.ts';
 import { RemovalLimits } from './removal-limits.ts';
 import type { TokenDeps, TokenMetrics, TokenSettings } from './run.ts';
 import { TrackedTokens } from './tracked-token.ts';
-import { wakes } from './triggers.ts';
+import { tokenTriggers } from './triggers.ts';
 
 export interface TokenControllerOptions {
   readonly informers: TokenInformers;
@@ -49,7 +49,7 @@ const CONCURRENCY = 512;
 /** Slots for one cluster: one per connection, which a single namespace may take, and two for other namespaces. */
 const CONCURRENCY_PER_CLUSTER = CONNECTIONS.requests + 2;
 const TENANT_SHARE = 8;
-/** Slots of a namespace above which it is reported; `TENANT_SHARE` limits them. */
+/** Number of slots above which a namespace is reported; `TENANT_SHARE` limits the number. */
 const SLOTS_PER_NAMESPACE = CONCURRENCY / 8;
 /** Retries of one namespace at a cluster: a fifth of the cluster's own budget. */
 const TENANT_RETRIES = { free: 100, gapMs: 100 };
@@ -60,10 +60,10 @@ function runTerm(options: TokenControllerOptions, view: HubView, stopping: Abort
   const deps = createDeps(options, view, budgets);
   const retries = { lanes: new RetryBudget(), tenants: new RetryBudget(TENANT_RETRIES) };
   const { credentials, ...others } = informers;
-  const live$ = wakes(informers, view, deps.memory);
+  const live$ = tokenTriggers(informers, view, deps.memory);
   deps.removals.load();
   const requests$ = whenSynced([...Object.values(others), ...credentials], () => view.tokens.keys(), live$).pipe(
-    map((key) => ({ key, dueAt: wakeAt(key, deps) })),
+    map((key) => ({ key, dueAt: dueAt(key, deps) })),
     takeUntil(whenAborted(stopping)),
   );
   return runController(requests$, {
@@ -137,11 +137,11 @@ interface RetryMeans {
 function retryOf(failure: Failure<string>, { view, clock, memory }: TokenDeps, { retries, random }: RetryMeans): Retry {
   const token = view.tokens.get(failure.key);
   const expiry = expiresAt(token, view);
-  const gaveUpAt = (token && giveUpAt(token)) ?? 0;
+  const deadlineAt = (token && anchorDeadlineAt(token)) ?? 0;
   const { requeueAt = Infinity } = memory.of(token?.metadata.uid ?? '');
   const latestAt = Math.min(
     expiry === undefined ? Infinity : latestRetryAt(expiry, failure.now),
-    gaveUpAt > failure.now ? gaveUpAt : Infinity,
+    deadlineAt > failure.now ? deadlineAt : Infinity,
     Math.max(requeueAt, failure.now + SHORTEST_RETRY_MS),
   );
   const spend = () => {

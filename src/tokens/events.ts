@@ -1,6 +1,6 @@
 // Reports on ManagedTokens: events for users, audit lines in the log, and metrics of issuances. Routine rotations record no event.
 
-import type { ManagedToken, ManagedTokenStatus } from '../api/managed-token.gen.ts';
+import type { ManagedTokenStatus } from '../api/managed-token.gen.ts';
 import { Annotation, TokenConditionType } from '../api/names.ts';
 import { AlertReason, IssueReason, ReadyReason } from '../api/reasons.ts';
 import type { Note } from '../kube/recorder.ts';
@@ -14,6 +14,7 @@ import { shortenedMessage, type TokenFailure } from './policy/messages.ts';
 import type { IssuePlan, TokenPlan } from './policy/plan.ts';
 import { parseRecord, requestOf, type TokenRecord } from './policy/record.ts';
 import { isClamped, renewAt } from './policy/rotation.ts';
+import type { StoredToken } from './policy/spec.ts';
 import { currentSecret, type Situation } from './policy/state.ts';
 import type { Step, TokenRun } from './run.ts';
 
@@ -35,7 +36,7 @@ export function eventsOf(
 }
 
 /**
- * Returns the event for a lifetime that the ceiling shortens: for a new spec, not for each rotation. `before` is the message of the
+ * Returns the event for a lifetime that the maximum shortens: once for each spec, not for each rotation. `before` is the message of the
  * last such event.
  */
 export function shortenedEvents(
@@ -52,7 +53,7 @@ export function shortenedEvents(
 }
 
 /** Returns the event for a replaced token that could not be revoked because it had no anchor. */
-export function unrevokedEvents({ freshAnchor, previous }: IssuePlan, token: ManagedToken): readonly Note[] {
+export function unrevokedEvents({ freshAnchor, previous }: IssuePlan, token: StoredToken): readonly Note[] {
   const isNews = requestOf(token, Annotation.revoke) !== token.status?.lastRevokeRequest;
   const isFutile = freshAnchor && previous !== undefined && recordedAnchor(token, previous) === undefined;
   return isFutile && isNews ? [REVOCATION_UNAVAILABLE] : [];
@@ -120,7 +121,7 @@ function normal(reason: string, message: string): Note {
 
 type AuditContext = Pick<TokenRun, 'auditLog' | 'key'>;
 
-/** Logs the effect of a plan on a token; nothing if it had none or failed. The line names the token by its ID only. */
+/** Logs the effect of a plan on a token, unless the plan had none or failed. The line names the token by its ID only. */
 export function auditStep(run: AuditContext, plan: TokenPlan, before: Situation, { observation, issued, error }: Step): void {
   if (plan.type === 'issue' && issued !== undefined) {
     const record = parseRecord(currentSecret(observation)?.metadata.annotations);
@@ -139,7 +140,7 @@ export function auditWithdrawal(run: AuditContext, { observation, state }: Situa
 }
 
 interface AuditSubject {
-  readonly token: ManagedToken;
+  readonly token: StoredToken;
   /** Record of the token; undefined if it is damaged. */
   readonly record: TokenRecord | undefined;
 }
@@ -160,13 +161,13 @@ function recordFields({ issuedFor, credentialId, expiresAt }: TokenRecord) {
   return { cluster, serviceAccount: `${namespace}/${name}`, audiences, credentialID: credentialId, expiresAt: formatTimestamp(expiresAt) };
 }
 
-function statusFields({ spec, status }: ManagedToken) {
+function statusFields({ spec, status }: StoredToken) {
   const { namespace, name } = spec.serviceAccount;
   const { credentialID, expirationTimestamp: expiresAt } = status ?? {};
   return { cluster: spec.clusterName, serviceAccount: `${namespace}/${name}`, audiences: spec.audiences, credentialID, expiresAt };
 }
 
-/** Counts an attempt to issue a token in the metrics; nothing if it was postponed. */
+/** Counts an attempt to issue a token in the metrics. Does nothing for a postponed attempt. */
 export function countIssuance(
   { metrics, clock, uid }: Pick<TokenRun, 'metrics' | 'clock' | 'uid'>,
   plan: IssuePlan,

@@ -6,7 +6,7 @@ import { type IssueError, toIssueError } from '../targets/issue-error.ts';
 import { isIssuedWith } from '../targets/policy/issued-for.ts';
 import { issuerOf } from '../targets/registered-cluster.ts';
 import { reviewToken } from '../targets/reviews.ts';
-import { leave, RETRY_MS, release, revoke } from './anchors.ts';
+import { pruneAnchors, RETRY_MS, release, revoke } from './anchors.ts';
 import { checkOutputs, issue, writeIssued } from './issue.ts';
 import { latestToken, outputsOf, withRegistration } from './observe.ts';
 import type { OutputTarget } from './outputs/forms.ts';
@@ -40,7 +40,7 @@ function proceed(run: TokenRun, plan: TokenPlan, { observation, ...situation }: 
   const current = { ...observation, token: latestToken(run, observation.token) };
   const failed = failedStep(run, { ...situation, observation: current }, error);
   const next = { ...current, ...(failed.failure && { failed: failed.failure }) };
-  // These have just tried to delete all anchors.
+  // These plans have just tried to delete all anchors.
   if (plan.type === 'revoke' || plan.type === 'release') {
     return { observation: { ...next, anchorsAt: run.clock.now() + RETRY_MS }, isDone: false, error };
   }
@@ -65,8 +65,8 @@ async function executePlan(run: TokenRun, plan: TokenPlan, situation: Situation,
       return { observation: await deleteSecrets(run, observation, plan.secrets), isDone: false };
     case 'revoke':
       return await revoke(run, situation, plan);
-    case 'leave':
-      return await leave(run, observation, plan.places);
+    case 'prune':
+      return await pruneAnchors(run, observation, plan.places);
     case 'release':
       return await release(run, situation, plan.anchor);
     case 'verify':
@@ -80,7 +80,7 @@ async function hold(run: TokenRun, { failure, strip, until }: HoldPlan, observat
   const pausedMs = strip ? repairPauseMs(run, token) : 0;
   return {
     observation: held,
-    // The anchors of a token that has left the Secret follow, and other Secrets.
+    // Later plans delete the anchors of the removed token, and other Secrets.
     isDone: held === observation || (formerAnchors(token).length === 0 && held.former.length === 0),
     // A failure lasts until the next attempt.
     failure: failure ?? (token.spec.rotation.suspend ? undefined : run.tracked.failure),
@@ -88,7 +88,7 @@ async function hold(run: TokenRun, { failure, strip, until }: HoldPlan, observat
   };
 }
 
-/** Writes the present token in the outputs that the spec and the Cluster require now. */
+/** Rewrites the current token in the outputs that the spec and the Cluster now require. */
 async function rewrite(run: TokenRun, plan: RewritePlan, situation: Situation): Promise<Step> {
   const { observation } = situation;
   const { token } = observation;
@@ -127,13 +127,13 @@ async function outputsFor(
   try {
     await clients.use(registered, (target) => checkOutputs(run, target, token, text));
   } catch (error) {
-    // A Secret is repaired while its cluster does not respond.
+    // A Secret is repaired even while its cluster does not respond.
     if (toIssueError(error, run.signal).reason === 'AudienceNotAccepted') throw error;
   }
   return outputs;
 }
 
-/** Verifies the token with a TokenReview on its cluster. A review that fails has no consequence. */
+/** Verifies the token with a TokenReview on its cluster. A failed review has no effect. */
 async function verify(run: TokenRun, situation: Situation): Promise<Step> {
   const { clock, settings, tracked, uid, log } = run;
   const now = clock.now();
@@ -157,13 +157,14 @@ async function verify(run: TokenRun, situation: Situation): Promise<Step> {
 /** Returns whether the target accepts the token; undefined if the Secret or the registration has changed. */
 async function isAccepted(run: TokenRun, { observation, state: { secret, record } }: Situation): Promise<boolean | undefined> {
   const { token } = observation;
-  const found = await readSecret(run, token, secret?.metadata.name ?? '');
+  if (record === undefined || secret === undefined) return undefined;
+  const found = await readSecret(run, token, secret.metadata.name);
   const registered = run.view.registered(token.spec.clusterName);
-  if (registered === undefined || record === undefined || found === undefined) return undefined;
+  if (registered === undefined || found === undefined) return undefined;
   // The Cluster may have changed: the token is sent only to addresses that its own credential pins.
   if (!isIssuedWith(record.issuedFor, issuerOf(registered))) return undefined;
   const text = tokenOf(found);
-  if (digestOf(text) !== secret?.tokenDigest) return undefined;
+  if (digestOf(text) !== secret.tokenDigest) return undefined;
   const request = { token: new Sensitive(text), subject: record.issuedFor.subject, audiences: token.spec.audiences };
   return await run.clients.use(registered, (target) => reviewToken(target, request, run.signal));
 }

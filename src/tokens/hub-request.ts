@@ -3,7 +3,7 @@
 import { hasReason, type StatusReason } from '../kubernetes/status.ts';
 
 /** Returns the response; undefined for a rejection with one of these reasons. */
-export async function unless<T>(request: Promise<T>, ...expected: readonly StatusReason[]): Promise<T | undefined> {
+export async function undefinedFor<T>(request: Promise<T>, ...expected: readonly StatusReason[]): Promise<T | undefined> {
   try {
     return await request;
   } catch (error) {

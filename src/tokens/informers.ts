@@ -2,7 +2,6 @@
 
 import { IssueTokens, RbacIndex } from '../access/rbac-index.ts';
 import type { Cluster } from '../api/cluster.gen.ts';
-import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { CredentialSecretKey, Label, LabelValue } from '../api/names.ts';
 import {
   type ClusterRole,
@@ -25,6 +24,7 @@ import type { Store } from '../kube/store.ts';
 import type { Clock } from '../std/clock.ts';
 import { credentialKeys, isManaged, type RegisteredCluster, registeredCluster } from '../targets/registered-cluster.ts';
 import { type StoredSecret, secretNameOf } from './policy/secret.ts';
+import type { StoredToken } from './policy/spec.ts';
 import { MAX_OWNERS, NamespaceBytes } from './reduce.ts';
 
 export interface InformersOptions {
@@ -104,7 +104,7 @@ function namespacedIdentityOf({ namespace, ...metadata }: NamespacedMeta & Store
 
 /** Informers on the hub. */
 export interface TokenInformers {
-  readonly tokens: Informer<ManagedToken>;
+  readonly tokens: Informer<StoredToken>;
   readonly clusters: Informer<Cluster>;
   /** Secrets that Purser writes. */
   readonly secrets: Informer<StoredSecret>;
@@ -118,22 +118,22 @@ export interface TokenInformers {
 
 /** Stores of the informers and indexes over them; sends no requests. */
 export class HubView {
-  readonly tokens: Store<ManagedToken>;
+  readonly tokens: Store<StoredToken>;
   readonly clusters: Store<Cluster>;
   readonly secrets: Store<StoredSecret>;
-  /** Permissions of requesters to issue tokens; kept up to date by `wakes`. */
+  /** Permissions of requesters to issue tokens; kept up to date by `tokenTriggers`. */
   readonly permissions = new RbacIndex(IssueTokens);
   /** Returns Secrets that a ManagedToken owns in its namespace, by `ownerKeyOf`; at most `limit`. */
   readonly secretsOwnedBy: (key: string, limit: number) => readonly StoredSecret[];
-  readonly tokensForCluster: (name: string) => readonly ManagedToken[];
+  readonly tokensForCluster: (name: string) => readonly StoredToken[];
   /** Returns the ManagedTokens that name a Secret, by its key. */
-  readonly tokensForSecret: (key: string) => readonly ManagedToken[];
+  readonly tokensForSecret: (key: string) => readonly StoredToken[];
   /** Returns the ManagedTokens of a requester, by the key of the service account. */
-  readonly tokensOfRequester: (key: string) => readonly ManagedToken[];
-  readonly tokensOfNamespace: (namespace: string) => readonly ManagedToken[];
+  readonly tokensOfRequester: (key: string) => readonly StoredToken[];
+  readonly tokensOfNamespace: (namespace: string) => readonly StoredToken[];
   readonly countInNamespace: (namespace: string) => number;
   /** Returns the Clusters that use a credential, by the key of its Secret. */
-  readonly clustersForCredential: (key: string) => readonly Cluster[];
+  readonly clustersForCredential: (key: string) => readonly Stored<Cluster>[];
   readonly #credentials: readonly Store<Secret>[];
   readonly #requesters: Store<ServiceAccount>;
 
@@ -149,8 +149,8 @@ export class HubView {
     this.tokensForCluster = this.tokens.index(({ spec }) => [spec.clusterName]);
     this.tokensForSecret = this.tokens.index((token) => [secretKeyOf(token)]);
     this.tokensOfRequester = this.tokens.index((token) => [requesterKeyOf(token)]);
-    this.tokensOfNamespace = this.tokens.index(({ metadata }) => [metadata.namespace ?? '']);
-    this.countInNamespace = this.tokens.tally(({ metadata }) => [metadata.namespace ?? '']);
+    this.tokensOfNamespace = this.tokens.index(({ metadata }) => [metadata.namespace]);
+    this.countInNamespace = this.tokens.tally(({ metadata }) => [metadata.namespace]);
     this.clustersForCredential = this.clusters.index(credentialKeys);
   }
 
@@ -159,26 +159,26 @@ export class HubView {
     return registeredCluster(clusterName, this.clusters, this.#credentials);
   }
 
-  hasRequester(token: ManagedToken): boolean {
+  hasRequester(token: StoredToken): boolean {
     return this.#requesters.has(requesterKeyOf(token));
   }
 }
 
-/** Returns the key of the owner of Secrets. A user of another namespace must not add Secrets to it. */
-export function ownerKeyOf(namespace: string | undefined, uid: string): string {
+/** Returns the key of the owner of Secrets. It contains the namespace, so that a user of another namespace cannot add Secrets. */
+export function ownerKeyOf(namespace: string, uid: string): string {
   return `${namespace}/${uid}`;
 }
 
 /** Returns the key of the Secret that a ManagedToken names. */
-export function secretKeyOf(token: ManagedToken): string {
+export function secretKeyOf(token: StoredToken): string {
   return `${token.metadata.namespace}/${secretNameOf(token)}`;
 }
 
 /** Returns the key of the service account that requests a token. */
-export function requesterKeyOf({ metadata, spec }: ManagedToken): string {
+export function requesterKeyOf({ metadata, spec }: StoredToken): string {
   return `${metadata.namespace}/${spec.requesterServiceAccountName}`;
 }
 
-export function keysOf(tokens: readonly ManagedToken[]): readonly string[] {
+export function keysOf(tokens: readonly StoredToken[]): readonly string[] {
   return tokens.map(objectKey);
 }

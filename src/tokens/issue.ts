@@ -1,6 +1,5 @@
 // Issues a token: review, anchor, TokenRequest on the target cluster, and the write of the Secret.
 
-import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { Annotation } from '../api/names.ts';
 import { digestOf } from '../std/digest.ts';
 import type { Sensitive } from '../std/sensitive.ts';
@@ -22,6 +21,7 @@ import { recordedAnchor } from './policy/anchors.ts';
 import { type IssuePlan, planToken, type SecretWrite, type TokenPlan } from './policy/plan.ts';
 import { createRecord, digestOfIssuance, requestOf, type TokenRecord } from './policy/record.ts';
 import { desiredSecret, digestOfData, digestOfOutputs, digestOfSecret } from './policy/secret.ts';
+import type { StoredToken } from './policy/spec.ts';
 import { type Situation, situationOf, type TokenObservation, type TokenState } from './policy/state.ts';
 import type { Step, TokenRun } from './run.ts';
 import { isRepair, pausedStep, recordRepair, refetchSecret, stripSecret, writeSecret } from './secrets.ts';
@@ -75,12 +75,12 @@ async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state
   return { observation: next, isDone: false, issued, events, failure: undefined, error: undefined };
 }
 
-/** Throws an IssueError if no token could be written, whatever the target responds. Sends nothing. */
-function rejectUnwritable(run: TokenRun, token: ManagedToken): void {
+/** Throws an IssueError if a token could not be written, before one is requested. Sends nothing. */
+function rejectUnwritable(run: TokenRun, token: StoredToken): void {
   outputsOf(token, run.clients.endpointsOf(registeredFor(run, token)));
 }
 
-function registeredFor({ view }: TokenRun, { spec }: ManagedToken): RegisteredCluster {
+function registeredFor({ view }: TokenRun, { spec }: StoredToken): RegisteredCluster {
   const registered = view.registered(spec.clusterName);
   if (registered === undefined) throw new IssueError('ClusterNotFound');
   return registered;
@@ -96,8 +96,8 @@ interface Requested {
   readonly outputs: OutputTarget;
 }
 
-/** Requests a token; once more if the service account or the anchor was re-created or deleted. Throws an IssueError. */
-async function requestToken(run: TokenRun, plan: IssuePlan, token: ManagedToken, state: TokenState): Promise<Requested> {
+/** Requests a token, and requests it again if the service account or the anchor was re-created or deleted. Throws an IssueError. */
+async function requestToken(run: TokenRun, plan: IssuePlan, token: StoredToken, state: TokenState): Promise<Requested> {
   const registered = registeredFor(run, token);
   const isRevocable = token.spec.revocation === 'BoundSecret';
   return await run.clients.use(registered, async (target) => {
@@ -123,22 +123,22 @@ async function requestToken(run: TokenRun, plan: IssuePlan, token: ManagedToken,
 }
 
 /** Throws an IssueError if an output is for the API server of the target, which does not accept the token for its audiences. */
-export async function checkOutputs({ signal }: TokenRun, target: Target, { spec }: ManagedToken, token: Sensitive<string>): Promise<void> {
+export async function checkOutputs({ signal }: TokenRun, target: Target, { spec }: StoredToken, token: Sensitive<string>): Promise<void> {
   if (outputsForAPI(spec.secret.outputs).length === 0) return;
   await checkAudiences(target, { token, subject: subjectOf(spec.serviceAccount), audiences: spec.audiences }, signal);
 }
 
-/** Returns the UID of the recorded anchor while nothing suggests that it is gone: a renewal then costs no extra request. */
-function knownAnchorUID(token: ManagedToken, { record, superseded, otherCredential, refused }: TokenState): string | undefined {
+/** Returns the UID of the recorded anchor unless the anchor may have been deleted, so that a renewal needs no extra request. */
+function knownAnchorUID(token: StoredToken, { record, superseded, otherCredential, refused }: TokenState): string | undefined {
   return superseded !== undefined || otherCredential || refused ? undefined : recordedAnchor(token, record)?.uid;
 }
 
-function ensureAnchorFor({ signal }: TokenRun, token: ManagedToken, target: Target): Promise<string> {
+function ensureAnchorFor({ signal }: TokenRun, token: StoredToken, target: Target): Promise<string> {
   return ensureAnchor(target, anchorFor(token), token.spec.serviceAccount.name, signal);
 }
 
-function anchorFor({ metadata, spec }: ManagedToken) {
-  return { namespace: spec.serviceAccount.namespace, name: anchorName(metadata.uid ?? '') };
+function anchorFor({ metadata, spec }: StoredToken) {
+  return { namespace: spec.serviceAccount.namespace, name: anchorName(metadata.uid) };
 }
 
 /** A token and its record. */
@@ -175,7 +175,7 @@ async function writeToken(
   throw new IssueError('SecretWriteFailed', 'another client keeps changing it');
 }
 
-/** Writes the Secret for a token. Returns the observation after that; undefined if the Secret is not in the observed version. */
+/** Writes the Secret for a token. Returns the new observation; undefined if the Secret no longer has the observed version. */
 export async function writeIssued(
   run: TokenRun,
   observation: TokenObservation,

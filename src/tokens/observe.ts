@@ -1,6 +1,5 @@
 // Observes a ManagedToken: reads everything that a decision needs from informers and memory, without a request.
 
-import type { ManagedToken } from '../api/managed-token.gen.ts';
 import type { PinnedEndpoints } from '../targets/endpoints.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import { issuerOf } from '../targets/registered-cluster.ts';
@@ -10,11 +9,12 @@ import { outputTarget } from './outputs/outputs.ts';
 import { nextVerifyAt } from './policy/rotation.ts';
 import { digestOfOutputs, type StoredSecret, secretNameOf } from './policy/secret.ts';
 import { earlierClaimant, isOwnedBy } from './policy/secret-ownership.ts';
+import type { StoredToken } from './policy/spec.ts';
 import type { TokenObservation } from './policy/state.ts';
 import { type TokenRun, toFailure } from './run.ts';
 
 /** Observes the ManagedToken of a run; `informed` is the informer's object. */
-export function observe(run: TokenRun, informed: ManagedToken): TokenObservation {
+export function observe(run: TokenRun, informed: StoredToken): TokenObservation {
   const { view, tracked, clock, settings, uid } = run;
   const now = clock.now();
   const token = tracked.token.resolve(informed, now) ?? informed;
@@ -40,7 +40,7 @@ export function observe(run: TokenRun, informed: ManagedToken): TokenObservation
 }
 
 /** Returns the ManagedToken of a run after Purser's own writes; `token` if it was deleted meanwhile. */
-export function latestToken({ view, tracked, clock, key, uid }: TokenRun, token: ManagedToken): ManagedToken {
+export function latestToken({ view, tracked, clock, key, uid }: TokenRun, token: StoredToken): StoredToken {
   const informed = view.tokens.get(key);
   return informed?.metadata.uid === uid ? (tracked.token.resolve(informed, clock.now()) ?? informed) : token;
 }
@@ -51,13 +51,13 @@ export function withRegistration(run: TokenRun, observation: TokenObservation): 
   return { ...rest, ...observeCluster(run.view, rest.token), ...observeOutputs(run, rest.token) };
 }
 
-function observeCluster(view: HubView, { spec }: ManagedToken): Pick<TokenObservation, 'cluster' | 'issuer'> {
+function observeCluster(view: HubView, { spec }: StoredToken): Pick<TokenObservation, 'cluster' | 'issuer'> {
   const registered = view.registered(spec.clusterName);
   return { cluster: registered?.cluster, issuer: registered && issuerOf(registered) };
 }
 
 /** Returns the digest of the desired outputs, or the reason not to write any; empty without the Cluster. */
-function observeOutputs({ view, clients }: TokenRun, token: ManagedToken): Pick<TokenObservation, 'outputsDigest' | 'unwritable'> {
+function observeOutputs({ view, clients }: TokenRun, token: StoredToken): Pick<TokenObservation, 'outputsDigest' | 'unwritable'> {
   const registered = view.registered(token.spec.clusterName);
   if (registered === undefined) return {};
   try {
@@ -69,17 +69,17 @@ function observeOutputs({ view, clients }: TokenRun, token: ManagedToken): Pick<
 }
 
 /** Returns the outputs for the token. Throws an IssueError if the spec names an address that is not the cluster's. */
-export function outputsOf(token: ManagedToken, endpoints: PinnedEndpoints): OutputTarget {
+export function outputsOf(token: StoredToken, endpoints: PinnedEndpoints): OutputTarget {
   const target = outputTarget(token, endpoints);
   if (target === undefined) throw new IssueError('InvalidSpec', 'spec.secret.server is not an address of the cluster');
   return target;
 }
 
-/** Maximum number of Secrets of former names in one reconcile: tenants can create many. Deletion of these wakes the next reconcile. */
+/** Maximum number of Secrets of former names in one reconcile: tenants can create many. Their deletion triggers the next reconcile. */
 const MAX_FORMER = 16;
 
 /** Returns Secrets of former names; first the one that held the token at the last reconcile. */
-function formerSecrets({ view, uid }: TokenRun, token: ManagedToken): readonly StoredSecret[] {
+function formerSecrets({ view, uid }: TokenRun, token: StoredToken): readonly StoredSecret[] {
   const { metadata, status } = token;
   const last = view.secrets.get(`${metadata.namespace}/${status?.secretName}`);
   const owned = view.secretsOwnedBy(ownerKeyOf(metadata.namespace, uid), MAX_FORMER + 1);

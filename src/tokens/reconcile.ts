@@ -18,7 +18,7 @@ import { confirmPermission } from './withdrawal.ts';
 export async function reconcileToken(deps: TokenDeps, key: string, signal: AbortSignal): Promise<Result> {
   const token = deps.view.tokens.get(key);
   if (token === undefined) return {};
-  const uid = token.metadata.uid ?? '';
+  const uid = token.metadata.uid;
   const run: TokenRun = { ...deps, key, uid, tracked: deps.memory.keep(uid), signal };
   run.tracked.requeueAt = undefined;
   const step = await runUntilDeadline(run, observe(run, token));
@@ -32,7 +32,7 @@ export async function reconcileToken(deps: TokenDeps, key: string, signal: Abort
 /** Maximum number of plans in a run; more than any sequence of events needs. */
 const MAX_STEPS = 12;
 /** Interval between reads of a conflicting Secret that the informer does not deliver, in milliseconds. */
-const UNLABELLED_MS = 60_000;
+const UNLABELED_MS = 60_000;
 const UNFINISHED_MS = 1_000;
 /** Deadline for all requests of one run, in milliseconds; the status is written after it. */
 const RUN_MS = 60_000;
@@ -48,7 +48,7 @@ async function runUntilDeadline(run: TokenRun, observed: TokenObservation): Prom
     // Own writes are tracked; the rest of the run is lost.
     const informed = run.view.tokens.get(run.key);
     const latest = informed?.metadata.uid === run.uid ? observe(run, informed) : observed;
-    const observation = run.authority.isDoubtful(latest.token) ? { ...latest, cluster: undefined, issuer: undefined } : latest;
+    const observation = run.authority.needsReview(latest.token) ? { ...latest, cluster: undefined, issuer: undefined } : latest;
     const timeout = new IssueError('ClusterTimeout', `the run took more than ${RUN_MS / 1_000} s`);
     return requeueEarlier(run, withFailure({ observation, isDone: true, error: timeout }));
   } finally {
@@ -58,8 +58,8 @@ async function runUntilDeadline(run: TokenRun, observed: TokenObservation): Prom
 
 /** Reads a conflicting Secret that the informer does not deliver. If that fails, the run proceeds and is retried. */
 async function firstStep(run: TokenRun, observation: TokenObservation): Promise<Step> {
-  const { unlabelled } = run.tracked;
-  const isStale = unlabelled !== undefined && Math.abs(run.clock.now() - unlabelled.seenAt) >= UNLABELLED_MS;
+  const { unlabeled } = run.tracked;
+  const isStale = unlabeled !== undefined && Math.abs(run.clock.now() - unlabeled.seenAt) >= UNLABELED_MS;
   try {
     return { observation: isStale ? await refetchSecret(run, observation) : observation, isDone: false };
   } catch (error) {
@@ -74,7 +74,7 @@ async function runPlans(run: TokenRun, first: Step): Promise<Step> {
     const plan = planToken(situation, run.settings.limits);
     const next = await runPlan(run, plan, situation, step.isReviewed === true);
     step = { ...step, isReviewed: false, ...next, events: [...(step.events ?? []), ...(next.events ?? [])] };
-    // Status alone shows a run after a crash which request was handled: otherwise it would revoke the next token.
+    // After a crash, only the status shows which request was handled; without it, the next run would revoke the new token.
     if (plan.type === 'revoke' && next.error === undefined) step = await writeStatus(run, step);
   }
   return requeueEarlier(run, withFailure(step));
@@ -84,7 +84,7 @@ async function runPlans(run: TokenRun, first: Step): Promise<Step> {
 async function runPlan(run: TokenRun, plan: TokenPlan, situation: Situation, isReviewed: boolean): Promise<Step> {
   const { clock, authority } = run;
   const startedAt = clock.monotonic();
-  const isInDoubt = needsPermission(plan) && !isReviewed && authority.isDoubtful(situation.observation.token);
+  const isInDoubt = needsPermission(plan) && !isReviewed && authority.needsReview(situation.observation.token);
   const next = isInDoubt ? await confirmPermission(run, situation.observation) : await execute(run, plan, situation, isReviewed);
   if (!isInDoubt) auditStep(run, plan, situation, next);
   const isAttempt = plan.type === 'issue' && (next.isDone || !isInDoubt);
@@ -111,8 +111,8 @@ function requeueEarlier({ tracked, clock }: TokenRun, step: Step): Step {
   const reviewMs = tracked.reviewAt - clock.monotonic();
   const delayMs = Math.min(
     isUnfinished ? UNFINISHED_MS : Infinity,
-    tracked.unlabelled === undefined ? Infinity : UNLABELLED_MS,
-    // A run that needs no permission leaves a review that is due to the next run that does.
+    tracked.unlabeled === undefined ? Infinity : UNLABELED_MS,
+    // A run that needs no permission leaves a due review to the next run that needs one.
     reviewMs > 0 ? reviewMs : Infinity,
   );
   return delayMs === Infinity ? step : { ...step, requeueAt: Math.min(step.requeueAt ?? Infinity, clock.now() + delayMs) };

@@ -39,12 +39,12 @@ export function reduceSecret(
   return secret;
 }
 
-/** Maximum length of the metadata as JSON; a template and a record together take less. */
+/** Maximum length of the metadata as JSON. The labels and annotations of a spec and Purser's record need less. */
 const MAX_METADATA_LENGTH = 32_768;
 /** Maximum length of Purser's annotations and of the claims in a stub. */
 const MAX_OWN_LENGTH = 4_096;
 const MAX_CLAIM_BYTES = 1_024;
-/** Maximum number of owners of a Secret that are regarded; tenants can add many. */
+/** Maximum number of owners of a Secret that Purser reads; tenants can add many. */
 export const MAX_OWNERS = 16;
 /** Maximum length of the names of a ManagedToken and its kind. */
 const MAX_NAME_LENGTH = 253;
@@ -106,22 +106,22 @@ export function tokenOf({ data = {} }: Pick<Secret, 'data'>): string {
 export function reduceToken(
   { apiVersion, kind, metadata, spec, status }: Stored<ManagedToken>,
   { isOverBudget }: Pick<StoredToken, 'isOverBudget'> = {},
-): Stored<StoredToken> {
-  const reduced: Stored<StoredToken> = { apiVersion, kind, metadata: reduceMetadata(metadata), spec, ...(status && { status }) };
+): StoredToken {
+  const reduced: StoredToken = { apiVersion, kind, metadata: reduceMetadata(metadata), spec, ...(status && { status }) };
   const bytes = bytesIn(reduced);
   const isTooLarge = bytes > MAX_TOKEN_BYTES;
   const marks = { ...(isTooLarge && { isTooLarge }), ...(isOverBudget && { isOverBudget }) };
-  const kept: Stored<StoredToken> = isTooLarge || isOverBudget ? { ...stubOf(reduced), ...marks } : reduced;
+  const kept: StoredToken = isTooLarge || isOverBudget ? { ...stubOf(reduced), ...marks } : reduced;
   sizes.set(kept, kept === reduced ? bytes : bytesIn(kept));
   return kept;
 }
 
 /** Returns the approximate size of a reduced ManagedToken or Secret in memory, in bytes. */
-export function bytesOf(object: ManagedToken | StoredSecret): number {
+export function bytesOf(object: StoredToken | StoredSecret): number {
   return sizes.get(object) ?? 0;
 }
 
-const sizes = new WeakMap<ManagedToken | StoredSecret, number>();
+const sizes = new WeakMap<StoredToken | StoredSecret, number>();
 
 const MAX_REQUEST_LENGTH = 256;
 const MAX_ANNOTATIONS = 16;
@@ -143,7 +143,7 @@ function reduceMetadata(metadata: Stored<ManagedToken>['metadata']): Stored<Mana
   };
 }
 
-/** Returns the annotations under Purser's prefix, the defined ones first: a change of any wakes the ManagedToken. */
+/** Returns the annotations under Purser's prefix, the defined ones first: a change of any of them triggers a reconcile. */
 function ownAnnotations({ annotations = {} }: ObjectMeta): readonly (readonly [string, string])[] {
   const own = Object.entries(annotations).filter(([name]) => name.startsWith(`${TokensGroup}/`));
   return own.toSorted(([a], [b]) => Number(DEFINED.includes(b)) - Number(DEFINED.includes(a))).slice(0, MAX_ANNOTATIONS);
@@ -154,13 +154,13 @@ function reduceRequest([annotation, value]: readonly [string, string]): readonly
   return [annotation, value.length > MAX_REQUEST_LENGTH ? digestOf(value) : value];
 }
 
-/** Returns the parts of a status that are records, which the CRD bounds: a tenant must not lose anchors by making the rest long. */
+/** Returns the records in a status, whose size the CRD limits: a long status must not make Purser lose anchors. */
 function recordsOf(status: ManagedTokenStatus): ManagedTokenStatus {
   const { observedGeneration, lastRevokeRequest, tokenDigest, secretDigest, secretRef, anchors } = status;
   return defined({ observedGeneration, lastRevokeRequest, tokenDigest, secretDigest, secretRef, anchors });
 }
 
-function stubOf({ metadata, spec, status, ...type }: Stored<StoredToken>): Stored<StoredToken> {
+function stubOf({ metadata, spec, status, ...type }: StoredToken): StoredToken {
   const { labels: _, annotations: __, ...secret } = spec.secret;
   const { annotations = {}, finalizers, ...identity } = metadata;
   // An administrator may revoke the token of any ManagedToken.
@@ -193,7 +193,7 @@ export class NamespaceBytes {
   readonly #totals = new Map<string, number>();
 
   /** Reduces a ManagedToken, and counts it until `forget`. */
-  readonly reduceToken = (token: Stored<ManagedToken>): Stored<StoredToken> => this.#reduce(token, reduceToken);
+  readonly reduceToken = (token: Stored<ManagedToken>): StoredToken => this.#reduce(token, reduceToken);
 
   /** Reduces a Secret, and counts it until `forget`. */
   readonly reduceSecret = (secret: Stored<Secret>): Stored<StoredSecret> => this.#reduce(secret, reduceSecret);

@@ -2,7 +2,6 @@
 // issued, so that no tenant can reach them with objects alone. The global limit, once reached, pauses removal until an administrator
 // releases it.
 
-import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { RemovalLimit } from '../api/names.ts';
 import { AlertReason } from '../api/reasons.ts';
 import { type ConfigMap, ConfigMaps } from '../api/resources.ts';
@@ -15,9 +14,10 @@ import { orIssueError } from '../targets/issue-error.ts';
 import { LineLimit } from '../telemetry/line-limit.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { unless } from './hub-request.ts';
+import { undefinedFor } from './hub-request.ts';
 import type { HubView } from './informers.ts';
 import { anchorsOf } from './policy/anchors.ts';
+import type { StoredToken } from './policy/spec.ts';
 import { delayedUntil, isMassWithdrawal, type TokenCounts, WINDOW_MS } from './policy/withdrawal.ts';
 import type { TrackedToken, TrackedTokens } from './tracked-token.ts';
 
@@ -51,8 +51,8 @@ export class RemovalLimits {
   }
 
   /** Decides on a refused token. Throws an IssueError if the state of the global limit cannot be read. */
-  async check(token: ManagedToken, { countedIn, refusedAt: [firstRefusedAt = 0] }: TrackedToken): Promise<Removal> {
-    // A token of BoundSecret ends with its anchor; waiting would keep it valid.
+  async check(token: StoredToken, { countedIn, refusedAt: [firstRefusedAt = 0] }: TrackedToken): Promise<Removal> {
+    // A token with revocation BoundSecret ends with its anchor; a delay would keep it valid.
     const isExempt = token.spec.revocation === 'BoundSecret' || anchorsOf(token).length > 0;
     if (countedIn === undefined || isExempt) return { type: 'allowed' };
     await this.#pause.refresh();
@@ -63,9 +63,9 @@ export class RemovalLimits {
     return until === undefined || firstRefusedAt <= this.#pause.releasedAt ? { type: 'allowed' } : { type: 'delayed', until };
   }
 
-  /** Logs that a removal is held; a namespace gets few such lines a minute. */
-  logHeld(token: ManagedToken, reason: 'MassWithdrawal' | 'RemovalDelayed'): void {
-    const level = this.#lines.take(token.metadata.namespace ?? '') ? 'warn' : 'debug';
+  /** Logs that a removal is held, at most a few times per minute and namespace. */
+  logHeld(token: StoredToken, reason: 'MassWithdrawal' | 'RemovalDelayed'): void {
+    const level = this.#lines.take(token.metadata.namespace) ? 'warn' : 'debug';
     this.#options.log[level]({ key: objectKey(token), reason }, 'removal held');
   }
 
@@ -86,7 +86,7 @@ export class RemovalLimits {
     if (isMassWithdrawal(lost, new Map()) && isMassWithdrawal(lost, this.#issued())) await this.#pause.hold(lost);
   }
 
-  /** Returns the counts of `#countLost`, counted once a second while none is refused or removed: every held token needs them. */
+  /** Returns the counts of `#countLost`, cached for a second unless a token is refused or removed, because every held token needs them. */
   #lost(limit: Limit, after: number): TokenCounts {
     const state = `${after} ${this.#options.memory.refused.size} ${this.#removed.length}`;
     const now = this.#options.clock.monotonic();
@@ -117,7 +117,7 @@ export class RemovalLimits {
 
   #issued(): TokenCounts {
     const issued = this.#options.view.tokens.list().filter(({ status }) => status?.tokenDigest !== undefined);
-    return countBy(issued.map(({ metadata }) => metadata.namespace ?? ''));
+    return countBy(issued.map(({ metadata }) => metadata.namespace));
   }
 }
 
@@ -128,7 +128,7 @@ type Limit = 'namespace' | 'global';
 interface Loss {
   readonly namespace: string;
   readonly firstRefusedAt: number;
-  /** True if the tenant caused it. */
+  /** True if the tenant caused the loss of permission. */
   readonly isSelfCaused: boolean;
   readonly removedAt: number;
 }
@@ -237,7 +237,7 @@ class RemovalPause {
 
   async #read(): Promise<ConfigMap | undefined> {
     const { hub, namespace } = this.#options;
-    const found = unless(hub.get(ConfigMaps, { namespace, name: RemovalLimit.configMap }), 'NotFound');
+    const found = undefinedFor(hub.get(ConfigMaps, { namespace, name: RemovalLimit.configMap }), 'NotFound');
     return await orIssueError(found, 'AuthorizationFailed', NEVER);
   }
 

@@ -1,6 +1,5 @@
 // One run of the controller for one ManagedToken: its dependencies, memory and signal, and the steps that it consists of.
 
-import type { ManagedToken } from '../api/managed-token.gen.ts';
 import type { IssueReason } from '../api/reasons.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Note, Recorder } from '../kube/recorder.ts';
@@ -14,6 +13,7 @@ import type { Authority } from './authority.ts';
 import type { HubView } from './informers.ts';
 import { invalidSpecFailure, type TokenFailure, tokenFailure } from './policy/messages.ts';
 import { nextReconcileAt } from './policy/plan.ts';
+import type { StoredToken } from './policy/spec.ts';
 import type { Situation, TokenObservation } from './policy/state.ts';
 import type { RemovalLimits } from './removal-limits.ts';
 import type { TrackedToken, TrackedTokens } from './tracked-token.ts';
@@ -95,7 +95,7 @@ export function failedStep({ clock }: TokenRun, { observation, state }: Situatio
 }
 
 /** Returns the failure of a ManagedToken that an error stands for. */
-export function toFailure({ reason, status, detail }: IssueError, token: ManagedToken): TokenFailure {
+export function toFailure({ reason, status, detail }: IssueError, token: StoredToken): TokenFailure {
   if (reason === 'InvalidSpec') return invalidSpecFailure(detail === '' ? [] : [detail]);
   return tokenFailure(reason === 'ServiceAccountRecreated' ? 'RequestRejected' : reason, token, status?.message);
 }

@@ -1,7 +1,6 @@
 // Secrets on the hub: created with POST, changed with PUT for one version of one object, never taken over. Repairs that another
 // client reverts back off.
 
-import type { ManagedToken } from '../api/managed-token.gen.ts';
 import { Label, LabelValue } from '../api/names.ts';
 import type { IssueReason } from '../api/reasons.ts';
 import { type Secret, Secrets, type Stored } from '../api/resources.ts';
@@ -9,20 +8,21 @@ import { objectKey } from '../kube/paths.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { defined } from '../std/defined.ts';
 import { orIssueError } from '../targets/issue-error.ts';
-import { unless } from './hub-request.ts';
+import { undefinedFor } from './hub-request.ts';
 import { type TokenFailure, tokenFailure } from './policy/messages.ts';
 import { type IssuePlan, nextReconcileAt, type RewritePlan, type SecretWrite } from './policy/plan.ts';
 import { latestRetryAt } from './policy/rotation.ts';
 import { type StoredSecret, secretNameOf, withoutToken } from './policy/secret.ts';
 import { isOwnedBy } from './policy/secret-ownership.ts';
+import type { StoredToken } from './policy/spec.ts';
 import { currentSecret, type Situation, type TokenObservation } from './policy/state.ts';
 import { reduceSecret } from './reduce.ts';
 import type { Step, TokenRun } from './run.ts';
 
 /** Reads the Secret of this name in the namespace of the ManagedToken; undefined if it does not exist. Throws an IssueError. */
-export async function readSecret({ hub, signal }: TokenRun, token: ManagedToken, name: string): Promise<Stored<Secret> | undefined> {
+export async function readSecret({ hub, signal }: TokenRun, token: StoredToken, name: string): Promise<Stored<Secret> | undefined> {
   const { namespace } = token.metadata;
-  return await orIssueError(unless(hub.get(Secrets, { namespace, name }, { signal }), 'NotFound'), 'SecretReadFailed', signal);
+  return await orIssueError(undefinedFor(hub.get(Secrets, { namespace, name }, { signal }), 'NotFound'), 'SecretReadFailed', signal);
 }
 
 /** Returns the observation with the desired Secret as the server has it. */
@@ -30,12 +30,12 @@ export async function refetchSecret(run: TokenRun, observation: TokenObservation
   const { token } = observation;
   const found = await readSecret(run, token, secretNameOf(token));
   const secret = found && reduceSecret(found);
-  const isLabelled = secret?.metadata.labels?.[Label.managedBy] === LabelValue.managedBy;
-  run.tracked.recordRead(isLabelled ? undefined : secret, run.clock.now());
+  const isLabeled = secret?.metadata.labels?.[Label.managedBy] === LabelValue.managedBy;
+  run.tracked.recordRead(isLabeled ? undefined : secret, run.clock.now());
   return { ...observation, secret };
 }
 
-/** Writes a Secret. Returns undefined, and overwrites nothing, if the Secret is not in the observed version. */
+/** Writes a Secret. Returns undefined, and overwrites nothing, if the Secret no longer has the observed version. */
 export async function writeSecret(
   run: TokenRun,
   { token, secret: observed }: TokenObservation,
@@ -48,7 +48,7 @@ export async function writeSecret(
   tracked?.beginWrite();
   try {
     const sent = write === 'update' ? hub.update(Secrets, wanted, { signal }) : hub.create(Secrets, withoutVersion(wanted), { signal });
-    const written = await orIssueError(unless(sent, 'AlreadyExists', 'Conflict', 'NotFound'), 'SecretWriteFailed', signal);
+    const written = await orIssueError(undefinedFor(sent, 'AlreadyExists', 'Conflict', 'NotFound'), 'SecretWriteFailed', signal);
     const secret = written && (informedSecret(run, written) ?? reduceSecret(written));
     if (secret !== undefined) tracked?.recordSecretWrite(secret, observed, clock.now());
     return secret;
@@ -73,8 +73,8 @@ async function sendDelete(
   { namespace, name }: StoredSecret['metadata'],
   preconditions: { readonly uid?: string; readonly resourceVersion?: string },
 ): Promise<boolean> {
-  const deleted = unless(hub.delete(Secrets, { namespace, name }, { ...preconditions, signal }), 'NotFound').then(() => true);
-  return (await orIssueError(unless(deleted, 'Conflict'), 'SecretWriteFailed', signal)) ?? false;
+  const deleted = undefinedFor(hub.delete(Secrets, { namespace, name }, { ...preconditions, signal }), 'NotFound').then(() => true);
+  return (await orIssueError(undefinedFor(deleted, 'Conflict'), 'SecretWriteFailed', signal)) ?? false;
 }
 
 /** Returns the observation with the Secret that Purser wrote last, if tenants have removed its label or its owner. Throws an IssueError. */
@@ -87,7 +87,7 @@ export async function findStray(run: TokenRun, observation: TokenObservation): P
   return found?.metadata.uid === written.uid ? { ...observation, stray: reduceSecret(found) } : observation;
 }
 
-/** Deletes Secrets after a withdrawal. Changes of a Secret do not prevent it: a tenant could change it all the time to keep its token. */
+/** Deletes Secrets after a withdrawal. Changes of a Secret do not prevent it: a tenant could change it constantly to keep the token. */
 export async function withdrawSecrets(run: TokenRun, observation: TokenObservation, names: readonly string[]): Promise<TokenObservation> {
   const { secret, former, stray } = observation;
   for (const each of [secret, ...former, stray]) {
@@ -108,7 +108,7 @@ export async function deleteSecrets(run: TokenRun, observation: TokenObservation
 
 /** Returns the observation after Secrets were deleted. */
 function withoutSecrets(run: TokenRun, observation: TokenObservation, names: readonly string[]): TokenObservation {
-  const isNamed = (secret: StoredSecret | undefined) => names.includes(secret?.metadata.name ?? '');
+  const isNamed = (secret: StoredSecret | undefined) => secret !== undefined && names.includes(secret.metadata.name);
   run.tracked.recordRead(undefined, run.clock.now());
   const secret = isNamed(observation.secret) ? undefined : observation.secret;
   return { ...observation, secret, former: observation.former.filter((former) => !isNamed(former)) };
@@ -174,14 +174,14 @@ export function isRepair({ tracked }: TokenRun, plan: IssuePlan | RewritePlan, {
 const DRIFT: ReadonlySet<IssueReason> = new Set(['SecretMissing', 'TokenMissing', 'TokenAltered']);
 
 /** Returns the time until the next repair, in milliseconds. */
-export function repairPauseMs({ tracked, clock }: TokenRun, { metadata }: ManagedToken): number {
+export function repairPauseMs({ tracked, clock }: TokenRun, { metadata }: StoredToken): number {
   return tracked.repairPauseMs(metadata.generation, clock.monotonic());
 }
 
-export function recordRepair({ tracked, clock }: TokenRun, { metadata }: ManagedToken): void {
+export function recordRepair({ tracked, clock }: TokenRun, { metadata }: StoredToken): void {
   tracked.recordRepair(metadata.generation, clock.monotonic());
 }
 
-function revertedFailure(token: ManagedToken): TokenFailure {
+function revertedFailure(token: StoredToken): TokenFailure {
   return tokenFailure('SecretWriteFailed', token, 'another client keeps reverting it');
 }

@@ -1,6 +1,6 @@
 // Memory of the controller about ManagedTokens, by UID. All of it may be lost: a restart costs a few requests, never a token.
 
-import type { ManagedToken, ManagedTokenStatus } from '../api/managed-token.gen.ts';
+import type { ManagedTokenStatus } from '../api/managed-token.gen.ts';
 import type { ApiObject, Stored } from '../api/resources.ts';
 import { Backoff, exponentialMs } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
@@ -16,7 +16,7 @@ export class TrackedTokens {
   readonly #tracked = new Map<string, TrackedToken>();
   readonly #refused = new Set<TrackedToken>();
 
-  /** Returns the tracked ManagedToken; an object that is thrown away if it is not tracked, because it was deleted meanwhile. */
+  /** Returns the tracked ManagedToken; an object that is not kept if the ManagedToken was deleted and is no longer tracked. */
   of(uid: string): TrackedToken {
     return this.#tracked.get(uid) ?? new TrackedToken(new Set());
   }
@@ -45,9 +45,12 @@ export class TrackedTokens {
 }
 
 const BACKOFF = { initialMs: 10_000, maxMs: 300_000 };
-/** Delays between reviews that allow a token contrary to RBAC as indexed. */
+/** Delays between reviews that allow a token contrary to the indexed RBAC rules. */
 const UNEXPECTED = { initialMs: 1_000, maxMs: 30_000 };
-/** Period after which such reviews are trusted, in milliseconds; much longer than the authorizer of a hub lags behind a watch. */
+/**
+ * Period after which reviews that contradict the indexed RBAC rules are trusted, in milliseconds; much longer than the hub's authorizer
+ * lags behind a watch.
+ */
 const UNEXPECTED_MS = 30_000;
 
 /** A review that allowed a token. */
@@ -55,10 +58,10 @@ export interface Allowance {
   /** Name under which RBAC allowed it. */
   readonly name: string;
   /** Subject of the review. */
-  readonly question: string;
-  /** Number of `doubts` when the review began. */
-  readonly doubts: number;
-  /** True if RBAC, as indexed, allows the token as well. */
+  readonly reviewKey: string;
+  /** Number of `rbacChanges` when the review began. */
+  readonly rbacChanges: number;
+  /** True if the indexed RBAC rules also allow the token. */
   readonly isExpected: boolean;
 }
 
@@ -78,7 +81,7 @@ export class TrackedToken {
   /** Status that was sent last. */
   status: ManagedTokenStatus | undefined;
   /** Secret of the desired name that the informer does not deliver because it lacks Purser's label. */
-  unlabelled: { readonly secret: StoredSecret; readonly seenAt: number } | undefined;
+  unlabeled: { readonly secret: StoredSecret; readonly seenAt: number } | undefined;
   lastIssuedAt: number | undefined;
   /** Digest of the token that was issued and written last, see `digestOfIssuance`; undefined before the first one. */
   issuedDigest: string | undefined;
@@ -90,8 +93,8 @@ export class TrackedToken {
   urgentAt = Number.NEGATIVE_INFINITY;
   /** Time at which a run was deferred last because of an exceeded budget, on the monotonic clock; infinitely early since a run. */
   deferredAt = Number.NEGATIVE_INFINITY;
-  /** True if a change in the namespace has woken the ManagedToken since its last run. */
-  isWokenByTenant = false;
+  /** True if a change in the namespace has triggered the ManagedToken since its last run. */
+  isTriggeredByTenant = false;
   /** Message of the last event about a shortened lifetime. */
   shortened: string | undefined;
   /** Earliest time of the next attempt to delete former anchors; undefined for now. */
@@ -99,7 +102,7 @@ export class TrackedToken {
   /** Backoff between issuances whose tokens could not be written. */
   readonly issuing = new Backoff({ ...BACKOFF, calmMs: Infinity });
   /** Last own write of the ManagedToken. */
-  readonly token = new OwnWrite<ManagedToken>();
+  readonly token = new OwnWrite<StoredToken>();
   /** Last own write of the Secret of the desired name. */
   readonly secret = new OwnWrite<StoredSecret>();
   /** Identity of the Secret that was written last. */
@@ -112,10 +115,10 @@ export class TrackedToken {
   #repairedFor: number | undefined;
   #refused: Set<TrackedToken>;
   #refusedAt: readonly number[] = [];
-  #doubts = 0;
+  #rbacChanges = 0;
   #unexpectedRefusals = 0;
-  #confirmed: { readonly question: string; readonly until: number } | undefined;
-  /** Unexpected allowances since the last doubt or refusal, with the time of the first one. */
+  #confirmed: { readonly reviewKey: string; readonly until: number } | undefined;
+  /** Number of reviews that unexpectedly allowed the token since RBAC changed or a review denied it, with the time of the first. */
   #unexpected: { readonly count: number; readonly since?: number } = { count: 0 };
   #countedIn: string | undefined;
   #isSelfCaused = false;
@@ -129,7 +132,7 @@ export class TrackedToken {
     this.#refused = refused;
   }
 
-  /** Times of the first and the last review that denied permission, without one in between that allowed it. */
+  /** Times of the first and the last of consecutive reviews that denied permission. */
   get refusedAt(): readonly number[] {
     return this.#refusedAt;
   }
@@ -160,27 +163,27 @@ export class TrackedToken {
   }
 
   /** Number of changes of RBAC that concerned the requester. */
-  get doubts(): number {
-    return this.#doubts;
+  get rbacChanges(): number {
+    return this.#rbacChanges;
   }
 
-  /** Records a change of RBAC for the requester: earlier reviews no longer apply, nor does one in progress. */
-  doubt(): void {
-    this.#doubts += 1;
+  /** Records a change of RBAC for the requester: neither earlier reviews nor a review in progress apply any longer. */
+  recordRbacChange(): void {
+    this.#rbacChanges += 1;
     this.#unexpectedRefusals = 0;
     this.#confirmed = undefined;
     this.#unexpected = { count: 0 };
   }
 
   /**
-   * Records a review that allowed the token. One that contradicts RBAC as indexed confirms the permission for a few seconds only: the
-   * authorizer of the hub may not have seen a deleted binding yet. 30 s after the first one it is trusted, because the index does not
-   * know other authorizers. Times are monotonic.
+   * Records a review that allowed the token. A review that contradicts the indexed RBAC rules confirms the permission for a few seconds
+   * only: the hub's authorizer may not have seen a deleted binding yet. From 30 s after the first such review, it is trusted, because the
+   * index does not cover other authorizers. Times are monotonic.
    */
-  allow({ name, question, doubts, isExpected }: Allowance, now: number): void {
+  allow({ name, reviewKey, rbacChanges, isExpected }: Allowance, now: number): void {
     this.allowedAs = name;
-    if (doubts !== this.#doubts) return;
-    this.#confirmed = { question, until: isExpected ? Infinity : this.#trustUntil(now) };
+    if (rbacChanges !== this.#rbacChanges) return;
+    this.#confirmed = { reviewKey, until: isExpected ? Infinity : this.#trustUntil(now) };
     this.forgetRefusals();
   }
 
@@ -190,9 +193,9 @@ export class TrackedToken {
     return now - since < UNEXPECTED_MS ? now + exponentialMs(count, UNEXPECTED) : Infinity;
   }
 
-  /** Returns whether a review allowed `question` since RBAC last changed for the requester and need not be repeated yet. */
-  isConfirmed(question: string, now: number): boolean {
-    return this.#confirmed?.question === question && now < this.#confirmed.until;
+  /** Returns whether a review allowed `reviewKey` since RBAC last changed for the requester and need not be repeated yet. */
+  isConfirmed(reviewKey: string, now: number): boolean {
+    return this.#confirmed?.reviewKey === reviewKey && now < this.#confirmed.until;
   }
 
   /** Time of the next review of an unexpected permission, on the monotonic clock; Infinity if none is needed. */
@@ -200,7 +203,7 @@ export class TrackedToken {
     return this.#confirmed?.until ?? Infinity;
   }
 
-  /** Counts a refusal that contradicts RBAC as indexed; returns the number of earlier ones since RBAC changed. */
+  /** Counts a refusal that contradicts the indexed RBAC rules; returns the number of earlier ones since RBAC changed. */
   countUnexpectedRefusal(): number {
     return this.#unexpectedRefusals++;
   }
@@ -217,7 +220,7 @@ export class TrackedToken {
     this.#refused = new Set();
   }
 
-  /** Returns whether an orphaned anchor is to be reported: once each, and at most 16 of each source. */
+  /** Returns whether to report an orphaned anchor: each once, and at most 16 of each source. */
   isUnreportedOrphan(place: string, source: OrphanSource): boolean {
     const reported = this.#orphans[source];
     return !reported.has(place) && reported.size < MAX_ANCHORS;
@@ -247,7 +250,7 @@ export class TrackedToken {
   }
 
   /** Records the response to an own write of the ManagedToken, and returns the object; `before` if the response is about another. */
-  recordTokenWrite(response: Stored<ManagedToken>, before: StoredToken, now: number): ManagedToken {
+  recordTokenWrite(response: Stored<StoredToken>, before: StoredToken, now: number): StoredToken {
     if (response.metadata.uid !== before.metadata.uid) return before;
     const token = reduceToken(response, before);
     this.token.record(token, before, now);
@@ -255,7 +258,7 @@ export class TrackedToken {
   }
 
   /** Records the ManagedToken as the watch delivers it. */
-  observeToken(token: ManagedToken): void {
+  observeToken(token: StoredToken): void {
     // Keeps the informer's copy of the status instead of an equal one.
     if (this.token.acknowledge(token)) this.status = token.status;
   }
@@ -293,24 +296,24 @@ export class TrackedToken {
     if (delivered !== resourceVersion) this.#isOvertaken = true;
     this.issuing.reset();
     this.written = { resourceVersion, tokenDigest: secret.tokenDigest };
-    this.unlabelled = undefined;
+    this.unlabeled = undefined;
     this.secret.record(secret, replaced, now);
   }
 
-  /** Records that the next reconcile is requested, whatever overtook the last write. */
+  /** Forgets a change that overtook the last write, once the next reconcile is requested. */
   clearOvertaken(): void {
     this.#isOvertaken = false;
   }
 
-  /** Records the Secret of the desired name as the server returned it; `unlabelled` if it lacks Purser's label. */
-  recordRead(unlabelled: StoredSecret | undefined, now: number): void {
-    this.unlabelled = unlabelled && { secret: unlabelled, seenAt: now };
+  /** Records the Secret of the desired name as the server returned it; `unlabeled` if it lacks Purser's label. */
+  recordRead(unlabeled: StoredSecret | undefined, now: number): void {
+    this.unlabeled = unlabeled && { secret: unlabeled, seenAt: now };
     this.secret.forget();
   }
 
   /** Returns the latest known Secret of the desired name; `informed` is the informer's. */
   latestSecret(informed: StoredSecret | undefined, name: string, now: number): StoredSecret | undefined {
-    return [this.secret.resolve(informed, now), this.unlabelled?.secret].find((secret) => secret?.metadata.name === name);
+    return [this.secret.resolve(informed, now), this.unlabeled?.secret].find((secret) => secret?.metadata.name === name);
   }
 }
 

@@ -1,16 +1,16 @@
 // Withdrawal of permission: a second review after the first refusal, then the removal of the Secret, unless a removal limit delays or
 // pauses it.
 
-import type { ManagedToken } from '../api/managed-token.gen.ts';
 import type { Note } from '../kube/recorder.ts';
 import { exponentialMs } from '../std/backoff.ts';
 import { toIssueError } from '../targets/issue-error.ts';
-import { dropAnchors, unlistedEvents, writeLeftAnchors } from './anchors.ts';
+import { dropAnchors, unlistedEvents, writeRemainingAnchors } from './anchors.ts';
 import type { Refusal } from './authority.ts';
 import { auditWithdrawal } from './events.ts';
 import { anchorsOf } from './policy/anchors.ts';
 import { heldRemovalFailure, pendingWithdrawalFailure, type TokenFailure, withdrawnMessage } from './policy/messages.ts';
-import { isToBeStripped } from './policy/plan.ts';
+import { mustStripToken } from './policy/plan.ts';
+import type { StoredToken } from './policy/spec.ts';
 import { isHeld, isIssued, ownedNames, situationOf, type TokenObservation, type TokenState, tokenState } from './policy/state.ts';
 import { type Withdrawal, withdrawalAfter } from './policy/withdrawal.ts';
 import type { Removal } from './removal-limits.ts';
@@ -48,7 +48,7 @@ export async function refuse(run: TokenRun, observation: TokenObservation, refus
 /** Returns the observation without the Cluster, after it has removed a token that must leave the Secret anyway. */
 async function hideCluster(run: TokenRun, observation: TokenObservation): Promise<TokenObservation> {
   const hidden = { ...observation, cluster: undefined, issuer: undefined };
-  return isToBeStripped(hidden, run.clock.now()) ? await stripSecret(run, hidden) : hidden;
+  return mustStripToken(hidden, run.clock.now()) ? await stripSecret(run, hidden) : hidden;
 }
 
 async function withdraw(run: TokenRun, observed: TokenObservation, refusal: Refusal): Promise<Step> {
@@ -60,7 +60,7 @@ async function withdraw(run: TokenRun, observed: TokenObservation, refusal: Refu
   const forbidden: TokenFailure = { reason: 'Forbidden', message };
   if (ownedNames(observation).length === 0 && anchorsOf(token).length === 0) {
     tracked.forgetRefusals();
-    const released = await writeLeftAnchors(run, token, []);
+    const released = await writeRemainingAnchors(run, token, []);
     tracked.writtenSecret = undefined;
     return {
       observation: { ...observation, token: released, writtenSecret: undefined },
@@ -79,7 +79,7 @@ async function withdraw(run: TokenRun, observed: TokenObservation, refusal: Refu
 }
 
 /** Returns whether the spec has changed since the token was issued, such as its requester: that is no mistake in RBAC. */
-function isForAnotherRequest({ spec }: ManagedToken, { record, superseded }: TokenState): boolean {
+function isForAnotherRequest({ spec }: StoredToken, { record, superseded }: TokenState): boolean {
   return superseded === 'SpecChanged' || (record !== undefined && record.issuedFor.requester !== spec.requesterServiceAccountName);
 }
 
@@ -128,7 +128,7 @@ async function remove(run: TokenRun, observation: TokenObservation, forbidden: s
   if (names.length > 0 || left.length < places.length) auditWithdrawal(run, situation);
   if (names.length > 0) run.removals.recordRemoval(run.tracked);
   // The next reconcile retries the anchors that are left.
-  const written = places.length > 0 ? await writeLeftAnchors(run, removed.token, left) : removed.token;
+  const written = places.length > 0 ? await writeRemainingAnchors(run, removed.token, left) : removed.token;
   // A conflict above must not restart the two reviews.
   run.tracked.forgetRefusals();
   const withdrawn: readonly Note[] =

@@ -22,8 +22,8 @@ it('reports missing custom resources, then a missing certificate, then readiness
   const [metricsPort = 0] = await freePorts(1);
   const app = started(server, metricsPort);
   const readyz = async () => (await fetch(`http://127.0.0.1:${metricsPort}/readyz?verbose`)).text();
-  const says = (...lines: readonly string[]) => eventually(async () => expect((await readyz()).split('\n')).toEqual(lines));
-  await says(
+  const expectLines = (...lines: readonly string[]) => eventually(async () => expect((await readyz()).split('\n')).toEqual(lines));
+  await expectLines(
     '[+]ping ok',
     '[-]custom-resources failed: reason withheld',
     '[-]informer-sync failed: reason withheld',
@@ -38,7 +38,7 @@ it('reports missing custom resources, then a missing certificate, then readiness
     server.admin,
     (await readManifests('crds')).filter(({ kind }) => kind === CustomResourceDefinitions.kind),
   );
-  await says(
+  await expectLines(
     '[+]ping ok',
     '[+]custom-resources ok',
     '[+]informer-sync ok',

@@ -14,9 +14,16 @@ export interface ChildProcess<T> {
   readonly stop: () => Promise<void>;
 }
 
-/** Starts a program of this repository, and waits for its message. The process ends with the bench. Rejects if it exits before. */
-export async function startChild<T>(path: string, args: readonly string[]): Promise<ChildProcess<T>> {
-  const child = fork(path, args);
+/**
+ * Starts a program of this repository, optionally with Node.js options, and waits for its message. The process ends with the bench.
+ * Rejects if it exits before.
+ */
+export async function startChild<T>(
+  path: string,
+  args: readonly string[],
+  execArgv: readonly string[] = process.execArgv,
+): Promise<ChildProcess<T>> {
+  const child = fork(path, args, { execArgv: [...execArgv] });
   const kill = () => child.kill();
   process.once('exit', kill);
   const ended = once(child, 'exit').then(() => process.off('exit', kill));

@@ -3,13 +3,18 @@
 // MALLOC_CONF as in the Dockerfile.
 
 import { connect as connectPlain, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect } from 'node:tls';
+import { startChild } from './child-process.ts';
 import { inParallel } from './in-parallel.ts';
 import { memoryOf, round } from './process-usage.ts';
-import { type RegistryWorld, startRegistryWorld } from './registry-world.ts';
+import { nodeOptions } from './purser-process.ts';
+import { type ListServer, type RegistryWorld, startRegistryWorld } from './registry-world.ts';
 
 const CALLERS = 50;
+/** Number of source addresses of the watches; one address may not have all of them. */
+const ADDRESSES = 4;
 const NEWCOMERS = 10;
 /** Loopback address of new clients; attackers share the default address. */
 const NEWCOMERS_ADDRESS = '127.0.0.2';
@@ -30,11 +35,11 @@ class Client {
   /** Resolves with the response status, or with 0 if the connection closes without one. */
   readonly status: Promise<number>;
 
-  constructor({ facade }: RegistryWorld, request: { token: string; target: string; localAddress?: string; reads?: boolean }) {
+  constructor({ url }: Pick<ListServer, 'url'>, request: { token: string; target: string; localAddress?: string; reads?: boolean }) {
     const { token, target, localAddress, reads = true } = request;
     const { promise, resolve } = Promise.withResolvers<number>();
     this.status = promise;
-    const port = Number(new URL(facade.url).port);
+    const port = Number(new URL(url).port);
     this.#socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ...(localAddress && { localAddress }) })
       .on('secureConnect', () => this.#socket.write(`GET ${target} HTTP/1.1\r\nHost: f\r\nAuthorization: Bearer ${token}\r\n\r\n`))
       .on('data', (chunk: Buffer) => {
@@ -58,7 +63,11 @@ async function measureNewcomers(world: RegistryWorld, prefix: string): Promise<o
   const codes: number[] = [];
   for (const name of names(prefix, NEWCOMERS)) {
     const startedAt = performance.now();
-    const client = new Client(world, { token: `${name}-token`, target: `${world.facade.path}?limit=1`, localAddress: NEWCOMERS_ADDRESS });
+    const client = new Client(world.facade, {
+      token: `${name}-token`,
+      target: `${world.facade.path}?limit=1`,
+      localAddress: NEWCOMERS_ADDRESS,
+    });
     codes.push(await client.status);
     times.push(performance.now() - startedAt);
     client.close();
@@ -72,7 +81,11 @@ async function watchCrowd(world: RegistryWorld, watchers: number) {
   const codes = new Map<number, number>();
   await inParallel(Array.from({ length: watchers }), async (_, index) => {
     const token = `crowd${index % CALLERS}-token`;
-    const client = new Client(world, { token, target: `${world.facade.path}?watch=true&timeoutSeconds=3000` });
+    const client = new Client(world.facade, {
+      token,
+      target: `${world.facade.path}?watch=true&timeoutSeconds=3000`,
+      localAddress: `127.0.1.${1 + (index % ADDRESSES)}`,
+    });
     clients.push(client);
     const code = await client.status;
     codes.set(code, (codes.get(code) ?? 0) + 1);
@@ -86,6 +99,23 @@ async function watchCrowd(world: RegistryWorld, watchers: number) {
   await delay(20_000);
   const { rssMegabytes: afterMegabytes } = await memoryOf(world.facade.pid);
   return { watchers, codes: Object.fromEntries(codes), newcomers, ...memory, afterMegabytes };
+}
+
+/** Measures the memory of an open response of a bare HTTPS server, in kilobytes. */
+async function measureBareStreams(connections: number): Promise<number> {
+  const server = await startChild<string>(join(import.meta.dirname, 'bare-stream-process.ts'), [], await nodeOptions());
+  const { rssMegabytes: restMegabytes } = await memoryOf(server.pid);
+  const clients: Client[] = [];
+  await inParallel(Array.from({ length: connections }), async () => {
+    const client = new Client({ url: server.message }, { token: 'none', target: '/' });
+    clients.push(client);
+    await client.status;
+  });
+  await delay(2_000);
+  const { rssMegabytes } = await memoryOf(server.pid);
+  for (const client of clients) client.close();
+  await server.stop();
+  return ((rssMegabytes - restMegabytes) / connections) * 1_000;
 }
 
 /** Keeps silent connections open, and reopens them as soon as they are closed. */
@@ -116,7 +146,7 @@ async function flood(world: RegistryWorld, prefix: string, atOnce: number, token
   const codes = new Map<number, number>();
   const work = Array.from({ length: atOnce }, async () => {
     while (!over.signal.aborted) {
-      const client = new Client(world, { token: token(), target: `${world.facade.path}?limit=1` });
+      const client = new Client(world.facade, { token: token(), target: `${world.facade.path}?limit=1` });
       const code = await client.status;
       codes.set(code, (codes.get(code) ?? 0) + 1);
       client.close();
@@ -132,11 +162,11 @@ async function flood(world: RegistryWorld, prefix: string, atOnce: number, token
 /** Requests full lists without reading the responses. */
 async function slowReaders(world: RegistryWorld): Promise<object> {
   const clients = names('crowd', 4).flatMap((name) =>
-    Array.from({ length: 32 }, () => new Client(world, { token: `${name}-token`, target: world.facade.path, reads: false })),
+    Array.from({ length: 32 }, () => new Client(world.facade, { token: `${name}-token`, target: world.facade.path, reads: false })),
   );
   await Promise.all(clients.map(({ status }) => status));
   const startedAt = performance.now();
-  const full = new Client(world, { token: 'lists0-token', target: world.facade.path, localAddress: NEWCOMERS_ADDRESS });
+  const full = new Client(world.facade, { token: 'lists0-token', target: world.facade.path, localAddress: NEWCOMERS_ADDRESS });
   const code = await full.status;
   const fullListMs = round(performance.now() - startedAt);
   for (const client of [full, ...clients]) client.close();
@@ -149,13 +179,15 @@ async function bench(clusters: number, watchers: number): Promise<object> {
     const { rssMegabytes: restMegabytes } = await memoryOf(world.facade.pid);
     const rest = await measureNewcomers(world, 'rest');
     const watches = await watchCrowd(world, watchers);
-    console.error(JSON.stringify({ restMegabytes, rest, watches }));
+    const watchKilobytes = ((watches.rssMegabytes - restMegabytes) / watchers) * 1_000;
+    const bareKilobytes = await measureBareStreams(watchers);
+    console.error(JSON.stringify({ restMegabytes, rest, watches, watchKilobytes, bareKilobytes }));
     const silent = await silentCrowd(world);
     let count = 0;
     const tokens = await flood(world, 'tokens', 64, () => `random-${(count += 1)}`);
     const lists = await slowReaders(world);
     const oneCaller = await flood(world, 'flood', 64, () => 'crowd0-token');
-    return { clusters, restMegabytes, rest, watches, silent, tokens, lists, oneCaller };
+    return { clusters, restMegabytes, rest, watches, watchKilobytes, bareKilobytes, silent, tokens, lists, oneCaller };
   } finally {
     await world.stop();
   }

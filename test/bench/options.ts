@@ -7,7 +7,7 @@ export interface BenchOptions {
   /** Names of scenarios; empty: all. */
   readonly only: readonly string[];
   readonly scale: Scale;
-  /** Size instead of that of the scale; undefined: that of the scale. */
+  /** Size; undefined for that of the scale. */
   readonly size: number | undefined;
   /** Folder for figures and charts. */
   readonly out: string;

@@ -55,7 +55,7 @@ export async function startPurser(kubeconfig: string, options: readonly string[]
 }
 
 /** Returns the Node.js options of the start script, with those of BENCH_NODE_OPTIONS. */
-async function nodeOptions(): Promise<readonly string[]> {
+export async function nodeOptions(): Promise<readonly string[]> {
   const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { readonly scripts: { readonly start: string } };
   const more = process.env['BENCH_NODE_OPTIONS']?.split(' ') ?? [];
   return [...(scripts.start.match(/--\S+/g) ?? []), ...more];

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Clusters } from '../../src/api/resources.ts';
 import { parseTimestamp } from '../../src/std/timestamp.ts';
+import { patchStatus } from '../support/patch-status.ts';
 import { freePorts } from '../support/ports.ts';
 import type { WireHandler, WireReply } from '../support/wire-server.ts';
+import { startConnectProxy } from '../targets/connect-proxy.ts';
 import { authority, errorStatus, jwt } from '../targets/wire-target.ts';
 import { base64 } from '../tokens/token-world.ts';
 import { ClusterWorld, healthy } from './cluster-world.ts';
@@ -123,6 +125,55 @@ describe('status of a Cluster', () => {
   });
 });
 
+describe('status of a Cluster behind the proxy of its credential', () => {
+  const portOf = (target: string) => Number(target.split(':')[1]);
+  const reference = (name: string) => ({ controller: { kind: 'Secret', namespace: 'purser-system', name } as const });
+  const messageOf = async (name: string, type: string) =>
+    (await world.get(name)).status?.conditions?.find((condition) => condition.type === type)?.message;
+
+  it('distinguishes a stopped proxy, a proxy that rejects connections, and a cluster that the proxy cannot reach', async () => {
+    const server = await world.serve(healthy());
+    let proxy = await startConnectProxy(portOf);
+    const { port } = proxy;
+    const restart = async (portFor: (target: string) => number | undefined, rejection = 407) => {
+      await proxy.close();
+      proxy = await startConnectProxy(portFor, { port, rejection });
+    };
+    try {
+      await world.credential('private', { token: 'opaque-credential', server: server.url, proxy: `http://localhost:${port}` });
+      await world.add('private', [server.url], reference('private'));
+      await world.shows('private', 'Ready=True ClusterReady');
+      await proxy.close();
+      await world.shows('private', 'Reachable=False ProxyUnreachable');
+      expect(await messageOf('private', 'Reachable')).toBe(
+        `The proxy for the cluster does not respond, or its certificate is not trusted: GET ${server.url}/readyz: connection to the proxy failed with ECONNREFUSED. Check that the proxy runs, its certificate, and the URL in the key proxy of the Secret that spec.authInfo.controller names, or in HTTPS_PROXY.`,
+      );
+      await restart(() => undefined);
+      await world.shows('private', 'Reachable=False ProxyRejected');
+      expect(await messageOf('private', 'Ready')).toMatch(/: the proxy rejected the tunnel with status 407\. Check that the proxy allows/);
+      await restart(() => 1);
+      await world.shows('private', 'Reachable=False Unreachable');
+      expect(await messageOf('private', 'Reachable')).toMatch(
+        /: the proxy responded with status 502, without a connection to the cluster\./,
+      );
+      await restart(portOf);
+      await world.shows('private', 'Ready=True ClusterReady');
+    } finally {
+      await proxy.close();
+    }
+  });
+
+  it('shows Authorized=False CredentialMissing, without the password, for a malformed proxy', async () => {
+    const server = await world.serve(healthy());
+    await world.credential('malformed', { token: 'opaque-credential', server: server.url, proxy: 'socks5://purser:pass-of-proxy@proxy' });
+    await world.add('malformed', [server.url], reference('malformed'));
+    await world.shows('malformed', 'Authorized=False CredentialMissing');
+    expect(await messageOf('malformed', 'Authorized')).toMatch(/: the key proxy of the Secret is not the URL of a proxy, such as https:/);
+    expect(JSON.stringify(await world.get('malformed'))).not.toContain('pass-of-proxy');
+    expect(server.requests).toEqual([]);
+  });
+});
+
 describe('version of a Cluster', () => {
   const versionFrom =
     (respond: (reply: WireReply) => void): WireHandler =>
@@ -174,7 +225,7 @@ describe('status of a Cluster over time', () => {
     expect(status?.conditions).toHaveLength(4);
   });
 
-  it('shows another endpoint while the first address does not respond', async () => {
+  it('reports another activeEndpoint while the first address does not respond', async () => {
     const [port] = await freePorts(1);
     const { url } = await world.serve(healthy());
     await world.register('failover', [`https://127.0.0.1:${port}`, url]);
@@ -200,7 +251,7 @@ describe('status of a Cluster over time', () => {
     await world.register('forged', [url]);
     await world.shows('forged', 'Ready=False Unreachable');
     const conditions = [{ type: 'Ready', status: 'True', reason: 'Forged', lastHeartbeatTime: '2099-01-01T00:00:00Z' }];
-    await world.hub.admin.patchStatus(Clusters, { name: 'forged' }, { status: { conditions } });
+    await patchStatus(world.hub.admin, Clusters, { name: 'forged' }, { status: { conditions } });
     await world.shows('forged', 'Ready=False Unreachable');
     expect(await world.conditions('forged')).toHaveLength(4);
   });

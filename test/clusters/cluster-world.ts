@@ -177,7 +177,7 @@ export class ClusterWorld {
 
   /** Returns the reasons of the events about a Cluster. */
   async events(name: string): Promise<readonly string[]> {
-    const { items } = await this.hub.admin.listAll(Events);
+    const { items } = await this.hub.admin.list(Events);
     return items.filter(({ involvedObject }) => involvedObject.name === name).map(({ type, reason }) => `${type} ${reason}`);
   }
 }

@@ -21,7 +21,7 @@ describe('readArguments', () => {
     ['rnu', 'unknown command "rnu"; did you mean run?'],
     ['verison', 'unknown command "verison"; did you mean version?'],
     ['everything', 'unexpected argument "everything"; with npm, write options after --'],
-  ])('reports the arguments %s', (line, problem) => {
+  ])('reports the problem of the arguments %s', (line, problem) => {
     expect(readArguments(line.split(' '), {}).problems).toContain(problem);
   });
 });

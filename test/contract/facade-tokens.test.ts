@@ -1,4 +1,4 @@
-// Responses of the façade's token endpoint, toCompared with those of the server itself.
+// Responses of the façade's token endpoint, compared with those of the server itself.
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';

@@ -11,6 +11,7 @@ import { Recorder } from '../../src/kube/recorder.ts';
 import { SelfSubjectAccessReviews, SelfSubjectReviews, SubjectAccessReviews, TokenReviews } from '../../src/kube/reviews.ts';
 import { createTransport, type Transport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
+import { patchStatus } from '../support/patch-status.ts';
 import { eventually } from './eventually.ts';
 import { contractServer } from './server.ts';
 
@@ -70,7 +71,7 @@ describe('KubeClient', () => {
 
   it('patches and replaces the status subresource', async () => {
     const status = { conditions: [{ type: 'Seen', status: 'True', lastTransitionTime: '2026-03-01T12:00:00Z', reason: 'X', message: '' }] };
-    const patched = await client.patchStatus(Namespaces, { name: namespace }, { status, metadata: { labels: { ignored: 'x' } } });
+    const patched = await patchStatus(client, Namespaces, { name: namespace }, { status, metadata: { labels: { ignored: 'x' } } });
     expect(patched.status?.conditions?.[0]?.type).toBe('Seen');
     const { labels: _, ...metadata } = patched.metadata;
     const cleared = await client.updateStatus(Namespaces, { ...patched, metadata, status: { phase: 'Active' } });
@@ -79,8 +80,9 @@ describe('KubeClient', () => {
 
   it('lists in pages and with selectors', async () => {
     for (let n = 0; n < 5; n += 1) await createConfigMap(`page-${n}`, { set: 'pages', odd: String(n % 2 === 1) });
-    const all = await client.listAll(ConfigMaps, { namespace, labelSelector: 'set=pages', limit: 2 });
-    expect(all.items.map(({ kind, metadata }) => `${kind}/${metadata.name}`)).toEqual([0, 1, 2, 3, 4].map((n) => `ConfigMap/page-${n}`));
+    const pages = await Array.fromAsync(client.pages(ConfigMaps, { namespace, labelSelector: 'set=pages', limit: 2 }));
+    const names = pages.map(({ items }) => items.map(({ kind, metadata }) => `${kind}/${metadata.name}`));
+    expect(names).toEqual([['ConfigMap/page-0', 'ConfigMap/page-1'], ['ConfigMap/page-2', 'ConfigMap/page-3'], ['ConfigMap/page-4']]);
     const odd = await client.list(ConfigMaps, { namespace, labelSelector: 'set=pages,odd=true', fieldSelector: 'metadata.name!=page-1' });
     expect(odd.items.map(({ metadata }) => metadata.name)).toEqual(['page-3']);
   });

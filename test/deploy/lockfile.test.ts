@@ -17,7 +17,7 @@ const { '': root, ...locked } = packages as Readonly<Record<string, Locked>> & {
 const namesOf = (isMeant: (each: Locked) => boolean) => Object.keys(locked).filter((name) => isMeant(locked[name] as Locked));
 
 describe('package-lock.json', () => {
-  it('pins every package by its integrity', () => {
+  it('pins every package by its integrity hash', () => {
     expect(Object.keys(locked).length).toBeGreaterThan(300);
     expect(namesOf(({ integrity = '' }) => !/^sha512-[\w+/]{86}==$/.test(integrity))).toEqual([]);
   });

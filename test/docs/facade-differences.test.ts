@@ -104,6 +104,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     'closes the connection of a reader who takes one slice in five seconds',
   ],
   'connection after a list above 1 MiB': [LIST, 'closes the connection after a large list'],
+  'connection after a watch': [WATCH, 'announces that the connection closes after a watch'],
   '`Vary`': [RECORDED_LISTS, 'forbids shared caching, and varies by Authorization'],
   'path with `//`, `..`, `%2F`, a trailing slash, or invalid names': [
     PATHS,

@@ -1,9 +1,9 @@
 import { Agent } from 'node:https';
 import { describe, expect, it } from '@jest/globals';
-import { parseKubeConfig } from '../../src/kube/kube-config.ts';
 import { eventually } from '../contract/eventually.ts';
 import { sendRequest } from '../support/api-request.ts';
 import { newFolder } from '../support/folders.ts';
+import { loadKubeConfigText } from '../support/kubeconfig-file.ts';
 import { type Ready, send, startLocalRun } from './local-run.ts';
 
 const TOKENS = '/apis/tokens.purser.dev/v1alpha1/managedtokens';
@@ -60,7 +60,7 @@ describe('npm start with sample ManagedTokens', () => {
       const path = 'GET /api/v1/namespaces/team-b/secrets/target-1-kubeconfig';
       await eventually(async () => expect((await send(run.ready, 'admin', path)).status).toBe(200));
       const { data } = await json<{ data: Record<string, string> }>(send(run.ready, 'admin', path));
-      const config = parseKubeConfig(Buffer.from(data['value'] ?? '', 'base64').toString(), '/');
+      const config = await loadKubeConfigText(Buffer.from(data['value'] ?? '', 'base64').toString());
       const cluster = config.getCurrentCluster();
       const agent = new Agent({ ca: Buffer.from(cluster?.caData ?? '', 'base64') });
       const headers = { authorization: `Bearer ${config.getCurrentUser()?.token}`, 'content-type': 'application/json' };

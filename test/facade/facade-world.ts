@@ -18,7 +18,7 @@ import { registered, settings as targetSettings } from '../targets/registration.
 import { ACCOUNT_UID, authority, errorStatus, grant, startTarget } from '../targets/wire-target.ts';
 import { isWhole, RawConnection, type RawResponse, responseOf } from './raw-connection.ts';
 
-export interface FacadeWorldOptions extends Pick<FacadeOptions, 'connections' | 'keepAliveMs'> {
+export interface FacadeWorldOptions extends Pick<FacadeOptions, 'connections' | 'keepAliveMs' | 'arrivalMs'> {
   readonly hub?: WireHandler;
   readonly target?: WireHandler;
   readonly settings?: Partial<FacadeSettings>;

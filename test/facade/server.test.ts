@@ -6,8 +6,9 @@ import { connect as connectPlain } from 'node:net';
 import { text as wholeText } from 'node:stream/consumers';
 import { connect } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type BodyStream, Chunk } from '../../src/facade/body-stream.ts';
 import type { Endpoint, FacadeReply } from '../../src/facade/request.ts';
-import { createFacadeServer, type FacadeServer } from '../../src/facade/server.ts';
+import { createFacadeServer, type FacadeServer, type ServerOptions } from '../../src/facade/server.ts';
 import type { Reply } from '../../src/kubernetes/reply.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { type Certificate, createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
@@ -39,6 +40,14 @@ beforeEach(async () => {
     await request.body(LIMIT);
     return OK;
   };
+  await startServer();
+});
+afterEach(async () => {
+  connections.forEach((connection) => connection.destroy());
+  await server.close(0);
+});
+
+async function startServer(options: Pick<ServerOptions, 'arrivalMs'> = {}): Promise<void> {
   server = createFacadeServer({
     clock: systemClock,
     certificate: serving,
@@ -53,13 +62,10 @@ beforeEach(async () => {
     },
     report: (error) => void reported.push(error),
     onResponse: (response) => void recorded.push(response),
+    ...options,
   });
   ({ port } = await server.listen(0, '127.0.0.1'));
-});
-afterEach(async () => {
-  connections.forEach((connection) => connection.destroy());
-  await server.close(0);
-});
+}
 
 async function openConnection(): Promise<RawConnection> {
   const connection = await RawConnection.open({ port, ca: authority.certificate });
@@ -206,14 +212,6 @@ describe('pipelined requests', () => {
     expect(response).toMatchObject({ status: Number(code), body: expect.stringContaining('"kind":"Status"') });
   });
 
-  it('rejects a pipelined request that does not arrive with a Status: 408', async () => {
-    const connection = await sendBytes(GET);
-    await connection.read(isWhole);
-    await connection.write(request(POST, 'Content-Length: 5'));
-    const [, response] = responsesIn((await connection.read(() => false)).text);
-    expect(response).toMatchObject({ status: 408, body: expect.stringContaining('"kind":"Status"') });
-  });
-
   const invalid = { status: 400, headers: { connection: 'close' }, body: expect.stringContaining('"kind":"Status"') };
 
   it('rejects a malformed pipelined request after the stream of an earlier request', async () => {
@@ -270,6 +268,91 @@ describe('pipelined requests', () => {
   });
 });
 
+describe('streams that take their connection over', () => {
+  let streams: BodyStream[];
+  let ended: number;
+  beforeEach(() => {
+    [streams, ended] = [[], 0];
+    endpoint = async () => ({
+      status: 200,
+      headers: { connection: 'close' },
+      async write(_response, takeOver) {
+        const stream = await takeOver();
+        const end = () => {
+          ended += 1;
+          stream.end();
+        };
+        stream.source = { pump: () => {}, end };
+        stream.writeLines([Buffer.from('first ')]);
+        streams.push(stream);
+      },
+    });
+  });
+  const STREAM = request('GET /things');
+  const bodyOf = ({ text }: { readonly text: string }) => text.slice(text.lastIndexOf('\r\n\r\n', text.length - 5) + 4);
+
+  it('ends the body with the last chunk, closes the connection and records the response', async () => {
+    const connection = await sendBytes(STREAM);
+    await connection.read((text) => text.includes('first'));
+    expect(recorded).toEqual([]);
+    streams[0]?.write(new Chunk([Buffer.from('second')]));
+    streams[0]?.end();
+    const response = await connection.read(() => false);
+    expect(response.text).toMatch(/^HTTP\/1.1 200 OK\r\n(.*\r\n)*connection: close\r\n/i);
+    expect(response.text).toContain('6\r\nfirst \r\n6\r\nsecond\r\n0\r\n\r\n');
+    await eventually(() => expect(recorded).toEqual([{ route: '/things', code: 200, durationMs: undefined }]));
+  });
+
+  it('sends a stream to an HTTP/1.0 client without chunks', async () => {
+    const connection = await sendBytes(STREAM.replace('HTTP/1.1', 'HTTP/1.0'));
+    await connection.read((text) => text.includes('first'));
+    streams[0]?.write(new Chunk([Buffer.from('second')]));
+    streams[0]?.end();
+    expect(bodyOf(await connection.read(() => false))).toBe('first second');
+  });
+
+  it('starts a stream after the earlier responses on its connection', async () => {
+    const { promise: isEnd, resolve: end } = Promise.withResolvers<void>();
+    const stream = endpoint;
+    endpoint = (received) => (received.method === 'POST' ? isEnd.then(() => OK) : stream(received));
+    const connection = await sendBytes(`${request(POST, 'Content-Length: 0')}${STREAM}`);
+    await eventually(() => expect(seen).toHaveLength(2));
+    end();
+    const { text } = await connection.read((received) => received.includes('first'));
+    expect(responsesIn(text)).toMatchObject([{ status: 200, body: 'ok' }]);
+  });
+
+  it('sends no response to requests after a stream', async () => {
+    const connection = await sendBytes(`${STREAM}${request(POST, 'Content-Length: 0')}`);
+    await connection.read((text) => text.includes('first'));
+    await connection.write(`${GET}nonsense`);
+    streams[0]?.end();
+    const { text } = await connection.read(() => false);
+    expect(text.match(/HTTP\/1.1/g)).toHaveLength(1);
+    expect(text.endsWith('0\r\n\r\n')).toBe(true);
+    expect(reported).toEqual([]);
+  });
+
+  it('ends a stream whose client disconnects', async () => {
+    const connection = await sendBytes(STREAM);
+    await connection.read((text) => text.includes('first'));
+    connection.destroy();
+    await eventually(() => expect([ended, recorded.length]).toEqual([1, 1]));
+  });
+
+  it('sends the last chunk when the server stops', async () => {
+    const connection = await sendBytes(STREAM);
+    await connection.read((text) => text.includes('first'));
+    await server.close(3_600_000);
+    expect((await connection.read(() => false)).text.endsWith('0\r\n\r\n')).toBe(true);
+  });
+
+  it('serves requests for upgrades as requests', async () => {
+    const connection = await sendBytes(request('GET /document', 'Connection: Upgrade', 'Upgrade: websocket'));
+    expect(responsesIn((await connection.read(isWhole)).text)).toMatchObject([{ status: 200, body: 'ok' }]);
+  });
+});
+
 describe('requests that Node does not reject with a Status', () => {
   it.each([
     ['no host', 'GET /document HTTP/1.1\r\n\r\n', 400],
@@ -318,10 +401,23 @@ describe('bodies above the limit', () => {
 });
 
 describe('bodies that do not arrive', () => {
+  beforeEach(async () => {
+    await server.close(0);
+    await startServer({ arrivalMs: 3_000 });
+  });
+
   it.each(['timeout=1s', 'timeout=1s&watch=true'])('ends a request whose body does not arrive after ?%s', async (query) => {
     const connection = await sendBytes(request(`${POST}?${query}`, 'Content-Length: 5'));
     const [response] = responsesIn((await connection.read(isWhole)).text);
     expect(response).toMatchObject({ status: 504, body: expect.stringContaining('"Timeout"') });
+  });
+
+  it('rejects a pipelined request that does not arrive with a Status: 408', async () => {
+    const connection = await sendBytes(GET);
+    await connection.read(isWhole);
+    await connection.write(request(POST, 'Content-Length: 5'));
+    const [, response] = responsesIn((await connection.read(() => false)).text);
+    expect(response).toMatchObject({ status: 408, body: expect.stringContaining('"kind":"Status"') });
   });
 
   it('sends one response for a body that does not arrive', async () => {

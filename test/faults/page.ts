@@ -35,8 +35,8 @@ ${found.length === 0 ? '' : `Violations:\n\n${found.join('\n')}\n\n`}\
 - **worst lateness**: longest delay between planned and actual renewal. Tokens have a lifetime of 600 s and are renewed after 60 to
   90 s, so even the latest renewal was minutes before expiry.
 - **recovery**: time from the end of the fault until every token was valid, renewed in time and without a failure in its status. The
-  limit is one minute. For F12 and F39 the limit is two minutes, beyond invariant I10: the target throttled Purser, or Purser cannot
-  detect the end of the fault, and Purser retries within a fifth of the remaining lifetime.
+  limit is one minute. For F12 and F39 the limit is two minutes instead of that of invariant I10: the target throttles Purser, or Purser
+  cannot detect the end of the fault, and retries within a fifth of the remaining lifetime.
 
 ## Hostile tenants
 

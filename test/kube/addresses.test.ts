@@ -40,7 +40,7 @@ describe('createNameLookup', () => {
     expect(await lookup('api.test')).toEqual([four('192.0.2.9')]);
   });
 
-  it('prefers the hosts file', async () => {
+  it('prefers the hosts file to name servers', async () => {
     const lookup = await lookupIn(() => ['192.0.2.1'], '# names\n10.0.0.1 api.test API # ours\nfd00::1\tApi.Test\nnonsense api.test\n');
     expect(await lookup('api.TEST')).toEqual([four('10.0.0.1'), six('fd00::1')]);
     expect(server.queries).toEqual([]);

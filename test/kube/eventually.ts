@@ -2,7 +2,7 @@
 
 import type { FakeClock } from '../support/clock.ts';
 
-/** Long, because a busy machine may take its time; only a test that fails waits for it. */
+/** Long, because a machine may be busy; only a failing test waits that long. */
 const PATIENCE_MS = 60_000;
 
 /** Resolves once `check` passes; lets I/O happen in between, and advances `clock` by a small step each time if one is given. */

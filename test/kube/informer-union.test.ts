@@ -24,11 +24,11 @@ class ManualInformer implements Informer<ConfigMap> {
   }
 }
 
-function object(namespace: string, name: string, colour = 'red'): Stored<ConfigMap> {
-  return { metadata: { namespace, name, uid: `${namespace}-${name}`, resourceVersion: colour }, data: { colour } };
+function object(namespace: string, name: string, color = 'red'): Stored<ConfigMap> {
+  return { metadata: { namespace, name, uid: `${namespace}-${name}`, resourceVersion: color }, data: { color } };
 }
 
-const colours = ({ data }: ConfigMap) => Object.values(data ?? {});
+const colors = ({ data }: ConfigMap) => Object.values(data ?? {});
 
 describe('unionOf', () => {
   it('becomes synced with the last informer, and emits the changes of all informers', () => {
@@ -53,11 +53,11 @@ describe('unionOf', () => {
     expect(unionOf([only])).toBe(only);
   });
 
-  it('has a store that equals one store with all objects', () => {
+  it('returns the same objects as one store with all objects', () => {
     const event = fc.record({
       place: fc.constantFrom('a', 'b', 'c'),
       name: fc.constantFrom('x', 'y'),
-      colour: fc.constantFrom('red', 'blue'),
+      color: fc.constantFrom('red', 'blue'),
       isDeleted: fc.boolean(),
     });
     fc.assert(
@@ -65,9 +65,9 @@ describe('unionOf', () => {
         const informers = new Map(['a', 'b', 'c'].map((place) => [place, new ManualInformer()]));
         const { store } = unionOf([...informers.values()]);
         const whole = new ObjectStore<ConfigMap>();
-        const lookups = [store.index(colours), whole.index(colours)] as const;
-        for (const [index, { place, name, colour, isDeleted }] of events.entries()) {
-          const changed = object(place, name, `${colour}-${index}`);
+        const lookups = [store.index(colors), whole.index(colors)] as const;
+        for (const [index, { place, name, color, isDeleted }] of events.entries()) {
+          const changed = object(place, name, `${color}-${index}`);
           const happens = { type: isDeleted ? 'deleted' : 'applied', object: changed, resourceVersion: String(index) } as const;
           informers.get(place)?.apply(happens);
           whole.apply(happens);
@@ -78,7 +78,7 @@ describe('unionOf', () => {
         for (const key of ['a/x', 'b/y', 'd/x']) expect([store.get(key), store.has(key)]).toEqual([whole.get(key), whole.has(key)]);
         for (const found of whole.list()) {
           expect(store.list()).toContainEqual(found);
-          expect(lookups[0](colours(found)[0] ?? '')).toEqual(lookups[1](colours(found)[0] ?? ''));
+          expect(lookups[0](colors(found)[0] ?? '')).toEqual(lookups[1](colors(found)[0] ?? ''));
         }
       }),
     );

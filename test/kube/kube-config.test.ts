@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { inClusterConfig, loadKubeConfig, parseKubeConfig } from '../../src/kube/kube-config.ts';
+import { inClusterConfig, type KubeConfigSource, loadKubeConfig } from '../../src/kube/kube-config.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -21,32 +21,47 @@ users: [{ name: me, user: ${user} }]
 ${more}`;
 }
 
-describe('parseKubeConfig', () => {
-  it('finds the cluster and the user of the current context', () => {
-    const parsed = parseKubeConfig(config('{ token: t }'), '/etc/kube');
-    expect(parsed.getCurrentCluster()).toMatchObject({
+/** Writes the text to a file in the folder, and loads it. */
+function load(text: string): Promise<KubeConfigSource> {
+  const path = join(folder, 'kubeconfig');
+  writeFileSync(path, text);
+  return loadKubeConfig(path);
+}
+
+describe('loadKubeConfig', () => {
+  it('finds the cluster and the user of the current context', async () => {
+    const loaded = await load(config('{ token: t }'));
+    expect(loaded.getCurrentCluster()).toMatchObject({
       server: 'https://hub:6443',
-      caFile: '/etc/kube/pki/ca.crt',
+      caFile: join(folder, 'pki/ca.crt'),
       tlsServerName: 'kubernetes',
     });
-    expect(parsed.getCurrentUser()).toMatchObject({ token: 't' });
+    expect(loaded.getCurrentUser()).toMatchObject({ token: 't' });
   });
 
   it.each([
     [
       'client certificates',
       '{ client-certificate: c.crt, client-key: /abs/c.key }',
-      { certFile: '/etc/kube/c.crt', keyFile: '/abs/c.key' },
+      () => ({ certFile: join(folder, 'c.crt'), keyFile: '/abs/c.key' }),
     ],
-    ['a plugin by path', '{ exec: { command: ./bin/login, args: [x] } }', { exec: { command: '/etc/kube/bin/login', args: ['x'] } }],
-    ['a plugin by name', '{ exec: { command: login } }', { exec: { command: 'login' } }],
-    ['a token file', '{ tokenFile: run/token }', { authProvider: { name: 'tokenFile', config: { tokenFile: '/etc/kube/run/token' } } }],
-  ])('locates %s relative to the file', (_, user, expected) => {
-    expect(parseKubeConfig(config(user), '/etc/kube').getCurrentUser()).toMatchObject(expected);
+    [
+      'a plugin by path',
+      '{ exec: { command: ./bin/login, args: [x] } }',
+      () => ({ exec: { command: join(folder, 'bin/login'), args: ['x'] } }),
+    ],
+    ['a plugin by name', '{ exec: { command: login } }', () => ({ exec: { command: 'login' } })],
+    [
+      'a token file',
+      '{ tokenFile: run/token }',
+      () => ({ authProvider: { name: 'tokenFile', config: { tokenFile: join(folder, 'run/token') } } }),
+    ],
+  ])('locates %s relative to the file', async (_, user, expected) => {
+    expect((await load(config(user))).getCurrentUser()).toMatchObject(expected());
   });
 
-  it('prefers a token file to a token, as kubectl does', () => {
-    expect(parseKubeConfig(config('{ token: t, tokenFile: /f }'), '/').getCurrentUser()).not.toHaveProperty('token');
+  it('prefers a token file to a token, as kubectl does', async () => {
+    expect((await load(config('{ token: t, tokenFile: /f }'))).getCurrentUser()).not.toHaveProperty('token');
   });
 
   it.each([
@@ -54,12 +69,10 @@ describe('parseKubeConfig', () => {
     ['a missing context', 'current-context: other', 'no context "other"'],
     ['a missing user', config('{}').replace('user: me }', 'user: you }'), 'no user "you"'],
     ['impersonation of groups, which is not supported', config('{ as: x, as-groups: [y] }'), 'as-groups not supported'],
-  ])('rejects %s', (_, text, message) => {
-    expect(() => parseKubeConfig(text, '/')).toThrow(message);
+  ])('rejects %s', async (_, text, message) => {
+    await expect(load(text)).rejects.toThrow(message);
   });
-});
 
-describe('loadKubeConfig', () => {
   it('merges files like kubectl: the first entry of a name wins', async () => {
     mkdirSync(join(folder, 'second'));
     const [first, second] = [join(folder, 'first'), join(folder, 'second', 'config')];

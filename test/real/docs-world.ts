@@ -53,7 +53,7 @@ export async function runBlock(block: Block | undefined, shell: Shell): Promise<
   return (await runSteps(strict, shell)).filter(({ code }) => code !== 0);
 }
 
-/** Replacement of docker: `docker run --rm IMAGE …` runs the program of the image. image.test.ts tests the image itself. */
+/** Stub for docker: `docker run --rm IMAGE …` runs the program of the image. image.test.ts tests the image itself. */
 const DOCKER = `#!/bin/sh
 [ "$1 $2" = 'run --rm' ] || exit 125
 shift 3

@@ -44,7 +44,7 @@ beforeAll(async () => {
   command = [...flags, root, node, ...inImage];
   const enter = async (args: readonly string[]) => {
     const { stderr, ...result } = await run(program, args, IMAGE_ENV);
-    // The program that enters the image runs on this machine, which does not have the library.
+    // LD_PRELOAD also affects the program that enters the image: it runs on this machine, which does not have the library.
     return { ...result, stderr: stderr.replace(/^ERROR: ld\.so: object .* from LD_PRELOAD cannot be preloaded.*\n/gm, '') };
   };
   runInNode = (code) => enter([...command.slice(0, -1), '--eval', code]);

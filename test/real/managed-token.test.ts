@@ -1,5 +1,6 @@
 // ManagedTokens on a real hub and two real targets, with Purser's own service accounts.
 
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ManagedToken, ManagedTokenSpec } from '../../src/api/managed-token.gen.ts';
 import {
@@ -12,12 +13,11 @@ import {
   ManagedTokens,
   Namespaces,
   type Resource,
-  RoleBindings,
-  Roles,
   Secrets,
   ServiceAccounts,
 } from '../../src/api/resources.ts';
 import { type App, startApp } from '../../src/app/app.ts';
+import type { AppSettings } from '../../src/app/options.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { waitUntilServed } from '../../src/kube/discovery.ts';
 import { fixedConfig, loadKubeConfig } from '../../src/kube/kube-config.ts';
@@ -26,9 +26,12 @@ import { TokenReviews } from '../../src/kube/reviews.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
 import { systemClock } from '../../src/std/clock.ts';
+import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { appSettings } from '../support/app-settings.ts';
-import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
+import { PRIVATE_NAME, type RealCluster, startRealCluster } from '../support/real-cluster.ts';
+import { RoleBindings, Roles } from '../support/role-resources.ts';
+import { startConnectProxy } from '../targets/connect-proxy.ts';
 import { AuditLog } from './audit-log.ts';
 
 const PURSER = 'system:serviceaccount:purser-system:purser';
@@ -78,9 +81,10 @@ async function requestPurserToken({ admin }: Site): Promise<string> {
   return status?.token ?? '';
 }
 
-async function register(name: string, target: Site): Promise<void> {
-  const { url, ca } = target.cluster;
-  const keys = { token: await requestPurserToken(target), server: url, 'ca.crt': ca, cluster: name };
+/** Registers a target with a new credential; `more` has further keys of the credential's Secret. */
+async function register(name: string, target: Site, url = target.cluster.url, more: Readonly<Record<string, string>> = {}): Promise<void> {
+  const { ca } = target.cluster;
+  const keys = { token: await requestPurserToken(target), server: url, 'ca.crt': ca, cluster: name, ...more };
   const data = Object.fromEntries(Object.entries(keys).map(([key, value]) => [key, base64(value)]));
   const credential = { namespace: 'purser-system', name: `${name}-credential` };
   await hub.admin.apply(Secrets, { metadata: credential, type: 'Opaque', data }, { force: true });
@@ -105,14 +109,14 @@ async function allow(name: string): Promise<void> {
   });
 }
 
-async function startPurser(verifyIntervalMs = 0): Promise<App> {
+async function startPurser(overrides: Partial<AppSettings> = {}): Promise<App> {
   const token = await requestPurserToken(hub);
   const { url, ca } = hub.cluster;
   const source = fixedConfig({ name: 'hub', server: url, caData: base64(ca), skipTLSVerify: false }, { name: 'purser', token });
   const log = createLogger({ level: 'trace', readable: false, write: (line) => logged.push(line) });
-  // Purser probes Clusters only at registration, so that all counted requests belong to tokens.
+  // By default, Purser probes Clusters only at registration, so that all counted requests belong to tokens.
   const longIntervals = { probeIntervalMs: YEAR_MS, accessIntervalMs: YEAR_MS };
-  const settings = appSettings({ namespace: 'purser-system', verifyIntervalMs, drainMs: 10_000, ...longIntervals });
+  const settings = appSettings({ namespace: 'purser-system', verifyIntervalMs: 0, drainMs: 10_000, ...longIntervals, ...overrides });
   const started = startApp({ hub: source, clock: systemClock, random: Math.random, log, settings });
   await started.ready;
   return started;
@@ -157,9 +161,22 @@ afterAll(async () => {
 /** Returns true after the first probe of a Cluster and its event. */
 async function isProbed(name: string): Promise<boolean> {
   const { status } = await hub.admin.get(Clusters, { name });
-  const { items } = await hub.admin.listAll(Events);
+  const { items } = await hub.admin.list(Events);
   const isReady = status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true;
   return isReady && items.some(({ involvedObject }) => involvedObject.kind === Clusters.kind && involvedObject.name === name);
+}
+
+/** Waits until the condition Reachable of the Cluster `private` has this status and reason. */
+async function waitForReachable(expected: 'True' | 'False', reason: RegExp): Promise<void> {
+  const readReachable = async () =>
+    (await hub.admin.get(Clusters, { name: 'private' })).status?.conditions?.find(({ type }) => type === 'Reachable');
+  await waitUntil(
+    async () => {
+      const found = await readReachable();
+      return found?.status === expected && reason.test(found.reason ?? '');
+    },
+    async () => JSON.stringify(await readReachable()),
+  );
 }
 
 async function createManagedToken(name: string, clusterName: string, spec: Partial<ManagedTokenSpec> = {}): Promise<void> {
@@ -345,13 +362,13 @@ describe('ManagedToken on real clusters', () => {
     await hub.admin.delete(ManagedTokens, { namespace: NAMESPACE, name: 'contractor' });
     await waitUntil(async () => !(await isAccepted(next, two())));
     await waitUntil(async () => (await readToken('contractor')) === '');
-    const { items } = await two().admin.listAll(Secrets, { namespace: 'deploy' });
+    const { items } = await two().admin.list(Secrets, { namespace: 'deploy' });
     expect(items).toEqual([]);
   });
 
   it('gets a new token after its service account is re-created and a TokenReview fails', async () => {
     await app.stop();
-    app = await startPurser(VERIFY_MS);
+    app = await startPurser({ verifyIntervalMs: VERIFY_MS });
     const account = { namespace: 'deploy', name: 'deployer' };
     const token = await waitForToken('first');
     await one().admin.delete(ServiceAccounts, account);
@@ -364,8 +381,49 @@ describe('ManagedToken on real clusters', () => {
     expect(status?.serviceAccountUID).toBe((await one().admin.get(ServiceAccounts, account)).metadata.uid);
   });
 
+  it('gets tokens of a private cluster through the proxy of its credential, and recovers after the proxy was stopped', async () => {
+    const roots = getCACertificates('default');
+    const authority = createAuthority(Date.now());
+    const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
+    setDefaultCACertificates([...roots, authority.certificate]);
+    const { port: targetPort } = two().cluster;
+    const startProxy = (port = 0) =>
+      startConnectProxy((host) => (host === `${PRIVATE_NAME}:${targetPort}` ? targetPort : undefined), { tls: { cert, key }, port });
+    let proxy = await startProxy();
+    const { port } = proxy;
+    try {
+      await app.stop();
+      app = await startPurser({ probeIntervalMs: 1_000 });
+      const url = `https://${PRIVATE_NAME}:${targetPort}`;
+      await allow('private');
+      await register('private', two(), url);
+      await waitForReachable('False', /^(DNSFailed|Timeout)$/);
+      await register('private', two(), url, { proxy: `https://purser:pass-of-proxy@localhost:${port}` });
+      await createManagedToken('private', 'private', { revocation: 'BoundSecret' });
+      const token = await waitForToken('private');
+      expect(await isAccepted(token, two())).toBe(true);
+
+      await proxy.close();
+      await waitForReachable('False', /^ProxyUnreachable$/);
+      const rotate = { metadata: { annotations: { 'tokens.purser.dev/rotate': 'now' } } };
+      await hub.admin.patch(ManagedTokens, { namespace: NAMESPACE, name: 'private' }, rotate);
+      await waitUntil(async () => (await readConditions('private')).includes('RotationFailing=True'));
+      proxy = await startProxy(port);
+      await waitForReachable('True', /^Responding$/);
+      expect(await isAccepted(await waitForRenewal('private', token), two())).toBe(true);
+
+      const lists = await Promise.all([hub.admin.list(Clusters), hub.admin.list(ManagedTokens), hub.admin.list(Events)]);
+      const secret = new RegExp(`pass-of-proxy|(localhost|127\\.0\\.0\\.1):${port}`);
+      expect([...logged, JSON.stringify(lists)].filter((text) => secret.test(text))).toEqual([]);
+    } finally {
+      await app.stop();
+      await proxy.close();
+      setDefaultCACertificates(roots);
+    }
+  });
+
   it('writes no token to status, events or logs', async () => {
-    const lists = await Promise.all([hub.admin.listAll(ManagedTokens), hub.admin.listAll(Events)]);
+    const lists = await Promise.all([hub.admin.list(ManagedTokens), hub.admin.list(Events)]);
     const output = [...logged, JSON.stringify(lists)].join('\n');
     const leaked = [...seen].filter(
       (token) => output.includes(token.slice(-24)) || output.includes(token.slice(token.lastIndexOf('.') + 1).slice(0, 24)),

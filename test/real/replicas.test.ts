@@ -103,16 +103,18 @@ describe('Deployment with two replicas', () => {
     const audit = new AuditLog(world.hub.auditLog, 'system:serviceaccount:purser-system:purser');
     await audit.skip();
     world.target.pause();
-    await world.kubectl('annotate', ...TOKEN, 'tokens.purser.dev/rotate=while-stopping', '--overwrite');
+    // The request to the paused target fails after ten seconds, so that nothing else may delay the checks until then.
+    const annotated = world.kubectl('annotate', ...TOKEN, 'tokens.purser.dev/rotate=while-stopping', '--overwrite');
     await waitUntil(async () => (await audit.requests()).includes('create subjectaccessreviews'));
     leader.program.signal('SIGTERM');
-    await waitUntil(async () => (await status(leader, 'metrics', 'GET /readyz')) === 500);
-    const draining = await send(leader, 'metrics', 'GET /readyz?verbose');
+    let readiness = await send(leader, 'metrics', 'GET /readyz?verbose');
+    while (readiness.status !== 500) readiness = await send(leader, 'metrics', 'GET /readyz?verbose');
     const leadsWhileDraining = await leads(leader);
+    await annotated;
     world.target.resume();
     await leader.program.ended;
 
-    expect(draining.body).toContain('[-]shutdown failed');
+    expect(readiness.body).toContain('[-]shutdown failed');
     expect(leadsWhileDraining).toBe(true);
     await waitUntilLeads(second);
     await world.waitFor(...TOKEN, '--for=jsonpath={.status.lastRotateRequest}=while-stopping');

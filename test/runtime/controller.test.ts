@@ -220,7 +220,7 @@ describe('runController', () => {
     expect(outcomes.map(({ failures }) => failures)).toEqual([1, 1]);
   });
 
-  it('counts no failure for a run that was put off', async () => {
+  it('counts no failure for a deferred run', async () => {
     const policy = (failure: Failure<string>): Retry => ({ ...doubling(failure), isDeferred: failure.error === 'put off' });
     start({ retryPolicy: policy });
     await request('a');

@@ -6,7 +6,7 @@ const NOON = Date.parse('2026-03-01T12:00:00Z');
 const DAY_MS = 86_400_000;
 
 describe('systemClock', () => {
-  beforeEach(() => void jest.useFakeTimers({ now: NOON }));
+  beforeEach(() => void jest.useFakeTimers({ now: NOON, doNotFake: ['nextTick', 'queueMicrotask'] }));
   afterEach(() => void jest.useRealTimers());
 
   function alarm(at: number) {

@@ -3,7 +3,6 @@
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import type { Secret, Stored } from '../../src/api/resources.ts';
-import type { ObjectMeta } from '../../src/api/wire.ts';
 import { digestOf } from '../../src/std/digest.ts';
 import { parseDuration } from '../../src/std/duration.ts';
 import { Sensitive } from '../../src/std/sensitive.ts';
@@ -14,6 +13,7 @@ import type { OutputTarget } from '../../src/tokens/outputs/forms.ts';
 import { outputTarget } from '../../src/tokens/outputs/outputs.ts';
 import { createRecord, parseRecord, type TokenRecord } from '../../src/tokens/policy/record.ts';
 import { desiredSecret, digestOfData, digestOfOutputs, digestOfSecret, type StoredSecret } from '../../src/tokens/policy/secret.ts';
+import type { StoredToken } from '../../src/tokens/policy/spec.ts';
 import type { TokenObservation } from '../../src/tokens/policy/state.ts';
 
 export const NOON = Date.parse('2026-03-01T12:00:00Z');
@@ -27,9 +27,9 @@ type Spec = ManagedToken['spec'];
 
 /** Builds a ManagedToken in team-a for deploy/deployer on prod-eu. */
 export class TokenBuilder {
-  readonly #token: ManagedToken;
+  readonly #token: StoredToken;
 
-  constructor(token: ManagedToken) {
+  constructor(token: StoredToken) {
     this.#token = token;
   }
 
@@ -37,7 +37,7 @@ export class TokenBuilder {
     return new TokenBuilder({ ...this.#token, spec: { ...this.#token.spec, ...spec } });
   }
 
-  withMetadata(metadata: ObjectMeta): TokenBuilder {
+  withMetadata(metadata: Partial<StoredToken['metadata']>): TokenBuilder {
     return new TokenBuilder({ ...this.#token, metadata: { ...this.#token.metadata, ...metadata } });
   }
 
@@ -61,7 +61,7 @@ export class TokenBuilder {
     return this.with({ secret: { ...this.#token.spec.secret, ...secret } });
   }
 
-  build(): ManagedToken {
+  build(): StoredToken {
     return this.#token;
   }
 }
@@ -70,7 +70,7 @@ export function aToken(): TokenBuilder {
   return new TokenBuilder({
     apiVersion: 'tokens.purser.dev/v1alpha1',
     kind: 'ManagedToken',
-    metadata: { name: 'ci', namespace: 'team-a', uid: 'b6b2c7a0-6a53-4b8e-9a3f-0c9d5a1f2e01', generation: 1 },
+    metadata: { name: 'ci', namespace: 'team-a', uid: 'b6b2c7a0-6a53-4b8e-9a3f-0c9d5a1f2e01', resourceVersion: '1', generation: 1 },
     spec: {
       clusterName: 'prod-eu',
       serviceAccount: { namespace: 'deploy', name: 'deployer' },

@@ -3,9 +3,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from '@jest/globals';
 
-/** Creates an empty folder. Call it while tests run. */
+/** Creates an empty folder. */
 export async function newFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'purser-test-'));
   folders.push(folder);
@@ -14,6 +13,7 @@ export async function newFolder(): Promise<string> {
 
 const folders: string[] = [];
 
-afterAll(async () => {
+/** Removes all folders; jest-environment.ts calls it after each test file. */
+export async function removeFolders(): Promise<void> {
   for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
-});
+}

@@ -37,7 +37,7 @@ export function scanForLeaks(text: string, where: string): void {
 
 const LONG_RUN = /[\w-]{24,}/g;
 const HEADER = /^eyJ[\w-]{21}/;
-/** Length of the shortest part of a token, an ECDSA signature, is 86 characters. */
+/** The shortest part of a token, an ECDSA signature, has 86 characters. */
 const MIN_PART = 80;
 const SHOWN = 24;
 

@@ -21,6 +21,9 @@ import { freePorts } from './ports.ts';
 import { type Program, removeOnExit, startProgram } from './processes.ts';
 import { TEST_USERS, tokenOf } from './users.ts';
 
+/** DNS name in every server certificate. It does not resolve, so that only a proxy connects to it. */
+export const PRIVATE_NAME = 'private.example.test';
+
 export interface RealClusterOptions {
   /** Issuer of service account tokens. */
   readonly issuer?: string;
@@ -296,7 +299,7 @@ async function writeSecrets(folder: string, authority: Certificate, options: Rea
 }
 
 function certificateFiles(authority: Certificate): Readonly<Record<string, string>> {
-  const { certificate, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
+  const { certificate, key } = issueServerCertificate(authority, [...LOOPBACK_NAMES, PRIVATE_NAME], Date.now());
   return { 'ca.crt': authority.certificate, 'server.crt': certificate, 'server.key': key };
 }
 

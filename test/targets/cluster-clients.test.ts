@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Secret, Stored } from '../../src/api/resources.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { fixedConfig } from '../../src/kube/kube-config.ts';
@@ -230,10 +230,12 @@ describe('ClusterClients with TLS certificates', () => {
   });
 
   it('verifies certificates despite NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
+    const warn = jest.spyOn(process, 'emitWarning').mockReturnValue();
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
     const server = await serveWith(issueServerCertificate(createAuthority(Date.now()), LOOPBACK_NAMES, Date.now()));
     const failed = await world.failure(at([server]));
     delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+    warn.mockRestore();
     expect(failed).toMatchObject({ reason: 'TLSVerifyFailed' });
     await server.close();
   });

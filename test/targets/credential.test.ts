@@ -90,6 +90,51 @@ describe('readPins', () => {
   );
 });
 
+describe('proxy of readPins', () => {
+  it.each([
+    ['https://proxy.example.com:3128', 'https://proxy.example.com:3128/'],
+    ['http://proxy.example.com:3128/\n', 'http://proxy.example.com:3128/'],
+    ['https://purser:p%40ss@proxy.example.com', 'https://purser:p%40ss@proxy.example.com/'],
+    ['https://[2001:db8::1]:3128', 'https://[2001:db8::1]:3128/'],
+  ])('reads %j and hides it from inspection and JSON', (proxy, url) => {
+    const pins = readPins(aCredential({ proxy }));
+    expect(pins.proxy?.reveal()).toBe(url);
+    expect(inspect(pins, { depth: 9 }) + JSON.stringify(pins)).not.toContain('example.com');
+  });
+
+  it.each([
+    '',
+    ' ',
+    'junk-of-proxy',
+    'junk-of-proxy:3128',
+    'socks5://junk-of-proxy:1080',
+    'file:///junk-of-proxy',
+    'https://',
+    'https://a.test https://junk-of-proxy',
+    'https://junk-of-proxy:99999',
+    'https://junk-of-proxy/path',
+    'https://junk-of-proxy?query',
+    'https://a:junk-of-proxy@b@c',
+    'https://a:%zz-junk-of-proxy@b.test',
+    'https://junk-of-proxy\\@b.test',
+  ])('rejects %j without repeating it', (proxy) => {
+    const message = expect.not.stringContaining('junk-of-proxy');
+    const failure = {
+      reason: 'CredentialMissing',
+      detail: expect.stringMatching(/^the key proxy of the Secret is not the URL of a proxy/),
+    };
+    expect(() => readPins(aCredential({ proxy }))).toThrow(expect.objectContaining({ ...failure, message }));
+  });
+
+  it.each(['http://user:junk-of-proxy@proxy.example.com', 'http://junk-of-proxy@proxy.example.com'])(
+    'rejects user and password in an http URL: %s',
+    (proxy) => {
+      const detail = 'the key proxy of the Secret contains a user or password, which require an https URL';
+      expect(() => readPins(aCredential({ proxy }))).toThrow(expect.objectContaining({ reason: 'CredentialMissing', detail }));
+    },
+  );
+});
+
 describe('parseBundle', () => {
   it('parses base64 of one or several PEM certificates, with or without line breaks', () => {
     const pem = `# Acme Root\n${authority.certificate}\n${createAuthority(Date.now()).certificate}`;

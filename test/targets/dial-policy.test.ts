@@ -49,12 +49,9 @@ describe('dialPolicy', () => {
     expect([mayDial(address), mayDialLocally(address)]).toEqual([false, false]);
   });
 
-  it.each(['127.0.0.1', '127.255.0.1', '::1', '::ffff:127.0.0.1', '0:0:0:0:0:0:0:1'])(
-    'allows %s only where clusters are on this machine',
-    (address) => {
-      expect([mayDial(address), mayDialLocally(address)]).toEqual([false, true]);
-    },
-  );
+  it.each(['127.0.0.1', '127.255.0.1', '::1', '::ffff:127.0.0.1', '0:0:0:0:0:0:0:1'])('allows %s only with allowLoopback', (address) => {
+    expect([mayDial(address), mayDialLocally(address)]).toEqual([false, true]);
+  });
 
   it.each([
     '10.0.0.1',

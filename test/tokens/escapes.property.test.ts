@@ -1,4 +1,4 @@
-// Whatever a tenant edits and whatever fails meanwhile: once an administrator withdraws a permission or revokes, no token is left.
+// After any edits of a tenant and any failures: no token remains once an administrator withdraws a permission or revokes the token.
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
@@ -51,7 +51,7 @@ const edits: fc.Arbitrary<Act> = fc
   )
   .map((spec) => edit(spec as Partial<ManagedTokenSpec>));
 
-/** Other things that tenants and users of the targets do. */
+/** Other actions of tenants and of users of the targets. */
 const mischief: fc.Arbitrary<Act> = fc.oneof(
   fc.integer({ min: 1, max: 3 }).map((value) => annotate(`me-${value}`)),
   fc.constant(act('delete Secrets', ({ hub }) => hub.secrets.clear())),
@@ -97,7 +97,7 @@ const acts = fc.array(
   { minLength: 3, maxLength: 25 },
 );
 
-/** Ends all troubles. */
+/** Ends all faults. */
 function recover(world: FleetWorld): void {
   for (const name of CLUSTERS) {
     world.targets[name].isDown = false;
@@ -122,10 +122,10 @@ async function played(sequence: readonly Act[], administrator: Act, isRecoveredF
   return world;
 }
 
-describe('an administrator', () => {
+describe('token controller and an administrator', () => {
   const names = fc.tuple(fc.constantFrom(...CLUSTERS), fc.constantFrom(...ACCOUNTS)).map(([cluster, account]) => `${cluster}/${account}`);
 
-  it('withdraws a permission, after which no Secret and no anchor is left of tokens under that name', async () => {
+  it('removes all Secrets and anchors of tokens whose permission the administrator withdraws', async () => {
     await fc.assert(
       fc.asyncProperty(acts, names, fc.boolean(), async (sequence, name, isRecoveredFirst) => {
         const world = await played(
@@ -148,7 +148,7 @@ describe('an administrator', () => {
     );
   });
 
-  it('revokes, after which no token is alive that was bound to an anchor before', async () => {
+  it('invalidates every token that was bound to an anchor before a revocation', async () => {
     await fc.assert(
       fc.asyncProperty(acts, fc.boolean(), async (sequence, isRecoveredFirst) => {
         let before: readonly string[] = [];
@@ -171,7 +171,7 @@ describe('an administrator', () => {
     );
   });
 
-  it('deletes the ManagedToken, after which no token is alive that was bound to an anchor, whatever keeps the object', async () => {
+  it('invalidates every token that was bound to an anchor of a deleted ManagedToken, even if a finalizer keeps the object', async () => {
     await fc.assert(
       fc.asyncProperty(acts, fc.boolean(), async (sequence, isKept) => {
         const remove = act('delete', ({ hub, clock }) => {

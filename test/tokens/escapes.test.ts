@@ -56,7 +56,7 @@ async function anchorName(): Promise<string> {
 
 async function hasAnchor(namespace = 'deploy'): Promise<boolean> {
   const name = await anchorName();
-  const { items } = await world.target.admin.listAll(Secrets, { namespace });
+  const { items } = await world.target.admin.list(Secrets, { namespace });
   return items.some(({ metadata }) => metadata.name === name);
 }
 
@@ -67,8 +67,8 @@ async function withdraw(): Promise<void> {
   await world.pass(40_000, 1_000);
 }
 
-describe('a failing revocation', () => {
-  it('does not keep a token alive in the other listed places', async () => {
+describe('token controller and a failing revocation', () => {
+  it('revokes the tokens bound to the other listed anchors', async () => {
     const clusterName = await registerUnreachable();
     await world.run();
     const token = await issued();
@@ -81,7 +81,7 @@ describe('a failing revocation', () => {
     expect(await hasAnchor()).toBe(false);
   });
 
-  it('is not reported as done while the anchor in a listed place may exist', async () => {
+  it('does not report the revocation as handled while a listed anchor may exist', async () => {
     const clusterName = await registerUnreachable();
     await world.run();
     const token = await issued();
@@ -97,7 +97,7 @@ describe('a failing revocation', () => {
     await world.until(async () => !(await world.isAccepted(token)));
   });
 
-  it('does not keep the Secret of a requester without permission, and reports Forbidden', async () => {
+  it('removes the Secret of a requester without permission during a revocation, and reports Forbidden', async () => {
     await world.run();
     const token = await issued();
     await breakCredential();
@@ -117,7 +117,7 @@ describe('a failing revocation', () => {
     await world.pass(40_000, 1_000);
   }
 
-  it('does not keep a token that the spec has moved away from in the Secret', async () => {
+  it('removes a token for a former spec from the Secret', async () => {
     const clusterName = await registerUnreachable();
     await world.run();
     await world.allow(`${world.cluster}/deploy/deployer`);
@@ -132,8 +132,8 @@ describe('a failing revocation', () => {
   });
 });
 
-describe('a failing deletion of a ManagedToken', () => {
-  it('does not keep the Secret of a requester without permission', async () => {
+describe('token controller and a failing deletion of a ManagedToken', () => {
+  it('removes the Secret of a requester without permission during the deletion', async () => {
     await world.run();
     await issued();
     await breakCredential();
@@ -144,8 +144,8 @@ describe('a failing deletion of a ManagedToken', () => {
   });
 });
 
-describe('a ManagedToken with a moved spec', () => {
-  it('loses the former token while suspended', async () => {
+describe('token controller and a spec for another service account or cluster', () => {
+  it('removes the former token from the Secret while suspended', async () => {
     await allowBesides(`${world.cluster}/other/absent`);
     await world.run();
     await issued('None');
@@ -156,9 +156,9 @@ describe('a ManagedToken with a moved spec', () => {
 
   it.each([
     ['is suspended', { rotation: { suspend: true } }],
-    ['has no service account there', {}],
+    ['names a missing service account', {}],
     ['is invalid', { secret: { server: 'https://192.0.2.1' } }],
-  ])('loses the former anchor although it %s', async (_, spec) => {
+  ])('deletes the former anchor although the new spec %s', async (_, spec) => {
     await allowBesides(`${world.cluster}/other/absent`);
     await world.run();
     const token = await issued();
@@ -170,8 +170,8 @@ describe('a ManagedToken with a moved spec', () => {
 
   it.each([
     ['is suspended', { rotation: { suspend: true } }],
-    ['does not exist', {}],
-  ])('loses the anchor of a former service account of the same namespace although it %s', async (_, spec) => {
+    ['names a missing service account', {}],
+  ])('deletes the anchor of a former service account in the same namespace although the new spec %s', async (_, spec) => {
     await allowBesides(`${world.cluster}/deploy/absent`);
     await world.run();
     const token = await issued();
@@ -179,7 +179,7 @@ describe('a ManagedToken with a moved spec', () => {
     await world.until(async () => !(await world.isAccepted(token)));
   });
 
-  it('loses the anchor of a former service account of the same namespace after its Secret was deleted', async () => {
+  it('deletes the anchor of a former service account in the same namespace after the Secret was deleted', async () => {
     await allowBesides(`${world.cluster}/deploy/absent`);
     await world.run();
     const token = await issued();
@@ -190,7 +190,7 @@ describe('a ManagedToken with a moved spec', () => {
     await world.until(async () => !(await world.isAccepted(token)));
   });
 
-  it('loses the former anchor although its Cluster does not exist', async () => {
+  it('deletes the former anchor although the new Cluster does not exist', async () => {
     await allowBesides('missing');
     await world.run();
     const token = await issued();
@@ -198,7 +198,7 @@ describe('a ManagedToken with a moved spec', () => {
     await world.until(async () => !(await world.isAccepted(token)));
   });
 
-  it('loses the former anchor once its Cluster is registered again', async () => {
+  it('deletes the former anchor once its Cluster is registered again', async () => {
     const clusterName = `${world.cluster}-b`;
     await world.register(clusterName, world.targets[1]);
     await allowBesides(clusterName);
@@ -215,7 +215,7 @@ describe('a ManagedToken with a moved spec', () => {
     await world.until(async () => (await world.get()).status?.anchors?.length === 1);
   });
 
-  it('loses the former anchor although the Secret of the new name is owned by another object', async () => {
+  it('deletes the former anchor although another object owns the Secret of the new name', async () => {
     await allowBesides(`${world.cluster}/other/own`);
     await world.run();
     const token = await issued();
@@ -236,11 +236,11 @@ async function forgedSecret(name: string, issuedFor: object, text = FORGED): Pro
   return { metadata, type: 'Opaque', data: { token: base64(text) } } as Secret;
 }
 
-describe('a ManagedToken with a forged Secret', () => {
+describe('token controller and a forged Secret', () => {
   const viewer = { namespace: 'deploy', name: 'viewer' };
 
   it.each([['BoundSecret' as const], ['None' as const]])(
-    'loses the former token with revocation %s after its spec has moved to the forged Secret while suspended',
+    'removes the former token with revocation %s after the suspended spec names the forged Secret',
     async (revocation) => {
       await allowBesides(`${world.cluster}/deploy/viewer`);
       await world.run();
@@ -257,7 +257,7 @@ describe('a ManagedToken with a forged Secret', () => {
   );
 });
 
-describe('the revocation of a token', () => {
+describe('token controller and a revocation', () => {
   it.each([
     ['a spec with revocation None', {}],
     ['an invalid spec', { boundObjectRef: null, audiences: ['https://kubernetes.default.svc', 'https://not-allowed'] }],
@@ -280,7 +280,7 @@ describe('the revocation of a token', () => {
     expect(await world.events()).not.toContain('Warning RevocationUnavailable');
   });
 
-  it('is not ended by an annotation on the Secret, which tenants write', async () => {
+  it('continues the revocation although a tenant marks it as handled on the Secret', async () => {
     await world.run();
     const token = await issued();
     await world.target.stop();
@@ -297,7 +297,7 @@ describe('the revocation of a token', () => {
   it.each([
     ['a forged token', () => FORGED],
     ['the issued token and a forged record', (token: string) => token],
-  ])('is not reported as done while the anchor may exist because of a Secret with %s', async (_, textOf) => {
+  ])('does not report the revocation as handled while the anchor may exist, despite a Secret with %s', async (_, textOf) => {
     const clusterName = `${world.cluster}-b`;
     await world.register(clusterName, world.targets[1]);
     await allowBesides(clusterName);
@@ -336,8 +336,8 @@ describe('the revocation of a token', () => {
   });
 });
 
-describe('a withdrawal', () => {
-  it('is noticed although another requester was named while it happened', async () => {
+describe('token controller and a withdrawal', () => {
+  it('removes the Secret although the spec named another requester during the withdrawal', async () => {
     await world.hub.admin.create(ServiceAccounts, { metadata: { namespace: world.namespace, name: 'second' } });
     await world.allow(`${world.cluster}/deploy/deployer`, { requester: 'second', name: `${world.namespace}-second` });
     await world.run();
@@ -352,7 +352,7 @@ describe('a withdrawal', () => {
   });
 });
 
-describe('a tenant with many namespaces', () => {
+describe('token controller and a tenant with many namespaces', () => {
   const account = (namespace: string) => ({ namespace, name: 'requester' });
 
   /** Issues five tokens in each of five namespaces of the tenant. */
@@ -382,7 +382,7 @@ describe('a tenant with many namespaces', () => {
         for (let index = 0; index < 5; index++) await world.hub.admin.patch(ManagedTokens, { namespace, name: `token-${index}` }, { spec });
       },
     ],
-  ])('does not pause the removal of other Secrets by %s', async (_, act) => {
+  ])('does not pause the removal of other Secrets after %s', async (_, act) => {
     const controller = await world.run();
     await issued('None');
     const namespaces = await issueMany();

@@ -21,28 +21,28 @@ beforeEach(() => {
   world.renew();
   ({ clock, hub } = world);
   reconciler = world.reconciler();
-  reconciler.woken.length = 0;
+  reconciler.triggered.length = 0;
 });
 afterEach(() => reconciler.close());
 
-function somebodyChangesTheServer(): void {
+function changeServerKey(): void {
   const secret = hub.secrets.get('ci') as Secret;
   hub.put({ ...secret, data: { ...secret.data, server: base64('https://elsewhere') } });
 }
 
-describe('wakes for a Secret that the watch delivers before the response', () => {
-  it('wakes no ManagedToken', async () => {
+describe('tokenTriggers with a watch that is faster than responses', () => {
+  it("emits no key for Purser's own write", async () => {
     hub.meanwhile = () => reconciler.sync();
     await reconciler.reconcile();
-    expect(reconciler.woken).toEqual([]);
+    expect(reconciler.triggered).toEqual([]);
     expect(hub.token.status?.conditions?.[0]).toMatchObject({ type: 'Ready', status: 'True' });
   });
 
-  it('requests a reconcile within a second when another client changed the Secret as fast', async () => {
+  it('requests a reconcile within a second if another client changed the Secret before the response', async () => {
     hub.meanwhile = () => {
       hub.meanwhile = () => {};
       reconciler.sync();
-      somebodyChangesTheServer();
+      changeServerKey();
       reconciler.sync();
     };
     expect(await reconciler.reconcile()).toBe(clock.now() + 1_000);
@@ -52,12 +52,12 @@ describe('wakes for a Secret that the watch delivers before the response', () =>
     expect(await reconciler.reconcile()).toBeGreaterThanOrEqual(clock.now() + 1_000);
   });
 
-  it('wakes the ManagedToken once the write has failed', async () => {
-    const isAsked: Fault = (request, reply) => hub.answer(request, reply);
-    hub.faults.push(isAsked, (_, reply) => reply.json(500, refused(500, 'InternalError')));
+  it('emits the key for a change after a failed write', async () => {
+    const isServed: Fault = (request, reply) => hub.answer(request, reply);
+    hub.faults.push(isServed, (_, reply) => reply.json(500, refused(500, 'InternalError')));
     await reconciler.reconcile();
     hub.put({ metadata: { namespace: 'team-a', name: 'ci', labels: { 'tokens.purser.dev/managed-by': 'purser' } }, type: 'Opaque' });
     reconciler.sync();
-    expect(reconciler.woken).toEqual(['team-a/ci']);
+    expect(reconciler.triggered).toEqual(['team-a/ci']);
   });
 });

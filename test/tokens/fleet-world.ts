@@ -1,5 +1,5 @@
-// A hub with one ManagedToken and two targets on the wire, with permissions by name. The reconciler runs only when its triggers or
-// its own requeue times say so.
+// A hub with one ManagedToken and two targets on the wire, with permissions by name. The reconciler runs only when a trigger or its own
+// requeue time requests it.
 
 import { PROTECTED_NAMESPACES } from '../../src/access/issue-permission.ts';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
@@ -19,7 +19,7 @@ import { reduceSecret } from '../../src/tokens/reduce.ts';
 import { RemovalLimits } from '../../src/tokens/removal-limits.ts';
 import type { TokenDeps } from '../../src/tokens/run.ts';
 import { TrackedTokens } from '../../src/tokens/tracked-token.ts';
-import { wakes } from '../../src/tokens/triggers.ts';
+import { tokenTriggers } from '../../src/tokens/triggers.ts';
 import { startWireWorld, type WireWorld } from '../kube/wire-world.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
 import { aToken } from '../support/builders.ts';
@@ -180,8 +180,8 @@ export class FleetWorld {
   };
   #clients: ClusterClients | undefined;
   #deps: TokenDeps | undefined;
-  #stopWakes: () => void = () => {};
-  #isWoken = true;
+  #stopTriggers: () => void = () => {};
+  #isTriggered = true;
   #dueAt = 0;
   #version = 1;
 
@@ -207,17 +207,17 @@ export class FleetWorld {
 
   /** Starts a controller without memory. */
   restart(): void {
-    this.#stopWakes();
+    this.#stopTriggers();
     this.sync();
     const { clock } = this;
     const hub = this.#wires.client;
     const informers = { ...this.#informers, credentials: [this.#informers.credentials] } as unknown as TokenInformers;
     const view = new HubView(informers);
     const memory = new TrackedTokens();
-    const subscription = wakes(informers, view, memory).subscribe(() => {
-      this.#isWoken = true;
+    const subscription = tokenTriggers(informers, view, memory).subscribe(() => {
+      this.#isTriggered = true;
     });
-    this.#stopWakes = () => subscription.unsubscribe();
+    this.#stopTriggers = () => subscription.unsubscribe();
     this.#clients ??= new ClusterClients(settings(patient(clock)));
     const protectedNamespaces = PROTECTED_NAMESPACES;
     this.#deps = {
@@ -235,7 +235,7 @@ export class FleetWorld {
       authority: new Authority({ hub, view, memory, clock, protectedNamespaces }),
       removals: new RemovalLimits({ hub, view, memory, clock, log: silentLog, namespace: CREDENTIALS }),
     };
-    this.#isWoken = true;
+    this.#isTriggered = true;
   }
 
   handleHub(request: WireRequest, reply: WireReply): void {
@@ -285,11 +285,11 @@ export class FleetWorld {
     this.#informers.secrets.list(...labelled.map((secret) => reduceSecret(stored(secret))));
   }
 
-  /** Reconciles if the ManagedToken was woken or is due. */
+  /** Reconciles if the ManagedToken was triggered or is due. */
   async tick(): Promise<void> {
     this.sync();
-    if (!this.#isWoken && this.#dueAt > this.clock.now()) return;
-    this.#isWoken = false;
+    if (!this.#isTriggered && this.#dueAt > this.clock.now()) return;
+    this.#isTriggered = false;
     this.#dueAt = Infinity;
     try {
       const { requeueAt } = await reconcileToken(this.#deps as TokenDeps, 'team-a/ci', new AbortController().signal);
@@ -306,7 +306,7 @@ export class FleetWorld {
     const end = this.clock.now() + ms;
     while (this.clock.now() < end) {
       await this.tick();
-      const nextAt = this.#isWoken ? this.clock.now() + 100 : Math.min(Math.max(this.#dueAt, this.clock.now() + 1_000), end);
+      const nextAt = this.#isTriggered ? this.clock.now() + 100 : Math.min(Math.max(this.#dueAt, this.clock.now() + 1_000), end);
       this.clock.advance(nextAt - this.clock.now());
     }
     await this.tick();
@@ -323,7 +323,7 @@ export class FleetWorld {
   }
 
   async close(): Promise<void> {
-    this.#stopWakes();
+    this.#stopTriggers();
     await this.#clients?.close();
   }
 

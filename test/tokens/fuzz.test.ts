@@ -60,12 +60,12 @@ const damage: fc.Arbitrary<Act> = fc
     annotations: fc.dictionary(fc.constantFrom(...ours.map((name) => `tokens.purser.dev/${name}`)), anyText),
     data: fc.dictionary(fc.constantFrom('token', 'server', 'ca.crt', 'kubeconfig', 'junk'), anyText.map(base64)),
     immutable: fc.boolean(),
-    isUnlabelled: fc.boolean(),
+    isUnlabeled: fc.boolean(),
   })
-  .map(({ annotations, data, immutable, isUnlabelled }) => () => {
+  .map(({ annotations, data, immutable, isUnlabeled }) => () => {
     for (const secret of hub.secrets.values()) {
       if (secret.metadata.ownerReferences?.[0]?.uid === SUBJECT_UID) continue;
-      const labels = isUnlabelled ? {} : (secret.metadata.labels ?? {});
+      const labels = isUnlabeled ? {} : (secret.metadata.labels ?? {});
       const metadata = { ...secret.metadata, labels, annotations: { ...secret.metadata.annotations, ...annotations } };
       hub.put({ ...secret, metadata, data: { ...secret.data, ...data }, ...(immutable && { immutable }) });
     }
@@ -73,8 +73,8 @@ const damage: fc.Arbitrary<Act> = fc
 
 const removal: fc.Arbitrary<Act> = fc.constant(() => hub.secrets.clear());
 
-const foreign: fc.Arbitrary<Act> = fc.boolean().map((isLabelled) => () => {
-  const labels = isLabelled ? { 'tokens.purser.dev/managed-by': 'purser' } : {};
+const foreign: fc.Arbitrary<Act> = fc.boolean().map((isLabeled) => () => {
+  const labels = isLabeled ? { 'tokens.purser.dev/managed-by': 'purser' } : {};
   const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'theirs', uid: SUBJECT_UID, controller: true };
   const metadata = { namespace: 'team-a', name: 'ci', uid: 'foreign', labels, ownerReferences: [owner] };
   if (!hub.secrets.has('ci')) hub.put({ metadata, type: 'Opaque', data: { theirs: base64('x') } });

@@ -3,10 +3,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManagedTokens, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { parseKubeConfig } from '../../src/kube/kube-config.ts';
 import { SelfSubjectReviews } from '../../src/kube/reviews.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
+import { loadKubeConfigText } from '../support/kubeconfig-file.ts';
 import { base64, TokenWorld, text } from './token-world.ts';
 
 let world: TokenWorld;
@@ -45,7 +45,7 @@ describe('token controller and a new ManagedToken', () => {
   });
 
   it.each([['Kubeconfig'], ['ArgoCD']] as const)(
-    'is not Ready with an audience that the API server does not accept: %s',
+    'reports AudienceNotAccepted for an output that needs another audience: %s',
     async (output) => {
       await world.run();
       await world.create('ci', { audiences: ['vault'], secret: { outputs: ['Token', output] } });
@@ -78,7 +78,7 @@ describe('token controller and a new ManagedToken', () => {
     ['Kubeconfig', ['Kubeconfig'], ['kubeconfig', 'token', 'value']],
     ['ArgoCD', ['ArgoCD'], ['config', 'name', 'server', 'token']],
     ['all of them', ['Token', 'Kubeconfig', 'ArgoCD'], ['ca.crt', 'config', 'kubeconfig', 'name', 'namespace', 'server', 'token', 'value']],
-  ] as const)('has the keys of its outputs: %s', async (_, outputs, keys) => {
+  ] as const)('writes the keys of the outputs: %s', async (_, outputs, keys) => {
     await world.run();
     await world.create('ci', { secret: { outputs } });
     await world.ready();
@@ -97,7 +97,7 @@ describe('token controller and a new ManagedToken', () => {
     await world.run();
     await world.create('ci', { secret: { outputs: ['Kubeconfig'] } });
     await world.ready();
-    const config = parseKubeConfig(text(await world.secret(), 'kubeconfig'), '/');
+    const config = await loadKubeConfigText(text(await world.secret(), 'kubeconfig'));
     const client = new KubeClient(createTransport(config, { clock: systemClock }), 'tests');
     const { status } = await client.createReview(SelfSubjectReviews, {});
     await client.transport.close();
@@ -176,8 +176,8 @@ describe('token controller and a new ManagedToken', () => {
     await world.create('ci', { serviceAccount: { namespace: 'deploy', name: 'later' } });
     await world.until(async () => (await world.condition('Ready')) === 'False ServiceAccountNotFound');
     await world.pass(120_000, 250);
-    const asked = world.sent().target.filter((call) => call.endsWith('later/token')).length;
-    expect(asked).toBeLessThan(14);
+    const requested = world.sent().target.filter((call) => call.endsWith('later/token')).length;
+    expect(requested).toBeLessThan(14);
     await world.target.admin.create(ServiceAccounts, { metadata: { namespace: 'deploy', name: 'later' } });
     await world.pass(300_000, 5_000);
     await world.ready();

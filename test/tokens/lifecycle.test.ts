@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ClusterRole, ClusterRoles, CustomResourceDefinitions, ManagedTokens, Namespaces, Secrets } from '../../src/api/resources.ts';
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
+import { patchStatus } from '../support/patch-status.ts';
 import { startRelay } from './relay.ts';
 import { base64, TokenWorld } from './token-world.ts';
 
@@ -71,7 +72,7 @@ describe('token controller after a restart', () => {
     const { status } = await world.get();
     await before.stop();
     world.running = [];
-    await world.hub.admin.patchStatus(ManagedTokens, ci(), { status: null });
+    await patchStatus(world.hub.admin, ManagedTokens, ci(), { status: null });
     await world.run();
     await world.ready();
     const { conditions: _, ...after } = (await world.get()).status ?? {};
@@ -150,7 +151,7 @@ describe('token controller while the hub rejects writes', () => {
 });
 
 describe('token controller and another writer of the Secret', () => {
-  it('renews the token although another client changes the Secret all the time', async () => {
+  it('renews the token although another client changes the Secret constantly', async () => {
     await world.run();
     const first = await issued();
     const storming = new AbortController();
@@ -179,7 +180,7 @@ describe('token controller and a terminating namespace', () => {
     const { namespace } = world;
     await world.hub.admin.delete(Namespaces, { name: namespace });
     await world.until(async () => {
-      const { items } = await world.hub.admin.listAll(Namespaces);
+      const { items } = await world.hub.admin.list(Namespaces);
       return !items.some(({ metadata }) => metadata.name === namespace);
     });
     expect(grants()).toBe(1);
@@ -248,12 +249,12 @@ describe('token controller with a cluster that hangs with 60 tokens due', () => 
 
   /** Number of renewals of each token. */
   async function rotations(): Promise<readonly number[]> {
-    const { items } = await world.hub.admin.listAll(ManagedTokens, { namespace: world.namespace });
+    const { items } = await world.hub.admin.list(ManagedTokens, { namespace: world.namespace });
     return items.flatMap(({ status }) => (status?.rotations === undefined ? [] : [status.rotations]));
   }
 });
 
 async function snapshot(): Promise<readonly string[]> {
-  const [tokens, secrets] = await Promise.all([world.hub.admin.listAll(ManagedTokens), world.hub.admin.listAll(Secrets)]);
+  const [tokens, secrets] = await Promise.all([world.hub.admin.list(ManagedTokens), world.hub.admin.list(Secrets)]);
   return [...tokens.items, ...secrets.items].map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`).sort();
 }

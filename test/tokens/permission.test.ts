@@ -204,7 +204,7 @@ describe('token controller after a withdrawal', () => {
     await world.expectEvents(['Normal Issued']);
   });
 
-  it('notices at the renewal a withdrawal that no watch delivered', async () => {
+  it('removes the Secret at the next renewal after a withdrawal that no watch delivered', async () => {
     await world.run();
     const first = await issued();
     await world.forbid();
@@ -214,7 +214,7 @@ describe('token controller after a withdrawal', () => {
     expect(first).not.toBe('');
   });
 
-  it('notices after a restart a withdrawal from before it', async () => {
+  it('removes the Secret after a restart if the permission was withdrawn before', async () => {
     const controller = await world.run();
     await issued();
     await controller.stop();
@@ -328,7 +328,7 @@ describe('token controller after a withdrawal', () => {
     await world.hub.admin.delete(ClusterRoleBindings, { name: world.namespace });
     await reviewed(45);
     await world.pass(16_000, 1_000);
-    await world.until(async () => (await world.hub.admin.listAll(Secrets, { namespace: world.namespace })).items.length === 0);
+    await world.until(async () => (await world.hub.admin.list(Secrets, { namespace: world.namespace })).items.length === 0);
 
     expect(controller.logged.filter((line) => line.includes('MassWithdrawal'))).toEqual([]);
   });
@@ -338,7 +338,7 @@ describe('token controller after a withdrawal', () => {
     const names = Array.from({ length: 25 }, (_, index) => `token-${index}`);
     await Promise.all(names.map((name) => world.create(name)));
     for (const name of names) await world.ready(name);
-    const secrets = async () => (await world.hub.admin.listAll(Secrets, { namespace: world.namespace })).items.length;
+    const secrets = async () => (await world.hub.admin.list(Secrets, { namespace: world.namespace })).items.length;
     world.calls.clear();
     await world.hub.admin.delete(ClusterRoleBindings, { name: world.namespace });
     await reviewed(75);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { AnchorFinalizer, Annotation } from '../../src/api/names.ts';
 import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts';
 import type { HubView } from '../../src/tokens/informers.ts';
+import type { StoredToken } from '../../src/tokens/policy/spec.ts';
 import { laneOf, priorityOf } from '../../src/tokens/priority.ts';
 import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
@@ -16,14 +16,14 @@ const [MINUTE, HOUR, YEAR] = [60_000, 3_600_000, 31_536_000_000];
 interface Case {
   readonly expiresInMs?: number;
   readonly renewInMs?: number;
-  readonly isDoubtful?: boolean;
+  readonly needsReview?: boolean;
   readonly metadata?: object;
   readonly observedGeneration?: number;
   readonly crowd?: number;
 }
 
 /** Returns the deadline of a ManagedToken in milliseconds from now. Without `expiresInMs` it has no token. */
-function deadline({ expiresInMs, renewInMs = HOUR, isDoubtful = false, metadata = {}, observedGeneration = 1, crowd = 1 }: Case): number {
+function deadline({ expiresInMs, renewInMs = HOUR, needsReview = false, metadata = {}, observedGeneration = 1, crowd = 1 }: Case): number {
   const at = (ms: number) => new Date(NOW + ms).toISOString();
   const token = {
     metadata: { name: 'ci', namespace: 'team', generation: 1, ...metadata },
@@ -55,13 +55,13 @@ function deadline({ expiresInMs, renewInMs = HOUR, isDoubtful = false, metadata 
     countInNamespace: () => crowd,
     registered: () => ({ cluster, credential }),
   };
-  const deps = { view, clock: new FakeClock(NOW), authority: { isDoubtful: () => isDoubtful } };
+  const deps = { view, clock: new FakeClock(NOW), authority: { needsReview: () => needsReview } };
   const { lane, tenant, deadlineAt } = priorityOf('team/ci', deps as unknown as Parameters<typeof priorityOf>[1]);
-  expect([lane, tenant]).toEqual([isDoubtful ? '' : LANE, 'team']);
+  expect([lane, tenant]).toEqual([needsReview ? '' : LANE, 'team']);
   return deadlineAt - NOW;
 }
 
-function laneWith(token: ManagedToken, ...clusters: readonly RegisteredCluster[]): string {
+function laneWith(token: StoredToken, ...clusters: readonly RegisteredCluster[]): string {
   const view = { registered: (name: string) => clusters.find(({ cluster }) => cluster.metadata.name === name) };
   return laneOf(token, view as unknown as HubView);
 }
@@ -99,7 +99,7 @@ describe('laneOf', () => {
 
 describe('priorityOf', () => {
   it.each<[string, Case, number]>([
-    ['a permission in doubt', { expiresInMs: YEAR, isDoubtful: true }, 0],
+    ['a permission in doubt', { expiresInMs: YEAR, needsReview: true }, 0],
     ['a requested revocation', { expiresInMs: YEAR, metadata: { annotations: { [Annotation.revoke]: 'now' } } }, 0],
     ['a deletion', { expiresInMs: YEAR, metadata: { deletionTimestamp: '2026-03-01T11:00:00Z' } }, 0],
     ['a renewal shortly before the expiry', { expiresInMs: 5_000, renewInMs: -MINUTE }, 5_000],

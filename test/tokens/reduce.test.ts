@@ -47,7 +47,7 @@ describe('reduceSecret', () => {
     expect(reduceSecret(secret)).toMatchObject({ metadata: secret.metadata });
   });
 
-  it('keeps little of a Secret with 250 kB of annotations, which becomes a conflict that names the remedy', () => {
+  it('keeps a stub of a Secret with 250 kB of annotations, which is reported as a conflict with a remedy', () => {
     const secret = reduceSecret(secretWith(250_000));
     expect(JSON.stringify(secret).length).toBeLessThan(1_000);
     const conflict = conflictOf({ token: TOKEN, secret });
@@ -190,7 +190,7 @@ describe('NamespaceBytes', () => {
     expect(kept.slice(0, 2_000).filter(({ isOverBudget }) => isOverBudget)).toEqual([]);
     const [stub] = kept.slice(-1);
     expect(stub?.spec.secret.annotations).toBeUndefined();
-    expect(specProblems(stub as ManagedToken, {})).toMatchObject([{ type: 'FieldValueForbidden', field: 'spec' }]);
+    expect(specProblems(stub as StoredToken, {})).toMatchObject([{ type: 'FieldValueForbidden', field: 'spec' }]);
     expect(kept.reduce((sum, token) => sum + bytesOf(token), 0)).toBeLessThan((64 << 20) + MANY * 1_024);
   });
 
@@ -201,7 +201,7 @@ describe('NamespaceBytes', () => {
     expect(bytes.reduceToken(stored(sized(0, SHARE_KILOBYTES, 'team-a'))).isOverBudget).toBeUndefined();
   });
 
-  it('keeps little of Secrets of more than 4 kB in a namespace over its share, and all of others', () => {
+  it('keeps stubs of Secrets above 4 kB in a namespace over its share, and other Secrets completely', () => {
     const bytes = new NamespaceBytes();
     crowd(bytes);
     const named = (namespace: string, length: number) => {
@@ -274,7 +274,7 @@ describe('createTokenInformers on a hub without WatchList', () => {
     return kept;
   }
 
-  it('lists ManagedTokens of 393 kB each in pages that fit, and keeps little of them', async () => {
+  it('lists ManagedTokens of 393 kB each in pages that fit, and keeps stubs of them', async () => {
     const kept = await listed(
       Array.from({ length: 20 }, (_, index) => large(index, 196)),
       1_000 * KILOBYTE,
@@ -284,7 +284,7 @@ describe('createTokenInformers on a hub without WatchList', () => {
     expect(bytesIn(kept)).toBeLessThan(20 * KILOBYTE);
   });
 
-  it('keeps little more than 64 MB of the ManagedTokens of one namespace', async () => {
+  it('keeps slightly more than 64 MB of the ManagedTokens of one namespace', async () => {
     const annotations = { filler: 'x'.repeat(60 * KILOBYTE) };
     const token = (index: number) =>
       aToken()

@@ -76,7 +76,7 @@ const release = (value: string) => {
   clock.advance(10_000);
 };
 
-describe('the global removal limit', () => {
+describe('RemovalLimits and the global limit', () => {
   it('pauses removal when 25 tokens of five namespaces lost permission, and records it in the ConfigMap', async () => {
     const [first] = lose(FIVE);
     expect([await check(first), isPaused]).toEqual(['paused', true]);

@@ -30,7 +30,7 @@ const writes = () => hub.answered.filter((call) => /^(POST|PUT|DELETE) secrets/.
 const reviews = () => hub.answered.filter((call) => call.endsWith('subjectaccessreviews')).length;
 const conditions = () => (hub.token.status?.conditions ?? []).map(({ type, status, reason }) => `${type}=${status}/${reason}`).join(' ');
 
-/** Reconciles continuously, as if every change woke the ManagedToken at once. */
+/** Reconciles continuously, as if every change triggered a reconcile at once. */
 async function lookFor(ms: number, undo: () => void = () => {}): Promise<void> {
   for (let passed = 0; passed < ms; passed += 500) {
     undo();

@@ -5,6 +5,7 @@ import { Annotation } from '../../src/api/names.ts';
 import { Clusters, ManagedTokens, type Secret, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
 import { credentialKeys, issuerOf } from '../../src/targets/registered-cluster.ts';
+import { patchStatus } from '../support/patch-status.ts';
 import { TokenWorld } from './token-world.ts';
 
 const MINUTE = 60_000;
@@ -31,7 +32,7 @@ async function issued(calls: string[] = []): Promise<string> {
 }
 
 async function anchor(target = world.target) {
-  const { items } = await target.admin.listAll(Secrets, { namespace: 'deploy' });
+  const { items } = await target.admin.list(Secrets, { namespace: 'deploy' });
   const { metadata } = await world.get().catch(() => ({ metadata: { uid: '' } }));
   return items.find(({ metadata: { name } }) => name === `purser-${metadata.uid}`);
 }
@@ -209,7 +210,7 @@ describe('token controller with revocation BoundSecret', () => {
 describe('token controller with revocation BoundSecret and a deleted Secret', () => {
   const revoke = () => world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/revoke': 'leaked' } } });
 
-  /** Deletes the Secret while `keep` prevents that it is re-created. */
+  /** Deletes the Secret while `keep` prevents its re-creation. */
   async function withoutSecret(keep: () => Promise<unknown>): Promise<string> {
     const token = await issued();
     await keep();
@@ -412,7 +413,7 @@ describe('token controller and forged anchors', () => {
     const { metadata, status } = await world.get();
     await world.patch('ci', { spec: { rotation: { suspend: true } } });
     await world.reconciled();
-    await world.hub.admin.patchStatus(ManagedTokens, ci(), { status: { ...status, anchors: null } });
+    await patchStatus(world.hub.admin, ManagedTokens, ci(), { status: { ...status, anchors: null } });
     await world.reconciled();
     world.calls.clear();
     await world.hub.admin.delete(ManagedTokens, ci());
@@ -443,7 +444,7 @@ describe('token controller and forged anchors', () => {
   });
 });
 
-describe('a revocation', () => {
+describe('token controller and a request to revoke', () => {
   const revoke = () => world.patch('ci', { metadata: { annotations: { [Annotation.revoke]: 'leaked' } } });
   const isDone = async () => (await world.get()).status?.lastRevokeRequest === 'leaked';
 
@@ -470,7 +471,7 @@ describe('a revocation', () => {
   it('deletes the anchor that the spec requires although status.anchors was lost', async () => {
     await world.run();
     const token = await issued();
-    await world.hub.admin.patchStatus(ManagedTokens, ci(), { status: { anchors: null } });
+    await patchStatus(world.hub.admin, ManagedTokens, ci(), { status: { anchors: null } });
     await revoke();
     await world.until(() => isRejected(token));
     await world.renewed(token);
@@ -478,7 +479,7 @@ describe('a revocation', () => {
   });
 });
 
-describe('status.anchors', () => {
+describe('token controller and status.anchors', () => {
   it('holds 16 places: no token is issued in a seventeenth place until one is removed', async () => {
     await world.run();
     const first = await issued();
@@ -494,7 +495,7 @@ describe('status.anchors', () => {
       ...registration,
     }));
     await world.targets[1]?.stop();
-    await world.hub.admin.patchStatus(ManagedTokens, ci(), { status: { anchors } });
+    await patchStatus(world.hub.admin, ManagedTokens, ci(), { status: { anchors } });
     await world.hub.admin.delete(Secrets, ci());
     await world.until(async () => (await world.condition('Ready')) === 'False TooManyAnchors');
     expect((await world.get()).status?.anchors).toEqual(anchors);

@@ -207,7 +207,7 @@ describe('token controller with 544 hanging ManagedTokens for invented clusters'
   });
 });
 
-describe('token controller with a ManagedToken that is changed all the time', () => {
+describe('token controller with a ManagedToken that changes constantly', () => {
   it('sends no more reviews than the budget of its namespace, and serves others', async () => {
     const { token: made } = managedToken('restless', 0, false);
     const token = { ...made, spec: { ...made.spec, clusterName: 'reachable' } };

@@ -1,10 +1,10 @@
 import { expect, it } from '@jest/globals';
-import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { statusError, tooManyRequests } from '../../src/kubernetes/status.ts';
+import type { StoredToken } from '../../src/tokens/policy/spec.ts';
 import type { TokenRun } from '../../src/tokens/run.ts';
 import { readSecret } from '../../src/tokens/secrets.ts';
 
-const TOKEN = { metadata: { namespace: 'team', name: 'ci' } } as ManagedToken;
+const TOKEN = { metadata: { namespace: 'team', name: 'ci' } } as StoredToken;
 
 function reading(refusal: unknown) {
   const { signal } = new AbortController();

@@ -1,4 +1,4 @@
-// Reconciles one ManagedToken without a queue: tests decide when it reconciles and what its informers deliver.
+// Reconciles one ManagedToken without a queue: tests control the reconciles and the objects that informers deliver.
 
 import { PROTECTED_NAMESPACES } from '../../src/access/issue-permission.ts';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
@@ -21,7 +21,7 @@ import { reduceSecret } from '../../src/tokens/reduce.ts';
 import { RemovalLimits } from '../../src/tokens/removal-limits.ts';
 import type { TokenDeps } from '../../src/tokens/run.ts';
 import { TrackedTokens } from '../../src/tokens/tracked-token.ts';
-import { wakes } from '../../src/tokens/triggers.ts';
+import { tokenTriggers } from '../../src/tokens/triggers.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
 import type { FakeClock } from '../support/clock.ts';
 import { stored } from '../support/stored.ts';
@@ -48,7 +48,7 @@ export interface ReconcilerOptions {
 
 export class TestReconciler {
   /** Keys that the triggers emitted. */
-  readonly woken: string[] = [];
+  readonly triggered: string[] = [];
   readonly #tokens = new HandInformer<ManagedToken>();
   readonly #secrets = new HandInformer<StoredSecret & ApiObject>();
   readonly #options: ReconcilerOptions;
@@ -64,7 +64,7 @@ export class TestReconciler {
     const informers = { tokens: this.#tokens, secrets: this.#secrets, ...surroundings(server), ...this.#rbac } as unknown as TokenInformers;
     const view = new HubView(informers);
     const memory = this.#memory;
-    wakes(informers, view, memory).subscribe((key) => this.woken.push(key));
+    tokenTriggers(informers, view, memory).subscribe((key) => this.triggered.push(key));
     const protectedNamespaces = PROTECTED_NAMESPACES;
     const namespace = 'purser-system';
     const log = createLogger({ level: 'silent', readable: false, write: () => {} });
@@ -126,7 +126,7 @@ export class TestReconciler {
 
   /** Forgets the permission, as after a change of RBAC. */
   forgetPermissions(): void {
-    this.#memory.of(this.#options.hub.token.metadata.uid ?? '').doubt();
+    this.#memory.of(this.#options.hub.token.metadata.uid ?? '').recordRbacChange();
   }
 
   /** True if the removal limits take the refusal for one that the tenant caused. */

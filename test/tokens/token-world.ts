@@ -15,10 +15,6 @@ import {
   Events,
   ManagedTokens,
   Namespaces,
-  type Role,
-  type RoleBinding,
-  RoleBindings,
-  Roles,
   type Secret,
   Secrets,
   ServiceAccounts,
@@ -46,6 +42,7 @@ import { eventually } from '../contract/eventually.ts';
 import { turns } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
 import { newFolder } from '../support/folders.ts';
+import { type Role, type RoleBinding, RoleBindings, Roles } from '../support/role-resources.ts';
 import { TEST_USERS } from '../support/users.ts';
 import { NO_METRICS } from './no-metrics.ts';
 import { patient } from './patient-clock.ts';
@@ -197,7 +194,7 @@ export class TokenWorld {
     const logs = this.running.flatMap(({ logged }) => logged);
     for (const controller of this.running.splice(0)) await controller.stop();
     for (const server of [this.hub, ...this.targets]) await server.restart();
-    const { items } = await this.hub.admin.listAll(ManagedTokens);
+    const { items } = await this.hub.admin.list(ManagedTokens);
     const leaked = await this.leaks([...logs, JSON.stringify(items)]);
     if (leaked.length > 0) throw new Error(`a token was found in ${leaked.join('; ')}`);
     const remove = async ({ metadata }: ManagedToken) => {
@@ -206,13 +203,13 @@ export class TokenWorld {
       await this.hub.admin.delete(ManagedTokens, name).catch(ignoreGone);
     };
     await Promise.all(items.map(remove));
-    for (const { metadata } of (await this.hub.admin.listAll(Clusters)).items)
+    for (const { metadata } of (await this.hub.admin.list(Clusters)).items)
       await this.hub.admin.delete(Clusters, { name: metadata.name ?? '' });
   }
 
   /** Returns those of the texts and of the events on the hub that hold part of a token's signature, plain or encoded. */
   async leaks(texts: readonly string[]): Promise<readonly string[]> {
-    const { items } = await this.hub.admin.listAll(Events);
+    const { items } = await this.hub.admin.list(Events);
     const parts = [...this.seenTokens].flatMap((token) => {
       const signature = token.slice(token.lastIndexOf('.') + 1);
       return [signature.slice(0, 24), signature.slice(-24), base64(token).slice(-40, -4)];
@@ -410,7 +407,7 @@ export class TokenWorld {
   }
 
   async eventObjects(name = 'ci'): Promise<readonly Event[]> {
-    const { items } = await this.hub.admin.listAll(Events, { namespace: this.namespace });
+    const { items } = await this.hub.admin.list(Events, { namespace: this.namespace });
     return items
       .filter(({ involvedObject }) => involvedObject.name === name)
       .toSorted((a, b) => Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion));

@@ -8,8 +8,8 @@ import { stored } from '../support/stored.ts';
 
 const HOUR = 3_600_000;
 
-const QUESTION = 'default prod-eu/deploy/deployer';
-const allowance = (doubts: number) => ({ name: 'prod-eu', question: QUESTION, doubts, isExpected: true });
+const REVIEW_KEY = 'default prod-eu/deploy/deployer';
+const allowance = (rbacChanges: number) => ({ name: 'prod-eu', reviewKey: REVIEW_KEY, rbacChanges, isExpected: true });
 
 describe('TrackedTokens', () => {
   it('does not track a forgotten ManagedToken again when a run in progress records something', () => {
@@ -19,7 +19,7 @@ describe('TrackedTokens', () => {
     memory.of('a').refuse(2_000);
     memory.of('a').allow(allowance(0), 0);
 
-    expect([memory.size, memory.refused.size, memory.of('a').isConfirmed(QUESTION, 0)]).toEqual([0, 0, false]);
+    expect([memory.size, memory.refused.size, memory.of('a').isConfirmed(REVIEW_KEY, 0)]).toEqual([0, 0, false]);
   });
 
   it('lists each refused ManagedToken once, until it is allowed, removed or forgotten', () => {
@@ -57,7 +57,7 @@ describe('TrackedToken', () => {
       reviewedAt.push(tracked.reviewAt);
     }
     expect(reviewedAt).toEqual([0, 1_000, 3_000, 7_000, 15_000, 31_000, Infinity]);
-    expect(tracked.isConfirmed(QUESTION, HOUR)).toBe(true);
+    expect(tracked.isConfirmed(REVIEW_KEY, HOUR)).toBe(true);
   });
 
   const written = (resourceVersion: string, status = {}) =>
@@ -105,12 +105,12 @@ describe('TrackedToken.issuing', () => {
 
   it('confirms no permission by a review that began before RBAC changed', () => {
     const tracked = new TrackedTokens().keep('a');
-    const { doubts } = tracked;
-    tracked.doubt();
-    tracked.allow(allowance(doubts), 0);
-    expect(tracked.isConfirmed(QUESTION, 0)).toBe(false);
-    tracked.allow(allowance(tracked.doubts), 0);
-    expect(tracked.isConfirmed(QUESTION, HOUR)).toBe(true);
+    const { rbacChanges } = tracked;
+    tracked.recordRbacChange();
+    tracked.allow(allowance(rbacChanges), 0);
+    expect(tracked.isConfirmed(REVIEW_KEY, 0)).toBe(false);
+    tracked.allow(allowance(tracked.rbacChanges), 0);
+    expect(tracked.isConfirmed(REVIEW_KEY, HOUR)).toBe(true);
   });
 });
 

@@ -3,7 +3,7 @@ import type { ApiObject, Stored } from '../../src/api/resources.ts';
 import { ObjectStore } from '../../src/kube/store.ts';
 import { HubView, type TokenInformers } from '../../src/tokens/informers.ts';
 import { TrackedTokens } from '../../src/tokens/tracked-token.ts';
-import { wakes } from '../../src/tokens/triggers.ts';
+import { tokenTriggers } from '../../src/tokens/triggers.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
 import { aToken } from '../support/builders.ts';
 
@@ -22,7 +22,7 @@ it('adds no index to the stores with a second term', () => {
   const informers = { ...single, roles: informer(), bindings: informer(), credentials: [informer()] } as unknown as TokenInformers;
   const view = new HubView(informers);
   const before = indexes;
-  for (let term = 0; term < 3; term++) wakes(informers, view, new TrackedTokens()).subscribe().unsubscribe();
+  for (let term = 0; term < 3; term++) tokenTriggers(informers, view, new TrackedTokens()).subscribe().unsubscribe();
   expect(indexes).toBe(before);
 });
 
@@ -31,8 +31,8 @@ it('wakes at most 16 of a thousand ManagedTokens that name one Secret when the S
   const [tokens, secrets] = [informer(), informer()];
   const others = { clusters: informer(), requesters: informer(), roles: informer(), bindings: informer(), credentials: [informer()] };
   const informers = { tokens, secrets, ...others } as unknown as TokenInformers;
-  const woken: string[] = [];
-  wakes(informers, new HubView(informers), new TrackedTokens()).subscribe((key) => woken.push(key));
+  const triggered: string[] = [];
+  tokenTriggers(informers, new HubView(informers), new TrackedTokens()).subscribe((key) => triggered.push(key));
   const claimants = Array.from({ length: 1_000 }, (_, index) =>
     aToken()
       .writing({ name: 'shared' })
@@ -40,9 +40,9 @@ it('wakes at most 16 of a thousand ManagedTokens that name one Secret when the S
       .build(),
   );
   tokens.list(...claimants);
-  woken.length = 0;
+  triggered.length = 0;
   secrets.apply({ metadata: { name: 'shared', namespace: 'team-a', uid: 's', resourceVersion: '2' } });
   tokens.apply(aToken().writing({ name: 'shared' }).withMetadata({ name: 'late', uid: 'late', resourceVersion: '3' }).build());
-  expect(woken.length).toBeGreaterThan(0);
-  expect(woken.length).toBeLessThanOrEqual(33);
+  expect(triggered.length).toBeGreaterThan(0);
+  expect(triggered.length).toBeLessThanOrEqual(33);
 });

@@ -79,7 +79,7 @@ describe('RemovalLimits after a restart or a forged Secret', () => {
     await reconciler.close();
   });
 
-  it('deletes the Secret although a tenant changes it all the time', async () => {
+  it('deletes the Secret although a tenant changes it constantly', async () => {
     const reconciler = world.reconciler();
     await issue(reconciler);
     await refuse(reconciler);
@@ -133,7 +133,7 @@ describe('token controller with a new binding that the authorizer of the hub has
     const delayMs = async () => ((await reconciler.reconcile()) ?? Infinity) - world.clock.now();
     expect(await delayMs()).toBe(300_000);
     reconciler.grantPermission();
-    expect(reconciler.woken).not.toEqual([]);
+    expect(reconciler.triggered).not.toEqual([]);
     expect([await delayMs(), await delayMs(), await delayMs()]).toEqual([1_000, 2_000, 4_000]);
     world.hub.isAllowed = true;
     await reconciler.reconcile();

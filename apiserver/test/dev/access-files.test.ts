@@ -1,7 +1,7 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { fixedConfig, parseKubeConfig } from '../../../src/kube/kube-config.ts';
+import { fixedConfig, loadKubeConfig } from '../../../src/kube/kube-config.ts';
 import { newFolder } from '../../../test/support/folders.ts';
 import { createKubeconfig, writeAccessFiles } from '../../dev/access-files.ts';
 import { openDataFolder } from '../../dev/data-folder.ts';
@@ -36,8 +36,10 @@ describe('createKubeconfig', () => {
     expect(names(createKubeconfig(hub)).filter((name) => names(createKubeconfig(target)).includes(name))).toEqual([]);
   });
 
-  it('returns a kubeconfig that parseKubeConfig accepts', () => {
-    const config = parseKubeConfig(JSON.stringify(createKubeconfig(hub)), '/');
+  it('returns a kubeconfig that Purser can load', async () => {
+    const folder = await openDataFolder(await newFolder());
+    const { kubeconfig } = await writeAccessFiles(folder, hub);
+    const config = await loadKubeConfig(kubeconfig);
 
     expect(config.getCurrentCluster()).toMatchObject({
       server: hub.url,

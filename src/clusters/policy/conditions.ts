@@ -1,11 +1,9 @@
-// The conditions of a Cluster. Health, status, events and documentation derive from the table CLUSTER_CONDITIONS: a new condition
-// needs a name in ClusterConditionType and a row in this table.
+// The conditions of a Cluster. To add one, add its name to ClusterConditionType in src/api/names.ts and a row to ROWS: health, status,
+// events, metrics and the façade follow from that row, and tests compare it with the CRD and docs/troubleshooting.md.
 
-import type { ClusterConditionType } from '../../api/names.ts';
+import { ClusterConditionType as Type } from '../../api/names.ts';
 import { formatTimestamp } from '../../std/timestamp.ts';
 import { type Finding, finding, findingOf } from './findings.ts';
-
-export type ConditionType = (typeof ClusterConditionType)[keyof typeof ClusterConditionType];
 
 /** A problem that a probe found. */
 export interface Fault {
@@ -14,7 +12,7 @@ export interface Fault {
   readonly detail: string;
 }
 
-/** The result of one probe. */
+/** The result of one probe. Add measurements as required fields: the compiler then reports where probes must supply them. */
 export interface ProbeEvidence {
   readonly faults: readonly Fault[];
   /** Namespaces in which tokens can be issued, such as `in 2 namespaces`; undefined for all. */
@@ -37,17 +35,17 @@ export type CredentialEvidence =
   | { readonly type: 'stored'; readonly validity: Validity | undefined };
 
 interface ConditionRow {
-  /** Meaning of the status True, for the documentation. */
+  /** Meaning of the status True, without capital letter and full stop, for the documentation and the table columns. */
   readonly meaning: string;
   /** Transitions that are recorded as events: all, those from and to False, or none. */
   readonly events: 'all' | 'failures' | 'none';
 }
 
 /** Returns the finding of another condition; undefined if probes do not evaluate it. */
-type FindingOf = (type: ConditionType) => Finding | undefined;
+type FindingOf = (type: string) => Finding | undefined;
 
 /** A condition that is evaluated after each probe; a transition needs two probes in a row. */
-interface ProbedRow extends ConditionRow {
+export interface ProbedRow extends ConditionRow {
   /** True if the cluster is Ready only while this condition is True. */
   readonly isNeededForReady: boolean;
   readonly evaluateProbe: (evidence: ProbeEvidence, of: FindingOf) => Finding;
@@ -58,8 +56,8 @@ interface CredentialRow extends ConditionRow {
   readonly evaluateCredential: (credential: CredentialEvidence, now: number) => Finding;
 }
 
-/** The conditions in the order in which the status lists them. */
-export const CLUSTER_CONDITIONS: Readonly<Record<ConditionType, ProbedRow | CredentialRow>> = {
+/** A name in ClusterConditionType without a row does not compile. */
+const ROWS: Readonly<Record<(typeof Type)[keyof typeof Type], ProbedRow | CredentialRow>> = {
   Ready: {
     meaning: 'tokens can be issued for the cluster',
     events: 'all',
@@ -68,7 +66,7 @@ export const CLUSTER_CONDITIONS: Readonly<Record<ConditionType, ProbedRow | Cred
   },
   Reachable: {
     meaning: 'the API server of the cluster responds',
-    // Ready changes with Reachable.
+    // Events about Ready report the same transitions.
     events: 'none',
     isNeededForReady: true,
     evaluateProbe: evaluateReachable,
@@ -86,38 +84,37 @@ export const CLUSTER_CONDITIONS: Readonly<Record<ConditionType, ProbedRow | Cred
   },
 };
 
-/** The types of all conditions, in the order of the status. */
-export const CONDITION_TYPES = Object.keys(CLUSTER_CONDITIONS) as readonly ConditionType[];
+/** The conditions by type, in the order in which the status lists them. */
+export const clusterConditions = new Map<string, ProbedRow | CredentialRow>(Object.entries(ROWS));
 
-const PROBED = CONDITION_TYPES.flatMap((type) => {
-  const row = CLUSTER_CONDITIONS[type];
-  return 'evaluateProbe' in row ? [{ type, ...row }] : [];
-});
+/** Findings by the type of their condition. */
+export type Findings = ReadonlyMap<string, Finding>;
 
-/** The types of the conditions that probes evaluate. */
-export const PROBED_TYPES = PROBED.map(({ type }) => type);
-
-/** Findings of one probe, by the types in PROBED_TYPES. */
-export type ProbeFindings = ReadonlyMap<ConditionType, Finding>;
+/** Returns the types of the conditions that probes evaluate. */
+export function probedTypes(): readonly string[] {
+  return [...clusterConditions].flatMap(([type, row]) => ('evaluateProbe' in row ? [type] : []));
+}
 
 /** Evaluates the conditions that depend on a probe, each of them once. */
-export function evaluateProbe(evidence: ProbeEvidence): ProbeFindings {
-  const findings = new Map<ConditionType, Finding>();
-  const of = (wanted: ConditionType): Finding | undefined => {
-    const row = PROBED.find(({ type }) => type === wanted);
-    const found = findings.get(wanted) ?? row?.evaluateProbe(evidence, of);
-    if (found !== undefined) findings.set(wanted, found);
+export function evaluateProbe(evidence: ProbeEvidence): Findings {
+  const findings = new Map<string, Finding>();
+  const of = (type: string): Finding | undefined => {
+    const known = findings.get(type);
+    const row = clusterConditions.get(type);
+    if (known !== undefined || row === undefined || !('evaluateProbe' in row)) return known;
+    const found = row.evaluateProbe(evidence, of);
+    findings.set(type, found);
     return found;
   };
-  for (const type of PROBED_TYPES) of(type);
+  for (const type of probedTypes()) of(type);
   return findings;
 }
 
 /** Evaluates the conditions that depend only on the credential. */
-export function evaluateCredential(credential: CredentialEvidence, now: number): ReadonlyMap<ConditionType, Finding> {
+export function evaluateCredential(credential: CredentialEvidence, now: number): Findings {
   return new Map(
-    Object.entries(CLUSTER_CONDITIONS).flatMap(([type, row]) =>
-      'evaluateCredential' in row ? [[type as ConditionType, row.evaluateCredential(credential, now)] as const] : [],
+    [...clusterConditions].flatMap(([type, row]) =>
+      'evaluateCredential' in row ? [[type, row.evaluateCredential(credential, now)] as const] : [],
     ),
   );
 }
@@ -146,6 +143,8 @@ const CONCERNS = {
   AddressNotAllowed: 'connection',
   ResponseUntrusted: 'connection',
   Unreachable: 'connection',
+  ProxyUnreachable: 'connection',
+  ProxyRejected: 'connection',
   CredentialRejected: 'credential',
   Forbidden: 'credential',
   PermissionsUnknown: 'permissions',
@@ -162,7 +161,7 @@ function findingFor({ faults }: ProbeEvidence, concern: Concern, status: Finding
 }
 
 function evaluateReady(evidence: ProbeEvidence, of: FindingOf): Finding {
-  const needed = PROBED.filter(({ isNeededForReady }) => isNeededForReady).flatMap(({ type }) => of(type) ?? []);
+  const needed = [...clusterConditions].flatMap(([type, row]) => ('evaluateProbe' in row && row.isNeededForReady ? (of(type) ?? []) : []));
   const all = [...needed, findingFor(evidence, 'readiness', 'False') ?? finding('True', 'ClusterReady')];
   const worst = all.find(({ status }) => status === 'False') ?? all.find(({ status }) => status === 'Unknown');
   return worst ?? finding('True', 'ClusterReady');
@@ -178,7 +177,7 @@ function evaluateReachable(evidence: ProbeEvidence): Finding {
 function evaluateAuthorized(evidence: ProbeEvidence, of: FindingOf): Finding {
   const failed = findingFor(evidence, 'probe', 'Unknown') ?? findingFor(evidence, 'registration', 'False');
   if (failed !== undefined) return failed;
-  if (of('Reachable')?.status !== 'True') return finding('Unknown', 'NoResponse');
+  if (of(Type.reachable)?.status !== 'True') return finding('Unknown', 'NoResponse');
   return (
     findingFor(evidence, 'credential', 'False') ??
     findingFor(evidence, 'permissions', 'Unknown') ??

@@ -29,18 +29,27 @@ export function isSameFinding(a: Pick<Finding, 'status' | 'reason'>, b: Pick<Fin
 
 const NEW_CREDENTIAL = 'write a new credential to the Secret that spec.authInfo.controller names';
 
+const PROXY_URL = 'the URL in the key proxy of the Secret that spec.authInfo.controller names, or in HTTPS_PROXY';
+
+/** Reasons of conditions whose status is True. */
+type SuccessReason = 'ClusterReady' | 'Responding' | 'PermissionsGranted' | 'CredentialValid';
+
+/** Any other reason without a remedy does not compile. */
 const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
   CredentialExpiring: NEW_CREDENTIAL,
   CredentialExpired: NEW_CREDENTIAL,
+  ExpiryUnknown: 'keep track of the expiry yourself, or use a token that contains its expiry',
   DNSFailed: "check the host name in serverEndpoints and Purser's DNS",
-  ConnectionRefused: 'check that the API server runs, and the port in serverEndpoints',
+  ConnectionRefused: 'check that the API server runs, and that serverEndpoints has the correct port',
   Timeout: 'check that the API server runs, and that firewalls allow connections from Purser',
   TLSVerifyFailed:
     "set caBundle to the cluster's certificate authority, and check that the certificate covers the address in serverEndpoints",
   AddressNotAllowed: 'register an https address that is neither loopback nor link-local nor that of a metadata service',
   ResponseUntrusted: 'check that serverEndpoints points to a Kubernetes API server',
-  Unreachable: 'check that the API server runs, and the network between the API server and Purser',
-  CredentialMissing: 'let spec.authInfo.controller name a Secret with the keys token (or tls.crt and tls.key), server, ca.crt and cluster',
+  Unreachable: 'check that the API server runs, and check the network between the API server and Purser',
+  ProxyUnreachable: `check that the proxy runs, its certificate, and ${PROXY_URL}`,
+  ProxyRejected: `check that the proxy allows connections to the address in serverEndpoints, and the user and password in ${PROXY_URL}`,
+  CredentialMissing: 'set spec.authInfo.controller to a Secret with the keys token (or tls.crt and tls.key), server, ca.crt and cluster',
   CredentialRejected: 'write a credential that the cluster accepts to the Secret that spec.authInfo.controller names',
   CredentialNotForCluster: 'add the name of the Cluster to the key cluster of the Secret if the Cluster may use the credential',
   EndpointNotPinned: 'add the address to the key server of the Secret if the credential may be sent there',
@@ -54,4 +63,4 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
   NotProbed: 'see the condition Authorized',
   NoResponse: 'see the condition Reachable',
   ProbeFailed: "check Purser's log and resource limits",
-};
+} satisfies Readonly<Record<Exclude<ClusterReason, SuccessReason>, string>>;

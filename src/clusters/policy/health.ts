@@ -5,21 +5,21 @@ import type { ClusterCondition } from '../../api/cluster.gen.ts';
 import { ClusterConditionType as Type } from '../../api/names.ts';
 import { ClusterReason } from '../../api/reasons.ts';
 import { withCondition } from '../../kubernetes/conditions.ts';
-import { CONDITION_TYPES, type ConditionType, PROBED_TYPES, type ProbeFindings } from './conditions.ts';
+import { clusterConditions, type Findings, probedTypes } from './conditions.ts';
 import { type Finding, isSameFinding } from './findings.ts';
 
-/** One condition over time. */
+/** A condition whose transitions are damped. */
 export interface Damped {
   readonly shown: Finding;
-  /** Finding of the last probe, if it differs. */
+  /** Finding of the last probe if it differs from `shown`; undefined otherwise. */
   readonly doubt?: Finding;
 }
 
 /** The conditions that probes evaluate, by type. */
-export type Health = ReadonlyMap<ConditionType, Damped>;
+export type Health = ReadonlyMap<string, Damped>;
 
 /** Returns the health after one more probe. The first probe takes effect immediately. */
-export function healthAfter(previous: Health | undefined, findings: ProbeFindings): Health {
+export function healthAfter(previous: Health | undefined, findings: Findings): Health {
   return new Map([...findings].map(([type, next]) => [type, damped(previous?.get(type), next)]));
 }
 
@@ -42,22 +42,19 @@ export function isReadyConfirmed(health: Health): boolean {
 
 /** Returns the health that a status contains, for a restart; undefined if a condition is missing or unknown. */
 export function parseHealth(conditions: readonly ClusterCondition[]): Health | undefined {
-  const parsed = PROBED_TYPES.flatMap((type) => {
+  const types = probedTypes();
+  const parsed = types.flatMap((type) => {
     const shown = parseFinding(conditions.find((condition) => condition.type === type));
     return shown === undefined ? [] : [[type, { shown }] as const];
   });
-  return parsed.length === PROBED_TYPES.length ? new Map(parsed) : undefined;
+  return parsed.length === types.length ? new Map(parsed) : undefined;
 }
 
 /**
  * Returns the conditions of a status with these findings. Transition times come from `previous`; conditions of other types are dropped.
  */
-export function toConditions(
-  findings: ReadonlyMap<ConditionType, Finding>,
-  previous: readonly ClusterCondition[],
-  now: number,
-): readonly ClusterCondition[] {
-  return CONDITION_TYPES.flatMap((type) => {
+export function toConditions(findings: Findings, previous: readonly ClusterCondition[], now: number): readonly ClusterCondition[] {
+  return [...clusterConditions.keys()].flatMap((type) => {
     const next = findings.get(type);
     const old = previous.filter((condition) => condition.type === type).slice(0, 1);
     return next === undefined ? [] : withCondition(old, { type, ...next }, now);
@@ -74,7 +71,7 @@ function damped(previous: Damped | undefined, next: Finding): Damped {
   return isSecond ? { shown: next } : { shown, doubt: next };
 }
 
-/** Returns whether the old object can be kept, because a fleet would otherwise allocate one every few milliseconds. */
+/** Returns whether the previous object can be reused; a fleet would otherwise allocate one every few milliseconds. */
 function isUnchanged({ shown, doubt }: Damped, next: Finding): boolean {
   return doubt === undefined && shown.message === next.message;
 }

@@ -2,9 +2,10 @@
 
 import { SeeClusters } from '../../access/rbac-index.ts';
 import type { Cluster } from '../../api/cluster.gen.ts';
-import { ClusterConditionType, RegistryGroup, Version } from '../../api/names.ts';
+import { RegistryGroup, Version } from '../../api/names.ts';
 import { ClusterReason } from '../../api/reasons.ts';
 import { Clusters } from '../../api/resources.ts';
+import { clusterConditions } from '../../clusters/policy/conditions.ts';
 import { customTable, type PrinterColumn } from '../../kubernetes/custom-table.ts';
 import { type Fields, fieldsOf, isFields } from '../../kubernetes/untrusted.ts';
 import { sentence } from '../../std/sentence.ts';
@@ -15,12 +16,7 @@ import { CLUSTER_SCHEMA, UNKNOWN_REASON } from './cluster-schema.ts';
 
 /** Columns of the CRD, without those of fields that only the hub shows. */
 export const CLUSTER_COLUMNS: readonly PrinterColumn[] = [
-  {
-    name: 'Ready',
-    type: 'string',
-    description: 'Status of the Ready condition: tokens can be issued for the cluster.',
-    jsonPath: '.status.conditions[?(@.type=="Ready")].status',
-  },
+  ...conditionColumns().slice(0, 1),
   {
     name: 'Reason',
     type: 'string',
@@ -29,27 +25,7 @@ export const CLUSTER_COLUMNS: readonly PrinterColumn[] = [
   },
   { name: 'Version', type: 'string', description: "Version reported by the cluster's API server.", jsonPath: '.status.version' },
   { name: 'Type', type: 'string', description: 'Distribution of the cluster.', jsonPath: '.status.type' },
-  {
-    name: 'Reachable',
-    type: 'string',
-    description: "Status of the Reachable condition: the cluster's API server responds.",
-    jsonPath: '.status.conditions[?(@.type=="Reachable")].status',
-    priority: 1,
-  },
-  {
-    name: 'Authorized',
-    type: 'string',
-    description: "Status of the Authorized condition: the cluster accepts Purser's credential, which has the required permissions.",
-    jsonPath: '.status.conditions[?(@.type=="Authorized")].status',
-    priority: 1,
-  },
-  {
-    name: 'Credential Fresh',
-    type: 'string',
-    description: "Status of the CredentialFresh condition: Purser's credential does not expire soon.",
-    jsonPath: '.status.conditions[?(@.type=="CredentialFresh")].status',
-    priority: 1,
-  },
+  ...conditionColumns().slice(1),
   {
     name: 'Heartbeat',
     type: 'date',
@@ -59,6 +35,17 @@ export const CLUSTER_COLUMNS: readonly PrinterColumn[] = [
   },
   { name: 'Age', type: 'date', description: 'Time since the Cluster was created.', jsonPath: '.metadata.creationTimestamp' },
 ];
+
+/** Returns the column of each condition; kubectl shows all but the first only with `-o wide`. */
+function conditionColumns(): readonly PrinterColumn[] {
+  return [...clusterConditions].map(([type, { meaning }], index) => ({
+    name: type.replace(/(?<=[a-z])(?=[A-Z])/, ' '),
+    type: 'string',
+    description: `Status of the ${type} condition: ${meaning}.`,
+    jsonPath: `.status.conditions[?(@.type=="${type}")].status`,
+    ...(index > 0 && { priority: 1 }),
+  }));
+}
 
 /** Public description of the cluster list. */
 export const CLUSTER_LISTING: Listing = {
@@ -114,7 +101,6 @@ const METADATA = ['name', 'uid', 'resourceVersion', 'generation', 'creationTimes
 const ENDPOINTS = ['caBundle'];
 const SERVER_ENDPOINT = ['clientCIDR', 'serverAddress'];
 const STATUS = ['type', 'version'];
-const CONDITION_TYPES = new Set<unknown>(Object.values(ClusterConditionType));
 const CONDITION_STATUSES = new Set<unknown>(['True', 'False', 'Unknown']);
 const CONDITION_TIMES = ['lastHeartbeatTime', 'lastTransitionTime'];
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
@@ -136,7 +122,7 @@ function conditionsOf({ conditions }: Fields): Fields {
 
 /** Returns true if Purser writes conditions of this type. Other conditions are not published. */
 function isKnownCondition({ type, status }: Fields): boolean {
-  return CONDITION_TYPES.has(type) && CONDITION_STATUSES.has(status);
+  return typeof type === 'string' && clusterConditions.has(type) && CONDITION_STATUSES.has(status);
 }
 
 /** Returns a condition with the public text of its reason. The stored message contains names of Secrets, namespaces and addresses. */

@@ -73,10 +73,10 @@ class Counts {
 /** Memory reserved for other purposes than watches, in bytes: objects of the hub, idle connections, lists and initial events in progress. */
 const RESERVED_BYTES = 200e6;
 /**
- * Memory of one watch after its initial events, in bytes, with the allocator of the image. 50 kB of it are the buffers and keys of
- * its TLS connection, 20 kB are JavaScript objects.
+ * Memory of one watch after its initial events, in bytes, with the allocator of the image. 43 kB of it are the buffers and keys of its
+ * TLS connection, 7 kB are JavaScript objects, most of them of Node's sockets; the rest is a margin.
  */
-const WATCH_BYTES = 75e3;
+const WATCH_BYTES = 55e3;
 const MAX_WATCHES = 10_000;
 const MIN_WATCHES = 500;
 

@@ -1,4 +1,4 @@
-// The limits on TokenReviews. That of unknown tokens, which the hub has not accepted before, applies first to source addresses whose
+// The limits on TokenReviews. The limit on unknown tokens, which the hub has not accepted before, first affects source addresses whose
 // tokens are rejected, or that send many tokens of one tenant, so that other addresses keep their share.
 
 import type { Clock } from '../../std/clock.ts';
@@ -13,7 +13,9 @@ export interface ReviewRates {
   readonly suspects: Rate;
   /** Rate for one address beyond its allowance. */
   readonly suspect: Rate;
-  /** Rate for known tokens of one tenant. A token is reviewed every ten seconds at most, so that many active tokens reach it. */
+  /**
+   * Rate for known tokens of one tenant. Each token is reviewed at most every ten seconds, so that only many active tokens reach this rate.
+   */
   readonly known: Rate;
 }
 

@@ -133,6 +133,8 @@ export interface ReplayOptions {
   readonly version: FacadeVersion;
   /** True if a bookmark follows the events. */
   readonly bookmark: boolean;
+  /** Called once, when the replay has been written or its watch has ended. */
+  readonly onEnd?: () => void;
 }
 
 /** Many events of one version, encoded piece by piece as the client reads. */
@@ -160,6 +162,10 @@ export class Replay {
     if (this.#held !== undefined) lines.add(this.#held, this.#versionOf(this.#held, version.fingerprint));
     if (bookmark) lines.addBookmark(formatVersion(version), isInitial);
     return { lines: lines.all, isLast: true };
+  }
+
+  end(): void {
+    this.#options.onEnd?.();
   }
 
   #versionOf({ item }: ItemEvent, fingerprint: number): string {

@@ -37,7 +37,7 @@ export class RbacAccess implements Access {
     return this.#byRules(user);
   }
 
-  /** Returns the objects that a caller may see, by a cached decision, without a review. */
+  /** Returns the objects that a caller may see by the cached decision. Never sends a review. */
   visibleNow(user: User): Visibility {
     const viewer = this.#viewers.get(userKey(user));
     if (viewer !== undefined) return viewer.visibility;

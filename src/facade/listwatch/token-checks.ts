@@ -10,8 +10,9 @@ export interface TokenChecksOptions {
 }
 
 /**
- * Interval of checks, in milliseconds. With the cache time of a review, less than ten seconds. kube-apiserver caches reviews for ten
- * seconds: two intervals are longer, so that the second check sees a revocation that the cache hid from the first.
+ * Interval of checks, in milliseconds. Interval and cache time of a review together are less than ten seconds. Two intervals are longer
+ * than the ten seconds for which kube-apiserver caches a review, so that the second check detects a revocation that the cache hid from the
+ * first.
  */
 const INTERVAL_MS = 5_100;
 /** Jitter of the interval, so that streams that began together do not check together. */
@@ -38,15 +39,19 @@ export class TokenChecks {
 
   /** Calls `end` when the caller's token is no longer valid, unless the returned function is called before. */
   join(caller: Caller, end: () => void): () => void {
-    const key = keyOf(caller);
-    const check = this.#checks.get(key) ?? this.#start(key, caller);
+    const check = this.#checkOf(caller);
     check.endings.add(end);
     return () => {
       check.endings.delete(end);
       if (check.endings.size > 0) return;
       check.cancel();
-      if (this.#checks.get(key) === check) this.#checks.delete(key);
+      if (this.#checks.get(check.key) === check) this.#checks.delete(check.key);
     };
+  }
+
+  #checkOf(caller: Caller): Check {
+    const key = keyOf(caller);
+    return this.#checks.get(key) ?? this.#start(key, caller);
   }
 
   #start(key: string, caller: Caller): Check {

@@ -1,24 +1,23 @@
 // Watch requests: start, duration and end of a watch.
 
-import type { ServerResponse } from 'node:http';
 import type { Visibility } from '../../access/visibility.ts';
 import { parseRequestedVersion } from '../../kubernetes/list-revision.ts';
 import { expired, hasReason, type Status } from '../../kubernetes/status.ts';
 import { negotiateWatch } from '../../kubernetes/wire/negotiate.ts';
 import type { ListOptions } from '../../kubernetes/wire/options.ts';
 import type { Clock } from '../../std/clock.ts';
+import { type BodyStream, Chunk } from '../body-stream.ts';
 import type { ConcurrencyLimiter } from '../limits/concurrency.ts';
 import type { FairQueue } from '../limits/fair-queue.ts';
 import { enforceReadRate } from '../limits/read-rate.ts';
 import { tenantOf } from '../limits/tenant.ts';
-import type { FacadeReply, FacadeRequest } from '../request.ts';
+import type { Caller, FacadeReply, FacadeRequest } from '../request.ts';
 import type { Item } from './collection.ts';
 import { convertedForm, type EventForm, errorLine, type ItemEvent, Replay } from './events.ts';
 import type { Access, Listing } from './filtered-list.ts';
 import type { History, Wait } from './history.ts';
 import { viewOf } from './list.ts';
 import { type ListQuery, parseQuery } from './page.ts';
-import { Chunk, StreamWriter } from './stream-writer.ts';
 import type { TokenChecks } from './token-checks.ts';
 import { type CallerVersions, type FacadeVersion, parseVersion, versionAt } from './version.ts';
 import { type Start, Watcher, type WatcherOptions, type Watchers } from './watcher.ts';
@@ -60,74 +59,83 @@ export async function watchObjects(deps: WatchDeps, request: FacadeRequest): Pro
   const isEmpty = (query.options.timeoutSeconds ?? 0) < 0 || view.as?.kind === 'PartialObjectMetadataList';
   return {
     status: 200,
-    headers: { 'content-type': representation.contentType, vary: 'Authorization, Accept' },
-    async write(response) {
-      try {
-        if (!isEmpty) await serve(deps, request, { ...query, form, response });
-      } finally {
-        release();
-      }
+    headers: { 'content-type': representation.contentType, vary: 'Authorization, Accept', connection: 'close' },
+    async write(_response, takeOver) {
+      if (isEmpty) release();
+      else await startWatch(deps, request, { ...query, form, takeOver, release });
     },
   };
 }
 
-interface Stream extends ListQuery {
+interface WatchQuery extends ListQuery {
   readonly form: EventForm;
-  readonly response: ServerResponse;
 }
 
-/** Serves one watch; returns when it has ended. */
-async function serve(deps: WatchDeps, request: FacadeRequest, stream: Stream): Promise<void> {
-  const { options, form, response } = stream;
-  const { history, access, versions, clock, tokens, watchers } = deps;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  let watcher: Watcher | undefined = undefined;
-  const writer = new StreamWriter(response, clock, () => watcher?.pump());
-  const requested = parseRequestedVersion(options.resourceVersion);
-  const wait = { signal: request.signal, findVisibility: () => access.visibleTo(request.caller.user) };
-  const failure = options.sendInitialEvents === true ? await waitFor(history, requested, wait) : undefined;
-  const endReplay = options.sendInitialEvents === true && failure === undefined ? await startReplay(deps, request, writer) : () => {};
+interface PendingWatch extends WatchQuery {
+  readonly takeOver: () => Promise<BodyStream>;
+  /** Releases the watch from the limit on open watches. */
+  readonly release: () => void;
+}
+
+/** Starts a watch. Returns as soon as it has started, so that nothing of the request stays in memory. */
+async function startWatch(deps: WatchDeps, request: FacadeRequest, { takeOver, release, ...query }: PendingWatch): Promise<void> {
+  const { history, access, versions, clock, replayQueue } = deps;
+  const { caller, signal } = request;
+  const isReplayed = query.options.sendInitialEvents === true;
+  const requested = parseRequestedVersion(query.options.resourceVersion);
+  const failure = isReplayed
+    ? await waitFor(history, requested, { signal, findVisibility: () => access.visibleTo(caller.user) })
+    : undefined;
+  const releaseSeat = isReplayed && failure === undefined ? await replayQueue.acquire(tenantOf(caller.user.username), signal) : () => {};
+  const stream = await takeOver().catch((error: unknown) => {
+    releaseSeat();
+    throw error;
+  });
   // No await from here until the watcher is added, so that it cannot miss an event.
-  const { user } = request.caller;
-  const currentVersion = (visibility: Visibility, sent?: FacadeVersion) => versions.next(user, visibility, history.revision, sent);
-  const visibility = access.visibleNow(user);
-  const start = failure ?? startOf(history, visibility, { ...stream, version: currentVersion(visibility, parseVersion(requested)) });
-  if ('code' in start) {
-    endReplay();
-    writer.write(new Chunk([errorLine(start)]));
-    return writer.end();
-  }
-  const bookmarks = options.allowWatchBookmarks;
-  const ends = { onReplayed: endReplay, onEnd: resolve };
-  const started = new Watcher({ history, writer, form, bookmarks, currentVersion, ...toSelection(stream), ...ends }, start);
-  watcher = started;
-  const end = () => started.end();
-  const stops = [
-    endReplay,
-    access.follow(user, (now) => started.setVisibility(now)),
-    tokens.join(request.caller, end),
-    ...schedule(deps, options, { bookmark: () => started.bookmark(), end }),
-  ];
-  request.signal.addEventListener('abort', end);
-  watchers.add(started);
-  if (request.signal.aborted) end();
-  started.pump();
-  await promise;
-  watchers.delete(started);
-  for (const stop of stops) stop();
+  const beginReplay = () => enforceRate(stream, clock, releaseSeat);
+  const visibility = access.visibleNow(caller.user);
+  const nextVersion = () => versions.next(caller.user, visibility, history.revision, parseVersion(requested));
+  const start = failure ?? startOf(history, visibility, { ...query, version: nextVersion(), beginReplay });
+  if (!('code' in start)) return addWatcher(deps, caller, { ...query, stream, release, start });
+  release();
+  stream.write(new Chunk([errorLine(start)]));
+  stream.end();
 }
 
-/** Waits for a seat; returns the function that releases it. Closes the connection of a client that reads below the minimum rate. */
-async function startReplay(
-  { clock, replayQueue }: WatchDeps,
-  { caller, signal }: FacadeRequest,
-  writer: StreamWriter,
-): Promise<() => void> {
-  const releaseSeat = await replayQueue.acquire(tenantOf(caller.user.username), signal);
-  const stop = enforceReadRate({ clock, sentBytes: () => writer.written, onTooSlow: () => writer.destroy() });
+interface StartedWatch extends WatchQuery {
+  readonly stream: BodyStream;
+  readonly release: () => void;
+  readonly start: Start;
+}
+
+/** Adds a watcher until its end. Its closures refer to nothing else of the request, because they stay in memory with it. */
+function addWatcher(deps: WatchDeps, caller: Caller, { stream, release, start, form, ...query }: StartedWatch): void {
+  const { history, access, versions, tokens, watchers } = deps;
+  const { user } = caller;
+  const bookmarks = query.options.allowWatchBookmarks;
+  const onEnd = () => {
+    watchers.delete(watcher);
+    for (const stop of stops) stop();
+  };
+  const currentVersion = (visibility: Visibility) => versions.next(user, visibility, history.revision);
+  const watcher: Watcher = new Watcher({ history, stream, form, bookmarks, currentVersion, ...toSelection(query), onEnd }, start);
+  const stops = [
+    release,
+    access.follow(user, (now) => watcher.setVisibility(now)),
+    tokens.join(caller, () => watcher.end()),
+    schedule(deps, query.options, watcher),
+  ];
+  watchers.add(watcher);
+  stream.source = watcher;
+  watcher.pump();
+}
+
+/** Closes the connection of a client that reads below the minimum rate, until the returned function is called, which calls `onEnd`. */
+function enforceRate(stream: BodyStream, clock: Clock, onEnd: () => void): () => void {
+  const stop = enforceReadRate({ clock, sentBytes: () => stream.written, onTooSlow: () => stream.destroy() });
   return () => {
     stop();
-    releaseSeat();
+    onEnd();
   };
 }
 
@@ -153,14 +161,19 @@ function toSelection({ namespace, options, selection }: ListQuery): Pick<Watcher
 interface Starting extends ListQuery {
   /** Current version for the caller. */
   readonly version: FacadeVersion;
+  /** Called before initial events. Returns the function to call after them. */
+  readonly beginReplay: () => () => void;
 }
 
-function startOf(history: History, visibility: Visibility, { namespace, options, version }: Starting): Start | Status {
+function startOf(history: History, visibility: Visibility, { namespace, options, version, beginReplay }: Starting): Start | Status {
   const number = parseRequestedVersion(options.resourceVersion);
   const now = { visibility, position: history.end, ahead: 0, replay: undefined };
   if (options.sendInitialEvents === true) {
     const events = initialEvents(history, visibility, namespace);
-    return { ...now, replay: new Replay({ events, isInitial: true, version, bookmark: options.allowWatchBookmarks }) };
+    return {
+      ...now,
+      replay: new Replay({ events, isInitial: true, version, bookmark: options.allowWatchBookmarks, onEnd: beginReplay() }),
+    };
   }
   if (number === 0n) return now;
   const requested = parseVersion(number);
@@ -178,28 +191,27 @@ function initialEvents({ collection }: History, visibility: Visibility, namespac
   return collection.visible(visibility, namespace).map((item) => ({ type: 'ADDED', item }));
 }
 
-/** Schedules the bookmarks and the end of a watch; returns the functions that cancel them. */
-function schedule(
-  { clock, random }: WatchDeps,
-  options: ListOptions,
-  actions: { bookmark: () => void; end: () => void },
-): readonly (() => void)[] {
-  const { timeoutSeconds = 0 } = options;
+/** Calls the bookmarks and the end of a watch, with one timer at a time, until the returned function is called. */
+function schedule({ clock, random }: WatchDeps, { timeoutSeconds = 0, allowWatchBookmarks }: ListOptions, watcher: Watcher): () => void {
   const durationMs = Math.min(timeoutSeconds === 0 ? (MAX_DURATION_MS / 2) * (1 + random()) : timeoutSeconds * 1_000, MAX_DURATION_MS);
-  const ends = clock.wakeAfter(durationMs, actions.end);
-  if (!options.allowWatchBookmarks) return [ends];
-  const last = durationMs > LAST_BOOKMARK_MS ? [clock.wakeAfter(durationMs - LAST_BOOKMARK_MS, actions.bookmark)] : [];
-  return [ends, ...last, every(clock, BOOKMARK_INTERVAL_MS, actions.bookmark)];
-}
-
-function every(clock: Clock, intervalMs: number, action: () => void): () => void {
+  const startedAt = clock.monotonic();
   let cancel = () => {};
   const arm = () => {
-    cancel = clock.wakeAfter(intervalMs, () => {
-      action();
+    const passedMs = clock.monotonic() - startedAt;
+    const bookmarkMs = allowWatchBookmarks ? nextBookmark(passedMs, durationMs) : undefined;
+    cancel = clock.wakeAfter((bookmarkMs ?? durationMs) - passedMs, () => {
+      if (bookmarkMs === undefined) return watcher.end();
+      watcher.bookmark();
       arm();
     });
   };
   arm();
   return () => cancel();
+}
+
+/** Returns the time of the next bookmark after the start of a watch, in milliseconds; undefined if the watch ends before. */
+function nextBookmark(passedMs: number, durationMs: number): number | undefined {
+  const regular = (Math.floor(passedMs / BOOKMARK_INTERVAL_MS) + 1) * BOOKMARK_INTERVAL_MS;
+  const times = [regular, durationMs - LAST_BOOKMARK_MS].filter((ms) => passedMs < ms && ms < durationMs);
+  return times.length === 0 ? undefined : Math.min(...times);
 }

@@ -2,15 +2,15 @@
 
 import type { Visibility } from '../../access/visibility.ts';
 import { expired, type Status } from '../../kubernetes/status.ts';
+import { type BodyStream, Chunk, type StreamSource } from '../body-stream.ts';
 import type { Collection, Item } from './collection.ts';
 import { type EventFilter, type EventForm, errorLine, type ItemEvent, type Piece, Replay, readLog } from './events.ts';
 import type { History } from './history.ts';
-import { Chunk, type StreamWriter } from './stream-writer.ts';
 import { type FacadeVersion, formatVersion, versionAt } from './version.ts';
 
 export interface WatcherOptions {
   readonly history: History;
-  readonly writer: StreamWriter;
+  readonly stream: BodyStream;
   readonly form: EventForm;
   readonly bookmarks: boolean;
   /** Returns the current version for the caller. */
@@ -19,8 +19,6 @@ export interface WatcherOptions {
   readonly selects: (item: Item) => boolean;
   /** Text that is equal for watchers with equal namespace and selectors. */
   readonly selectionKey: string;
-  /** Called when a replay has been written. */
-  readonly onReplayed: () => void;
   /** Called once, at the end of the watch. */
   readonly onEnd: () => void;
 }
@@ -71,7 +69,7 @@ export class Watchers {
   }
 }
 
-export class Watcher {
+export class Watcher implements StreamSource {
   readonly #options: WatcherOptions;
   #visibility: Visibility;
   #position: number;
@@ -96,7 +94,7 @@ export class Watcher {
     if (this.#visibility.isNothing) this.#position = this.#options.history.end;
     while (!this.#isOver) {
       if (this.#position < this.#options.history.start) return this.expire();
-      if (this.#options.writer.isBlocked) return;
+      if (this.#options.stream.isBlocked) return;
       if (this.#replay !== undefined) this.#writeReplay(this.#replay);
       else if (this.#position < this.#options.history.end) this.#writeLog(shared);
       else return;
@@ -118,8 +116,8 @@ export class Watcher {
 
   /** Sends a bookmark if the caller can resume from a later revision than before. */
   bookmark(): void {
-    const { history, bookmarks, form, writer, currentVersion } = this.#options;
-    if (this.#isOver || !bookmarks || this.#isBehind || writer.isBlocked || history.revision <= this.#sentRevision) return;
+    const { history, bookmarks, form, stream, currentVersion } = this.#options;
+    if (this.#isOver || !bookmarks || this.#isBehind || stream.isBlocked || history.revision <= this.#sentRevision) return;
     if (this.#visibility.isNothing) return;
     this.#sentRevision = history.revision;
     this.#write([form.bookmark(formatVersion(currentVersion(this.#visibility)), false)]);
@@ -142,7 +140,8 @@ export class Watcher {
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#options.writer.end();
+    this.#replay?.end();
+    this.#options.stream.end();
     this.#options.onEnd();
   }
 
@@ -154,9 +153,10 @@ export class Watcher {
 
   #writeReplay(replay: Replay): void {
     const { lines, isLast } = replay.piece(this.#filter);
-    if (isLast) this.#replay = undefined;
     this.#write(lines);
-    if (isLast) this.#options.onReplayed();
+    if (!isLast) return;
+    this.#replay = undefined;
+    replay.end();
   }
 
   #writeLog(shared: SharedPieces): void {
@@ -166,7 +166,7 @@ export class Watcher {
     if (this.#ahead <= this.#options.history.revision) this.#ahead = 0;
     if (piece.chunk === undefined) return;
     this.#sentRevision = this.#options.history.entry(piece.next - 1)?.revision ?? this.#sentRevision;
-    this.#options.writer.write(piece.chunk);
+    this.#options.stream.write(piece.chunk);
   }
 
   #sharedPiece(shared: SharedPieces): SharedPiece | 'expired' {
@@ -190,7 +190,7 @@ export class Watcher {
   }
 
   #write(lines: readonly Buffer[]): void {
-    if (lines.length > 0) this.#options.writer.writeLines(lines);
+    if (lines.length > 0) this.#options.stream.writeLines(lines);
   }
 }
 

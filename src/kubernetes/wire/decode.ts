@@ -32,15 +32,15 @@ function decodeBuiltIn({ type: given, decode }: TypedBody, request: DecodeReques
   const toStatusError = (message: string): StatusError => cannotBeHandled(type, kind, message);
   if (type.kind === '') throw unrecognized(body, kind, missingField('Kind', body));
   if (type.version === '') throw toStatusError(missingField('apiVersion', body));
-  if (type.kind !== kind.kind || apiVersionOf(type) !== apiVersionOf(kind)) throw otherType(type, request);
+  if (type.kind !== kind.kind || apiVersionOf(type) !== apiVersionOf(kind)) throw wrongType(type, request);
   const { value, strictErrors } = decodeOrThrow(() => decode(kind.schema), toStatusError);
   const warnings = fieldWarnings(strictErrors, fieldValidation, toStatusError);
   const metadata = (value['metadata'] ?? {}) as ObjectMeta;
   return { object: { ...value, apiVersion: apiVersionOf(kind), kind: kind.kind, metadata }, warnings };
 }
 
-/** Returns the error for a body of another type than that of the endpoint. */
-function otherType(type: TypeMeta, { kind: expected, isRegistered }: DecodeRequest): StatusError {
+/** Returns the error for a body whose type differs from that of the endpoint. */
+function wrongType(type: TypeMeta, { kind: expected, isRegistered }: DecodeRequest): StatusError {
   const problem = typeProblem(type, expected, isRegistered);
   return problem === undefined ? versionMismatch(type, expected) : cannotBeHandled(type, expected, problem);
 }

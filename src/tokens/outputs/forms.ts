@@ -66,7 +66,7 @@ const argoCD: OutputForm = {
     server: SERVER,
     config: "Argo CD's connection settings with the token, as JSON.",
   },
-  // Argo CD takes a Secret with this label for a cluster.
+  // Argo CD treats a Secret with this label as a cluster.
   labels: { 'argocd.argoproj.io/secret-type': 'cluster' },
   render: ({ cluster, server, caBundle }, bearer) => ({
     name: cluster,

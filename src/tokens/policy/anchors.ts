@@ -1,11 +1,11 @@
 // Anchors: the Secrets on target clusters that tokens with revocation BoundSecret are bound to. status.anchors lists the places
 // where a ManagedToken may have one; tenants can write neither that list nor the name of an anchor, which follows from the UID.
 
-import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { AnchorFinalizer } from '../../api/names.ts';
 import { type Issuer, isIssuedWith } from '../../targets/policy/issued-for.ts';
 import { anchorName } from '../../targets/policy/token-request.ts';
 import type { TokenRecord } from './record.ts';
+import type { StoredToken } from './spec.ts';
 
 /** Cluster and namespace of an anchor; its name is always the same. */
 export interface AnchorLocation {
@@ -25,22 +25,22 @@ export const MAX_ANCHORS = 16;
 
 /** Returns the anchor that the Secret's record names, with the UID of the anchor if the record has it; undefined without an anchor. */
 export function recordedAnchor(
-  { metadata }: ManagedToken,
+  { metadata }: StoredToken,
   record: TokenRecord | undefined,
 ): (AnchorLocation & { readonly uid?: string }) | undefined {
   const [kind, name, uid] = record?.issuedFor.boundTo.split('/') ?? [];
-  if (record === undefined || kind !== 'Secret' || name !== anchorName(metadata.uid ?? '')) return undefined;
+  if (record === undefined || kind !== 'Secret' || name !== anchorName(metadata.uid)) return undefined;
   const [, , namespace = ''] = record.issuedFor.subject.split(':');
   return { cluster: record.issuedFor.cluster, namespace, ...(uid && { uid }) };
 }
 
 /** Returns the location of the anchor for tokens of this spec. */
-export function wantedAnchor({ spec }: ManagedToken): AnchorLocation {
+export function wantedAnchor({ spec }: StoredToken): AnchorLocation {
   return { cluster: spec.clusterName, namespace: spec.serviceAccount.namespace };
 }
 
 /** Returns the listed places: valid names only, each once, at most 16. */
-export function anchorsOf({ status }: ManagedToken): readonly AnchorPlace[] {
+export function anchorsOf({ status }: StoredToken): readonly AnchorPlace[] {
   const places = new Map<string, AnchorPlace>();
   for (const { cluster, namespace, serviceAccount, clusterUID, credential } of status?.anchors ?? []) {
     if (CLUSTER.test(cluster) && NAMESPACE.test(namespace))
@@ -50,35 +50,35 @@ export function anchorsOf({ status }: ManagedToken): readonly AnchorPlace[] {
 }
 
 /** Returns whether a revocation has an effect: tokens of this spec are bound to an anchor, or those of a former spec were. */
-export function isRevocable(token: ManagedToken): boolean {
+export function isRevocable(token: StoredToken): boolean {
   return token.spec.revocation === 'BoundSecret' || anchorsOf(token).length > 0;
 }
 
 /** Returns the listed places that tokens of this spec do not need. */
-export function formerAnchors(token: ManagedToken): readonly AnchorPlace[] {
+export function formerAnchors(token: StoredToken): readonly AnchorPlace[] {
   const places = anchorsOf(token);
   return token.spec.revocation === 'BoundSecret' ? places.filter((place) => !isWanted(place, token)) : places;
 }
 
 /** Returns whether the list has room for the place that tokens of this spec need. */
-export function hasRoom(token: ManagedToken): boolean {
+export function hasRoom(token: StoredToken): boolean {
   return withoutPlaces(anchorsOf(token), [wantedAnchor(token)]).length < MAX_ANCHORS;
 }
 
 /** Returns the list with the place that tokens of this spec need on this Cluster. */
-export function withWantedAnchor(token: ManagedToken, { clusterUID, credential }: Issuer): readonly AnchorPlace[] {
+export function withWantedAnchor(token: StoredToken, { clusterUID, credential }: Issuer): readonly AnchorPlace[] {
   const wanted = wantedAnchor(token);
   const { name: serviceAccount } = token.spec.serviceAccount;
   return [...withoutPlaces(anchorsOf(token), [wanted]), { ...wanted, serviceAccount, clusterUID, credential }];
 }
 
 /** Returns the listed place at the location for tokens of this spec, if its anchor is for another service account. */
-export function otherAccountAnchor(token: ManagedToken): AnchorPlace | undefined {
+export function otherAccountAnchor(token: StoredToken): AnchorPlace | undefined {
   return anchorsOf(token).find((place) => isSameLocation(place, wantedAnchor(token)) && !isWanted(place, token));
 }
 
 /** Returns the listed place that tokens of this spec need, if its Cluster was replaced since. */
-export function replacedAnchor(token: ManagedToken, issuer: Issuer): AnchorPlace | undefined {
+export function replacedAnchor(token: StoredToken, issuer: Issuer): AnchorPlace | undefined {
   return anchorsOf(token).find((place) => isSameLocation(place, wantedAnchor(token)) && !isIssuedWith(place, issuer));
 }
 
@@ -92,7 +92,7 @@ export function hasSamePlaces(a: readonly AnchorPlace[], b: readonly AnchorPlace
  * Returns the anchor that the Secret's record names and status.anchors does not. Tenants can write the record, so Purser reports
  * such an anchor and sends nothing to its cluster.
  */
-export function unlistedAnchor(token: ManagedToken, record: TokenRecord | undefined): AnchorLocation | undefined {
+export function unlistedAnchor(token: StoredToken, record: TokenRecord | undefined): AnchorLocation | undefined {
   const recorded = recordedAnchor(token, record);
   if (recorded === undefined || anchorsOf(token).some((place) => isSameLocation(place, recorded))) return undefined;
   const { cluster, namespace } = recorded;
@@ -104,12 +104,12 @@ export function withoutPlaces(places: readonly AnchorPlace[], others: readonly A
   return places.filter((place) => !others.some((other) => isSameLocation(place, other)));
 }
 
-export function hasAnchorFinalizer({ metadata }: ManagedToken): boolean {
+export function hasAnchorFinalizer({ metadata }: StoredToken): boolean {
   return metadata.finalizers?.includes(AnchorFinalizer) === true;
 }
 
 /** Returns the finalizers of other controllers. */
-export function otherFinalizers({ metadata }: ManagedToken): readonly string[] {
+export function otherFinalizers({ metadata }: StoredToken): readonly string[] {
   return (metadata.finalizers ?? []).filter((finalizer) => finalizer !== AnchorFinalizer);
 }
 
@@ -117,7 +117,7 @@ function isSameLocation(a: AnchorLocation, b: AnchorLocation): boolean {
   return a.cluster === b.cluster && a.namespace === b.namespace;
 }
 
-function isWanted(place: AnchorPlace, token: ManagedToken): boolean {
+function isWanted(place: AnchorPlace, token: StoredToken): boolean {
   return isSameLocation(place, wantedAnchor(token)) && place.serviceAccount === token.spec.serviceAccount.name;
 }
 

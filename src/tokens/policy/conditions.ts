@@ -51,7 +51,7 @@ interface Verdicts {
 /** One row of the table; returns undefined if it does not apply. */
 type Row = (facts: TokenFacts) => Verdicts | undefined;
 
-/** A failure by which the Secret is of no use, even if it holds a valid token. */
+/** Row for a failure that makes the Secret unusable, even if it holds a valid token. */
 const secretUnusable: Row = ({ failure }) =>
   failure?.reason === 'SecretConflict' || failure?.reason === 'AudienceNotAccepted' ? { ready: because('False', failure) } : undefined;
 

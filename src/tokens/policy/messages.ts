@@ -2,7 +2,6 @@
 // ManagedToken's own spec. Addresses, certificates, credentials, Purser's user names and network errors are for administrators: they
 // are in the log and in the conditions of the Cluster.
 
-import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { Label, RegistryGroup } from '../../api/names.ts';
 import { AlertReason, FailureReason, ReadyReason } from '../../api/reasons.ts';
 import { cleanMessage } from '../../std/clean-message.ts';
@@ -11,6 +10,7 @@ import { subjectOf } from '../../targets/policy/token-request.ts';
 import { outputsForAPI } from '../outputs/outputs.ts';
 import type { AnchorLocation } from './anchors.ts';
 import type { SecretConflict } from './secret-ownership.ts';
+import type { StoredToken } from './spec.ts';
 
 /** Cause of a missing or outdated token. */
 export interface TokenFailure {
@@ -30,7 +30,7 @@ export interface TokenFailure {
  * Returns the failure for a reason. `response` is the message of an API server about the requested object; only reasons that stand
  * for such a response include it, without user names and addresses.
  */
-export function tokenFailure(reason: FailureReason, token: ManagedToken, response = ''): TokenFailure {
+export function tokenFailure(reason: FailureReason, token: StoredToken, response = ''): TokenFailure {
   const text = OWN_TEXTS[reason]?.(token) ?? FailureReason[reason];
   const relayed = RELAYED.has(reason) ? redacted(response, token) : '';
   const remedy = ADMINISTRATORS.has(reason) ? ` The conditions of Cluster ${token.spec.clusterName} show the cause to administrators.` : '';
@@ -41,13 +41,13 @@ export function tokenFailure(reason: FailureReason, token: ManagedToken, respons
  * Returns the message for a requester without permission; `issueName` is the most specific name of the permission, `protection` the
  * reason for which a less specific one is not enough, or empty.
  */
-export function forbiddenMessage(token: ManagedToken, issueName: string, protection = ''): string {
+export function forbiddenMessage(token: StoredToken, issueName: string, protection = ''): string {
   const missing = `User "${requesterSubject(token)}" cannot issue clusters/token "${issueName}" in ${RegistryGroup}.`;
-  const remedy = 'Allow it by a ClusterRole and a ClusterRoleBinding.';
+  const remedy = 'Grant the permission with a ClusterRole and a ClusterRoleBinding.';
   return protection === '' ? `${missing} ${remedy}` : `${missing} ${remedy} ${sentence(protection)}`;
 }
 
-export function requesterMissingMessage({ metadata, spec }: ManagedToken): string {
+export function requesterMissingMessage({ metadata, spec }: StoredToken): string {
   return `Service account ${metadata.namespace}/${spec.requesterServiceAccountName}, which requests the token, does not exist. Create it, or change spec.requesterServiceAccountName.`;
 }
 
@@ -100,7 +100,7 @@ const REMOVAL_REMEDIES = {
   RemovalDelayed: 'Check RBAC.',
 } as const;
 
-const OWN_TEXTS: Partial<Readonly<Record<FailureReason, (token: ManagedToken) => string>>> = {
+const OWN_TEXTS: Partial<Readonly<Record<FailureReason, (token: StoredToken) => string>>> = {
   ClusterNotFound: ({ spec }) => `Cluster ${spec.clusterName} was not found. Register it, or change spec.clusterName`,
   ServiceAccountNotFound: ({ spec }) =>
     `service account ${spec.serviceAccount.namespace}/${spec.serviceAccount.name} was not found on cluster ${spec.clusterName}. Create it there, or change spec.serviceAccount`,
@@ -134,7 +134,7 @@ const ADMINISTRATORS: ReadonlySet<string> = new Set([
   'CircuitOpen',
 ]);
 
-function redacted(response: string, token: ManagedToken): string {
+function redacted(response: string, token: StoredToken): string {
   const known = new Set([requesterSubject(token), subjectOf(token.spec.serviceAccount)]);
   return cleanMessage(response)
     .replace(USER, (user) => (known.has(user) ? user : '[redacted]'))
@@ -148,6 +148,6 @@ const URL = /\b[a-z]+:\/\/[^\s"']+/gi;
 const IPV4 = /\b\d{1,3}(\.\d{1,3}){3}(:\d+)?\b/g;
 const IPV6 = /\[?(([\da-f]{1,4}:){3,}[\da-f:]*|[\da-f]{1,4}::[\da-f:]*|::[\da-f:]+)(\]:\d+)?/gi;
 
-function requesterSubject({ metadata, spec }: ManagedToken): string {
-  return subjectOf({ namespace: metadata.namespace ?? '', name: spec.requesterServiceAccountName });
+function requesterSubject({ metadata, spec }: StoredToken): string {
+  return subjectOf({ namespace: metadata.namespace, name: spec.requesterServiceAccountName });
 }

@@ -1,6 +1,5 @@
 // The plan for a ManagedToken: the next thing to do, decided from one observation. DECISIONS at the end lists the rules in order.
 
-import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import type { IssueReason } from '../../api/reasons.ts';
 import { fieldErrorText } from '../../kubernetes/field-error.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
@@ -11,6 +10,7 @@ import { mayIssueAt, reasonToIssue } from './reasons-to-issue.ts';
 import type { TokenRecord } from './record.ts';
 import { desiredMetadata, digestOfSecret, hasMetadata, type StoredSecret } from './secret.ts';
 import { conflictOf } from './secret-ownership.ts';
+import type { StoredToken } from './spec.ts';
 import { specProblems } from './spec.ts';
 import { ownedNames, type Situation, secretState, situationOf, type TokenObservation, type TokenState } from './state.ts';
 
@@ -22,7 +22,7 @@ export interface HoldPlan {
   readonly type: 'hold';
   /** Undefined if nothing failed: rotation is suspended, or it is too early. */
   readonly failure?: TokenFailure;
-  /** True if the token must leave the Secret. */
+  /** True if the token must be removed from the Secret. */
   readonly strip: boolean;
   /** Time of the next reconcile; undefined if only a change can help. */
   readonly until?: number;
@@ -33,7 +33,7 @@ export interface IssuePlan {
   readonly type: 'issue';
   readonly reason: IssueReason;
   readonly write: SecretWrite;
-  /** True if the old token must leave the Secret even if no token can be issued. */
+  /** True if the old token must be removed from the Secret even if no token can be issued. */
   readonly dropOld: boolean;
   /** UID of the service account that the token must be for; undefined for any service account of that name. */
   readonly accountUID?: string;
@@ -43,7 +43,7 @@ export interface IssuePlan {
   readonly previous?: TokenRecord;
 }
 
-/** Write the present token again. */
+/** Write the current token again. */
 export interface RewritePlan {
   readonly type: 'rewrite';
   /** Name of the Secret that holds the token. */
@@ -52,7 +52,7 @@ export interface RewritePlan {
   readonly record: TokenRecord;
 }
 
-/** One thing to do; the next plan is made from its result. */
+/** One action; the next plan follows from its result. */
 export type TokenPlan =
   /** The ManagedToken is being deleted, and Purser has nothing left to do. */
   | { readonly type: 'none' }
@@ -66,7 +66,7 @@ export type TokenPlan =
   /** Delete the anchor and then these Secrets, for this value of the annotation. */
   | { readonly type: 'revoke'; readonly request: string; readonly secrets: readonly string[] }
   /** Delete anchors that tokens of this spec no longer use. */
-  | { readonly type: 'leave'; readonly places: readonly AnchorPlace[] }
+  | { readonly type: 'prune'; readonly places: readonly AnchorPlace[] }
   /**
    * Remove the finalizer after the anchors: `delete` retries until each is deleted, `orphaned` tries once and reports the rest,
    * `none` sends nothing to any cluster.
@@ -86,10 +86,10 @@ export function planToken(situation: Situation, limits: TokenLimits = {}): Token
 }
 
 /**
- * Returns whether the token must leave the Secret, as far as that follows without the Cluster: the result for a requester without
- * permission must not reveal anything about it.
+ * Returns whether the token must be removed from the Secret. The Cluster does not affect the result: a requester without permission must
+ * not learn anything about the Cluster.
  */
-export function isToBeStripped(observation: TokenObservation, now: number): boolean {
+export function mustStripToken(observation: TokenObservation, now: number): boolean {
   const plan = planToken(situationOf({ ...observation, cluster: undefined, issuer: undefined }, now));
   return plan.type === 'hold' && plan.strip;
 }
@@ -101,7 +101,7 @@ export function nextReconcileAt(now: number, candidates: readonly (number | unde
 }
 
 /** Returns the time at which a ManagedToken that is being deleted stops waiting for its anchors; undefined if it is not being deleted. */
-export function giveUpAt({ metadata }: ManagedToken): number | undefined {
+export function anchorDeadlineAt({ metadata }: StoredToken): number | undefined {
   const deletedAt = parseTimestamp(metadata.deletionTimestamp);
   return deletedAt && deletedAt + GIVE_UP_MS;
 }
@@ -119,7 +119,7 @@ const beingDeleted: Decision = ({ observation, state, now }) => {
   if (!isAnchored && hasAnchorFinalizer(token)) return { type: 'release', anchor: 'none' };
   // While a finalizer of another controller keeps the object, the Secret stays; the token must not outlive its expiry there.
   if (!isAnchored) return state.secret === undefined ? { type: 'none' } : held(state, now);
-  return { type: 'release', anchor: now < (giveUpAt(token) ?? 0) ? 'delete' : 'orphaned' };
+  return { type: 'release', anchor: now < (anchorDeadlineAt(token) ?? 0) ? 'delete' : 'orphaned' };
 };
 
 /**
@@ -185,7 +185,7 @@ const secretDiffers: Decision = ({ observation, state: { secret, record } }) => 
     writeOf(secret) === 'update' &&
     writtenDigest === digestOfSecret(outputsDigest, secret.dataDigest) &&
     hasMetadata(secret.metadata, desiredMetadata(token, record, secret.metadata));
-  return isCurrent ? undefined : { type: 'rewrite', from: secret.metadata.name ?? '', write: writeOf(observation.secret), record };
+  return isCurrent ? undefined : { type: 'rewrite', from: secret.metadata.name, write: writeOf(observation.secret), record };
 };
 
 const formerSecrets: Decision = ({ observation }) => {
@@ -197,16 +197,16 @@ const formerSecrets: Decision = ({ observation }) => {
 const anchorsFull: Decision = ({ observation: { token, anchorsAt = 0 }, state: { record }, now }) => {
   if (token.spec.revocation !== 'BoundSecret' || hasRoom(token) || anchorsAt > now) return undefined;
   const recorded = recordedAnchor(token, record);
-  return { type: 'leave', places: withoutPlaces(formerAnchors(token), recorded ? [recorded] : []) };
+  return { type: 'prune', places: withoutPlaces(formerAnchors(token), recorded ? [recorded] : []) };
 };
 
 /**
- * Deletes the anchors that tokens of this spec do not need. A token for another spec has left the Secret by then; the record of a
- * token spares no anchor, because tenants can forge it.
+ * Deletes the anchors that tokens of this spec do not need. A token for another spec has been removed from the Secret by then. The record
+ * of a token does not protect its anchor, because tenants can forge the record.
  */
 const anchorsLeft: Decision = ({ observation: { token, anchorsAt = 0 }, now }) => {
   const places = anchorsAt > now ? [] : formerAnchors(token);
-  return places.length > 0 ? { type: 'leave', places } : undefined;
+  return places.length > 0 ? { type: 'prune', places } : undefined;
 };
 
 const finalizerUnused: Decision = ({ observation: { token } }) => {
@@ -236,8 +236,8 @@ const DECISIONS: readonly Decision[] = [
 ];
 
 /**
- * Deletes other Secrets with tokens that must not stay, and former anchors, before a hold and after the token has left the Secret: they
- * must not wait for a token that cannot be issued.
+ * Deletes former anchors, and other Secrets with tokens that must not stay, before a hold and after the token is removed from the Secret:
+ * these deletions must not wait for a token that cannot be issued.
  */
 function cleanUpFirst(situation: Situation, limits: TokenLimits, plan: HoldPlan): TokenPlan {
   const { token, anchorsAt } = situation.observation;
@@ -263,7 +263,7 @@ function held({ hasToken, record, expired, ...state }: TokenState, now: number):
   return { type: 'hold', strip: hasToken && isToBeDropped({ expired, ...state }), ...(until !== undefined && { until }) };
 }
 
-/** After the Cluster was re-created the token stays until it is replaced: a user who may do that must not empty Secrets. */
+/** The token of a re-created Cluster stays until it is replaced: a user who may re-create Clusters must not be able to empty Secrets. */
 function isForAnotherSpec({ superseded }: Pick<TokenState, 'superseded'>): boolean {
   return superseded !== undefined && superseded !== 'ClusterReplaced';
 }

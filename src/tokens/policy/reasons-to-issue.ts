@@ -10,7 +10,7 @@ import type { TokenObservation, TokenState } from './state.ts';
 /** One rule; returns undefined if it does not apply. */
 type Check = (state: TokenState, observation: TokenObservation, now: number) => IssueReason | undefined;
 
-/** Returns the reason to issue a token; undefined while the present one is good. */
+/** Returns the reason to issue a token; undefined while the current token is good. */
 export function reasonToIssue(state: TokenState, observation: TokenObservation, now: number): IssueReason | undefined {
   for (const check of REASONS) {
     const reason = check(state, observation, now);
@@ -32,7 +32,7 @@ export function mayIssueAt(reason: IssueReason, { record, lastIssuedAt }: TokenS
 }
 
 const SPACING_MS = 10_000;
-/** Time for the watch to deliver Purser's own write before the Secret is taken for missing. */
+/** Time for the watch to deliver Purser's own write before the Secret is considered missing. */
 const PROMPT_SPACING_MS = 2_000;
 const PROMPT: ReadonlySet<IssueReason> = new Set([
   'SecretMissing',

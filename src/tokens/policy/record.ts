@@ -1,6 +1,5 @@
 // The record of a token: annotations on its Secret, written in the same request as the token. Status only reports it.
 
-import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { Annotation } from '../../api/names.ts';
 import { identifierOf } from '../../kubernetes/untrusted.ts';
 import { digestOf } from '../../std/digest.ts';
@@ -9,6 +8,7 @@ import type { Grant } from '../../targets/policy/grant.ts';
 import { encodeIssuedFor, type IssuedFor, type Issuer, issuedForOf, parseIssuedFor } from '../../targets/policy/issued-for.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
 import { type Lifetime, renewAt } from './rotation.ts';
+import type { StoredToken } from './spec.ts';
 
 export interface TokenRecord extends Lifetime {
   readonly issuedFor: IssuedFor;
@@ -25,7 +25,7 @@ export interface TokenRecord extends Lifetime {
 
 /** A granted token and its context. */
 export interface Issuance {
-  readonly token: ManagedToken;
+  readonly token: StoredToken;
   readonly issuer: Issuer;
   readonly grant: Omit<Grant, 'token'>;
   readonly tokenDigest: string;
@@ -51,8 +51,8 @@ export function createRecord({ token, issuer, grant, tokenDigest, previous }: Is
 }
 
 /**
- * Returns the digest that ties a token to the request that it was issued for. Its record is in the status: with it, Purser recognizes the
- * last token although tenants write the Secret and the record there.
+ * Returns the digest that ties a token to the request that it was issued for. The status stores the digest, so that Purser recognizes the
+ * last token although tenants can write the Secret and its record.
  */
 export function digestOfIssuance(tokenDigest: string, issuedFor: IssuedFor): string {
   return digestOf(`${tokenDigest} ${encodeIssuedFor(issuedFor)}`);
@@ -66,12 +66,12 @@ export function lifetimeOf({ issuedAt, expiresAt }: Lifetime, claims: TokenClaim
 }
 
 /** Returns the annotations that `parseRecord` reads, and those for users. */
-export function recordAnnotations(record: TokenRecord, { metadata, spec }: ManagedToken): Readonly<Record<string, string>> {
+export function recordAnnotations(record: TokenRecord, { metadata, spec }: StoredToken): Readonly<Record<string, string>> {
   const { tokenDigest, credentialId, rotateRequest, revokeRequest } = record;
   return {
     [Annotation.issuedAt]: formatTimestamp(record.issuedAt),
     [Annotation.expiresAt]: formatTimestamp(record.expiresAt),
-    [Annotation.renewAt]: formatTimestamp(renewAt(record, spec.rotation.renewBefore, metadata.uid ?? '')),
+    [Annotation.renewAt]: formatTimestamp(renewAt(record, spec.rotation.renewBefore, metadata.uid)),
     [Annotation.issuedFor]: encodeIssuedFor(record.issuedFor),
     [Annotation.rotations]: String(record.rotations),
     ...(tokenDigest !== undefined && { [Annotation.tokenDigest]: tokenDigest }),
@@ -123,11 +123,11 @@ function shortRequest(text: string | undefined): string | undefined {
 }
 
 /** Returns the value of an annotation by which a user requests a rotation or revocation; undefined without a request. */
-export function requestOf({ metadata }: ManagedToken, annotation: string): string | undefined {
+export function requestOf({ metadata }: StoredToken, annotation: string): string | undefined {
   return metadata.annotations?.[annotation] || undefined;
 }
 
-function rotationsAfter({ status }: ManagedToken, previous: TokenRecord | undefined): number {
+function rotationsAfter({ status }: StoredToken, previous: TokenRecord | undefined): number {
   const before = previous?.rotations ?? status?.rotations;
   return before === undefined ? 0 : countOf(String(before + 1));
 }

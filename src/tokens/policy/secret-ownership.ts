@@ -1,15 +1,15 @@
 // Ownership of the Secret that a ManagedToken names: its owner keeps it; if it does not exist, the oldest ManagedToken that names it
 // creates it.
 
-import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { TokensGroup } from '../../api/names.ts';
 import { ManagedTokens } from '../../api/resources.ts';
 import type { ObjectMeta } from '../../api/wire.ts';
 import { compareUtf8 } from '../../std/go-text.ts';
 import { type StoredSecret, secretNameOf } from './secret.ts';
+import type { StoredToken } from './spec.ts';
 
 /** Returns whether the ManagedToken owns the object, and no other controller does. */
-export function isOwnedBy({ ownerReferences = [] }: ObjectMeta, { metadata }: ManagedToken): boolean {
+export function isOwnedBy({ ownerReferences = [] }: ObjectMeta, { metadata }: StoredToken): boolean {
   const controllers = ownerReferences.filter(({ controller }) => controller);
   return (
     metadata.uid !== undefined &&
@@ -18,17 +18,17 @@ export function isOwnedBy({ ownerReferences = [] }: ObjectMeta, { metadata }: Ma
   );
 }
 
-/** Returns the name of the oldest of the claimants that precedes this ManagedToken; undefined if none does. */
-export function earlierClaimant(token: ManagedToken, claimants: readonly ManagedToken[]): string | undefined {
-  const earlier = (a: ManagedToken, b: ManagedToken) => (b.metadata.deletionTimestamp === undefined && byAge(b, a) < 0 ? b : a);
+/** Returns the name of the oldest ManagedToken that claims the Secret before this one; undefined if this one is first. */
+export function earlierClaimant(token: StoredToken, claimants: readonly StoredToken[]): string | undefined {
+  const earlier = (a: StoredToken, b: StoredToken) => (b.metadata.deletionTimestamp === undefined && byAge(b, a) < 0 ? b : a);
   const first = claimants.reduce(earlier, token);
   return first === token ? undefined : first.metadata.name;
 }
 
 /** Returns the claimants that a change of the Secret, or of another claimant, may concern: at most the 16 oldest. */
-export function nextClaimants(claimants: readonly ManagedToken[]): readonly ManagedToken[] {
+export function nextClaimants(claimants: readonly StoredToken[]): readonly StoredToken[] {
   if (claimants.length <= MAX_NEXT) return claimants;
-  const oldest: ManagedToken[] = [];
+  const oldest: StoredToken[] = [];
   for (const claimant of claimants) {
     const last = oldest.at(-1);
     if (oldest.length === MAX_NEXT && last !== undefined && byAge(claimant, last) >= 0) continue;
@@ -42,9 +42,9 @@ export function nextClaimants(claimants: readonly ManagedToken[]): readonly Mana
 /** A tenant may name one Secret in any number of ManagedTokens; waking all of them with every change would be quadratic. */
 const MAX_NEXT = 16;
 
-/** The Secret that a ManagedToken names, and the other ManagedToken that precedes it in creating it. */
+/** The Secret that a ManagedToken names, and the ManagedToken with an earlier claim to it. */
 export interface SecretClaim {
-  readonly token: ManagedToken;
+  readonly token: StoredToken;
   readonly secret: StoredSecret | undefined;
   readonly claimant?: string | undefined;
 }
@@ -77,6 +77,6 @@ function ownerOf({ ownerReferences = [] }: ObjectMeta): string | undefined {
   return ownerReferences.find((owner) => owner.controller && isManagedToken(owner))?.name;
 }
 
-function byAge({ metadata: a }: ManagedToken, { metadata: b }: ManagedToken): number {
-  return compareUtf8(a.creationTimestamp ?? '', b.creationTimestamp ?? '') || compareUtf8(a.uid ?? '', b.uid ?? '');
+function byAge({ metadata: a }: StoredToken, { metadata: b }: StoredToken): number {
+  return compareUtf8(a.creationTimestamp ?? '', b.creationTimestamp ?? '') || compareUtf8(a.uid, b.uid);
 }

@@ -1,6 +1,5 @@
 // The Secret that holds a token: name, data and metadata, and how Purser keeps it in memory.
 
-import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { Annotation, Label, LabelValue, TokensGroup, Version } from '../../api/names.ts';
 import type { Secret } from '../../api/resources.ts';
 import type { NamespacedMeta, ObjectMeta, StoredIdentity } from '../../api/wire.ts';
@@ -9,6 +8,7 @@ import type { TokenClaims } from '../../targets/policy/token-claims.ts';
 import type { OutputTarget, SecretTexts } from '../outputs/forms.ts';
 import { isOutputLabel, outputLabels, outputTexts, tokenKeys } from '../outputs/outputs.ts';
 import { recordAnnotations, type TokenRecord } from './record.ts';
+import type { StoredToken } from './spec.ts';
 
 /** A Secret without its data, as the informer keeps it. */
 export interface StoredSecret {
@@ -28,13 +28,13 @@ export interface StoredSecret {
 }
 
 /** Returns the name of the Secret of a ManagedToken. */
-export function secretNameOf({ metadata, spec }: ManagedToken): string {
-  return spec.secret.name || (metadata.name ?? '');
+export function secretNameOf({ metadata, spec }: StoredToken): string {
+  return spec.secret.name || metadata.name;
 }
 
 /** Everything that a Secret is made from, except the token. */
 export interface SecretTemplate {
-  readonly token: ManagedToken;
+  readonly token: StoredToken;
   readonly record: TokenRecord;
   readonly target: OutputTarget;
   /** Metadata of the Secret that is changed; undefined for a new one. */
@@ -61,8 +61,8 @@ export function withoutToken(secret: Secret): Secret {
 }
 
 /**
- * Returns the digest that ties the data of a Secret to the outputs that it was rendered from. With it, Purser finds outdated or altered
- * data without the token, however the outputs encode it. Its record is in the status: tenants write the Secret.
+ * Returns the digest that ties the data of a Secret to the outputs that it was rendered from. The digest reveals outdated or altered data
+ * without the token, however the outputs encode the token. The status stores it, because tenants can write the Secret.
  */
 export function digestOfSecret(outputsDigest: string, dataDigest: string): string {
   return digestOf(`${outputsDigest} ${dataDigest}`);
@@ -96,7 +96,7 @@ type OwnerReference = NonNullable<ObjectMeta['ownerReferences']>[number];
 export type TokenMetadata = Required<Pick<ObjectMeta, 'labels' | 'annotations' | 'ownerReferences'>>;
 
 /** Returns the metadata that the Secret needs; `existing` is the present metadata. */
-export function desiredMetadata(token: ManagedToken, record: TokenRecord, existing: ObjectMeta = {}): TokenMetadata {
+export function desiredMetadata(token: StoredToken, record: TokenRecord, existing: ObjectMeta = {}): TokenMetadata {
   const { labels = {}, annotations = {}, outputs } = token.spec.secret;
   const template = { labels: unreserved(labels), annotations: unreserved(annotations) };
   const dropped = parseTemplate(existing.annotations?.[Annotation.template]);
@@ -140,7 +140,7 @@ function unreserved(texts: Texts): Texts {
   return Object.fromEntries(Object.entries(texts).filter(([key]) => !isReserved(key)));
 }
 
-/** Returns the texts that others set: neither Purser nor the spec, whose former keys are `dropped`. */
+/** Returns the texts that neither Purser nor the spec has set; `dropped` are former keys of the spec. */
 function foreign(texts: Texts = {}, dropped: readonly string[]): Texts {
   const isForeign = (key: string) => !key.startsWith(`${TokensGroup}/`) && !isOutputLabel(key) && !dropped.includes(key);
   return Object.fromEntries(Object.entries(texts).filter(([key]) => isForeign(key)));
@@ -171,12 +171,12 @@ function keysOf(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((key) => typeof key === 'string') : [];
 }
 
-function ownerReference({ metadata }: ManagedToken): OwnerReference {
+function ownerReference({ metadata }: StoredToken): OwnerReference {
   return {
     apiVersion: `${TokensGroup}/${Version}`,
     kind: 'ManagedToken',
-    name: metadata.name ?? '',
-    uid: metadata.uid ?? '',
+    name: metadata.name,
+    uid: metadata.uid,
     controller: true,
     blockOwnerDeletion: false,
   };

@@ -1,6 +1,7 @@
 // Validation of a ManagedToken's spec: the rules of the CRD, which an older object may violate, and those of the settings.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
+import type { Stored } from '../../api/resources.ts';
 import {
   type FieldError,
   forbiddenValue,
@@ -15,7 +16,7 @@ import { boundObjectOf, isSilentlyExtended, type TokenLimits } from '../../targe
 type Spec = ManagedToken['spec'];
 
 /** A ManagedToken as the informer keeps it. */
-export interface StoredToken extends ManagedToken {
+export interface StoredToken extends Stored<ManagedToken> {
   /** Present if the ManagedToken was longer than `MAX_TOKEN_BYTES`; parts of it are missing then. */
   readonly isTooLarge?: true;
   /** Present if parts of the ManagedToken are missing because the objects of its namespace take too much memory. */
@@ -30,7 +31,7 @@ export function specProblems({ metadata, spec, isTooLarge, isOverBudget }: Store
   return [
     ...(isTooLarge ? [tooLong('spec', MAX_TOKEN_BYTES)] : []),
     ...(isOverBudget ? [forbiddenValue('spec', OVER_BUDGET)] : []),
-    ...namespaceProblems(metadata.namespace ?? '', limits.credentialNamespaces),
+    ...namespaceProblems(metadata.namespace, limits.credentialNamespaces),
     ...expirationProblems(spec),
     ...audienceProblems(spec.audiences, limits),
     ...bindingProblems(spec),
@@ -44,7 +45,7 @@ const MAX_SECONDS = 2 ** 32;
 const MAX_AUDIENCES = 16;
 const MAX_AUDIENCE_LENGTH = 256;
 
-/** Purser could take a token beside the credentials of clusters for a credential. */
+/** Rejects namespaces with credentials of clusters: Purser could mistake a token there for a credential. */
 function namespaceProblems(namespace: string, credentialNamespaces: readonly string[] = []): readonly FieldError[] {
   if (!credentialNamespaces.includes(namespace)) return [];
   return [forbiddenValue('metadata.namespace', 'holds credentials of clusters; create the ManagedToken in another namespace')];
@@ -71,7 +72,7 @@ function audienceProblems(audiences: readonly string[], { allowedAudiences, faca
     if (audience === '' || Array.from(audience).length > MAX_AUDIENCE_LENGTH) {
       return [invalidValue(field, audience, `must have from 1 to ${MAX_AUDIENCE_LENGTH} characters`)];
     }
-    // A token of a hub account would otherwise let its holder call the façade.
+    // With a token of a service account on the hub, its holder could otherwise call the façade.
     if (facadeAudiences?.includes(audience)) return [invalidValue(field, audience, "must not be one of the façade's own audiences")];
     return allowedAudiences === undefined || allowedAudiences.includes(audience)
       ? []

@@ -1,7 +1,7 @@
-// The observation of a ManagedToken, and the state of its token that follows: which token the Secret holds, for what, until when.
+// The observation of a ManagedToken, and the state of its token: the token in the Secret, its subject and its expiry.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
-import type { ManagedToken, ManagedTokenStatus } from '../../api/managed-token.gen.ts';
+import type { ManagedTokenStatus } from '../../api/managed-token.gen.ts';
 import { Annotation } from '../../api/names.ts';
 import type { IssueReason } from '../../api/reasons.ts';
 import type { Stored } from '../../api/resources.ts';
@@ -14,6 +14,7 @@ import { digestOfIssuance, lifetimeOf, parseRecord, requestOf, type TokenRecord 
 import { type Lifetime, renewAt } from './rotation.ts';
 import type { StoredSecret } from './secret.ts';
 import { isOwnedBy, type SecretClaim } from './secret-ownership.ts';
+import type { StoredToken } from './spec.ts';
 
 /** Result of the last TokenReview on the target cluster; it applies to that token alone. */
 export interface Verdict {
@@ -26,7 +27,7 @@ export type SecretReference = NonNullable<ManagedTokenStatus['secretRef']>;
 
 /** A ManagedToken and the objects around it, as informers and memory have them. */
 export interface TokenObservation extends SecretClaim {
-  readonly token: ManagedToken;
+  readonly token: StoredToken;
   readonly cluster: Stored<Cluster> | undefined;
   /** Identity of the Cluster and its credential; undefined without the Cluster. */
   readonly issuer?: Issuer | undefined;
@@ -55,7 +56,7 @@ export interface TokenObservation extends SecretClaim {
   readonly anchorsAt?: number | undefined;
   /** Value of the annotation `revoke` that this run acted on. */
   readonly revoked?: string;
-  /** Failure of a revocation, release or issuance in this run, which tries no other; undefined if none failed. */
+  /** Failure of a revocation, release or issuance in this run, after which the run attempts no other; undefined if none failed. */
   readonly failed?: TokenFailure;
   /** Time of the last issuance in this term; the token may not have been written. */
   readonly lastIssuedAt?: number | undefined;
@@ -63,7 +64,7 @@ export interface TokenObservation extends SecretClaim {
 
 /** The token in the Secret. */
 export interface TokenState {
-  /** The Secret that the rest refers to. */
+  /** The Secret that the other fields describe. */
   readonly secret: StoredSecret | undefined;
   readonly hasToken: boolean;
   /** Record of the issued token, its times limited by the token's own claims; undefined if missing or damaged. */
@@ -72,7 +73,7 @@ export interface TokenState {
   readonly superseded: IssueReason | undefined;
   /** True if the Cluster refers to another credential than the token was issued with. The token stays valid at its old address. */
   readonly otherCredential: boolean;
-  /** True if the Secret holds the token that was issued last; the record of that is not in the Secret, which tenants write. */
+  /** True if the Secret holds the last issued token. The digest in the status decides, because tenants can write the Secret. */
   readonly isLast: boolean;
   /** True if the Secret holds another token than the issued one. */
   readonly forged: boolean;
@@ -94,7 +95,7 @@ export interface Situation {
   readonly now: number;
 }
 
-/** Derives the state once for everything that is decided and done in one step. */
+/** Derives the state, once per step. */
 export function situationOf(observation: TokenObservation, now: number): Situation {
   return { observation, state: tokenState(observation, now), now };
 }
@@ -147,7 +148,7 @@ export function isIssued({ hasToken, record, forged, expired }: TokenState): boo
 export function ownedNames({ token, secret, former, stray }: TokenObservation): readonly string[] {
   const secrets = secret === undefined ? former : [secret, ...former];
   const owned = secrets.filter(({ metadata }) => isOwnedBy(metadata, token));
-  return [...(stray === undefined ? owned : [...owned, stray])].map(({ metadata }) => metadata.name ?? '');
+  return [...owned, ...(stray === undefined ? [] : [stray])].map(({ metadata }) => metadata.name);
 }
 
 /** Returns the Cluster if its credential covers it; otherwise a user who may write Clusters could have tokens removed. */
@@ -191,7 +192,7 @@ function claimedLifetime(record: Lifetime, claims: TokenClaims | undefined): Lif
 }
 
 function renewalOf(record: TokenRecord, { token }: TokenObservation, now: number): number {
-  const uid = token.metadata.uid ?? '';
+  const uid = token.metadata.uid;
   return isFromTheFuture(record, now) ? now : renewAt(record, token.spec.rotation.renewBefore, uid);
 }
 

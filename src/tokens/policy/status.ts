@@ -1,6 +1,6 @@
 // The status of a ManagedToken: a report on its Secret, except for status.anchors and the digests, which are records.
 
-import type { ManagedToken, ManagedTokenStatus } from '../../api/managed-token.gen.ts';
+import type { ManagedTokenStatus } from '../../api/managed-token.gen.ts';
 import { Annotation } from '../../api/names.ts';
 import { defined } from '../../std/defined.ts';
 import { formatTimestamp } from '../../std/timestamp.ts';
@@ -9,6 +9,7 @@ import { conditionsFor, type TokenFacts } from './conditions.ts';
 import type { TokenFailure } from './messages.ts';
 import { requestOf } from './record.ts';
 import { renewAt } from './rotation.ts';
+import type { StoredToken } from './spec.ts';
 import { isHeld, type Situation, type TokenObservation, type TokenState } from './state.ts';
 
 /** Result of a run. */
@@ -18,7 +19,7 @@ export interface Outcome {
   readonly revoked?: string | undefined;
 }
 
-/** Returns the status to write; the present object if nothing changes. */
+/** Returns the status to write; the current object if nothing changes. */
 export function desiredStatus({ observation, state, now }: Situation, outcome: Outcome): ManagedTokenStatus {
   const { token } = observation;
   const { status: previous = {}, metadata } = token;
@@ -42,7 +43,7 @@ function handledRevocation({ token, revoked }: TokenObservation, outcome: Outcom
   return isRevocable(token) ? (outcome.revoked ?? revoked) : requestOf(token, Annotation.revoke);
 }
 
-function tokenFacts({ metadata, spec }: ManagedToken, state: TokenState, { failure }: Outcome): TokenFacts {
+function tokenFacts({ metadata, spec }: StoredToken, state: TokenState, { failure }: Outcome): TokenFacts {
   return {
     generation: metadata.generation ?? 0,
     token: tokenFact(state),
@@ -58,7 +59,7 @@ function tokenFact(state: TokenState): TokenFacts['token'] {
 }
 
 /** Returns the fields about a token for this spec; empty without one. */
-function reported(token: ManagedToken, { secret, record, superseded, hasToken, expired }: TokenState): ManagedTokenStatus {
+function reported(token: StoredToken, { secret, record, superseded, hasToken, expired }: TokenState): ManagedTokenStatus {
   if (record === undefined || superseded !== undefined || !(hasToken || expired)) return {};
   const { renewBefore, suspend } = token.spec.rotation;
   return defined({
@@ -66,7 +67,7 @@ function reported(token: ManagedToken, { secret, record, superseded, hasToken, e
     serviceAccountUID: record.issuedFor.accountUID || undefined,
     issuedAt: formatTimestamp(record.issuedAt),
     expirationTimestamp: formatTimestamp(record.expiresAt),
-    nextRotationTime: suspend ? undefined : formatTimestamp(renewAt(record, renewBefore, token.metadata.uid ?? '')),
+    nextRotationTime: suspend ? undefined : formatTimestamp(renewAt(record, renewBefore, token.metadata.uid)),
     credentialID: record.credentialId,
   });
 }

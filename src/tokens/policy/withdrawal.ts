@@ -12,7 +12,7 @@ const APART_MS = 15_000;
 /** Time for which a lost permission is not reported, in milliseconds. */
 const UNREPORTED_MS = 5_000;
 
-/** Returns the next action after reviews that denied permission at these times, without one in between that allowed it. */
+/** Returns the next action after consecutive reviews that denied permission, the first and the last at these times. */
 export function withdrawalAfter(refusedAt: readonly number[], now: number): Withdrawal {
   const known = refusedAt.filter((at) => at <= now);
   if (known.length === 0) return refusedAt.length === 0 ? { type: 'keep' } : { type: 'recheck', at: now + APART_MS, isReported: false };
@@ -37,8 +37,8 @@ export function delayedUntil(lost: number, firstRefusedAt: number, now: number):
 }
 
 /**
- * Returns whether so many tokens lost permission that none may be removed: more than 20 and more than a tenth of all that are
- * issued, in at least five namespaces. At most 20 apply per namespace.
+ * Returns whether so many tokens lost permission that none may be removed: more than 20 and more than a tenth of all that are issued, in at
+ * least five namespaces. Each namespace contributes at most 20.
  */
 export function isMassWithdrawal(lost: TokenCounts, issued: TokenCounts): boolean {
   const counted = countedTokens(lost);

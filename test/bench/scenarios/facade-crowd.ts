@@ -17,6 +17,8 @@ interface CrowdFigures {
     readonly peakRssMegabytes: number;
     readonly afterMegabytes: number;
   };
+  readonly watchKilobytes: number;
+  readonly bareKilobytes: number;
   readonly silent: Newcomers;
   readonly tokens: Newcomers;
   readonly lists: Newcomers;
@@ -36,7 +38,7 @@ export const facadeCrowd: Scenario = {
   run: async ({ size: watchers }, progress) => {
     progress(`${CLUSTERS} clusters, ${watchers} watchers`);
     const measured = await runScript<CrowdFigures>('facade-crowd.ts', [CLUSTERS, watchers]);
-    const { watches, silent, tokens, lists, oneCaller } = measured;
+    const { watches, watchKilobytes, bareKilobytes, silent, tokens, lists, oneCaller } = measured;
     const all = watchers.toLocaleString('en-US');
     const slowest = (name: string, { slowestMs }: Newcomers) => ({
       name: `new client beside ${name}: slowest response`,
@@ -49,6 +51,13 @@ export const facadeCrowd: Scenario = {
       figures: [
         { name: `${all} watchers: served`, value: watches.codes['200'] ?? 0, unit: '', goal: atLeast(watchers) },
         { name: `${all} watchers: maximum memory`, value: watches.peakRssMegabytes, unit: 'MB', goal: atMost(512) },
+        { name: `${all} watchers: memory of one watch`, value: watchKilobytes, unit: 'kB' },
+        {
+          name: 'memory of one watch ÷ of an open response of a bare server',
+          value: watchKilobytes / bareKilobytes,
+          unit: '×',
+          goal: atMost(1.25),
+        },
         { name: `${all} watchers: memory 20 s after disconnection`, value: watches.afterMegabytes, unit: 'MB' },
         slowest(`${all} watchers`, watches.newcomers),
         slowest('4,000 silent connections', silent),

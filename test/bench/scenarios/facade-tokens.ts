@@ -24,7 +24,7 @@ export const facadeTokens: Scenario = {
   title: 'Tokens through the façade',
   sizeUnit: 'connections',
   sizes: { small: 16, full: 16 },
-  note: `The bare proxy is an HTTPS server of Node.js, which the façade also uses, that forwards to kube-apiserver without parsing,
+  note: `The bare proxy uses the same HTTPS server of Node.js as the façade, and forwards requests to kube-apiserver without parsing,
 authentication or checks. It is the lower bound for any façade on that server.`,
   run: async ({ scale, size: connections }, progress) => {
     const [seconds, rounds] = scale === 'full' ? [8, 5] : [5, 3];

@@ -8,7 +8,17 @@ const WELL = ['True Responding', 'True PermissionsGranted', 'True ClusterReady']
 
 const TABLE: readonly (readonly [FaultReason, string, string, string])[] = [
   ...(
-    ['DNSFailed', 'ConnectionRefused', 'Timeout', 'TLSVerifyFailed', 'AddressNotAllowed', 'ResponseUntrusted', 'Unreachable'] as const
+    [
+      'DNSFailed',
+      'ConnectionRefused',
+      'Timeout',
+      'TLSVerifyFailed',
+      'AddressNotAllowed',
+      'ResponseUntrusted',
+      'Unreachable',
+      'ProxyUnreachable',
+      'ProxyRejected',
+    ] as const
   ).map((reason) => [reason, `False ${reason}`, 'Unknown NoResponse', `False ${reason}`] as const),
   ['CredentialRejected', 'True Responding', 'False CredentialRejected', 'False CredentialRejected'],
   ['Forbidden', 'True Responding', 'False Forbidden', 'False Forbidden'],

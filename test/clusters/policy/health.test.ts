@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { ClusterCondition } from '../../../src/api/cluster.gen.ts';
-import { type ConditionType, evaluateCredential, evaluateProbe, type FaultReason } from '../../../src/clusters/policy/conditions.ts';
+import { evaluateCredential, evaluateProbe, type FaultReason } from '../../../src/clusters/policy/conditions.ts';
 import { type Health, healthAfter, isInDoubt, isReadyInDoubt, parseHealth, toConditions } from '../../../src/clusters/policy/health.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
@@ -29,7 +29,7 @@ function formatHealth(health: Health): string {
     .join(', ');
 }
 
-function statusOf(health: Health, type: ConditionType): string | undefined {
+function statusOf(health: Health, type: string): string | undefined {
   return health.get(type)?.shown.status;
 }
 

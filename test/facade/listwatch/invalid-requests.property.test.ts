@@ -1,11 +1,10 @@
 // Mistakes of callers in the query or the Accept header of a list, a get or a watch are never an internal error.
 
-import type { ServerResponse } from 'node:http';
 import { describe, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { FacadeReply } from '../../../src/facade/request.ts';
 import { StatusError } from '../../../src/kubernetes/status.ts';
-import { callerOf, HandHub, Replica, requestOf, settle, WatchStream } from './replica.ts';
+import { callerOf, HandHub, Replica, requestOf, settle, WatchStream, writeReply } from './replica.ts';
 
 const PARAMETERS = [
   'labelSelector',
@@ -91,9 +90,11 @@ async function statusOf(reply: Promise<FacadeReply>, replica: Replica, leave: ()
   try {
     const found = await passTime(reply, replica);
     if (!('write' in found)) return found.status;
-    const written = found.write(new WatchStream(leave) as unknown as ServerResponse);
+    const stream = new WatchStream();
+    const written = writeReply(found, stream, replica.clock);
     await settle();
     leave();
+    stream.leave();
     await passTime(written, replica);
     return found.status;
   } catch (error) {

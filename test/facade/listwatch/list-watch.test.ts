@@ -4,10 +4,11 @@ import { Visibility } from '../../../src/access/visibility.ts';
 import type { ApiObject } from '../../../src/api/resources.ts';
 import type { FilteredList, Followed } from '../../../src/facade/listwatch/filtered-list.ts';
 import { createListWatch, type ListWatch } from '../../../src/facade/listwatch/list-watch.ts';
+import type { StreamedReply } from '../../../src/facade/request.ts';
 import type { Batch } from '../../../src/kube/store.ts';
 import { customTable } from '../../../src/kubernetes/custom-table.ts';
 import { FakeClock } from '../../support/clock.ts';
-import { callerOf, requestOf, settle, WatchStream } from './replica.ts';
+import { callerOf, requestOf, settle, WatchStream, writeReply } from './replica.ts';
 
 interface Widget extends ApiObject {
   readonly spec: { readonly color: string; readonly password: string };
@@ -84,8 +85,8 @@ async function listed(endpoints: ListWatch, query: string, params: Readonly<Reco
 
 async function watched(endpoints: ListWatch, query: string, params: Readonly<Record<string, string>> = {}): Promise<WatchStream> {
   const reply = await endpoints.list({ ...requestOf(`watch=true&${query}`, callerOf('alice')), params });
-  const stream = new WatchStream(() => {});
-  void (reply as unknown as { write(response: WatchStream): Promise<void> }).write(stream);
+  const stream = new WatchStream();
+  void writeReply(reply as StreamedReply, stream);
   await settle();
   return stream;
 }

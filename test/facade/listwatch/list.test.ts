@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import { Writable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from '@jest/globals';
@@ -6,7 +5,7 @@ import { parseVersion } from '../../../src/facade/listwatch/version.ts';
 import type { FacadeReply } from '../../../src/facade/request.ts';
 import { indentJson } from '../../../src/kubernetes/wire/ordered-json.ts';
 import { eventually } from '../../kube/eventually.ts';
-import { callerOf, HandHub, Replica, requestOf, settle, viewerRule, WatchStream, withToken } from './replica.ts';
+import { callerOf, HandHub, Replica, requestOf, settle, viewerRule, WatchStream, withToken, writeReply } from './replica.ts';
 
 const ALICE = callerOf('alice', 'team');
 const ADMIN = callerOf('admin');
@@ -31,9 +30,9 @@ async function namesOf(query: string, caller = ADMIN): Promise<readonly string[]
 /** Writes a reply to a stalled reader. */
 function stall(reply: FacadeReply): { readonly stalled: WatchStream; readonly written: Promise<void> } {
   if (!('write' in reply)) throw new Error('not a stream');
-  const stalled = new WatchStream(() => {});
+  const stalled = new WatchStream();
   stalled.isStalled = true;
-  return { stalled, written: reply.write(stalled as unknown as ServerResponse) };
+  return { stalled, written: writeReply(reply, stalled) };
 }
 
 describe('list', () => {
@@ -273,7 +272,7 @@ describe('large lists', () => {
         done();
       },
     });
-    await reply.write(sink as unknown as ServerResponse);
+    await writeReply(reply, sink);
     expect(gunzipSync(Buffer.concat(pieces)).toString()).toBe((await replica.get('', ADMIN)).text);
   });
 
@@ -352,7 +351,7 @@ describe('large lists', () => {
     const replies = await Promise.all(Array.from({ length: 8 }, () => replica.endpoints.list(requestOf('', ADMIN))));
     await expect(replica.endpoints.list(requestOf('', ADMIN))).rejects.toMatchObject({ code: 429, retryAfterSeconds: 1 });
     expect(await replica.get('limit=1', ADMIN)).toMatchObject({ status: 200 });
-    for (const reply of replies) if ('write' in reply) await reply.write(new WatchStream(() => {}) as unknown as ServerResponse);
+    for (const reply of replies) if ('write' in reply) await writeReply(reply, new WatchStream());
     expect(await replica.get('', ADMIN)).toMatchObject({ status: 200 });
   });
 
@@ -388,8 +387,9 @@ describe('large lists', () => {
         });
         return sizes.push(slice.length) > 0;
       },
+      end: () => {},
     };
-    await reply.write(fast as unknown as ServerResponse);
+    await writeReply(reply, fast as unknown as Writable);
     expect(turns.size).toBe(sizes.length);
     expect(Math.max(...sizes)).toBeLessThan(64_000);
   });

@@ -1,18 +1,20 @@
 // A hub whose objects the test writes, and replicas of the façade that receive its events when the test steps them.
 
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { Subject, share } from 'rxjs';
 import type { User } from '../../../src/access/user.ts';
 import { Visibility } from '../../../src/access/visibility.ts';
 import type { Cluster } from '../../../src/api/cluster.gen.ts';
 import type { ApiObject, ClusterRole, ClusterRoleBinding, Stored } from '../../../src/api/resources.ts';
+import { BodyStream } from '../../../src/facade/body-stream.ts';
 import { createClusterList } from '../../../src/facade/clusters/cluster-list.ts';
 import type { ConcurrencyLimits } from '../../../src/facade/limits/concurrency.ts';
 import type { Followed } from '../../../src/facade/listwatch/filtered-list.ts';
 import type { ListWatch } from '../../../src/facade/listwatch/list-watch.ts';
 import { versionAt } from '../../../src/facade/listwatch/version.ts';
-import type { FacadeReply, FacadeRequest } from '../../../src/facade/request.ts';
+import type { FacadeReply, FacadeRequest, StreamedReply } from '../../../src/facade/request.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
 import type { ListWatchEvent } from '../../../src/kube/list-watch.ts';
 import { ObjectStore, reflectBatches } from '../../../src/kube/store.ts';
@@ -206,10 +208,10 @@ export class Replica {
       accept === undefined ? request : { ...request, preferences: { ...request.preferences, accept } },
     );
     if (!('write' in reply)) throw new Error('not a stream');
-    const stream = new WatchStream(() => gone.abort());
+    const stream = new WatchStream();
     stream.isStalled = isStalled;
     stream.once('close', () => gone.abort());
-    void reply.write(stream as unknown as ServerResponse).then(() => stream.end());
+    void writeReply(reply, stream, this.clock);
     await settle();
     return stream;
   }
@@ -301,11 +303,20 @@ function parseList(text: string): ListBody {
   }
 }
 
-async function written(reply: Extract<FacadeReply, { write: unknown }>): Promise<string> {
-  const stream = new WatchStream(() => {});
-  await reply.write(stream as unknown as ServerResponse);
-  stream.end();
+async function written(reply: StreamedReply): Promise<string> {
+  const stream = new WatchStream();
+  await writeReply(reply, stream);
   return stream.text;
+}
+
+/** Writes a reply to its end, or until it takes the stream over. */
+export async function writeReply(reply: StreamedReply, stream: Writable, clock = new FakeClock()): Promise<void> {
+  let isTaken = false;
+  await reply.write(stream as unknown as ServerResponse, async () => {
+    isTaken = true;
+    return new BodyStream(stream as unknown as Socket, { isChunked: false, clock });
+  });
+  if (!isTaken) stream.end();
 }
 
 export interface WatchedEvent {
@@ -319,18 +330,14 @@ export interface WatchedEvent {
 
 /** The reader's end of a stream; the reader can stall. */
 export class WatchStream extends Writable {
-  readonly #leave: () => void;
   #text = '';
   #read = 0;
   #stalled: (() => void) | undefined;
   isStalled = false;
 
-  constructor(leave: () => void) {
+  constructor() {
     super({ highWaterMark: 256 });
-    this.#leave = leave;
   }
-
-  flushHeaders(): void {}
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
     this.#text += chunk.toString();
@@ -359,7 +366,6 @@ export class WatchStream extends Writable {
 
   /** Disconnects. */
   leave(): void {
-    this.resumeReading();
-    this.#leave();
+    this.destroy();
   }
 }

@@ -319,6 +319,10 @@ describe('end of a watch', () => {
     expect(streams.map((stream) => stream.writableEnded)).toEqual([true, true, false]);
   });
 
+  it('announces that the connection closes after a watch', async () => {
+    expect(await replica.endpoints.list(watchRequest(ADMIN))).toMatchObject({ status: 200, headers: { connection: 'close' } });
+  });
+
   it('releases all timers and listeners when a watch ends', async () => {
     const idle = replica.clock.pending;
     const streams = [await replica.watch('allowWatchBookmarks=true', ALICE), await replica.watch('', ADMIN)];

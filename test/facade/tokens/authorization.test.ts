@@ -54,7 +54,7 @@ describe('caller without permission', () => {
 });
 
 describe('token request for a protected namespace', () => {
-  it('returns 403 to a caller with a permission for the whole cluster, and says that a rule must name the namespace', async () => {
+  it('returns 403 to a caller with a permission for the whole cluster, and names the protected namespace', async () => {
     const review = ({ spec: { resourceAttributes } }: Review) => ({ allowed: resourceAttributes['name'] === 'prod-eu' });
     world = await FacadeWorld.start({ hub: allowingHub({ SubjectAccessReview: review }) });
     const path = TOKEN_PATH.replace('/namespaces/deploy/', '/namespaces/kube-system/');

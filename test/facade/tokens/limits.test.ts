@@ -26,7 +26,7 @@ const HALF_A_HEAD = 'POST /orchestrator HTTP/1.1\r\nHost: f\r\nX-Slow: ';
 
 describe('silent connections', () => {
   it('closes a connection that sends half a head, or nothing', async () => {
-    world = await FacadeWorld.start();
+    world = await FacadeWorld.start({ arrivalMs: 3_000 });
     const connections = await openMany(2);
     void connections[0]?.write(HALF_A_HEAD);
     await Promise.all(connections.map(({ closed }) => closed));
@@ -37,7 +37,7 @@ describe('silent connections', () => {
     ['300 with half a head', 300, HALF_A_HEAD],
     ['200 without a byte', 200, ''],
   ])('closes all silent connections, and serves other callers meanwhile: %s', async (_case, count, text) => {
-    world = await FacadeWorld.start();
+    world = await FacadeWorld.start({ arrivalMs: 3_000 });
     const connections: RawConnection[] = [];
     while (connections.length < count) {
       const opened = await openMany(100);

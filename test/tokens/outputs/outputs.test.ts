@@ -71,7 +71,7 @@ describe('outputTexts', () => {
     [undefined, SERVER],
     ['prod-eu.internal:6443', 'https://prod-eu.internal:6443'],
     ['https://Prod-EU.internal/k8s/', 'https://prod-eu.internal/k8s'],
-  ])('renders the address of the spec, %p, as %s', (server, url) => {
+  ])('renders spec.secret.server %p as %s', (server, url) => {
     const token = aToken().writing(server === undefined ? {} : { server });
     const servers = [SERVER, 'https://prod-eu.internal:6443', 'https://prod-eu.internal/k8s'];
     expect(outputTarget(token.build(), { servers })?.server).toBe(url);

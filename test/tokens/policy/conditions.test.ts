@@ -7,7 +7,7 @@ import type { TokenFailure } from '../../../src/tokens/policy/messages.ts';
 import { at, NOON } from '../../support/builders.ts';
 
 const facts: TokenFacts = { generation: 3, token: 'valid', suspended: false };
-const unreachable: TokenFailure = { reason: 'ClusterUnreachable', message: 'no address of prod-eu answers' };
+const unreachable: TokenFailure = { reason: 'ClusterUnreachable', message: 'no address of prod-eu responds' };
 
 function failure(reason: TokenFailure['reason']): TokenFailure {
   return { reason, message: 'why' };
@@ -78,7 +78,7 @@ describe('conditionsFor', () => {
 
   it('names the failure of the issuance in the message of Ready', () => {
     const [ready] = conditionsFor({ ...facts, token: 'none', superseded: 'SpecChanged', failure: unreachable }, [], NOON);
-    expect(ready?.message).toBe('No token has been issued for this spec yet: no address of prod-eu answers (ClusterUnreachable)');
+    expect(ready?.message).toBe('No token has been issued for this spec yet: no address of prod-eu responds (ClusterUnreachable)');
   });
 
   it('shows one line of a foreign message, and no token', () => {

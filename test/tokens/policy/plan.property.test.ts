@@ -184,7 +184,7 @@ describe('planToken for any observation', () => {
     );
   });
 
-  it('leads to a status without an error, and to the same status when repeated', () => {
+  it('returns plans whose status is computed without an error, and does not change when repeated', () => {
     fc.assert(
       fc.property(observations, clocks, (observation, now) => {
         const status = desiredStatus(situationOf(observation, now), {});

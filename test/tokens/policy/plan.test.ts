@@ -123,7 +123,7 @@ describe('planToken', () => {
     expect(planFor(refused(aGrant().text()).build(), at('12:20:00'))).not.toHaveProperty('accountUID');
   });
 
-  it('issues a token for an expired one, which must leave the Secret in any case', () => {
+  it('replaces an expired token, which must be removed from the Secret in any case', () => {
     expect(planFor(HELD.build(), at('13:00:00'))).toMatchObject({ type: 'issue', reason: 'RotationDue', dropOld: true });
   });
 
@@ -222,7 +222,7 @@ describe('planToken and the granted lifetime', () => {
 });
 
 describe('planToken between issuances', () => {
-  it('waits ten seconds while the spec changes all the time, and removes the old token at once', () => {
+  it('waits ten seconds while the spec changes constantly, and removes the old token at once', () => {
     const scene = changed({ audiences: ['another'] });
     expect(planFor(scene.build(), at('12:00:09'))).toEqual({ type: 'hold', strip: true, until: at('12:00:10') });
     expect(planFor(scene.build(), at('12:00:10'))).toMatchObject({ type: 'issue', reason: 'SpecChanged' });
@@ -294,7 +294,7 @@ describe('planToken for a Secret that differs', () => {
     expect(planFor(moved.with({ former: [] }).build(), at('12:20:00')).type).toBe('wait');
   });
 
-  it('keeps a Secret that another client labelled', () => {
+  it('keeps a Secret that another client labeled', () => {
     const { metadata, ...secret } = secretOfHeld();
     const labelled = { ...secret, metadata: { ...metadata, labels: { ...metadata.labels, 'velero.io/backup': 'no' } } };
     expect(planFor(HELD.with({ secret: labelled }).build(), at('12:20:00')).type).toBe('wait');
@@ -363,7 +363,7 @@ describe('planToken that holds', () => {
     expect(planFor(scene.build(), at('12:20:00'))).toEqual({ type: 'revoke', request: 'leaked', secrets: ['ci'] });
   });
 
-  it('does not write a Secret with another controller', () => {
+  it('does not write a Secret that another controller owns', () => {
     const { metadata, ...secret } = secretOfHeld();
     const others = { apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: 'x', controller: true };
     const ownerReferences = [others, ...(metadata.ownerReferences ?? []).map((owner) => ({ ...owner, controller: false }))];
@@ -411,7 +411,7 @@ describe('planToken that holds', () => {
     ['599 seconds', { expirationSeconds: 599 }],
     ['2³²+1 seconds', { expirationSeconds: 2 ** 32 + 1 }],
     ['-1 seconds', { expirationSeconds: -1 }],
-  ])('holds for a spec with %s, and keeps the present token', (_, spec) => {
+  ])('holds for a spec with %s, and keeps the current token', (_, spec) => {
     expect(planFor(changed(spec).build(), at('12:50:00'))).toMatchObject({ failure: { reason: 'InvalidSpec' }, strip: false });
   });
 
@@ -485,23 +485,23 @@ describe('planToken with revocation BoundSecret', () => {
     expect(planFor(unlisted.build(), at('12:20:00'))).toMatchObject({ type: 'issue', reason: 'RevocationRequested', freshAnchor: true });
   });
 
-  describe('after a move', () => {
+  describe('planToken after a change of cluster or service account', () => {
     const former = [
       { cluster: 'prod-us', namespace: 'deploy', serviceAccount: 'deployer', clusterUID: 'cluster-uid', credential: '' },
       { cluster: 'prod-eu', namespace: 'other', serviceAccount: 'deployer', clusterUID: 'cluster-uid', credential: '' },
     ];
     const moved = bound.changing((each) => each.withStatus({ anchors: [HERE, ...former] }));
 
-    it('deletes the anchors of former places once the Secret holds a token for the present place', () => {
-      expect(planFor(moved.build(), at('12:20:00'))).toEqual({ type: 'leave', places: former });
+    it('deletes former anchors once the Secret holds a token bound to the current one', () => {
+      expect(planFor(moved.build(), at('12:20:00'))).toEqual({ type: 'prune', places: former });
       expect(planFor(moved.with({ secret: undefined }).build(), at('12:20:00')).type).toBe('issue');
     });
 
-    it('deletes the anchor of another service account at the location of the present token', () => {
+    it('deletes the anchor of another service account at the location of the current token', () => {
       const other = { ...HERE, serviceAccount: 'another' };
       const scene = bound.changing((each) => each.withStatus({ anchors: [other] }));
       const suspended = scene.changing((each) => each.suspended());
-      for (const each of [scene, suspended]) expect(planFor(each.build(), at('12:20:00'))).toEqual({ type: 'leave', places: [other] });
+      for (const each of [scene, suspended]) expect(planFor(each.build(), at('12:20:00'))).toEqual({ type: 'prune', places: [other] });
     });
 
     it('waits before it retries to delete former anchors', () => {
@@ -509,7 +509,7 @@ describe('planToken with revocation BoundSecret', () => {
       expect(planFor(tried, at('12:20:00'))).toEqual({ type: 'wait', until: at('12:21:00') });
     });
 
-    it('deletes former anchors before it issues when 16 are listed, that of the present token last', () => {
+    it('deletes former anchors before it issues when 16 are listed, that of the current token last', () => {
       const anchors = Array.from({ length: 16 }, (_, index) => ({
         cluster: 'prod-us',
         namespace: `ns-${index}`,
@@ -518,7 +518,7 @@ describe('planToken with revocation BoundSecret', () => {
         credential: '',
       }));
       const full = bound.changing((each) => each.withStatus({ anchors }));
-      expect(planFor(full.build(), at('12:20:00'))).toEqual({ type: 'leave', places: anchors });
+      expect(planFor(full.build(), at('12:20:00'))).toEqual({ type: 'prune', places: anchors });
       expect(planFor(full.with({ secret: undefined, anchorsAt: at('12:21:00') }).build(), at('12:20:00')).type).toBe('issue');
     });
   });
@@ -535,7 +535,7 @@ describe('planToken with revocation BoundSecret', () => {
   it('deletes every anchor once tokens are no longer bound to one, then removes the finalizer', () => {
     const unbound = aScene(aToken().withMetadata({ finalizers: [AnchorFinalizer] })).holding(aGrant());
     const listed = unbound.changing((each) => each.withStatus({ anchors: [HERE] }));
-    expect(planFor(listed.build(), at('12:20:00'))).toEqual({ type: 'leave', places: [HERE] });
+    expect(planFor(listed.build(), at('12:20:00'))).toEqual({ type: 'prune', places: [HERE] });
     expect(planFor(unbound.build(), at('12:20:00'))).toEqual({ type: 'release', anchor: 'none' });
   });
 

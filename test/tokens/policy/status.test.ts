@@ -42,7 +42,7 @@ describe('desiredStatus', () => {
     });
   });
 
-  it('returns the present object while nothing changes', () => {
+  it('returns the current object while nothing changes', () => {
     const status = desiredStatus(situationOf(HELD.build(), at('12:00:01')), {});
     const again = HELD.changing((token) => token.withStatus(status));
     expect(desiredStatus(situationOf(again.build(), at('12:40:00')), {})).toBe(status);
@@ -101,7 +101,7 @@ describe('desiredStatus', () => {
   it('reports Ready=False for a token that the target rejected', () => {
     const { secret } = HELD.build();
     const scene = HELD.with({ verdict: { tokenDigest: secret?.tokenDigest ?? '', accepted: false } });
-    const failure = { reason: 'ClusterUnreachable', message: 'no address answers' } as const;
+    const failure = { reason: 'ClusterUnreachable', message: 'no address responds' } as const;
     expect(desiredStatus(situationOf(scene.build(), at('12:10:00')), { failure }).conditions).toMatchObject([
       { status: 'False', reason: 'ClusterUnreachable' },
     ]);

@@ -92,7 +92,7 @@ function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
       yield token;
       if (token.type === 'error') return;
     }
-    // The first entry is the document. The library exhausts the memory on a deep stack before it fails.
+    // The first entry is the document. On a deep stack, the library runs out of memory before it reports an error.
     const { stack, offset } = parser;
     if (stack.length > MAX_YAML_DEPTH + 1) throw new Error(yamlProblem({ message: TOO_DEEP, pos: [offset, offset] }, lines));
   }

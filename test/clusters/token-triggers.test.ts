@@ -27,7 +27,7 @@ async function readyStatus(): Promise<string | undefined> {
   return status?.conditions?.[0]?.status;
 }
 
-it('wakes failed ManagedTokens when their cluster recovers, before their next retry', async () => {
+it('reconciles failed ManagedTokens when their cluster recovers, before their next retry', async () => {
   await world.target.stop();
   const running = await world.run({ isProbing: true });
   await world.create();
@@ -41,7 +41,7 @@ it('wakes failed ManagedTokens when their cluster recovers, before their next re
   expect(world.clock.now()).toBeLessThan(due);
 });
 
-it('wakes the ManagedTokens of a deleted Cluster', async () => {
+it('reconciles the ManagedTokens of a deleted Cluster', async () => {
   await world.run({ isProbing: true });
   await world.create();
   await world.until(async () => (await world.condition('Ready')) === 'True Issued');

@@ -1,0 +1,158 @@
+// The body of a watch, on a connection that serves nothing else until it closes. Lines for many watches are framed as one HTTP chunk,
+// whose bytes are written to each socket.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Clock } from '../std/clock.ts';
+
+/** Lines of a watch as one chunk of a chunked body. */
+export class Chunk {
+  readonly framed: Buffer;
+  readonly #headLength: number;
+
+  constructor(lines: readonly Buffer[]) {
+    const length = lengthOf(lines);
+    const head = headOf(length);
+    this.#headLength = head.length;
+    this.framed = Buffer.concat([head, ...lines, END], head.length + length + END.length);
+  }
+
+  /** The lines without the frame of the chunk. */
+  get body(): Buffer {
+    return this.framed.subarray(this.#headLength, -END.length);
+  }
+}
+
+function lengthOf(lines: readonly Buffer[]): number {
+  return lines.reduce((sum, line) => sum + line.length, 0);
+}
+
+/** Returns the size line of a chunk. */
+function headOf(length: number): Buffer {
+  return Buffer.from(`${length.toString(16)}\r\n`);
+}
+
+const END = Buffer.from('\r\n');
+const LAST_CHUNK = Buffer.from('0\r\n\r\n');
+const EMPTY = Buffer.alloc(0);
+/** Time for the client to read the last bytes, in milliseconds. */
+const LINGER_MS = 10_000;
+
+/** Writer of a body. */
+export interface StreamSource {
+  /** Called when the kernel has accepted a chunk that it did not accept immediately. */
+  pump(): void;
+  /** Called when the server stops or the connection is closed. Ends the body. */
+  end(): void;
+}
+
+export interface BodyStreamOptions {
+  /** False for HTTP/1.0, whose body ends with the connection. */
+  readonly isChunked: boolean;
+  readonly clock: Clock;
+  /** Called when the connection is closed. */
+  readonly onClose?: () => void;
+}
+
+export class BodyStream {
+  readonly #socket: Socket;
+  readonly #isChunked: boolean;
+  readonly #clock: Clock;
+  readonly #onFlushed: () => void;
+  #source: StreamSource | undefined;
+  /** True until the kernel has accepted the last chunk. Node would join a second chunk with it, and keep the buffer. */
+  #isBlocked = false;
+  #isStopped = false;
+  #isOver = false;
+  #written = 0;
+
+  constructor(socket: Socket, { isChunked, clock, onClose = () => {} }: BodyStreamOptions) {
+    this.#socket = socket;
+    this.#isChunked = isChunked;
+    this.#clock = clock;
+    this.#onFlushed = () => {
+      if (!this.#isBlocked || this.#isOver || socket.writableLength > 0) return;
+      this.#isBlocked = false;
+      this.#source?.pump();
+    };
+    socket.on('error', ignore);
+    socket.on('close', () => {
+      onClose();
+      this.stop();
+    });
+  }
+
+  /** Sets the writer of the body. */
+  set source(source: StreamSource) {
+    this.#source = source;
+    if (this.#isStopped) source.end();
+  }
+
+  get isBlocked(): boolean {
+    return this.#isBlocked;
+  }
+
+  /** Number of bytes written so far. */
+  get written(): number {
+    return this.#written;
+  }
+
+  write(chunk: Chunk): void {
+    const bytes = this.#isChunked ? chunk.framed : chunk.body;
+    this.#written += bytes.length;
+    this.#socket.write(bytes, this.#onFlushed);
+    this.#isBlocked = this.#socket.writableLength > 0;
+  }
+
+  /** Writes lines for this watch only. They consist of shared bytes, so they are not copied into another buffer. */
+  writeLines(lines: readonly Buffer[]): void {
+    if (!this.#isChunked) return this.write(new Chunk(lines));
+    const socket = this.#socket;
+    const length = lengthOf(lines);
+    this.#written += length;
+    socket.cork();
+    socket.write(headOf(length));
+    for (const line of lines) socket.write(line);
+    socket.write(END, this.#onFlushed);
+    socket.uncork();
+    this.#isBlocked = socket.writableLength > 0;
+  }
+
+  /** Ends the body and closes the connection, even if the client does not read the rest in time. */
+  end(): void {
+    const socket = this.#socket;
+    if (this.#isOver) return;
+    this.#isOver = true;
+    if (socket.destroyed) return;
+    socket.end(this.#isChunked ? LAST_CHUNK : EMPTY);
+    const cancel = this.#clock.wakeAfter(LINGER_MS, () => socket.destroy());
+    socket.once('close', cancel);
+  }
+
+  /** Lets the writer end the body. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#source?.end();
+  }
+
+  /** Closes the connection. */
+  destroy(): void {
+    this.#socket.destroy();
+  }
+}
+
+function ignore(): void {}
+
+/**
+ * Detaches a connection from Node's HTTP server, whose parser and messages would use 10 kB for as long as the connection is open. Node
+ * itself detaches a connection whose latest request is an upgrade as soon as it has parsed further bytes. Bytes that arrive later are
+ * discarded. The server must have a listener for upgrades.
+ */
+export function detach(latest: IncomingMessage, response: ServerResponse): Socket {
+  const { socket } = latest;
+  Object.assign(latest, { upgrade: true });
+  socket.emit('data', EMPTY);
+  response.detachSocket(socket);
+  socket.on('end', () => socket.destroy());
+  return socket.resume();
+}
