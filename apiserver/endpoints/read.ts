@@ -7,7 +7,7 @@ import { parseSelectors, Selection } from '../../src/kubernetes/selection.ts';
 import { notFound, unclassified } from '../../src/kubernetes/status.ts';
 import { watchEventText } from '../../src/kubernetes/wire/encode.ts';
 import { listOptions, validateListOptions } from '../../src/kubernetes/wire/list-options.ts';
-import { negotiateWatch } from '../../src/kubernetes/wire/negotiate.ts';
+import { checkStreamable, negotiate } from '../../src/kubernetes/wire/negotiate.ts';
 import type { ListOptions } from '../../src/kubernetes/wire/options.ts';
 import { orderedJson } from '../../src/kubernetes/wire/ordered-json.ts';
 import { text } from '../../src/kubernetes/wire/query.ts';
@@ -35,8 +35,9 @@ export async function listEndpoint(api: Api, request: KindRequest): Promise<Repl
 
 export async function watchEndpoint(api: Api, request: KindRequest): Promise<Reply> {
   const { kind } = request;
-  const representation = negotiateWatch(request.preferences, { builtIn: kind.builtIn, tables: true });
+  const representation = negotiate(request.preferences, { builtIn: kind.builtIn, tables: true, watchable: true });
   const { options, selection } = parseSelection(request, targetOf(request).namespace);
+  checkStreamable(representation);
   const view = viewOf(api, request, representation.as);
   const batches = await watchObjects(api, { kind, selection, options, signal: request.signal });
   return { status: 200, headers: { 'content-type': representation.contentType }, body: lines(batches, view) };

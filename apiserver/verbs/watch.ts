@@ -1,6 +1,6 @@
 // Watch: the initial objects, if requested, and later changes of the selected objects.
 
-import { parseRequestedVersion } from '../../src/kubernetes/list-revision.ts';
+import { hasInitialEvents, parseRequestedVersion } from '../../src/kubernetes/list-revision.ts';
 import { apiVersionOf, type KubeObject } from '../../src/kubernetes/object.ts';
 import type { Selection } from '../../src/kubernetes/selection.ts';
 import { expired, hasReason, type Status, unclassified } from '../../src/kubernetes/status.ts';
@@ -86,10 +86,11 @@ interface Start {
 function startOf(api: Api, { kind, selection, options }: WatchRequest, from: number): Start | undefined {
   const store = storeOf(api, kind);
   const { revision } = api.store;
-  if (options.sendInitialEvents === true) {
+  if (hasInitialEvents(options)) {
     const objects = (store.list('') ?? []).filter((object) => selection.matches(object));
     const added = objects.map((object) => ({ type: 'ADDED' as const, object }));
-    return { events: options.allowWatchBookmarks ? [...added, bookmarkAt(kind, revision, true)] : added, after: revision };
+    const isMarked = options.sendInitialEvents && options.allowWatchBookmarks;
+    return { events: isMarked ? [...added, bookmarkAt(kind, revision, true)] : added, after: revision };
   }
   if (from === 0 || from >= revision) return { events: [], after: Math.max(from, revision) };
   if (from < api.watchableSince(kind)) return undefined;

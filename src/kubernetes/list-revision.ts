@@ -18,6 +18,11 @@ export function parseRequestedVersion(text: string, reject: (message: string) =>
   throw reject(`resourceVersion: Invalid value: ${goQuote(text)}: ${problem}`);
 }
 
+/** Returns whether a watch begins with the existing objects: on request, or from version zero, also in a form such as `00`. */
+export function hasInitialEvents({ sendInitialEvents, resourceVersion }: ListOptions): boolean {
+  return sendInitialEvents ?? parseRequestedVersion(resourceVersion) === 0n;
+}
+
 const MAX_UINT64 = 2n ** 64n - 1n;
 
 /** Parses the continue token of a list; undefined for a new list. Throws 400. */

@@ -4,9 +4,9 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import type { ApiRequest } from '../support/api-request.ts';
 import { eventually } from './eventually.ts';
-import { CLUSTER, contractFacade } from './facade.ts';
+import { contractFacade } from './facade.ts';
 import { contractServer } from './server.ts';
-import { createTokenWorld, withoutManagedFields } from './token-world.ts';
+import { CLUSTER, createTokenWorld, withoutManagedFields } from './token-world.ts';
 import { create, expectAllowed } from './world.ts';
 
 const server = contractServer({ issuer: 'https://hub.test' });

@@ -12,12 +12,8 @@ import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { type ApiRequest, type ApiResponse, sendRequest } from '../support/api-request.ts';
 import { aCredential, base64, registered, settings } from '../targets/registration.ts';
-import { eventually } from './eventually.ts';
 import type { ContractServer } from './server.ts';
-import { create, expectAllowed } from './world.ts';
-
-/** Name of the target. */
-export const CLUSTER = 'prod-eu';
+import { allowAlice, CLUSTER } from './token-world.ts';
 
 export interface ContractFacade {
   readonly url: string;
@@ -65,20 +61,4 @@ export function contractFacade(server: ContractServer): ContractFacade {
     ca: authority.certificate,
     request: (method, path, request) => sendRequest({ url, agent }, method, path, request),
   };
-}
-
-async function allowAlice(server: ContractServer): Promise<void> {
-  const rbac = (kind: string, rest: object) => ({
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind,
-    metadata: { name: 'issuer' },
-    ...rest,
-  });
-  const rules = [{ apiGroups: ['registry.purser.dev'], resources: ['clusters/token'], resourceNames: [CLUSTER], verbs: ['issue'] }];
-  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'issuer' };
-  const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'alice' }];
-  await create(server, '/apis/rbac.authorization.k8s.io/v1/clusterroles', rbac('ClusterRole', { rules }));
-  await create(server, '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', rbac('ClusterRoleBinding', { roleRef, subjects }));
-  const issue = { verb: 'issue', group: 'registry.purser.dev', resource: 'clusters', subresource: 'token', name: CLUSTER };
-  await eventually(() => expectAllowed(server, 'alice', issue));
 }

@@ -2,10 +2,10 @@
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Recording, recordings } from '../support/golden.ts';
-import { CLUSTER, contractFacade } from './facade.ts';
+import { contractFacade } from './facade.ts';
 import { itRespondsAsRecorded } from './replay.ts';
 import { contractServer } from './server.ts';
-import { createTokenWorld, withoutManagedFields } from './token-world.ts';
+import { CLUSTER, createTokenWorld, withoutManagedFields } from './token-world.ts';
 
 type Response = Recording['response'];
 

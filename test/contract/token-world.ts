@@ -4,6 +4,9 @@ import { eventually } from './eventually.ts';
 import type { ContractServer } from './server.ts';
 import { create, expectAllowed } from './world.ts';
 
+/** Name of the target. */
+export const CLUSTER = 'prod-eu';
+
 /** Creates the service accounts, Secrets and Pods that the recordings name, and allows alice to create tokens in team-a. */
 export async function createTokenWorld(server: ContractServer): Promise<void> {
   const core = (kind: string, name: string, rest: object = {}) => ({ apiVersion: 'v1', kind, metadata: { name }, ...rest });
@@ -28,6 +31,23 @@ export async function createTokenWorld(server: ContractServer): Promise<void> {
   await create(server, '/apis/rbac.authorization.k8s.io/v1/namespaces/team-a/rolebindings', rbac('RoleBinding', { roleRef, subjects }));
   const creation = { verb: 'create', resource: 'serviceaccounts', subresource: 'token', namespace: 'team-a' };
   await eventually(() => expectAllowed(server, 'alice', creation));
+}
+
+/** Allows alice to have all tokens of the target issued by the façade. */
+export async function allowAlice(server: ContractServer): Promise<void> {
+  const rbac = (kind: string, rest: object) => ({
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind,
+    metadata: { name: 'issuer' },
+    ...rest,
+  });
+  const rules = [{ apiGroups: ['registry.purser.dev'], resources: ['clusters/token'], resourceNames: [CLUSTER], verbs: ['issue'] }];
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'issuer' };
+  const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'alice' }];
+  await create(server, '/apis/rbac.authorization.k8s.io/v1/clusterroles', rbac('ClusterRole', { rules }));
+  await create(server, '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', rbac('ClusterRoleBinding', { roleRef, subjects }));
+  const issue = { verb: 'issue', group: 'registry.purser.dev', resource: 'clusters', subresource: 'token', name: CLUSTER };
+  await eventually(() => expectAllowed(server, 'alice', issue));
 }
 
 /** Removes the managedFields, which the façade leaves out of every response, from a body of JSON or YAML. */

@@ -81,7 +81,7 @@ export class FacadeWorld {
 
   /** Sends a request on its own connection. */
   async request(method: string, path: string, { headers = {}, body = '' }: ApiRequest = {}): Promise<ApiResponse> {
-    const lines = ['Host: facade.test', ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)];
+    const lines = ['Host: facade.test', ...Object.entries(headers).map(([name, value]) => `${name}: ${[value].flat().join(', ')}`)];
     return responseOf(await this.raw(bytesOf({ method, target: path, lines, body })));
   }
 

@@ -7,12 +7,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Annotation } from '../../src/api/names.ts';
 import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import { removeOnExit } from '../support/processes.ts';
+import { createRandom } from '../support/random.ts';
 import { conditionOf, type KubeObject, paths } from './api.ts';
 import { type BenchCluster, startCluster, stopCluster } from './bench-cluster.ts';
 import { History, type Invariant, ofType } from './history.ts';
 import { Prober, textOf } from './prober.ts';
 import { Purser, type PurserOptions } from './purser.ts';
-import { createRandom } from './random.ts';
 import { buildServiceAccount, DEPLOY, GUEST, register, seedHub, seedTarget, setPermission, TEAM, writeKubeconfig } from './seed.ts';
 
 export interface BenchOptions {

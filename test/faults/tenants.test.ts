@@ -1,10 +1,10 @@
 // Checks and grammars of the hostile-tenant bench.
 
 import { describe, expect, it } from '@jest/globals';
+import { createRandom } from '../support/random.ts';
 import { checkHistory } from './checks/check-history.ts';
 import { computeTenantFigures, hasMemoryRecovered } from './checks/tenants.ts';
 import type { Entry, Phase, Recorded } from './history.ts';
-import { createRandom } from './random.ts';
 import { CLUSTER_WRITER } from './tenants/cluster-writer.ts';
 import { findDisclosures } from './tenants/collector.ts';
 import { FACADE_CALLER } from './tenants/facade-caller.ts';

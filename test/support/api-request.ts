@@ -1,15 +1,20 @@
 // Sends one request to an API server unchanged: without normalization of the path, and only with the headers that HTTP requires.
 
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { type Agent, request as httpsRequest } from 'node:https';
+import { addAbortSignal } from 'node:stream';
 import { text } from 'node:stream/consumers';
 
 export interface ApiRequest {
-  /** Header values with one character per byte. */
-  readonly headers?: Readonly<Record<string, string>>;
+  /** Header values with one character per byte; a list for a repeated header. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: string | Buffer;
   /** Length after which an endless response, such as a watch, is cut; absent: reads the complete response. */
   readonly maxLength?: number;
+  /** Called when the head of the response has arrived. */
+  readonly onHead?: () => void;
+  /** Signal that cuts an endless response; the part that has arrived is returned. */
+  readonly cut?: AbortSignal;
 }
 
 export interface ApiResponse {
@@ -30,13 +35,30 @@ export async function sendRequest(server: ApiAddress, method: string, path: stri
   const { hostname, port } = new URL(server.url);
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const length = request.body === undefined ? {} : { 'content-length': String(Buffer.byteLength(request.body)) };
-  const outgoing = httpsRequest({ agent: server.agent, hostname, port, method, path, headers: { ...request.headers, ...length } }, resolve);
+  const headers = { ...request.headers, ...length } as OutgoingHttpHeaders;
+  const outgoing = httpsRequest({ agent: server.agent, hostname, port, method, path, headers }, resolve);
   outgoing.on('error', reject);
   // Node would encode the headers as UTF-8 together with a body that is a string.
   outgoing.end(request.body === undefined ? undefined : Buffer.from(request.body));
   const incoming = await promise;
-  const body = await (request.maxLength === undefined ? text(incoming) : readFirst(incoming, request.maxLength));
+  request.onHead?.();
+  const body = await readBody(incoming, request);
   return { status: incoming.statusCode ?? 0, headers: joinHeaders(incoming.headers), body };
+}
+
+function readBody(incoming: IncomingMessage, { maxLength, cut }: ApiRequest): Promise<string> {
+  if (cut !== undefined) return readUntil(incoming, cut);
+  return maxLength === undefined ? text(incoming) : readFirst(incoming, maxLength);
+}
+
+async function readUntil(incoming: IncomingMessage, cut: AbortSignal): Promise<string> {
+  let body = '';
+  try {
+    for await (const chunk of addAbortSignal(cut, incoming.setEncoding('utf8'))) body += chunk as string;
+  } catch (error) {
+    if (!cut.aborted) throw error;
+  }
+  return body;
 }
 
 async function readFirst(incoming: IncomingMessage, maxLength: number): Promise<string> {

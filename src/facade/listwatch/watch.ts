@@ -1,9 +1,9 @@
 // Watch requests: start, duration and end of a watch.
 
 import type { Visibility } from '../../access/visibility.ts';
-import { parseRequestedVersion } from '../../kubernetes/list-revision.ts';
+import { hasInitialEvents, parseRequestedVersion } from '../../kubernetes/list-revision.ts';
 import { expired, hasReason, type Status } from '../../kubernetes/status.ts';
-import { negotiateWatch } from '../../kubernetes/wire/negotiate.ts';
+import { checkStreamable, negotiate } from '../../kubernetes/wire/negotiate.ts';
 import type { ListOptions } from '../../kubernetes/wire/options.ts';
 import type { Clock } from '../../std/clock.ts';
 import { type BodyStream, Chunk } from '../body-stream.ts';
@@ -47,11 +47,12 @@ const MAX_DURATION_MS = 3_600_000;
 /** Returns a stream of events from the requested version. Throws for bad requests; 410 and 504 are sent as ERROR events. */
 export async function watchObjects(deps: WatchDeps, request: FacadeRequest): Promise<FacadeReply> {
   const { listing, history, access, clock, plain, watchLimiter } = deps;
-  const representation = negotiateWatch(request.preferences, { builtIn: false, tables: true });
+  const representation = negotiate(request.preferences, { builtIn: false, tables: true, watchable: true });
   const query = parseQuery(request, listing, true);
+  parseRequestedVersion(query.options.resourceVersion);
+  checkStreamable(representation);
   const view = viewOf(request, listing, representation.as, clock);
   const form = representation.as === undefined ? plain : convertedForm(view, clock);
-  parseRequestedVersion(query.options.resourceVersion);
   history.checkSynced(listing.plural);
   await access.visibleTo(request.caller.user);
   const release = watchLimiter.acquire(request);
@@ -81,7 +82,7 @@ interface PendingWatch extends WatchQuery {
 async function startWatch(deps: WatchDeps, request: FacadeRequest, { takeOver, release, ...query }: PendingWatch): Promise<void> {
   const { history, access, versions, clock, replayQueue } = deps;
   const { caller, signal } = request;
-  const isReplayed = query.options.sendInitialEvents === true;
+  const isReplayed = hasInitialEvents(query.options);
   const requested = parseRequestedVersion(query.options.resourceVersion);
   const failure = isReplayed
     ? await waitFor(history, requested, { signal, findVisibility: () => access.visibleTo(caller.user) })
@@ -168,12 +169,10 @@ interface Starting extends ListQuery {
 function startOf(history: History, visibility: Visibility, { namespace, options, version, beginReplay }: Starting): Start | Status {
   const number = parseRequestedVersion(options.resourceVersion);
   const now = { visibility, position: history.end, ahead: 0, replay: undefined };
-  if (options.sendInitialEvents === true) {
+  if (hasInitialEvents(options)) {
     const events = initialEvents(history, visibility, namespace);
-    return {
-      ...now,
-      replay: new Replay({ events, isInitial: true, version, bookmark: options.allowWatchBookmarks, onEnd: beginReplay() }),
-    };
+    const bookmark = options.sendInitialEvents === true && options.allowWatchBookmarks;
+    return { ...now, replay: new Replay({ events, isInitial: true, version, bookmark, onEnd: beginReplay() }) };
   }
   if (number === 0n) return now;
   const requested = parseVersion(number);

@@ -61,12 +61,27 @@ function routedTypes(contentType = ''): string[] {
 function parseMediaType(text: string): string | undefined {
   const [mediaType = '', ...rest] = text.split(/(?=;)/);
   const name = mediaType.trim().toLowerCase();
-  return MEDIA_TYPE.test(name) && PARAMETERS.test(rest.join('')) ? name : undefined;
+  const parameters = rest.join('');
+  return MEDIA_TYPE.test(name) && PARAMETERS.test(parameters) && !hasConflict(parameters) ? name : undefined;
+}
+
+/** Returns whether a parameter is repeated with another value. */
+function hasConflict(parameters: string): boolean {
+  const values = new Map<string, string>();
+  for (const [, name = '', value = ''] of parameters.matchAll(PARAMETER)) {
+    const key = name.toLowerCase();
+    const plain = value.startsWith('"') ? value.slice(1, -1).replace(/\\(.)/g, '$1') : value;
+    if ((values.get(key) ?? plain) !== plain) return true;
+    values.set(key, plain);
+  }
+  return false;
 }
 
 const TOKEN = String.raw`[!#-'*+\-.0-9A-Z^-~]+`;
 const MEDIA_TYPE = new RegExp(`^${TOKEN}(/${TOKEN})?$`);
-const PARAMETERS = new RegExp(String.raw`^(\s*;\s*${TOKEN}\s*=\s*(${TOKEN}|"([^"\\]|\\.)*"))*\s*;?\s*$`);
+const VALUE = String.raw`${TOKEN}|"(?:[^"\\]|\\.)*"`;
+const PARAMETER = new RegExp(String.raw`;\s*(${TOKEN})\s*=\s*(${VALUE})`, 'g');
+const PARAMETERS = new RegExp(String.raw`^(\s*;\s*${TOKEN}\s*=\s*(${VALUE}))*\s*;?\s*$`);
 
 function unknownFormat(accepted: readonly string[]): StatusError {
   const message = 'the body of the request was in an unknown format - accepted media types include';

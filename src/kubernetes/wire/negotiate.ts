@@ -46,15 +46,18 @@ const MEDIA_TYPES: readonly MediaType[] = ['json', 'yaml'];
 /** Chooses the representation of a response, or throws a StatusError (406). */
 export function negotiate(preferences: Preferences, endpoint: Endpoint): Representation {
   if (endpoint.builtIn) checkRoutable(preferences.accept, endpoint.watchable ? [...LISTED_TYPES, ...WATCH_TYPES] : LISTED_TYPES);
-  const representation = firstAcceptable(preferences, ({ as, serverVersion }) => {
+  const allows: Allows = ({ as, serverVersion }) => {
     return ['', 'v1'].includes(serverVersion) && (as === undefined || isKnownConversion(as, endpoint));
-  });
-  if (representation === undefined) throw notAcceptable(endpoint.builtIn && acceptsProtobuf(preferences) ? RESPONSE_TYPES : LISTED_TYPES);
+  };
+  const representation = firstAcceptable(preferences, allows);
+  if (representation === undefined)
+    throw notAcceptable(endpoint.builtIn && acceptsProtobuf(preferences, allows) ? RESPONSE_TYPES : LISTED_TYPES);
   return representation;
 }
 
-function acceptsProtobuf({ accept = '' }: Preferences): boolean {
-  return parseAccept(accept).some(({ subtype }) => subtype === 'vnd.kubernetes.protobuf');
+/** Returns whether kube-apiserver would respond with protobuf. */
+function acceptsProtobuf({ accept = '' }: Preferences, allows: Allows): boolean {
+  return parseAccept(accept).some((clause) => clause.subtype === 'vnd.kubernetes.protobuf' && allows(requestedForm(clause)));
 }
 
 /** Chooses the representation of a document with a single form, or throws a StatusError (406). */
@@ -79,11 +82,9 @@ export function checkRoutable(accept: string | undefined, available: readonly st
   throw statusError('NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${available.join(', ')}`, {});
 }
 
-/** Chooses the representation of a watch, or throws a StatusError (406). */
-export function negotiateWatch(preferences: Preferences, endpoint: Endpoint): Representation {
-  const representation = negotiate(preferences, { ...endpoint, watchable: true });
-  if (representation.mediaType !== 'json') throw notAcceptable(WATCH_TYPES);
-  return { ...representation, pretty: false };
+/** Throws a StatusError (406) for a representation that a watch does not have. kube-apiserver checks it after all options. */
+export function checkStreamable({ mediaType }: Representation): void {
+  if (mediaType !== 'json') throw notAcceptable(WATCH_TYPES);
 }
 
 /** Returns the representation of an error: without conversions, and indented JSON if no requested type is available. */
@@ -116,13 +117,21 @@ function isPlain({ as, serverVersion }: Requested): boolean {
 /** Form that a clause requests by name. */
 export type RequestedConversion = Readonly<Record<'kind' | 'version' | 'group', string>>;
 
-function firstAcceptable(preferences: Preferences, allows: (requested: Requested) => boolean): Representation | undefined {
+/** Decides whether the requested form is available. */
+type Allows = (requested: Requested) => boolean;
+
+function requestedForm(clause: AcceptClause): Requested {
+  return { as: requestedConversion(clause), serverVersion: clause.params.get('sv') ?? '' };
+}
+
+function firstAcceptable(preferences: Preferences, allows: Allows): Representation | undefined {
   const { accept = '' } = preferences;
   const clauses = accept === '' ? ANYTHING : parseAccept(accept);
   for (const clause of clauses) {
-    const as = requestedConversion(clause);
+    const form = requestedForm(clause);
     const mediaType = MEDIA_TYPES.find((each) => matches(clause, each));
-    if (mediaType === undefined || !allows({ as, serverVersion: clause.params.get('sv') ?? '' })) continue;
+    if (mediaType === undefined || !allows(form)) continue;
+    const { as } = form;
     const pretty = clause.params.get('pretty') === '1' || isPretty(preferences);
     return { mediaType, contentType: `application/${mediaType}`, pretty, ...(as !== undefined && { as: as as Conversion }) };
   }

@@ -171,6 +171,11 @@ describe('list pages', () => {
     expect((await replica.get('limit=3', ALICE)).body.metadata).toMatchObject({ continue: '' });
   });
 
+  it('returns no token after the last selected cluster', async () => {
+    const { items, metadata } = (await replica.get('limit=1&fieldSelector=metadata.name%3Da', ADMIN)).body;
+    expect({ names: items.map((item) => item.metadata.name), continue: metadata.continue }).toEqual({ names: ['a'], continue: '' });
+  });
+
   it('returns 410 with a token to continue if permissions have changed', async () => {
     const first = await replica.get('limit=1', ALICE);
     hub.roles.put('alice', { rules: [viewerRule(['a', 'e'])] });

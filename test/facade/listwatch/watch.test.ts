@@ -78,6 +78,18 @@ describe('watch from a version', () => {
     });
   });
 
+  it('rejects contradictory options of a watch before YAML, which no watch has', async () => {
+    const watch = (query: string) => replica.watch(query, ADMIN, 'application/yaml');
+    await expect(watch('sendInitialEvents=true')).rejects.toMatchObject({ code: 422 });
+    await expect(watch('resourceVersion=abc')).rejects.toMatchObject({ code: 400 });
+    await expect(watch('')).rejects.toMatchObject({ code: 406 });
+  });
+
+  it('sends initial events without their bookmark for a version that is zero in another form', async () => {
+    const stream = await replica.watch('resourceVersion=00&allowWatchBookmarks=true', ADMIN);
+    expect(eventsOf(stream)).toEqual(['ADDED a', 'ADDED b', 'ADDED c']);
+  });
+
   it('sends 410 for a version with other permissions', async () => {
     const version = await versionFor(ALICE);
     expect(eventsOf(await replica.watch(`resourceVersion=${version}`, ADMIN))).toEqual(['ERROR 410']);
@@ -297,6 +309,7 @@ describe('end of a watch', () => {
     ['at once with a negative timeout', 'timeoutSeconds=-1', 0],
     ['after 30 to 60 minutes by default', '', 2_700_000],
     ['after an hour at most', 'timeoutSeconds=1000000000000', 3_600_000],
+    ['after an hour with the largest timeout', 'timeoutSeconds=9223372036854775807', 3_600_000],
   ])('ends a watch %s', async (_, query, ms) => {
     const stream = await replica.watch(query, ADMIN);
     if (ms > 0) {

@@ -54,6 +54,7 @@ describe('request body', () => {
     ['protobuf, as kubectl sends it', typed('application/vnd.kubernetes.protobuf', protobuf), 201],
     ['text', typed('text/plain'), 415],
     ['a form', typed('application/x-www-form-urlencoded'), 415],
+    ['a parameter with two values', typed('application/json;a=b;A="c"'), 415],
     ['UTF-16', typed('application/json; charset=utf-16'), 415],
     ['compressed', typed('application/json', gzipSync(JSON.stringify(TOKEN_REQUEST)), ['Content-Encoding: gzip']), 415],
     ['empty', typed('application/json', ''), 400],
@@ -65,6 +66,11 @@ describe('request body', () => {
     ['nested', typed('application/json', '['.repeat(8_000)), 400],
     ['nested and closed', typed('application/json', `{"spec":${'['.repeat(4_000)}${']'.repeat(4_000)}}`), 400],
     ['another kind', typed('application/json', JSON.stringify({ ...TOKEN_REQUEST, kind: 'TokenReview' })), 400],
+    [
+      'another kind with fields of a TokenRequest',
+      typed('application/json', JSON.stringify({ ...TOKEN_REQUEST, kind: 'TokenReview', spec: { token: 1 } })),
+      400,
+    ],
     ['another group', typed('application/json', JSON.stringify({ ...TOKEN_REQUEST, apiVersion: 'v1' })), 400],
   ])('responds to a body as kube-apiserver does: %s', async (_case, bytes, status) => {
     const { length } = world.tokenRequests;
@@ -73,10 +79,11 @@ describe('request body', () => {
   });
 
   it.each([
-    ['bytes after the object', '{"spec":{"audiences":["api"]}}{"spec":{}}', 400],
-    ['half of a surrogate pair', String.raw`{"spec":{"audiences":["\ud800"]}}`, 201],
-  ])('reads JSON that is sent as YAML as JSON: %s', async (_case, body, status) => {
-    expect(statusOf(await world.raw(typed('application/yaml', body)))).toBe(status);
+    ['bytes after the object', '{"spec":{"audiences":["api"]}}{"spec":{}}'],
+    ['half of a surrogate pair', String.raw`{"spec":{"audiences":["\ud800"]}}`],
+    ['an escaped surrogate pair', String.raw`{"spec":{"audiences":["\ud83d\ude00"]}}`],
+  ])('rejects JSON that is sent as YAML with %s', async (_case, body) => {
+    expect(statusOf(await world.raw(typed('application/yaml', body)))).toBe(400);
   });
 
   it.each([

@@ -1,11 +1,11 @@
 // Random faults, one after the other and several at once, while tokens rotate (F56). The seed determines the sequence.
 
+import { pick } from '../../support/random.ts';
 import { paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
 import type { BenchCluster } from '../bench-cluster.ts';
 import { type Action, MATCHERS, type Matcher } from '../proxy/rules.ts';
 import type { TcpMode, TrafficShape } from '../proxy/tcp-relay.ts';
-import { pick } from '../random.ts';
 import type { Scenario } from '../scenario.ts';
 import { TEAM } from '../seed.ts';
 

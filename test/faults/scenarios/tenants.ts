@@ -1,10 +1,10 @@
 // Hostile tenants send random requests beside well-behaved tenants. The same load runs without attackers first.
 
+import { createRandom } from '../../support/random.ts';
 import type { Bench } from '../bench.ts';
 import { hasMemoryRecovered } from '../checks/tenants.ts';
 import { FacadeClient, requestHubToken } from '../facade-client.ts';
 import type { Phase } from '../history.ts';
-import { createRandom } from '../random.ts';
 import type { Scenario } from '../scenario.ts';
 import { grantGuest, keepClusters, recordFootprint, watchFootprint, withdrawAndRestore } from '../tenants/administrator.ts';
 import { CLUSTER_WRITER } from '../tenants/cluster-writer.ts';

@@ -1,6 +1,6 @@
 // Grammar of hostile actions: a tenant draws requests from productions. The same seed draws the same requests.
 
-import { pick } from '../random.ts';
+import { pick } from '../../support/random.ts';
 
 /** Request of a hostile tenant. */
 export interface Action {

@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { type Certificate, createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../../src/std/x509/certificates.ts';
-import { pick } from '../random.ts';
+import { pick } from '../../support/random.ts';
 import { findTokens } from './token-text.ts';
 
 /** Request that reached the attacker. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { StatusError } from '../../../src/kubernetes/status.ts';
 import { bodyMediaType, patchType } from '../../../src/kubernetes/wire/content-type.ts';
 import { formatBody } from '../../../src/kubernetes/wire/encode.ts';
-import { isPretty, negotiate, negotiateError, negotiateWatch } from '../../../src/kubernetes/wire/negotiate.ts';
+import { checkStreamable, isPretty, negotiate, negotiateError } from '../../../src/kubernetes/wire/negotiate.ts';
 import { orderedJson } from '../../../src/kubernetes/wire/ordered-json.ts';
 import { recordings } from '../../support/golden.ts';
 import { queryOf } from './recorded.ts';
@@ -88,6 +88,16 @@ describe('negotiate', () => {
     expect(formatBody(orderedJson(status), negotiateError(preferences))).toBe(exchange?.response.body);
   });
 
+  it.each([
+    ['application/vnd.kubernetes.protobuf', 'application/json, application/yaml'],
+    [
+      'application/vnd.kubernetes.protobuf;as=Status;v=v1;g=meta.k8s.io',
+      'application/json, application/yaml, application/vnd.kubernetes.protobuf',
+    ],
+  ])('lists the media types that could be used instead of %s', (accept, types) => {
+    expect(rejection(() => negotiate(accepting(accept), builtIn)).message).toBe(`only the following media types are accepted: ${types}`);
+  });
+
   it('lists the media types of a watchable collection', () => {
     expect(rejection(() => negotiate(accepting('text/plain'), { ...builtIn, watchable: true })).message).toMatch(
       /protobuf, application\/json;stream=watch, application\/vnd.kubernetes.protobuf;stream=watch$/,
@@ -95,13 +105,15 @@ describe('negotiate', () => {
   });
 });
 
-describe('negotiateWatch', () => {
-  it('streams JSON, never indented', () => {
-    expect(negotiateWatch(accepting('application/json', { pretty: '1' }), custom)).toMatchObject({ mediaType: 'json', pretty: false });
+describe('checkStreamable', () => {
+  const watchable = { ...custom, watchable: true };
+
+  it('accepts JSON for a watch', () => {
+    expect(() => checkStreamable(negotiate(accepting('application/json'), watchable))).not.toThrow();
   });
 
   it('rejects YAML for a watch', () => {
-    expect(rejection(() => negotiateWatch(accepting('application/yaml'), custom)).message).toBe(
+    expect(rejection(() => checkStreamable(negotiate(accepting('application/yaml'), watchable))).message).toBe(
       'only the following media types are accepted: application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch',
     );
   });

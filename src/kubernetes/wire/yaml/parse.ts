@@ -5,6 +5,7 @@ import { Composer, type CST, type Document, Lexer, LineCounter, Parser } from 'y
 import { duplicateFields, type JsonNode, toNode, toValue } from '../json-node.ts';
 import { parseJson } from '../json-parse.ts';
 import { tooLarge } from '../read-body.ts';
+import { hasSurrogateEscape, LexemeCheck } from './lexemes.ts';
 import { MAX_YAML_DEPTH, TOO_DEEP, yamlProblem } from './problem.ts';
 import { YamlReader } from './reader.ts';
 
@@ -30,8 +31,10 @@ export function parseYaml(body: Uint8Array, { maxBytes, allowAliases }: YamlLimi
   const json = asJson(body);
   if (json !== undefined) return { node: json };
   if (body.length > maxBytes) throw tooLarge(maxBytes);
+  const text = Buffer.from(body).toString();
+  if (LINE_BREAKS.test(text)) throw new Error('yaml: line breaks other than LF and CR LF are not supported');
   const lines = new LineCounter();
-  const document = firstDocument(Buffer.from(body).toString(), lines);
+  const document = firstDocument(text, lines);
   if (document === undefined) return { node: { type: 'null' } };
   // Only errors of the lexer remain.
   const [problem] = document.errors;
@@ -39,7 +42,7 @@ export function parseYaml(body: Uint8Array, { maxBytes, allowAliases }: YamlLimi
   const reader = new YamlReader(document, lines, allowAliases);
   const node = reader.read();
   if (reader.duplicates.length === 0) return { node };
-  return { node, duplicates: `yaml: unmarshal errors:\n${reader.duplicates.map((text) => `  ${text}`).join('\n')}` };
+  return { node, duplicates: `yaml: unmarshal errors:\n${reader.duplicates.map((duplicate) => `  ${duplicate}`).join('\n')}` };
 }
 
 function checkCharacters(body: Uint8Array): void {
@@ -47,10 +50,18 @@ function checkCharacters(body: Uint8Array): void {
   if (NOT_ALLOWED.test(Buffer.from(body).toString())) throw new Error('yaml: control characters are not allowed');
 }
 
+/** Line breaks of YAML 1.1 that the parser does not recognize. */
+const LINE_BREAKS = /\r(?!\n)|[\u0085\u2028\u2029]/;
+const UNICODE_BREAKS = /[\u0085\u2028\u2029]/;
 const NOT_ALLOWED = /[^\t\n\r\x20-\x7e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
-/** Parses JSON, which is YAML, much faster; only errors for repeated keys need the line numbers of YAML. */
+/**
+ * Parses JSON, which is YAML, much faster; only errors for repeated keys need the line numbers of YAML. Returns undefined for JSON
+ * that YAML rejects.
+ */
 function asJson(body: Uint8Array): JsonNode | undefined {
+  const source = Buffer.from(body).toString();
+  if (hasSurrogateEscape(source) || UNICODE_BREAKS.test(source)) return undefined;
   try {
     const node = parseJson(body);
     return duplicateFields(node, 1).length === 0 ? toNode(toValue(node)) : undefined;
@@ -87,7 +98,10 @@ function throwProblem(lines: LineCounter) {
 function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
   lines.addNewLine(0);
   const parser = new Parser(lines.addNewLine);
+  const check = new LexemeCheck();
   for (const lexeme of new Lexer().lex(text)) {
+    const problem = check.problemOf(lexeme, text[parser.offset + lexeme.length]);
+    if (problem !== undefined) throw new Error(yamlProblem({ message: problem, pos: [parser.offset, parser.offset] }, lines));
     for (const token of parser.next(lexeme)) {
       yield token;
       if (token.type === 'error') return;

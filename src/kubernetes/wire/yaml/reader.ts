@@ -42,7 +42,9 @@ export class YamlReader {
   }
 
   read(): JsonNode {
-    return this.#node(this.#document.contents);
+    const node = this.#node(this.#document.contents);
+    checkFinite(node);
+    return node;
   }
 
   #node(node: unknown): JsonNode {
@@ -161,8 +163,14 @@ function isMergeKey(key: unknown): boolean {
 function jsonScalar(scalar: YamlScalar): JsonNode {
   if (scalar.type === 'integer') return { type: 'number', text: String(scalar.value) };
   if (scalar.type !== 'float') return scalar;
-  if (!Number.isFinite(scalar.value)) throw new Error(`json: unsupported value: ${infinityText(scalar.value)}`);
-  return { type: 'number', text: goJsonNumber(scalar.value) };
+  return { type: 'number', text: Number.isFinite(scalar.value) ? goJsonNumber(scalar.value) : infinityText(scalar.value) };
+}
+
+/** Throws for numbers that JSON does not have. Values that a repeated key replaces are allowed. */
+function checkFinite(node: JsonNode): void {
+  if (node.type === 'array') for (const item of node.items) checkFinite(item);
+  else if (node.type === 'object') for (const { value } of node.entries) checkFinite(value);
+  else if (node.type === 'number' && /^(NaN|[+-]Inf)$/.test(node.text)) throw new Error(`json: unsupported value: ${node.text}`);
 }
 
 function infinityText(value: number): string {

@@ -35,6 +35,10 @@ describe('parseYaml', () => {
     ['a: |\n  x\n  y\nb: >\n  folded\n  text\n', '{"a":"x\\ny\\n","b":"folded text\\n"}'],
     ['{"b":1e3,"a":600.0}', '{"a":600,"b":1000}'],
     ['a: é😀\n', '{"a":"é😀"}'],
+    ['a: {b: 1, "c":[2]}\r\nd: 3\r\n', '{"a":{"b":1,"c":[2]},"d":3}'],
+    ['a: :x\n', '{"a":":x"}'],
+    ['a: .NaN\na: 1\n', '{"a":1}'],
+    [String.raw`a: "\\ud83d"`, String.raw`{"a":"\\ud83d"}`],
   ])('parses %j like Kubernetes', (text, json) => {
     expect(read(text)).toBe(json);
   });
@@ -54,6 +58,20 @@ describe('parseYaml', () => {
   });
 
   it.each([
+    ['a: b\u2028c', 'yaml: line breaks other than LF and CR LF are not supported'],
+    ['a: b\rc: d', 'yaml: line breaks other than LF and CR LF are not supported'],
+    ['{"a\u2028": 1}', 'yaml: line breaks other than LF and CR LF are not supported'],
+    ['{a: 1, "b\n": 1}', "yaml: line 2: did not find expected ',' or '}'"],
+    ['a: &b"c d', 'yaml: did not find expected alphabetic or numeric character'],
+    ['a: "b\\"\nc: "d"', 'yaml: found unexpected end of stream'],
+    ['a:\n  b: "c\nd"', 'yaml: line 2: found unexpected end of stream'],
+    ['{?a: 1}', 'yaml: found character that cannot start any token'],
+    ['{a:[1]}', "yaml: did not find expected ',' or '}'"],
+    ['{a: [:x]}', 'yaml: found character that cannot start any token'],
+    ['{"a"::"b"}', 'yaml: found character that cannot start any token'],
+    ['a: .inf', 'json: unsupported value: +Inf'],
+    [String.raw`a: "\ud800"`, 'yaml: found invalid Unicode character escape code'],
+    [String.raw`{"a":"\ud83d\ude00"}`, 'yaml: found invalid Unicode character escape code'],
     ['a: b: c', 'yaml: mapping values are not allowed in this context'],
     ['a: "x', 'yaml: found unexpected end of stream'],
     ['x: 1\na: @x\n', 'yaml: line 2: found character that cannot start any token'],
@@ -64,6 +82,17 @@ describe('parseYaml', () => {
     ['a: &x\n  b: *x\n', "yaml: anchor 'x' value contains itself"],
     ['<<: 5', 'yaml: map merge requires map or sequence of maps as the value'],
     ['a: !!int x', 'yaml: cannot decode !!str `x` as a !!int'],
+    ['a: b\u2028c', 'yaml: line breaks other than LF and CR LF are not supported'],
+    ['a: b\rc: d', 'yaml: line breaks other than LF and CR LF are not supported'],
+    ['{"a\u2028": 1}', 'yaml: line breaks other than LF and CR LF are not supported'],
+    ['{a: 1, "b\n": 1}', "yaml: line 2: did not find expected ',' or '}'"],
+    ['a: &b"c d', 'yaml: did not find expected alphabetic or numeric character'],
+    ['a: "b\\"\nc: "d"', 'yaml: found unexpected end of stream'],
+    ['a:\n  b: "c\nd"', 'yaml: line 2: found unexpected end of stream'],
+    ['{?a: 1}', 'yaml: found character that cannot start any token'],
+    ['{a:[1]}', "yaml: did not find expected ',' or '}'"],
+    ['{a: [:x]}', 'yaml: found character that cannot start any token'],
+    ['{"a"::"b"}', 'yaml: found character that cannot start any token'],
     ['a: .inf', 'json: unsupported value: +Inf'],
     ['a: \u0001', 'yaml: control characters are not allowed'],
   ])('rejects %j', (text, message) => {

@@ -1,0 +1,59 @@
+// Problems in lexemes that the YAML library accepts, but the YAML library of Kubernetes rejects.
+
+/** Checks the lexemes of a document in order. */
+export class LexemeCheck {
+  /** Number of open `{` and `[`. */
+  #flowLevel = 0;
+  #previous = '';
+  /** True after a scalar without quotes. */
+  #isAfterPlain = false;
+  /** True if a line break follows the start of the last lexeme that is not a space. */
+  #hasBreak = false;
+
+  /** Returns the problem of a lexeme; undefined if there is none. `next` is the character after it. */
+  problemOf(lexeme: string, next = ' '): string | undefined {
+    // Scalars without quotes, and those in block style, follow a mark.
+    const isMarked = this.#previous === SCALAR;
+    const problem = isMarked ? this.#plainProblem(lexeme) : (markProblem(lexeme) ?? this.#colonProblem(lexeme, next));
+    if (!isMarked) this.#countFlow(lexeme);
+    this.#previous = lexeme;
+    this.#isAfterPlain = isMarked;
+    this.#hasBreak = lexeme.includes('\n') || (this.#hasBreak && /^\s*$/.test(lexeme));
+    return problem;
+  }
+
+  #plainProblem(lexeme: string): string | undefined {
+    return this.#flowLevel > 0 && /^[:?]/.test(lexeme) ? 'found character that cannot start any token' : undefined;
+  }
+
+  /** In a flow collection, a plain key ends only before a colon with a space, and every key is on one line. */
+  #colonProblem(lexeme: string, next: string): string | undefined {
+    if (this.#flowLevel === 0 || lexeme !== ':') return undefined;
+    const isPartOfKey = this.#isAfterPlain && !/\s/.test(next);
+    return isPartOfKey || this.#hasBreak ? "did not find expected ',' or '}'" : undefined;
+  }
+
+  #countFlow(lexeme: string): void {
+    if (lexeme === '{' || lexeme === '[') this.#flowLevel += 1;
+    else if (lexeme === '}' || lexeme === ']') this.#flowLevel -= 1;
+  }
+}
+
+/** Returns true if a text escapes one half of a surrogate pair, which YAML does not allow. */
+export function hasSurrogateEscape(text: string): boolean {
+  if (!SURROGATE.test(text)) return false;
+  return text.matchAll(ESCAPE).some(([escape]) => SURROGATE.test(escape));
+}
+
+/** Lexeme before every scalar without quotes. */
+const SCALAR = '\u001f';
+const SURROGATE = /\\ud[89a-f]/i;
+const ESCAPE = /\\(?:u.{4}|.)/gs;
+const QUOTED = /^"[^"\\]*(?:\\.[^"\\]*)*"$/s;
+
+function markProblem(lexeme: string): string | undefined {
+  if (/^[&*](?![\w-]+$)/.test(lexeme)) return 'did not find expected alphabetic or numeric character';
+  if (!lexeme.startsWith('"')) return undefined;
+  if (!QUOTED.test(lexeme)) return 'found unexpected end of stream';
+  return hasSurrogateEscape(lexeme) ? 'found invalid Unicode character escape code' : undefined;
+}

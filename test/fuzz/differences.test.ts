@@ -1,0 +1,51 @@
+// Documented differences in the code of the comparison, and their rows in the documentation.
+
+import { describe, expect, it } from '@jest/globals';
+import { readText } from '../support/repository.ts';
+import { differencesFor, ROWS } from './differences.ts';
+import { expectationFor } from './expectation.ts';
+import { requestOf } from './grammar.ts';
+import type { FuzzRequest } from './request.ts';
+import type { Comparable } from './response.ts';
+
+const documented = new Set([...readText('docs/facade-differences.md').matchAll(/^\| (.*?) \|/gm)].map(([, title]) => title));
+
+const request: FuzzRequest = {
+  endpoint: 'token',
+  method: 'POST',
+  path: '/api/v1/namespaces/team-a/serviceaccounts/builder/token',
+  query: '',
+  headers: { authorization: 'Bearer alicetoken', 'content-type': 'application/json' },
+  body: Buffer.from('{"spec":{"audiences":["vault"]}}'),
+};
+
+const resend = () => Promise.reject(new Error('no request is sent again'));
+
+describe('documented differences', () => {
+  it.each(ROWS)('have a row in docs/facade-differences.md: %s', (row) => expect(documented).toContain(row));
+
+  it('leave a response of kube-apiserver unchanged if none applies', async () => {
+    const kube: Comparable = { status: 404, headers: { warning: '' }, body: '{"kind":"Status","code":404}' };
+    const { response, rows } = await expectationFor({ request, kube, resend }, differencesFor(request, kube));
+    expect({ response, rows }).toEqual({ response: kube, rows: [] });
+  });
+
+  it('expect 422 for a request without audiences', async () => {
+    const kube: Comparable = { status: 404, headers: { warning: '' }, body: '{"kind":"Status","code":404}' };
+    const exchange = { request: { ...request, body: Buffer.from('{}') }, kube, resend };
+    const { response, rows } = await expectationFor(exchange, differencesFor(exchange.request, kube));
+    expect({ status: response.status, rows }).toEqual({ status: 422, rows: ['no audiences'] });
+  });
+});
+
+describe('requestOf', () => {
+  it('returns the same request for the same seed and number', () => {
+    const numbers = Array.from({ length: 300 }, (_, index) => index + 1);
+    expect(numbers.map((number) => requestOf(7, number))).toEqual(numbers.map((number) => requestOf(7, number)));
+  });
+
+  it('returns other requests for another seed', () => {
+    const texts = (seed: number) => new Set(Array.from({ length: 100 }, (_, index) => JSON.stringify(requestOf(seed, index))));
+    expect(texts(1).intersection(texts(2)).size).toBeLessThan(20);
+  });
+});

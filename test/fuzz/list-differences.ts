@@ -1,0 +1,108 @@
+// Documented differences of the cluster list.
+
+import { badRequest } from '../../src/kubernetes/status.ts';
+import { type Difference, type Exchange, messageOf, rejection } from './expectation.ts';
+import { FACADE_LIST, isWatch, queryOf } from './request.ts';
+import type { Comparable } from './response.ts';
+
+interface Fields {
+  [name: string]: unknown;
+}
+
+/** Returns true if the body has one object per line. */
+function hasObjects(kube: Comparable): boolean {
+  return kube.status === 200 && kube.body !== '';
+}
+
+/** Changes each object of a body. */
+function mapLines({ body, ...rest }: Comparable, change: (object: Fields, index: number) => Fields): Comparable {
+  const lines = body
+    .split('\n')
+    .map((line, index) => (line.startsWith('{') ? JSON.stringify(change(JSON.parse(line) as Fields, index)) : line));
+  return { ...rest, body: lines.join('\n') };
+}
+
+/** Removes the managed fields of an object, also within a table or an event. */
+function hideManagedFields(value: Fields): Fields {
+  return JSON.parse(JSON.stringify(value, (name, each: unknown) => (name === 'managedFields' ? undefined : each))) as Fields;
+}
+
+export const LIST_DIFFERENCES: readonly Difference[] = [
+  {
+    row: 'no permission to list',
+    expect: async ({ request, kube, resend }) => {
+      if (kube.status !== 403) return undefined;
+      const { body, ...seen } = await resend({ ...request, headers: { ...request.headers, authorization: 'Bearer admintoken' } });
+      if (seen.status !== 200) return { ...seen, body };
+      return mapLines({ ...seen, body: body.split('\n').slice(0, 2).join('\n') }, withoutFurtherPages);
+    },
+  },
+  {
+    row: 'fields of a Cluster',
+    expect: ({ kube }) => (hasObjects(kube) ? mapLines(kube, hideManagedFields) : undefined),
+  },
+  {
+    row: '`metadata` of a list',
+    expect: ({ request, kube }) =>
+      hasObjects(kube) && !isWatch(request)
+        ? mapLines(kube, (object) =>
+            object['kind'] === 'ClusterList' ? { ...object, metadata: withLink(object['metadata'] as Fields) } : object,
+          )
+        : undefined,
+  },
+  {
+    row: '`timeoutSeconds` of a watch that is negative or above 9,223,372,036',
+    expect: ({ request, kube }) => {
+      const isNegative = Number(queryOf(request).get('timeoutSeconds')) < 0;
+      return isWatch(request) && isNegative && kube.body.startsWith('{"type":"ERROR"') ? { ...kube, body: '' } : undefined;
+    },
+  },
+  {
+    row: 'the last page of selected objects',
+    expect: async ({ request, kube, resend }) => {
+      const lines = kube.body.split('\n');
+      if (!hasObjects(kube) || isWatch(request) || !/"continue":"after/.test(lines[1] ?? '')) return undefined;
+      const query = queryOf(request);
+      const selectors = ['labelSelector', 'fieldSelector'].map((name) => `${name}=${encodeURIComponent(query.get(name) ?? '')}`);
+      if (selectors.every((selector) => selector.endsWith('='))) return undefined;
+      const all = await resend({ ...request, query: selectors.join('&') });
+      return nameOf(all.body.split('\n').at(-1)) === nameOf(lines.at(-1)) ? mapLines(kube, withoutContinue) : undefined;
+    },
+  },
+  {
+    row: '`resourceVersion` that cannot be parsed, on get and watch',
+    expect: (exchange) => asBadRequest(exchange, 'strconv.ParseUint'),
+  },
+  {
+    row: 'one Cluster with `as=PartialObjectMetadataList` in `Accept`',
+    expect: (exchange) => asBadRequest(exchange, 'content is not a list'),
+  },
+];
+
+/** Returns the name of the object in a line, which may be a row of a table. */
+function nameOf(line = ''): string {
+  return /"name":"(c\d\d)"/.exec(line)?.[1] ?? '';
+}
+
+function withoutFurtherPages(object: Fields): Fields {
+  const { continue: _token, remainingItemCount: _count, ...metadata } = object['metadata'] as Fields;
+  return { ...object, metadata };
+}
+
+function withoutContinue(object: Fields, index: number): Fields {
+  if (index !== 1) return object;
+  const { continue: _token, ...metadata } = object['metadata'] as Fields;
+  return { ...object, metadata: object['kind'] === 'ClusterList' ? { continue: '', ...metadata } : metadata };
+}
+
+function withLink(metadata: Fields): Fields {
+  const all: Fields = { ...metadata, continue: metadata['continue'] ?? '', selfLink: FACADE_LIST };
+  return Object.fromEntries(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Returns an error with 500 and these words as 400; undefined for other responses. */
+async function asBadRequest({ request, kube, resend }: Exchange, words: string): Promise<Comparable | undefined> {
+  if (kube.status !== 500) return undefined;
+  const message = messageOf(request.method === 'HEAD' ? await resend({ ...request, method: 'GET' }) : kube);
+  return message.includes(words) ? rejection(request, badRequest(message)) : undefined;
+}

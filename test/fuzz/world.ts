@@ -1,0 +1,212 @@
+// The two servers: a real kube-apiserver, and a façade whose hub and only target it is. Both know the same Clusters and the same history.
+
+import { Agent } from 'node:https';
+import { Visibility } from '../../src/access/visibility.ts';
+import { Clusters } from '../../src/api/resources.ts';
+import { CLUSTER_COLUMNS } from '../../src/facade/clusters/cluster-list.ts';
+import { versionAt } from '../../src/facade/listwatch/version.ts';
+import type { KubeClient } from '../../src/kube/client.ts';
+import { waitUntilServed } from '../../src/kube/discovery.ts';
+import { readManifests } from '../../src/kube/manifests.ts';
+import { systemClock as clock } from '../../src/std/clock.ts';
+import { type Admin, createAdmin } from '../contract/admin.ts';
+import { eventually } from '../contract/eventually.ts';
+import { cluster as recordedCluster } from '../contract/golden-clusters.ts';
+import type { ContractServer } from '../contract/server.ts';
+import { type StartedFacade, startFacade } from '../contract/start-facade.ts';
+import { allowAlice, CLUSTER, createTokenWorld } from '../contract/token-world.ts';
+import { type ApiAddress, type ApiRequest, type ApiResponse, sendRequest } from '../support/api-request.ts';
+import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
+import { aCredential, registered } from '../targets/registration.ts';
+import { FACADE_LIST, type FuzzRequest, KUBE_LIST, pathOn, type Side } from './request.ts';
+
+/** Number of recent changes whose versions requests can name. */
+const NAMED_CHANGES = 8;
+const TOKENS = { admin: 'admintoken', alice: 'alicetoken', bob: 'bobtoken' };
+
+export class World {
+  readonly #cluster: RealCluster;
+  readonly #facade: StartedFacade;
+  readonly #servers: Readonly<Record<Side, ApiAddress>>;
+  readonly #admin: Admin;
+  /** Version from before the history of both servers. */
+  readonly #expired: string;
+  /** Versions of changes in the history of both servers, as kube-apiserver returns them. */
+  readonly #versions: string[] = [];
+  #changes = 0;
+
+  private constructor(parts: { cluster: RealCluster; facade: StartedFacade; kube: ApiAddress; admin: Admin; expired: string }) {
+    this.#cluster = parts.cluster;
+    this.#facade = parts.facade;
+    this.#servers = { kube: parts.kube, facade: parts.facade };
+    this.#admin = parts.admin;
+    this.#expired = parts.expired;
+  }
+
+  static async start(): Promise<World> {
+    // Compaction by time would remove versions that requests name.
+    const cluster = await startRealCluster({ issuer: 'https://hub.test', flags: ['--etcd-compaction-interval=0'] });
+    const kube = { url: cluster.url, agent: new Agent({ ca: cluster.ca, keepAlive: true }) };
+    const server = contractServer(cluster, kube);
+    const admin = createAdmin(server);
+    await createTokenWorld(server);
+    await allowAlice(server);
+    const credential = aCredential({ token: TOKENS.admin, server: server.url, 'ca.crt': server.ca, cluster: CLUSTER });
+    const target = registered({ name: CLUSTER, servers: [server.url], ca: server.ca, credential });
+    let expired = '';
+    const install = async (hub: KubeClient) => {
+      expired = await createClusters(hub, admin);
+      await cluster.compact();
+      // kube-apiserver has its own watch cache, which only a restart clears.
+      await cluster.restart('kill');
+      await eventually(async () => void (await admin.list(KUBE_LIST)));
+    };
+    const facade = await startFacade(server, {
+      install,
+      registered: (name) => (name === CLUSTER ? target : undefined),
+      settings: { protectedNamespaces: [] },
+    });
+    const world = new World({ cluster, facade, kube, admin, expired });
+    for (let change = 0; change < NAMED_CHANGES; change += 1) await world.change();
+    return world;
+  }
+
+  /** Sends a request to one server, and returns its response. */
+  async send(side: Side, request: FuzzRequest, options: Pick<ApiRequest, 'cut' | 'onHead'> = {}): Promise<ApiResponse> {
+    const target = await this.targetOn(side, request);
+    return sendRequest(this.#servers[side], request.method, target, {
+      headers: request.headers,
+      ...(request.body !== undefined && { body: request.body }),
+      ...options,
+    });
+  }
+
+  /** Returns the path and the query of a request on one server, with values for its placeholders. */
+  async targetOn(side: Side, request: FuzzRequest): Promise<string> {
+    const token = request.firstPage === undefined ? '' : await this.#continueToken(side, request.firstPage);
+    const query = request.query
+      .replace(/\{version:(\w+)\}/g, (_, name: string) => versionOn(side, this.#version(name)))
+      .replace(/\{continue(?::(\w+))?\}/g, (_, form: string | undefined) =>
+        garble(token, form, (name) => versionOn(side, this.#version(name))),
+      );
+    return `${pathOn(side, request)}${query === '' ? '' : `?${query}`}`;
+  }
+
+  /** Changes one Cluster, and waits until both servers show the change. */
+  async change(): Promise<void> {
+    this.#changes += 1;
+    const isEven = this.#changes % 2 === 0;
+    const labels = { env: isEven ? 'prod' : 'dev', number: isEven ? '70' : '7' };
+    const { metadata } = await this.#admin.patch(`${KUBE_LIST}/c07`, { metadata: { labels } });
+    const { resourceVersion } = metadata;
+    this.#versions.push(resourceVersion);
+    const headers = { authorization: `Bearer ${TOKENS.admin}` };
+    await eventually(async () => {
+      const { body } = await sendRequest(this.#facade, 'GET', `${FACADE_LIST}/c07`, { headers });
+      if (!body.includes(`"resourceVersion":"${versionOn('facade', resourceVersion)}"`))
+        throw new Error('the façade has not reached the change');
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.#facade.stop();
+    this.#servers.kube.agent.destroy();
+    await this.#cluster.stop();
+  }
+
+  #version(name: string): string {
+    if (name === 'old') return this.#expired;
+    const last = Number(this.#versions.at(-1));
+    if (name === 'future') return String(last + 1_000_000);
+    const index = name === 'last' ? NAMED_CHANGES - 1 : Number(name);
+    return this.#versions.slice(-NAMED_CHANGES)[index] ?? '';
+  }
+
+  async #continueToken(side: Side, query: string): Promise<string> {
+    const list = side === 'kube' ? KUBE_LIST : FACADE_LIST;
+    const headers = { authorization: `Bearer ${TOKENS.admin}` };
+    const { body } = await sendRequest(this.#servers[side], 'GET', `${list}?${query}`, { headers });
+    return (JSON.parse(body) as { metadata: { continue?: string } }).metadata.continue ?? '';
+  }
+}
+
+function contractServer(cluster: RealCluster, address: ApiAddress): ContractServer {
+  return {
+    url: cluster.url,
+    ca: cluster.ca,
+    tokens: TOKENS,
+    request: (method, path, request) => sendRequest(address, method, path, request),
+    forget: () => Promise.reject(new Error('the history is needed')),
+  };
+}
+
+/** Creates the CRD, with the columns of the façade, and 25 Clusters; returns the version of the first one. */
+async function createClusters(hub: KubeClient, admin: Admin): Promise<string> {
+  const manifests = await readManifests('crds');
+  const crd = manifests.find(({ metadata }) => metadata.name === 'clusters.registry.purser.dev');
+  const { spec, ...rest } = structuredClone(crd) as unknown as { spec: { versions: { additionalPrinterColumns: unknown }[] } };
+  const versions = spec.versions.map((version) => ({ ...version, additionalPrinterColumns: CLUSTER_COLUMNS }));
+  await admin.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { ...rest, spec: { ...spec, versions } });
+  await waitUntilServed(hub, [Clusters], { clock, random: Math.random, signal: AbortSignal.timeout(60_000) });
+  let first = '';
+  for (let number = 1; number <= 25; number += 1) {
+    const created = await admin.create(KUBE_LIST, withNumber(recordedCluster(number), number));
+    if (number === 1) first = created.metadata.resourceVersion;
+    if (number % 3 === 0) await admin.patch(`${KUBE_LIST}/${created.metadata.name}/status`, { status: STATUS });
+  }
+  return first;
+}
+
+function withNumber(object: object, number: number): object {
+  const { metadata, ...rest } = object as { readonly metadata: { readonly labels: object } };
+  return { ...rest, metadata: { ...metadata, labels: { ...metadata.labels, number: String(number) } } };
+}
+
+const STATUS = {
+  version: 'v1.36.4',
+  type: 'Kubernetes',
+  conditions: [
+    {
+      type: 'Ready',
+      status: 'True',
+      reason: 'ClusterReady',
+      message: 'Tokens can be issued for the cluster.',
+      lastHeartbeatTime: '2026-01-01T00:00:00Z',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    },
+  ],
+};
+
+/** Returns the version on one server: the façade appends digits for a caller who sees everything. */
+function versionOn(side: Side, version: string): string {
+  return side === 'kube' ? version : versionAt(Number(version), Visibility.everything);
+}
+
+/** Token of the same length for both servers, because errors contain positions. */
+const SOME_TOKEN = Buffer.from('{"v":"meta.k8s.io/v1","rv":123,"start":"/c03\\u0000"}').toString('base64url');
+
+/** Returns a continue token in another form. */
+function garble(token: string, form: string | undefined, versionOf: (name: string) => string): string {
+  if (token === '' || form === undefined) return token;
+  const fields = JSON.parse(Buffer.from(token, 'base64url').toString()) as Record<string, unknown>;
+  const encode = (changes: object) => Buffer.from(JSON.stringify({ ...fields, ...changes })).toString('base64url');
+  const forms: Readonly<Record<string, () => string>> = {
+    expired: () => encode({ rv: Number(versionOf('old')) }),
+    future: () => encode({ rv: Number(versionOf('future')) }),
+    negative: () => encode({ rv: -1 }),
+    zero: () => encode({ rv: 0 }),
+    text: () => encode({ rv: 'abc' }),
+    cut: () => SOME_TOKEN.slice(0, -3),
+    longer: () => `${SOME_TOKEN}AAAA`,
+    padded: () => `${SOME_TOKEN}==`,
+    other: () => encode({ start: '/zzz\0' }),
+    dots: () => encode({ start: '../x' }),
+    empty: () => encode({ start: '' }),
+    end: () => encode({ start: 'zzz\0' }),
+    v2: () => encode({ v: 'meta.k8s.io/v2' }),
+    before: () => encode({ start: 'a\0' }),
+  };
+  const garbled = forms[form];
+  if (garbled === undefined) throw new Error(`continue tokens have no form ${form}`);
+  return garbled();
+}
