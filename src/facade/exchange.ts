@@ -50,6 +50,7 @@ export class Exchange implements FacadeRequest {
   route = '*';
   #isStreaming = false;
   #releaseSeat = () => {};
+  #onClosed: (() => void) | undefined;
   /** Stream that has taken the connection over. */
   #stream: BodyStream | undefined;
   #caller: Caller | undefined;
@@ -162,6 +163,7 @@ export class Exchange implements FacadeRequest {
   async send(reply: FacadeReply): Promise<void> {
     const { message, response } = this;
     if (response.destroyed || response.headersSent) return;
+    this.#onClosed = reply.onClosed;
     const isLast = !message.complete && !isShort(message);
     if (isLast || reply.headers['connection'] === 'close') response.setHeader('connection', 'close');
     try {
@@ -185,6 +187,7 @@ export class Exchange implements FacadeRequest {
   close(): void {
     this.#cancelTimeout?.();
     this.#releaseSeat();
+    this.#onClosed?.();
     if (!this.response.writableFinished) this.#abandon();
   }
 

@@ -1,10 +1,11 @@
 // The OpenAPI v3 document of the façade. docs/api.md is generated from it.
 
 import { NamePattern } from '../kubernetes/names.ts';
-import { textReply } from '../kubernetes/reply.ts';
+import { type Reply, textReply } from '../kubernetes/reply.ts';
 import { fieldSelectorPattern } from '../kubernetes/selectors/field-selector.ts';
 import { LABEL_SELECTOR_PATTERN } from '../kubernetes/selectors/label-selector.ts';
 import { negotiateDocument } from '../kubernetes/wire/negotiate.ts';
+import { MAX_SELECTOR_BYTES } from './limits/selector-size.ts';
 import { type Listing, listPath } from './listwatch/filtered-list.ts';
 import { errorResponses, headersOf, type Response } from './openapi-responses.ts';
 import {
@@ -29,7 +30,22 @@ export interface DocumentOptions {
 /** Returns the public document of a façade with this first path segment and these lists. */
 export function openApiDocument(path: string, listings: readonly Listing[], options: DocumentOptions): PublicDocument {
   const text = JSON.stringify(openApi(path, listings, options));
-  return { path: '/openapi/v3', reply: ({ preferences }) => textReply(200, text, negotiateDocument(preferences, { routed: false })) };
+  const replies = new Map<string, Reply>();
+  return {
+    path: '/openapi/v3',
+    reply({ preferences }) {
+      const representation = negotiateDocument(preferences, { routed: false });
+      const key = `${representation.contentType} ${representation.pretty}`;
+      const reply = replies.get(key) ?? toSharedReply(textReply(200, text, representation));
+      replies.set(key, reply);
+      return reply;
+    },
+  };
+}
+
+/** Returns a reply whose bytes all responses share. */
+function toSharedReply(reply: Reply): Reply {
+  return { ...reply, body: Buffer.from(reply.body as string) };
 }
 
 /** Returns the content of the document. */
@@ -149,12 +165,7 @@ function listOperation({ plural, kind: { kind, listKind, selectableFields } }: L
     description: `Returns the ${plural} that RBAC on the hub allows the caller to get or list. Without permissions the list is empty. A watch starts at the resource version of a list; when permissions change, it sends ADDED and DELETED for gained and lost ${plural}.`,
     parameters: [
       ...parameters,
-      inQuery('labelSelector', { type: 'string', pattern: LABEL_SELECTOR_PATTERN, example: 'env=prod' }, `Selects ${plural} by labels.`),
-      inQuery(
-        'fieldSelector',
-        { type: 'string', pattern: fieldSelectorPattern(fields), example: 'metadata.name=prod-eu' },
-        `Selects ${plural} by fields: ${fields.join(', ')}.`,
-      ),
+      ...selectorParameters(plural, fields),
       inQuery('limit', INT64, `Maximum number of ${plural} in one page; all by default, and for 0 or less.`),
       inQuery(
         'continue',
@@ -190,6 +201,24 @@ function listOperation({ plural, kind: { kind, listKind, selectableFields } }: L
     },
   };
 }
+
+function selectorParameters(plural: string, fields: readonly string[]): readonly Parameter[] {
+  const schema = { type: 'string', maxLength: MAX_SELECTOR_BYTES } as const;
+  return [
+    inQuery(
+      'labelSelector',
+      { ...schema, pattern: LABEL_SELECTOR_PATTERN, example: 'env=prod' },
+      `Selects ${plural} by labels. ${SELECTOR_LIMITS}`,
+    ),
+    inQuery(
+      'fieldSelector',
+      { ...schema, pattern: fieldSelectorPattern(fields), example: 'metadata.name=prod-eu' },
+      `Selects ${plural} by fields: ${fields.join(', ')}. ${SELECTOR_LIMITS}`,
+    ),
+  ];
+}
+
+const SELECTOR_LIMITS = 'At most 1 KiB; both selectors together have at most 32 requirements and 64 values.';
 
 function readOperation({ kind: { kind } }: Listing, { operationId, parameters }: NamedOperation): Operation {
   return {

@@ -49,7 +49,10 @@ export interface StreamedReply {
   readonly write: (response: ServerResponse, takeOver: () => Promise<BodyStream>) => Promise<void>;
 }
 
-export type FacadeReply = Reply | StreamedReply;
+export type FacadeReply = (Reply | StreamedReply) & {
+  /** Called when the response has been sent or the connection is closed, unless the signal of the request is aborted. */
+  readonly onClosed?: () => void;
+};
 
 /** Responds to a request. Throws a StatusError to reject it. */
 export type Endpoint = (request: FacadeRequest) => Promise<FacadeReply>;

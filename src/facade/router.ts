@@ -7,6 +7,7 @@ import { badRequest, internalError, methodNotAllowed, pathNotFound, StatusError,
 import type { Preferences } from '../kubernetes/wire/negotiate.ts';
 import { flag } from '../kubernetes/wire/query.ts';
 import { Abandoned, type Exchange } from './exchange.ts';
+import { UnreadReplies } from './limits/unread-replies.ts';
 import type { Caller, Endpoint, FacadeReply, FacadeRequest } from './request.ts';
 
 /** A path with parameters such as `:name`, and its endpoint. */
@@ -49,6 +50,7 @@ const ANY_PATH = '*';
 
 export class Router {
   readonly #options: RouterOptions;
+  readonly #unread = new UnreadReplies();
   readonly #router = findMyWay({
     caseSensitive: true,
     ignoreTrailingSlash: false,
@@ -72,7 +74,7 @@ export class Router {
     try {
       exchange.checkHead(found.params as Readonly<Record<string, string>>);
       if (isStopping) throw serviceUnavailable('Purser is stopping, please try again', 1);
-      if (document !== undefined) return void exchange.send(documentReply(document, exchange));
+      if (document !== undefined) return this.#sendWithoutSeat(exchange, documentReply(document, exchange));
     } catch (error) {
       return this.#reject(exchange, error, route);
     }
@@ -108,7 +110,13 @@ export class Router {
   #reject(exchange: Exchange, error: unknown, route?: Route): void {
     // A request without valid parameters names no object that could be recorded.
     if (route?.method === exchange.method && Object.keys(exchange.params).length > 0) route.onRejected?.(exchange, error);
-    void exchange.send(this.#errorReply(error, exchange));
+    this.#sendWithoutSeat(exchange, this.#errorReply(error, exchange));
+  }
+
+  /** Sends a response to a request that the limits per caller do not apply to. */
+  #sendWithoutSeat(exchange: Exchange, reply: Reply): void {
+    void exchange.send(reply);
+    this.#unread.add(exchange, (reply.body as string | Buffer).length);
   }
 
   #errorReply(error: unknown, { preferences, requestId, signal }: Exchange): Reply {

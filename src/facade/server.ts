@@ -66,7 +66,9 @@ export function createFacadeServer(options: ServerOptions): FacadeServer {
 }
 
 function createServerFor(options: ServerOptions, active: ActiveRequests, router: Router): Server {
+  const connections = new Connections({ ...CONNECTIONS, ...options.connections });
   const serve = (message: IncomingMessage, response: ServerResponse) => {
+    if (!connections.begin(message.socket, response)) return;
     // Node parses bytes after the last response of a connection as further requests.
     if (!active.isEnding(message.socket)) router.serve(active.begin(message, response), active.isStopping);
   };
@@ -77,7 +79,7 @@ function createServerFor(options: ServerOptions, active: ActiveRequests, router:
   server.on('upgrade', () => {});
   server.on('connect', (_message, socket: Socket) => (active.isResponding(socket) ? socket.destroy() : rejectConnect(socket)));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => rejectMalformed(error, socket, active));
-  new Connections({ ...CONNECTIONS, ...options.connections }).follow(server);
+  connections.follow(server);
   return server;
 }
 

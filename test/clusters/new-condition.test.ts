@@ -62,7 +62,7 @@ describe('clusterConditions with another row', () => {
 
   it('shows the condition to callers of the façade', () => {
     const cluster = { metadata: { name: 'a' }, spec: {}, status: { conditions: [...conditionsAfter(undefined)] } } as unknown as Cluster;
-    const { status } = publicCluster(cluster) as { readonly status?: { readonly conditions: readonly ClusterCondition[] } };
+    const { status } = publicCluster(cluster, undefined) as { readonly status?: { readonly conditions: readonly ClusterCondition[] } };
     expect(statuses(status?.conditions ?? [])).toContain('Unthrottled=True');
   });
 });

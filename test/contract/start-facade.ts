@@ -52,7 +52,16 @@ export async function startFacade(
   const subscription = new Subscription();
   subscription.add(merge(clusters.batches$, roles.batches$, bindings.batches$).subscribe());
   for (const { synced$ } of [clusters, roles, bindings]) await firstValueFrom(synced$.pipe(filter(Boolean)));
-  const list = createClusterList({ clusters, roles, bindings, hub, clock, random: Math.random, log: silentLog, historyCapacity });
+  const list = createClusterList({
+    clusters,
+    roles,
+    bindings,
+    hub,
+    clock,
+    random: Math.random,
+    log: silentLog,
+    historyCapacity,
+  });
   subscription.add(list.run());
   const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
   const clients = new ClusterClients(targetSettings(clock));

@@ -99,10 +99,14 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     RECORDED_LISTS,
     'rejects continue tokens from before its start as expired',
   ],
+  '`labelSelector` or `fieldSelector` above 1 KiB, or both together with more than 32 requirements or 64 values': [
+    LIST,
+    'rejects selectors above the limits with 400',
+  ],
   '`timeoutSeconds` of a list': [LIST, 'returns 504 if the hub does not review permissions within timeoutSeconds'],
   '`timeoutSeconds` of a watch that is negative or above 9,223,372,036': [WATCH, 'after an hour with the largest timeout'],
   'a watch longer than an hour': [WATCH, 'after an hour at most'],
-  'more large lists or watches than the limits per caller or in total': [
+  'more watches, or unread bytes of large lists, than the limits per caller or in total': [
     LIST,
     'rejects a list with 429 while too many large lists are in progress',
   ],
@@ -132,6 +136,14 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   '`Accept` with protobuf and JSON': [REJECTIONS, 'returns JSON for Accept with protobuf and JSON'],
   'headers above 16 KiB': [HEADER, 'rejects a token of 20 kB with 431'],
   'a request that does not arrive within 10 seconds': [BODY, 'rejects a body that does not arrive within ten seconds'],
+  'more than 32 pipelined requests on one connection': [
+    'facade/server.test.ts',
+    'serves 32 of 40 pipelined requests, then closes the connection',
+  ],
+  'responses that a client does not read, without valid credentials or above the limit on requests': [
+    'facade/server.test.ts',
+    'closes the oldest connection of a client that does not read public documents',
+  ],
   'HTTP/2': [FRAMING, 'offers no HTTP/2 in ALPN'],
 };
 

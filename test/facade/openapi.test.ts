@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import { CLUSTER_LISTING } from '../../src/facade/clusters/cluster-list.ts';
 import { LISTINGS } from '../../src/facade/lists.ts';
-import { openApi } from '../../src/facade/openapi.ts';
+import { openApi, openApiDocument } from '../../src/facade/openapi.ts';
 import type { OpenApiSchema } from '../../src/facade/openapi-schemas.ts';
 import type { ApiResponse } from '../support/api-request.ts';
 import { problemsOf, type Schemas } from '../support/openapi.ts';
@@ -51,6 +51,16 @@ describe('/openapi/v3', () => {
     const referred = [...body.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);
     expect(referred).toContain('TokenRequest');
     expect(referred.filter((name) => !Object.hasOwn(components.schemas, name ?? ''))).toEqual([]);
+  });
+});
+
+describe('openApiDocument', () => {
+  it('shares the bytes of a representation between responses', () => {
+    const { reply } = openApiDocument('kubernetes', [CLUSTER_LISTING], {});
+    const bodyFor = (accept: string) => reply({ preferences: { accept, userAgent: undefined, pretty: undefined } }).body;
+    expect(bodyFor('application/json')).toBeInstanceOf(Buffer);
+    expect(bodyFor('application/json')).toBe(bodyFor('*/*'));
+    expect(bodyFor('application/yaml')).not.toBe(bodyFor('application/json'));
   });
 });
 

@@ -18,6 +18,8 @@ import { isWhole, RawConnection, responsesIn, statusOf } from './raw-connection.
 
 const OK: Reply = { status: 200, headers: { 'content-type': 'text/plain' }, body: 'ok' };
 const LIMIT = 3 * 1024 * 1024;
+/** Larger than the buffers of the kernel for one connection, and than half of the limit on unread responses of an address. */
+const LARGE = Buffer.alloc(8_000_000);
 
 let authority: Certificate;
 let serving: { readonly cert: string; readonly key: string };
@@ -55,7 +57,10 @@ async function startServer(options: Pick<ServerOptions, 'arrivalMs'> = {}): Prom
       { method: 'POST', path: '/things/:name', endpoint: (request) => endpoint(request) },
       { method: 'GET', path: '/things', endpoint: (request) => endpoint(request) },
     ],
-    documents: [{ path: '/document', reply: () => OK }],
+    documents: [
+      { path: '/document', reply: () => OK },
+      { path: '/large', reply: () => ({ ...OK, body: LARGE }) },
+    ],
     authenticate: async ({ rawHeaders }) => {
       seen.push(rawHeaders);
       return { user: { username: 'alice', uid: '', groups: [], extra: {} }, tokenId: 'a', isStillValid: async () => true };
@@ -200,6 +205,37 @@ describe('more than 1,000 headers', () => {
   });
 });
 
+describe('onClosed', () => {
+  it('is called once the client has read the response, and not before', async () => {
+    let isClosed = false;
+    const body = Buffer.alloc(20_000_000);
+    endpoint = async () => ({ ...OK, body, onClosed: () => void (isClosed = true) });
+    const socket = connect({ port, host: '127.0.0.1', ca: authority.certificate }).pause();
+    await once(socket, 'secureConnect');
+    socket.write(request('GET /things'));
+    await eventually(() => expect(seen).toHaveLength(1));
+    expect(statusOf(await (await sendBytes(GET)).read(isWhole))).toBe(200);
+    expect(isClosed).toBe(false);
+    socket.resume();
+    await eventually(() => expect(isClosed).toBe(true));
+    socket.destroy();
+  });
+});
+
+describe('public documents', () => {
+  it('closes the oldest connection of a client that does not read public documents', async () => {
+    const sockets = [1, 2].map(() => connect({ port, host: '127.0.0.1', ca: authority.certificate }).pause());
+    for (const socket of sockets) {
+      socket.on('error', () => {});
+      await once(socket, 'secureConnect');
+      socket.write(request('GET /large'));
+    }
+    await eventually(() => expect(recorded).toMatchObject([{ route: '/large' }]));
+    expect(statusOf(await (await sendBytes(GET)).read(isWhole))).toBe(200);
+    for (const socket of sockets) socket.destroy();
+  });
+});
+
 describe('pipelined requests', () => {
   it.each([
     ['400', 'nonsense\r\n\r\n'],
@@ -245,6 +281,18 @@ describe('pipelined requests', () => {
     end();
     const { text } = await connection.read(() => false);
     expect(responsesIn(text)).toMatchObject([{ status: 200, body: 'ok' }, { status: 200, body: 'ok' }, invalid]);
+  });
+
+  it('serves 32 of 40 pipelined requests, then closes the connection', async () => {
+    const connection = await sendBytes(request(POST, 'Content-Length: 0').repeat(40));
+    const { text, isClosed } = await connection.read(() => false);
+    expect([responsesIn(text).length, isClosed, seen.length]).toEqual([32, true, 32]);
+  });
+
+  it('closes a connection on which a client sends hundreds of requests at once', async () => {
+    const connection = await sendBytes(GET.repeat(400));
+    await connection.closed;
+    expect(recorded.length).toBeLessThanOrEqual(32);
   });
 
   it('responds to a request that arrives together with malformed bytes', async () => {

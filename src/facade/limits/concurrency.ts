@@ -1,5 +1,5 @@
-// Limits on concurrent watches and large lists: per tenant, per source address and in total. A request above a limit is rejected with
-// 429.
+// Limits on watches, and on the bytes of lists in progress: per tenant, per source address and in total. A request above a limit is
+// rejected with 429.
 
 import { tooManyRequests } from '../../kubernetes/status.ts';
 import type { FacadeRequest } from '../request.ts';
@@ -30,29 +30,30 @@ export class ConcurrencyLimiter {
     this.#options = options;
   }
 
-  /** Admits a request until its signal is aborted or the returned function is called. Throws 429 above a limit. */
-  acquire({ caller, address, signal }: Pick<FacadeRequest, 'caller' | 'address' | 'signal'>): () => void {
+  /** Admits a request, or its bytes, until its signal is aborted or the returned function is called. Throws 429 above a limit. */
+  acquire({ caller, address, signal }: Pick<FacadeRequest, 'caller' | 'address' | 'signal'>, amount = 1): () => void {
     // An aborted signal emits no further event, so that the request would never be released.
     signal.throwIfAborted();
     const tenant = tenantOf(caller.user.username);
     const { perCaller, perAddress = Number.POSITIVE_INFINITY, total, noun } = this.#options;
-    if (this.#total >= total || this.#byCaller.of(tenant) >= perCaller || this.#byAddress.of(address) >= perAddress)
-      throw tooManyRequests(`too many ${noun}, please try again later`, RETRY_AFTER_SECONDS);
-    this.#add(tenant, address, 1);
+    const isAbove =
+      this.#total + amount > total || this.#byCaller.of(tenant) + amount > perCaller || this.#byAddress.of(address) + amount > perAddress;
+    if (isAbove) throw tooManyRequests(`too many ${noun}, please try again later`, RETRY_AFTER_SECONDS);
+    this.#add(tenant, address, amount);
     let isHeld = true;
     const release = () => {
       if (!isHeld) return;
       isHeld = false;
-      this.#add(tenant, address, -1);
+      this.#add(tenant, address, -amount);
     };
     signal.addEventListener('abort', release);
     return release;
   }
 
-  #add(tenant: string, address: string, count: 1 | -1): void {
-    this.#total += count;
-    this.#byCaller.add(tenant, count);
-    this.#byAddress.add(address, count);
+  #add(tenant: string, address: string, amount: number): void {
+    this.#total += amount;
+    this.#byCaller.add(tenant, amount);
+    this.#byAddress.add(address, amount);
   }
 }
 
@@ -63,8 +64,8 @@ class Counts {
     return this.#counts.get(key) ?? 0;
   }
 
-  add(key: string, count: 1 | -1): void {
-    const sum = this.of(key) + count;
+  add(key: string, amount: number): void {
+    const sum = this.of(key) + amount;
     if (sum === 0) this.#counts.delete(key);
     else this.#counts.set(key, sum);
   }

@@ -1,7 +1,7 @@
 // The limits on connections of a listener. If too many connections have no request in progress, the source address with the most of
 // them loses its oldest, so that new connections are always accepted.
 
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
 
 export interface ConnectionLimits {
@@ -16,6 +16,8 @@ interface Connection {
   readonly address: string;
   /** Number of requests in progress. */
   active: number;
+  /** Number of requests above the limit on pipelined requests. */
+  excess: number;
   /** Set of waiting connections that contains this one; undefined while a request is in progress. */
   waitingIn: Set<Connection> | undefined;
 }
@@ -42,13 +44,28 @@ export class Connections {
   follow(server: Server): void {
     server.maxConnections = this.#limits.total;
     server.prependListener('connection', (socket: Socket) => this.#open(socket));
-    for (const event of ['request', 'checkContinue', 'checkExpectation'])
-      server.prependListener(event, ({ socket }: IncomingMessage, response: ServerResponse) => this.#begin(socket, response));
+  }
+
+  /**
+   * Begins a request, which ends with its response. Returns false for a request that must not be served, because too many requests are
+   * in progress on its connection, which is closed after their responses. Node passes the TLS socket here and the TCP socket to `#open`;
+   * the peer identifies the connection.
+   */
+  begin(socket: Socket, response: ServerResponse): boolean {
+    // Node parses the rest of the bytes that it has read from a closed connection.
+    if (socket.destroyed) return false;
+    const connection = this.#byPeer.get(peerOf(socket));
+    if (connection === undefined) return true;
+    if (connection.active >= MAX_PIPELINED || connection.excess > 0) return this.#exceed(connection);
+    connection.active += 1;
+    this.#stopWaiting(connection);
+    response.once('close', () => this.#end(connection, socket));
+    return true;
   }
 
   #open(socket: Socket): void {
     const peer = peerOf(socket);
-    const connection: Connection = { socket, address: toAddressKey(socket.remoteAddress), active: 0, waitingIn: undefined };
+    const connection: Connection = { socket, address: toAddressKey(socket.remoteAddress), active: 0, excess: 0, waitingIn: undefined };
     this.#byPeer.set(peer, connection);
     socket.once('close', () => {
       if (this.#byPeer.get(peer) === connection) this.#byPeer.delete(peer);
@@ -59,21 +76,19 @@ export class Connections {
     if (this.#waitingCount > this.#limits.waiting) this.#evict(connection);
   }
 
-  /** Begins a request. Node passes the TLS socket here and the TCP socket to `#open`; the peer identifies the connection. */
-  #begin(socket: Socket, response: ServerResponse): void {
-    const connection = this.#byPeer.get(peerOf(socket));
-    if (connection === undefined) return;
-    connection.active += 1;
-    this.#stopWaiting(connection);
-    // A client that does not read its responses could otherwise fill the memory with pipelined requests.
-    if (connection.active === MAX_PIPELINED) socket.pause();
-    response.once('close', () => {
-      if (connection.active === MAX_PIPELINED) socket.resume();
-      connection.active -= 1;
-      if (connection.active > 0 || connection.socket.destroyed) return;
-      this.#wait(connection, 'idle');
-      if (this.#waitingCount > this.#limits.waiting) this.#evict();
-    });
+  #end(connection: Connection, socket: Socket): void {
+    connection.active -= 1;
+    if (connection.active > 0 || connection.socket.destroyed) return;
+    if (connection.excess > 0) return socket.destroySoon();
+    this.#wait(connection, 'idle');
+    if (this.#waitingCount > this.#limits.waiting) this.#evict();
+  }
+
+  /** Node keeps each request that it has parsed for as long as the connection is open, so that many of them close it at once. */
+  #exceed(connection: Connection): false {
+    connection.excess += 1;
+    if (connection.excess > MAX_EXCESS) connection.socket.destroy();
+    return false;
   }
 
   #wait(connection: Connection, as: keyof Waiting): void {
@@ -102,8 +117,10 @@ export class Connections {
   }
 }
 
-/** Maximum number of requests in progress on one connection; no further bytes are read until one has ended. */
-const MAX_PIPELINED = 64;
+/** Maximum number of requests in progress on one connection. Clients of Kubernetes, browsers and proxies send one at a time. */
+const MAX_PIPELINED = 32;
+/** Number of further requests from which on a connection is closed before the responses in progress. */
+const MAX_EXCESS = 32;
 
 function oldestOf(connections: ReadonlySet<Connection>, newest: Connection | undefined): Connection | undefined {
   for (const connection of connections) if (connection !== newest) return connection;

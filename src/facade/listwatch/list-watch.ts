@@ -11,7 +11,7 @@ import type { Route } from '../router.ts';
 import { plainForm } from './events.ts';
 import { type FilteredList, type Followed, type Listing, listPath } from './filtered-list.ts';
 import { History } from './history.ts';
-import { getObject, listObjects } from './list.ts';
+import { getObject, listObjects, RESERVED_BYTES } from './list.ts';
 import { TokenChecks } from './token-checks.ts';
 import { CallerVersions } from './version.ts';
 import { watchObjects } from './watch.ts';
@@ -41,7 +41,8 @@ export interface ListWatch {
 }
 
 const HISTORY_CAPACITY = 16_384;
-const LARGE_LIST_LIMITS: ConcurrencyLimits = { perCaller: 8, total: 128 };
+/** Limits on the bytes of responses in progress: eight large lists of one caller, and 128 in total. */
+const RESPONSE_LIMITS: ConcurrencyLimits = { perCaller: 8 * RESERVED_BYTES, total: 128 * RESERVED_BYTES };
 /** Limits on initial events in progress. The limits on watches also limit the number of waiting replays. */
 const REPLAY_LIMITS: FairQueueLimits = {
   perCaller: 8,
@@ -57,7 +58,7 @@ export function createListWatch<T extends ApiObject>(options: ListWatchOptions<T
   const watchers = new Watchers();
   const history = new History({ clock, capacity, onAdvance: () => watchers.wake() });
   const shared = { listing, history, access, versions: new CallerVersions(), clock };
-  const lists = { ...shared, largeLists: new ConcurrencyLimiter({ ...LARGE_LIST_LIMITS, noun: `lists of all ${plural} at a time` }) };
+  const lists = { ...shared, responseBytes: new ConcurrencyLimiter({ ...RESPONSE_LIMITS, noun: `large lists of ${plural} at a time` }) };
   const watches = {
     ...shared,
     plain: plainForm(listing.kind),

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { createGzip, gzip } from 'node:zlib';
 import { objectKey } from '../../kube/paths.ts';
 import { parseRequestedVersion } from '../../kubernetes/list-revision.ts';
-import { type Reply, textReply } from '../../kubernetes/reply.ts';
+import { textReply } from '../../kubernetes/reply.ts';
 import { checkView, encodeObject, listParts, NOT_A_LIST, type View } from '../../kubernetes/representation.ts';
 import { badRequest, notFound } from '../../kubernetes/status.ts';
 import { acceptsGzip } from '../../kubernetes/wire/accept-gzip.ts';
@@ -31,17 +31,21 @@ export interface ListDeps {
   readonly access: Access;
   readonly versions: CallerVersions;
   readonly clock: Clock;
-  /** Limit on large lists in progress. */
-  readonly largeLists: ConcurrencyLimiter;
+  /** Limit on the bytes of responses that clients have not read. */
+  readonly responseBytes: ConcurrencyLimiter;
 }
 
-/** Size above which a list is large, in bytes. */
+/** Size above which the connection is closed after a list, in bytes. */
 const LARGE_BYTES = 1 << 20;
+/** Size above which a response is limited until it has been sent, in bytes. The limit on requests is enough for shorter ones. */
+const SMALL_BYTES = 32 * 1024;
+/** Memory of a response that is written in slices, in bytes: a slice, and its encrypted copy. */
+export const RESERVED_BYTES = 256 * 1024;
 /** Maximum size of a response that is written in one piece, in bytes; a larger response is written in slices. */
 const WHOLE_BYTES = 256 * 1024;
 /** Size from which a response is compressed for clients that accept it, in bytes. */
 const MIN_GZIP_BYTES = 128 * 1024;
-/** Size up to which small items are joined into one slice, in bytes. */
+/** Size of a slice, in bytes; a slice ends with an item that exceeds it, or inside of shared bytes. */
 const SLICE_BYTES = 128 * 1024;
 /** Length up to which converted items are joined into one slice, in characters. Conversion is slow and delays other requests. */
 const CONVERTED_LENGTH = 32 * 1024;
@@ -71,7 +75,8 @@ export async function listObjects(deps: ListDeps, request: FacadeRequest): Promi
 }
 
 /** Returns one object. Throws the same 404 for a hidden and for a missing object. */
-export async function getObject({ listing, history, access, clock }: ListDeps, request: FacadeRequest): Promise<FacadeReply> {
+export async function getObject(deps: ListDeps, request: FacadeRequest): Promise<FacadeReply> {
+  const { listing, history, access, clock } = deps;
   const representation = negotiate(request.preferences, { builtIn: false, tables: true });
   const view = viewOf(request, listing, representation.as, clock);
   if (flag(request.query, 'export')) throw badRequest('the export parameter, deprecated since v1.14, is no longer supported');
@@ -87,7 +92,7 @@ export async function getObject({ listing, history, access, clock }: ListDeps, r
   if (view.as?.kind === 'PartialObjectMetadataList') throw badRequest(NOT_A_LIST);
   const object = item.at(versionAt(item.revision, visibility));
   const reply = textReply(200, encodeObject(object, view), representation);
-  return { ...reply, headers: { ...reply.headers, ...VARY } };
+  return { ...reply, headers: { ...reply.headers, ...VARY }, ...reserve(deps, request, (reply.body as string).length) };
 }
 
 /** Returns the requested view of objects. Throws 400 for an unsupported view. */
@@ -106,7 +111,7 @@ interface LinkedPage {
 async function plainReply(deps: ListDeps, request: FacadeRequest, linked: LinkedPage): Promise<FacadeReply> {
   const body = new ListBody(deps.listing, linked);
   const { length } = body;
-  if (length <= WHOLE_BYTES) return wholeReply(request, Buffer.concat([...body], length), 'application/json');
+  if (length <= WHOLE_BYTES) return wholeReply(deps, request, { body: Buffer.concat([...body], length), contentType: 'application/json' });
   return slicedReply(deps, request, { slices: body, contentType: 'application/json', length, isExact: true });
 }
 
@@ -123,7 +128,7 @@ async function convertedReply(deps: ListDeps, request: FacadeRequest, converted:
   const pieces = formatList(listParts(list, view), representation);
   const { contentType } = representation;
   const length = lengthOf(page);
-  if (length <= CONVERTED_LENGTH) return wholeReply(request, [...pieces].join(''), contentType);
+  if (length <= CONVERTED_LENGTH) return wholeReply(deps, request, { body: [...pieces].join(''), contentType });
   return slicedReply(deps, request, { slices: joinSlices(pieces), contentType, length, isExact: false });
 }
 
@@ -138,27 +143,35 @@ interface SlicedBody {
   readonly isExact: boolean;
 }
 
-function slicedReply({ clock, largeLists }: ListDeps, request: FacadeRequest, sliced: SlicedBody): FacadeReply {
+function slicedReply(deps: ListDeps, request: FacadeRequest, sliced: SlicedBody): FacadeReply {
   const { slices, contentType, length, isExact } = sliced;
   const isZipped = acceptsGzip(request.header('accept-encoding'));
-  const release = length > LARGE_BYTES ? largeLists.acquire(request) : () => {};
   const size = isExact ? { 'content-length': String(length) } : {};
   // An open connection keeps TLS buffers of the size of its largest slice.
   const ending = length > LARGE_BYTES ? { connection: 'close' } : {};
   return {
     status: 200,
     headers: { 'content-type': contentType, ...VARY, ...(isZipped ? ZIPPED : size), ...ending },
-    async write(response) {
-      await writeSlices(isZipped ? compress(slices) : slices, response, clock);
-      release();
-    },
+    write: (response) => writeSlices(isZipped ? compress(slices) : slices, response, deps.clock),
+    ...reserve(deps, request, Math.min(length, RESERVED_BYTES)),
   };
 }
 
-async function wholeReply(request: FacadeRequest, body: string | Buffer, contentType: string): Promise<Reply> {
+interface WholeBody {
+  readonly body: string | Buffer;
+  readonly contentType: string;
+}
+
+async function wholeReply(deps: ListDeps, request: FacadeRequest, { body, contentType }: WholeBody): Promise<FacadeReply> {
+  const reserved = reserve(deps, request, body.length);
   const isZipped = body.length > MIN_GZIP_BYTES && acceptsGzip(request.header('accept-encoding'));
   const headers = { 'content-type': contentType, ...VARY, ...(isZipped && ZIPPED) };
-  return { status: 200, headers, body: isZipped ? await promisify(gzip)(body, { level: 1 }) : body };
+  return { status: 200, headers, body: isZipped ? await promisify(gzip)(body, { level: 1 }) : body, ...reserved };
+}
+
+/** Reserves the memory of a response until it has been sent. Throws 429 above the limits. */
+function reserve({ responseBytes }: ListDeps, request: FacadeRequest, bytes: number): Pick<FacadeReply, 'onClosed'> {
+  return bytes > SMALL_BYTES ? { onClosed: responseBytes.acquire(request, bytes) } : {};
 }
 
 /** The slices of a list as compact JSON. A slice is encoded when it is written, so that a stalled reader keeps only one in memory. */
@@ -199,7 +212,7 @@ function lengthOf({ whole, items }: Page): number {
 }
 
 function* blockSlices({ blocks }: Collection): Generator<Buffer> {
-  for (const { bytes } of blocks) yield bytes;
+  for (const { bytes } of blocks) for (let at = 0; at < bytes.length; at += SLICE_BYTES) yield bytes.subarray(at, at + SLICE_BYTES);
 }
 
 function* itemSlices({ items, version }: Page): Generator<Buffer> {

@@ -15,6 +15,7 @@ import { encodeContinue } from '../../kubernetes/wire/continue-token.ts';
 import { listOptions, validateListOptions } from '../../kubernetes/wire/list-options.ts';
 import type { ListOptions } from '../../kubernetes/wire/options.ts';
 import type { Clock } from '../../std/clock.ts';
+import { checkCounts, checkLength } from '../limits/selector-size.ts';
 import type { FacadeRequest } from '../request.ts';
 import { Collection, type Item } from './collection.ts';
 import type { Listing } from './filtered-list.ts';
@@ -32,8 +33,10 @@ export interface ListQuery {
 /** Parses path and query. Throws 400 and 422 in the order in which kube-apiserver checks. */
 export function parseQuery({ params, query }: Pick<FacadeRequest, 'params' | 'query'>, { kind }: Listing, watch: boolean): ListQuery {
   const { namespace = '' } = params;
-  const parsed = listOptions(query);
+  const received = listOptions(query);
+  const parsed = { ...received, ...checkLength(received) };
   const selectors = parseSelectors(parsed.labelSelector, parsed.fieldSelector);
+  checkCounts(selectors);
   const options = validateListOptions(parsed, { watch });
   return { namespace, options, selection: new Selection(kind, selectors, namespace) };
 }
@@ -98,7 +101,7 @@ interface Range {
 function pageOf(collection: Collection, { visibility, namespace, selection, version, start, limit }: Range): Page {
   const isWhole = limit === 0 && namespace === '' && start === '' && selection.isEverything && visibility.isEverything;
   if (isWhole) return { version, whole: collection, items: [], continue: '' };
-  const items = select(collection.visible(visibility, namespace, start), selection);
+  const items = select(collection.visible(visibility, namespace, start), selection, limit);
   const last = limit === 0 || items.length <= limit ? undefined : items[limit - 1];
   if (last === undefined) return { version, whole: undefined, items, continue: '' };
   return {
@@ -126,7 +129,9 @@ async function inTime<T>(work: Promise<T>, clock: Clock, timeMs: number): Promis
 
 const TIMED_OUT = 'Timeout: request did not complete within requested timeout - context deadline exceeded';
 
-function select(items: Iterable<Item>, selection: Selection): readonly Item[] {
-  const all = [...items];
-  return selection.isEverything ? all : all.filter(({ object }) => selection.matches(object));
+/** Returns the selected items; with a selector, at most one more than the limit, which shows that there is a further page. */
+function select(items: Iterator<Item>, selection: Selection, limit: number): readonly Item[] {
+  if (selection.isEverything) return [...Iterator.from(items)];
+  const selected = Iterator.from(items).filter(({ object }) => selection.matches(object));
+  return [...(limit === 0 ? selected : selected.take(limit + 1))];
 }

@@ -1,5 +1,6 @@
 // Watch requests: start, duration and end of a watch.
 
+import { hash } from 'node:crypto';
 import type { Visibility } from '../../access/visibility.ts';
 import { hasInitialEvents, parseRequestedVersion } from '../../kubernetes/list-revision.ts';
 import { expired, hasReason, type Status } from '../../kubernetes/status.ts';
@@ -155,7 +156,10 @@ function toSelection({ namespace, options, selection }: ListQuery): Pick<Watcher
   const isEverything = namespace === '' && selection.isEverything;
   return {
     selects: isEverything ? () => true : ({ object }: Item) => selection.matches(object),
-    selectionKey: JSON.stringify([namespace, options.labelSelector, options.fieldSelector]),
+    // A digest, because each watch keeps the key.
+    selectionKey: isEverything
+      ? ''
+      : hash('sha256', JSON.stringify([namespace, options.labelSelector, options.fieldSelector]), 'base64url'),
   };
 }
 

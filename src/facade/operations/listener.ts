@@ -41,8 +41,9 @@ export interface Operations extends Pick<Listening, 'url'> {
 /** Starts to listen. Rejects if the port is taken. */
 export async function listenForOperations(options: OperationsOptions): Promise<Operations> {
   const { log } = options;
-  const { server, stopFollowing } = await createServerFor(options);
-  new Connections(CONNECTIONS).follow(server);
+  const connections = new Connections(CONNECTIONS);
+  const { server, stopFollowing } = await createServerFor(options, connections);
+  connections.follow(server);
   const report = (error: Error) => log.error({ error }, 'operations connection failed');
   const listening = await listen(server, { ...options, report });
   return {
@@ -68,10 +69,15 @@ const WRONG_HOST = 'The Host header does not name this machine. Use localhost or
 const MAX_SCRAPES = 4;
 const TOO_MANY = 'too many scrapes in progress, please try again';
 
-async function createServerFor(options: OperationsOptions): Promise<{ readonly server: Server; readonly stopFollowing: () => void }> {
+async function createServerFor(
+  options: OperationsOptions,
+  connections: Connections,
+): Promise<{ readonly server: Server; readonly stopFollowing: () => void }> {
   const { certificate, clock, log } = options;
   const requests = new Requests(options);
-  const listener = (request: IncomingMessage, response: ServerResponse) => void requests.serve(request, response);
+  const listener = (request: IncomingMessage, response: ServerResponse) => {
+    if (connections.begin(request.socket, response)) void requests.serve(request, response);
+  };
   if (certificate === undefined) return { server: createServer(LIMITS, listener), stopFollowing: () => {} };
   const first = await certificate();
   const server = createSecureServer({ ...LIMITS, ...TLS, ...first }, listener);

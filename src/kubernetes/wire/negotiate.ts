@@ -41,6 +41,7 @@ const RESPONSE_TYPES = ['application/json', 'application/yaml'];
 /** Media types in the error message of kube-apiserver for a request without an acceptable media type. */
 const LISTED_TYPES = [...RESPONSE_TYPES, 'application/vnd.kubernetes.protobuf'];
 const WATCH_TYPES = ['application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'];
+const CONVERSION_KINDS: readonly Conversion['kind'][] = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'];
 const MEDIA_TYPES: readonly MediaType[] = ['json', 'yaml'];
 
 /** Chooses the representation of a response, or throws a StatusError (406). */
@@ -148,7 +149,9 @@ function matches({ type, subtype, params }: AcceptClause, mediaType: MediaType):
 
 function requestedConversion({ params }: AcceptClause): RequestedConversion | undefined {
   if (!['as', 'g', 'v'].some((name) => params.has(name))) return undefined;
-  return { kind: params.get('as') ?? '', version: params.get('v') ?? '', group: params.get('g') ?? '' };
+  const kind = params.get('as') ?? '';
+  // A part of the header would keep the whole header in memory for as long as a watch lasts.
+  return { kind: CONVERSION_KINDS.find((each) => each === kind) ?? kind, version: params.get('v') ?? '', group: params.get('g') ?? '' };
 }
 
 function isKnownConversion({ kind, version, group }: RequestedConversion, { tables }: Endpoint): boolean {

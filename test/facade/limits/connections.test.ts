@@ -1,11 +1,11 @@
 import { EventEmitter } from 'node:events';
-import type { Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Connections, toAddressKey } from '../../../src/facade/limits/connections.ts';
 
 class FakeSocket extends EventEmitter {
   destroyed = false;
-  isReading = true;
   readonly remoteAddress: string;
   readonly remotePort: number;
 
@@ -15,28 +15,26 @@ class FakeSocket extends EventEmitter {
     this.remotePort = remotePort;
   }
 
-  pause(): void {
-    this.isReading = false;
-  }
-
-  resume(): void {
-    this.isReading = true;
-  }
-
   destroy(): void {
     this.destroyed = true;
     this.emit('close');
+  }
+
+  destroySoon(): void {
+    this.destroy();
   }
 }
 
 describe('Connections', () => {
   let server: EventEmitter;
+  let connections: Connections;
   let ports: number;
 
   beforeEach(() => {
     server = new EventEmitter();
     ports = 0;
-    new Connections({ waiting: 4, total: 100 }).follow(server as unknown as Server);
+    connections = new Connections({ waiting: 4, total: 100 });
+    connections.follow(server as unknown as Server);
   });
 
   function open(address: string): FakeSocket {
@@ -46,10 +44,11 @@ describe('Connections', () => {
   }
 
   /** Begins a request on a connection; returns its response. */
-  function request(socket: FakeSocket): EventEmitter {
+  function request(socket: FakeSocket): EventEmitter & { readonly isServed: boolean } {
     const response = new EventEmitter();
-    server.emit('request', { socket }, response);
-    return response;
+    return Object.assign(response, {
+      isServed: connections.begin(socket as unknown as Socket, response as unknown as ServerResponse),
+    });
   }
 
   it('closes the oldest idle connection of an address when a new one exceeds the limit', () => {
@@ -65,14 +64,30 @@ describe('Connections', () => {
     expect([other.destroyed, crowded.map(({ destroyed }) => destroyed)]).toEqual([false, [true, false, false, false]]);
   });
 
-  it('reads at most 64 requests of a connection ahead of their responses', () => {
+  it('serves at most 32 requests of a connection at a time', () => {
     const socket = open('192.0.2.1');
-    const responses = Array.from({ length: 63 }, () => request(socket));
-    expect(socket.isReading).toBe(true);
-    responses.push(request(socket));
-    expect(socket.isReading).toBe(false);
+    const responses = Array.from({ length: 32 }, () => request(socket));
+    expect(responses.every(({ isServed }) => isServed)).toBe(true);
     responses[0]?.emit('close');
-    expect([socket.isReading, socket.destroyed]).toEqual([true, false]);
+    expect(request(socket).isServed).toBe(true);
+    expect(request(socket).isServed).toBe(false);
+  });
+
+  it('closes a connection with too many pipelined requests after the responses in progress', () => {
+    const socket = open('192.0.2.1');
+    const responses = Array.from({ length: 33 }, () => request(socket));
+    for (const response of responses.slice(0, 31)) response.emit('close');
+    expect([request(socket).isServed, socket.destroyed]).toEqual([false, false]);
+    responses[31]?.emit('close');
+    expect(socket.destroyed).toBe(true);
+  });
+
+  it('closes a connection with 65 pipelined requests at once', () => {
+    const socket = open('192.0.2.1');
+    for (let count = 0; count < 64; count++) request(socket);
+    expect(socket.destroyed).toBe(false);
+    request(socket);
+    expect(socket.destroyed).toBe(true);
   });
 });
 

@@ -32,6 +32,7 @@ function stall(reply: FacadeReply): { readonly stalled: WatchStream; readonly wr
   if (!('write' in reply)) throw new Error('not a stream');
   const stalled = new WatchStream();
   stalled.isStalled = true;
+  stalled.once('close', () => reply.onClosed?.());
   return { stalled, written: writeReply(reply, stalled) };
 }
 
@@ -85,6 +86,38 @@ describe('list', () => {
   ])('selects visible clusters by %s', async (query, admins, alices) => {
     expect(await namesOf(query)).toEqual(admins);
     expect(await namesOf(query, ALICE)).toEqual(alices);
+  });
+
+  const numbered = (count: number, part: (index: number) => string) => Array.from({ length: count }, (_, index) => part(index)).join(',');
+  const REMEDY = '; send several requests with smaller selectors, or filter the response';
+
+  it.each([
+    ['labelSelector', '!a'.repeat(513), 'labelSelector: Too long: may not be more than 1024 bytes'],
+    ['labelSelector', numbered(33, (index) => `!k${index}`), 'labelSelector, fieldSelector: Too many: 33: must have at most 32 items'],
+    [
+      'labelSelector',
+      `env in (${numbered(65, String)})`,
+      'values of labelSelector, fieldSelector: Too many: 65: must have at most 64 items',
+    ],
+    ['fieldSelector', `metadata.name!=${'é'.repeat(600)}`, 'fieldSelector: Too long: may not be more than 1024 bytes'],
+    [
+      'fieldSelector',
+      numbered(33, (index) => `metadata.name!=${index}`),
+      'labelSelector, fieldSelector: Too many: 33: must have at most 32 items',
+    ],
+  ])('rejects selectors above the limits with 400: %s %#', async (parameter, selector, cause) => {
+    for (const watch of ['', '&watch=true']) {
+      const query = `${parameter}=${encodeURIComponent(selector)}${watch}`;
+      expect(await replica.get(query, ADMIN)).toMatchObject({ status: 400, body: { reason: 'BadRequest', message: cause + REMEDY } });
+    }
+  });
+
+  it.each([
+    ['labelSelector', numbered(32, (index) => `!k${index}`), 5],
+    ['labelSelector', `env in (${numbered(63, String)},prod)`, 3],
+    ['fieldSelector', numbered(32, (index) => `metadata.name!=${index}`), 5],
+  ])('accepts selectors at the limits: %s %#', async (parameter, selector, count) => {
+    expect(await namesOf(`${parameter}=${encodeURIComponent(selector)}`)).toHaveLength(count);
   });
 
   it('returns the same items with and without a selector that matches all', async () => {
@@ -296,7 +329,7 @@ describe('large lists', () => {
     const { stalled, written } = stall(reply);
     expect(Number(reply.headers['content-length'])).toBeGreaterThan(2_000_000);
     await settle();
-    expect(stalled.writableLength).toBeLessThan(600_000);
+    expect(stalled.writableLength).toBeLessThanOrEqual(128 * 1024 + 2_000);
     replica.clock.advance(10_000);
     await written;
     expect(stalled.destroyed).toBe(true);
@@ -356,8 +389,42 @@ describe('large lists', () => {
     const replies = await Promise.all(Array.from({ length: 8 }, () => replica.endpoints.list(requestOf('', ADMIN))));
     await expect(replica.endpoints.list(requestOf('', ADMIN))).rejects.toMatchObject({ code: 429, retryAfterSeconds: 1 });
     expect(await replica.get('limit=1', ADMIN)).toMatchObject({ status: 200 });
-    for (const reply of replies) if ('write' in reply) await writeReply(reply, new WatchStream());
+    for (const reply of replies) {
+      if ('write' in reply) await writeReply(reply, new WatchStream());
+      // The client has not read the last slice yet.
+      expect(await replica.get('', ADMIN)).toMatchObject({ status: 429 });
+    }
+    replies[0]?.onClosed?.();
     expect(await replica.get('', ADMIN)).toMatchObject({ status: 200 });
+  });
+
+  it.each([
+    ['below 1 MiB, which are written in slices', 'limit=700', 8],
+    ['below 256 KiB, which are written in one piece', 'limit=150', 12],
+    ['pretty-printed', 'limit=35&pretty=true', 64],
+  ])('limits the bytes of unread lists of one caller: %s', async (_, query, most) => {
+    const open = () => replica.endpoints.list(requestOf(query, ADMIN));
+    const opened = await Promise.allSettled(Array.from({ length: 100 }, open));
+    const replies = opened.filter((each) => each.status === 'fulfilled').map(({ value }) => value);
+    expect(opened.filter((each) => each.status === 'rejected')[0]?.reason).toMatchObject({ code: 429, retryAfterSeconds: 1 });
+    expect(replies.length).toBeLessThanOrEqual(most);
+    replies[0]?.onClosed?.();
+    expect((await open()).status).toBe(200);
+  });
+
+  it('limits the bytes of unread large clusters of one caller', async () => {
+    hub.putCluster('large', {}, `https://${'x'.repeat(500_000)}`);
+    await replica.catchUp();
+    const open = () => replica.endpoints.get({ ...requestOf('', ADMIN), params: { name: 'large' } });
+    const replies = await Promise.all(Array.from({ length: 4 }, open));
+    await expect(open()).rejects.toMatchObject({ code: 429 });
+    replies[0]?.onClosed?.();
+    expect((await open()).status).toBe(200);
+  });
+
+  it('does not limit short lists, which occupy a seat until they are sent', async () => {
+    const replies = await Promise.all(Array.from({ length: 500 }, () => replica.endpoints.list(requestOf('limit=20', ADMIN))));
+    expect(replies.every(({ onClosed }) => onClosed === undefined)).toBe(true);
   });
 
   it('rejects a caller with 429 who has too many large lists across all of its tokens', async () => {

@@ -4,8 +4,10 @@ import { Visibility } from '../../../src/access/visibility.ts';
 import { CLUSTER_LISTING } from '../../../src/facade/clusters/cluster-list.ts';
 import { Item } from '../../../src/facade/listwatch/collection.ts';
 import { History } from '../../../src/facade/listwatch/history.ts';
-import { parseQuery, readPage } from '../../../src/facade/listwatch/page.ts';
+import { type PageRequest, parseQuery, readPage } from '../../../src/facade/listwatch/page.ts';
 import { CallerVersions, versionAt } from '../../../src/facade/listwatch/version.ts';
+import type { KubeObject } from '../../../src/kubernetes/object.ts';
+import { parseSelectors, Selection } from '../../../src/kubernetes/selection.ts';
 import { encodeContinue } from '../../../src/kubernetes/wire/continue-token.ts';
 import { FakeClock } from '../../support/clock.ts';
 
@@ -22,7 +24,7 @@ function historyOf(): History {
   return history;
 }
 
-function read(history: History, query: string, visibility: Visibility) {
+function read(history: History, query: string, visibility: Visibility, more: Partial<PageRequest> = {}) {
   const parsed = parseQuery({ params: {}, query: new URLSearchParams(query) }, CLUSTER_LISTING, false);
   return readPage(history, {
     ...parsed,
@@ -30,6 +32,7 @@ function read(history: History, query: string, visibility: Visibility) {
     clock,
     findVisibility: async () => visibility,
     currentVersion: (seen, sent) => new CallerVersions().next(serviceAccountUser('ci', 'bot'), seen, history.revision, sent),
+    ...more,
   });
 }
 
@@ -54,6 +57,28 @@ describe('readPage', () => {
     await expect(read(history, `resourceVersion=${fifth}&resourceVersionMatch=Exact`, Visibility.nothing)).rejects.toMatchObject({
       code: 410,
     });
+  });
+
+  it('evaluates a selector only until the page is full', async () => {
+    const evaluated: string[] = [];
+    class CountingSelection extends Selection {
+      override matches(object: KubeObject): boolean {
+        evaluated.push(object.metadata.name ?? '');
+        return super.matches(object);
+      }
+    }
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    const history = new History({ clock, capacity: 1_000 });
+    history.load(
+      names.map((name) => new Item({ apiVersion: 'v1', kind: 'Cluster', metadata: { name, uid: name, resourceVersion: '1' } }, 0)),
+      1,
+    );
+    const selection = new CountingSelection(CLUSTER_LISTING.kind, parseSelectors('', 'metadata.name!=a'), '');
+    const page = await read(history, 'limit=2', Visibility.everything, { selection });
+    expect([page.items.map(({ key }) => key), evaluated]).toEqual([
+      ['b', 'c'],
+      ['a', 'b', 'c', 'd'],
+    ]);
   });
 
   it('restores the exact version for a caller who sees some objects', async () => {

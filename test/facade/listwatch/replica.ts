@@ -283,6 +283,7 @@ async function toResponse(reply: Promise<FacadeReply>): Promise<Response> {
     const found = await reply;
     const { status, headers } = found;
     const text = 'write' in found ? await written(found) : textOf(found.body);
+    found.onClosed?.();
     return { status, headers, text, body: parseList(text) };
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;

@@ -1,0 +1,38 @@
+// The limits on label and field selectors. Each requirement is kept with a watch, and is evaluated for each object.
+
+import { type FieldError, fieldErrorText, tooLong, tooMany } from '../../kubernetes/field-error.ts';
+import type { Selectors } from '../../kubernetes/selection.ts';
+import { badRequest } from '../../kubernetes/status.ts';
+import type { ListOptions } from '../../kubernetes/wire/options.ts';
+
+/** Maximum length of one selector, in bytes. */
+export const MAX_SELECTOR_BYTES = 1_024;
+/** Maximum number of requirements of both selectors. */
+const MAX_REQUIREMENTS = 32;
+/** Maximum number of values of both selectors. */
+const MAX_VALUES = 64;
+
+type SelectorTexts = Pick<ListOptions, 'labelSelector' | 'fieldSelector'>;
+
+/** Returns copies of both selectors, so that no parsed part of them keeps the whole URL in memory. Throws 400 for a selector that is too long. */
+export function checkLength({ labelSelector, fieldSelector }: SelectorTexts): SelectorTexts {
+  return { labelSelector: copyOf('labelSelector', labelSelector), fieldSelector: copyOf('fieldSelector', fieldSelector) };
+}
+
+/** Throws 400 for selectors with too many requirements or values. */
+export function checkCounts({ labels, fields }: Selectors): void {
+  const requirements = labels.length + fields.length;
+  if (requirements > MAX_REQUIREMENTS) throw tooLarge(tooMany('labelSelector, fieldSelector', requirements, MAX_REQUIREMENTS));
+  const values = labels.reduce((sum, requirement) => sum + requirement.values.length, fields.length);
+  if (values > MAX_VALUES) throw tooLarge(tooMany('values of labelSelector, fieldSelector', values, MAX_VALUES));
+}
+
+function copyOf(field: string, text: string): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length > MAX_SELECTOR_BYTES) throw tooLarge(tooLong(field, MAX_SELECTOR_BYTES));
+  return bytes.toString();
+}
+
+function tooLarge(error: FieldError): Error {
+  return badRequest(`${fieldErrorText(error)}; send several requests with smaller selectors, or filter the response`);
+}

@@ -1,0 +1,89 @@
+// The limit on responses without a seat that clients do not read: to callers without valid credentials, of public documents, and to
+// requests that are rejected before they get a seat. If an address has too many, its oldest connection with such a response is closed.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** Limits on the memory of unread responses, in bytes. */
+export interface UnreadLimits {
+  readonly perAddress: number;
+  readonly total: number;
+}
+
+/** A request whose response has been passed to Node. */
+export interface Responded {
+  readonly address: string;
+  readonly message: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** Unread responses of one source address, the oldest first. */
+interface Unread {
+  readonly bytes: Map<Responded, number>;
+  total: number;
+}
+
+/** Default limits. Clients that read have almost no unread bytes, because the kernel accepts a short response at once. */
+const LIMITS: UnreadLimits = { perAddress: 8 << 20, total: 32 << 20 };
+/** Memory of the objects of a request and its response, in bytes. */
+const OVERHEAD_BYTES = 4 << 10;
+
+export class UnreadReplies {
+  readonly #limits: UnreadLimits;
+  readonly #byAddress = new Map<string, Unread>();
+  #total = 0;
+
+  constructor(limits: Partial<UnreadLimits> = {}) {
+    this.#limits = { ...LIMITS, ...limits };
+  }
+
+  /** Memory of all unread responses, in bytes. */
+  get total(): number {
+    return this.#total;
+  }
+
+  /** Adds a response until it is closed. `bodyBytes` is the length of its body. */
+  add(responded: Responded, bodyBytes: number): void {
+    const { address, message, response } = responded;
+    if (message.socket.destroyed) return;
+    const unread = this.#byAddress.get(address) ?? { bytes: new Map(), total: 0 };
+    this.#byAddress.set(address, unread);
+    const bytes = OVERHEAD_BYTES + headBytes(message) + bodyBytes;
+    unread.bytes.set(responded, bytes);
+    unread.total += bytes;
+    this.#total += bytes;
+    response.once('close', () => this.#remove(responded));
+    while (unread.total > this.#limits.perAddress) this.#closeOldest(unread);
+    while (this.#total > this.#limits.total) this.#closeOldest(this.#largest());
+  }
+
+  #remove(responded: Responded): void {
+    const { address } = responded;
+    const unread = this.#byAddress.get(address);
+    const bytes = unread?.bytes.get(responded);
+    if (unread === undefined || bytes === undefined) return;
+    unread.bytes.delete(responded);
+    unread.total -= bytes;
+    this.#total -= bytes;
+    if (unread.bytes.size === 0) this.#byAddress.delete(address);
+  }
+
+  #largest(): Unread {
+    return [...this.#byAddress.values()].reduce((most, each) => (each.total > most.total ? each : most));
+  }
+
+  /** Closes the connection of the oldest response, and removes all responses on it. */
+  #closeOldest({ bytes }: Unread): void {
+    let socket: Socket | undefined;
+    for (const responded of bytes.keys()) {
+      socket ??= responded.message.socket;
+      if (responded.message.socket === socket) this.#remove(responded);
+    }
+    socket?.destroy();
+  }
+}
+
+/** Returns the length of the headers of a request, which are kept in memory, and may be repeated in its response. */
+function headBytes({ rawHeaders, url = '' }: IncomingMessage): number {
+  return rawHeaders.reduce((sum, text) => sum + text.length, url.length);
+}
