@@ -65,8 +65,8 @@ interface Parts {
 /** Returns the components in start order; they stop in reverse order. */
 function componentsOf(options: AppOptions, { client, state, served }: Parts): readonly Component[] {
   const { clock, random, log, settings } = options;
-  const { credentialNamespaces, namespaces, components } = settings;
-  const informers = createTokenInformers({ client, clock, random, credentialNamespaces, namespaces });
+  const { credentialNamespaces, namespaces, facadeAnnotations: annotationPrefixes, components } = settings;
+  const informers = createTokenInformers({ client, clock, random, credentialNamespaces, namespaces, annotationPrefixes });
   const clients = clusterClients(options, client);
   const certificate = servingCertificate(options, client);
   const reviewLimit = new ReviewLimit(clock);

@@ -54,9 +54,12 @@ export interface InformerOptions<T extends ApiObject> {
   readonly idleMs?: number;
 }
 
-/** Creates an informer of objects without managedFields, which Purser does not read and which double the size. */
-export function createInformer<T extends ApiObject>(options: InformerOptions<T>): Informer<T> {
-  return createReducedInformer(options, withoutManagedFields);
+/**
+ * Creates an informer of objects without managedFields, which Purser does not read and which double the size, and without annotations
+ * that `keepsAnnotation` excludes; it keeps all by default.
+ */
+export function createInformer<T extends ApiObject>(options: InformerOptions<T>, keepsAnnotation?: (key: string) => boolean): Informer<T> {
+  return createReducedInformer(options, (object) => reduceMetadata(object, keepsAnnotation));
 }
 
 /**
@@ -91,10 +94,12 @@ export function createReducedInformer<T extends ApiObject, S extends ApiObject>(
   };
 }
 
-/** Removes managedFields; a later write without them leaves them unchanged on the server. */
-function withoutManagedFields<T extends ApiObject>(object: Stored<T>): Stored<T> {
+/** Removes managedFields and annotations; a write of the status without them leaves them unchanged on the server. */
+function reduceMetadata<T extends ApiObject>(object: Stored<T>, keepsAnnotation?: (key: string) => boolean): Stored<T> {
   const { managedFields: _, ...metadata } = object.metadata;
-  return { ...object, metadata };
+  if (keepsAnnotation === undefined || metadata.annotations === undefined) return { ...object, metadata };
+  const kept = Object.entries(metadata.annotations).filter(([key]) => keepsAnnotation(key));
+  return { ...object, metadata: { ...metadata, annotations: Object.fromEntries(kept) } };
 }
 
 type EventsOptions<T extends ApiObject, S extends ApiObject> = InformerOptions<T> & {

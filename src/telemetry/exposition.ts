@@ -103,7 +103,7 @@ export function credentialGauge(expiries: () => Iterable<CredentialExpiry>): Fam
 }
 
 /** Resource of which each namespace has a share. */
-export type Budget = 'reviews' | 'dials' | 'slots' | 'bytes';
+export type Budget = 'reviews' | 'dials' | 'runs' | 'slots' | 'bytes';
 
 /** A namespace and the budget that it exceeds. */
 export type Excess = readonly [namespace: string, budget: Budget];

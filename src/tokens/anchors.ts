@@ -31,11 +31,11 @@ import {
 } from './policy/anchors.ts';
 import { orphanedAnchorMessage } from './policy/messages.ts';
 import type { TokenPlan } from './policy/plan.ts';
-import type { TokenRecord } from './policy/record.ts';
 import type { StoredToken } from './policy/spec.ts';
-import { isHeld, type Situation, type TokenObservation } from './policy/state.ts';
+import { isHeld, type Situation, type TokenObservation, type TokenState } from './policy/state.ts';
 import type { Step, TokenRun } from './run.ts';
 import { deleteSecrets } from './secrets.ts';
+import type { OrphanSource } from './tracked-token.ts';
 
 /** Pause between attempts to delete former anchors. */
 export const RETRY_MS = 300_000;
@@ -113,7 +113,7 @@ export async function release(
   if (failure !== undefined) throw failure.error;
   // A deleted Cluster does not delay the deletion of the ManagedToken.
   const { events } = await dropAnchors(run, token, anchor === 'delete' ? gone : places);
-  const reported = [...events, ...unlistedEvents(run, token, state.record)];
+  const reported = [...events, ...unlistedEvents(run, token, state)];
   const isLast = token.metadata.deletionTimestamp !== undefined && otherFinalizers(token).length === 0;
   const cleared = isLast ? token : await writeAnchors(run, token, []);
   const released = await writeFinalizers(run, cleared, otherFinalizers(token)).catch((error: unknown) => {
@@ -175,9 +175,10 @@ export async function writeRemainingAnchors(run: TokenRun, token: StoredToken, l
 }
 
 /** Returns the event for the anchor that the Secret's record names and status.anchors does not. */
-export function unlistedEvents(run: TokenRun, token: StoredToken, record: TokenRecord | undefined): readonly Note[] {
+export function unlistedEvents(run: TokenRun, token: StoredToken, { record, isLast }: TokenState): readonly Note[] {
   const place = unlistedAnchor(token, record);
-  return place === undefined ? [] : orphanEvents(run, token, place, false);
+  // The digest of the last issuance covers the place, so that tenants cannot forge it.
+  return place === undefined ? [] : orphanEvents(run, token, place, isLast ? 'recorded' : 'claimed');
 }
 
 /**
@@ -211,15 +212,18 @@ function locationText({ cluster, namespace }: AnchorLocation): string {
   return `${cluster}/${namespace}`;
 }
 
-/** Reports an orphaned anchor once; metrics name only places that Purser recorded itself. */
-function orphanEvents({ tracked, log, metrics }: TokenRun, token: StoredToken, place: AnchorLocation, isListed = true): readonly Note[] {
+/** Reports an orphaned anchor once. The metric, which an alert reads, contains only places that Purser recorded. */
+function orphanEvents(run: TokenRun, token: StoredToken, place: AnchorLocation, source: OrphanSource = 'recorded'): readonly Note[] {
+  const { tracked, log, metrics } = run;
   const { cluster, namespace } = place;
   const key = locationText(place);
   const name = anchorNameOf(token);
-  if (!tracked.isUnreportedOrphan(key)) return [];
-  tracked.reportOrphan(key);
-  log.error({ cluster, anchor: `${namespace}/${name}`, reason: 'AnchorOrphaned' }, AlertReason.AnchorOrphaned);
-  metrics?.recordOrphan(isListed ? { cluster, namespace, name } : { cluster: '', namespace: '', name: '' });
+  if (!tracked.isUnreportedOrphan(key, source)) return [];
+  tracked.reportOrphan(key, source);
+  const isRecorded = source === 'recorded';
+  const fields = { cluster, anchor: `${namespace}/${name}`, reason: 'AnchorOrphaned' };
+  log[isRecorded ? 'error' : 'warn'](fields, AlertReason.AnchorOrphaned);
+  if (isRecorded) metrics?.recordOrphan({ cluster, namespace, name });
   return [{ type: 'Warning', reason: 'AnchorOrphaned', message: orphanedAnchorMessage(place, name) }];
 }
 

@@ -17,8 +17,8 @@ import { expiresAt } from './priority.ts';
 import { BYTES_PER_NAMESPACE, bytesOf } from './reduce.ts';
 import type { TokenDeps } from './run.ts';
 
-/** Budgets that requests spend. */
-export type RateBudget = Extract<Budget, 'reviews' | 'dials'>;
+/** Budgets that requests, and reconciles after changes in the namespace, spend. */
+export type RateBudget = Extract<Budget, 'reviews' | 'dials' | 'runs'>;
 
 export interface BudgetOptions {
   readonly clock: Clock;
@@ -27,16 +27,20 @@ export interface BudgetOptions {
   readonly countInNamespace: (namespace: string) => number;
 }
 
-/** Counts the requests of each namespace. A namespace stays over its budget until half of the budget is free again. */
+/** Counts the requests and reconciles of each namespace. A namespace stays over its budget until half of the budget is free again. */
 export class NamespaceBudgets {
   readonly #options: BudgetOptions;
-  readonly #accounts: Readonly<Record<RateBudget, Map<string, Account>>> = { reviews: new Map(), dials: new Map() };
+  readonly #accounts: Readonly<Record<RateBudget, Map<string, Account>>> = {
+    reviews: new Map(),
+    dials: new Map(),
+    runs: new Map(),
+  };
 
   constructor(options: BudgetOptions) {
     this.#options = options;
   }
 
-  /** Charges one request to a namespace. */
+  /** Charges one request or reconcile to a namespace. */
   spend(budget: RateBudget, namespace: string): void {
     const accounts = this.#accounts[budget];
     const known = accounts.get(namespace);
@@ -120,9 +124,16 @@ interface Account {
   isOver: boolean;
 }
 
-const RATE_BUDGETS: readonly RateBudget[] = ['reviews', 'dials'];
-/** Requests for each ManagedToken: a first issuance takes up to three reviews and dials its cluster twice. */
-const RATES = { reviews: { burst: 6, perMinute: 2 }, dials: { burst: 10, perMinute: 4 } } as const;
+const RATE_BUDGETS: readonly RateBudget[] = ['reviews', 'dials', 'runs'];
+/**
+ * Rates for each ManagedToken. A first issuance takes up to three reviews and dials its cluster twice. Another controller that reverts
+ * the Secret all the time causes six reconciles per minute, because Purser repairs it every ten seconds at most.
+ */
+const RATES = {
+  reviews: { burst: 6, perMinute: 2 },
+  dials: { burst: 10, perMinute: 4 },
+  runs: { burst: 20, perMinute: 6 },
+} as const;
 /** Number of ManagedTokens that each namespace has a budget for in addition to its own. */
 const BASE = 50;
 const WAIT_PER_TOKEN_MS = 10;
@@ -132,16 +143,37 @@ const LONGEST_WAIT_MS = 180_000;
 /** Number of tracked namespaces above which those without charges are dropped. */
 const MAX_IDLE = 1_000;
 
-/** Returns the hub client for reviews; each review is charged to the namespace of its requester. */
+/** Returns the hub client for reviews; each review, and each list of service accounts, is charged to the namespace of its requester. */
 export function chargeReviews(hub: KubeClient, budgets: NamespaceBudgets): AuthorityOptions['hub'] {
   return {
-    list: (...call) => hub.list(...call),
+    list: (resource, options) => {
+      budgets.spend('reviews', options?.namespace ?? '');
+      return hub.list(resource, options);
+    },
     createReview: (resource, review, options) => {
       const { user = '' } = (review as { readonly spec?: { readonly user?: string } }).spec ?? {};
       budgets.spend('reviews', user.split(':')[2] ?? '');
       return hub.createReview(resource, review, options);
     },
   };
+}
+
+/**
+ * Charges a reconcile to the namespace if a change in the namespace caused it. Changes of RBAC and of Clusters trigger the ManagedTokens of
+ * many namespaces, which did not cause them.
+ */
+export function chargeRun(key: string, { view, memory }: TokenDeps, budgets: NamespaceBudgets): void {
+  const { uid = '', namespace = '' } = view.tokens.get(key)?.metadata ?? {};
+  const tracked = memory.of(uid);
+  if (tracked.isTriggeredByTenant) budgets.spend('runs', namespace);
+  tracked.isTriggeredByTenant = false;
+  tracked.deferredAt = Number.NEGATIVE_INFINITY;
+}
+
+/** Returns the time at which a triggered ManagedToken is due: now, but at most once a second while it is deferred. */
+export function dueAt(key: string, { view, clock, memory }: Pick<TokenDeps, 'view' | 'clock' | 'memory'>): number {
+  const { deferredAt } = memory.of(view.tokens.get(key)?.metadata.uid ?? '');
+  return clock.now() + Math.max(0, deferredAt + URGENT_MS - clock.monotonic());
 }
 
 /** Returns the clients of target clusters; each use is charged to a namespace. */
@@ -170,10 +202,11 @@ export function deferUntil(key: string, waitMs: number, deps: TokenDeps): number
   const token = view.tokens.get(key);
   const now = clock.now();
   const expiry = expiresAt(token, view);
+  const tracked = memory.of(token?.metadata.uid ?? '');
+  tracked.deferredAt = clock.monotonic();
   if (token === undefined || !isUrgent(token, deps)) {
     return Math.min(now + waitMs, expiry === undefined ? Infinity : latestRetryAt(expiry, now));
   }
-  const tracked = memory.of(token.metadata.uid);
   if (clock.monotonic() - tracked.urgentAt < URGENT_MS) return now + URGENT_MS;
   tracked.urgentAt = clock.monotonic();
   return undefined;

@@ -1,19 +1,19 @@
 // The ManagedToken controller: triggers, priorities, budgets and retries.
 
-import { defer, finalize, type Observable, takeUntil } from 'rxjs';
+import { defer, finalize, map, type Observable, takeUntil } from 'rxjs';
 import { ManagedTokens } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Recorder } from '../kube/recorder.ts';
 import { type Outcome, type Result, runController } from '../runtime/controller.ts';
 import { whenAborted } from '../runtime/leadership.ts';
 import { type Failure, planRetry, type Retry, RetryBudget } from '../runtime/retry-policy.ts';
-import { dueNow, whenSynced } from '../runtime/trigger.ts';
+import { whenSynced } from '../runtime/trigger.ts';
 import type { Clock } from '../std/clock.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { CONNECTIONS } from '../targets/target.ts';
 import { auditLogger, type Logger } from '../telemetry/logger.ts';
 import { Authority } from './authority.ts';
-import { chargeDials, chargeReviews, deferUntil, NamespaceBudgets, overBytes, overSlots } from './budgets.ts';
+import { chargeDials, chargeReviews, chargeRun, deferUntil, dueAt, NamespaceBudgets, overBytes, overSlots } from './budgets.ts';
 import { HubView, type TokenInformers } from './informers.ts';
 import { anchorDeadlineAt } from './policy/plan.ts';
 import { latestRetryAt } from './policy/rotation.ts';
@@ -63,7 +63,7 @@ function runTerm(options: TokenControllerOptions, view: HubView, stopping: Abort
   const live$ = tokenTriggers(informers, view, deps.memory);
   deps.removals.load();
   const requests$ = whenSynced([...Object.values(others), ...credentials], () => view.tokens.keys(), live$).pipe(
-    dueNow(clock),
+    map((key) => ({ key, dueAt: dueAt(key, deps) })),
     takeUntil(whenAborted(stopping)),
   );
   return runController(requests$, {
@@ -121,6 +121,7 @@ export async function reconcileWithinBudget(budgets: NamespaceBudgets, deps: Tok
   const waitMs = budgets.waitMs(namespace);
   const requeueAt = waitMs > 0 ? deferUntil(key, waitMs, deps) : undefined;
   if (requeueAt !== undefined) return { requeueAt };
+  chargeRun(key, deps, budgets);
   const clients = chargeDials(deps.clients, budgets, namespace);
   return await reconcileToken({ ...deps, clients, budgetMs: waitMs }, key, signal);
 }

@@ -35,10 +35,17 @@ export interface InformersOptions {
   readonly credentialNamespaces: readonly string[];
   /** Namespaces to watch for ManagedTokens; all by default. */
   readonly namespaces?: readonly string[] | undefined;
+  /** Prefixes of the annotations of Clusters to keep; none by default. */
+  readonly annotationPrefixes?: readonly string[];
 }
 
 /** Creates the informers, which start on subscription. */
-export function createTokenInformers({ credentialNamespaces, namespaces, ...options }: InformersOptions): TokenInformers {
+export function createTokenInformers({
+  credentialNamespaces,
+  namespaces,
+  annotationPrefixes = [],
+  ...options
+}: InformersOptions): TokenInformers {
   const everywhere: readonly Selection[] = [{}];
   const places = namespaces?.map((namespace): Selection => ({ namespace })) ?? everywhere;
   const bytes = new NamespaceBytes();
@@ -48,7 +55,8 @@ export function createTokenInformers({ credentialNamespaces, namespaces, ...opti
     tokens: unionOf(
       places.map((selection) => createReducedInformer({ ...options, resource: ManagedTokens, selection }, bytes.reduceToken, bytes.forget)),
     ),
-    clusters: createInformer({ ...options, resource: Clusters }),
+    // Users who may patch Clusters could fill the memory with annotations.
+    clusters: createInformer({ ...options, resource: Clusters }, (key) => annotationPrefixes.some((prefix) => key.startsWith(prefix))),
     secrets: unionOf(
       places.map((place) =>
         createReducedInformer(

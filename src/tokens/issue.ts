@@ -67,7 +67,7 @@ async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state
   run.tracked.issuedDigest = issuedDigest;
   if (isReverted) recordRepair(run, token);
   const issued = isAccountNew ? 'ServiceAccountRecreated' : plan.reason;
-  const events = [...orphaned, ...unrevokedEvents(plan, token), ...unlistedEvents(run, token, plan.previous)];
+  const events = [...orphaned, ...unrevokedEvents(plan, token), ...unlistedEvents(run, token, state)];
   // A token that follows a revocation is not the one to revoke.
   const revoked = plan.freshAnchor ? requestOf(token, Annotation.revoke) : undefined;
   // An earlier failure of this run no longer matters.

@@ -65,6 +65,9 @@ export interface Allowance {
   readonly isExpected: boolean;
 }
 
+/** Source of the place of an orphaned anchor: `recorded` by Purser, or `claimed` by the Secret, which tenants write. */
+export type OrphanSource = 'recorded' | 'claimed';
+
 /** Memory about one ManagedToken between reconciles. */
 export class TrackedToken {
   /** Name under which RBAC allowed the last issuance. */
@@ -88,6 +91,10 @@ export class TrackedToken {
   writtenSecret: SecretReference | undefined;
   /** Time of the last run despite an exceeded budget, on the monotonic clock. */
   urgentAt = Number.NEGATIVE_INFINITY;
+  /** Time at which a run was deferred last because of an exceeded budget, on the monotonic clock; infinitely early since a run. */
+  deferredAt = Number.NEGATIVE_INFINITY;
+  /** True if a change in the namespace has triggered the ManagedToken since its last run. */
+  isTriggeredByTenant = false;
   /** Message of the last event about a shortened lifetime. */
   shortened: string | undefined;
   /** Earliest time of the next attempt to delete former anchors; undefined for now. */
@@ -117,8 +124,8 @@ export class TrackedToken {
   #isSelfCaused = false;
   /** Locations of anchors that were deleted after their Cluster was replaced: nothing is left to find there. */
   readonly deletedAnchors = new Set<string>();
-  /** Anchors that were reported as orphaned. */
-  readonly #orphans = new Set<string>();
+  /** Anchors that were reported as orphaned; tenants can claim any number of others. */
+  readonly #orphans = { recorded: new Set<string>(), claimed: new Set<string>() };
 
   /** `refused` receives this object while its last review denies permission. */
   constructor(refused: Set<TrackedToken>) {
@@ -213,14 +220,15 @@ export class TrackedToken {
     this.#refused = new Set();
   }
 
-  /** Returns whether to report an orphaned anchor: each once, and at most 16 in total. */
-  isUnreportedOrphan(place: string): boolean {
-    return !this.#orphans.has(place) && this.#orphans.size < MAX_ANCHORS;
+  /** Returns whether to report an orphaned anchor: each once, and at most 16 of each source. */
+  isUnreportedOrphan(place: string, source: OrphanSource): boolean {
+    const reported = this.#orphans[source];
+    return !reported.has(place) && reported.size < MAX_ANCHORS;
   }
 
   /** Records that an orphaned anchor was reported. */
-  reportOrphan(place: string): void {
-    this.#orphans.add(place);
+  reportOrphan(place: string, source: OrphanSource): void {
+    this.#orphans[source].add(place);
   }
 
   /** Records an issuance; until its token is written, the next one backs off. */

@@ -20,7 +20,7 @@ export function tokenTriggers(informers: TokenInformers, view: HubView, memory: 
   const written = (key: string) => memory.of(view.tokens.get(key)?.metadata.uid ?? '').status;
   const isNews = anyOf<StoredToken>(generationChanged, annotationsChanged(`${TokensGroup}/`), statusNotOurs(written));
   const rivals = mapToKeys((token: StoredToken) => keysOf(nextClaimants(view.tokensForSecret(secretKeyOf(token)))));
-  return merge(
+  const tenantTriggers$ = merge(
     tokens.changes$.pipe(
       tap((change) => trackToken(change, memory)),
       filter(isNews),
@@ -32,6 +32,13 @@ export function tokenTriggers(informers: TokenInformers, view: HubView, memory: 
       filter((change) => !isOwnWrite(change, view, memory)),
       mergeMap((change) => [...new Set([...owner(ManagedTokens)(change), ...keysOf(nextClaimants(view.tokensForSecret(change.key)))])]),
     ),
+    requesters.changes$.pipe(
+      filter(({ type }) => type !== 'updated'),
+      mergeMap(({ key }) => keysOf(view.tokensOfRequester(key))),
+    ),
+  );
+  return merge(
+    tenantTriggers$.pipe(tap((key) => trackTenantTrigger(view.tokens.get(key), memory))),
     clusters.changes$.pipe(
       filter(anyOf<Cluster>(generationChanged, conditionTurnedTrue('Ready'))),
       mergeMap(({ key }) => keysOf(view.tokensForCluster(key))),
@@ -39,10 +46,6 @@ export function tokenTriggers(informers: TokenInformers, view: HubView, memory: 
     merge(...credentials.map(({ changes$ }) => changes$)).pipe(
       mergeMap(({ key }) => view.clustersForCredential(key)),
       mergeMap(({ metadata }) => keysOf(view.tokensForCluster(metadata.name))),
-    ),
-    requesters.changes$.pipe(
-      filter(({ type }) => type !== 'updated'),
-      mergeMap(({ key }) => keysOf(view.tokensOfRequester(key))),
     ),
     permissionTriggers(informers, view).pipe(
       // Earlier reviews may no longer apply.
@@ -82,6 +85,10 @@ function trackToken(change: Change<StoredToken>, memory: TrackedTokens): void {
   memory.of(uid).observeToken(object);
   // A change of RBAC reaches only the ManagedTokens that name the requester at that time.
   if (new Set(statesOf(change).map(requesterKeyOf)).size > 1) memory.of(uid).recordRbacChange();
+}
+
+function trackTenantTrigger(token: StoredToken | undefined, memory: TrackedTokens): void {
+  if (token !== undefined) memory.keep(token.metadata.uid).isTriggeredByTenant = true;
 }
 
 function trackSecret({ type, object }: Change<StoredSecret>, tokens: readonly StoredToken[], memory: TrackedTokens): void {

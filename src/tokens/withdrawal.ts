@@ -122,7 +122,7 @@ async function remove(run: TokenRun, observation: TokenObservation, forbidden: s
   // Anchors are deleted first; a target that does not respond must not keep the Secret.
   const { left, events } = await dropAnchors(run, token, places);
   const situation = situationOf(observation, run.clock.now());
-  const unlisted = unlistedEvents(run, token, situation.state.record);
+  const unlisted = unlistedEvents(run, token, situation.state);
   const removed = await withdrawSecrets(run, observation, names);
   // An anchor that cannot be deleted is audited once.
   if (names.length > 0 || left.length < places.length) auditWithdrawal(run, situation);

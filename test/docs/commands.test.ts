@@ -38,7 +38,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'kubectl --context hub -n purser-system rollout status deployment/purser': 'needs nodes; test/real runs the command of the Deployment',
   'kubectl --context hub -n purser-system rollout undo deployment/purser': 'needs nodes',
   'kubectl --context hub -n purser-system port-forward service/purser 7444:443': 'needs nodes',
-  'kubectl --context hub apply --server-side -k deploy/base': 'the installation runs the same command',
+  'kubectl --context hub apply --server-side -k ../our-purser':
+    'needs the Prometheus Operator; test/real/docs-operating.test.ts renders the same kustomization',
   "kubectl kustomize ../our-purser | sed 's|https://git.example.com/purser/blob/main|https://git.example.org/platform/purser/blob/v0.1.0|' | kubectl --context hub apply --server-side -f -":
     'needs the Prometheus Operator; test/deploy/monitoring.test.ts checks the replaced address',
   'kubectl --context hub create namespace purser-system': 'docs/operating.md has the same command',
@@ -88,6 +89,16 @@ describe('documentation', () => {
   it.each([...new Set(prose.filter((line) => line.startsWith('purser ')))])('shows a command of purser that succeeds: %s', async (line) => {
     const args = [join(REPOSITORY, 'src/start.mjs'), ...line.split(' ').slice(1)];
     expect(await run(process.execPath, args, PLAIN)).toMatchObject({ code: 0, output: expect.stringMatching(/^\S/), stderr: '' });
+  });
+
+  it('applies deploy/base only with the image of a registry', () => {
+    const applied = [...ran, ...unrun].filter((line) => / apply .*-k \S*deploy\/(base|overlays)/.test(line));
+    const rendered = [...ran, ...unrun].filter((line) => line.startsWith('kubectl kustomize deploy/base'));
+    const withRegistry = "| sed 's|image: purser:|image: registry.example.com/purser:|' |";
+
+    expect(applied).toEqual([]);
+    expect(rendered.filter((line) => !line.includes(withRegistry))).toEqual([]);
+    expect(rendered).toHaveLength(3);
   });
 
   it('shows a command of npm that prints manifests only', async () => {

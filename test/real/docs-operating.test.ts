@@ -147,11 +147,26 @@ describe('commands in docs/operating.md', () => {
 
   it('uninstalls Purser without leaving objects behind', async () => {
     await docs.world.kubectl('apply', '-f', 'REPO/deploy/samples/revocable.yaml');
+    // The audience of the test's target.
+    await docs.world.kubectl(
+      'patch',
+      'mt',
+      'contractor',
+      '-n',
+      'team-c',
+      '--type=merge',
+      '-p',
+      '{"spec":{"audiences":["https://hub.test"]}}',
+    );
     await docs.world.waitFor('mt', '-n', 'team-c', 'contractor', '--for=condition=Ready');
+    const uid = await docs.world.kubectl('get', 'mt', 'contractor', '-n', 'team-c', '-o', 'jsonpath={.metadata.uid}');
+    const owner = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', name: 'contractor', uid };
+    await applyTenantSecret({ name: 'labelled', namespace: 'team-c', labels: { 'tokens.purser.dev/managed-by': 'purser' } });
+    await applyTenantSecret({ name: 'unlabelled', namespace: 'team-c', ownerReferences: [owner] });
 
     expect(await runBlock(uninstall, docs.shell)).toEqual([]);
     expect(await docs.world.kubectl('get', 'crd,clusterrole,clusterrolebinding,ns', '-o', 'name')).not.toContain('purser');
-    expect(await docs.world.kubectl('get', 'secrets', '-n', 'team-c', '-o', 'name')).toBe('');
+    expect(await docs.world.kubectl('get', 'secrets', '-n', 'team-c', '-o', 'name')).toBe('secret/labelled\n');
     expect(await docs.world.kubectlOnTarget('get', 'secrets,clusterroles,namespaces', '-A', '-o', 'name')).not.toContain('purser');
   });
 
@@ -205,6 +220,12 @@ describe('manifests in docs/operating.md', () => {
     expect(await run('promtool', ['check', 'config', '--syntax-only', file])).toMatchObject({ code: 0 });
   });
 });
+
+async function applyTenantSecret(metadata: object): Promise<void> {
+  const file = join(docs.shell.folder, 'tenant-secret.json');
+  await writeFile(file, JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata }));
+  await docs.world.kubectl('apply', '-f', file);
+}
 
 interface CronJob {
   readonly spec: {

@@ -19,15 +19,17 @@ describe('NamespaceBudgets', () => {
     const { clock, budgets, spend } = world(tokens);
     spend('reviews', 3 * tokens);
     spend('dials', 2 * tokens);
+    spend('runs', 5 * tokens);
     for (let minute = 0; minute < 30; minute++) {
       clock.advance(60_000);
       spend('reviews', tokens);
       spend('dials', 2 * tokens);
+      spend('runs', 6 * tokens);
       expect(budgets.waitMs('team-a')).toBe(0);
     }
   });
 
-  it.each(['reviews', 'dials'] as const)('delays a namespace that spends too many %s, and no other namespace', (budget) => {
+  it.each(['reviews', 'dials', 'runs'] as const)('delays a namespace that spends too many %s, and no other namespace', (budget) => {
     const { budgets, spend } = world();
     spend(budget, 2_000);
     spend(budget, 10, 'team-b');
@@ -39,6 +41,7 @@ describe('NamespaceBudgets', () => {
   it.each([
     ['reviews', 10],
     ['dials', 10],
+    ['runs', 10],
     ['reviews', 30_000],
   ] as const)('delays a namespace by three minutes at most, whatever it has spent: %s with %i ManagedTokens', (budget, tokens) => {
     const { clock, budgets, spend } = world(tokens);

@@ -407,8 +407,8 @@ describe('token controller and forged anchors', () => {
     expect(world.sent().target.filter((call) => call.includes('secrets'))).toEqual([]);
   });
 
-  it('sends no request for an anchor that only the Secret names, and reports it as orphaned', async () => {
-    await world.run();
+  it('sends no request for an anchor that status no longer lists, and reports it as orphaned', async () => {
+    const controller = await world.run();
     await issued();
     const { metadata, status } = await world.get();
     await world.patch('ci', { spec: { rotation: { suspend: true } } });
@@ -421,7 +421,26 @@ describe('token controller and forged anchors', () => {
     await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
 
     expect(world.sent().target).toEqual([]);
-    await world.target.admin.delete(Secrets, { namespace: 'deploy', name: `purser-${metadata.uid}` });
+    const name = `purser-${metadata.uid}`;
+    expect(controller.orphans).toEqual([{ cluster: world.cluster, namespace: 'deploy', name }]);
+    await world.target.admin.delete(Secrets, { namespace: 'deploy', name });
+  });
+
+  it('records an event and no metric for places that a tenant writes into the Secret', async () => {
+    const controller = await world.run();
+    await issued();
+    const { metadata } = (await world.secret()) as Secret;
+    const record = JSON.parse(metadata.annotations?.[Annotation.issuedFor] ?? '') as object;
+    const altered = JSON.stringify({ ...record, cluster: 'elsewhere', subject: 'system:serviceaccount:elsewhere:deployer' });
+    await world.patch('ci', { spec: { rotation: { suspend: true } } });
+    await world.reconciled();
+    await world.hub.admin.patch(Secrets, ci(), { metadata: { annotations: { [Annotation.issuedFor]: altered } } });
+    await world.reconciled();
+    await world.hub.admin.delete(ManagedTokens, ci());
+    await world.until(isGone);
+    await world.until(async () => (await world.events()).includes('Warning AnchorOrphaned'));
+
+    expect(controller.orphans).toEqual([]);
   });
 });
 

@@ -5,6 +5,7 @@ import { Observable } from 'rxjs';
 import { PROTECTED_NAMESPACES } from '../../src/access/issue-permission.ts';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
+import { Annotation } from '../../src/api/names.ts';
 import type { ApiObject, ClusterRole, ClusterRoleBinding, Secret, ServiceAccount } from '../../src/api/resources.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { statusError } from '../../src/kubernetes/status.ts';
@@ -12,6 +13,7 @@ import { runController } from '../../src/runtime/controller.ts';
 import { planRetry } from '../../src/runtime/retry-policy.ts';
 import type { Request } from '../../src/runtime/work-queue.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
+import type { Excess } from '../../src/telemetry/exposition.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { createTokenController } from '../../src/tokens/controller.ts';
 import type { TokenInformers } from '../../src/tokens/informers.ts';
@@ -23,6 +25,7 @@ import { HandInformer } from '../runtime/hand-informer.ts';
 import { aCluster, aGrant, aScene, aToken, NOON, SERVER } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
 import { registered, settings } from '../targets/registration.ts';
+import { NO_METRICS } from './no-metrics.ts';
 
 const MANY = 10_000;
 const RESTARTED = 2_000;
@@ -66,6 +69,9 @@ class Crowd {
 
   readonly #hangs: (what: string) => boolean;
 
+  /** Returns the namespaces over their budgets. */
+  overBudget: () => Iterable<Excess> = () => [];
+
   /** Requests that `hangs` matches get no response. */
   constructor(now: number, held: readonly Held[], hangs: (what: string) => boolean = () => false) {
     this.clock = new FakeClock(now);
@@ -97,7 +103,14 @@ class Crowd {
       };
     // The removal limit is read once for all ManagedTokens.
     const get = async () => Promise.reject(statusError('NotFound', 'no such ConfigMap'));
-    const hub = { createReview: refuse('review'), updateStatus: refuse('status'), get } as unknown as KubeClient;
+    const list = async (_kind: unknown, { namespace }: { readonly namespace: string }) => {
+      this.sent.push(`list ${namespace}`);
+      return { items: [] };
+    };
+    const hub = { createReview: refuse('review'), updateStatus: refuse('status'), get, list } as unknown as KubeClient;
+    const observeBudgets = (overBudget: () => Iterable<Excess>) => {
+      this.overBudget = overBudget;
+    };
     createTokenController({
       informers: this.#informers,
       hub,
@@ -106,6 +119,7 @@ class Crowd {
       clock: this.clock,
       random: () => 0,
       log: createLogger({ level: 'silent', readable: false, write: () => {} }),
+      metrics: { ...NO_METRICS, observeBudgets },
       settings: { verifyIntervalMs: 15 * MINUTE, protectedNamespaces: PROTECTED_NAMESPACES, limits: {}, namespace: 'purser-system' },
     })(this.#stopping.signal).subscribe(({ key }) => this.looked.push(key));
   }
@@ -114,6 +128,20 @@ class Crowd {
   change(token: ManagedToken, version: number): void {
     const metadata = { ...token.metadata, generation: version, resourceVersion: String(version) };
     (this.#informers.tokens as unknown as HandInformer<ManagedToken>).apply({ ...token, metadata });
+  }
+
+  /** A tenant changes a Secret. */
+  changeSecret(secret: StoredSecret, version: number): void {
+    const metadata = { ...secret.metadata, resourceVersion: String(version) };
+    (this.#informers.secrets as unknown as HandInformer<StoredSecret & ApiObject>).apply({ ...secret, metadata });
+  }
+
+  /** An administrator changes the Cluster of all ManagedTokens. */
+  changeCluster(version: number): void {
+    const [cluster] = this.#informers.clusters.store.list();
+    if (cluster === undefined) throw new Error('The Cluster was not found.');
+    const metadata = { ...cluster.metadata, generation: version, resourceVersion: String(version) };
+    (this.#informers.clusters as unknown as HandInformer<Cluster>).apply({ ...cluster, metadata });
   }
 
   /** Runs everything that is due. */
@@ -196,6 +224,81 @@ describe('token controller with a ManagedToken that changes constantly', () => {
     // Six at once and two a minute for each of 51 ManagedTokens.
     expect([reviews > 100, reviews <= 51 * (6 + 2 * 2)]).toEqual([true, true]);
     expect(world.looked).toContain('team-due/t-0');
+  });
+});
+
+describe('token controller with objects of a namespace that are changed all the time', () => {
+  const claimants = Array.from({ length: 32 }, (_, index) => {
+    const { token } = managedToken('restless', index, false);
+    const spec = {
+      ...token.spec,
+      requesterServiceAccountName: 'ghost',
+      secret: { ...token.spec.secret, ...(index > 15 && { name: 'fan' }) },
+    };
+    return { ...token, spec };
+  });
+  const ownerReferences = claimants.slice(0, 16).map(({ metadata: { name = '', uid = '' } }) => ({
+    apiVersion: 'tokens.purser.dev/v1alpha1',
+    kind: 'ManagedToken',
+    name,
+    uid,
+  }));
+  const secret = { metadata: { namespace: 'restless', name: 'fan', uid: 'fan', ownerReferences } } as unknown as StoredSecret;
+
+  it('reconciles its claimants no more often than the budget of their namespace, and reports the namespace', async () => {
+    const held = [...claimants.map((token, index) => ({ token, ...(index === 0 && { secret }) })), managedToken('team-due', 0, true)];
+    const world = new Crowd(NOON + 50 * MINUTE, held);
+    world.run();
+    for (let version = 2; version < 500; version++) {
+      world.changeSecret(secret, version);
+      world.clock.advance(20);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    world.stop();
+    const lists = world.sent.filter((what) => what === 'list restless').length;
+
+    // Six at once and two a minute for each of 82 ManagedTokens.
+    expect([lists > 100, lists <= 82 * (6 + 2)]).toEqual([true, true]);
+    // Each of 32 ManagedTokens is deferred once a second at most.
+    expect(world.looked.filter((key) => key.startsWith('restless/')).length).toBeLessThanOrEqual(lists + 32 * 12);
+    expect([...world.overBudget()]).toContainEqual(['restless', 'reviews']);
+    expect(world.looked).toContain('team-due/t-0');
+  });
+
+  it('reconciles a ManagedToken no more often than the budget of its namespace, and revokes within a second', async () => {
+    const quiet = managedToken('restless', 0, true);
+    const world = new Crowd(NOON + MINUTE, [quiet]);
+    world.run();
+    await world.settle(1);
+    for (let version = 2; version < 2_000; version++) {
+      world.change(quiet.token, version);
+      world.clock.advance(20);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const countWrites = () => world.sent.filter((what) => what === 'status restless').length;
+    const writes = countWrites();
+
+    // Twenty at once and six a minute for each of 51 ManagedTokens.
+    expect([writes > 500, writes <= 51 * (20 + 6)]).toEqual([true, true]);
+    expect([...world.overBudget()]).toContainEqual(['restless', 'runs']);
+    const annotations = { [Annotation.revoke]: 'leak' };
+    world.change({ ...quiet.token, metadata: { ...quiet.token.metadata, annotations } }, 2_000);
+    world.clock.advance(1_000);
+    while (countWrites() === writes) await new Promise((resolve) => setImmediate(resolve));
+    world.stop();
+  });
+
+  it('charges no namespace for changes of its Cluster', async () => {
+    const world = new Crowd(NOON + MINUTE, [managedToken('team-a', 0, true)]);
+    world.run();
+    await world.settle(1);
+    for (let version = 2; version < 2_000; version++) {
+      world.changeCluster(version);
+      await world.settle(version);
+    }
+    world.stop();
+
+    expect([...world.overBudget()]).toEqual([]);
   });
 });
 

@@ -34,6 +34,7 @@ import { report } from '../../src/runtime/report.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
+import type { Orphan } from '../../src/telemetry/metrics.ts';
 import { createTokenController } from '../../src/tokens/controller.ts';
 import { createTokenInformers } from '../../src/tokens/informers.ts';
 import type { TokenSettings } from '../../src/tokens/run.ts';
@@ -43,6 +44,7 @@ import { FakeClock } from '../support/clock.ts';
 import { newFolder } from '../support/folders.ts';
 import { type Role, type RoleBinding, RoleBindings, Roles } from '../support/role-resources.ts';
 import { TEST_USERS } from '../support/users.ts';
+import { NO_METRICS } from './no-metrics.ts';
 import { patient } from './patient-clock.ts';
 import { WireCalls } from './wire-calls.ts';
 
@@ -123,6 +125,8 @@ export interface RunningController {
   readonly outcomes: Outcome<string>[];
   /** Lines that the controller logged. */
   readonly logged: string[];
+  /** Orphaned anchors in the metrics. */
+  readonly orphans: readonly Orphan[];
   stop(): Promise<void>;
 }
 
@@ -231,6 +235,7 @@ export class TokenWorld {
       hub: { clusterName: hubCluster, client: hub, namespace: CREDENTIALS },
     });
     const logged: string[] = [];
+    const orphans: Orphan[] = [];
     const log = createLogger({ level: logLevel, readable: false, write: (line) => logged.push(line) });
     const recorder = new Recorder({ ...real, random: Math.random, component: 'purser', instance: 'test' });
     const controller = createTokenController({
@@ -242,6 +247,7 @@ export class TokenWorld {
       timers: patient(this.clock),
       random: () => 0,
       log,
+      metrics: { ...NO_METRICS, recordOrphan: (orphan) => void orphans.push(orphan) },
       settings: { ...SETTINGS, ...settings },
     });
     const probing = { informers, hub: this.hub.admin, clients, recorder, clock: this.clock, random: () => 0, settings: PROBING };
@@ -249,8 +255,8 @@ export class TokenWorld {
     const outcomes: Outcome<string>[] = [];
     const stopping = new AbortController();
     const defects: unknown[] = [];
-    const metrics = { recordRun: () => {} };
-    const outcomes$ = controller(stopping.signal).pipe(report({ controller: 'managed-token', log, metrics, clock: this.clock }));
+    const runs = { recordRun: () => {} };
+    const outcomes$ = controller(stopping.signal).pipe(report({ controller: 'managed-token', log, metrics: runs, clock: this.clock }));
     const subscription: Subscription = outcomes$.subscribe({
       next: (outcome) => outcomes.push(outcome),
       error: (error) => defects.push(error),
@@ -259,6 +265,7 @@ export class TokenWorld {
     const running: RunningController = {
       outcomes,
       logged,
+      orphans,
       stop: async () => {
         const ended = new Promise<void>((resolve) => subscription.add(resolve));
         stopping.abort();

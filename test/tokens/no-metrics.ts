@@ -1,0 +1,12 @@
+// Metrics of the token controller that record nothing.
+
+import type { TokenMetrics } from '../../src/tokens/run.ts';
+
+export const NO_METRICS: TokenMetrics = {
+  observeQueue: () => {},
+  observeBudgets: () => {},
+  recordIssuance: () => {},
+  recordOrphan: () => {},
+  recordHeldRemoval: () => {},
+  setRemovalPaused: () => {},
+};
