@@ -1,4 +1,5 @@
 import { readFileSync, statfsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 
 // The servers of tests sync every change to disk: with a folder in memory, the suite takes half the time of a slow disk.
 if (hasRoomInMemory()) process.env.TMPDIR ??= '/dev/shm';
@@ -39,6 +40,8 @@ export default {
     // Real etcd and kube-apiserver processes: `npm run test:kube`.
     { ...common, displayName: 'kube', testMatch: ['<rootDir>/test/{contract,real}/**/*.test.ts'], globals: { testServer: 'real' } },
   ],
+  // One more than there are cores, because some tests wait for real processes and connections.
+  maxWorkers: availableParallelism() + 1,
   reporters: ['default', '<rootDir>/test/support/leak-reporter.ts'],
   // Long, so that no test fails because the machine is busy.
   testTimeout: 300_000,

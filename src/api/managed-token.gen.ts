@@ -22,7 +22,7 @@ export interface ManagedTokenSpec {
   readonly clusterName: string;
   readonly serviceAccount: ManagedTokenServiceAccount;
   /**
-   * Intended recipients of the token. A recipient accepts a token only if its own identifier is among the audiences. A token for several audiences is valid at each of them, and each recipient could use it at the others. List several audiences only if they trust one another; otherwise create one ManagedToken for each. The audience of a cluster's own API server is usually https://kubernetes.default.svc; the administrator of the cluster knows it. After a change, Purser removes the old token and issues a new one.
+   * Intended recipients of the token. A recipient accepts a token only if its own identifier is among the audiences. A token for several audiences is valid at each of them, and each recipient could use it at the others. List several audiences only if they trust one another; otherwise create one ManagedToken for each. The audience of a cluster's own API server is often https://kubernetes.default.svc, or https://kubernetes.default.svc.cluster.local on clusters of kubeadm and kind; the administrator of the cluster knows it. After a change, Purser removes the old token and issues a new one.
    *
    * @minItems 1
    * @maxItems 16

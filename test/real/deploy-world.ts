@@ -87,7 +87,8 @@ export class DeployWorld {
 
   /** Starts an empty hub and an empty target. */
   static async startEmpty(): Promise<DeployWorld> {
-    const options = { audit: true, controllers: true };
+    // The audience of the samples.
+    const options = { audit: true, controllers: true, issuer: 'https://kubernetes.default.svc' };
     return new DeployWorld(...(await Promise.all([startRealCluster(options), startRealCluster(options)])));
   }
 

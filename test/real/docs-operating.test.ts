@@ -62,8 +62,6 @@ describe('commands in docs/operating.md', () => {
       ['https://purser.purser-system.svc', facade],
       ['https://target-1.example.com:6443', world.target.url],
       ['/etc/purser', shell.folder],
-      // The audience of the test's target.
-      ['https://kubernetes.default.svc', 'https://hub.test'],
     ];
     await writeFile(
       file ?? '',
@@ -147,17 +145,6 @@ describe('commands in docs/operating.md', () => {
 
   it('uninstalls Purser without leaving objects behind', async () => {
     await docs.world.kubectl('apply', '-f', 'REPO/deploy/samples/revocable.yaml');
-    // The audience of the test's target.
-    await docs.world.kubectl(
-      'patch',
-      'mt',
-      'contractor',
-      '-n',
-      'team-c',
-      '--type=merge',
-      '-p',
-      '{"spec":{"audiences":["https://hub.test"]}}',
-    );
     await docs.world.waitFor('mt', '-n', 'team-c', 'contractor', '--for=condition=Ready');
     const uid = await docs.world.kubectl('get', 'mt', 'contractor', '-n', 'team-c', '-o', 'jsonpath={.metadata.uid}');
     const owner = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', name: 'contractor', uid };
