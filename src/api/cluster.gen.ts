@@ -18,6 +18,7 @@ export interface Cluster {
 export interface ClusterSpec {
   readonly orchestratorApiEndpoints: ClusterOrchestratorApiEndpoints;
   readonly authInfo?: ClusterAuthInfo;
+  readonly credential?: ClusterCredential;
 }
 /**
  * Addresses of the cluster's API server, and the certificate authorities that verify it. Every caller who may see the Cluster can read this field. A change applies to the next request; existing tokens are not reissued. Purser uses the Cluster only if the credential's Secret lists every address and every certificate: see authInfo.controller.
@@ -87,6 +88,23 @@ export interface ClusterUser {
   readonly namespace?: string;
 }
 /**
+ * Renewal of Purser's own credential for the cluster. Purser renews tokens of service accounts and writes them into a second Secret, named after the Secret in authInfo.controller with the suffix -renewed; it never changes the registered Secret. Purser renews a token at half of its granted lifetime, and a token that you supply at once. If several Clusters refer to one Secret, the shortest lifetime and the longest overlap apply, and Manual for one of them stops the renewal.
+ */
+export interface ClusterCredential {
+  /**
+   * Auto: Purser renews the credential if it is a token of a service account. Manual: Purser does not renew it; write a new credential into the Secret before the old one expires. Client certificates and tokens of other users are never renewed.
+   */
+  readonly renewal: 'Auto' | 'Manual';
+  /**
+   * Lifetime of renewed tokens that Purser requests, from 10m to 720h. The cluster may grant another one, which then determines the time of the next renewal. The option --max-token-lifetime does not apply.
+   */
+  readonly lifetime: string;
+  /**
+   * Time for which the replaced token stays valid after a renewal, so that all replicas of Purser receive the new one, from 0s to 24h; at least the interval of probes. Then Purser deletes the anchor that the replaced token is bound to.
+   */
+  readonly overlap: string;
+}
+/**
  * Observed state of the cluster, reported by Purser.
  */
 export interface ClusterStatus {
@@ -107,7 +125,7 @@ export interface ClusterStatus {
    */
   readonly lastProbeTime?: string;
   /**
-   * Health of the cluster. Ready: tokens can be issued for the cluster. Reachable: the API server of the cluster responds. Authorized: the cluster accepts Purser's credential, which is permitted to issue tokens. CredentialFresh: Purser's credential does not expire soon. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods.
+   * Health of the cluster. Ready: tokens can be issued for the cluster. Reachable: the API server of the cluster responds. Authorized: the cluster accepts Purser's credential, which is permitted to issue tokens. CredentialFresh: Purser's credential does not expire soon, and its renewal succeeds. Treat a condition as Unknown when its lastHeartbeatTime is older than three heartbeat periods.
    *
    * @maxItems 16
    */

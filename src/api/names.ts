@@ -17,13 +17,40 @@ export const AnchorFinalizer = `${TokensGroup}/anchor`;
 
 /** Labels that Purser sets. */
 export const Label = {
-  /** On every Secret that Purser writes; the informer selects by it. */
+  /** On every Secret that Purser writes for a ManagedToken, and on anchors; the informer selects by it. */
   managedBy: `${TokensGroup}/managed-by`,
+  /** On the Secret with the renewed token of a credential. */
+  renewed: `${RegistryGroup}/renewed`,
+  /** On an anchor of Purser's own token: hash of the UID of the registered Secret on the hub. */
+  credential: `${RegistryGroup}/credential`,
 } as const;
 
 /** Values of the labels that Purser sets. */
 export const LabelValue = {
   managedBy: 'purser',
+  renewed: 'true',
+} as const;
+
+/** Name of the Secret with the renewed token: the name of the registered Secret and this suffix. */
+export const RenewedSuffix = '-renewed';
+
+/** Prefix of the names of anchors of Purser's own tokens on targets. */
+export const OwnAnchorPrefix = 'purser-credential-';
+
+/** Annotations on the Secret with the renewed token of a credential. */
+export const RenewalAnnotation = {
+  /** `sha256:` and the digest of the token in the registered Secret that was renewed first. */
+  registeredDigest: `${RegistryGroup}/registered-digest`,
+  /** `sha256:` and the digest of the renewed token, to detect a replaced token. */
+  tokenDigest: `${RegistryGroup}/token-digest`,
+  /** Time of the token request, by Purser's clock. */
+  renewedAt: `${RegistryGroup}/renewed-at`,
+  /** Expiry of the renewed token, by Purser's clock. */
+  expiresAt: `${RegistryGroup}/expires-at`,
+  /** Namespace, name and UID of the anchor on the target that the token is bound to, as JSON; absent for a token that is not bound. */
+  anchor: `${RegistryGroup}/anchor`,
+  /** Namespaces, names and UIDs of the anchors of replaced tokens, as a JSON list; Purser deletes them. */
+  replacedAnchors: `${RegistryGroup}/replaced-anchors`,
 } as const;
 
 /** State of the global removal limit after it is reached. */

@@ -67,6 +67,11 @@ export const ClusterReason = {
   CredentialValid: "Purser's credential is valid and does not expire soon",
   CredentialExpiring: "Purser's credential expires soon",
   CredentialExpired: "Purser's credential has expired",
+  CredentialRenewalPending: 'the credential is valid, and Purser is about to replace it with its own',
+  CredentialRenewalFailed: 'Purser could not renew its credential',
+  CredentialRenewalForbidden: "Purser's credential is not permitted to renew itself",
+  CredentialRenewalUntrusted: "the cluster responded to the renewal of Purser's credential with a token that is not usable",
+  CredentialNotStored: 'the renewed credential could not be written to the hub',
   ExpiryUnknown: "the expiry of Purser's credential is unknown",
   DNSFailed: "the host name of the cluster's address cannot be resolved",
   ConnectionRefused: "the cluster's address refuses connections",
@@ -91,6 +96,11 @@ export const ClusterReason = {
   ProbeFailed: 'Purser itself is unable to probe the cluster',
 } as const;
 
+/** Reasons of events about the renewal of Purser's credentials. */
+export const RenewalEventReason = {
+  CredentialRenewed: 'Purser renewed its credential for the cluster',
+} as const;
+
 /** Reasons of events that alert operators. */
 export const AlertReason = {
   MassWithdrawal: 'removal of Secrets is paused: tokens of many namespaces lost permission within a minute',
@@ -107,7 +117,8 @@ export type ReadyReason = keyof typeof ReadyReason;
 export type IssueReason = keyof typeof IssueReason;
 export type FailureReason = keyof typeof FailureReason;
 export type ClusterReason = keyof typeof ClusterReason;
+export type RenewalEventReason = keyof typeof RenewalEventReason;
 export type AlertReason = keyof typeof AlertReason;
 
 /** Any reason. */
-export type Reason = ReadyReason | IssueReason | FailureReason | ClusterReason | AlertReason;
+export type Reason = ReadyReason | IssueReason | FailureReason | ClusterReason | RenewalEventReason | AlertReason;

@@ -5,6 +5,7 @@ import { hostname } from 'node:os';
 import { defer, merge, NEVER, type Observable, tap } from 'rxjs';
 import { FieldManager } from '../api/names.ts';
 import { createClusterController } from '../clusters/controller.ts';
+import { createCredentialController } from '../credentials/controller.ts';
 import { KubeClient } from '../kube/client.ts';
 import { createElection, type Election } from '../kube/lease.ts';
 import type { OpenStreams } from '../kube/open-streams.ts';
@@ -43,10 +44,15 @@ export function leaderWork(options: AppOptions, { hub, informers, clients, metri
   const tokenSettings = { verifyIntervalMs, protectedNamespaces, namespace, limits };
   const common = { informers, hub, clients, recorder, clock, random, log, metrics };
   const tokens = createTokenController({ ...common, settings: tokenSettings });
-  const clusters = createClusterController({ ...common, settings: { probeIntervalMs, accessIntervalMs } });
+  const credentials = createCredentialController({ ...common, settings: { probeIntervalMs } });
+  const clusters = createClusterController({ ...common, settings: { probeIntervalMs, accessIntervalMs }, renewals: credentials });
   const reportFor = (controller: string) => report({ controller, log, metrics, clock });
   const work$ = (stopping: AbortSignal) =>
-    merge(tokens(stopping).pipe(reportFor('managed-token')), clusters(stopping).pipe(reportFor('cluster-status')));
+    merge(
+      tokens(stopping).pipe(reportFor('managed-token')),
+      clusters(stopping).pipe(reportFor('cluster-status')),
+      credentials.run(stopping).pipe(reportFor('credential')),
+    );
   const run = (stopping: AbortSignal) => whileLeading({ leads$: leading.leads$, work$: work$(stopping), stopping });
   return [
     { name: 'events', start: async () => {}, stop: () => recorder.flush() },

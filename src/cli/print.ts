@@ -14,7 +14,9 @@ export async function printManifests([command, ...args]: readonly string[]): Pro
   const { name, namespaces } = parsePrintArguments(args);
   const { path, recipe } = MANIFESTS[name];
   const text = await readFile(repositoryPath(path), 'utf8');
-  return namespaces === undefined ? `${recipe}${text}` : `${limitRecipe(recipe, namespaces)}${limitToNamespaces(text, namespaces)}`;
+  if (namespaces === undefined) return `${recipe}${text}`;
+  const renewal = await readFile(repositoryPath(RENEWAL), 'utf8');
+  return [limitRecipe(recipe, namespaces) + limitToNamespaces(text, namespaces), renewal].join(SEPARATOR);
 }
 
 interface Manifest {
@@ -30,8 +32,9 @@ const MANIFESTS = {
 #   purser print target-rbac | kubectl --context TARGET apply -f -
 # On the hub, create a Secret with a token of the service account, and the Cluster, addresses and CA that the token is for:
 #   kubectl --context HUB -n purser-system create secret generic target-1-credential \\
-#     --from-literal=token="$(kubectl --context TARGET -n purser-system create token purser --duration 8760h)" \\
+#     --from-literal=token="$(kubectl --context TARGET -n purser-system create token purser --duration 1h)" \\
 #     --from-literal=cluster=target-1 --from-literal=server=https://target-1.example.com:6443 --from-file=ca.crt=ca.crt
+# Purser replaces the token at once and renews it; the Secret itself stays unchanged.
 # If a public CA signed the certificate of the target cluster, use --from-literal=ca.crt=system.
 # For the Cluster that refers to this Secret, run: purser print registration
 `,
@@ -59,6 +62,9 @@ Options:
 `;
 
 const USAGE = 'usage: purser print target-rbac [--namespaces NS,NS], or purser print registration';
+
+/** Permissions to renew Purser's credential, which permissions in all namespaces include. */
+const RENEWAL = 'deploy/target/namespaces/renewal.yaml';
 
 /** Name of Purser's service account on a target cluster, of its role and of the role binding. */
 const SERVICE_ACCOUNT = 'purser';

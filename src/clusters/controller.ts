@@ -7,7 +7,8 @@ import { whenAborted } from '../runtime/leadership.ts';
 import { generationChanged } from '../runtime/predicates.ts';
 import { planRetry } from '../runtime/retry-policy.ts';
 import { dueNow, self, whenSynced } from '../runtime/trigger.ts';
-import { credentialExpiries } from './credential-freshness.ts';
+import { registeredKey } from '../targets/policy/renewed-secret.ts';
+import { credentialTimes } from './credential-freshness.ts';
 import type { ClusterDeps } from './deps.ts';
 import { createReconcile } from './reconcile.ts';
 import { type ClusterInformers, RegistryView } from './registry-view.ts';
@@ -21,7 +22,7 @@ export interface ClusterControllerOptions extends Omit<ClusterDeps, 'view' | 'tr
 /** Returns the controller: each subscription runs one term, and terms share no state. A term stops cleanly after `stopping` aborts. */
 export function createClusterController(options: ClusterControllerOptions): (stopping: AbortSignal) => Observable<Outcome<string>> {
   const view = new RegistryView(options.informers);
-  options.metrics?.observeCredentials(() => credentialExpiries(view.allRegistered(), options.clients));
+  options.metrics?.observeCredentials(() => credentialTimes(view, options.clients));
   return (stopping) => defer(() => term(options, view, stopping));
 }
 
@@ -67,6 +68,8 @@ function laneOf(tracked: TrackedClusters, key: string): (typeof LANES)[number] {
 function registrationChanges({ clusters, credentials }: ClusterInformers, { view }: ClusterDeps): Observable<string> {
   return merge(
     clusters.changes$.pipe(filter(generationChanged), mergeMap(self)),
-    merge(...credentials.map(({ changes$ }) => changes$)).pipe(mergeMap(({ key }) => view.clustersOfCredential(key))),
+    merge(...credentials.map(({ changes$ }) => changes$)).pipe(
+      mergeMap(({ key }) => view.clustersOfCredential(registeredKey(key)).map(({ metadata }) => metadata.name)),
+    ),
   );
 }

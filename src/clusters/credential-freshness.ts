@@ -1,51 +1,73 @@
-// The validity of Purser's credential for a cluster, as the token or certificate states it.
+// The validity and the renewal of Purser's credential for a cluster.
 
-import type { Secret } from '../api/resources.ts';
+import type { Secret, Stored } from '../api/resources.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
-import { clustersOf, credentialLifetime, readCredential } from '../targets/credential.ts';
+import { clustersOf, credentialLifetime, readCredential, readTokenInUse } from '../targets/credential.ts';
 import { IssueError } from '../targets/issue-error.ts';
+import { credentialKey } from '../targets/policy/registration.ts';
+import { renewalDueAt, renewalTerms, type TokenInUse } from '../targets/policy/renewal.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
-import type { CredentialExpiry } from '../telemetry/exposition.ts';
-import type { CredentialEvidence } from './policy/conditions.ts';
+import type { CredentialTimes } from '../telemetry/exposition.ts';
+import type { CredentialEvidence, Validity } from './policy/conditions.ts';
+import type { RegistryView } from './registry-view.ts';
 
 /** Returns the evidence about Purser's credential for the condition CredentialFresh. */
-export function credentialEvidence({ cluster, credential }: RegisteredCluster, clients: Pick<ClusterClients, 'isHub'>): CredentialEvidence {
+export function credentialEvidence(
+  { cluster, credential, renewed }: RegisteredCluster,
+  view: Pick<RegistryView, 'clustersOfCredential'>,
+  clients: Pick<ClusterClients, 'isHub'>,
+): CredentialEvidence {
   const isOwn = cluster.spec.authInfo?.controller?.kind === 'ServiceAccount' && clients.isHub(cluster);
   if (isOwn) return { type: 'own' };
-  if (credential === undefined) return { type: 'missing' };
-  const { clusters, evidence } = stored(credential);
+  const stored = credential && readStored(credential, renewed);
   // A user who may write Clusters must not learn the validity of the credential of another Cluster.
-  return clusters.includes(cluster.metadata.name) ? evidence : { type: 'missing' };
+  if (credential === undefined || stored === undefined || !stored.clusters.includes(cluster.metadata.name)) return { type: 'missing' };
+  const { clusters, validity, token } = stored;
+  if (token === undefined) return { type: 'stored', validity };
+  const { isSupplied } = token;
+  const users = view.clustersOfCredential(credentialKey(cluster)).filter(({ metadata }) => clusters.includes(metadata.name));
+  const renewAt = renewalDueAt(token, renewalTerms(users), credential.metadata.uid);
+  return { type: 'stored', validity, renewAt, isSupplied: isSupplied && renewAt !== undefined, cluster: cluster.metadata.name };
 }
 
-/** Yields the expiry of Purser's credential for each Cluster; omits credentials that do not expire or whose expiry is unknown. */
-export function* credentialExpiries(all: Iterable<RegisteredCluster>, clients: Pick<ClusterClients, 'isHub'>): Generator<CredentialExpiry> {
-  for (const registered of all) {
-    const evidence = credentialEvidence(registered, clients);
-    const expiresAt = evidence.type === 'stored' ? evidence.validity?.expiresAt : undefined;
-    if (expiresAt !== undefined) yield [registered.cluster.metadata.name, expiresAt];
+/** Yields the times of Purser's credential for each Cluster; omits credentials that do not expire or whose expiry is unknown. */
+export function* credentialTimes(view: RegistryView, clients: Pick<ClusterClients, 'isHub'>): Generator<CredentialTimes> {
+  for (const registered of view.allRegistered()) {
+    const evidence = credentialEvidence(registered, view, clients);
+    const { startsAt, expiresAt } = (evidence.type === 'stored' ? evidence.validity : undefined) ?? {};
+    const renewAt = evidence.type === 'stored' ? evidence.renewAt : undefined;
+    if (expiresAt !== undefined) yield { cluster: registered.cluster.metadata.name, issuedAt: startsAt, expiresAt, renewAt };
   }
 }
 
 interface StoredCredential {
+  readonly renewed: Stored<Secret> | undefined;
   readonly clusters: readonly string[];
-  readonly evidence: CredentialEvidence;
+  /** Undefined for a token that is not a JWT and was not renewed. */
+  readonly validity: Validity | undefined;
+  /** Undefined for a credential that cannot be renewed. */
+  readonly token: TokenInUse | undefined;
 }
 
 /** Known credentials by Secret: parsing certificates is expensive, and informers replace Secrets rather than change them. */
-const STORED = new WeakMap<Secret, StoredCredential>();
+const STORED = new WeakMap<Secret, StoredCredential | { readonly renewed: Stored<Secret> | undefined; readonly clusters?: never }>();
 
-function stored(credential: Secret): StoredCredential {
-  const known = STORED.get(credential) ?? { clusters: clustersOf(credential), evidence: readEvidence(credential) };
-  STORED.set(credential, known);
-  return known;
+/** Returns undefined for a credential that is not readable. */
+function readStored(credential: Stored<Secret>, renewed: Stored<Secret> | undefined): StoredCredential | undefined {
+  const known = STORED.get(credential);
+  const stored = known !== undefined && known.renewed === renewed ? known : (read(credential, renewed) ?? { renewed });
+  STORED.set(credential, stored);
+  return stored.clusters === undefined ? undefined : stored;
 }
 
-function readEvidence(credential: Secret): CredentialEvidence {
+function read(credential: Stored<Secret>, renewed: Stored<Secret> | undefined): StoredCredential | undefined {
   try {
-    return { type: 'stored', validity: credentialLifetime(readCredential(credential)) };
+    const token = readTokenInUse(credential, renewed);
+    const isRenewed = token !== undefined && !token.isSupplied;
+    const validity = isRenewed ? { startsAt: token.issuedAt, expiresAt: token.expiresAt } : credentialLifetime(readCredential(credential));
+    return { renewed, clusters: clustersOf(credential), validity, token };
   } catch (error) {
     if (!(error instanceof IssueError)) throw error;
-    return { type: 'missing' };
+    return undefined;
   }
 }

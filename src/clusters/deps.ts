@@ -4,6 +4,7 @@ import type { KubeClient } from '../kube/client.ts';
 import type { Recorder } from '../kube/recorder.ts';
 import type { Clock } from '../std/clock.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
+import type { RenewalFailure } from '../targets/policy/renewal.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { RegistryView } from './registry-view.ts';
 import type { TrackedClusters } from './tracked-cluster.ts';
@@ -23,6 +24,8 @@ export interface ClusterDeps {
   readonly clock: Clock;
   readonly metrics?: Pick<Metrics, 'observeQueue' | 'observeCredentials' | 'recordProbe'>;
   readonly settings: ProbeSettings;
+  /** Renewals of credentials; undefined in tests without them. */
+  readonly renewals?: { failureOf(key: string): RenewalFailure | undefined };
   readonly view: RegistryView;
   readonly tracked: TrackedClusters;
 }

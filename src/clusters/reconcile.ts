@@ -7,7 +7,8 @@ import type { Clock } from '../std/clock.ts';
 import { nextTurnAt } from '../std/hash.ts';
 import { toIssueError } from '../targets/issue-error.ts';
 import { serverUrl } from '../targets/policy/registration.ts';
-import { isSameRegistration, type RegisteredCluster, registrationOf } from '../targets/registered-cluster.ts';
+import { isSameExceptRenewal, type RegisteredCluster, registrationOf } from '../targets/registered-cluster.ts';
+import type { Target } from '../targets/target.ts';
 import type { ClusterDeps, ProbeSettings } from './deps.ts';
 import { evaluateProbe, type Fault } from './policy/conditions.ts';
 import { healthAfter, isInDoubt, isReadyConfirmed } from './policy/health.ts';
@@ -69,18 +70,23 @@ async function probeCluster(
   const isRetried = health === undefined || isReadyConfirmed(health);
   const namespaces = () => namespacesToReview(view.tokensForCluster(registered.cluster.metadata.name));
   try {
-    return await clients.use(registered, async (target) => {
+    const probeTarget = async (target: Target): Promise<Probed> => {
       const result = await probe(target, { isRetried, includesAccess, namespaces }, signal);
       return { ...result, activeServer: result.fault === undefined ? target.activeServer : undefined };
-    });
+    };
+    return await clients.use(registered, probeTarget, isRejected);
   } catch (error) {
     return { fault: toFault(toIssueError(error, signal)) };
   }
 }
 
+function isRejected({ fault, access }: ProbeResult): boolean {
+  return [fault, access?.fault].some((each) => each?.reason === 'CredentialRejected');
+}
+
 function isReplaced({ view }: ClusterDeps, key: string, registered: RegisteredCluster): boolean {
   const now = view.registered(key);
-  return now === undefined || !isSameRegistration(registrationOf(now), registrationOf(registered));
+  return now === undefined || !isSameExceptRenewal(registrationOf(now), registrationOf(registered));
 }
 
 /** Updates the tracked state after a probe, and schedules the next one. */

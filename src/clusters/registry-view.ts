@@ -2,7 +2,7 @@
 
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
-import type { Secret } from '../api/resources.ts';
+import type { Secret, Stored } from '../api/resources.ts';
 import type { Informer } from '../kube/informer.ts';
 import type { Store } from '../kube/store.ts';
 import { credentialKeys, type RegisteredCluster, registeredCluster } from '../targets/registered-cluster.ts';
@@ -18,8 +18,8 @@ export interface ClusterInformers {
 /** Looks objects up in stores; sends no requests. */
 export class RegistryView {
   readonly clusters: Store<Cluster>;
-  /** Names of the Clusters that refer to a Secret, by the Secret's key. */
-  readonly clustersOfCredential: (key: string) => readonly string[];
+  /** Clusters that refer to a Secret, by the Secret's key. */
+  readonly clustersOfCredential: (key: string) => readonly Stored<Cluster>[];
   readonly #credentials: readonly Store<Secret>[];
   readonly #tokens: Store<ManagedToken>;
   #tokensByCluster: ((name: string) => readonly ManagedToken[]) | undefined;
@@ -28,8 +28,7 @@ export class RegistryView {
     this.clusters = clusters.store;
     this.#credentials = credentials.map(({ store }) => store);
     this.#tokens = tokens.store;
-    const byCredential = this.clusters.index(credentialKeys);
-    this.clustersOfCredential = (key) => byCredential(key).map(({ metadata }) => metadata.name);
+    this.clustersOfCredential = this.clusters.index(credentialKeys);
   }
 
   /** Returns a Cluster with Purser's credential for it; undefined if the Cluster does not exist. */

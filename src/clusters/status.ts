@@ -5,6 +5,7 @@ import { Clusters } from '../api/resources.ts';
 import { defined } from '../std/defined.ts';
 import { nextTurnAt } from '../std/hash.ts';
 import { formatTimestamp, parseTimestamp } from '../std/timestamp.ts';
+import { credentialKey } from '../targets/policy/registration.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
 import { credentialEvidence } from './credential-freshness.ts';
 import type { ClusterDeps } from './deps.ts';
@@ -46,13 +47,16 @@ export async function writeStatus(
 const TRUNCATED_MS = 1_000;
 
 function toStatus(
-  { clients, clock }: ClusterDeps,
+  { clients, clock, view, renewals }: ClusterDeps,
   registered: RegisteredCluster,
   { health, version, activeEndpoint, probedAt, conditions: previous }: TrackedCluster & { readonly health: Health },
 ): ClusterStatus {
   const now = clock.now();
   const probed = [...health].map(([type, { shown }]) => [type, shown] as const);
-  const findings = new Map([...probed, ...evaluateCredential(credentialEvidence(registered, clients), now)]);
+  const evidence = credentialEvidence(registered, view, clients);
+  const failure = renewals?.failureOf(credentialKey(registered.cluster));
+  const credential = evidence.type === 'stored' && failure !== undefined ? { ...evidence, failure } : evidence;
+  const findings = new Map([...probed, ...evaluateCredential(credential, now)]);
   const conditions = toConditions(findings, previous, now);
   const lastProbeTime = probedAt === undefined ? undefined : formatTimestamp(probedAt);
   return defined<ClusterStatus>({ type: version && distributionOf(version), version, activeEndpoint, lastProbeTime, conditions });

@@ -2,7 +2,13 @@
 // setting the system clock neither delays probes nor makes all probes due together.
 
 import type { ClusterCondition, ClusterStatus } from '../api/cluster.gen.ts';
-import { isSameRegistration, type RegisteredCluster, type Registration, registrationOf } from '../targets/registered-cluster.ts';
+import {
+  isSameExceptRenewal,
+  isSameRegistration,
+  type RegisteredCluster,
+  type Registration,
+  registrationOf,
+} from '../targets/registered-cluster.ts';
 import { type Health, parseHealth } from './policy/health.ts';
 import { HEARTBEAT_GAP_MS, wasHeartbeat } from './policy/heartbeat.ts';
 import type { IssueScope } from './policy/issue-scope.ts';
@@ -46,12 +52,18 @@ export class TrackedClusters {
   #nextHeartbeatAt = -Infinity;
   #nextFirstProbeAt = -Infinity;
 
-  /** Returns the state of a cluster. A changed registration resets most of it. */
+  /**
+   * Returns the state of a cluster. A changed registration resets most of it; a renewed token does so only if the cluster rejected the
+   * former one, because the controller that renewed it has proved it.
+   */
   track(registered: RegisteredCluster): TrackedCluster {
     const { name, uid } = registered.cluster.metadata;
     const registration = registrationOf(registered);
     const known = this.#clusters.get(name);
-    if (known !== undefined && isSameRegistration(known.registration, registration)) return known;
+    if (known !== undefined && isUnaffected(known, registration)) {
+      known.registration = registration;
+      return known;
+    }
     const tracked = known?.uid === uid ? reset(known, registration) : restore(uid, registration, registered.cluster.status);
     this.#clusters.set(name, tracked);
     return tracked;
@@ -79,6 +91,10 @@ export class TrackedClusters {
     this.#nextHeartbeatAt = at + HEARTBEAT_GAP_MS;
     return at;
   }
+}
+
+function isUnaffected({ registration: former, rejections }: TrackedCluster, registration: Registration): boolean {
+  return isSameRegistration(former, registration) || (rejections === 0 && isSameExceptRenewal(former, registration));
 }
 
 /** Resumes from the status of an earlier term, so that a restart needs no immediate probes. */

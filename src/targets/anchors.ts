@@ -65,7 +65,7 @@ async function readAnchor(target: Target, anchor: AnchorName, signal: AbortSigna
 }
 
 /** Returns the anchor of that name; undefined without one. Throws an IssueError for a Secret that Purser did not create. */
-async function findAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<unknown> {
+export async function findAnchor(target: Target, anchor: AnchorName, signal: AbortSignal): Promise<unknown> {
   const found = await readAnchor(target, anchor, signal);
   const labels = fieldsOf(fieldsOf(fieldsOf(found)['metadata'])['labels']);
   if (found === undefined || labels[Label.managedBy] === LabelValue.managedBy) return found;
@@ -78,7 +78,8 @@ function isOwnedBy(anchor: unknown, serviceAccountUID: string): boolean {
   return textOf(deletionTimestamp) === '' && owners.some((owner) => fieldsOf(owner)['uid'] === serviceAccountUID);
 }
 
-async function deleteSecret(target: Target, anchor: AnchorName, uid: string, signal: AbortSignal): Promise<void> {
+/** Deletes the Secret with this UID; one that does not exist any more is no error. Throws an IssueError. */
+export async function deleteSecret(target: Target, anchor: AnchorName, uid: string, signal: AbortSignal): Promise<void> {
   const request: TargetCall<void> = (client, options) => client.delete(Secrets, anchor, { uid, ...options });
   // A conflict means that a Secret with another UID has the name: the anchor itself was deleted.
   const isDeleted = (error: StatusError) => error.code === 404 || error.code === 409;
@@ -89,7 +90,12 @@ async function deleteSecret(target: Target, anchor: AnchorName, uid: string, sig
 }
 
 /** Returns the response; undefined for an error with the expected reason. Throws an IssueError for other errors. */
-async function callUnless<T>(target: Target, request: TargetCall<T>, signal: AbortSignal, expected?: StatusReason): Promise<T | undefined> {
+export async function callUnless<T>(
+  target: Target,
+  request: TargetCall<T>,
+  signal: AbortSignal,
+  expected?: StatusReason,
+): Promise<T | undefined> {
   try {
     return await target.call(request, signal);
   } catch (error) {
@@ -99,7 +105,8 @@ async function callUnless<T>(target: Target, request: TargetCall<T>, signal: Abo
   }
 }
 
-function requireUID(object: unknown): string {
+/** Returns the UID of an object in a response. Throws an IssueError without one. */
+export function requireUID(object: unknown): string {
   const uid = uidOf(object);
   if (uid === undefined) throw new IssueError('ResponseUntrusted', 'the object in the response has no UID');
   return uid;

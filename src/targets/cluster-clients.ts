@@ -1,11 +1,15 @@
 // The targets of registered clusters: created on first use, replaced when the Cluster or its credential changes. A replaced target's
-// connections, certificate authorities and credential are never used again.
+// connections, certificate authorities and credential are never used again. If a cluster rejects the credential, the Secrets are read
+// again from the hub, because the watch may lag behind a renewal.
 
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { Stored } from '../api/resources.ts';
 import { Recent } from '../std/recent.ts';
+import type { Sensitive } from '../std/sensitive.ts';
 import { createTarget, isNamedHub, type TargetSettings } from './create-target.ts';
 import type { PinnedEndpoints } from './endpoints.ts';
+import { isRejection } from './errors.ts';
+import { type CredentialSecrets, FreshCredentials } from './fresh-credentials.ts';
 import { IssueError } from './issue-error.ts';
 import { isSameRegistration, type RegisteredCluster, type Registration, registrationOf } from './registered-cluster.ts';
 import type { Target } from './target.ts';
@@ -18,15 +22,43 @@ export class ClusterClients {
   readonly #open = new Set<Slot>();
   /** UIDs of deleted Clusters, which a caller with an old object must not register again. */
   readonly #deleted = new Recent<true>(MAX_DELETED);
+  readonly #fresh: FreshCredentials;
   #isClosed = false;
 
   constructor(settings: TargetSettings) {
     this.#settings = settings;
+    this.#fresh = new FreshCredentials(settings);
   }
 
-  /** Runs `work` with the target of a cluster. Throws an IssueError if the registration is not usable. */
-  async use<T>(registered: RegisteredCluster, work: (target: Target) => Promise<T>): Promise<T> {
+  /**
+   * Runs `work` with the target of a cluster. If the cluster rejects the credential and the hub has a newer one, runs `work` once more with
+   * that one; `isRejected` recognizes a rejection that `work` returns. Throws an IssueError if the registration is not usable.
+   */
+  async use<T>(registered: RegisteredCluster, work: Work<T>, isRejected: (result: T) => boolean = () => false): Promise<T> {
     const slot = this.#slotOf(registered);
+    const [outcome] = await Promise.allSettled([this.#run(slot, work)]);
+    const isRefused = outcome.status === 'rejected' ? isRejection(outcome.reason) : isRejected(outcome.value);
+    const newer = isRefused ? await this.#newerSlot(registered, slot) : undefined;
+    if (newer !== undefined) return await this.#run(newer, work);
+    if (outcome.status === 'rejected') throw outcome.reason;
+    return outcome.value;
+  }
+
+  /** Runs `work` with another token over new connections to the pinned addresses. Throws an IssueError if the registration is not usable. */
+  async useOnce<T>(registered: RegisteredCluster, token: Sensitive<string>, work: Work<T>): Promise<T> {
+    this.#checkOpen();
+    const target = createTarget(registered, this.#settings, { type: 'token', token });
+    const slot: Slot = { ...registrationOf(registered), target, users: 0, isRetired: true };
+    this.#open.add(slot);
+    return await this.#run(slot, work);
+  }
+
+  /** Returns the Secrets of a cluster's credential as the hub has them now. Throws errors of requests to the hub. */
+  async readSecrets(registered: RegisteredCluster, signal: AbortSignal): Promise<CredentialSecrets> {
+    return await this.#fresh.read(registered, signal);
+  }
+
+  async #run<T>(slot: Slot, work: Work<T>): Promise<T> {
     if (slot.target instanceof IssueError) throw slot.target;
     slot.users += 1;
     try {
@@ -52,6 +84,7 @@ export class ClusterClients {
   /** Closes all connections to a cluster that is no longer registered. */
   async forget({ metadata: { name, uid } }: Stored<Cluster>): Promise<void> {
     this.#deleted.set(uid, true);
+    this.#fresh.forget(name);
     const slot = this.#current.get(name);
     this.#current.delete(name);
     if (slot !== undefined) await this.#end(slot);
@@ -69,10 +102,23 @@ export class ClusterClients {
     await Promise.all([...this.#open].map((slot) => this.#end(slot)));
   }
 
-  #slotOf(registered: RegisteredCluster): Slot {
+  /** Returns the slot with a newer credential than that of `slot`, which the cluster rejected; undefined without one. */
+  async #newerSlot(registered: RegisteredCluster, slot: Slot): Promise<Slot | undefined> {
+    if (!this.#isClosed && this.#slotOf(registered) === slot) await this.#fresh.refresh(registered);
+    if (this.#isClosed) return undefined;
+    const current = this.#slotOf(registered);
+    return current === slot ? undefined : current;
+  }
+
+  #checkOpen(): void {
     if (this.#isClosed) throw new IssueError('ClusterUnreachable', 'Purser is stopping');
-    const { name, uid } = registered.cluster.metadata;
+  }
+
+  #slotOf(known: RegisteredCluster): Slot {
+    this.#checkOpen();
+    const { name, uid } = known.cluster.metadata;
     if (this.#deleted.get(uid)) throw new IssueError('ClusterNotFound');
+    const registered = this.#fresh.latest(known);
     const former = this.#current.get(name);
     const registration = registrationOf(registered);
     if (former !== undefined && isSameRegistration(former, registration)) return former;
@@ -106,6 +152,8 @@ export class ClusterClients {
 }
 
 const MAX_DELETED = 1_024;
+
+type Work<T> = (target: Target) => Promise<T>;
 
 interface Slot extends Registration {
   readonly target: Target | IssueError;

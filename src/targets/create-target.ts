@@ -2,17 +2,18 @@
 
 import type { Cluster } from '../api/cluster.gen.ts';
 import { FieldManager } from '../api/names.ts';
-import type { Secret } from '../api/resources.ts';
+import type { Secret, Stored } from '../api/resources.ts';
 import { KubeClient } from '../kube/client.ts';
 import { fixedConfig, type KubeConfigSource } from '../kube/kube-config.ts';
 import { createTransport, type TransportOptions } from '../kube/transport.ts';
 import type { Clock } from '../std/clock.ts';
 import { defined } from '../std/defined.ts';
-import { type Credential, type Pins, readCredential, readPins } from './credential.ts';
+import { type Credential, type Pins, readCredentialInUse, readPins } from './credential.ts';
 import { dialPolicy, type ProxyPolicy } from './dial-policy.ts';
 import { pinnedEndpoints } from './endpoints.ts';
 import { HubIdentity, type HubSettings, hubEndpoints, isHubAddress } from './hub.ts';
 import { IssueError } from './issue-error.ts';
+import { isRenewedSecret } from './policy/renewed-secret.ts';
 import { isManaged, type RegisteredCluster } from './registered-cluster.ts';
 import { CONNECTIONS, type Purpose, Target, type TargetOptions } from './target.ts';
 
@@ -31,8 +32,15 @@ export interface TargetSettings {
   readonly hub?: HubSettings;
 }
 
-/** Creates the target without connecting. Throws an IssueError that names the missing or rejected part. */
-export function createTarget({ cluster, credential: secret }: RegisteredCluster, settings: TargetSettings): Target {
+/**
+ * Creates the target without connecting; `override` replaces the credential in use. Throws an IssueError that names the missing or
+ * rejected part.
+ */
+export function createTarget(
+  { cluster, credential: secret, renewed }: RegisteredCluster,
+  settings: TargetSettings,
+  override?: Credential,
+): Target {
   const { clock } = settings;
   const controller = cluster.spec.authInfo?.controller;
   if (controller === undefined) throw new IssueError('CredentialMissing', 'the Cluster has no spec.authInfo.controller');
@@ -41,7 +49,7 @@ export function createTarget({ cluster, credential: secret }: RegisteredCluster,
   const pins = readPins(referred);
   // Before the credential is read: errors must not describe the credential of another Cluster.
   const endpoints = pinnedEndpoints(cluster, pins, settings.ownAddress);
-  const credential = readCredential(referred);
+  const credential = override ?? readCredentialInUse(referred, renewed);
   const { servers, caBundle } = endpoints;
   const { proxy } = pins;
   const proxyFor = proxy === undefined ? settings.proxyFor : () => proxy.reveal();
@@ -97,11 +105,16 @@ function credentialElsewhere(namespace: string, allowed: readonly string[]): Iss
   return new IssueError('CredentialMissing', `${text}. Move the Secret, or add its namespace to --credential-namespaces`);
 }
 
-function referredSecret({ namespace, name }: Reference, secret: Secret | undefined, allowed: readonly string[]): Secret {
+function referredSecret({ namespace, name }: Reference, secret: Stored<Secret> | undefined, allowed: readonly string[]): Stored<Secret> {
   if (!allowed.includes(namespace)) throw credentialElsewhere(namespace, allowed);
   const isReferred = secret?.metadata.namespace === namespace && secret.metadata.name === name;
   if (!isReferred) throw new IssueError('CredentialMissing', `Secret ${namespace}/${name} was not found`);
   if (isManaged(secret)) throw new IssueError('CredentialMissing', `Secret ${namespace}/${name} belongs to a ManagedToken`);
+  if (isRenewedSecret(secret))
+    throw new IssueError(
+      'CredentialMissing',
+      `Secret ${namespace}/${name} is reserved for a renewed token. Refer to the registered Secret`,
+    );
   return secret;
 }
 

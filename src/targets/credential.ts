@@ -2,14 +2,18 @@
 // Other keys of the Secret are not read: a kubeconfig could run programs and read files.
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { CredentialSecretKey, SystemAuthorities } from '../api/names.ts';
-import type { Secret } from '../api/resources.ts';
+import { CredentialSecretKey, OwnAnchorPrefix, SystemAuthorities } from '../api/names.ts';
+import type { Secret, Stored } from '../api/resources.ts';
 import { isBearerToken } from '../kubernetes/bearer-token.ts';
 import { defined } from '../std/defined.ts';
+import { digestOf } from '../std/digest.ts';
 import { Sensitive } from '../std/sensitive.ts';
 import { IssueError } from './issue-error.ts';
 import { serverUrl } from './policy/registration.ts';
+import type { TokenInUse } from './policy/renewal.ts';
+import { parseRenewal, type RenewalRecord } from './policy/renewed-secret.ts';
 import { tokenClaims } from './policy/token-claims.ts';
+import { serviceAccountNamespace } from './policy/token-request.ts';
 
 /** Bearer token or client certificate of Purser on a target. */
 export type Credential =
@@ -38,6 +42,50 @@ export function readCredential(secret: Secret): Credential {
   const key = valueOf(secret, CredentialSecretKey.clientKey);
   if (certificate === undefined || key === undefined) throw credentialMissing('the Secret contains neither token nor tls.crt and tls.key');
   return certificateCredential(certificate, key);
+}
+
+/** A renewed token with its record. */
+export interface RenewedToken {
+  readonly token: Sensitive<string>;
+  readonly record: RenewalRecord;
+}
+
+/**
+ * Returns the renewed token of a registered Secret; undefined if `renewed` belongs to another Secret, was edited, or succeeds another
+ * token than the registered one: a new token in the registered Secret takes precedence. Throws an IssueError, CredentialMissing, if the
+ * registered Secret is not readable.
+ */
+export function readRenewed(registered: Stored<Secret>, renewed: Secret | undefined): RenewedToken | undefined {
+  const record = renewed && parseRenewal(renewed, registered.metadata.uid);
+  const text = valueOf(registered, CredentialSecretKey.token);
+  if (renewed === undefined || record === undefined || text === undefined || digestOf(text) !== record.registeredDigest) return undefined;
+  const token = renewedText(renewed);
+  return token !== undefined && digestOf(token) === record.tokenDigest ? { token: new Sensitive(token), record } : undefined;
+}
+
+/** Returns the credential in use: the renewed token, or else that of the registered Secret. Throws an IssueError, CredentialMissing. */
+export function readCredentialInUse(registered: Stored<Secret>, renewed: Secret | undefined): Credential {
+  const found = readRenewed(registered, renewed);
+  return found === undefined ? readCredential(registered) : { type: 'token', token: found.token };
+}
+
+/**
+ * Returns the token in use, for the time of its renewal; undefined for a client certificate and for a JWT that does not belong
+ * to a service account. Throws an IssueError, CredentialMissing.
+ */
+export function readTokenInUse(registered: Stored<Secret>, renewed: Secret | undefined): TokenInUse | undefined {
+  const found = readRenewed(registered, renewed);
+  if (found !== undefined) {
+    const { tokenDigest: digest, renewedAt: issuedAt, expiresAt } = found.record;
+    return { digest, isSupplied: false, issuedAt, expiresAt };
+  }
+  const credential = readCredential(registered);
+  if (credential.type === 'certificate') return undefined;
+  const text = credential.token.reveal();
+  const claims = tokenClaims(text);
+  if (claims !== undefined && serviceAccountNamespace(claims.subject ?? '') === undefined) return undefined;
+  const isOwn = claims?.boundSecretName?.startsWith(OwnAnchorPrefix) === true;
+  return { digest: digestOf(text), isSupplied: !isOwn, issuedAt: claims?.issuedAt, expiresAt: claims?.expiresAt };
 }
 
 /** Reads the permitted uses of the credential. Throws an IssueError, CredentialMissing, for a key that is not readable. */
@@ -132,6 +180,17 @@ function authoritiesOf(secret: Secret): Pins['authorities'] {
   if (certificates === undefined)
     throw credentialMissing(`ca.crt of the Secret contains neither PEM certificates alone nor the word ${SystemAuthorities}`);
   return new Set(certificates.map(({ fingerprint256 }) => fingerprint256));
+}
+
+/** Returns the text of a renewed token; undefined for anything that is not a bearer token. */
+function renewedText(renewed: Secret): string | undefined {
+  try {
+    const text = valueOf(renewed, CredentialSecretKey.token);
+    return text !== undefined && isBearerToken(text) ? text : undefined;
+  } catch (error) {
+    if (error instanceof IssueError) return undefined;
+    throw error;
+  }
 }
 
 /** Parses the URL of a proxy. The errors do not contain the URL, which may contain a password. */

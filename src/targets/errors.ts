@@ -45,6 +45,12 @@ export function isTimeout(error: unknown): boolean {
   return error instanceof TransportError && error.code === 'ETIMEDOUT';
 }
 
+/** Returns whether an error means that the cluster rejects Purser's credential. */
+export function isRejection(error: unknown): boolean {
+  const failure = error instanceof StatusError ? statusFailure(error) : error;
+  return failure instanceof IssueError && failure.reason === 'CredentialRejected';
+}
+
 /** Returns whether an error is a response of the cluster. */
 export function isResponse(error: unknown): boolean {
   return error instanceof StatusError && !isOutage(error);

@@ -1,18 +1,21 @@
 // A registered cluster: the Cluster object and Purser's credential for it.
 
 import type { Cluster } from '../api/cluster.gen.ts';
-import { Label } from '../api/names.ts';
+import { CredentialSecretKey, Label, RegistryGroup } from '../api/names.ts';
 import { ManagedTokens, type Secret, type Stored } from '../api/resources.ts';
 import type { Store } from '../kube/store.ts';
 import { digestOf } from '../std/digest.ts';
 import type { Issuer } from './policy/issued-for.ts';
 import { credentialKey } from './policy/registration.ts';
+import { isRenewedSecret, renewedName } from './policy/renewed-secret.ts';
 
 /** A Cluster with Purser's credential for it. */
 export interface RegisteredCluster {
   readonly cluster: Stored<Cluster>;
   /** The Secret that `spec.authInfo.controller` refers to; undefined if it does not exist. */
   readonly credential?: Stored<Secret> | undefined;
+  /** The Secret with the renewed token of the credential; undefined if it does not exist. */
+  readonly renewed?: Stored<Secret> | undefined;
 }
 
 /** Returns a Cluster with Purser's credential from the stores; undefined if the Cluster does not exist. */
@@ -23,9 +26,29 @@ export function registeredCluster(
 ): RegisteredCluster | undefined {
   const cluster = clusters.get(name);
   if (cluster === undefined) return undefined;
-  const [key] = credentialKeys(cluster);
-  const credential = key === undefined ? undefined : credentials.map((store) => store.get(key)).find(Boolean);
-  return { cluster, credential };
+  const key = credentialKey(cluster);
+  const find = (secretKey: string) => (key === '' ? undefined : credentials.map((store) => store.get(secretKey)).find(Boolean));
+  return { cluster, credential: find(key), renewed: find(renewedName(key)) };
+}
+
+const CREDENTIAL_KEYS: readonly string[] = Object.values(CredentialSecretKey);
+
+/** Returns a Secret reduced to the keys of a credential, and to the metadata that identifies Secrets of ManagedTokens and renewed ones. */
+export function reduceCredential(secret: Stored<Secret>): Stored<Secret> {
+  const { namespace, name, uid, resourceVersion, labels, annotations = {}, ownerReferences } = secret.metadata;
+  const isMarked = isManaged(secret) || isRenewedSecret(secret);
+  const ours = Object.entries(annotations).filter(([annotation]) => annotation.startsWith(`${RegistryGroup}/`));
+  return {
+    metadata: {
+      namespace,
+      name,
+      uid,
+      resourceVersion,
+      ...(isMarked && { ...(labels && { labels }), ...(ownerReferences && { ownerReferences }) }),
+      ...(isRenewedSecret(secret) && { annotations: Object.fromEntries(ours) }),
+    },
+    data: Object.fromEntries(Object.entries(secret.data ?? {}).filter(([key]) => CREDENTIAL_KEYS.includes(key))),
+  };
 }
 
 /** Returns whether Purser manages a Secret for a ManagedToken. Such a Secret is never a credential. */
@@ -58,20 +81,31 @@ export function issuerOf({ cluster, credential }: RegisteredCluster): Issuer {
   return { clusterUID: cluster.metadata.uid, credential: digest };
 }
 
-/** Identity of a registration, which changes with the Cluster, its spec and its credential. */
+/** Identity of a registration, which changes with the Cluster, its spec, its credential and the renewal of the credential. */
 export interface Registration {
   readonly cluster: string;
   readonly credential: string;
+  readonly renewed: string;
 }
 
-export function registrationOf({ cluster, credential }: RegisteredCluster): Registration {
+export function registrationOf({ cluster, credential, renewed }: RegisteredCluster): Registration {
   return {
     cluster: `${cluster.metadata.uid}/${cluster.metadata.generation}`,
-    credential: credential === undefined ? '' : `${credential.metadata.uid}/${credential.metadata.resourceVersion}`,
+    credential: versionOf(credential),
+    renewed: versionOf(renewed),
   };
 }
 
 /** Returns whether two registrations are the same. */
 export function isSameRegistration(a: Registration, b: Registration): boolean {
+  return isSameExceptRenewal(a, b) && a.renewed === b.renewed;
+}
+
+/** Returns whether two registrations differ at most in the renewed token. */
+export function isSameExceptRenewal(a: Registration, b: Registration): boolean {
   return a.cluster === b.cluster && a.credential === b.credential;
+}
+
+function versionOf(secret: Stored<Secret> | undefined): string {
+  return secret === undefined ? '' : `${secret.metadata.uid}/${secret.metadata.resourceVersion}`;
 }

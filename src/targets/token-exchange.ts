@@ -14,7 +14,7 @@ import { statusFailure } from './errors.ts';
 import { IssueError, type IssueErrorOptions } from './issue-error.ts';
 import { checkGrant, type Grant, grantedLifetimeMs, maxTokenLength } from './policy/grant.ts';
 import { type TokenClaims, tokenClaims } from './policy/token-claims.ts';
-import { type BoundObject, isSilentlyExtended, serviceAccountNamespace, type TokenRequest } from './policy/token-request.ts';
+import { type BoundObject, isSilentlyExtended, serviceAccountNamespace, subjectOf, type TokenRequest } from './policy/token-request.ts';
 import { ownUsername } from './reviews.ts';
 import type { Target, TokenSource } from './target.ts';
 
@@ -41,6 +41,23 @@ export async function issueToken(target: Target, request: TokenRequest, signal: 
  */
 export async function exchangeToken(target: TokenSource, request: TokenRequest, body: string, signal: AbortSignal): Promise<IssuedToken> {
   await checkServiceAccount(target, request, signal);
+  return await exchange(target, request, body, signal);
+}
+
+/**
+ * Requests a token for Purser's own service account, which `issueToken` refuses, with the audiences of the API server. Only the renewal
+ * of Purser's credential may call this function. Throws an IssueError, or the reason of `signal` if it aborts.
+ */
+export async function issueOwnToken(target: Target, request: Omit<TokenRequest, 'audiences'>, signal: AbortSignal): Promise<Grant> {
+  const own = { ...request, audiences: [] };
+  checkNames(own);
+  if ((await ownUsername(target, signal)) !== subjectOf(own))
+    throw new IssueError('IdentityUnknown', "the request is not for Purser's own service account");
+  const { token, issuedAt, expiresAt, claims } = await exchange(target, own, JSON.stringify(bodyOf(own)), signal);
+  return defined({ token, issuedAt, expiresAt, claims });
+}
+
+async function exchange(target: TokenSource, request: TokenRequest, body: string, signal: AbortSignal): Promise<IssuedToken> {
   const sentAt = target.clock.now();
   const response = await send(target, request, body, signal);
   const issued = toIssuedToken(request, { fields: parseResponse(response), sentAt, serverAt: serverTime(response, target.clock.now()) });

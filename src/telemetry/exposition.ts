@@ -86,21 +86,55 @@ export class ClusterCounter implements Family {
   }
 }
 
-/** A cluster and the expiry of Purser's credential for it, in milliseconds since 1970. */
-export type CredentialExpiry = readonly [cluster: string, expiresAt: number];
+/** Times of Purser's credential for a cluster, in milliseconds since 1970. */
+export interface CredentialTimes {
+  readonly cluster: string;
+  /** Undefined if unknown. */
+  readonly issuedAt: number | undefined;
+  readonly expiresAt: number;
+  /** Time of the next renewal; undefined for a credential that is not renewed. */
+  readonly renewAt: number | undefined;
+}
 
-/** Returns the gauge of the expiries that `expiries` yields at a scrape. */
-export function credentialGauge(expiries: () => Iterable<CredentialExpiry>): Family {
-  const name = 'purser_cluster_credential_expiration_timestamp_seconds';
-  return {
+/** Returns the gauges of the times that `times` yields at a scrape. */
+export function credentialGauges(times: () => Iterable<CredentialTimes>): readonly Family[] {
+  return CREDENTIAL_GAUGES.map(({ name, help, valueOf }) => ({
     name,
-    help: "Expiry of Purser's credential for a Cluster; absent if the expiry is unknown or the credential does not expire.",
+    help,
     type: 'gauge',
     *samples() {
-      for (const [cluster, expiresAt] of expiries()) yield sample(name, { target_cluster: cluster }, expiresAt / 1_000);
+      for (const each of times()) {
+        const value = valueOf(each);
+        if (value !== undefined) yield sample(name, { target_cluster: each.cluster }, value / 1_000);
+      }
     },
-  };
+  }));
 }
+
+interface CredentialGauge {
+  readonly name: string;
+  readonly help: string;
+  /** Returns milliseconds; undefined for no sample. */
+  readonly valueOf: (times: CredentialTimes) => number | undefined;
+}
+
+const CREDENTIAL_GAUGES: readonly CredentialGauge[] = [
+  {
+    name: 'purser_cluster_credential_expiration_timestamp_seconds',
+    help: "Expiry of Purser's credential for a Cluster; absent if the expiry is unknown or the credential does not expire.",
+    valueOf: ({ expiresAt }) => expiresAt,
+  },
+  {
+    name: 'purser_cluster_credential_renewal_timestamp_seconds',
+    help: "Time of the next renewal of Purser's credential for a Cluster; absent if Purser does not renew the credential.",
+    valueOf: ({ renewAt }) => renewAt,
+  },
+  {
+    name: 'purser_cluster_credential_lifetime_seconds',
+    help: "Lifetime of Purser's credential for a Cluster from issuance to expiry; absent if it is unknown.",
+    valueOf: ({ issuedAt, expiresAt }) => (issuedAt === undefined ? undefined : Math.max(expiresAt - issuedAt, 0)),
+  },
+];
 
 /** Resource of which each namespace has a share. */
 export type Budget = 'reviews' | 'dials' | 'runs' | 'slots' | 'bytes';

@@ -8,8 +8,8 @@ import type { StatusReason } from '../kubernetes/status.ts';
 import {
   budgetGauge,
   ClusterCounter,
-  type CredentialExpiry,
-  credentialGauge,
+  type CredentialTimes,
+  credentialGauges,
   type Excess,
   exposition,
   type Family,
@@ -69,7 +69,7 @@ export class Metrics {
   readonly #orphans = new Set<string>();
   readonly #isRegistered: (cluster: string) => boolean;
   #leads: () => boolean = () => false;
-  #credentialExpiries: () => Iterable<CredentialExpiry> = () => [];
+  #credentialTimes: () => Iterable<CredentialTimes> = () => [];
   #overBudget: () => Iterable<Excess> = () => [];
   #watches: () => number = () => 0;
 
@@ -86,9 +86,9 @@ export class Metrics {
       help: 'Attempts to issue a token, by cluster, result and reason.',
       isRegistered: this.#isRegistered,
     });
-    const credentials = credentialGauge(() => this.#credentialExpiries());
+    const credentials = credentialGauges(() => this.#credentialTimes());
     const budgets = budgetGauge(() => this.#overBudget());
-    this.#families = [...tokenGauges(tokens, this.#isRegistered), ...clusterGauges(clusters), credentials, this.#issuances, budgets];
+    this.#families = [...tokenGauges(tokens, this.#isRegistered), ...clusterGauges(clusters), ...credentials, this.#issuances, budgets];
     collectDefaultMetrics({ register: this.#registry });
   }
 
@@ -108,9 +108,9 @@ export class Metrics {
     this.#leads = leads;
   }
 
-  /** Reads the gauge of the expiries of Purser's credentials from `expiries`. */
-  observeCredentials(expiries: () => Iterable<CredentialExpiry>): void {
-    this.#credentialExpiries = expiries;
+  /** Reads the gauges of Purser's credentials from `times`. */
+  observeCredentials(times: () => Iterable<CredentialTimes>): void {
+    this.#credentialTimes = times;
   }
 
   /** Reads the gauge of namespaces that exceed a budget from `overBudget`. */

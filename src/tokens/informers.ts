@@ -2,7 +2,7 @@
 
 import { IssueTokens, RbacIndex } from '../access/rbac-index.ts';
 import type { Cluster } from '../api/cluster.gen.ts';
-import { CredentialSecretKey, Label, LabelValue } from '../api/names.ts';
+import { Label, LabelValue } from '../api/names.ts';
 import {
   type ClusterRole,
   type ClusterRoleBinding,
@@ -22,7 +22,7 @@ import { createInformer, createReducedInformer, type Informer, unionOf } from '.
 import { objectKey } from '../kube/paths.ts';
 import type { Store } from '../kube/store.ts';
 import type { Clock } from '../std/clock.ts';
-import { credentialKeys, isManaged, type RegisteredCluster, registeredCluster } from '../targets/registered-cluster.ts';
+import { credentialKeys, type RegisteredCluster, reduceCredential, registeredCluster } from '../targets/registered-cluster.ts';
 import { type StoredSecret, secretNameOf } from './policy/secret.ts';
 import type { StoredToken } from './policy/spec.ts';
 import { MAX_OWNERS, NamespaceBytes } from './reduce.ts';
@@ -85,20 +85,6 @@ export function createTokenInformers({
       roleRef,
       subjects,
     })),
-  };
-}
-
-const CREDENTIAL_KEYS: readonly string[] = Object.values(CredentialSecretKey);
-
-/** Returns a Secret reduced to the keys of a credential. */
-function reduceCredential({ metadata, data = {} }: Stored<Secret>): Stored<Secret> {
-  const { labels, ownerReferences } = metadata;
-  return {
-    metadata: {
-      ...namespacedIdentityOf(metadata),
-      ...(isManaged({ metadata }) && { ...(labels && { labels }), ...(ownerReferences && { ownerReferences }) }),
-    },
-    data: Object.fromEntries(Object.entries(data).filter(([key]) => CREDENTIAL_KEYS.includes(key))),
   };
 }
 

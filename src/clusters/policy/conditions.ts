@@ -3,7 +3,8 @@
 
 import { ClusterConditionType as Type } from '../../api/names.ts';
 import { formatTimestamp } from '../../std/timestamp.ts';
-import { type Finding, finding, findingOf } from './findings.ts';
+import type { RenewalFailure } from '../../targets/policy/renewal.ts';
+import { type Finding, finding, findingOf, renewCommand } from './findings.ts';
 
 /** A problem that a probe found. */
 export interface Fault {
@@ -29,10 +30,22 @@ export interface Validity {
 /** Purser's credential for a cluster. */
 export type CredentialEvidence =
   /** The credential of Purser's own pod on the hub. */
-  | { readonly type: 'own' }
-  | { readonly type: 'missing' }
-  /** `validity` is undefined for a token that is not a JWT. */
-  | { readonly type: 'stored'; readonly validity: Validity | undefined };
+  { readonly type: 'own' } | { readonly type: 'missing' } | StoredEvidence;
+
+/** A credential in a Secret. */
+interface StoredEvidence {
+  readonly type: 'stored';
+  /** Undefined for a token whose validity is unknown. */
+  readonly validity: Validity | undefined;
+  /** Time of the next renewal, in milliseconds since 1970; undefined for a credential that Purser does not renew. */
+  readonly renewAt?: number | undefined;
+  /** True for a token that Purser did not obtain itself, and replaces. */
+  readonly isSupplied?: boolean;
+  /** Failure of the renewal; undefined if it succeeds. */
+  readonly failure?: RenewalFailure;
+  /** Name of the Cluster, for the command that repairs the credential; undefined for a client certificate. */
+  readonly cluster?: string;
+}
 
 interface ConditionRow {
   /** Meaning of the status True, without capital letter and full stop, for the documentation and the table columns. */
@@ -78,7 +91,7 @@ const ROWS: Readonly<Record<(typeof Type)[keyof typeof Type], ProbedRow | Creden
     evaluateProbe: evaluateAuthorized,
   },
   CredentialFresh: {
-    meaning: "Purser's credential does not expire soon",
+    meaning: "Purser's credential does not expire soon, and its renewal succeeds",
     events: 'failures',
     evaluateCredential: evaluateCredentialFresh,
   },
@@ -188,15 +201,32 @@ function evaluateAuthorized(evidence: ProbeEvidence, of: FindingOf): Finding {
 function evaluateCredentialFresh(credential: CredentialEvidence, now: number): Finding {
   if (credential.type === 'own') return findingOf('True', 'CredentialValid', "Purser uses its own service account's token on the hub");
   if (credential.type === 'missing') return finding('Unknown', 'CredentialMissing');
-  const { validity } = credential;
+  const { validity, failure } = credential;
+  const expiresAt = validity?.expiresAt;
+  if (expiresAt !== undefined && expiresAt <= now) return expired(credential, expiresAt);
+  if (failure !== undefined) return finding('False', failure.reason, [failure.detail, ...expiryNote(expiresAt)].filter(Boolean).join('; '));
   if (validity === undefined) return finding('Unknown', 'ExpiryUnknown');
-  const { expiresAt } = validity;
-  if (expiresAt === undefined) return findingOf('True', 'CredentialValid', 'credential does not expire');
+  const valid = credential.isSupplied === true ? 'CredentialRenewalPending' : 'CredentialValid';
+  if (expiresAt === undefined) return findingOf('True', valid, `credential does not expire${renewalNote(credential, now)}`);
   const expiry = formatTimestamp(expiresAt);
-  if (expiresAt <= now) return findingOf('False', 'CredentialExpired', `credential expired at ${expiry}`);
   return expiresAt - now <= warningMs(validity)
     ? findingOf('False', 'CredentialExpiring', `credential expires at ${expiry}`)
-    : findingOf('True', 'CredentialValid', `credential is valid until ${expiry}`);
+    : findingOf('True', valid, `credential is valid until ${expiry}${renewalNote(credential, now)}`);
+}
+
+function expired({ cluster }: StoredEvidence, expiresAt: number): Finding {
+  const cause = `credential expired at ${formatTimestamp(expiresAt)}`;
+  return findingOf('False', 'CredentialExpired', cause, cluster === undefined ? undefined : renewCommand(cluster));
+}
+
+function expiryNote(expiresAt: number | undefined): readonly string[] {
+  return expiresAt === undefined ? [] : [`the credential in use expires at ${formatTimestamp(expiresAt)}`];
+}
+
+/** Returns the end of a sentence about the next renewal; empty without one. */
+function renewalNote({ renewAt }: StoredEvidence, now: number): string {
+  if (renewAt === undefined) return '';
+  return renewAt <= now ? '; renewal is due' : `; next renewal at ${formatTimestamp(renewAt)}`;
 }
 
 const WARNING_SHARE = 0.2;

@@ -16,9 +16,9 @@ export function finding(status: Finding['status'], reason: ClusterReason, detail
   return findingOf(status, reason, detail === '' ? ClusterReason[reason] : `${ClusterReason[reason]}: ${cleanMessage(detail)}`);
 }
 
-/** Returns a finding with another cause in place of the reason's sentence. */
-export function findingOf(status: Finding['status'], reason: ClusterReason, cause: string): Finding {
-  const remedy = status === 'True' ? undefined : REMEDIES[reason];
+/** Returns a finding with another cause in place of the reason's sentence, and possibly another remedy. */
+export function findingOf(status: Finding['status'], reason: ClusterReason, cause: string, other = REMEDIES[reason]): Finding {
+  const remedy = status === 'True' ? undefined : other;
   return { status, reason, message: [cause, ...(remedy === undefined ? [] : [remedy])].map(sentence).join(' ') };
 }
 
@@ -27,17 +27,29 @@ export function isSameFinding(a: Pick<Finding, 'status' | 'reason'>, b: Pick<Fin
   return a.status === b.status && a.reason === b.reason;
 }
 
+/** Returns the remedy for an expired token of a service account. */
+export function renewCommand(cluster: string): string {
+  return `run purser cluster renew ${cluster} --context CONTEXT, or ${NEW_CREDENTIAL}`;
+}
+
 const NEW_CREDENTIAL = 'write a new credential to the Secret that spec.authInfo.controller names';
 
 const PROXY_URL = 'the URL in the key proxy of the Secret that spec.authInfo.controller names, or in HTTPS_PROXY';
 
 /** Reasons of conditions whose status is True. */
-type SuccessReason = 'ClusterReady' | 'Responding' | 'PermissionsGranted' | 'CredentialValid';
+type SuccessReason = 'ClusterReady' | 'Responding' | 'PermissionsGranted' | 'CredentialValid' | 'CredentialRenewalPending';
 
 /** Any other reason without a remedy does not compile. */
 const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
   CredentialExpiring: NEW_CREDENTIAL,
   CredentialExpired: NEW_CREDENTIAL,
+  CredentialRenewalFailed:
+    'Purser tries again; if the failure persists, write a new credential to the Secret that spec.authInfo.controller names',
+  CredentialRenewalForbidden:
+    'apply deploy/target/access.yaml to the cluster, or allow the service account to create tokens of itself, or set spec.credential.renewal to Manual',
+  CredentialRenewalUntrusted: 'check that serverEndpoints points to the API server of the cluster, and its service account settings',
+  CredentialNotStored:
+    "check that Purser may create and update Secrets in the credential's namespace, and that the Secret with the suffix -renewed is neither immutable nor owned by another tool",
   ExpiryUnknown: 'keep track of the expiry yourself, or use a token that contains its expiry',
   DNSFailed: "check the host name in serverEndpoints and Purser's DNS",
   ConnectionRefused: 'check that the API server runs, and that serverEndpoints has the correct port',

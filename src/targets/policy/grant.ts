@@ -68,7 +68,8 @@ function expiryProblems(expiresAt: number | undefined, serverAt: number): readon
 function claimProblems(request: TokenRequest, claims: TokenClaims, serverAt: number): readonly string[] {
   const checks: readonly (readonly [boolean, string])[] = [
     [claims.subject === subjectOf(request), 'the token is for another service account'],
-    [sameAudiences(claims.audiences, request.audiences), 'the token is for other audiences'],
+    // Without audiences, the API server grants those of its own API.
+    [request.audiences.length === 0 || sameAudiences(claims.audiences, request.audiences), 'the token is for other audiences'],
     [isBound(request, claims), 'the token is not bound to the requested object'],
     [claims.expiresAt !== undefined && claims.expiresAt > serverAt, 'the token has expired'],
     [startsBy(claims.issuedAt, serverAt + AHEAD_MS), 'the token was issued in the future'],

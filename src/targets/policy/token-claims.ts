@@ -14,6 +14,7 @@ export interface TokenClaims {
   /** The `jti`, which the audit log of the cluster contains. */
   readonly id?: string;
   readonly accountUID?: string;
+  readonly boundSecretName?: string;
   readonly boundSecretUID?: string;
   readonly boundPodUID?: string;
 }
@@ -31,6 +32,7 @@ export function tokenClaims(token: string, maxLength = MAX_TOKEN_LENGTH): TokenC
     expiresAt: numericDate(payload['exp']),
     id: identifierOf(payload['jti']),
     accountUID: identifierOf(fieldsOf(kubernetes['serviceaccount'])['uid']),
+    boundSecretName: identifierOf(fieldsOf(kubernetes['secret'])['name']),
     boundSecretUID: identifierOf(fieldsOf(kubernetes['secret'])['uid']),
     boundPodUID: identifierOf(fieldsOf(kubernetes['pod'])['uid']),
   });

@@ -15,6 +15,7 @@ export interface BoundObject {
 export interface TokenRequest {
   readonly namespace: string;
   readonly name: string;
+  /** Empty for the audiences of the API server itself, which only Purser's own token has. */
   readonly audiences: readonly string[];
   readonly expirationSeconds: number;
   readonly boundObject?: BoundObject;
@@ -79,7 +80,13 @@ export function subjectOf({ namespace, name }: { readonly namespace: string; rea
 
 /** Returns the namespace in the user name of a service account; undefined for other users. */
 export function serviceAccountNamespace(username: string): string | undefined {
-  return /^system:serviceaccount:([^:]+):[^:]+$/.exec(username)?.[1];
+  return toServiceAccount(username)?.namespace;
+}
+
+/** Returns the service account of a user name; undefined for other users. */
+export function toServiceAccount(username: string): { readonly namespace: string; readonly name: string } | undefined {
+  const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(username) ?? [];
+  return namespace === undefined || name === undefined ? undefined : { namespace, name };
 }
 
 /** Returns the name of the anchor Secret that tokens with revocation BoundSecret are bound to. */

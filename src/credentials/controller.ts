@@ -1,0 +1,79 @@
+// The credential controller: renews Purser's own credentials for clusters. It runs on the leader only.
+
+import { defer, filter, map, merge, mergeMap, type Observable, takeUntil } from 'rxjs';
+import type { Cluster } from '../api/cluster.gen.ts';
+import type { Change } from '../kube/store.ts';
+import { type Outcome, runController } from '../runtime/controller.ts';
+import { whenAborted } from '../runtime/leadership.ts';
+import { generationChanged } from '../runtime/predicates.ts';
+import { planRetry } from '../runtime/retry-policy.ts';
+import { dueNow, whenSynced } from '../runtime/trigger.ts';
+import type { RenewalFailure } from '../targets/policy/renewal.ts';
+import { registeredKey } from '../targets/policy/renewed-secret.ts';
+import { credentialKeys } from '../targets/registered-cluster.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { createReconcile } from './reconcile.ts';
+import { type CredentialDeps, isRejected } from './run.ts';
+import { TrackedCredentials } from './tracked-credential.ts';
+import { type CredentialInformers, CredentialView } from './view.ts';
+
+export interface CredentialControllerOptions extends Omit<CredentialDeps, 'view' | 'tracked' | 'startedAt'> {
+  readonly informers: CredentialInformers;
+  readonly metrics?: Pick<Metrics, 'observeQueue'> | undefined;
+}
+
+export interface CredentialController {
+  /** Runs one term, which stops cleanly after `stopping` aborts. Terms share no state. */
+  run(stopping: AbortSignal): Observable<Outcome<string>>;
+  /** Returns the failure of the renewal of a credential, by the key of its Secret; undefined if renewals succeed. */
+  failureOf(key: string): RenewalFailure | undefined;
+}
+
+export function createCredentialController({ informers, metrics, ...options }: CredentialControllerOptions): CredentialController {
+  const view = new CredentialView(informers);
+  let tracked = new TrackedCredentials();
+  const run = (stopping: AbortSignal) =>
+    defer(() => {
+      tracked = new TrackedCredentials();
+      return term({ ...options, view, tracked, startedAt: options.clock.now() }, { informers, metrics, stopping });
+    });
+  return { run, failureOf: (key) => tracked.failureOf(key) };
+}
+
+interface Term extends Pick<CredentialControllerOptions, 'informers' | 'metrics'> {
+  readonly stopping: AbortSignal;
+}
+
+/** Maximum number of concurrent renewals; those of hanging clusters only wait. */
+const CONCURRENCY = 64;
+
+function term(deps: CredentialDeps, { informers, metrics, stopping }: Term): Observable<Outcome<string>> {
+  const { clock, view, tracked } = deps;
+  const all = [informers.clusters, ...informers.credentials];
+  const requests$ = whenSynced(all, () => view.keys(), changedKeys(informers)).pipe(dueNow(clock), takeUntil(whenAborted(stopping)));
+  return runController(requests$, {
+    reconcile: createReconcile(deps),
+    retryPolicy: (failure) => {
+      const retry = planRetry(failure, { random: 0 });
+      return { ...retry, retryAt: clock.now() + tracked.delayMs(failure.key, clock.monotonic()) };
+    },
+    clock,
+    concurrency: CONCURRENCY,
+    onQueue: ({ depth }) => metrics?.observeQueue('credential', depth),
+  });
+}
+
+function isNewlyRejected(change: Change<Cluster>): boolean {
+  return change.type === 'updated' && isRejected(change.object) && !isRejected(change.previous);
+}
+
+/** Emits the key of the registered Secret when it, its renewed token, or a Cluster that refers to it changes, or rejects it. */
+function changedKeys({ clusters, credentials }: CredentialInformers): Observable<string> {
+  return merge(
+    clusters.changes$.pipe(
+      filter((change) => generationChanged(change) || isNewlyRejected(change)),
+      mergeMap(({ object }) => credentialKeys(object)),
+    ),
+    merge(...credentials.map(({ changes$ }) => changes$)).pipe(map(({ key }) => registeredKey(key))),
+  );
+}

@@ -1,0 +1,125 @@
+// The next step for one credential: restore the Secret with the renewed token, delete anchors of replaced tokens, renew the token, or
+// recover with the registered token.
+// Times are by Purser's clock, in milliseconds since the epoch.
+
+import { exponentialMs } from '../../std/backoff.ts';
+import { nextTurnAt } from '../../std/hash.ts';
+import { halfLifeAt, type RenewalTerms, type TokenInUse } from '../../targets/policy/renewal.ts';
+import type { OwnAnchor, RenewalRecord } from '../../targets/policy/renewed-secret.ts';
+
+/** Everything that the plan for a credential depends on. */
+export interface CredentialObservation {
+  /** UID of the registered Secret. */
+  readonly uid: string;
+  readonly terms: RenewalTerms;
+  /** The latest token; undefined if the credential cannot be renewed. */
+  readonly token: TokenInUse | undefined;
+  /** Record of the latest renewed token; undefined if the registered token is the latest. */
+  readonly record: RenewalRecord | undefined;
+  /** True if the hub has lost the latest renewed token, which this process still has. */
+  readonly isLost: boolean;
+  /** True if the cluster rejects the latest token. */
+  readonly isRejected: boolean;
+  /** Interval of probes, within which every replica notices a renewed token. */
+  readonly probeIntervalMs: number;
+  /** Start of the term. */
+  readonly startedAt: number;
+  readonly history: CredentialHistory;
+}
+
+/** Earlier steps of this term. */
+export interface CredentialHistory {
+  /** Digest of the supplied token that was renewed; empty before. */
+  readonly renewedDigest: string;
+  /** Digest of a token that does not belong to a service account; empty if there is none. */
+  readonly foreignDigest: string;
+  /** UIDs of anchors that were deleted. */
+  readonly deletedAnchors: ReadonlySet<string>;
+  /** Earliest time of the next renewal, after a failure. */
+  readonly renewNotBefore: number;
+  /** Earliest time of the next deletion of anchors, after a failure. */
+  readonly deleteNotBefore: number;
+  /** Earliest time to restore the Secret, after a write that the informer may not have received. */
+  readonly restoreNotBefore: number;
+}
+
+export type CredentialPlan =
+  /** `until` is undefined if only a change requires a step. */
+  | { readonly type: 'wait'; readonly until: number | undefined }
+  | { readonly type: 'restore' }
+  | { readonly type: 'deleteAnchors'; readonly anchors: readonly OwnAnchor[] }
+  | { readonly type: 'renew' }
+  /** Requests the next token with the registered token, because the cluster rejects the renewed one. */
+  | { readonly type: 'recover' };
+
+/** Returns the next step. */
+export function planCredential(observation: CredentialObservation, now: number): CredentialPlan {
+  const anchors = anchorsToDelete(observation);
+  const steps: readonly Step[] = [
+    { at: restoreAt(observation), plan: { type: 'restore' } },
+    { at: deleteAt(observation, anchors), plan: { type: 'deleteAnchors', anchors } },
+    isRecovery(observation)
+      ? { at: observation.history.renewNotBefore, plan: { type: 'recover' } }
+      : { at: renewAt(observation, now), plan: { type: 'renew' } },
+  ];
+  const due = steps.find(({ at }) => at <= now);
+  if (due !== undefined) return due.plan;
+  const nextAt = Math.min(...steps.map(({ at }) => at));
+  return { type: 'wait', until: nextAt === Infinity ? undefined : nextAt };
+}
+
+/**
+ * Returns the delay before the next attempt after a number of failures in a row: exponential, and shorter than a fifth of the remaining
+ * validity, but never shorter than the initial delay.
+ */
+export function retryMs(failures: number, remainingMs: number): number {
+  const delayMs = exponentialMs(Math.max(failures - 1, 0), BACKOFF);
+  return remainingMs > 0 ? Math.min(delayMs, Math.max(remainingMs / 5, BACKOFF.initialMs)) : delayMs;
+}
+
+/** Returns the anchors of replaced tokens that this term has not deleted. */
+export function anchorsToDelete({ record, history }: Pick<CredentialObservation, 'record' | 'history'>): readonly OwnAnchor[] {
+  return (record?.replaced ?? []).filter(({ uid }) => !history.deletedAnchors.has(uid));
+}
+
+interface Step {
+  /** Infinity for a step that is not needed. */
+  readonly at: number;
+  readonly plan: CredentialPlan;
+}
+
+/** Minimum time between two attempts, in milliseconds. */
+export const MIN_RETRY_MS = 10_000;
+const BACKOFF = { initialMs: MIN_RETRY_MS, maxMs: 600_000 };
+/** Period after the start of a term over which deletions are spread that an earlier term has probably completed. */
+const REPEAT_MS = 600_000;
+const PROBABLY_COMPLETED_MS = 60_000;
+/** Maximum time by which a renewal may be in the future; a later one was recorded before the clock was set back. */
+const MAX_AHEAD_MS = 300_000;
+
+/** Returns whether the renewed token is useless: it expired during an outage, or someone deleted its anchor. */
+function isRecovery({ isRejected, record, token, terms }: CredentialObservation): boolean {
+  return isRejected && record !== undefined && token !== undefined && terms.isAutomatic;
+}
+
+function restoreAt({ isLost, terms, history }: CredentialObservation): number {
+  return isLost && terms.isAutomatic ? history.restoreNotBefore : Infinity;
+}
+
+function deleteAt(
+  { uid, record, terms, probeIntervalMs, startedAt, history }: CredentialObservation,
+  anchors: readonly OwnAnchor[],
+): number {
+  if (record === undefined || anchors.length === 0) return Infinity;
+  const at = record.renewedAt + Math.max(terms.overlapMs, probeIntervalMs);
+  const isRepeated = at + PROBABLY_COMPLETED_MS < startedAt;
+  return Math.max(isRepeated ? nextTurnAt('anchors', uid, startedAt, REPEAT_MS) : at, history.deleteNotBefore);
+}
+
+function renewAt({ uid, token, terms, history }: CredentialObservation, now: number): number {
+  if (token === undefined || !terms.isAutomatic || token.digest === history.foreignDigest) return Infinity;
+  const isFirst = token.isSupplied && token.digest !== history.renewedDigest;
+  const isAhead = !token.isSupplied && (token.issuedAt ?? 0) > now + MAX_AHEAD_MS;
+  const dueAt = isFirst || isAhead ? 0 : (halfLifeAt(token, uid) ?? Infinity);
+  return Math.max(dueAt, history.renewNotBefore);
+}

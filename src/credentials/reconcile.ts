@@ -1,0 +1,76 @@
+// The reconcile of one credential: observes, plans and executes steps until nothing is due.
+
+import type { Result } from '../runtime/controller.ts';
+import { IssueError, type IssueFailure } from '../targets/issue-error.ts';
+import type { RenewalFailure, RenewalReason } from '../targets/policy/renewal.ts';
+import { type CredentialPlan, planCredential, retryMs } from './policy/plan.ts';
+import { deleteAnchors, recover, renew, restore } from './renew.ts';
+import { type CredentialDeps, type CredentialRun, observe } from './run.ts';
+
+/** Returns the reconcile of credentials. Throws the error of a failed step, which is then not repeated before its delay has passed. */
+export function createReconcile(deps: CredentialDeps): (key: string, signal: AbortSignal) => Promise<Result> {
+  return async (key, signal) => {
+    for (let steps = 0; steps < MAX_STEPS; steps++) {
+      const observed = observe(deps, key, signal);
+      if (observed === undefined) {
+        deps.tracked.forget(key);
+        return {};
+      }
+      const { run, observation } = observed;
+      const plan = planCredential(observation, deps.clock.now());
+      if (plan.type === 'wait') return { requeueAt: plan.until };
+      await execute(run, plan);
+    }
+    return { requeueAt: deps.clock.now() + RETRY_MS };
+  };
+}
+
+/** Maximum number of steps of one reconcile: restore, delete anchors, renew. */
+const MAX_STEPS = 4;
+const RETRY_MS = 10_000;
+
+async function execute(run: CredentialRun, plan: Exclude<CredentialPlan, { readonly type: 'wait' }>): Promise<void> {
+  const { registered, signal } = run;
+  try {
+    if (plan.type === 'restore') await restore(run);
+    else if (registered !== undefined && plan.type === 'renew') await renew(run, registered);
+    else if (registered !== undefined && plan.type === 'recover') await recover(run, registered);
+    else if (registered !== undefined && plan.type === 'deleteAnchors') await deleteAnchors(run, registered, plan.anchors);
+  } catch (error) {
+    signal.throwIfAborted();
+    recordFailure(run, plan.type, error);
+    throw error;
+  }
+}
+
+/** Delays the next attempt. A failed deletion of anchors delays only deletions. */
+function recordFailure({ state, token, clock, random }: CredentialRun, step: CredentialPlan['type'], error: unknown): void {
+  const now = clock.monotonic();
+  const spread = 1 + random() / 10;
+  if (step === 'deleteAnchors') {
+    state.deleteFailures += 1;
+    state.deleteNotBefore = now + retryMs(state.deleteFailures, 0) * spread;
+    return;
+  }
+  state.failedDigest = token?.digest ?? '';
+  state.failedAt = now;
+  state.failures += 1;
+  state.failure = toFailure(error);
+  const delayMs = retryMs(state.failures, (token?.expiresAt ?? 0) - clock.now()) * spread;
+  if (step === 'restore') state.restoreNotBefore = Math.max(state.restoreNotBefore, now + delayMs);
+  else state.renewNotBefore = now + delayMs;
+  // A token that the cluster rejects is not worth restoring.
+  if (error instanceof IssueError && error.reason === 'CredentialRejected') state.latest = undefined;
+}
+
+const REASONS: Readonly<Partial<Record<IssueFailure, RenewalReason>>> = {
+  TargetForbidden: 'CredentialRenewalForbidden',
+  ResponseUntrusted: 'CredentialRenewalUntrusted',
+  SecretWriteFailed: 'CredentialNotStored',
+};
+
+function toFailure(error: unknown): RenewalFailure {
+  if (!(error instanceof IssueError)) return { reason: 'CredentialRenewalFailed', detail: '' };
+  const reason = REASONS[error.reason] ?? 'CredentialRenewalFailed';
+  return { reason, detail: reason === 'CredentialRenewalFailed' ? error.message : error.detail };
+}

@@ -1,0 +1,178 @@
+// Renewal of one credential: requests a token for Purser's own service account, proves that the cluster accepts it, and stores it on the
+// hub. The token in use stays valid until the anchor that it is bound to is deleted.
+
+import { RenewalEventReason } from '../api/reasons.ts';
+import { type Secret, Secrets, type Stored } from '../api/resources.ts';
+import { digestOf } from '../std/digest.ts';
+import type { Sensitive } from '../std/sensitive.ts';
+import { sentence } from '../std/sentence.ts';
+import { toWholeSecond } from '../std/timestamp.ts';
+import { readCredential, readRenewed } from '../targets/credential.ts';
+import { IssueError, orIssueError } from '../targets/issue-error.ts';
+import { deleteOwnAnchor, ensureOwnAnchor } from '../targets/own-anchors.ts';
+import type { Grant } from '../targets/policy/grant.ts';
+import {
+  isOverwritable,
+  type OwnAnchor,
+  parseRenewal,
+  type RenewalRecord,
+  renewedName,
+  renewedSecret,
+} from '../targets/policy/renewed-secret.ts';
+import { tokenClaims } from '../targets/policy/token-claims.ts';
+import { serviceAccountNamespace, toServiceAccount } from '../targets/policy/token-request.ts';
+import { type RegisteredCluster, reduceCredential } from '../targets/registered-cluster.ts';
+import { ownUsername } from '../targets/reviews.ts';
+import type { Target } from '../targets/target.ts';
+import { issueOwnToken } from '../targets/token-exchange.ts';
+import type { CredentialRun } from './run.ts';
+
+/** Renews the token in use. Throws an IssueError, or the reason of the run's signal if it aborts. */
+export async function renew(run: CredentialRun, registered: RegisteredCluster): Promise<void> {
+  await store(run, registered, await run.clients.use(registered, (target) => obtain(run, target)));
+}
+
+/** Renews with the registered token. Throws an IssueError, or the reason of the run's signal if it aborts. */
+export async function recover(run: CredentialRun, registered: RegisteredCluster): Promise<void> {
+  const { clients, credential } = run;
+  await store(run, registered, await clients.useOnce(registered, registeredToken(credential), (target) => obtain(run, target)));
+}
+
+/** Proves and writes a new token; undefined means that Purser's user is not a service account. */
+async function store(run: CredentialRun, registered: RegisteredCluster, obtained: Obtained | undefined): Promise<void> {
+  const { clock, credential, state, log, key, users, recorder } = run;
+  if (obtained === undefined) {
+    state.foreignDigest = run.token?.digest ?? '';
+    log.info({ key }, 'credential not renewed: its user is not a service account');
+    return;
+  }
+  await prove(run, registered, obtained);
+  const record = recordOf(run, obtained);
+  const written = await write(run, renewedSecret(credential, obtained.grant.token, record));
+  const now = clock.monotonic();
+  // The new record lists only anchors that were not deleted.
+  state.deletedAnchors.clear();
+  Object.assign(state, {
+    latest: written,
+    renewedDigest: record.registeredDigest,
+    failures: 0,
+    failure: undefined,
+    renewNotBefore: now + MIN_INTERVAL_MS,
+    restores: 0,
+    restoreNotBefore: now + MIN_INTERVAL_MS,
+  } satisfies Partial<typeof state>);
+  log.info({ key, expiresAt: new Date(record.expiresAt).toISOString(), isBound: obtained.anchor !== undefined }, 'credential renewed');
+  const message = sentence(RenewalEventReason.CredentialRenewed);
+  for (const { cluster } of users) recorder.record(cluster, { type: 'Normal', reason: 'CredentialRenewed', message });
+}
+
+/** Writes the latest renewed token again, which the hub has lost. Throws an IssueError. */
+export async function restore(run: CredentialRun): Promise<void> {
+  const { state, clock, log, key } = run;
+  if (state.latest === undefined) return;
+  const { uid: _, resourceVersion: __, ...metadata } = state.latest.metadata;
+  const delayMs = Math.min(MIN_INTERVAL_MS * 2 ** state.restores, MAX_INTERVAL_MS);
+  Object.assign(state, { restores: state.restores + 1, restoreNotBefore: clock.monotonic() + delayMs } satisfies Partial<typeof state>);
+  const latest = await write(run, { metadata, type: 'Opaque', data: state.latest.data ?? {} });
+  Object.assign(state, { latest, failures: 0, failure: undefined } satisfies Partial<typeof state>);
+  log.warn({ key }, 'renewed credential restored');
+}
+
+/** Deletes anchors of replaced tokens after the hub and the cluster have confirmed the token that replaces them. Throws an IssueError. */
+export async function deleteAnchors(run: CredentialRun, registered: RegisteredCluster, anchors: readonly OwnAnchor[]): Promise<void> {
+  const { clients, state, signal, token } = run;
+  const { credential, renewed } = await orIssueError(clients.readSecrets(registered, signal), 'SecretReadFailed', signal);
+  const stored = credential && readRenewed(credential, renewed);
+  if (stored === undefined || stored.record.tokenDigest !== token?.digest)
+    throw new IssueError('SecretReadFailed', 'the renewed credential changed on the hub');
+  await clients.useOnce(registered, stored.token, async (target) => {
+    const namespace = serviceAccountNamespace(await ownUsername(target, signal));
+    for (const anchor of anchors) {
+      if (anchor.namespace === namespace) await deleteOwnAnchor(target, anchor, signal);
+      state.deletedAnchors.add(anchor.uid);
+    }
+  });
+  state.deleteFailures = 0;
+}
+
+/** Minimum time between two writes, in milliseconds. */
+const MIN_INTERVAL_MS = 10_000;
+const MAX_INTERVAL_MS = 600_000;
+
+/** A new token of Purser's service account. */
+interface Obtained {
+  readonly username: string;
+  readonly grant: Grant;
+  /** Undefined if the cluster forbids anchors. */
+  readonly anchor: OwnAnchor | undefined;
+}
+
+/** Requests the token; returns undefined if Purser's user is not a service account. */
+async function obtain({ credential, terms, signal }: CredentialRun, target: Target): Promise<Obtained | undefined> {
+  const username = await ownUsername(target, signal);
+  const serviceAccount = toServiceAccount(username);
+  if (serviceAccount === undefined || target.credential?.type !== 'token') return undefined;
+  const current = target.credential.token.reveal();
+  const claims = tokenClaims(current);
+  const uid = claims?.subject === username ? claims.accountUID : undefined;
+  const request = {
+    serviceAccount: { ...serviceAccount, uid },
+    registeredUID: credential.metadata.uid,
+    replacedDigest: digestOf(current),
+  };
+  const anchor = await ensureOwnAnchor(target, request, signal);
+  const expirationSeconds = Math.floor(terms.lifetimeMs / 1_000);
+  const bound = anchor && { boundObject: { kind: 'Secret' as const, name: anchor.name, uid: anchor.uid } };
+  const grant = await issueOwnToken(target, { ...serviceAccount, expirationSeconds, ...bound }, signal);
+  return { username, grant, anchor };
+}
+
+/** Reviews the new token over a new connection. Throws an IssueError unless it belongs to the same user. */
+async function prove({ clients, signal }: CredentialRun, registered: RegisteredCluster, { username, grant }: Obtained): Promise<void> {
+  let found: string;
+  try {
+    found = await clients.useOnce(registered, grant.token, (target) => ownUsername(target, signal));
+  } catch (error) {
+    const isRejected = error instanceof IssueError && error.reason === 'CredentialRejected';
+    throw isRejected ? new IssueError('ResponseUntrusted', 'the cluster does not accept the token that it issued') : error;
+  }
+  if (found !== username) throw new IssueError('ResponseUntrusted', 'the token belongs to another user');
+}
+
+function recordOf({ credential, renewed, state }: CredentialRun, { grant, anchor }: Obtained): RenewalRecord {
+  const former = renewed && parseRenewal(renewed, credential.metadata.uid);
+  const anchors = [...(former?.anchor ? [former.anchor] : []), ...(former?.replaced ?? [])];
+  const replaced = anchors.filter(({ uid }) => uid !== anchor?.uid && !state.deletedAnchors.has(uid));
+  return {
+    registeredDigest: digestOf(registeredToken(credential).reveal()),
+    tokenDigest: digestOf(grant.token.reveal()),
+    renewedAt: toWholeSecond(grant.issuedAt),
+    expiresAt: toWholeSecond(grant.expiresAt),
+    anchor,
+    replaced: [...new Map(replaced.map((each) => [each.uid, each])).values()],
+  };
+}
+
+function registeredToken(secret: Stored<Secret>): Sensitive<string> {
+  const credential = readCredential(secret);
+  if (credential.type !== 'token') throw new IssueError('CredentialMissing', 'the registered Secret contains no token');
+  return credential.token;
+}
+
+/** Creates the Secret, or replaces the version that the informer has. Throws an IssueError, also if another process changed it. */
+async function write({ hub, renewed, credential, signal }: CredentialRun, secret: Secret): Promise<Stored<Secret>> {
+  const { namespace, name } = credential.metadata;
+  if (renewed !== undefined && !isOverwritable(renewed)) {
+    const text = `Secret ${namespace}/${renewedName(name)} exists and was not created by Purser. Delete or rename it`;
+    throw new IssueError('SecretWriteFailed', text);
+  }
+  const writing =
+    renewed === undefined
+      ? hub.create(Secrets, secret, { signal })
+      : hub.update(Secrets, { ...secret, metadata: { ...secret.metadata, ...versionOf(renewed) } }, { signal });
+  return reduceCredential(await orIssueError(writing, 'SecretWriteFailed', signal));
+}
+
+function versionOf({ metadata: { uid, resourceVersion } }: Stored<Secret>): { readonly uid: string; readonly resourceVersion: string } {
+  return { uid, resourceVersion };
+}

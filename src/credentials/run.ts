@@ -1,0 +1,152 @@
+// One run of the controller for one credential: its dependencies, its state, and the Clusters that use it.
+
+import type { Cluster } from '../api/cluster.gen.ts';
+import { ClusterConditionType } from '../api/names.ts';
+import type { ClusterReason } from '../api/reasons.ts';
+import type { Secret, Stored } from '../api/resources.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { Recorder } from '../kube/recorder.ts';
+import type { Clock } from '../std/clock.ts';
+import type { ClusterClients } from '../targets/cluster-clients.ts';
+import { type RenewedToken, readRenewed, readTokenInUse } from '../targets/credential.ts';
+import { IssueError } from '../targets/issue-error.ts';
+import { type RenewalTerms, renewalTerms, type TokenInUse } from '../targets/policy/renewal.ts';
+import type { RegisteredCluster } from '../targets/registered-cluster.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import { type CredentialObservation, MIN_RETRY_MS } from './policy/plan.ts';
+import type { TrackedCredential, TrackedCredentials } from './tracked-credential.ts';
+import type { CredentialView } from './view.ts';
+
+export interface CredentialSettings {
+  /** Interval of /readyz probes of each cluster, in milliseconds. */
+  readonly probeIntervalMs: number;
+}
+
+/** Everything that runs share during one term of the controller. */
+export interface CredentialDeps {
+  readonly hub: KubeClient;
+  readonly clients: Pick<ClusterClients, 'use' | 'useOnce' | 'endpointsOf' | 'readSecrets'>;
+  readonly recorder: Pick<Recorder, 'record'>;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly settings: CredentialSettings;
+  readonly view: CredentialView;
+  readonly tracked: TrackedCredentials;
+  /** Start of the term, on the system clock. */
+  readonly startedAt: number;
+}
+
+/** One run for one credential. */
+export interface CredentialRun extends CredentialDeps {
+  /** `namespace/name` of the registered Secret. */
+  readonly key: string;
+  readonly state: TrackedCredential;
+  /** The registered Secret. */
+  readonly credential: Stored<Secret>;
+  /** The Secret with the renewed token, as the informer has it. */
+  readonly renewed: Stored<Secret> | undefined;
+  /** The Clusters that use the credential, at least one. */
+  readonly users: readonly RegisteredCluster[];
+  /** The Cluster to send requests through, with the latest renewed token; undefined if no registration is usable. */
+  readonly registered: RegisteredCluster | undefined;
+  readonly terms: RenewalTerms;
+  readonly token: TokenInUse | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Returns the run and the observation for its plan; undefined if no Cluster uses the credential. Sends no requests. */
+export function observe(
+  deps: CredentialDeps,
+  key: string,
+  signal: AbortSignal,
+): { readonly run: CredentialRun; readonly observation: CredentialObservation } | undefined {
+  const users = deps.view.registered(key);
+  const { credential, renewed } = users[0] ?? {};
+  if (credential === undefined) return undefined;
+  const { clock, startedAt, settings } = deps;
+  const { uid } = credential.metadata;
+  const state = deps.tracked.track(key, uid);
+  const now = clock.now();
+  const { latest, isLost } = latestOf(state, credential, renewed, now);
+  const secret = state.latest ?? renewed;
+  const registered = findUsable(deps, users, secret);
+  const terms = renewalTerms(users.map(({ cluster }) => cluster));
+  const token = registered && orUndefined(() => readTokenInUse(credential, secret));
+  if (token !== undefined) forgetFailures(state, token);
+  const toWallClock = (at: number) => now + at - clock.monotonic();
+  const { renewedDigest, foreignDigest, deletedAnchors } = state;
+  return {
+    run: { ...deps, key, state, credential, renewed, users, registered, terms, token, signal },
+    observation: {
+      uid,
+      terms,
+      token,
+      record: registered && latest?.record,
+      isLost,
+      isRejected: users.some(({ cluster }) => isRejected(cluster)),
+      probeIntervalMs: settings.probeIntervalMs,
+      startedAt,
+      history: {
+        renewedDigest,
+        foreignDigest,
+        deletedAnchors,
+        renewNotBefore: toWallClock(state.renewNotBefore),
+        deleteNotBefore: toWallClock(state.deleteNotBefore),
+        restoreNotBefore: toWallClock(state.restoreNotBefore),
+      },
+    },
+  };
+}
+
+/** Returns whether the status of a Cluster, which only Purser writes, reports a rejected credential. */
+export function isRejected({ status }: Cluster): boolean {
+  const condition = status?.conditions?.find(({ type }) => type === ClusterConditionType.authorized);
+  return condition?.status === 'False' && condition.reason === REJECTED;
+}
+
+const REJECTED: ClusterReason = 'CredentialRejected';
+
+/**
+ * Finds the latest renewed token: that of the hub, or a later one that this process wrote or saw, if the Secret was deleted, edited or
+ * restored from a backup since.
+ */
+function latestOf(
+  state: TrackedCredential,
+  credential: Stored<Secret>,
+  renewed: Stored<Secret> | undefined,
+  now: number,
+): { readonly latest: RenewedToken | undefined; readonly isLost: boolean } {
+  const onHub = orUndefined(() => readRenewed(credential, renewed));
+  const known = orUndefined(() => readRenewed(credential, state.latest));
+  const isKnownLater =
+    known !== undefined && known.record.expiresAt > now && known.record.renewedAt > (onHub?.record.renewedAt ?? -Infinity);
+  if (!isKnownLater) state.latest = onHub && renewed;
+  return { latest: isKnownLater ? known : onHub, isLost: isKnownLater };
+}
+
+/** Ends the delay after failures with another token: an administrator has supplied a new one. */
+function forgetFailures(state: TrackedCredential, { digest }: TokenInUse): void {
+  if (state.failures === 0 || state.failedDigest === digest) return;
+  const renewNotBefore = Math.min(state.renewNotBefore, state.failedAt + MIN_RETRY_MS);
+  Object.assign(state, { failures: 0, failure: undefined, renewNotBefore } satisfies Partial<TrackedCredential>);
+}
+
+/** Returns the first Cluster whose addresses and certificates the credential pins. */
+function findUsable(
+  { clients }: CredentialDeps,
+  users: readonly RegisteredCluster[],
+  renewed: Stored<Secret> | undefined,
+): RegisteredCluster | undefined {
+  return users.map((user) => ({ ...user, renewed })).find((user) => orUndefined(() => clients.endpointsOf(user)) !== undefined);
+}
+
+/** Returns undefined if the registered Secret is not readable, which the condition Authorized reports. */
+function orUndefined<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof IssueError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,85 @@
+// State of each credential that the controller keeps between two reconciles of one term.
+
+import type { Secret, Stored } from '../api/resources.ts';
+import type { RenewalFailure } from '../targets/policy/renewal.ts';
+
+export interface TrackedCredential {
+  /** UID of the registered Secret to which all other fields apply. */
+  readonly uid: string;
+  /** The Secret with the latest renewed token that is known; undefined before the first one. */
+  latest: Stored<Secret> | undefined;
+  /** Digest of the supplied token that was renewed; empty before. */
+  renewedDigest: string;
+  /** Digest of a token that does not belong to a service account; empty if there is none. */
+  foreignDigest: string;
+  readonly deletedAnchors: Set<string>;
+  /** Digest of the token of the last renewal that failed; empty before. */
+  failedDigest: string;
+  /** Time of the last renewal that failed, on the monotonic clock. */
+  failedAt: number;
+  /** Number of renewals in a row that failed. */
+  failures: number;
+  /** Failure of the last renewal; undefined after a success. */
+  failure: RenewalFailure | undefined;
+  /** Earliest time of the next renewal, on the monotonic clock. */
+  renewNotBefore: number;
+  deleteFailures: number;
+  /** Earliest time of the next deletion of anchors, on the monotonic clock. */
+  deleteNotBefore: number;
+  /** Number of writes that restored the Secret since the last renewal. */
+  restores: number;
+  /** Earliest time to restore the Secret, on the monotonic clock. */
+  restoreNotBefore: number;
+}
+
+/** Tracks credentials by the key of the registered Secret. */
+export class TrackedCredentials {
+  readonly #credentials = new Map<string, TrackedCredential>();
+
+  /** Returns the state of a credential; a re-created Secret starts without one. */
+  track(key: string, uid: string): TrackedCredential {
+    const known = this.#credentials.get(key);
+    if (known?.uid === uid) return known;
+    const tracked = initial(uid);
+    this.#credentials.set(key, tracked);
+    return tracked;
+  }
+
+  forget(key: string): void {
+    this.#credentials.delete(key);
+  }
+
+  /** Returns the delay until a failed step may be repeated, in milliseconds; `now` is on the monotonic clock. */
+  delayMs(key: string, now: number): number {
+    const { renewNotBefore = now, deleteNotBefore = now, restoreNotBefore = now } = this.#credentials.get(key) ?? {};
+    const pending = [renewNotBefore, deleteNotBefore, restoreNotBefore].filter((at) => at > now);
+    return pending.length === 0 ? 0 : Math.ceil(Math.min(...pending) - now);
+  }
+
+  /** Returns the failure of a credential whose renewal failed at least twice in a row, as single failures are usually over soon. */
+  failureOf(key: string): RenewalFailure | undefined {
+    const tracked = this.#credentials.get(key);
+    return tracked !== undefined && tracked.failures >= MIN_FAILURES ? tracked.failure : undefined;
+  }
+}
+
+const MIN_FAILURES = 2;
+
+function initial(uid: string): TrackedCredential {
+  return {
+    uid,
+    latest: undefined,
+    renewedDigest: '',
+    foreignDigest: '',
+    deletedAnchors: new Set(),
+    failedDigest: '',
+    failedAt: -Infinity,
+    failures: 0,
+    failure: undefined,
+    renewNotBefore: -Infinity,
+    deleteFailures: 0,
+    deleteNotBefore: -Infinity,
+    restores: 0,
+    restoreNotBefore: -Infinity,
+  };
+}

@@ -1,0 +1,66 @@
+// Anchors of Purser's own tokens on a target: Secrets beside Purser's service account. Deleting an anchor revokes the token bound to it.
+
+import { Label, LabelValue, OwnAnchorPrefix } from '../api/names.ts';
+import { Secrets, ServiceAccounts } from '../api/resources.ts';
+import { fieldsOf, textOf } from '../kubernetes/untrusted.ts';
+import { digestOf } from '../std/digest.ts';
+import { type AnchorName, callUnless, deleteSecret, findAnchor, requireUID } from './anchors.ts';
+import { IssueError } from './issue-error.ts';
+import type { OwnAnchor } from './policy/renewed-secret.ts';
+import type { Target } from './target.ts';
+
+/** An anchor to create for the successor of a token. */
+export interface OwnAnchorRequest {
+  /** Purser's service account on the target; its UID is undefined if the token does not contain it. */
+  readonly serviceAccount: AnchorName & { readonly uid?: string | undefined };
+  /** UID of the registered Secret on the hub. */
+  readonly registeredUID: string;
+  /** Digest of the token that is replaced. */
+  readonly replacedDigest: string;
+}
+
+/**
+ * Creates the anchor, or finds the one that an interrupted renewal created. Returns undefined if the target forbids it. Throws an
+ * IssueError, also for a Secret of that name that Purser did not create.
+ */
+export async function ensureOwnAnchor(target: Target, request: OwnAnchorRequest, signal: AbortSignal): Promise<OwnAnchor | undefined> {
+  const { serviceAccount, registeredUID, replacedDigest } = request;
+  const { namespace, uid } = serviceAccount;
+  const name = `${OwnAnchorPrefix}${shortHash(`${registeredUID} ${replacedDigest}`)}`;
+  const labels = { [Label.managedBy]: LabelValue.managedBy, [Label.credential]: shortHash(registeredUID) };
+  const owner = { apiVersion: 'v1', kind: ServiceAccounts.kind, name: serviceAccount.name };
+  const metadata = { namespace, name, labels, ...(uid !== undefined && { ownerReferences: [{ ...owner, uid }] }) };
+  try {
+    const created = await callUnless(
+      target,
+      (client, options) => client.create(Secrets, { metadata, type: 'Opaque' }, options),
+      signal,
+      'AlreadyExists',
+    );
+    const found = created ?? (await findAnchor(target, { namespace, name }, signal));
+    if (found === undefined || isBeingDeleted(found))
+      throw new IssueError('BoundObjectNotFound', `the anchor Secret ${namespace}/${name} is being deleted`);
+    return { namespace, name, uid: requireUID(found) };
+  } catch (error) {
+    if (isForbidden(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Deletes the anchor with this name and UID; one that does not exist any more is no error. Throws an IssueError. */
+export async function deleteOwnAnchor(target: Target, { namespace, name, uid }: OwnAnchor, signal: AbortSignal): Promise<void> {
+  if (name.startsWith(OwnAnchorPrefix)) await deleteSecret(target, { namespace, name }, uid, signal);
+}
+
+/** Returns 32 hexadecimal digits. */
+function shortHash(text: string): string {
+  return digestOf(text).slice('sha256:'.length, 'sha256:'.length + 32);
+}
+
+function isBeingDeleted(object: unknown): boolean {
+  return textOf(fieldsOf(fieldsOf(object)['metadata'])['deletionTimestamp']) !== '';
+}
+
+function isForbidden(error: unknown): boolean {
+  return error instanceof IssueError && (error.reason === 'TargetForbidden' || error.status?.code === 403);
+}

@@ -1,0 +1,93 @@
+// Renewal of Purser's own credential for a cluster: the terms of the Clusters that use it, and the time of the next renewal.
+// Times are by Purser's clock, in milliseconds since the epoch.
+
+import type { Cluster } from '../../api/cluster.gen.ts';
+import type { ClusterReason } from '../../api/reasons.ts';
+import { parseDuration } from '../../std/duration.ts';
+import { nextTurnAt } from '../../std/hash.ts';
+
+/** Terms of renewal of one credential. */
+export interface RenewalTerms {
+  /** False if the credential is not renewed. */
+  readonly isAutomatic: boolean;
+  /** Lifetime to request. */
+  readonly lifetimeMs: number;
+  /** Minimum time for which a replaced token stays valid. */
+  readonly overlapMs: number;
+}
+
+/** Returns the terms for the Clusters that share a credential: the shortest lifetime, the longest overlap, and Manual if one is Manual. */
+export function renewalTerms(clusters: readonly Pick<Cluster, 'spec'>[]): RenewalTerms {
+  const all = clusters.map(({ spec }) => spec.credential);
+  return {
+    isAutomatic: all.length > 0 && all.every((terms) => (terms?.renewal ?? 'Auto') === 'Auto'),
+    lifetimeMs: Math.min(MAX_LIFETIME_MS, ...all.map((terms) => Math.max(toMs(terms?.lifetime, LIFETIME_MS), MIN_LIFETIME_MS))),
+    overlapMs: Math.max(0, ...all.map((terms) => Math.min(toMs(terms?.overlap, OVERLAP_MS), MAX_OVERLAP_MS))),
+  };
+}
+
+/** The token that Purser uses on a cluster. */
+export interface TokenInUse {
+  /** `sha256:` and the digest of the token. */
+  readonly digest: string;
+  /** True if Purser did not obtain the token itself, so that it is renewed at once. */
+  readonly isSupplied: boolean;
+  /** Undefined for a token whose validity is unknown. */
+  readonly issuedAt?: number | undefined;
+  /** Undefined for a token that does not expire, or whose expiry is unknown. */
+  readonly expiresAt?: number | undefined;
+}
+
+/** Reasons of a renewal that failed. */
+export type RenewalReason = Extract<
+  ClusterReason,
+  'CredentialRenewalFailed' | 'CredentialRenewalForbidden' | 'CredentialRenewalUntrusted' | 'CredentialNotStored'
+>;
+
+/** A renewal that failed. */
+export interface RenewalFailure {
+  readonly reason: RenewalReason;
+  /** Text of the error for operators; may be empty. */
+  readonly detail: string;
+}
+
+/** Returns the time at which a token is due for renewal; undefined if it is never renewed. `uid` is that of the registered Secret. */
+export function renewalDueAt(token: TokenInUse, { isAutomatic }: Pick<RenewalTerms, 'isAutomatic'>, uid: string): number | undefined {
+  if (!isAutomatic) return undefined;
+  return token.isSupplied ? (token.issuedAt ?? 0) : halfLifeAt(token, uid);
+}
+
+/**
+ * Returns the time at which half of the lifetime has passed, or an earlier one: each credential has its slot within half of a lifetime, so
+ * that credentials that were renewed together do not renew together again. At least an eighth of the lifetime passes.
+ */
+export function halfLifeAt({ issuedAt, expiresAt }: Pick<TokenInUse, 'issuedAt' | 'expiresAt'>, uid: string): number | undefined {
+  if (issuedAt === undefined || expiresAt === undefined) return undefined;
+  const halfMs = Math.max((expiresAt - issuedAt) / 2, 1);
+  const slotMs = nextTurnAt('renew', uid, issuedAt, halfMs) - issuedAt;
+  const minAgeMs = halfMs / 4;
+  const ageMs = slotMs >= minAgeMs ? slotMs : minAgeMs + 3 * slotMs;
+  return issuedAt + Math.max(Math.floor(ageMs), MIN_AGE_MS);
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+/** Defaults and limits of the schema, which also apply to objects that are older than the schema. */
+const LIFETIME_MS = 168 * HOUR_MS;
+const MIN_LIFETIME_MS = 10 * MINUTE_MS;
+const MAX_LIFETIME_MS = 720 * HOUR_MS;
+const OVERLAP_MS = MINUTE_MS;
+const MAX_OVERLAP_MS = 24 * HOUR_MS;
+/** Minimum age of a token that is renewed: a cluster that grants seconds must not cause a renewal every second. */
+const MIN_AGE_MS = 10_000;
+/** Maximum length that the schema allows. */
+const MAX_LENGTH = 32;
+
+function toMs(text: string | undefined, fallback: number): number {
+  if (text === undefined || text.length > MAX_LENGTH) return fallback;
+  try {
+    return parseDuration(text);
+  } catch {
+    return fallback;
+  }
+}

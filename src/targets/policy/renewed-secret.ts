@@ -1,0 +1,118 @@
+// The Secret with the renewed token of a credential, beside the registered Secret, which Purser never writes. Its annotations are the
+// record of the renewal.
+
+import { CredentialSecretKey, Label, LabelValue, RenewalAnnotation, RenewedSuffix } from '../../api/names.ts';
+import { type Secret, Secrets, type Stored } from '../../api/resources.ts';
+import { fieldsOf, textOf } from '../../kubernetes/untrusted.ts';
+import { digestOf } from '../../std/digest.ts';
+import type { Sensitive } from '../../std/sensitive.ts';
+import { formatTimestamp, parseTimestamp } from '../../std/timestamp.ts';
+
+/** An anchor of Purser's own token on a target. */
+export interface OwnAnchor {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** Record of one renewal. Times are in whole seconds, by Purser's clock. */
+export interface RenewalRecord {
+  /** Digest of the token in the registered Secret that was renewed first. */
+  readonly registeredDigest: string;
+  readonly tokenDigest: string;
+  readonly renewedAt: number;
+  readonly expiresAt: number;
+  /** Undefined for a token that is not bound. */
+  readonly anchor?: OwnAnchor | undefined;
+  /** Anchors of replaced tokens, to delete. */
+  readonly replaced: readonly OwnAnchor[];
+}
+
+/** Returns the name of the Secret with the renewed token of a registered Secret. */
+export function renewedName(registeredName: string): string {
+  return `${registeredName}${RenewedSuffix}`;
+}
+
+/** Returns the key, `namespace/name`, of the registered Secret that a key belongs to. */
+export function registeredKey(key: string): string {
+  return key.endsWith(RenewedSuffix) ? key.slice(0, -RenewedSuffix.length) : key;
+}
+
+/** Returns whether a Secret holds, or could hold, the renewed token of another Secret, so that no Cluster may refer to it. */
+export function isRenewedSecret({ metadata: { name = '', labels = {} } }: Secret): boolean {
+  return name.endsWith(RenewedSuffix) || Object.hasOwn(labels, Label.renewed);
+}
+
+/** Returns whether Purser may overwrite a Secret with the name of a renewed one. */
+export function isOverwritable({ metadata: { labels = {} } }: Secret): boolean {
+  return labels[Label.renewed] === LabelValue.renewed;
+}
+
+/** Returns the record of a renewed Secret that belongs to the registered Secret with this UID; undefined for any other Secret. */
+export function parseRenewal({ metadata }: Secret, registeredUID: string): RenewalRecord | undefined {
+  const { labels = {}, annotations = {}, ownerReferences = [] } = metadata;
+  const isOwned = ownerReferences.some(({ kind, uid }) => kind === Secrets.kind && uid === registeredUID);
+  if (!isOwned || labels[Label.renewed] !== LabelValue.renewed) return undefined;
+  const registeredDigest = annotations[RenewalAnnotation.registeredDigest];
+  const tokenDigest = annotations[RenewalAnnotation.tokenDigest];
+  const renewedAt = parseTimestamp(annotations[RenewalAnnotation.renewedAt]);
+  const expiresAt = parseTimestamp(annotations[RenewalAnnotation.expiresAt]);
+  if (registeredDigest === undefined || tokenDigest === undefined || renewedAt === undefined || expiresAt === undefined) return undefined;
+  const anchor = toAnchor(parseJson(annotations[RenewalAnnotation.anchor]));
+  const listed = parseJson(annotations[RenewalAnnotation.replacedAnchors]);
+  const replaced = (Array.isArray(listed) ? listed : []).slice(0, MAX_REPLACED).flatMap((each) => toAnchor(each) ?? []);
+  return { registeredDigest, tokenDigest, renewedAt, expiresAt, ...(anchor && { anchor }), replaced };
+}
+
+/** Returns the Secret to write for a renewed token. It has the keys of the registered Secret that limit the use of the credential. */
+export function renewedSecret(registered: Stored<Secret>, token: Sensitive<string>, record: RenewalRecord): Secret {
+  const { namespace, name, uid } = registered.metadata;
+  const { anchor, replaced } = record;
+  const limits = Object.entries(registered.data ?? {}).filter(([key]) => !SECRET_KEYS.has(key));
+  return {
+    metadata: {
+      namespace,
+      name: renewedName(name),
+      labels: { [Label.renewed]: LabelValue.renewed },
+      annotations: {
+        [RenewalAnnotation.registeredDigest]: record.registeredDigest,
+        [RenewalAnnotation.tokenDigest]: digestOf(token.reveal()),
+        [RenewalAnnotation.renewedAt]: formatTimestamp(record.renewedAt),
+        [RenewalAnnotation.expiresAt]: formatTimestamp(record.expiresAt),
+        ...(anchor && { [RenewalAnnotation.anchor]: encodeAnchor(anchor) }),
+        ...(replaced.length > 0 && {
+          [RenewalAnnotation.replacedAnchors]: `[${replaced.slice(0, MAX_REPLACED).map(encodeAnchor).join(',')}]`,
+        }),
+      },
+      ownerReferences: [{ apiVersion: 'v1', kind: Secrets.kind, name, uid }],
+    },
+    type: 'Opaque',
+    data: { ...Object.fromEntries(limits), [CredentialSecretKey.token]: Buffer.from(token.reveal()).toString('base64') },
+  };
+}
+
+/** Maximum number of recorded anchors of replaced tokens; usually there is one. */
+const MAX_REPLACED = 8;
+const SECRET_KEYS: ReadonlySet<string> = new Set([
+  CredentialSecretKey.token,
+  CredentialSecretKey.clientCertificate,
+  CredentialSecretKey.clientKey,
+]);
+
+function encodeAnchor({ namespace, name, uid }: OwnAnchor): string {
+  return JSON.stringify({ namespace, name, uid });
+}
+
+function toAnchor(value: unknown): OwnAnchor | undefined {
+  const { namespace, name, uid } = fieldsOf(value);
+  const anchor = { namespace: textOf(namespace), name: textOf(name), uid: textOf(uid) };
+  return Object.values(anchor).includes('') ? undefined : anchor;
+}
+
+function parseJson(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
