@@ -55,7 +55,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     purpose: 'permissions: reviews by the hub, and the index over its RBAC',
   },
   'clusters/policy': {
-    imports: ['api', 'kubernetes', 'std'],
+    imports: ['api', 'kubernetes', 'std', 'targets/policy'],
     packages: [],
     node: false,
     purpose: 'decides about Clusters without effects',
@@ -65,6 +65,18 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     packages: ['rxjs'],
     node: true,
     purpose: 'the Cluster controller',
+  },
+  'credentials/policy': {
+    imports: ['std', 'targets/policy'],
+    packages: [],
+    node: false,
+    purpose: "decides about Purser's own credentials without effects",
+  },
+  credentials: {
+    imports: ['api', 'credentials/policy', 'kube', 'kubernetes', 'runtime', 'std', 'targets', 'targets/policy', 'telemetry'],
+    packages: ['rxjs'],
+    node: false,
+    purpose: "the credential controller, which renews Purser's own credentials",
   },
   'tokens/outputs': { imports: ['api', 'std', 'targets/policy'], packages: [], node: false, purpose: 'renders Secrets' },
   'tokens/policy': {
@@ -104,6 +116,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
       'api',
       'clusters',
       'config',
+      'credentials',
       'facade',
       'kube',
       'kubernetes',
@@ -212,6 +225,11 @@ describe('layers of the source', () => {
       return !(isType && name === '@kubernetes/client-node') && !LAYERS[layerOf(from)]?.packages.includes(name);
     });
     expect(violations).toEqual([]);
+  });
+
+  it("requests tokens of Purser's own service account only for their renewal", () => {
+    const users = files.filter((file) => /\bissueOwnToken\b/.test(readFileSync(join(root, file), 'utf8')));
+    expect(users).toEqual(['src/credentials/renew.ts', 'src/targets/token-exchange.ts']);
   });
 
   it('keeps pure layers free of node: modules, clocks and chance', () => {

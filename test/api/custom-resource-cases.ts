@@ -43,6 +43,8 @@ const CIDR = 'must be an IP range in CIDR notation';
 const ADDRESS = 'must be an https URL without user, query or fragment, or a host with an optional port';
 const PEM = 'must be PEM certificates encoded in base64';
 const RENEW_BEFORE = 'must be a percentage of the lifetime from 1% to 90%';
+const LIFETIME = 'must be a duration in hours, minutes and seconds from 10m to 720h';
+const OVERLAP = 'must be a duration in hours, minutes and seconds up to 24h';
 const RESERVED = 'under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved';
 
 const many = (count: number) => Array.from({ length: count }, (_, index) => `audience-${index}`);
@@ -217,6 +219,13 @@ export const clusters: readonly Case[] = [
   rejectsController('a kind of credential that Purser does not read', { kind: 'ConfigMap' }, 'kind', ''),
   rejectsController('a credential with an invalid name', { name: 'Target' }, 'name', OBJECT_NAME),
   rejectsController('a credential in an invalid namespace', { namespace: 'purser.system' }, 'namespace', NAMESPACE),
+  ...[{}, { renewal: 'Manual' }, { lifetime: '10m', overlap: '0s' }, { lifetime: '720h', overlap: '1h30m' }].map((credential) => ({
+    name: `takes the renewal ${JSON.stringify(credential)}`,
+    object: withCredential(credential),
+  })),
+  ...['9m59s', '720h1s', '', '0h', '7d', '-1h', '1.5h'].map((lifetime) => rejectsCredential({ lifetime }, 'lifetime', LIFETIME)),
+  ...['24h1s', '', '7d', '-1m'].map((overlap) => rejectsCredential({ overlap }, 'overlap', OVERLAP)),
+  rejectsCredential({ renewal: 'Never' }, 'renewal', ''),
 ];
 
 function takes(name: string, spec: Spec): Case {
@@ -229,6 +238,19 @@ function rejects(name: string, spec: Spec, field: string, message: string): Case
 
 function rejectsEndpoints(name: string, endpoints: Spec, field: string, message: string): Case {
   return { name: `rejects ${name}`, object: cluster(endpoints), rejected: { field: `spec.orchestratorApiEndpoints.${field}`, message } };
+}
+
+function withCredential(credential: Spec): CustomResource {
+  const { spec, ...object } = cluster();
+  return { ...object, spec: { ...(spec as Spec), credential } };
+}
+
+function rejectsCredential(credential: Spec, field: string, message: string): Case {
+  return {
+    name: `rejects the renewal ${JSON.stringify(credential)}`,
+    object: withCredential(credential),
+    rejected: { field: `spec.credential.${field}`, message },
+  };
 }
 
 function rejectsController(name: string, part: Spec, field: string, message: string): Case {

@@ -42,16 +42,29 @@ describe('purser print', () => {
       const isWide = ({ kind, metadata }: Printed) => kind === 'ClusterRoleBinding' && metadata.name === 'purser';
       const everywhere = await print('target-rbac');
       const narrow = await print('target-rbac', ...options);
-      const bindings = narrow.filter(({ kind }) => kind === 'RoleBinding');
+      const isRenewal = ({ metadata }: Printed) => metadata.name === 'purser-renewal';
+      const bindings = narrow.filter((each) => each.kind === 'RoleBinding' && !isRenewal(each));
       const wide = everywhere.find(isWide);
 
-      expect(narrow.filter(({ kind }) => kind !== 'RoleBinding')).toEqual(everywhere.filter((each) => !isWide(each)));
+      expect(narrow.filter((each) => !bindings.includes(each) && !isRenewal(each))).toEqual(everywhere.filter((each) => !isWide(each)));
       expect(bindings).toEqual(
         ['deploy', 'argocd'].map((namespace) => ({ ...wide, kind: 'RoleBinding', metadata: { name: 'purser', namespace } })),
       );
       expect(await printManifests(['print', 'target-rbac', ...options])).toContain('purser print target-rbac --namespaces deploy,argocd |');
     },
   );
+
+  it("grants the renewal of Purser's credential in Purser's own namespace with --namespaces", async () => {
+    const renewal = (await print('target-rbac', '--namespaces', 'deploy')).filter(({ metadata }) => metadata.name === 'purser-renewal');
+    expect(renewal).toMatchObject([
+      {
+        kind: 'Role',
+        metadata: { namespace: 'purser-system' },
+        rules: [{ resources: ['serviceaccounts/token'], resourceNames: ['purser'], verbs: ['create'] }, { resources: ['secrets'] }],
+      },
+      { kind: 'RoleBinding', metadata: { namespace: 'purser-system' } },
+    ]);
+  });
 
   it('rejects invalid namespaces', async () => {
     await expect(printManifests(['print', 'target-rbac', '--namespaces', 'A b'])).rejects.toThrow(

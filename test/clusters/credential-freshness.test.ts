@@ -1,7 +1,15 @@
 import { expect, it } from '@jest/globals';
-import { credentialEvidence, credentialExpiries } from '../../src/clusters/credential-freshness.ts';
+import { credentialEvidence, credentialTimes } from '../../src/clusters/credential-freshness.ts';
+import type { RegistryView } from '../../src/clusters/registry-view.ts';
+import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts';
 import { aCredential, registered } from '../targets/registration.ts';
 import { jwt } from '../targets/wire-target.ts';
+
+/** Returns a view of these Clusters, all of which refer to one key. */
+function viewOf(all: readonly RegisteredCluster[]): RegistryView {
+  const view = { allRegistered: () => all, clustersOfCredential: () => all.map(({ cluster }) => cluster) };
+  return view as unknown as RegistryView;
+}
 
 it('reads the validity of each credential Secret once', () => {
   let reads = 0;
@@ -15,20 +23,22 @@ it('reads the validity of each credential Secret once', () => {
   };
   const { cluster } = registered({});
   const isHub = () => false;
-  const first = credentialEvidence({ cluster, credential }, { isHub });
+  const view = viewOf([{ cluster, credential }]);
+  const first = credentialEvidence({ cluster, credential }, view, { isHub });
   const readsOfFirst = reads;
-  expect(credentialEvidence({ cluster, credential }, { isHub })).toEqual(first);
+  expect(credentialEvidence({ cluster, credential }, view, { isHub })).toEqual(first);
   expect(reads).toBe(readsOfFirst);
 });
 
-it('yields the expiries of credentials that are known to expire and that name the Cluster', () => {
+it('yields the times of credentials that are known to expire and that name the Cluster', () => {
   const exp = Date.parse('2026-12-01T10:00:00Z') / 1_000;
-  const expiring = { token: jwt({ exp }) };
+  const expiring = { token: jwt({ exp, sub: 'system:serviceaccount:purser-system:purser' }) };
   const all = [
     registered({ name: 'expiring', credential: aCredential({ ...expiring, cluster: 'expiring' }) }),
     registered({ name: 'opaque', credential: aCredential({ token: 'opaque', cluster: 'opaque' }) }),
     registered({ name: 'not-named', credential: aCredential({ ...expiring, cluster: 'other' }) }),
     registered({ name: 'missing', credential: null }),
   ];
-  expect([...credentialExpiries(all, { isHub: () => false })]).toEqual([['expiring', exp * 1_000]]);
+  const times = [...credentialTimes(viewOf(all), { isHub: () => false })];
+  expect(times).toEqual([{ cluster: 'expiring', issuedAt: undefined, expiresAt: exp * 1_000, renewAt: 0 }]);
 });

@@ -129,9 +129,8 @@ describe('roles', () => {
         'components/credential-namespaces/access-fleet.yaml',
         'components/install-crds/kustomization.yaml',
         'overlays/namespaces/access-events.yaml',
-        'renewal/hub.yaml',
-        'renewal/target.yaml',
         'target/access.yaml',
+        'target/namespaces/renewal.yaml',
       ]),
     );
   });

@@ -190,6 +190,25 @@ export class DeployWorld {
     await this.apply(objects);
   }
 
+  /** Returns the renewed token of Purser for a target. */
+  async renewedToken(name: string): Promise<string> {
+    const secret = ['-n', 'purser-system', `secret/${name}-credential-renewed`];
+    await this.waitFor(...secret, '--for=create');
+    return Buffer.from(await this.kubectl('get', ...secret, '-o', 'jsonpath={.data.token}'), 'base64').toString();
+  }
+
+  /** Puts a new token into the registered Secret of a target, and waits until Purser has renewed it. */
+  async replaceCredential(name: string, namespace = 'purser-system'): Promise<void> {
+    const renewed = ['-n', namespace, `secret/${name}-credential-renewed`];
+    await this.waitFor(...renewed, '--for=create');
+    const version = () => this.kubectl('get', ...renewed, '-o', 'jsonpath={.metadata.resourceVersion}');
+    const before = await version();
+    const token = (await this.kubectlOnTarget('create', 'token', 'purser', '-n', 'purser-system', '--duration=10m')).trim();
+    const patch = JSON.stringify({ stringData: { token } });
+    await this.kubectl('patch', '-n', namespace, `secret/${name}-credential`, '--type=merge', '-p', patch);
+    await waitUntil(async () => (await version()) !== before);
+  }
+
   /** Runs `kubectl wait` on the hub. Throws the last log lines of Purser if the wait fails. */
   async waitFor(...args: readonly string[]): Promise<void> {
     const { code, stderr } = await runKubectl(this.hub, ['wait', ...args, '--timeout=180s']);

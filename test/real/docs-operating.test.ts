@@ -15,7 +15,7 @@ import { run } from '../support/run.ts';
 import { type DeployedObject, type Deployment, isDeployment, renderKustomization, waitUntil } from './deploy-world.ts';
 import { blocksIn, runBlock, startDocsWorld } from './docs-world.ts';
 
-const [install, register, renew, replace, schedule, uninstall] = blocksIn('hub');
+const [install, register, show, renew, replace, uninstall] = blocksIn('hub');
 const [hubItself] = blocksIn('hub-itself');
 const [calls, certificate] = blocksIn('facade');
 const [orphans] = blocksIn('orphans');
@@ -94,9 +94,13 @@ describe('commands in docs/operating.md', () => {
     expect(await docs.world.dryRun([ingress], 'create')).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('renews a credential', async () => {
-    const [ran] = await runSteps(renew === undefined ? [] : stepsOf(renew), docs.shell);
-    expect(ran).toMatchObject({ code: 0, printed: expect.stringContaining('is valid until') });
+  it('shows the next renewal of a credential', async () => {
+    const message = async () => (await runSteps(show === undefined ? [] : stepsOf(show), docs.shell))[0];
+    await waitUntil(async () => /is valid until \S+; next renewal at/.test((await message())?.printed ?? ''));
+  });
+
+  it('replaces a credential by hand', async () => {
+    expect(await runBlock(renew, docs.shell)).toEqual([]);
     await docs.world.waitFor('cluster.registry.purser.dev', 'target-1', '--for=condition=Authorized');
   });
 
@@ -109,38 +113,6 @@ describe('commands in docs/operating.md', () => {
     // The target caches authenticated tokens for a few seconds.
     await waitUntil(() => docs.world.kubectlOnTarget('auth', 'whoami', '--token', token).then(() => false, isRejected));
     await docs.world.waitFor('cluster.registry.purser.dev', 'target-1', '--for=condition=Authorized');
-  });
-
-  it('renews a credential on a schedule with minimal permissions', async () => {
-    expect(await runBlock(schedule, docs.shell)).toEqual([]);
-    const { world, shell } = docs;
-    const read = async (...args: readonly string[]) => await world.kubectl('get', ...args, '-o', 'json');
-    const decodeKey = (secret: string, key: string) =>
-      Buffer.from((JSON.parse(secret) as { data: Readonly<Record<string, string>> }).data[key] ?? '', 'base64').toString();
-    const before = decodeKey(await read('secret', 'target-1-credential', '-n', 'purser-system'), 'token');
-    const file = join(shell.folder, 'target.kubeconfig');
-    await writeFile(file, decodeKey(await read('secret', 'target-1', '-n', 'renewal'), 'kubeconfig'));
-    const asJob = join(shell.folder, 'job.kubeconfig');
-    const admin = parse(await readFile(await world.hub.kubeconfig('admin'), 'utf8')) as object;
-    const user = { token: await world.createToken('renewal', 'target-1') };
-    await writeFile(asJob, JSON.stringify({ ...admin, users: [{ name: 'admin', user }] }));
-    const { spec } = (JSON.parse(await read('cronjob/target-1', '-n', 'renewal')) as CronJob).spec.jobTemplate.spec.template;
-    const [container] = spec.containers;
-    const command = container?.command.at(-1) ?? '';
-    const job = await run('sh', ['-c', command.replace('/target/kubeconfig', file)], { ...shell.env, KUBECONFIG: asJob });
-
-    expect(job).toMatchObject({ code: 0, stderr: '' });
-    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'renew', namespace: 'renewal' }, spec };
-    expect(await world.dryRun([pod], 'create')).toMatchObject({ code: 0, stderr: '' });
-    const after = decodeKey(await read('secret', 'target-1-credential', '-n', 'purser-system'), 'token');
-    expect([after.split('.').length, after === before]).toEqual([3, false]);
-    await world.waitFor('cluster.registry.purser.dev', 'target-1', '--for=condition=Authorized');
-    const permission = await run(
-      'kubectl',
-      ['--kubeconfig', file, 'auth', 'can-i', 'create', 'serviceaccounts/token', '-n', 'deploy'],
-      shell.env,
-    );
-    expect(permission.output).toBe('no\n');
   });
 
   it('uninstalls Purser without leaving objects behind', async () => {
@@ -212,14 +184,4 @@ async function applyTenantSecret(metadata: object): Promise<void> {
   const file = join(docs.shell.folder, 'tenant-secret.json');
   await writeFile(file, JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata }));
   await docs.world.kubectl('apply', '-f', file);
-}
-
-interface CronJob {
-  readonly spec: {
-    readonly jobTemplate: { readonly spec: { readonly template: { readonly spec: { readonly containers: readonly Container[] } } } };
-  };
-}
-
-interface Container {
-  readonly command: readonly string[];
 }

@@ -24,10 +24,29 @@ const RESPONSES: Readonly<Record<string, object>> = {
     spec: {},
     status: { allowed: true },
   },
+  // The anchor of Purser's own token.
+  '/api/v1/namespaces/purser-system/secrets': {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { namespace: 'purser-system', name: 'anchor', uid: 'anchor', resourceVersion: '1' },
+  },
 };
 
+let issued = 0;
+
+/** Returns the response to a request for Purser's own token. */
+function tokenResponse(): object {
+  const expirationTimestamp = new Date(Date.now() + LIFETIME_MS).toISOString();
+  const type = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' };
+  return { ...type, metadata: {}, spec: {}, status: { token: `stub-token-${++issued}`, expirationTimestamp } };
+}
+
+const LIFETIME_MS = 3_600_000;
+const TOKEN_PATH = '/api/v1/namespaces/purser-system/serviceaccounts/purser/token';
+
 const respond: RequestListener = (request, response) => {
-  const body = RESPONSES[request.url?.split('?')[0] ?? ''];
+  const path = request.url?.split('?')[0] ?? '';
+  const body = path === TOKEN_PATH ? tokenResponse() : RESPONSES[path];
   request.resume();
   if (request.url === '/readyz') response.writeHead(200, { 'content-type': 'text/plain' }).end('ok');
   else if (body === undefined) response.writeHead(404, { 'content-type': 'application/json' }).end('{"kind":"Status","code":404}');

@@ -62,7 +62,7 @@ describe('Metrics', () => {
     metrics.recordRequest({ route: '/auth/v1/clusters', code: 200, durationMs: 1 });
     metrics.recordHeldRemoval('global');
     metrics.observeBudgets(() => [['team-a', 'reviews']]);
-    metrics.observeCredentials(() => [['prod-eu', 0]]);
+    metrics.observeCredentials(() => [{ cluster: 'prod-eu', issuedAt: 0, expiresAt: 0, renewAt: 0 }]);
 
     const scraped = await scrape(metrics);
     const ours = [...scraped].filter(([name]) => name.startsWith('purser_'));
@@ -73,6 +73,8 @@ describe('Metrics', () => {
         'gauge purser_build_info{node,version}',
         'gauge purser_cluster_condition{status,target_cluster,type}',
         'gauge purser_cluster_credential_expiration_timestamp_seconds{target_cluster}',
+        'gauge purser_cluster_credential_lifetime_seconds{target_cluster}',
+        'gauge purser_cluster_credential_renewal_timestamp_seconds{target_cluster}',
         'gauge purser_cluster_heartbeat_timestamp_seconds{target_cluster}',
         'gauge purser_leader{}',
         'gauge purser_namespace_over_budget{budget,namespace}',
@@ -187,11 +189,20 @@ describe('Metrics', () => {
     expect(orphans?.get(labelsKey({ target_cluster: 'unregistered', namespace: 'other', name: 'other' }))).toBe(1_000);
   });
 
-  it('exports the expiry of each credential in seconds', async () => {
+  it('exports expiry, renewal and lifetime of each credential in seconds, and omits unknown ones', async () => {
     const { metrics } = world();
-    metrics.observeCredentials(() => [['prod-eu', Date.parse('2026-12-01T10:00:00Z')]]);
-    const expiry = valueOf(await scrape(metrics), 'purser_cluster_credential_expiration_timestamp_seconds', { target_cluster: 'prod-eu' });
-    expect(expiry).toBe(Date.parse('2026-12-01T10:00:00Z') / 1_000);
+    const expiresAt = Date.parse('2026-12-01T10:00:00Z');
+    metrics.observeCredentials(() => [
+      { cluster: 'prod-eu', issuedAt: expiresAt - 3_600_000, expiresAt, renewAt: expiresAt - 1_800_000 },
+      { cluster: 'manual', issuedAt: undefined, expiresAt, renewAt: undefined },
+    ]);
+    const scraped = await scrape(metrics);
+    const values = (name: string) =>
+      ['expiration_timestamp', 'renewal_timestamp', 'lifetime'].map((time) =>
+        valueOf(scraped, `purser_cluster_credential_${time}_seconds`, { target_cluster: name }),
+      );
+    expect(values('prod-eu')).toEqual([expiresAt / 1_000, expiresAt / 1_000 - 1_800, 3_600]);
+    expect(values('manual')).toEqual([expiresAt / 1_000, undefined, undefined]);
   });
 
   it('uses no label cluster, which Prometheus servers often set as an external label', async () => {

@@ -90,6 +90,35 @@ describe('evaluateCredential', () => {
     expect(fresh({ type: 'missing' })).toMatchObject({ status: 'Unknown', reason: 'CredentialMissing' });
   });
 
+  it('shows the next renewal, and a supplied credential that Purser is about to replace', () => {
+    const validity = { startsAt: NOW, expiresAt: NOW + DAY_MS };
+    const renewed = fresh({ type: 'stored', validity, renewAt: NOW + HOUR_MS });
+    const supplied = fresh({ type: 'stored', validity, renewAt: NOW, isSupplied: true });
+    expect([renewed, supplied].map((each) => `${each?.status} ${each?.reason}: ${each?.message}`)).toEqual([
+      'True CredentialValid: Credential is valid until 2026-03-02T12:00:00Z; next renewal at 2026-03-01T13:00:00Z.',
+      'True CredentialRenewalPending: Credential is valid until 2026-03-02T12:00:00Z; renewal is due.',
+    ]);
+  });
+
+  it.each([
+    ['CredentialRenewalFailed', 'the cluster did not respond in time', 'Purser tries again'],
+    ['CredentialRenewalForbidden', 'cannot create resource', 'Apply deploy/target/access.yaml'],
+    ['CredentialRenewalUntrusted', 'the token belongs to another user', 'Check that serverEndpoints'],
+    ['CredentialNotStored', 'the Secret is immutable', 'Check that Purser may create and update Secrets'],
+  ] as const)('shows %s with cause, expiry and remedy', (reason, detail, remedy) => {
+    const validity = { startsAt: NOW, expiresAt: NOW + DAY_MS };
+    const found = fresh({ type: 'stored', validity, renewAt: NOW, failure: { reason, detail } });
+    expect(found).toMatchObject({ status: 'False', reason });
+    expect(found?.message).toContain(`: ${detail}; the credential in use expires at 2026-03-02T12:00:00Z. ${remedy}`);
+  });
+
+  it('names the command that repairs an expired token', () => {
+    const expired = fresh({ type: 'stored', validity: { startsAt: NOW - DAY_MS, expiresAt: NOW }, cluster: 'prod-eu' });
+    expect(expired?.message).toBe(
+      'Credential expired at 2026-03-01T12:00:00Z. Run purser cluster renew prod-eu --context CONTEXT, or write a new credential to the Secret that spec.authInfo.controller names.',
+    );
+  });
+
   it('names the expiry and the remedy in the message', () => {
     expect(fresh({ type: 'stored', validity: { startsAt: NOW - DAY_MS, expiresAt: NOW + HOUR_MS } })?.message).toBe(
       'Credential expires at 2026-03-01T13:00:00Z. Write a new credential to the Secret that spec.authInfo.controller names.',

@@ -6,7 +6,15 @@ import { type Action, type Draw, type Grammar, MERGE, type Production, type Scen
 import { INVENTED_CLUSTERS, VICTIM_CLUSTERS } from './names.ts';
 
 const NAMES = [...VICTIM_CLUSTERS, ...VICTIM_CLUSTERS, ...INVENTED_CLUSTERS];
-const CREDENTIALS = ['two-prod-credential', 'two-dev-credential', 'one-credential', 'two-credential', 'purser-facade-tls', 'missing'];
+const CREDENTIALS = [
+  'two-prod-credential',
+  'two-dev-credential',
+  'one-credential',
+  'one-credential-renewed',
+  'two-credential',
+  'purser-facade-tls',
+  'missing',
+];
 
 function drawEndpoints(draw: Draw, { hostile, one, two, hub }: Scene): object {
   const allClients = '0.0.0.0/0';

@@ -27,6 +27,7 @@ describe('checkGrant', () => {
     ['an opaque token', request, response(aGrant().opaque())],
     ['a shorter lifetime than requested', request, response(aGrant().expiringIn('10m'), '2026-03-01T12:10:00Z')],
     ['a longer lifetime than requested', request, response(aGrant().expiringIn('8760h'))],
+    ['the audiences of the API server for a request without audiences', { ...request, audiences: [] }, response()],
     ['audiences in another order', { ...request, audiences: ['a', 'b'] }, response(aGrant().claiming({ aud: ['b', 'a'] }))],
     [
       'a token bound to the Secret',

@@ -1,0 +1,132 @@
+// The process dies at every request boundary of a renewal: before a request is served, and after it is served but before the response
+// arrives. The next process knows only the stored objects.
+
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { KubeClient } from '../../src/kube/client.ts';
+import { TransportError } from '../../src/kube/transport-error.ts';
+import { CredentialWorld } from './credential-world.ts';
+
+const MINUTE_MS = 60_000;
+
+/** Request at which the process dies, counted from `arm`. */
+interface Crash {
+  readonly at: number;
+  readonly when: 'before' | 'after';
+}
+
+/** Counts requests to hub and target, and loses all of them from the crash on. */
+class Process {
+  requests = 0;
+  #crash: Crash | undefined;
+  #isDead = false;
+
+  arm(crash: Crash | undefined): void {
+    this.#crash = crash;
+    this.requests = 0;
+  }
+
+  /** Returns whether the next request is served and whether its response arrives. */
+  next(): { readonly isServed: boolean; readonly isAnswered: boolean } {
+    const isFatal = !this.#isDead && this.#crash?.at === this.requests++;
+    const isServed = !this.#isDead && !(isFatal && this.#crash?.when === 'before');
+    if (isFatal) this.#isDead = true;
+    return { isServed, isAnswered: isServed && !isFatal };
+  }
+}
+
+let world: CredentialWorld;
+let current = new Process();
+
+beforeAll(async () => {
+  world = await CredentialWorld.start();
+  world.pass = (handler, request, reply) => {
+    const { isServed, isAnswered } = current.next();
+    if (isAnswered) return handler(request, reply);
+    if (!isServed) return reply.reset();
+    return handler(request, Object.assign(Object.create(reply) as typeof reply, { json: () => reply.reset() }));
+  };
+});
+afterEach(() => world.end());
+afterAll(() => world.close());
+
+/** Returns the client of the hub of a process that may die. */
+function mortal(process: Process): KubeClient {
+  return new Proxy(world.hub.admin, {
+    get: (client, name) => {
+      const member: unknown = Reflect.get(client, name, client);
+      if (typeof member !== 'function') return member;
+      if (name !== 'create' && name !== 'update' && name !== 'list') return member.bind(client) as unknown;
+      return async (...args: readonly unknown[]) => {
+        const { isServed, isAnswered } = process.next();
+        if (isServed) {
+          const response: unknown = await member.call(client, ...args);
+          if (isAnswered) return response;
+        }
+        throw new TransportError('ECONNRESET', 'the process died');
+      };
+    },
+  });
+}
+
+async function start(): Promise<{ readonly process: Process; stop(): Promise<void> }> {
+  const process = new Process();
+  current = process;
+  const replica = await world.run({ hub: mortal(process), isProbing: false });
+  return { process, stop: () => replica.stop() };
+}
+
+/** Renews twice, with a crash during the first or the second renewal. Returns the number of requests of that renewal. */
+async function renewTwice(round: 'first' | 'second', crash?: Crash): Promise<number> {
+  current = new Process();
+  await world.begin({ lifetime: '12h' });
+  await world.register(world.target.issueToken(600));
+  let replica = await start();
+  const survive = async () => {
+    const { requests } = replica.process;
+    if (crash !== undefined) {
+      await replica.stop();
+      replica = await start();
+    }
+    return requests;
+  };
+  let requests = 0;
+  if (round === 'first') {
+    replica.process.arm(crash);
+    await world.wait(30_000);
+    requests = await survive();
+  }
+  await world.nextToken();
+  await world.wait(2 * MINUTE_MS, 5_000);
+  if (round === 'second') {
+    const before = await world.renewedToken();
+    await world.wait((await world.renewAt()) - world.clock.now() - 2_000, 5 * MINUTE_MS);
+    replica.process.arm(crash);
+    await world.wait(2 * MINUTE_MS, 1_000);
+    requests = await survive();
+    await world.nextToken(before);
+  }
+  await world.wait(13 * MINUTE_MS, 10_000);
+  await replica.stop();
+  return requests;
+}
+
+describe('credential controller that crashes', () => {
+  it.each(['first', 'second'] as const)(
+    'loses no cluster after a crash at any request of the %s renewal',
+    async (round) => {
+      const calm = await renewTwice(round);
+      expect(world.target.accepts(await world.renewedToken())).toBe(true);
+      expect(calm).toBeGreaterThan(3);
+      for (let at = 0; at < calm; at++) {
+        for (const when of ['before', 'after'] as const) {
+          await world.end();
+          await renewTwice(round, { at, when });
+          const token = await world.renewedToken();
+          const result = { at, when, isAccepted: world.target.accepts(token), anchors: world.target.anchors.size };
+          expect(result).toEqual({ at, when, isAccepted: true, anchors: 1 });
+        }
+      }
+    },
+    300_000,
+  );
+});
