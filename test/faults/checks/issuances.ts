@@ -2,6 +2,7 @@
 
 import { type Of, ofType, type Recorded } from '../history.ts';
 import { isLease, isSecretWrite, isTokenRequest } from '../proxy/rules.ts';
+import { PURSER_NAMESPACE } from '../seed.ts';
 import { findWithdrawals } from './samples.ts';
 import { type Check, findExcuses, groupByToken, type Violation } from './violation.ts';
 
@@ -10,10 +11,14 @@ type Request = Of<'request'>;
 /** Tolerance for clock differences, rounding to seconds and network delay, in milliseconds. */
 const SLACK_MS = 2_000;
 
-/** Returns the requests that issued a token, with the name of the ManagedToken, which is also that of its service account. */
+/**
+ * Returns the requests that issued a token of a ManagedToken, with its name, which is also that of its service account. Purser also
+ * requests tokens for its own service account.
+ */
 export function findIssuances(history: readonly Recorded[]): readonly (Request & { readonly token: string })[] {
   return ofType(history, 'request')
     .filter((request) => isTokenRequest(request) && request.forwarded && request.status === 201)
+    .filter(({ path }) => !path.includes(`/namespaces/${PURSER_NAMESPACE}/`))
     .map((request) => ({ ...request, token: /\/serviceaccounts\/([^/]+)\/token/.exec(request.path)?.[1] ?? '' }));
 }
 
