@@ -35,7 +35,7 @@ describe('credential controller', () => {
     const [anchor] = world.target.anchors.values();
     expect(anchor?.metadata.name).toMatch(/^purser-credential-[0-9a-f]{32}$/);
     expect(anchor?.metadata.labels).toMatchObject({ 'tokens.purser.dev/managed-by': 'purser' });
-    await world.shows('True CredentialValid: Credential is valid until');
+    await world.shows('True CredentialValid: The credential is valid until');
     await world.until(async () => (await world.events()).includes('Normal CredentialRenewed'));
   });
 

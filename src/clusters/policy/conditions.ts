@@ -207,15 +207,15 @@ function evaluateCredentialFresh(credential: CredentialEvidence, now: number): F
   if (failure !== undefined) return finding('False', failure.reason, [failure.detail, ...expiryNote(expiresAt)].filter(Boolean).join('; '));
   if (validity === undefined) return finding('Unknown', 'ExpiryUnknown');
   const valid = credential.isSupplied === true ? 'CredentialRenewalPending' : 'CredentialValid';
-  if (expiresAt === undefined) return findingOf('True', valid, `credential does not expire${renewalNote(credential, now)}`);
+  if (expiresAt === undefined) return findingOf('True', valid, `the credential does not expire${renewalNote(credential, now)}`);
   const expiry = formatTimestamp(expiresAt);
   return expiresAt - now <= warningMs(validity)
-    ? findingOf('False', 'CredentialExpiring', `credential expires at ${expiry}`)
-    : findingOf('True', valid, `credential is valid until ${expiry}${renewalNote(credential, now)}`);
+    ? findingOf('False', 'CredentialExpiring', `the credential expires at ${expiry}`)
+    : findingOf('True', valid, `the credential is valid until ${expiry}${renewalNote(credential, now)}`);
 }
 
 function expired({ cluster }: StoredEvidence, expiresAt: number): Finding {
-  const cause = `credential expired at ${formatTimestamp(expiresAt)}`;
+  const cause = `the credential expired at ${formatTimestamp(expiresAt)}`;
   return findingOf('False', 'CredentialExpired', cause, cluster === undefined ? undefined : renewCommand(cluster));
 }
 

@@ -95,8 +95,8 @@ describe('evaluateCredential', () => {
     const renewed = fresh({ type: 'stored', validity, renewAt: NOW + HOUR_MS });
     const supplied = fresh({ type: 'stored', validity, renewAt: NOW, isSupplied: true });
     expect([renewed, supplied].map((each) => `${each?.status} ${each?.reason}: ${each?.message}`)).toEqual([
-      'True CredentialValid: Credential is valid until 2026-03-02T12:00:00Z; next renewal at 2026-03-01T13:00:00Z.',
-      'True CredentialRenewalPending: Credential is valid until 2026-03-02T12:00:00Z; renewal is due.',
+      'True CredentialValid: The credential is valid until 2026-03-02T12:00:00Z; next renewal at 2026-03-01T13:00:00Z.',
+      'True CredentialRenewalPending: The credential is valid until 2026-03-02T12:00:00Z; renewal is due.',
     ]);
   });
 
@@ -115,13 +115,13 @@ describe('evaluateCredential', () => {
   it('names the command that repairs an expired token', () => {
     const expired = fresh({ type: 'stored', validity: { startsAt: NOW - DAY_MS, expiresAt: NOW }, cluster: 'prod-eu' });
     expect(expired?.message).toBe(
-      'Credential expired at 2026-03-01T12:00:00Z. Run purser cluster renew prod-eu --context CONTEXT, or write a new credential to the Secret that spec.authInfo.controller names.',
+      'The credential expired at 2026-03-01T12:00:00Z. Run purser cluster renew prod-eu --context CONTEXT, or write a new credential to the Secret that spec.authInfo.controller names.',
     );
   });
 
   it('names the expiry and the remedy in the message', () => {
     expect(fresh({ type: 'stored', validity: { startsAt: NOW - DAY_MS, expiresAt: NOW + HOUR_MS } })?.message).toBe(
-      'Credential expires at 2026-03-01T13:00:00Z. Write a new credential to the Secret that spec.authInfo.controller names.',
+      'The credential expires at 2026-03-01T13:00:00Z. Write a new credential to the Secret that spec.authInfo.controller names.',
     );
   });
 });
