@@ -39,6 +39,16 @@ interface Access {
   readonly ca?: string;
 }
 
+/** Starts a hub with Purser's kinds and the namespace of credentials. */
+export async function startClusterHub(): Promise<TestServer> {
+  const hub = await TestServer.start();
+  await applyAll(hub.admin, await readManifests('crds'));
+  await hub.admin.create(Namespaces, { metadata: { name: CREDENTIALS } });
+  const signal = AbortSignal.timeout(20_000);
+  await waitUntilServed(hub.admin, [Clusters, ManagedTokens], { clock: systemClock, random: Math.random, signal });
+  return hub;
+}
+
 export class ClusterWorld {
   readonly hub: TestServer;
   clock = new FakeClock(Date.now());
@@ -52,12 +62,7 @@ export class ClusterWorld {
   }
 
   static async start(): Promise<ClusterWorld> {
-    const hub = await TestServer.start();
-    await applyAll(hub.admin, await readManifests('crds'));
-    await hub.admin.create(Namespaces, { metadata: { name: CREDENTIALS } });
-    const signal = AbortSignal.timeout(20_000);
-    await waitUntilServed(hub.admin, [Clusters, ManagedTokens], { clock: systemClock, random: Math.random, signal });
-    return new ClusterWorld(hub);
+    return new ClusterWorld(await startClusterHub());
   }
 
   async serve(handler: WireHandler): Promise<WireServer> {

@@ -2,13 +2,11 @@
 
 import { NEVER, type Subscription } from 'rxjs';
 import type { Cluster, ClusterCredential } from '../../src/api/cluster.gen.ts';
-import { Clusters, Events, ManagedTokens, Namespaces, type Secret, Secrets, type Stored } from '../../src/api/resources.ts';
+import { Clusters, Events, ManagedTokens, type Secret, Secrets, type Stored } from '../../src/api/resources.ts';
 import { createClusterController } from '../../src/clusters/controller.ts';
 import { createCredentialController } from '../../src/credentials/controller.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
-import { waitUntilServed } from '../../src/kube/discovery.ts';
 import { createInformer, createReducedInformer } from '../../src/kube/informer.ts';
-import { applyAll, readManifests } from '../../src/kube/manifests.ts';
 import { Recorder } from '../../src/kube/recorder.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
 import type { Outcome } from '../../src/runtime/controller.ts';
@@ -20,13 +18,14 @@ import { halfLifeAt } from '../../src/targets/policy/renewal.ts';
 import { parseRenewal } from '../../src/targets/policy/renewed-secret.ts';
 import { reduceCredential } from '../../src/targets/registered-cluster.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
+import { startClusterHub } from '../clusters/cluster-world.ts';
 import { turns } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
 import type { WireHandler, WireServer } from '../support/wire-server.ts';
 import { startWireServer } from '../support/wire-server.ts';
 import { authority } from '../targets/wire-target.ts';
 import { patient } from '../tokens/patient-clock.ts';
-import { base64, CREDENTIALS, TestServer } from '../tokens/token-world.ts';
+import { base64, CREDENTIALS, type TestServer } from '../tokens/token-world.ts';
 import { ScriptedCluster } from './scripted-cluster.ts';
 
 /** In simulated time. */
@@ -65,12 +64,7 @@ export class CredentialWorld {
   }
 
   static async start(): Promise<CredentialWorld> {
-    const hub = await TestServer.start();
-    await applyAll(hub.admin, await readManifests('crds'));
-    await hub.admin.create(Namespaces, { metadata: { name: CREDENTIALS } });
-    const signal = AbortSignal.timeout(20_000);
-    await waitUntilServed(hub.admin, [Clusters, ManagedTokens], { clock: systemClock, random: Math.random, signal });
-    const world = new CredentialWorld(hub);
+    const world = new CredentialWorld(await startClusterHub());
     const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
     world.#server = await startWireServer((request, reply) => world.pass(world.target.handler, request, reply), { tls: { cert, key } });
     return world;

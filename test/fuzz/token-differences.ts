@@ -7,6 +7,7 @@ import { TOKEN_REQUEST_KIND, TOKEN_REQUEST_NAME, type TokenRequest } from '../..
 import { bodyMediaType } from '../../src/kubernetes/wire/content-type.ts';
 import { decodeObject } from '../../src/kubernetes/wire/decode.ts';
 import { CLUSTER, withoutManagedFields } from '../contract/token-world.ts';
+import { isJson } from '../support/golden-relaxations.ts';
 import { type Difference, type Exchange, messageOf, rejection } from './expectation.ts';
 import { namesIn } from './http-differences.ts';
 import { type FuzzRequest, headerOf, queryOf } from './request.ts';
@@ -259,15 +260,6 @@ function unrecognized(bytes: Buffer): string {
   const encoding = bytes.toString().startsWith('{') ? 'utf8' : 'hex';
   const start = bytes.length > 30 ? `${bytes.subarray(0, 30).toString(encoding)} ...` : bytes.toString(encoding);
   return `the object provided is unrecognized (must be of type TokenRequest): yaml: invalid (${start})`;
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 const EXTENDED = 'for a token that is bound to a Pod, Kubernetes extends this lifetime to a year; request another number of seconds';

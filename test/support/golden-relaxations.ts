@@ -126,7 +126,8 @@ function both<T>(recorded: string, actual: string): readonly [T, T] {
   return [JSON.parse(recorded) as T, JSON.parse(actual) as T];
 }
 
-function isJson(text: string): boolean {
+/** Returns whether a text is JSON. */
+export function isJson(text: string): boolean {
   try {
     JSON.parse(text);
     return true;

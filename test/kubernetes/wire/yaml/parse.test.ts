@@ -82,18 +82,6 @@ describe('parseYaml', () => {
     ['a: &x\n  b: *x\n', "yaml: anchor 'x' value contains itself"],
     ['<<: 5', 'yaml: map merge requires map or sequence of maps as the value'],
     ['a: !!int x', 'yaml: cannot decode !!str `x` as a !!int'],
-    ['a: b\u2028c', 'yaml: line breaks other than LF and CR LF are not supported'],
-    ['a: b\rc: d', 'yaml: line breaks other than LF and CR LF are not supported'],
-    ['{"a\u2028": 1}', 'yaml: line breaks other than LF and CR LF are not supported'],
-    ['{a: 1, "b\n": 1}', "yaml: line 2: did not find expected ',' or '}'"],
-    ['a: &b"c d', 'yaml: did not find expected alphabetic or numeric character'],
-    ['a: "b\\"\nc: "d"', 'yaml: found unexpected end of stream'],
-    ['a:\n  b: "c\nd"', 'yaml: line 2: found unexpected end of stream'],
-    ['{?a: 1}', 'yaml: found character that cannot start any token'],
-    ['{a:[1]}', "yaml: did not find expected ',' or '}'"],
-    ['{a: [:x]}', 'yaml: found character that cannot start any token'],
-    ['{"a"::"b"}', 'yaml: found character that cannot start any token'],
-    ['a: .inf', 'json: unsupported value: +Inf'],
     ['a: \u0001', 'yaml: control characters are not allowed'],
   ])('rejects %j', (text, message) => {
     expect(() => parseYaml(Buffer.from(text))).toThrow(new Error(message));
