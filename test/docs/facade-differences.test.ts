@@ -135,6 +135,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   '`Accept` with protobuf alone': [REJECTIONS, 'rejects Accept for protobuf alone with 406'],
   '`Accept` with protobuf and JSON': [REJECTIONS, 'returns JSON for Accept with protobuf and JSON'],
   'headers above 16 KiB': [HEADER, 'rejects a token of 20 kB with 431'],
+  'more than 64 media types in `Accept`': ['kubernetes/wire/accept.test.ts', 'ignores media types after the first 64'],
   'a request that does not arrive within 10 seconds': [BODY, 'rejects a body that does not arrive within ten seconds'],
   'more than 32 pipelined requests on one connection': [
     'facade/server.test.ts',
