@@ -2,7 +2,7 @@
 
 import { Authorizer } from '../access/authorizer.ts';
 import { PROTECTED_NAMESPACES } from '../access/issue-permission.ts';
-import { PROBE_INTERVAL_MS } from '../clusters/policy/known-unreachable.ts';
+import { PROBE_INTERVAL_MS } from '../clusters/policy/health.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';

@@ -2,10 +2,10 @@
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Cluster, ClusterCondition } from '../../src/api/cluster.gen.ts';
-import { eventsOf } from '../../src/clusters/events.ts';
 import { clusterConditions, evaluateProbe, type FaultReason, type ProbedRow } from '../../src/clusters/policy/conditions.ts';
 import { finding } from '../../src/clusters/policy/findings.ts';
 import { healthAfter, parseHealth, toConditions } from '../../src/clusters/policy/health.ts';
+import { eventsOf } from '../../src/clusters/status.ts';
 import { CLUSTER_LIST } from '../../src/facade/clusters/cluster-list.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
