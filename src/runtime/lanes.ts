@@ -7,7 +7,7 @@
 // keys of one tenant; the tenant with the fewest running keys goes first.
 
 import { mayTake } from '../std/fair-share.ts';
-import { KeyHeap } from './key-heap.ts';
+import { KeyHeap } from '../std/key-heap.ts';
 
 export interface Limits {
   /** Maximum number of running keys. */

@@ -1,6 +1,6 @@
 // Work queue: selects the next key to run and its time. Has no timers and starts no work.
 
-import { KeyHeap } from './key-heap.ts';
+import { KeyHeap } from '../std/key-heap.ts';
 import { type Flow, Lanes, type Limits } from './lanes.ts';
 
 /** Request to reconcile a key at a time. */

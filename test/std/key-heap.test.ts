@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { KeyHeap } from '../../src/runtime/key-heap.ts';
+import { KeyHeap } from '../../src/std/key-heap.ts';
 
 function drain<K>(heap: KeyHeap<K, number>): number[] {
   const priorities: number[] = [];
