@@ -22,7 +22,7 @@ import type { Clock } from '../std/clock.ts';
 import { fromAbortable } from '../std/from-abortable.ts';
 import type { KubeClient, Selection } from './client.ts';
 import { type ListWatchEvent, listWatch, startCursor } from './list-watch.ts';
-import { type Batch, type Change, type Lookup, ObjectStore, reflectBatches, type Store } from './store.ts';
+import { type Batch, type Change, type Comparison, type Lookup, ObjectStore, reflectBatches, type Store } from './store.ts';
 
 /** The list-watch runs while `changes$` or `batches$` has subscribers; all of them share it. */
 export interface Informer<T extends ApiObject> {
@@ -181,5 +181,10 @@ class StoreUnion<T extends ApiObject> implements Store<T> {
   tally(valuesOf: (object: Stored<T>) => readonly string[]): (value: string) => number {
     const counts = this.#stores.map((store) => store.tally(valuesOf));
     return (value) => counts.reduce((sum, count) => sum + count(value), 0);
+  }
+
+  first(valueOf: (object: Stored<T>) => string | undefined, compare: Comparison<T>): (value: string) => Stored<T> | undefined {
+    const lookups = this.#stores.map((store) => store.first(valueOf, compare));
+    return (value) => lookups.flatMap((lookup) => lookup(value) ?? []).toSorted(compare)[0];
   }
 }

@@ -2,6 +2,7 @@
 
 import { mergeMap, type OperatorFunction, of, tap } from 'rxjs';
 import type { ApiObject, Stored } from '../api/resources.ts';
+import { KeyHeap } from '../std/key-heap.ts';
 import type { ListWatchEvent } from './list-watch.ts';
 import { objectKey } from './paths.ts';
 
@@ -29,13 +30,21 @@ export interface Store<T extends ApiObject> {
   index(valuesOf: (object: Stored<T>) => readonly string[]): Lookup<T>;
   /** Adds an index and returns the number of objects for a value, in constant time. */
   tally(valuesOf: (object: Stored<T>) => readonly string[]): (value: string) => number;
+  /**
+   * Adds an index and returns the first object for a value in the order of `compare`, in constant time. A change of an object takes
+   * logarithmic time. The order of two objects must not change while both exist.
+   */
+  first(valueOf: (object: Stored<T>) => string | undefined, compare: Comparison<T>): (value: string) => Stored<T> | undefined;
 }
+
+/** Returns a negative number if `a` precedes `b`. */
+export type Comparison<T extends ApiObject> = (a: Stored<T>, b: Stored<T>) => number;
 
 /** A store that applies list-watch events. */
 export class ObjectStore<T extends ApiObject> implements Store<T> {
   #objects = new Map<string, Stored<T>>();
   #resourceVersion: string | undefined;
-  readonly #indexes: Index<Stored<T>>[] = [];
+  readonly #indexes: StoreIndex<Stored<T>>[] = [];
 
   get resourceVersion(): string | undefined {
     return this.#resourceVersion;
@@ -62,13 +71,18 @@ export class ObjectStore<T extends ApiObject> implements Store<T> {
   }
 
   index(valuesOf: (object: Stored<T>) => readonly string[]): Lookup<T> {
-    const index = this.#addIndex(valuesOf);
+    const index = this.#addIndex(new Index(valuesOf));
     return (value, limit) => index.keysOf(value, limit).flatMap((key) => this.#objects.get(key) ?? []);
   }
 
   tally(valuesOf: (object: Stored<T>) => readonly string[]): (value: string) => number {
-    const index = this.#addIndex(valuesOf);
+    const index = this.#addIndex(new Index(valuesOf));
     return (value) => index.count(value);
+  }
+
+  first(valueOf: (object: Stored<T>) => string | undefined, compare: Comparison<T>): (value: string) => Stored<T> | undefined {
+    const index = this.#addIndex(new FirstIndex(valueOf, compare));
+    return (value) => this.#objects.get(index.firstKey(value) ?? '');
   }
 
   /** Applies an event and returns its changes. A `listed` event finds deletions that the watch missed. */
@@ -80,8 +94,7 @@ export class ObjectStore<T extends ApiObject> implements Store<T> {
     return changes;
   }
 
-  #addIndex(valuesOf: (object: Stored<T>) => readonly string[]): Index<Stored<T>> {
-    const index = new Index(valuesOf);
+  #addIndex<I extends StoreIndex<Stored<T>>>(index: I): I {
     for (const [key, object] of this.#objects) index.add(key, object);
     this.#indexes.push(index);
     return index;
@@ -132,7 +145,13 @@ export function reflectBatches<T extends ApiObject>(
   });
 }
 
-class Index<T> {
+interface StoreIndex<T> {
+  add(key: string, object: T): void;
+  /** Removes a key; has no effect if the key is absent. */
+  remove(key: string): void;
+}
+
+class Index<T> implements StoreIndex<T> {
   readonly #valuesOf: (object: T) => readonly string[];
   readonly #keys = new Map<string, Set<string>>();
   /** Values of each key, so that a key can be removed without the old object. */
@@ -169,6 +188,55 @@ class Index<T> {
     }
     this.#values.delete(key);
   }
+}
+
+/** The first key of each value. Nearly all values have a single key, which needs no heap. */
+class FirstIndex<T> implements StoreIndex<T> {
+  readonly #valueOf: (object: T) => string | undefined;
+  readonly #compare: (a: T, b: T) => number;
+  readonly #keys = new Map<string, Single<T> | KeyHeap<string, T>>();
+  /** Value of each key, so that a key can be removed without the old object. */
+  readonly #values = new Map<string, string>();
+
+  constructor(valueOf: (object: T) => string | undefined, compare: (a: T, b: T) => number) {
+    this.#valueOf = valueOf;
+    this.#compare = compare;
+  }
+
+  firstKey(value: string): string | undefined {
+    const keys = this.#keys.get(value);
+    return keys instanceof KeyHeap ? keys.first?.key : keys?.key;
+  }
+
+  add(key: string, object: T): void {
+    const value = this.#valueOf(object);
+    if (value === undefined) return;
+    this.#values.set(key, value);
+    const keys = this.#keys.get(value);
+    if (keys === undefined) this.#keys.set(value, { key, object });
+    else if (keys instanceof KeyHeap) keys.set(key, object);
+    else this.#keys.set(value, this.#heapOf(keys, { key, object }));
+  }
+
+  remove(key: string): void {
+    const value = this.#values.get(key);
+    if (value === undefined) return;
+    this.#values.delete(key);
+    const keys = this.#keys.get(value);
+    if (keys instanceof KeyHeap) keys.remove(key);
+    if (!(keys instanceof KeyHeap) || keys.size === 0) this.#keys.delete(value);
+  }
+
+  #heapOf(...singles: readonly Single<T>[]): KeyHeap<string, T> {
+    const heap = new KeyHeap<string, T>(this.#compare);
+    for (const { key, object } of singles) heap.set(key, object);
+    return heap;
+  }
+}
+
+interface Single<T> {
+  readonly key: string;
+  readonly object: T;
 }
 
 function difference<T extends ApiObject>(key: string, previous: Stored<T> | undefined, object: Stored<T>): readonly Change<T>[] {

@@ -24,7 +24,7 @@ import { objectKey } from '../kube/paths.ts';
 import type { Store } from '../kube/store.ts';
 import type { Clock } from '../std/clock.ts';
 import { credentialKeys, type RegisteredCluster, reduceCredential, registeredCluster } from '../targets/registered-cluster.ts';
-import { type StoredSecret, secretNameOf } from './policy/secret.ts';
+import { byAge, type StoredSecret, secretNameOf } from './policy/secret.ts';
 import type { StoredToken } from './policy/spec.ts';
 import { MAX_OWNERS, NamespaceBytes } from './reduce.ts';
 
@@ -121,8 +121,11 @@ export class HubView {
   /** Returns Secrets that a ManagedToken owns in its namespace, by `ownerKeyOf`; at most `limit`. */
   readonly secretsOwnedBy: (key: string, limit: number) => readonly StoredSecret[];
   readonly tokensForCluster: (name: string) => readonly StoredToken[];
-  /** Returns the ManagedTokens that name a Secret, by its key. */
-  readonly tokensForSecret: (key: string) => readonly StoredToken[];
+  /**
+   * Returns the oldest ManagedToken that names a Secret, by the key of the Secret; ManagedTokens that are being deleted are ignored. A
+   * tenant may name one Secret in any number of ManagedTokens, so neither a reconcile nor a change visits all of them.
+   */
+  readonly firstClaimant: (key: string) => StoredToken | undefined;
   /** Returns the ManagedTokens of a requester, by the key of the service account. */
   readonly tokensOfRequester: (key: string) => readonly StoredToken[];
   readonly tokensOfNamespace: (namespace: string) => readonly StoredToken[];
@@ -142,7 +145,7 @@ export class HubView {
       (metadata.ownerReferences ?? []).slice(0, MAX_OWNERS).map(({ uid }) => ownerKeyOf(metadata.namespace, uid)),
     );
     this.tokensForCluster = this.tokens.index(({ spec }) => [spec.clusterName]);
-    this.tokensForSecret = this.tokens.index((token) => [secretKeyOf(token)]);
+    this.firstClaimant = this.tokens.first(claimedSecret, byAge);
     this.tokensOfRequester = this.tokens.index((token) => [requesterKeyOf(token)]);
     this.tokensOfNamespace = this.tokens.index(({ metadata }) => [metadata.namespace]);
     this.countInNamespace = this.tokens.tally(({ metadata }) => [metadata.namespace]);
@@ -167,6 +170,11 @@ export function ownerKeyOf(namespace: string, uid: string): string {
 /** Returns the key of the Secret that a ManagedToken names. */
 export function secretKeyOf(token: StoredToken): string {
   return `${token.metadata.namespace}/${secretNameOf(token)}`;
+}
+
+/** Returns the key of the Secret that a ManagedToken claims; undefined if the ManagedToken is being deleted. */
+export function claimedSecret(token: StoredToken): string | undefined {
+  return token.metadata.deletionTimestamp === undefined ? secretKeyOf(token) : undefined;
 }
 
 /** Returns the key of the service account that requests a token. */

@@ -26,7 +26,7 @@ export function observe(run: TokenRun, informed: StoredToken): TokenObservation 
     secret: tracked.latestSecret(view.secrets.get(secretKeyOf(token)), secretNameOf(token), now),
     former: formerSecrets(run, token),
     ...observeOutputs(run, token),
-    claimant: earlierClaimant(token, view.tokensForSecret(secretKeyOf(token))),
+    claimant: earlierClaimant(token, view.firstClaimant(secretKeyOf(token))),
     writtenDigest,
     writtenSecret,
     issuedDigest,

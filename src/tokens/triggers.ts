@@ -7,9 +7,9 @@ import { ManagedTokens } from '../api/resources.ts';
 import { objectKey } from '../kube/paths.ts';
 import type { Change } from '../kube/store.ts';
 import { annotationsChanged, anyOf, conditionTurnedTrue, generationChanged, statusNotOurs } from '../runtime/predicates.ts';
-import { mapToKeys, owner, self, statesOf } from '../runtime/trigger.ts';
-import { type HubView, keysOf, requesterKeyOf, secretKeyOf, type TokenInformers } from './informers.ts';
-import { nextClaimants, type StoredSecret } from './policy/secret.ts';
+import { owner, self, statesOf } from '../runtime/trigger.ts';
+import { claimedSecret, type HubView, keysOf, requesterKeyOf, secretKeyOf, type TokenInformers } from './informers.ts';
+import type { StoredSecret } from './policy/secret.ts';
 import type { StoredToken } from './policy/spec.ts';
 import type { TrackedTokens } from './tracked-token.ts';
 
@@ -18,18 +18,16 @@ export function tokenTriggers(informers: TokenInformers, view: HubView, memory: 
   const { tokens, clusters, secrets, credentials, requesters } = informers;
   const written = (key: string) => memory.of(view.tokens.get(key)?.metadata.uid ?? '').status;
   const isNews = anyOf<StoredToken>(generationChanged, annotationsChanged(`${TokensGroup}/`), statusNotOurs(written));
-  const rivals = mapToKeys((token: StoredToken) => keysOf(nextClaimants(view.tokensForSecret(secretKeyOf(token)))));
   const tenantTriggers$ = merge(
     tokens.changes$.pipe(
       tap((change) => trackToken(change, memory)),
       filter(isNews),
-      // Other ManagedTokens that name the same Secret may wait for this one to be deleted.
-      mergeMap((change) => [...new Set([...self(change), ...rivals(change)])]),
+      mergeMap((change) => [...new Set([...self(change), ...keysOf(successors(change, view))])]),
     ),
     secrets.changes$.pipe(
-      tap((change) => trackSecret(change, view.tokensForSecret(change.key), memory)),
-      filter((change) => !isOwnWrite(change, view, memory)),
-      mergeMap((change) => [...new Set([...owner(ManagedTokens)(change), ...keysOf(nextClaimants(view.tokensForSecret(change.key)))])]),
+      tap((change) => trackSecret(change, writersOf(change, view), memory)),
+      filter((change) => !isOwnWrite(change, writersOf(change, view), memory)),
+      mergeMap((change) => [...new Set([...ownersOf(change), ...keysOf(writersOf(change, view))])]),
     ),
     requesters.changes$.pipe(
       filter(({ type }) => type !== 'updated'),
@@ -71,10 +69,33 @@ function tokensOfSubject(subject: string, view: HubView): readonly StoredToken[]
   return view.tokensOfNamespace(NAMESPACE.exec(subject)?.[1] ?? '');
 }
 
+/** Returns the ManagedToken that may create a Secret because the changed one no longer claims it. */
+function successors(change: Change<StoredToken>, { firstClaimant }: HubView): readonly StoredToken[] {
+  const released = releasedSecret(change);
+  const next = released === undefined ? undefined : firstClaimant(released);
+  return next === undefined ? [] : [next];
+}
+
+/** Returns the key of the Secret that a ManagedToken no longer claims; undefined if it claims what it did. */
+function releasedSecret(change: Change<StoredToken>): string | undefined {
+  if (change.type !== 'updated') return change.type === 'deleted' ? secretKeyOf(change.object) : undefined;
+  const claimed = claimedSecret(change.previous);
+  return claimed === claimedSecret(change.object) ? undefined : claimed;
+}
+
+const ownersOf = owner(ManagedTokens);
+
+/** Returns the ManagedTokens that may have written a Secret: its owners and the first claimant. Tenants write the list of owners. */
+function writersOf(change: Change<StoredSecret>, { tokens, firstClaimant }: HubView): readonly StoredToken[] {
+  const owners = ownersOf(change).flatMap((key) => tokens.get(key) ?? []);
+  const first = firstClaimant(change.key);
+  const writers = new Set(owners.filter((token) => secretKeyOf(token) === change.key));
+  return [...(first === undefined ? writers : writers.add(first))];
+}
+
 /** Returns whether a change is Purser's own write, after which the writing run has reconciled everything. */
-function isOwnWrite({ type, key, object }: Change<StoredSecret>, view: HubView, memory: TrackedTokens): boolean {
-  const tokens = view.tokensForSecret(key);
-  return type !== 'deleted' && tokens.length === 1 && tokens.every(({ metadata }) => memory.of(metadata.uid).isOwnWrite(object));
+function isOwnWrite({ type, object }: Change<StoredSecret>, writers: readonly StoredToken[], memory: TrackedTokens): boolean {
+  return type !== 'deleted' && writers.length > 0 && writers.every(({ metadata }) => memory.of(metadata.uid).isOwnWrite(object));
 }
 
 function trackToken(change: Change<StoredToken>, memory: TrackedTokens): void {

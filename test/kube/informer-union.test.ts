@@ -28,6 +28,10 @@ function object(namespace: string, name: string, color = 'red'): Stored<ConfigMa
   return { metadata: { namespace, name, uid: `${namespace}-${name}`, resourceVersion: color }, data: { color } };
 }
 
+function byKey({ metadata: a }: Stored<ConfigMap>, { metadata: b }: Stored<ConfigMap>): number {
+  return `${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1;
+}
+
 const colors = ({ data }: ConfigMap) => Object.values(data ?? {});
 
 describe('unionOf', () => {
@@ -66,6 +70,7 @@ describe('unionOf', () => {
         const { store } = unionOf([...informers.values()]);
         const whole = new ObjectStore<ConfigMap>();
         const lookups = [store.index(colors), whole.index(colors)] as const;
+        const firsts = [store, whole].map((each) => each.first(() => 'all', byKey));
         for (const [index, { place, name, color, isDeleted }] of events.entries()) {
           const changed = object(place, name, `${color}-${index}`);
           const happens = { type: isDeleted ? 'deleted' : 'applied', object: changed, resourceVersion: String(index) } as const;
@@ -76,6 +81,7 @@ describe('unionOf', () => {
         expect(store.size).toBe(whole.size);
         expect(store.keys().toSorted()).toEqual(whole.keys().toSorted());
         for (const key of ['a/x', 'b/y', 'd/x']) expect([store.get(key), store.has(key)]).toEqual([whole.get(key), whole.has(key)]);
+        expect(firsts[0]?.('all')).toEqual(firsts[1]?.('all'));
         for (const found of whole.list()) {
           expect(store.list()).toContainEqual(found);
           expect(lookups[0](colors(found)[0] ?? '')).toEqual(lookups[1](colors(found)[0] ?? ''));

@@ -8,6 +8,10 @@ function object(name: string, resourceVersion: string, more: { readonly uid?: st
   return { metadata: { name, namespace: 'ns', resourceVersion, uid: more.uid ?? `uid-${name}` }, data: { value: more.value ?? '' } };
 }
 
+function byName({ metadata: a }: Stored<ConfigMap>, { metadata: b }: Stored<ConfigMap>): number {
+  return a.name < b.name ? -1 : 1;
+}
+
 function listed(...objects: readonly Stored<ConfigMap>[]): ListWatchEvent<ConfigMap> {
   return { type: 'listed', objects, resourceVersion: '100' };
 }
@@ -102,6 +106,42 @@ describe('ObjectStore', () => {
     store.apply({ type: 'applied', object: object('b', '3', { value: 'blue' }), resourceVersion: '3' });
     store.apply({ type: 'deleted', object: object('a', '4'), resourceVersion: '4' });
     expect([count('red'), count('blue')]).toEqual([0, 1]);
+  });
+
+  it('returns the first object of an index value in the given order, after each change', () => {
+    const store = new ObjectStore<ConfigMap>();
+    store.apply(listed(object('b', '1', { value: 'red' }), object('c', '1', { value: 'red' })));
+    const first = store.first(({ data }) => data?.['value'] || undefined, byName);
+    const names = () => ['red', 'blue'].map((value) => first(value)?.metadata.name);
+    expect(names()).toEqual(['b', undefined]);
+    store.apply({ type: 'applied', object: object('a', '2', { value: 'red' }), resourceVersion: '2' });
+    expect(names()).toEqual(['a', undefined]);
+    store.apply({ type: 'applied', object: object('a', '3', { value: 'blue' }), resourceVersion: '3' });
+    expect(names()).toEqual(['b', 'a']);
+    store.apply({ type: 'applied', object: object('a', '4'), resourceVersion: '4' });
+    store.apply({ type: 'deleted', object: object('b', '5'), resourceVersion: '5' });
+    expect(names()).toEqual(['c', undefined]);
+    store.apply(listed());
+    expect(names()).toEqual([undefined, undefined]);
+  });
+
+  it('compares a few of 20,000 objects of one index value after a change, and none for a lookup', () => {
+    const store = new ObjectStore<ConfigMap>();
+    let comparisons = 0;
+    const first = store.first(
+      () => 'red',
+      (a, b) => {
+        comparisons += 1;
+        return byName(a, b);
+      },
+    );
+    store.apply(listed(...Array.from({ length: 20_000 }, (_, index) => object(`o-${10_000 + index}`, '1'))));
+    comparisons = 0;
+    store.apply({ type: 'applied', object: object('o-20000', '2'), resourceVersion: '2' });
+    store.apply({ type: 'deleted', object: object('o-10000', '3'), resourceVersion: '3' });
+    expect(comparisons).toBeLessThan(150);
+    comparisons = 0;
+    expect([first('red')?.metadata.name, comparisons]).toEqual(['o-10001', 0]);
   });
 
   it('emits changes in the order of the events', () => {

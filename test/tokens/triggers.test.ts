@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { ApiObject, Stored } from '../../src/api/resources.ts';
 import { ObjectStore } from '../../src/kube/store.ts';
 import { HubView, type TokenInformers } from '../../src/tokens/informers.ts';
@@ -26,23 +26,80 @@ it('adds no index to the stores with a second term', () => {
   expect(indexes).toBe(before);
 });
 
-it('wakes at most 16 of a thousand ManagedTokens that name one Secret when the Secret or one of them changes', () => {
-  const informer = () => new HandInformer<ApiObject>();
-  const [tokens, secrets] = [informer(), informer()];
-  const others = { clusters: informer(), requesters: informer(), roles: informer(), bindings: informer(), credentials: [informer()] };
-  const informers = { tokens, secrets, ...others } as unknown as TokenInformers;
-  const triggered: string[] = [];
-  tokenTriggers(informers, new HubView(informers), new TrackedTokens()).subscribe((key) => triggered.push(key));
-  const claimants = Array.from({ length: 1_000 }, (_, index) =>
-    aToken()
-      .writing({ name: 'shared' })
-      .withMetadata({ name: `t-${index}`, uid: `uid-${index}`, resourceVersion: '1' })
-      .build(),
-  );
-  tokens.list(...claimants);
-  triggered.length = 0;
-  secrets.apply({ metadata: { name: 'shared', namespace: 'team-a', uid: 's', resourceVersion: '2' } });
-  tokens.apply(aToken().writing({ name: 'shared' }).withMetadata({ name: 'late', uid: 'late', resourceVersion: '3' }).build());
-  expect(triggered.length).toBeGreaterThan(0);
-  expect(triggered.length).toBeLessThanOrEqual(33);
+/** A thousand ManagedTokens `t-0` (the oldest) to `t-999` that name the Secret `shared`, and the keys that changes trigger. */
+class Claims {
+  readonly tokens = new HandInformer<ApiObject>();
+  readonly secrets = new HandInformer<ApiObject>();
+  readonly triggered: string[] = [];
+  /** Number of ManagedTokens that the triggers looked up in memory. */
+  lookups = 0;
+
+  constructor() {
+    const informer = () => new HandInformer<ApiObject>();
+    const others = { clusters: informer(), requesters: informer(), roles: informer(), bindings: informer(), credentials: [informer()] };
+    const informers = { tokens: this.tokens, secrets: this.secrets, ...others } as unknown as TokenInformers;
+    const memory = new TrackedTokens();
+    const of = memory.of.bind(memory);
+    memory.of = (uid) => {
+      this.lookups += 1;
+      return of(uid);
+    };
+    tokenTriggers(informers, new HubView(informers), memory).subscribe((key) => this.triggered.push(key));
+    this.tokens.list(...Array.from({ length: 1_000 }, (_, index) => this.claimant(index)));
+    this.reset();
+  }
+
+  claimant(index: number, { secret = 'shared', version = '1', metadata = {} } = {}): ApiObject {
+    const creationTimestamp = new Date(Date.UTC(2026, 2, 1, 12, 0, index)).toISOString();
+    return aToken()
+      .writing({ name: secret })
+      .withMetadata({
+        name: `t-${index}`,
+        uid: `uid-${index}`,
+        resourceVersion: version,
+        generation: Number(version),
+        creationTimestamp,
+        ...metadata,
+      })
+      .build();
+  }
+
+  secret(version: string, ownedBy?: number): ApiObject {
+    const owner = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', name: `t-${ownedBy}`, uid: `uid-${ownedBy}` };
+    const ownerReferences = ownedBy === undefined ? [] : [{ ...owner, controller: true }];
+    return { metadata: { name: 'shared', namespace: 'team-a', uid: 's', resourceVersion: version, ownerReferences } };
+  }
+
+  reset(): void {
+    this.triggered.length = 0;
+    this.lookups = 0;
+  }
+}
+
+describe('tokenTriggers with a thousand ManagedTokens that name one Secret', () => {
+  it('triggers the owner and the oldest ManagedToken when the Secret changes, and looks up no other', () => {
+    const claims = new Claims();
+    claims.secrets.apply(claims.secret('2', 7));
+    claims.secrets.apply(claims.secret('3'));
+    expect(claims.triggered).toEqual(['team-a/t-7', 'team-a/t-0', 'team-a/t-7', 'team-a/t-0']);
+    claims.reset();
+    claims.secrets.delete(claims.secret('4'));
+    expect([claims.triggered, claims.lookups < 10]).toEqual([['team-a/t-0'], true]);
+  });
+
+  it('triggers only the changed ManagedToken while it claims the Secret as before', () => {
+    const claims = new Claims();
+    claims.tokens.apply(claims.claimant(0, { version: '2' }));
+    claims.tokens.apply(claims.claimant(500, { version: '3' }));
+    claims.tokens.apply(claims.claimant(1_000, { version: '4' }));
+    expect([claims.triggered, claims.lookups < 10]).toEqual([['team-a/t-0', 'team-a/t-500', 'team-a/t-1000'], true]);
+  });
+
+  it('triggers the next ManagedToken when the oldest names another Secret, is being deleted or is deleted', () => {
+    const claims = new Claims();
+    claims.tokens.apply(claims.claimant(0, { version: '2', secret: 'other' }));
+    claims.tokens.apply(claims.claimant(1, { version: '3', metadata: { deletionTimestamp: '2026-03-01T13:00:00Z' } }));
+    claims.tokens.delete(claims.claimant(2, { version: '4' }));
+    expect(claims.triggered).toEqual(['team-a/t-0', 'team-a/t-1', 'team-a/t-1', 'team-a/t-2', 'team-a/t-2', 'team-a/t-3']);
+  });
 });

@@ -210,29 +210,10 @@ export function isOwnedBy({ ownerReferences = [] }: ObjectMeta, { metadata }: St
   );
 }
 
-/** Returns the name of the oldest ManagedToken that claims the Secret before this one; undefined if this one is first. */
-export function earlierClaimant(token: StoredToken, claimants: readonly StoredToken[]): string | undefined {
-  const earlier = (a: StoredToken, b: StoredToken) => (b.metadata.deletionTimestamp === undefined && byAge(b, a) < 0 ? b : a);
-  const first = claimants.reduce(earlier, token);
-  return first === token ? undefined : first.metadata.name;
+/** Returns the name of the ManagedToken that creates the Secret before this one; undefined if this one does. `first` is the first claimant. */
+export function earlierClaimant(token: StoredToken, first: StoredToken | undefined): string | undefined {
+  return first !== undefined && byAge(first, token) < 0 ? first.metadata.name : undefined;
 }
-
-/** Returns the claimants that a change of the Secret, or of another claimant, may concern: at most the 16 oldest. */
-export function nextClaimants(claimants: readonly StoredToken[]): readonly StoredToken[] {
-  if (claimants.length <= MAX_NEXT) return claimants;
-  const oldest: StoredToken[] = [];
-  for (const claimant of claimants) {
-    const last = oldest.at(-1);
-    if (oldest.length === MAX_NEXT && last !== undefined && byAge(claimant, last) >= 0) continue;
-    const index = oldest.findIndex((other) => byAge(claimant, other) < 0);
-    oldest.splice(index < 0 ? oldest.length : index, 0, claimant);
-    if (oldest.length > MAX_NEXT) oldest.pop();
-  }
-  return oldest;
-}
-
-/** A tenant may name one Secret in any number of ManagedTokens; waking all of them with every change would be quadratic. */
-const MAX_NEXT = 16;
 
 /** The Secret that a ManagedToken names, and the ManagedToken with an earlier claim to it. */
 export interface SecretClaim {
@@ -269,6 +250,7 @@ function ownerOf({ ownerReferences = [] }: ObjectMeta): string | undefined {
   return ownerReferences.find((owner) => owner.controller && isManagedToken(owner))?.name;
 }
 
-function byAge({ metadata: a }: StoredToken, { metadata: b }: StoredToken): number {
+/** Compares ManagedTokens by age, the oldest first. The order never changes. */
+export function byAge({ metadata: a }: StoredToken, { metadata: b }: StoredToken): number {
   return compareUtf8(a.creationTimestamp ?? '', b.creationTimestamp ?? '') || compareUtf8(a.uid, b.uid);
 }
