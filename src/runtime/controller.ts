@@ -12,8 +12,8 @@ export interface Result {
 }
 
 export interface ControllerOptions<K> {
-  /** Reconciles one key. An error fails this run only. */
-  readonly reconcile: (key: K, signal: AbortSignal) => Promise<Result>;
+  /** Reconciles one key with a slot of this lane. An error fails this run only. */
+  readonly reconcile: (key: K, signal: AbortSignal, lane: string) => Promise<Result>;
   readonly retryPolicy: (failure: Failure<K>) => Retry;
   readonly clock: Clock;
   readonly concurrency: number;
@@ -172,7 +172,7 @@ class Pump<K> {
   /** Runs the reconcile of a key. Never rejects: any thrown value fails this run only. */
   async #reconcile(key: K): Promise<Ending> {
     try {
-      const result = await this.#options.reconcile(key, this.#aborting.signal);
+      const result = await this.#options.reconcile(key, this.#aborting.signal, this.#queue.laneOf(key) ?? '');
       if (Number.isNaN(result.requeueAt)) throw new RangeError('requeueAt must be a number, not NaN');
       return { type: 'reconciled', result };
     } catch (error) {

@@ -55,6 +55,11 @@ export class WorkQueue<K> {
     return this.#ready.size;
   }
 
+  /** Returns the lane whose slot a running key holds; undefined if the key does not run. */
+  laneOf(key: K): string | undefined {
+    return this.#running.get(key)?.flow.lane.name;
+  }
+
   /** Returns the tenants with a running key and the slots that each holds. */
   held(): Iterable<readonly [tenant: string, slots: number]> {
     return this.#ready.held();

@@ -4,14 +4,17 @@
 import { AnchorFinalizer } from '../api/names.ts';
 import { AlertReason } from '../api/reasons.ts';
 import { ManagedTokens } from '../api/resources.ts';
+import { startDeadline } from '../kube/deadline.ts';
 import { nameOf } from '../kube/paths.ts';
 import type { Note } from '../kube/recorder.ts';
 import { hasReason } from '../kubernetes/status.ts';
+import type { Result } from '../runtime/controller.ts';
 import { deleteAnchor, hasAnchor } from '../targets/anchors.ts';
 import { IssueError, toIssueError } from '../targets/issue-error.ts';
 import { isIssuedWith } from '../targets/policy/issued-for.ts';
 import { anchorName } from '../targets/policy/token-request.ts';
 import { issuerOf, type RegisteredCluster } from '../targets/registered-cluster.ts';
+import { type DeletionKey, encodeDeletionKey } from './anchor-deletions.ts';
 import { REVOCATION_UNAVAILABLE } from './events.ts';
 import {
   type AnchorLocation,
@@ -20,6 +23,8 @@ import {
   hasAnchorFinalizer,
   hasRoom,
   hasSamePlaces,
+  isWanted,
+  locationText,
   otherAccountAnchor,
   otherFinalizers,
   recordedAnchor,
@@ -33,7 +38,8 @@ import { orphanedAnchorMessage } from './policy/messages.ts';
 import type { TokenPlan } from './policy/plan.ts';
 import type { StoredToken } from './policy/spec.ts';
 import { isHeld, type Situation, type TokenObservation, type TokenState } from './policy/state.ts';
-import type { Step, TokenRun } from './run.ts';
+import { laneOfCluster } from './priority.ts';
+import { RUN_MS, type Step, type TokenDeps, type TokenRun } from './run.ts';
 import { deleteSecrets } from './secrets.ts';
 import type { OrphanSource } from './tracked-token.ts';
 
@@ -51,7 +57,7 @@ export async function recordAnchor(
   if (token.spec.revocation !== 'BoundSecret') return { token, events: [] };
   const registered = registeredAt(run, wantedAnchor(token));
   if (!hasRoom(token)) throw new IssueError('TooManyAnchors');
-  await deleteOtherAccountAnchor(run, token);
+  await deleteFirst(run, token);
   const replaced = replacedAnchor(token, issuerOf(registered));
   const isOrphaned = replaced !== undefined && !(await isFound(run, token, replaced));
   const events = isOrphaned ? orphanEvents(run, token, replaced) : [];
@@ -62,9 +68,13 @@ export async function recordAnchor(
   return { token: written, events };
 }
 
-/** Deletes the anchor of another service account in the same namespace, because its entry in status.anchors is about to be replaced. */
-async function deleteOtherAccountAnchor(run: TokenRun, token: StoredToken): Promise<void> {
-  const place = otherAccountAnchor(token);
+/**
+ * Deletes the anchor of another service account in the same namespace, because its entry in status.anchors is about to be replaced. Also
+ * completes a requested deletion, which would revoke the next token; after a withdrawal, copies of the last token become invalid thereby.
+ */
+async function deleteFirst(run: TokenRun, token: StoredToken): Promise<void> {
+  const place =
+    otherAccountAnchor(token) ?? anchorsOf(token).find((listed) => isWanted(listed, token) && run.tracked.deletions.has(listed));
   const [failure] = place === undefined ? [] : await deleteAnchors(run, token, [place]);
   if (failure !== undefined && failure.error.reason !== 'AnchorDeletionUnconfirmed') throw failure.error;
 }
@@ -153,19 +163,65 @@ interface FailedDeletion {
   readonly error: IssueError;
 }
 
-/** Tries to delete the anchors in all these places in parallel; returns the failures. */
+/**
+ * Tries to delete the anchors in all these places in parallel; returns the failures. Requests the deletions on clusters of other lanes, and
+ * throws AnchorsPending until all have results.
+ */
 async function deleteAnchors(run: TokenRun, token: StoredToken, places: readonly AnchorPlace[]): Promise<readonly FailedDeletion[]> {
-  const results = await Promise.all(
-    places.map(async (place) => {
-      try {
-        await deleteAt(run, token, place);
-        return [];
-      } catch (error) {
-        return [{ place, error: toIssueError(error, run.signal) }];
-      }
-    }),
-  );
-  return results.flat();
+  const { tracked, clock, slot, key } = run;
+  const { deletions } = tracked;
+  deletions.retain(anchorsOf(token));
+  const free = places.filter((place) => deletions.isFree(place));
+  const lanes = new Map(free.map((place) => [place, laneOfCluster(run.view.registered(place.cluster))]));
+  const isHere = (place: AnchorPlace) => slot === undefined || (lanes.get(place) ?? slot.lane) === slot.lane;
+  for (const place of free) if (!isHere(place)) deletions.request(place, lanes.get(place) ?? '', clock.monotonic());
+  for (const lane of new Set(free.filter((place) => !isHere(place)).map((place) => lanes.get(place) ?? ''))) {
+    slot?.request(encodeDeletionKey({ tokenKey: key, lane }));
+  }
+  await Promise.all(free.filter(isHere).map(async (place) => deletions.finish(place, await errorOfDeletion(run, token, place))));
+  return deletions.takeFailures(places, clock.monotonic());
+}
+
+/** Deletes an anchor. Returns the error if that fails. */
+async function errorOfDeletion(run: TokenRun, token: StoredToken, place: AnchorPlace): Promise<IssueError | undefined> {
+  try {
+    await deleteAt(run, token, place);
+    return undefined;
+  } catch (error) {
+    return toIssueError(error, run.signal);
+  }
+}
+
+/**
+ * Deletes the anchors that runs of the ManagedToken requested in a lane, and triggers the ManagedToken. Sends requests only to the cluster
+ * of the lane. Failures are results for the ManagedToken; defects are thrown.
+ */
+export async function deleteRequested(deps: TokenDeps, { tokenKey, lane }: DeletionKey, signal: AbortSignal): Promise<Result> {
+  const { view, memory, timers, slot } = deps;
+  const token = view.tokens.get(tokenKey);
+  if (token === undefined) return {};
+  const { uid } = token.metadata;
+  const tracked = memory.of(uid);
+  const places = tracked.deletions.start(lane, ({ cluster }) => laneOfCluster(view.registered(cluster)) === lane);
+  const deadline = startDeadline(timers, RUN_MS, signal);
+  const run: TokenRun = { ...deps, key: tokenKey, uid, tracked, signal: deadline.signal };
+  const timeout = new IssueError('ClusterTimeout', `the deletion took more than ${RUN_MS / 1_000} s`);
+  try {
+    await Promise.all(
+      places.map(async (place) => {
+        const error = await errorOfDeletion(run, token, place).catch((thrown: unknown) => {
+          if (!deadline.hasPassed || signal.aborted) throw thrown;
+          return timeout;
+        });
+        tracked.deletions.finish(place, error);
+      }),
+    );
+    return {};
+  } finally {
+    deadline.clear();
+    tracked.deletions.abandon(places);
+    slot?.request(tokenKey);
+  }
 }
 
 /** Writes the anchors that remain after a withdrawal to status.anchors; removes the finalizer if none remain. */
@@ -206,10 +262,6 @@ function registeredAt({ view }: TokenRun, { cluster }: AnchorLocation): Register
   const registered = view.registered(cluster);
   if (registered === undefined) throw new IssueError('ClusterNotFound');
   return registered;
-}
-
-function locationText({ cluster, namespace }: AnchorLocation): string {
-  return `${cluster}/${namespace}`;
 }
 
 /** Reports an orphaned anchor once. The metric, which an alert reads, contains only places that Purser recorded. */

@@ -1,6 +1,6 @@
 // The ManagedToken controller: triggers, priorities, budgets and retries.
 
-import { defer, finalize, map, type Observable, takeUntil } from 'rxjs';
+import { defer, finalize, map, merge, type Observable, Subject, takeUntil, tap } from 'rxjs';
 import { ManagedTokens } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Recorder } from '../kube/recorder.ts';
@@ -12,13 +12,15 @@ import type { Clock } from '../std/clock.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { CONNECTIONS } from '../targets/target.ts';
 import { auditLogger, type Logger } from '../telemetry/logger.ts';
+import { parseDeletionKey } from './anchor-deletions.ts';
+import { deleteRequested } from './anchors.ts';
 import { Authority } from './authority.ts';
 import { chargeDials, chargeReviews, chargeRun, deferUntil, dueAt, NamespaceBudgets, overBytes, overSlots } from './budgets.ts';
 import { HubView, type TokenInformers } from './informers.ts';
 import { anchorDeadlineAt } from './policy/plan.ts';
 import { latestRetryAt } from './policy/rotation.ts';
 import { expiresAt, laneOf, namespaceOf, priorityOf } from './priority.ts';
-import { reconcileToken } from './reconcile.ts';
+import { interruptInDoubt, reconcileToken } from './reconcile.ts';
 import { RemovalLimits } from './removal-limits.ts';
 import type { TokenDeps, TokenMetrics, TokenSettings } from './run.ts';
 import { TrackedTokens } from './tracked-token.ts';
@@ -60,14 +62,20 @@ function runTerm(options: TokenControllerOptions, view: HubView, stopping: Abort
   const deps = createDeps(options, view, budgets);
   const retries = { lanes: new RetryBudget(), tenants: new RetryBudget(TENANT_RETRIES) };
   const { credentials, ...others } = informers;
+  const requested$ = new Subject<string>();
   const live$ = tokenTriggers(informers, view, deps.memory);
   deps.removals.load();
-  const requests$ = whenSynced([...Object.values(others), ...credentials], () => view.tokens.keys(), live$).pipe(
+  const triggered$ = whenSynced([...Object.values(others), ...credentials], () => view.tokens.keys(), live$);
+  const requests$ = merge(triggered$, requested$).pipe(
+    tap((key) => interruptInDoubt(key, deps)),
     map((key) => ({ key, dueAt: dueAt(key, deps) })),
     takeUntil(whenAborted(stopping)),
   );
   return runController(requests$, {
-    reconcile: (key, signal) => reconcileWithinBudget(budgets, deps, key, signal),
+    reconcile: (key, signal, lane) => {
+      const slot = { lane, request: (other: string) => requested$.next(other) };
+      return reconcileWithinBudget(budgets, { ...deps, slot }, key, signal);
+    },
     retryPolicy: (failure) => retryOf(failure, deps, { retries, random: options.random() }),
     clock,
     concurrency: CONCURRENCY,
@@ -118,11 +126,14 @@ function createDeps(options: TokenControllerOptions, view: HubView, budgets: Nam
 /** Reconciles a ManagedToken. Defers it while its namespace is over its budget; an urgent removal runs, but issues no token. */
 export async function reconcileWithinBudget(budgets: NamespaceBudgets, deps: TokenDeps, key: string, signal: AbortSignal): Promise<Result> {
   const namespace = namespaceOf(key);
+  const clients = chargeDials(deps.clients, budgets, namespace);
+  const deletion = parseDeletionKey(key);
+  // A run within the budget, or an urgent one, has requested the deletion.
+  if (deletion !== undefined) return await deleteRequested({ ...deps, clients }, deletion, signal);
   const waitMs = budgets.waitMs(namespace);
   const requeueAt = waitMs > 0 ? deferUntil(key, waitMs, deps) : undefined;
   if (requeueAt !== undefined) return { requeueAt };
   chargeRun(key, deps, budgets);
-  const clients = chargeDials(deps.clients, budgets, namespace);
   return await reconcileToken({ ...deps, clients, budgetMs: waitMs }, key, signal);
 }
 

@@ -6,6 +6,7 @@ import { type IssueError, toIssueError } from '../targets/issue-error.ts';
 import { isIssuedWith } from '../targets/policy/issued-for.ts';
 import { issuerOf } from '../targets/registered-cluster.ts';
 import { reviewToken } from '../targets/reviews.ts';
+import { AnchorsPending } from './anchor-deletions.ts';
 import { pruneAnchors, RETRY_MS, release, revoke } from './anchors.ts';
 import { checkOutputs, issue, writeIssued } from './issue.ts';
 import { latestToken, outputsOf, withRegistration } from './observe.ts';
@@ -27,6 +28,7 @@ export async function execute(run: TokenRun, plan: TokenPlan, situation: Situati
   try {
     return await executePlan(run, plan, situation, isReviewed);
   } catch (error) {
+    if (error instanceof AnchorsPending) return pendingStep(run, plan, situation);
     return proceed(run, plan, situation, toIssueError(error, run.signal));
   }
 }
@@ -46,6 +48,17 @@ function proceed(run: TokenRun, plan: TokenPlan, { observation, ...situation }: 
   }
   const isSuperseded = plan.type === 'issue' && (plan.dropOld || formerAnchors(current.token).length > 0);
   return isSuperseded ? { ...failed, observation: next, isDone: false, isReviewed: true } : failed;
+}
+
+/** Lets the run proceed while anchors are deleted on other clusters: the permission must be confirmed, and a renewal may be due. */
+function pendingStep(run: TokenRun, { type }: TokenPlan, { observation }: Situation): Step {
+  const token = latestToken(run, observation.token);
+  return {
+    observation: { ...observation, token, isDeletingAnchors: true },
+    isDone: type === 'issue',
+    isPending: true,
+    failure: run.tracked.failure,
+  };
 }
 
 async function executePlan(run: TokenRun, plan: TokenPlan, situation: Situation, isReviewed: boolean): Promise<Step> {

@@ -3,7 +3,8 @@
 import { Annotation } from '../api/names.ts';
 import type { Priority } from '../runtime/work-queue.ts';
 import { parseTimestamp } from '../std/timestamp.ts';
-import { dialedCluster } from '../targets/registered-cluster.ts';
+import { dialedCluster, type RegisteredCluster } from '../targets/registered-cluster.ts';
+import { parseDeletionKey } from './anchor-deletions.ts';
 import { type HubView, secretKeyOf } from './informers.ts';
 import { formerAnchors } from './policy/anchors.ts';
 import { parseRecord, requestOf, type TokenRecord } from './policy/record.ts';
@@ -15,36 +16,48 @@ import type { TokenDeps } from './run.ts';
  * permissions in doubt come first, then tokens by expiry, then renewals and requests, then reconciles without a known cause.
  */
 export function priorityOf(key: string, deps: PriorityDeps): Priority {
-  const token = deps.view.tokens.get(key);
+  const { tokenKey = key, lane } = parseDeletionKey(key) ?? {};
+  const token = deps.view.tokens.get(tokenKey);
   const tenant = namespaceOf(key);
-  if (token === undefined) return { lane: SHARED_LANE, tenant, deadlineAt: Infinity };
+  if (token === undefined) return { lane: lane ?? SHARED_LANE, tenant, deadlineAt: Infinity };
   const needsReview = deps.authority.needsReview(token);
-  return { lane: needsReview ? SHARED_LANE : laneOf(token, deps.view), tenant, deadlineAt: deadlineOf(token, needsReview, deps) };
+  return { lane: lane ?? nextLane(token, needsReview, deps), tenant, deadlineAt: deadlineOf(token, needsReview, deps) };
 }
 
-/** Returns the namespace in the key of a ManagedToken. */
+function nextLane(token: StoredToken, needsReview: boolean, { view, memory }: PriorityDeps): string {
+  if (needsReview) return SHARED_LANE;
+  const isDialing = memory.of(token.metadata.uid).isDialing;
+  return isDialing ? (laneOfCluster(view.registered(token.spec.clusterName)) ?? SHARED_LANE) : laneOf(token, view);
+}
+
+/** Returns the namespace in the key of a run. */
 export function namespaceOf(key: string): string {
   return key.slice(0, Math.max(key.indexOf('/'), 0));
 }
 
 /**
- * Returns the lane of a ManagedToken: the cluster that issues its token. ManagedTokens that dial no server, or another one than their spec
- * names, share one lane; otherwise a tenant could open any number of lanes with invented names.
+ * Returns the lane in which runs of a ManagedToken start: the cluster that issues its token. ManagedTokens that dial no server, or another
+ * one than their spec names, share one lane; otherwise a tenant could open any number of lanes with invented names. Runs in the shared lane
+ * dial no cluster, so that reviews of withdrawn permissions never wait for one.
  */
 export function laneOf(token: StoredToken, view: HubView): string {
-  const registered = view.registered(token.spec.clusterName);
-  if (registered === undefined || formerAnchors(token).length > 0) return SHARED_LANE;
-  return dialedCluster(registered) ?? SHARED_LANE;
+  return formerAnchors(token).length > 0 ? SHARED_LANE : (laneOfCluster(view.registered(token.spec.clusterName)) ?? SHARED_LANE);
 }
 
-const SHARED_LANE = '';
+/** Returns the lane of runs that dial a cluster; undefined if Purser connects to no server for it. */
+export function laneOfCluster(registered: RegisteredCluster | undefined): string | undefined {
+  return registered && dialedCluster(registered);
+}
+
+/** Lane of runs that dial no cluster. */
+export const SHARED_LANE = '';
 
 /** Returns the expiry of the token in the Secret of a ManagedToken; undefined without a token. */
 export function expiresAt(token: StoredToken | undefined, view: HubView): number | undefined {
   return token && held(token, view)?.record.expiresAt;
 }
 
-type PriorityDeps = Pick<TokenDeps, 'view' | 'clock' | 'authority'>;
+type PriorityDeps = Pick<TokenDeps, 'view' | 'clock' | 'authority' | 'memory'>;
 
 /** Deadline for a first token, in milliseconds, in a namespace with at most SMALL_NAMESPACE ManagedTokens. */
 const FIRST_TOKEN_MS = 60_000;
@@ -54,11 +67,11 @@ const DUE_MS = 60_000;
 /** Deadline for every other reconcile, in milliseconds. */
 const OTHER_MS = 600_000;
 
-function deadlineOf(token: StoredToken, needsReview: boolean, { view, clock }: PriorityDeps): number {
+function deadlineOf(token: StoredToken, needsReview: boolean, { view, clock, memory }: PriorityDeps): number {
   const now = clock.now();
   const { deletionTimestamp, namespace } = token.metadata;
   const holding = held(token, view);
-  if (deletionTimestamp !== undefined) return now;
+  if (deletionTimestamp !== undefined || memory.of(token.metadata.uid).isRemoved) return now;
   if (holding === undefined) return now + FIRST_TOKEN_MS * Math.max(1, view.countInNamespace(namespace) / SMALL_NAMESPACE);
   const { record, renewAt } = holding;
   if (requestOf(token, Annotation.revoke) !== record.revokeRequest || needsReview) return now;

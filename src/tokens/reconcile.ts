@@ -4,13 +4,15 @@ import { ManagedTokens } from '../api/resources.ts';
 import { startDeadline } from '../kube/deadline.ts';
 import type { Result } from '../runtime/controller.ts';
 import { IssueError, toIssueError } from '../targets/issue-error.ts';
+import { SLOT_WAIT_MS } from './anchor-deletions.ts';
 import { auditStep, countIssuance, eventsOf, shortenedEvents } from './events.ts';
 import { execute } from './execute.ts';
 import { observe } from './observe.ts';
 import { planToken, type TokenPlan } from './policy/plan.ts';
 import { type Situation, situationOf, type TokenObservation } from './policy/state.ts';
 import { desiredStatus } from './policy/status.ts';
-import { type Step, type TokenDeps, type TokenRun, toFailure } from './run.ts';
+import { laneOfCluster, SHARED_LANE } from './priority.ts';
+import { RUN_MS, type Step, type TokenDeps, type TokenRun, toFailure } from './run.ts';
 import { refetchSecret } from './secrets.ts';
 import { confirmPermission } from './withdrawal.ts';
 
@@ -21,6 +23,7 @@ export async function reconcileToken(deps: TokenDeps, key: string, signal: Abort
   const uid = token.metadata.uid;
   const run: TokenRun = { ...deps, key, uid, tracked: deps.memory.keep(uid), signal };
   run.tracked.requeueAt = undefined;
+  run.tracked.isDialing = false;
   const step = await runUntilDeadline(run, observe(run, token));
   // Withdrawal must not wait for the retry of a failed write of the status.
   run.tracked.requeueAt = step.requeueAt;
@@ -34,12 +37,17 @@ const MAX_STEPS = 12;
 /** Interval between reads of a conflicting Secret that the informer does not deliver, in milliseconds. */
 const UNLABELED_MS = 60_000;
 const UNFINISHED_MS = 1_000;
-/** Deadline for all requests of one run, in milliseconds; the status is written after it. */
-const RUN_MS = 60_000;
 
 /** Runs plans until none is left or the deadline has passed, so that no object holds a slot indefinitely. */
 async function runUntilDeadline(run: TokenRun, observed: TokenObservation): Promise<Step> {
   const deadline = startDeadline(run.timers, RUN_MS, run.signal);
+  let isInterrupted = false;
+  if (mayBeInterrupted(run, observed)) {
+    run.tracked.interrupt = () => {
+      isInterrupted = true;
+      deadline.reset(0);
+    };
+  }
   try {
     const bounded = { ...run, signal: deadline.signal };
     return await runPlans(bounded, await firstStep(bounded, observed));
@@ -49,11 +57,25 @@ async function runUntilDeadline(run: TokenRun, observed: TokenObservation): Prom
     const informed = run.view.tokens.get(run.key);
     const latest = informed?.metadata.uid === run.uid ? observe(run, informed) : observed;
     const observation = run.authority.needsReview(latest.token) ? { ...latest, cluster: undefined, issuer: undefined } : latest;
+    if (isInterrupted) return { observation, isDone: true, failure: run.tracked.failure, requeueAt: run.clock.now() };
     const timeout = new IssueError('ClusterTimeout', `the run took more than ${RUN_MS / 1_000} s`);
     return requeueEarlier(run, withFailure({ observation, isDone: true, error: timeout }));
   } finally {
+    run.tracked.interrupt = undefined;
     deadline.clear();
   }
+}
+
+/** Returns whether a run may wait for a cluster before it reviews the permission. A review itself is never interrupted. */
+function mayBeInterrupted({ slot, authority }: TokenRun, { token }: TokenObservation): boolean {
+  return slot !== undefined && slot.lane !== SHARED_LANE && !authority.needsReview(token);
+}
+
+/** Ends a run in progress if its permission is in doubt now, so that the review does not wait for a cluster. */
+export function interruptInDoubt(key: string, { view, memory, authority }: TokenDeps): void {
+  const token = view.tokens.get(key);
+  const { interrupt } = memory.of(token?.metadata.uid ?? '');
+  if (token !== undefined && interrupt !== undefined && authority.needsReview(token)) interrupt();
 }
 
 /** Reads a conflicting Secret that the informer does not deliver. If that fails, the run proceeds and is retried. */
@@ -85,11 +107,25 @@ async function runPlan(run: TokenRun, plan: TokenPlan, situation: Situation, isR
   const { clock, authority } = run;
   const startedAt = clock.monotonic();
   const isInDoubt = needsPermission(plan) && !isReviewed && authority.needsReview(situation.observation.token);
+  if (!isInDoubt && needsOtherSlot(run, plan, situation)) return dialingStep(run, situation);
   const next = isInDoubt ? await confirmPermission(run, situation.observation) : await execute(run, plan, situation, isReviewed);
-  if (!isInDoubt) auditStep(run, plan, situation, next);
-  const isAttempt = plan.type === 'issue' && (next.isDone || !isInDoubt);
+  if (!isInDoubt && !next.isPending) auditStep(run, plan, situation, next);
+  const isAttempt = plan.type === 'issue' && (next.isDone || !isInDoubt) && !next.isPending;
   if (isAttempt) countIssuance(run, plan, next, clock.monotonic() - startedAt);
   return next;
+}
+
+/** Returns whether a plan dials the cluster in the spec, and the run holds no slot of that cluster. */
+function needsOtherSlot({ slot, view }: TokenRun, { type }: TokenPlan, { observation }: Situation): boolean {
+  if (slot === undefined || (type !== 'issue' && type !== 'rewrite' && type !== 'verify')) return false;
+  const lane = laneOfCluster(view.registered(observation.token.spec.clusterName));
+  return lane !== undefined && lane !== slot.lane;
+}
+
+/** Ends the run; the next one continues with a slot of the cluster in the spec. A failure lasts until then. */
+function dialingStep({ tracked, clock }: TokenRun, { observation }: Situation): Step {
+  tracked.isDialing = true;
+  return { observation, isDone: true, failure: tracked.failure, requeueAt: clock.now() };
 }
 
 /** Returns whether a plan needs permission: revocation and the deletion of anchors do not, and reveal nothing about a cluster. */
@@ -112,6 +148,7 @@ function requeueEarlier({ tracked, clock }: TokenRun, step: Step): Step {
   const delayMs = Math.min(
     isUnfinished ? UNFINISHED_MS : Infinity,
     tracked.unlabeled === undefined ? Infinity : UNLABELED_MS,
+    tracked.isWaitingForSlot ? SLOT_WAIT_MS : Infinity,
     // A run that needs no permission leaves a due review to the next run that needs one.
     reviewMs > 0 ? reviewMs : Infinity,
   );

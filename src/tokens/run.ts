@@ -35,6 +35,17 @@ export type TokenMetrics = Pick<
   'observeQueue' | 'recordIssuance' | 'recordOrphan' | 'recordHeldRemoval' | 'setRemovalPaused' | 'observeBudgets'
 >;
 
+/** Deadline for all requests of one run, in milliseconds; the status is written after it. */
+export const RUN_MS = 60_000;
+
+/** Slot of the work queue that a run holds. */
+export interface RunSlot {
+  /** Lane of the slot. The run dials no cluster of another lane. */
+  readonly lane: string;
+  /** Requests a run of this key. */
+  readonly request: (key: string) => void;
+}
+
 /** Everything that runs share during one term of the controller. */
 export interface TokenDeps {
   readonly hub: KubeClient;
@@ -56,6 +67,8 @@ export interface TokenDeps {
   readonly startedAt: number;
   /** Delay of issuances while the namespace is over its budget, in milliseconds; 0, the default, while it is within. */
   readonly budgetMs?: number;
+  /** Slot that the run holds; undefined if the run may dial any cluster. */
+  readonly slot?: RunSlot;
 }
 
 /** One run for one ManagedToken. */
@@ -75,6 +88,8 @@ export interface Step {
   readonly isDone: boolean;
   /** True if a review of this run allowed the next issuance. */
   readonly isReviewed?: boolean;
+  /** True if the plan waits for the deletion of anchors on other clusters. */
+  readonly isPending?: boolean;
   /** Reason of the issuance; undefined if no token was issued. */
   readonly issued?: IssueReason;
   readonly failure?: TokenFailure | undefined;

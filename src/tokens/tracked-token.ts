@@ -4,6 +4,7 @@ import type { ManagedTokenStatus } from '../api/managed-token.gen.ts';
 import type { ApiObject, Stored } from '../api/resources.ts';
 import { Backoff, exponentialMs } from '../std/backoff.ts';
 import type { Clock } from '../std/clock.ts';
+import { AnchorDeletions } from './anchor-deletions.ts';
 import { MAX_ANCHORS } from './policy/anchors.ts';
 import type { TokenFailure } from './policy/messages.ts';
 import type { StoredSecret } from './policy/secret.ts';
@@ -99,6 +100,11 @@ export class TrackedToken {
   shortened: string | undefined;
   /** Earliest time of the next attempt to delete former anchors; undefined for now. */
   anchorsAt: number | undefined;
+  /** Ends the requests of the current run; undefined without a run that may wait for a cluster. */
+  interrupt: (() => void) | undefined;
+  /** True if the next run needs a slot of the cluster in the spec. */
+  isDialing = false;
+  #deletions: AnchorDeletions | undefined;
   /** Backoff between issuances whose tokens could not be written. */
   readonly issuing = new Backoff({ ...BACKOFF, calmMs: Infinity });
   /** Last own write of the ManagedToken. */
@@ -122,6 +128,7 @@ export class TrackedToken {
   #unexpected: { readonly count: number; readonly since?: number } = { count: 0 };
   #countedIn: string | undefined;
   #isSelfCaused = false;
+  #isRemoved = false;
   /** Locations of anchors that were deleted after their Cluster was replaced: nothing is left to find there. */
   readonly deletedAnchors = new Set<string>();
   /** Anchors that were reported as orphaned; tenants can claim any number of others. */
@@ -145,6 +152,28 @@ export class TrackedToken {
   /** True if the tenant caused the refusal, by a change of the spec or the deletion of the requester. */
   get isSelfCaused(): boolean {
     return this.#isSelfCaused;
+  }
+
+  /** True if the Secret was removed after the refusals, and anchors are left. */
+  get isRemoved(): boolean {
+    return this.#isRemoved;
+  }
+
+  /** Records that the Secret was removed: the removal limits count the removal, and no longer the refusal. */
+  recordRemoval(): void {
+    this.#countedIn = undefined;
+    this.#isRemoved = true;
+  }
+
+  /** Deletions of anchors in the lanes of other clusters. */
+  get deletions(): AnchorDeletions {
+    this.#deletions ??= new AnchorDeletions();
+    return this.#deletions;
+  }
+
+  /** True if a deletion of an anchor waits for a slot. */
+  get isWaitingForSlot(): boolean {
+    return this.#deletions?.isWaiting === true;
   }
 
   /** Records a review that denied permission. */
@@ -211,6 +240,7 @@ export class TrackedToken {
   /** Forgets refusals, after permission was granted or the Secret was removed. */
   forgetRefusals(): void {
     this.#refusedAt = [];
+    this.#isRemoved = false;
     this.#refused.delete(this);
   }
 

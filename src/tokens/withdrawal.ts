@@ -4,6 +4,7 @@
 import type { Note } from '../kube/recorder.ts';
 import { exponentialMs } from '../std/backoff.ts';
 import { toIssueError } from '../targets/issue-error.ts';
+import { AnchorsPending } from './anchor-deletions.ts';
 import { dropAnchors, unlistedEvents, writeRemainingAnchors } from './anchors.ts';
 import type { Refusal } from './authority.ts';
 import { auditWithdrawal } from './events.ts';
@@ -11,7 +12,16 @@ import { anchorsOf } from './policy/anchors.ts';
 import { heldRemovalFailure, pendingWithdrawalFailure, type TokenFailure, withdrawnMessage } from './policy/messages.ts';
 import { mustStripToken } from './policy/plan.ts';
 import type { StoredToken } from './policy/spec.ts';
-import { isHeld, isIssued, ownedNames, situationOf, type TokenObservation, type TokenState, tokenState } from './policy/state.ts';
+import {
+  isHeld,
+  isIssued,
+  ownedNames,
+  type Situation,
+  situationOf,
+  type TokenObservation,
+  type TokenState,
+  tokenState,
+} from './policy/state.ts';
 import { type Withdrawal, withdrawalAfter } from './policy/withdrawal.ts';
 import type { Removal } from './removal-limits.ts';
 import type { Step, TokenRun } from './run.ts';
@@ -134,21 +144,39 @@ function heldStep(run: TokenRun, observation: TokenObservation, removal: Exclude
 
 async function remove(run: TokenRun, observation: TokenObservation, forbidden: string): Promise<Pick<Step, 'observation' | 'events'>> {
   const { token } = observation;
-  const names = ownedNames(observation);
+  const { tracked } = run;
   const places = anchorsOf(token);
-  // Anchors are deleted first; a target that does not respond must not keep the Secret.
-  const { left, events } = await dropAnchors(run, token, places);
   const situation = situationOf(observation, run.clock.now());
+  const isContinued = tracked.isRemoved;
+  const isReported = ownedNames(observation).length > 0 && !isContinued;
+  // A target that does not respond must not keep the Secret, nor a hub that does not respond the anchors.
+  const [secrets, anchors] = await Promise.allSettled([removeSecrets(run, situation), dropAnchors(run, token, places)]);
+  if (secrets.status === 'rejected') throw secrets.reason;
+  const removed = secrets.value;
+  const withdrawn: readonly Note[] = isReported ? [{ type: 'Warning', reason: 'Withdrawn', message: withdrawnMessage(forbidden) }] : [];
   const unlisted = unlistedEvents(run, token, situation.state);
-  const removed = await withdrawSecrets(run, observation, names);
+  if (anchors.status === 'rejected') {
+    if (!(anchors.reason instanceof AnchorsPending)) throw anchors.reason;
+    // The run after the deletions continues here, without further refusals.
+    return { observation: removed, events: [...withdrawn, ...unlisted] };
+  }
+  const { left, events } = anchors.value;
   // An anchor that cannot be deleted is audited once.
-  if (names.length > 0 || left.length < places.length) auditWithdrawal(run, situation);
-  if (names.length > 0) run.removals.recordRemoval(run.tracked);
+  if (!isReported && !isContinued && left.length < places.length) auditWithdrawal(run, situation);
   // The next reconcile retries the anchors that are left.
   const written = places.length > 0 ? await writeRemainingAnchors(run, removed.token, left) : removed.token;
   // A conflict above must not restart the two reviews.
-  run.tracked.forgetRefusals();
-  const withdrawn: readonly Note[] =
-    names.length > 0 ? [{ type: 'Warning', reason: 'Withdrawn', message: withdrawnMessage(forbidden) }] : [];
+  tracked.forgetRefusals();
   return { observation: { ...removed, token: written }, events: [...withdrawn, ...events, ...unlisted] };
+}
+
+/** Removes the Secrets, and reports the removal once. */
+async function removeSecrets(run: TokenRun, situation: Situation): Promise<TokenObservation> {
+  const names = ownedNames(situation.observation);
+  const removed = await withdrawSecrets(run, situation.observation, names);
+  if (names.length === 0 || run.tracked.isRemoved) return removed;
+  auditWithdrawal(run, situation);
+  run.removals.recordRemoval(run.tracked);
+  run.tracked.recordRemoval();
+  return removed;
 }

@@ -4,6 +4,7 @@ import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts'
 import type { HubView } from '../../src/tokens/informers.ts';
 import type { StoredToken } from '../../src/tokens/policy/spec.ts';
 import { laneOf, priorityOf } from '../../src/tokens/priority.ts';
+import { TrackedTokens } from '../../src/tokens/tracked-token.ts';
 import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
 import { aCredential, registered } from '../targets/registration.ts';
@@ -55,7 +56,7 @@ function deadline({ expiresInMs, renewInMs = HOUR, needsReview = false, metadata
     countInNamespace: () => crowd,
     registered: () => ({ cluster, credential }),
   };
-  const deps = { view, clock: new FakeClock(NOW), authority: { needsReview: () => needsReview } };
+  const deps = { view, clock: new FakeClock(NOW), authority: { needsReview: () => needsReview }, memory: new TrackedTokens() };
   const { lane, tenant, deadlineAt } = priorityOf('team/ci', deps as unknown as Parameters<typeof priorityOf>[1]);
   expect([lane, tenant]).toEqual([needsReview ? '' : LANE, 'team']);
   return deadlineAt - NOW;

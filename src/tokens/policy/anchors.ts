@@ -113,11 +113,17 @@ export function otherFinalizers({ metadata }: StoredToken): readonly string[] {
   return (metadata.finalizers ?? []).filter((finalizer) => finalizer !== AnchorFinalizer);
 }
 
+/** Returns the location as one text. */
+export function locationText({ cluster, namespace }: AnchorLocation): string {
+  return `${cluster}/${namespace}`;
+}
+
 function isSameLocation(a: AnchorLocation, b: AnchorLocation): boolean {
   return a.cluster === b.cluster && a.namespace === b.namespace;
 }
 
-function isWanted(place: AnchorPlace, token: StoredToken): boolean {
+/** Returns whether tokens of this spec need the anchor in this place. */
+export function isWanted(place: AnchorPlace, token: StoredToken): boolean {
   return isSameLocation(place, wantedAnchor(token)) && place.serviceAccount === token.spec.serviceAccount.name;
 }
 

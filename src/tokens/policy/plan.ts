@@ -113,6 +113,7 @@ const beingDeleted: Decision = ({ observation, state, now }) => {
   const { token } = observation;
   if (token.metadata.deletionTimestamp === undefined) return undefined;
   if (observation.failed !== undefined) return { ...held(state, now), failure: observation.failed };
+  if (observation.isDeletingAnchors) return held(state, now);
   const isAnchored = anchorsOf(token).length > 0;
   if (!isAnchored && hasAnchorFinalizer(token)) return { type: 'release', anchor: 'none' };
   // While a finalizer of another controller keeps the object, the Secret stays; the token must not outlive its expiry there.
@@ -128,6 +129,7 @@ const revoked: Decision = ({ observation, state, now }) => {
   const { revokeRequest } = state;
   if (revokeRequest === undefined || anchorsOf(observation.token).length === 0) return undefined;
   if (observation.failed !== undefined) return { ...held(state, now), failure: observation.failed };
+  if (observation.isDeletingAnchors) return held(state, now);
   return { type: 'revoke', request: revokeRequest, secrets: ownedNames(observation) };
 };
 
@@ -192,9 +194,10 @@ const formerSecrets: Decision = ({ observation }) => {
 };
 
 /** Makes room in status.anchors for the place of the next token; the anchor of the present token is deleted last. */
-const anchorsFull: Decision = ({ observation: { token, anchorsAt = 0 }, state: { record }, now }) => {
+const anchorsFull: Decision = ({ observation: { token, anchorsAt = 0, isDeletingAnchors }, state, now }) => {
   if (token.spec.revocation !== 'BoundSecret' || hasRoom(token) || anchorsAt > now) return undefined;
-  const recorded = recordedAnchor(token, record);
+  if (isDeletingAnchors) return held(state, now);
+  const recorded = recordedAnchor(token, state.record);
   return { type: 'prune', places: withoutPlaces(formerAnchors(token), recorded ? [recorded] : []) };
 };
 
@@ -202,8 +205,8 @@ const anchorsFull: Decision = ({ observation: { token, anchorsAt = 0 }, state: {
  * Deletes the anchors that tokens of this spec do not need. A token for another spec has been removed from the Secret by then. The record
  * of a token does not protect its anchor, because tenants can forge the record.
  */
-const anchorsLeft: Decision = ({ observation: { token, anchorsAt = 0 }, now }) => {
-  const places = anchorsAt > now ? [] : formerAnchors(token);
+const anchorsLeft: Decision = ({ observation: { token, anchorsAt = 0, isDeletingAnchors }, now }) => {
+  const places = anchorsAt > now || isDeletingAnchors ? [] : formerAnchors(token);
   return places.length > 0 ? { type: 'prune', places } : undefined;
 };
 

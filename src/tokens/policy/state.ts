@@ -53,6 +53,8 @@ export interface TokenObservation extends SecretClaim {
   readonly verifyAt?: number | undefined;
   /** Earliest time of the next attempt to delete former anchors; undefined for now. */
   readonly anchorsAt?: number | undefined;
+  /** True if this run waits for the deletion of anchors on other clusters. */
+  readonly isDeletingAnchors?: boolean;
   /** Value of the annotation `revoke` that this run acted on. */
   readonly revoked?: string;
   /** Failure of a revocation, release or issuance in this run, after which the run attempts no other; undefined if none failed. */
