@@ -43,8 +43,13 @@ export async function register(hub: BenchCluster, name: string, target: BenchClu
   await hub.api.apply(paths.clusters(name), buildCluster(name, target, registration.address));
 }
 
+/** Address and CA of a target. */
+export interface Reachable {
+  readonly proxy: Pick<BenchCluster['proxy'], 'url' | 'ca'>;
+}
+
 /** Returns the Cluster object that registers a target under a name. */
-export function buildCluster(name: string, target: BenchCluster, address = target.proxy.url): object {
+export function buildCluster(name: string, target: Reachable, address = target.proxy.url): object {
   return {
     apiVersion: 'registry.purser.dev/v1alpha1',
     kind: 'Cluster',
@@ -63,7 +68,7 @@ export function buildCluster(name: string, target: BenchCluster, address = targe
 export async function writeCredential(
   hub: BenchCluster,
   cluster: string,
-  target: BenchCluster,
+  target: Reachable,
   { token, address = target.proxy.url, namespaces = [] }: Registration & { readonly token: string },
 ): Promise<void> {
   const metadata = { namespace: PURSER_NAMESPACE, name: `${cluster}-credential` };

@@ -9,6 +9,7 @@ import { CLUSTER_WRITER } from './tenants/cluster-writer.ts';
 import { findDisclosures } from './tenants/collector.ts';
 import { FACADE_CALLER } from './tenants/facade-caller.ts';
 import { Draw, type Grammar, type Scene } from './tenants/grammar.ts';
+import { HOSTILE_NAMESPACES } from './tenants/names.ts';
 import { decodeClaims, findTokens, readBoundSecret } from './tenants/token-text.ts';
 import { TOKEN_WRITER } from './tenants/token-writer.ts';
 
@@ -236,6 +237,14 @@ describe('Draw', () => {
     };
     expect(drawActions(7)).toEqual(drawActions(7));
     expect(drawActions(7)).not.toEqual(drawActions(8));
+  });
+
+  it('draws hundreds of ManagedTokens that name one Secret, and moves anchors in two namespaces of the slow cluster', () => {
+    const draw = new Draw(createRandom(7));
+    const drawn = Array.from({ length: 2_000 }, () => draw.actions(TOKEN_WRITER, scene)).flat();
+    const labels = (prefix: string) => new Set(drawn.filter(({ label }) => label.startsWith(prefix)).map(({ label }) => label));
+    const moved = new Set(drawn.filter(({ label }) => label.startsWith('move ')).map(({ path }) => path.split('/')[5]));
+    expect([labels('claim ').size > 200, labels('move ').size, moved]).toEqual([true, 20, new Set(HOSTILE_NAMESPACES)]);
   });
 
   it('draws no changes of the Clusters on which other tenants are measured', () => {

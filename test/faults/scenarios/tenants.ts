@@ -44,6 +44,8 @@ const MAX_CALM_MS = 120_000;
 const AFTER_MS = 60_000;
 const CHECK_EVERY_MS = 5_000;
 const FIRST_TOKENS_MS = 60_000;
+/** Delay of the slow API server: slightly less than the timeout of a request. */
+const SLOW_MS = 9_000;
 const POLITE_ALL = [...POLITE_TOKENS, ...VICTIM_TOKENS, ...GUEST_TOKENS];
 
 /** Returns the hostile-tenant bench as a scenario. */
@@ -62,11 +64,12 @@ async function runTenants(bench: Bench, attackMs: number, writesStatus: boolean)
   bench.recordExcuse('*', ['I8'], totalMs, 'I16 has the limits with hostile tenants');
   for (const account of [...ACCOUNTS, ...VICTIM_TOKENS.map(({ name }) => name)])
     bench.recordExcuse(account, ['I2'], totalMs, 'hostile tenants');
-  const hostile = await HostileServer.listen(deriveRandom(bench));
+  const hostile = await HostileServer.listen({ random: deriveRandom(bench) });
+  const slow = await HostileServer.listen({ random: deriveRandom(bench), delayMs: SLOW_MS });
   await bench.stopPursers();
   await bench.startPurser({ args: ['--hub-cluster', 'hub'] });
   try {
-    await seedTenants(bench, { writesStatus });
+    await seedTenants(bench, { writesStatus, slow });
     for (const guest of GUEST_TOKENS) await grantGuest(bench, guest);
     for (const token of POLITE_ALL) await createPolite(bench, token);
     await bench.expect(
@@ -83,6 +86,7 @@ async function runTenants(bench: Bench, attackMs: number, writesStatus: boolean)
     for (const { name } of POLITE_ALL) bench.recordExcuse(name, ['I1', 'I9', 'I12'], 120_000, 'deleted');
     await removeTenants(bench);
     hostile.close();
+    slow.close();
     await bench.stopPursers();
     await bench.startPurser();
   }

@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Certificate, createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../../src/std/x509/certificates.ts';
 import { pick } from '../../support/random.ts';
 import { findTokens } from './token-text.ts';
@@ -20,6 +21,14 @@ export interface Received {
 
 const MAX_BODY = 1_000_000;
 const HOLD_MS = 20_000;
+/** Paths of requests that hold a slot of the controller. */
+const DELAYED = /\/(secrets|serviceaccounts)(\/|$)/;
+
+export interface HostileOptions {
+  readonly random: () => number;
+  /** Delay of each response about tokens and Secrets, in milliseconds; 0 by default. */
+  readonly delayMs?: number;
+}
 
 /** HTTPS server on loopback. */
 export class HostileServer {
@@ -27,8 +36,10 @@ export class HostileServer {
   readonly #server: Server;
   readonly #authority: Certificate;
   readonly #random: () => number;
+  readonly #delayMs: number;
 
-  private constructor(server: Server, authority: Certificate, random: () => number) {
+  private constructor(server: Server, authority: Certificate, { random, delayMs = 0 }: HostileOptions) {
+    this.#delayMs = delayMs;
     this.#server = server;
     this.#authority = authority;
     this.#random = random;
@@ -36,12 +47,12 @@ export class HostileServer {
     server.on('tlsClientError', () => {});
   }
 
-  static async listen(random: () => number): Promise<HostileServer> {
+  static async listen(options: HostileOptions): Promise<HostileServer> {
     const authority = createAuthority(Date.now());
     const { certificate, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
     const server = createServer({ cert: certificate, key }).listen(0, '127.0.0.1');
     await once(server, 'listening');
-    return new HostileServer(server, authority, random);
+    return new HostileServer(server, authority, options);
   }
 
   get url(): string {
@@ -64,6 +75,7 @@ export class HostileServer {
     const bearer = authorization.replace(/^Bearer\s+/i, '');
     const tokens = [...new Set([...(bearer === '' ? [] : [bearer]), ...findTokens(path), ...findTokens(body)])];
     this.received.push({ at: Date.now(), method, path: path.slice(0, 200), tokens });
+    if (DELAYED.test(path)) await delay(this.#delayMs, undefined, { ref: false });
     const { status, content } = this.#drawResponse(method, path, tokens.at(-1) ?? '');
     if (status === 0) return void setTimeout(() => outgoing.destroy(), HOLD_MS).unref();
     outgoing.writeHead(status, { 'content-type': 'application/json' }).end(content);

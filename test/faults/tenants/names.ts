@@ -6,6 +6,9 @@ export const VICTIM_CLUSTERS = ['two-prod', 'two-dev', 'hub'] as const;
 export const INVENTED_CLUSTERS = ['dev', 'one-copy', 'two-copy', 'shadow-1', 'shadow-2', 'purser', 'in-cluster'] as const;
 export const ALL_CLUSTERS = ['one', 'two', ...VICTIM_CLUSTERS, ...INVENTED_CLUSTERS, 'missing'] as const;
 
+/** Cluster of the hostile writer of ManagedTokens, whose API server responds slowly. */
+export const SLOW_CLUSTER = 'slow';
+
 /** Namespaces of the hostile writer of ManagedTokens; the prober skips them. */
 export const HOSTILE_NAMESPACES = ['hostile-a', 'hostile-b'] as const;
 /** Namespace of the hostile caller of the façade and of the hostile writer of Clusters. */

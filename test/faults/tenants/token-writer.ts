@@ -3,7 +3,7 @@
 import { AnchorFinalizer, Annotation, Label, LabelValue } from '../../../src/api/names.ts';
 import { base64, paths } from '../api.ts';
 import { type Action, type Draw, type Grammar, MERGE, type Production } from './grammar.ts';
-import { ACCOUNT_NAMESPACES, ACCOUNTS, ALL_CLUSTERS, AUDIENCES, BUILDER, DEPLOYER, HOSTILE_NAMESPACES } from './names.ts';
+import { ACCOUNT_NAMESPACES, ACCOUNTS, ALL_CLUSTERS, AUDIENCES, BUILDER, DEPLOYER, HOSTILE_NAMESPACES, SLOW_CLUSTER } from './names.ts';
 
 /** Number of names of ManagedTokens. */
 const POOL = 9;
@@ -13,6 +13,12 @@ const HUGE = 8;
 const BURST = 26;
 const MAX_ANCHORS = 400;
 const BURST_ANCHORS = 40;
+/** Number of ManagedTokens that claim one Secret, and number that one action creates. */
+const CLAIMS = 400;
+const CLAIMS_AT_ONCE = 40;
+/** Number of ManagedTokens for the slow cluster in each namespace: more than a cluster has slots. */
+const SLOW_TOKENS = 20;
+const SLOW_NAMESPACES = 16;
 const FOREIGN_FINALIZER = 'attack.example.com/hold';
 const JSON_PATCH = 'application/json-patch+json';
 
@@ -123,6 +129,44 @@ const burst: Production = (draw) => {
     const name = `burst-${generation}-${n}`;
     return createAction(`burst ${name}`, namespace, buildToken(namespace, name, metadata, { ...spec, secret: {} }));
   });
+};
+
+/** Names one Secret in very many ManagedTokens, and changes some of them. */
+const claimSecret: Production = (draw) => {
+  const namespace = draw.pick(HOSTILE_NAMESPACES);
+  const spec = { ...drawSpec(draw), secret: { name: 'claimed' } };
+  const first = draw.between(0, CLAIMS - CLAIMS_AT_ONCE);
+  const creations = Array.from({ length: CLAIMS_AT_ONCE }, (_, n) => {
+    const name = `claim-${first + n}`;
+    return createAction(`claim ${name}`, namespace, buildToken(namespace, name, {}, spec));
+  });
+  const patches = Array.from({ length: 8 }, () => {
+    const name = `claim-${draw.between(0, CLAIMS - 1)}`;
+    return patchAction(`patch ${name}`, paths.tokens(namespace, name), { spec: { expirationSeconds: draw.between(600, 3_600) } });
+  });
+  return [...creations, ...patches];
+};
+
+/** Moves anchors on the slow cluster in both namespaces at once: each new location leaves an anchor of a former spec. */
+const moveAnchors: Production = (draw) => {
+  const serviceAccount = { namespace: `ns-${draw.between(1, SLOW_NAMESPACES)}`, name: DEPLOYER };
+  const spec = {
+    clusterName: draw.chance(0.8) ? SLOW_CLUSTER : 'one',
+    serviceAccount,
+    audiences: ['vault'],
+    requesterServiceAccountName: SLOW_CLUSTER,
+    revocation: draw.pick(['BoundSecret', 'None']),
+    rotation: { suspend: draw.chance(0.2) },
+  };
+  return HOSTILE_NAMESPACES.flatMap((namespace) =>
+    Array.from({ length: SLOW_TOKENS }, (_, n) => {
+      const name = `slow-${n}`;
+      const isNew = draw.chance(0.2);
+      return isNew
+        ? createAction(`create ${name}`, namespace, buildToken(namespace, name, {}, { ...spec, revocation: 'BoundSecret' }))
+        : patchAction(`move ${name}`, paths.tokens(namespace, name), { spec });
+    }),
+  );
 };
 
 /** Creates objects near the size limit of the API server. */
@@ -277,6 +321,8 @@ export const TOKEN_WRITER: Grammar = [
   [8, create],
   [1, burst],
   [0.5, huge],
+  [0.5, claimSecret],
+  [1, moveAnchors],
   [4, patchSpec],
   [4, annotate],
   [1, rapidRotation],

@@ -18,7 +18,7 @@ import {
   requestPurserToken,
   writeCredential,
 } from '../seed.ts';
-import { MERGE } from './grammar.ts';
+import { type Address, MERGE } from './grammar.ts';
 import {
   BUILDER,
   DEPLOYER,
@@ -28,6 +28,7 @@ import {
   INVENTED_CLUSTERS,
   POLITE,
   SANDBOX,
+  SLOW_CLUSTER,
   VICTIM_CLUSTERS,
   VICTIMS,
 } from './names.ts';
@@ -44,10 +45,12 @@ export interface Subject {
 export interface WorldOptions {
   /** True if the hostile writer of ManagedTokens may write their status, which Purser's own roles do not allow. */
   readonly writesStatus: boolean;
+  /** API server of the hostile writer of ManagedTokens, which responds slowly. */
+  readonly slow: Address;
 }
 
 /** Creates all objects on hub and targets; records the permissions of hostile tenants. */
-export async function seedTenants(bench: Bench, { writesStatus }: WorldOptions): Promise<void> {
+export async function seedTenants(bench: Bench, { writesStatus, slow }: WorldOptions): Promise<void> {
   const { api } = bench.hub;
   await applyFile(api, 'deploy/base/people.yaml');
   for (const name of NAMESPACES) await api.apply(paths.namespaces(name), { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
@@ -55,6 +58,7 @@ export async function seedTenants(bench: Bench, { writesStatus }: WorldOptions):
   await seedTargets(bench);
   await seedClusters(bench);
   await seedTokenWriter(bench, writesStatus);
+  await seedSlowCluster(bench, slow);
   await seedClusterWriter(api);
   await seedCallers(bench);
 }
@@ -77,7 +81,7 @@ export async function removeTenants(bench: Bench): Promise<void> {
   const { api } = bench.hub;
   for (const namespace of HOSTILE_NAMESPACES) await clearNamespace(api, namespace, '');
   for (const namespace of [POLITE, GUESTS, VICTIMS]) await clearNamespace(api, namespace, PURSER_FINALIZERS);
-  for (const name of VICTIM_CLUSTERS) await api.delete(paths.clusters(name));
+  for (const name of [...VICTIM_CLUSTERS, SLOW_CLUSTER]) await api.delete(paths.clusters(name));
 }
 
 /** Prefix of finalizers that only Purser may remove. */
@@ -162,6 +166,17 @@ async function seedTokenWriter({ hub, history }: Bench, writesStatus: boolean): 
   }
   await allowBuilder(api);
   history.add({ type: 'authority', holder: 'writer', reach: [ONE_ACCOUNT] });
+}
+
+/** Registers the slow API server, for which requesters in both namespaces of the writer of ManagedTokens have permission. */
+async function seedSlowCluster({ hub }: Bench, { url, ca }: Address): Promise<void> {
+  const target = { proxy: { url, ca } };
+  await writeCredential(hub, SLOW_CLUSTER, target, { token: 'credential-of-the-slow-cluster' });
+  await hub.api.apply(paths.clusters(SLOW_CLUSTER), buildCluster(SLOW_CLUSTER, target));
+  for (const namespace of HOSTILE_NAMESPACES) {
+    await applyServiceAccount(hub.api, namespace, SLOW_CLUSTER);
+    await allowIssue(hub.api, `slow-${namespace}`, [SLOW_CLUSTER], { namespace, name: SLOW_CLUSTER });
+  }
 }
 
 /** Grants the hostile requester permission to issue tokens for one service account. */
