@@ -11,6 +11,7 @@ import { IssueError, type IssueFailure } from '../targets/issue-error.ts';
 import { findUsername } from '../targets/reviews.ts';
 import type { Target, TargetCaller } from '../targets/target.ts';
 import type { Fault, FaultReason } from './policy/conditions.ts';
+import { toFederationFault } from './policy/federation.ts';
 import { type IssueScope, toIssueScope } from './policy/issue-scope.ts';
 import { parseVersion } from './policy/version.ts';
 
@@ -40,7 +41,8 @@ export async function probe(
 ): Promise<ProbeResult> {
   const prober = target.prober(DEADLINE_MS);
   const first = await checkReadiness(prober, signal);
-  const fault = first !== undefined && isRetried ? await checkReadiness(prober, signal) : first;
+  const found = first !== undefined && isRetried ? await checkReadiness(prober, signal) : first;
+  const fault = found && withFederationRemedy(found, target);
   const isResponding = fault === undefined || fault.reason === 'NotReady';
   if (!includesAccess || !isResponding) return { fault };
   // Sequential, because a second connection to every cluster of a fleet would cost more than the requests.
@@ -84,6 +86,8 @@ const REASONS: Readonly<Partial<Record<IssueFailure, FaultReason>>> = {
   CredentialNotForCluster: 'CredentialNotForCluster',
   EndpointNotPinned: 'EndpointNotPinned',
   CANotPinned: 'CANotPinned',
+  HubTokenForbidden: 'HubTokenForbidden',
+  HubTokenFailed: 'HubTokenFailed',
   TargetThrottled: 'Throttled',
   IdentityUnknown: 'PermissionsUnknown',
 };
@@ -95,6 +99,12 @@ function toStatusFault(error: StatusError): Fault {
   if (reason === 'TargetThrottled') return { reason: 'Throttled', detail };
   if (error.code < 400 || error.code === 404) return { reason: 'ResponseUntrusted', detail };
   return { reason: isOutage(error) ? 'Unreachable' : 'NotReady', detail };
+}
+
+/** Names issuer and audience of the tokens of the hub that a cluster rejects, and the command that prints its configuration. */
+function withFederationRemedy(fault: Fault, { credential, activeServer = '' }: Pick<Target, 'credential' | 'activeServer'>): Fault {
+  const token = credential?.type === 'serviceAccount' ? credential.tokens.get(activeServer) : undefined;
+  return fault.reason === 'CredentialRejected' && token !== undefined ? toFederationFault(token) : fault;
 }
 
 /** Converts an error of a review: permissions are unknown, unless the credential is rejected. */

@@ -6,17 +6,18 @@ import type { Cluster } from '../api/cluster.gen.ts';
 import type { Stored } from '../api/resources.ts';
 import { Recent } from '../std/recent.ts';
 import type { Sensitive } from '../std/sensitive.ts';
-import { createTarget, isNamedHub, type TargetSettings } from './create-target.ts';
+import { createTarget, isNamedHub, type TargetContext, type TargetSettings } from './create-target.ts';
 import type { PinnedEndpoints } from './endpoints.ts';
 import { isRejection } from './errors.ts';
 import { type CredentialSecrets, FreshCredentials } from './fresh-credentials.ts';
+import { HubTokens } from './hub-tokens.ts';
 import { IssueError } from './issue-error.ts';
 import { isSameRegistration, type RegisteredCluster, type Registration, registrationOf } from './registered-cluster.ts';
 import type { Target } from './target.ts';
 
 /** Keeps one target per Cluster. */
 export class ClusterClients {
-  readonly #settings: TargetSettings;
+  readonly #settings: TargetContext;
   readonly #current = new Map<string, Slot>();
   /** All slots that are not closed, including replaced ones that are still in use. */
   readonly #open = new Set<Slot>();
@@ -26,7 +27,7 @@ export class ClusterClients {
   #isClosed = false;
 
   constructor(settings: TargetSettings) {
-    this.#settings = settings;
+    this.#settings = { ...settings, hubTokens: settings.hub && new HubTokens(settings.hub, settings.clock) };
     this.#fresh = new FreshCredentials(settings);
   }
 
@@ -79,6 +80,14 @@ export class ClusterClients {
     const { target } = this.#slotOf(registered);
     if (target instanceof IssueError) throw target;
     return target.endpoints;
+  }
+
+  /** Returns the failure of the last request to the hub for a token of this cluster; undefined without one, and for a stored credential. */
+  hubTokenFailure({ metadata }: Stored<Cluster>): IssueError | undefined {
+    const target = this.#current.get(metadata.name)?.target;
+    const credential = target instanceof IssueError ? undefined : target?.credential;
+    if (credential?.type !== 'serviceAccount') return undefined;
+    return [...credential.tokens.values()].map(({ failure }) => failure).find((failure) => failure !== undefined);
   }
 
   /** Closes all connections to a cluster that is no longer registered. */

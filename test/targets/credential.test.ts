@@ -20,6 +20,32 @@ describe('readCredential', () => {
     expect(credential).toMatchObject({ type: 'certificate', certificate: client.certificate.trim(), commonName: 'purser' });
   });
 
+  it('returns a service account of the hub with one audience per address, as the Secret spells the address', () => {
+    const server = 'https://A.example.com:443/api/\nb.example.com:6443,https://a.example.com/api';
+    expect(readCredential(aCredential({ serviceAccount: 'federated\n', server }))).toEqual({
+      type: 'serviceAccount',
+      name: 'federated',
+      audiences: new Map([
+        ['https://a.example.com/api', 'purser:https://A.example.com:443/api/'],
+        ['https://b.example.com:6443', 'purser:b.example.com:6443'],
+      ]),
+    });
+  });
+
+  it.each([
+    ['a service account and a token', { serviceAccount: 'federated', token: 'abc' }, 'both serviceAccount and token. Remove one'],
+    ['a service account and an empty token', { serviceAccount: 'federated', token: '' }, 'both serviceAccount and token. Remove one'],
+    ['a service account and a key', { serviceAccount: 'federated', 'tls.key': client.key }, 'both serviceAccount and tls.key'],
+    ['an empty service account', { serviceAccount: '' }, 'is not the name of a service account'],
+    ['a service account with a namespace', { serviceAccount: 'kube-system/admin' }, 'is not the name of a service account'],
+    ['two service accounts', { serviceAccount: 'a b' }, 'is not the name of a service account'],
+    ["Purser's own service account", { serviceAccount: 'purser' }, "Purser's own service account. Create another one"],
+    ['the service account of the façade', { serviceAccount: 'purser-facade' }, "Purser's own service account"],
+  ])('rejects %s with a remedy', (_, keys, text) => {
+    const failure = { reason: 'CredentialMissing', detail: expect.stringContaining(text) };
+    expect(() => readCredential(aCredential(keys))).toThrow(expect.objectContaining(failure));
+  });
+
   it('hides the credential from inspection and JSON', () => {
     const shown = [
       readCredential(aCredential({ token: 'abc.def-ghi' })),
@@ -50,7 +76,7 @@ describe('readCredential', () => {
 
   it('ignores keys from the prototype of an object', () => {
     const { metadata } = aCredential({});
-    expect(() => readCredential({ metadata, data: Object.create({ token: base64('abc') }) })).toThrow('neither token');
+    expect(() => readCredential({ metadata, data: Object.create({ token: base64('abc') }) })).toThrow('none of token');
     expect(() => readCredential({ metadata, data: { token: '%%%' } })).toThrow('not base64');
   });
 });
