@@ -111,7 +111,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   },
   config: { imports: ['api', 'kubernetes', 'std'], packages: [], node: true, purpose: 'settings, checked once' },
   cli: {
-    imports: ['api', 'config', 'kube', 'kubernetes', 'std', 'telemetry'],
+    imports: ['api', 'config', 'kube', 'std', 'targets/policy', 'telemetry'],
     packages: [],
     node: true,
     purpose: 'printed manifests, signals, exit codes',
