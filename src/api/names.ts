@@ -128,5 +128,8 @@ export const OwnAudiencePrefix = 'purser:';
 /** Service accounts of Purser itself on the hub, in the manifests and in the chart. */
 export const OwnServiceAccounts: readonly string[] = ['purser', 'purser-controller', 'purser-facade'];
 
+/** Default name of the service account on the hub whose tokens Purser sends to clusters that trust the hub. */
+export const FederatedServiceAccount = 'purser-federated';
+
 /** Value of the key `ca.crt` for public certificate authorities. */
 export const SystemAuthorities = 'system';

@@ -1,7 +1,7 @@
 // `purser print authentication-config`: configuration of a target's API server, so that it accepts tokens of the hub.
 
 import { readFile } from 'node:fs/promises';
-import { DefaultNamespace, OwnAudiencePrefix } from '../api/names.ts';
+import { DefaultNamespace, FederatedServiceAccount, OwnAudiencePrefix } from '../api/names.ts';
 import { StartError } from '../config/start-error.ts';
 import { anyText, namespace, objectName, type Parser, ValueError } from '../config/values.ts';
 import { isClusterLocalIssuer } from '../targets/policy/federation.ts';
@@ -14,7 +14,7 @@ export async function printAuthenticationConfig(options: PrintOptions): Promise<
   const issuer = options.one('issuer', httpsUrl);
   if (issuer === undefined || servers.length === 0)
     throw new StartError('purser print authentication-config needs --issuer and --server (for all options, run purser help print)');
-  const name = options.one('service-account', objectName) ?? 'purser-federated';
+  const name = options.one('service-account', objectName) ?? FederatedServiceAccount;
   const subject = `system:serviceaccount:${options.one('namespace', namespace) ?? DefaultNamespace}:${name}`;
   const discoveryUrl = options.one('discovery-url', httpsUrl);
   const caFile = options.one('ca', anyText);

@@ -1,7 +1,7 @@
 // `purser print`: prints manifests and configuration that register a target cluster.
 
 import { readFile } from 'node:fs/promises';
-import { DefaultNamespace } from '../api/names.ts';
+import { DefaultNamespace, FederatedServiceAccount } from '../api/names.ts';
 import { StartError } from '../config/start-error.ts';
 import { flag, namespace, namespaces, objectName, type Parser, ValueError } from '../config/values.ts';
 import { repositoryPath } from '../kube/manifests.ts';
@@ -72,7 +72,7 @@ Options of hub-rbac:
 Options of authentication-config:
   --issuer URL                  issuer of the hub's service account tokens
   --server ADDRESS              address of the target cluster, exactly as the key server of the Secret spells it; can be repeated
-  --service-account NAME        service account for federation on the hub (default purser-federated)
+  --service-account NAME        service account for federation on the hub (default ${FederatedServiceAccount})
   --namespace NS                namespace of Purser on the hub (default ${DefaultNamespace})
   --ca FILE                     PEM file with the certificate authority of the issuer (default public authorities)
   --discovery-url URL           URL of the hub's discovery document, if it differs from the issuer's
@@ -170,17 +170,15 @@ async function printHubAccess(options: PrintOptions): Promise<string> {
   const apart = ['controller', 'facade'].map((part) => SUBJECT.replace(/\n$/, `-${part}\n`)).join('');
   const text = (await readManifest('deploy/components/federation/access.yaml')).replace(SUBJECT, isApart ? apart : SUBJECT);
   const [serviceAccount = '', ...others] = text.split(SEPARATOR);
-  const accounts = names.map((name) => serviceAccount.replace(`name: ${FEDERATED}`, `name: ${name}`));
+  const accounts = names.map((name) => serviceAccount.replace(`name: ${FederatedServiceAccount}`, `name: ${name}`));
   const given = [
     ...names.map((name) => `--service-account ${name}`),
     ...(own === undefined ? [] : [`--namespace ${own}`]),
     ...(isApart ? ['--apart'] : []),
   ];
   const recipe = `# Apply to the hub:\n#   purser print hub-rbac ${given.join(' ')} | kubectl --context HUB apply -f -\n`;
-  const granted = [...accounts, ...others].join(SEPARATOR).replace(`[${FEDERATED}]`, `[${names.join(', ')}]`);
+  const granted = [...accounts, ...others].join(SEPARATOR).replace(`[${FederatedServiceAccount}]`, `[${names.join(', ')}]`);
   return recipe + granted.replaceAll(`namespace: ${DefaultNamespace}\n`, `namespace: ${own ?? DefaultNamespace}\n`);
 }
 
-/** Service account in the manifests of federation. */
-const FEDERATED = 'purser-federated';
 const SEPARATOR = '---\n';

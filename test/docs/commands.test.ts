@@ -66,6 +66,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
 const NOT_RUN_IN_PROSE: Readonly<Record<string, string>> = {
   'npm ci': 'a precondition of this test',
   'npm ci && npm test': 'runs this test',
+  'npm start -- --clusters 2': 'test/e2e/start.test.ts starts the same program on free ports',
   'npm start --silent --': 'tested below as part of a complete command',
   'rm -r .purser': 'every test starts with an empty folder',
   'kubectl explain managedtoken.spec': 'test/real/kubectl.test.ts runs it',
