@@ -11,7 +11,6 @@ import { IssueError, type IssueFailure } from '../targets/issue-error.ts';
 import { findUsername } from '../targets/reviews.ts';
 import type { Target, TargetCaller } from '../targets/target.ts';
 import type { Fault, FaultReason } from './policy/conditions.ts';
-import { toFederationFault } from './policy/federation.ts';
 import { type IssueScope, toIssueScope } from './policy/issue-scope.ts';
 import { parseVersion } from './policy/version.ts';
 
@@ -41,8 +40,7 @@ export async function probe(
 ): Promise<ProbeResult> {
   const prober = target.prober(DEADLINE_MS);
   const first = await checkReadiness(prober, signal);
-  const found = first !== undefined && isRetried ? await checkReadiness(prober, signal) : first;
-  const fault = found && withFederationRemedy(found, target);
+  const fault = first !== undefined && isRetried ? await checkReadiness(prober, signal) : first;
   const isResponding = fault === undefined || fault.reason === 'NotReady';
   if (!includesAccess || !isResponding) return { fault };
   // Sequential, because a second connection to every cluster of a fleet would cost more than the requests.
@@ -99,12 +97,6 @@ function toStatusFault(error: StatusError): Fault {
   if (reason === 'TargetThrottled') return { reason: 'Throttled', detail };
   if (error.code < 400 || error.code === 404) return { reason: 'ResponseUntrusted', detail };
   return { reason: isOutage(error) ? 'Unreachable' : 'NotReady', detail };
-}
-
-/** Names issuer and audience of the tokens of the hub that a cluster rejects, and the command that prints its configuration. */
-function withFederationRemedy(fault: Fault, { credential, activeServer = '' }: Pick<Target, 'credential' | 'activeServer'>): Fault {
-  const token = credential?.type === 'serviceAccount' ? credential.tokens.get(activeServer) : undefined;
-  return fault.reason === 'CredentialRejected' && token !== undefined ? toFederationFault(token) : fault;
 }
 
 /** Converts an error of a review: permissions are unknown, unless the credential is rejected. */

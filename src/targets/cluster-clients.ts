@@ -82,10 +82,11 @@ export class ClusterClients {
     return target.endpoints;
   }
 
-  /** Returns the failure of the last request to the hub for a token of this cluster; undefined without one, and for a stored credential. */
+  /** Returns the failure of a credential without a stored token: an unusable service account, or the last request to the hub for a token. */
   hubTokenFailure({ metadata }: Stored<Cluster>): IssueError | undefined {
     const target = this.#current.get(metadata.name)?.target;
-    const credential = target instanceof IssueError ? undefined : target?.credential;
+    if (target instanceof IssueError) return target.reason === 'CredentialMissing' ? target : undefined;
+    const credential = target?.credential;
     if (credential?.type !== 'serviceAccount') return undefined;
     return [...credential.tokens.values()].map(({ failure }) => failure).find((failure) => failure !== undefined);
   }

@@ -11,26 +11,39 @@ import type { HubSettings } from './hub.ts';
 import { IssueError } from './issue-error.ts';
 import { subjectOf } from './policy/token-request.ts';
 
-/** Checks service accounts, each at most once in ten minutes. */
+/** Checks service accounts, each at most once in ten minutes, or in 30 s after a failure. */
 export class HubAccounts {
   readonly #hub: HubSettings;
-  readonly #checked: FreshCache<true>;
+  readonly #clock: Clock;
+  readonly #passed: FreshCache<true>;
+  /** Failures, which many addresses of one service account would otherwise repeat. */
+  readonly #failed: FreshCache<IssueError>;
 
   constructor(hub: HubSettings, clock: Clock) {
     this.#hub = hub;
-    this.#checked = new FreshCache({ clock, ttlMs: CHECK_MS, maxEntries: MAX_ACCOUNTS });
+    this.#clock = clock;
+    this.#passed = new FreshCache({ clock, ttlMs: PASSED_MS, maxEntries: MAX_ACCOUNTS });
+    this.#failed = new FreshCache({ clock, ttlMs: FAILED_MS, maxEntries: MAX_ACCOUNTS });
   }
 
   /** Throws an IssueError for a service account whose tokens Purser must not send to targets. */
   async check(name: string): Promise<void> {
-    await this.#checked.find(name, async () => {
-      const username = subjectOf({ namespace: this.#hub.namespace, name });
-      if ((await this.#ownUsername()) === username) throw ownServiceAccount(name);
-      const allowed = await Promise.all(ACTIONS.map(async (action) => ((await this.#mayPerform(name, action)) ? action : undefined)));
-      const found = allowed.find((action) => action !== undefined);
-      if (found !== undefined) throw hasPermission(username, found);
-      return true;
+    const known = this.#failed.get(name);
+    if (known !== undefined) throw known;
+    await this.#passed.find(name, async () => {
+      const failure = await this.#findFailure(name);
+      if (failure === undefined) return true;
+      this.#failed.set(name, failure, this.#clock.monotonic());
+      throw failure;
     });
+  }
+
+  async #findFailure(name: string): Promise<IssueError | undefined> {
+    const username = subjectOf({ namespace: this.#hub.namespace, name });
+    if ((await this.#ownUsername()) === username) return ownServiceAccount(name);
+    const allowed = await Promise.all(ACTIONS.map(async (action) => ((await this.#mayPerform(name, action)) ? action : undefined)));
+    const found = allowed.find((action) => action !== undefined);
+    return found && hasPermission(username, found);
   }
 
   /** Returns Purser's user name on the hub; undefined if the hub does not serve SelfSubjectReviews. */
@@ -49,7 +62,8 @@ export class HubAccounts {
   }
 }
 
-const CHECK_MS = 600_000;
+const PASSED_MS = 600_000;
+const FAILED_MS = 30_000;
 const MAX_ACCOUNTS = 1_024;
 const OPTIONS = { timeoutMs: 5_000 };
 

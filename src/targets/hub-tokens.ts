@@ -54,7 +54,7 @@ export class HubToken implements AddressToken {
   readonly audience: string;
   readonly #issue: () => ReturnType<typeof issueHubToken>;
   readonly #clock: Clock;
-  readonly #failures = new Backoff({ initialMs: 1_000, maxMs: 30_000, calmMs: 60_000 });
+  readonly #failures = new Backoff({ initialMs: 1_000, maxMs: 60_000, calmMs: 120_000 });
   readonly #replacements = new Backoff({ initialMs: 10_000, maxMs: 600_000, calmMs: 600_000 });
   #held: Held | undefined;
   #failure: IssueError | undefined;

@@ -234,10 +234,12 @@ describe('ClusterClients with a service account of the hub', () => {
 describe('service account of the hub', () => {
   it("is rejected in a Secret outside of Purser's namespace", async () => {
     const elsewhere = new ClusterClients(settings(clock, { hub: { client, namespace: 'elsewhere' } }));
-    await expect(elsewhere.use(federated([target.url]), readiness)).rejects.toMatchObject({
+    const cluster = federated([target.url]);
+    await expect(elsewhere.use(cluster, readiness)).rejects.toMatchObject({
       reason: 'CredentialMissing',
       detail: expect.stringContaining("only in Secrets in Purser's namespace, not in purser-system. Move the Secret"),
     });
+    expect(elsewhere.hubTokenFailure(cluster.cluster)).toMatchObject({ reason: 'CredentialMissing' });
     expect(hub.requests).toEqual([]);
   });
 
@@ -265,6 +267,13 @@ describe('service account of the hub', () => {
       expect(await use()).toBe('ok');
     },
   );
+
+  it('is reviewed once in 30 s for all addresses after a failure', async () => {
+    allowed = ['get secrets'];
+    await expect(use()).rejects.toMatchObject({ reason: 'CredentialMissing' });
+    await expect(use(federated([other.url]))).rejects.toMatchObject({ reason: 'CredentialMissing' });
+    expect(hub.requests).toHaveLength(6);
+  });
 
   it('is used if Purser may not create reviews on the hub', async () => {
     hub.handle((request, reply) =>
