@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { createAuthority, issueClientCertificate } from '../../src/std/x509/certificates.ts';
-import { parseBundle, readCredential, readPins } from '../../src/targets/credential.ts';
+import { parseBundle, readCredential, readPins, readTokenInUse } from '../../src/targets/credential.ts';
 import { aCredential, base64 } from './registration.ts';
 
 const authority = createAuthority(Date.now());
@@ -78,6 +78,14 @@ describe('readCredential', () => {
     const { metadata } = aCredential({});
     expect(() => readCredential({ metadata, data: Object.create({ token: base64('abc') }) })).toThrow('none of token');
     expect(() => readCredential({ metadata, data: { token: '%%%' } })).toThrow('not base64');
+  });
+});
+
+describe('readTokenInUse', () => {
+  it('returns no token to renew for a service account of the hub, not even beside a renewed token', () => {
+    const registered = aCredential({ serviceAccount: 'federated' });
+    expect(readTokenInUse(registered, undefined)).toBeUndefined();
+    expect(readTokenInUse(registered, aCredential({ token: 'abc' }))).toBeUndefined();
   });
 });
 
