@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 beforeEach(() => {
-  world.renew();
+  world.reset();
   ({ clock, hub } = world);
   reconciler = world.reconciler();
   reconciler.triggered.length = 0;

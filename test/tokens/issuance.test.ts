@@ -113,7 +113,7 @@ describe('token controller and a new ManagedToken', () => {
     expect([await world.secret(), world.sent().target]).toEqual([undefined, []]);
   });
 
-  it('reports the missing Cluster, and issues once it is registered', async () => {
+  it('reports the missing Cluster, and issues the token after the Cluster is registered', async () => {
     await world.run();
     await world.allow(`${world.cluster}-later`);
     await world.create('ci', { clusterName: `${world.cluster}-later` });

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 beforeEach(() => {
-  world.renew();
+  world.reset();
   ({ clock, hub } = world);
   reconciler = world.reconciler();
 });

@@ -16,7 +16,7 @@ beforeAll(async () => {
   world = await ScriptedWorld.start();
 });
 beforeEach(() => {
-  world.renew();
+  world.reset();
   const { clock } = world;
   budgets = new NamespaceBudgets({ clock, log: silentLog, countInNamespace: () => 1 });
   reconciler = world.reconciler({ budgets });

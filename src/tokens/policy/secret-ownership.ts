@@ -56,9 +56,9 @@ export interface SecretConflict {
   readonly owner: string | undefined;
   /** True if the Secret does not exist yet. */
   readonly isClaimed: boolean;
-  /** Present if this ManagedToken owns the Secret, and its metadata is too large for Purser to write it without a loss. */
+  /** True if this ManagedToken owns the Secret, and the metadata of the Secret is too large for Purser to write it without a loss. */
   readonly isTooLarge?: true;
-  /** Present if this ManagedToken owns the Secret, and Purser does not keep its metadata because the namespace is over its budget. */
+  /** True if this ManagedToken owns the Secret, and Purser does not keep its metadata because the namespace is over its budget. */
   readonly isOverBudget?: true;
 }
 

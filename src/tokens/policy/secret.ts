@@ -13,9 +13,9 @@ import type { StoredToken } from './spec.ts';
 /** A Secret without its data, as the informer keeps it. */
 export interface StoredSecret {
   readonly metadata: NamespacedMeta & StoredIdentity;
-  /** Present if the metadata was too large to be kept; labels, annotations and owners set by others are missing then. */
+  /** True if the metadata was too large to be kept; labels, annotations and owners set by others are then missing. */
   readonly isTooLarge?: true;
-  /** Present if the same parts are missing because the objects of the namespace take too much memory. */
+  /** True if the same parts are missing because the objects of the namespace take too much memory. */
   readonly isOverBudget?: true;
   readonly type: string;
   readonly immutable: boolean;

@@ -509,7 +509,7 @@ describe('planToken with revocation BoundSecret', () => {
       expect(planFor(tried, at('12:20:00'))).toEqual({ type: 'wait', until: at('12:21:00') });
     });
 
-    it('deletes former anchors before it issues when 16 are listed, that of the current token last', () => {
+    it('deletes former anchors before it issues a token if 16 are listed, and the anchor of the current token last', () => {
       const anchors = Array.from({ length: 16 }, (_, index) => ({
         cluster: 'prod-us',
         namespace: `ns-${index}`,
