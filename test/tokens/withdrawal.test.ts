@@ -150,7 +150,7 @@ describe('token controller with a deleted binding that the authorizer of the hub
     await issue(reconciler);
     reconciler.sync();
     reconciler.withdrawPermission();
-    world.hub.answered.length = 0;
+    world.hub.served.length = 0;
   });
   afterEach(() => reconciler.close());
 
@@ -160,7 +160,7 @@ describe('token controller with a deleted binding that the authorizer of the hub
     world.clock.advance(delayMs);
     return delayMs / 1_000;
   }
-  const reviews = () => world.hub.answered.filter((request) => request === 'POST subjectaccessreviews').length;
+  const reviews = () => world.hub.served.filter((request) => request === 'POST subjectaccessreviews').length;
 
   it('repeats the review a second later, and removes the Secret 15 s after the first refusal', async () => {
     expect([await nextDelay(), reviews()]).toEqual([1, 1]);
