@@ -5,7 +5,6 @@ import { Visibility } from '../../access/visibility.ts';
 import { objectKey } from '../../kube/paths.ts';
 import type { KubeObject } from '../../kubernetes/object.ts';
 import { goJson, goJsonString } from '../../std/go-text.ts';
-import type { PublicObject } from './filtered-list.ts';
 import { type FacadeVersion, versionAt } from './version.ts';
 
 /** One version of an object in its public form, with its bytes, which all callers share. */
@@ -22,10 +21,10 @@ export class Item {
   #versionAt = 0;
   #versionEnd = 0;
 
-  constructor(object: PublicObject, weight: number) {
+  constructor(object: KubeObject, weight: number) {
     this.key = objectKey(object);
     this.revision = Number(object.metadata.resourceVersion ?? 0);
-    this.object = object as KubeObject;
+    this.object = object;
     this.weight = weight;
   }
 
@@ -139,11 +138,12 @@ export class Collection {
 
   /**
    * Returns the items that a caller may see, in one namespace or in all, from the key `start` on. The cost grows with the visible items,
-   * not with the collection.
+   * not with the collection, unless the caller may see names in any namespace.
    */
   visible(visibility: Visibility, namespace = '', start = ''): Generator<Item> {
     if (namespace !== '') return this.#visibleIn(namespace, visibility, start);
-    return visibility.isEverything ? this.from(start) : this.#named(visibility.names, start);
+    if (visibility.isEverything) return this.from(start);
+    return visibility.spansNamespaces ? this.#included(visibility, start) : this.#named(visibility.names, start);
   }
 
   *#visibleIn(namespace: string, visibility: Visibility, start: string): Generator<Item> {
@@ -153,6 +153,10 @@ export class Collection {
       if (!item.key.startsWith(prefix)) return;
       yield item;
     }
+  }
+
+  *#included(visibility: Visibility, start: string): Generator<Item> {
+    for (const item of this.from(start)) if (visibility.includesObject(item.key)) yield item;
   }
 
   *#named(keys: readonly string[], start: string): Generator<Item> {
@@ -229,7 +233,7 @@ function order(a: string, b: string): number {
 }
 
 /** Returns the JSON of an object with sorted keys, before and after the value of its resourceVersion. */
-function textParts({ metadata, ...rest }: PublicObject): readonly [string, string] {
+function textParts({ metadata, ...rest }: KubeObject): readonly [string, string] {
   const fields = Object.entries(metadata);
   const before = goJson(Object.fromEntries(fields.filter(([key]) => key < 'resourceVersion')));
   const after = goJson(Object.fromEntries(fields.filter(([key]) => key > 'resourceVersion')));

@@ -9,7 +9,7 @@ import { sentence } from '../../std/sentence.ts';
 import { subjectOf } from '../../targets/policy/token-request.ts';
 import { outputsForAPI } from '../outputs/outputs.ts';
 import type { AnchorLocation } from './anchors.ts';
-import type { SecretConflict } from './secret-ownership.ts';
+import type { SecretConflict } from './secret.ts';
 import type { StoredToken } from './spec.ts';
 
 /** Cause of a missing or outdated token. */

@@ -8,10 +8,8 @@ import { type AnchorPlace, anchorsOf, formerAnchors, hasAnchorFinalizer, hasRoom
 import { invalidSpecFailure, secretConflictFailure, type TokenFailure, tokenFailure } from './messages.ts';
 import { mayIssueAt, reasonToIssue } from './reasons-to-issue.ts';
 import type { TokenRecord } from './record.ts';
-import { desiredMetadata, digestOfSecret, hasMetadata, type StoredSecret } from './secret.ts';
-import { conflictOf } from './secret-ownership.ts';
-import type { StoredToken } from './spec.ts';
-import { specProblems } from './spec.ts';
+import { conflictOf, desiredMetadata, digestOfSecret, hasMetadata, type StoredSecret } from './secret.ts';
+import { type StoredToken, specProblems } from './spec.ts';
 import { ownedNames, type Situation, secretState, situationOf, type TokenObservation, type TokenState } from './state.ts';
 
 /** Kind of write: `replace` deletes the Secret first, because neither `immutable` nor `type` can be changed. */
