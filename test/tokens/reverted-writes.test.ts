@@ -134,7 +134,7 @@ describe('reconcileToken while it backs off', () => {
 
   const isExpired = () => clock.now() >= Date.parse(hub.secrets.get('ci')?.metadata.annotations?.['tokens.purser.dev/expires-at'] ?? '');
 
-  it('pauses after an unwritten token for at most a fifth of the remaining validity of the old one', async () => {
+  it('retries a token that could not be written within a fifth of the remaining validity of the old token', async () => {
     await firstToken();
     clock.advance(45 * MINUTE);
     hub.isReadOnly = true;

@@ -349,7 +349,7 @@ describe('planToken that holds', () => {
     ['keeps a valid token until its expiry', {}, '12:50:00', { strip: false, until: at('13:00:00') }],
     ['removes an expired token', {}, '13:00:00', { strip: true }],
     ['removes the token for another spec', { audiences: ['vault'] }, '12:50:00', { strip: true }],
-  ])('does not write a foreign Secret of the new name, and in the former Secret %s', (_, spec, time, held) => {
+  ])('%s in the former Secret while another object owns the Secret of the new name', (_, spec, time, held) => {
     const scene = ontoForeign((token) => token.with(spec));
     const plan = planFor(scene.build(), at(time));
     expect(plan).toMatchObject({ type: 'hold', failure: { reason: 'SecretConflict' }, ...held });
