@@ -1,7 +1,17 @@
 // The permission to issue a token for a service account of a target cluster: `issue clusters/token`, under up to three names.
 
+import { RegistryGroup } from '../api/names.ts';
+import { Clusters } from '../api/resources.ts';
 import type { AccessAttributes } from './hub-review.ts';
-import { IssueTokens } from './rbac-index.ts';
+import type { Permission } from './rbac-index.ts';
+
+/** The permission to issue tokens on target clusters. */
+export const IssueTokens = {
+  verbs: ['issue'],
+  group: RegistryGroup,
+  resource: Clusters.plural,
+  subresource: 'token',
+} as const satisfies Permission;
 
 /** The service account that a token is requested for. */
 export interface IssueTarget {

@@ -44,9 +44,9 @@ export function* credentialTimes(view: RegistryView, clients: Pick<ClusterClient
 interface ReadCredential {
   readonly renewed: Stored<Secret> | undefined;
   readonly clusters: readonly string[];
-  /** Undefined for a token that is not a JWT and was not renewed. */
+  /** Validity of the token; undefined if the token is not a JWT and was not renewed. */
   readonly validity: Validity | undefined;
-  /** Undefined for a credential that cannot be renewed. */
+  /** Token in use; undefined for a credential that cannot be renewed. */
   readonly token: TokenInUse | undefined;
   /** Namespace and name of the service account on the hub; undefined for a stored credential. */
   readonly serviceAccount?: string;

@@ -9,8 +9,7 @@ import type { Change } from '../kube/store.ts';
 import { annotationsChanged, anyOf, conditionTurnedTrue, generationChanged, statusNotOurs } from '../runtime/predicates.ts';
 import { mapToKeys, owner, self, statesOf } from '../runtime/trigger.ts';
 import { type HubView, keysOf, requesterKeyOf, secretKeyOf, type TokenInformers } from './informers.ts';
-import type { StoredSecret } from './policy/secret.ts';
-import { nextClaimants } from './policy/secret-ownership.ts';
+import { nextClaimants, type StoredSecret } from './policy/secret.ts';
 import type { StoredToken } from './policy/spec.ts';
 import type { TrackedTokens } from './tracked-token.ts';
 

@@ -15,10 +15,11 @@ import { tenantOf } from '../limits/tenant.ts';
 import type { Caller, FacadeReply, FacadeRequest } from '../request.ts';
 import type { Item } from './collection.ts';
 import { convertedForm, type EventForm, errorLine, type ItemEvent, Replay } from './events.ts';
-import type { Access, Listing } from './filtered-list.ts';
+import type { Listing } from './filtered-list.ts';
 import type { History, Wait } from './history.ts';
 import { viewOf } from './list.ts';
 import { type ListQuery, parseQuery } from './page.ts';
+import type { RbacAccess } from './rbac-access.ts';
 import type { TokenChecks } from './token-checks.ts';
 import { type CallerVersions, type FacadeVersion, parseVersion, versionAt } from './version.ts';
 import { type Start, Watcher, type WatcherOptions, type Watchers } from './watcher.ts';
@@ -26,7 +27,7 @@ import { type Start, Watcher, type WatcherOptions, type Watchers } from './watch
 export interface WatchDeps {
   readonly listing: Listing;
   readonly history: History;
-  readonly access: Access;
+  readonly access: RbacAccess;
   readonly versions: CallerVersions;
   /** Form of events with whole objects. */
   readonly plain: EventForm;

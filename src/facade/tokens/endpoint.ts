@@ -5,7 +5,7 @@ import type { Authorizer } from '../../access/authorizer.ts';
 import type { IssueTarget } from '../../access/issue-permission.ts';
 import { RegistryGroup } from '../../api/names.ts';
 import { FailureReason } from '../../api/reasons.ts';
-import { unreachableMs } from '../../clusters/policy/known-unreachable.ts';
+import { unreachableMs } from '../../clusters/policy/health.ts';
 import type { KubeObject } from '../../kubernetes/object.ts';
 import { type Reply, textReply } from '../../kubernetes/reply.ts';
 import { checkVirtualForm, encodeVirtualObject } from '../../kubernetes/representation.ts';
