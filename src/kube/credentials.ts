@@ -94,8 +94,7 @@ export class Credentials {
   }
 
   #isFresh(loadedAt: number, rejected: boolean): boolean {
-    const { clock, rereadMs } = this.#options;
-    const { bearer } = this.#options;
+    const { clock, rereadMs, bearer } = this.#options;
     if (bearer !== undefined) return !rejected && bearer.current?.reveal() === this.#current?.identity.secret;
     if (this.#isFixed) return true;
     return !isExpired(this.#exec, clock.now()) && clock.monotonic() - loadedAt < (rejected ? REJECTED_REREAD_MS : rereadMs);
