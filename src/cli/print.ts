@@ -1,7 +1,7 @@
 // `purser print`: prints manifests and configuration that register a target cluster.
 
 import { readFile } from 'node:fs/promises';
-import { DefaultNamespace, FederatedServiceAccount } from '../api/names.ts';
+import { DefaultNamespace, FederatedServiceAccount, OwnServiceAccounts } from '../api/names.ts';
 import { StartError } from '../config/start-error.ts';
 import { flag, namespace, namespaces, objectName, type Parser, ValueError } from '../config/values.ts';
 import { repositoryPath } from '../kube/manifests.ts';
@@ -156,14 +156,22 @@ function limitToNamespaces(document: string, names: readonly string[]): readonly
 /** Grants to a user instead of Purser's service account; omits the service account and its namespace. */
 function grantToUser(document: string, user: string): readonly string[] {
   if (/^kind: (Namespace|ServiceAccount)$/m.test(document)) return [];
-  return [document.replace(SUBJECT, `  - kind: User\n    apiGroup: rbac.authorization.k8s.io\n    name: '${user}'\n`)];
+  // A function, because a user name may contain `$`.
+  return [document.replace(SUBJECT, () => `  - kind: User\n    apiGroup: rbac.authorization.k8s.io\n    name: '${user}'\n`)];
 }
 
 /** Purser's service account in the subjects of a binding, on the hub and on a target. */
 const SUBJECT = `  - kind: ServiceAccount\n    namespace: ${DefaultNamespace}\n    name: ${SERVICE_ACCOUNT}\n`;
 
+/** Parses the name of a service account for federation. */
+const federatedAccount: Parser<string> = (text) => {
+  const name = objectName(text);
+  if (OwnServiceAccounts.includes(name)) throw new ValueError('another service account than those that Purser runs as');
+  return name;
+};
+
 async function printHubAccess(options: PrintOptions): Promise<string> {
-  const names = options.all('service-account', objectName);
+  const names = options.all('service-account', federatedAccount);
   if (names.length === 0) throw new StartError(USAGE);
   const own = options.one('namespace', namespace);
   const isApart = options.one('apart', flag) === true;

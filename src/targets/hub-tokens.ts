@@ -120,7 +120,8 @@ export class HubToken implements AddressToken {
       const lifetimeMs = expiresAt - issuedAt;
       // Tokens that were requested together are not renewed together.
       const renewMs = lifetimeMs * (RENEW_SHARE - MAX_JITTER_SHARE * shareOf(this.audience));
-      this.#held = { token, issuer: claims?.issuer, renewAt: sentAt + renewMs, expiresAt: sentAt + lifetimeMs - EXPIRY_MARGIN_MS };
+      const usableMs = lifetimeMs - Math.min(EXPIRY_MARGIN_MS, lifetimeMs / 10);
+      this.#held = { token, issuer: claims?.issuer, renewAt: sentAt + renewMs, expiresAt: sentAt + usableMs };
       this.#failure = undefined;
       this.#failures.reset();
       return token;
@@ -136,5 +137,5 @@ export class HubToken implements AddressToken {
 /** Share of the lifetime after which a token is renewed. */
 const RENEW_SHARE = 0.5;
 const MAX_JITTER_SHARE = 0.05;
-/** Time before expiry at which a token is no longer sent, in milliseconds. */
+/** Maximum time before expiry at which a token is no longer sent, in milliseconds. */
 const EXPIRY_MARGIN_MS = 10_000;

@@ -105,6 +105,11 @@ describe('purser print', () => {
     expect(recipe).not.toMatch(/create token|--from-literal=token/);
   });
 
+  it('prints a user name with characters that replacements of text interpret', async () => {
+    const objects = (await print('target-rbac', '--user', '$&$1')) as readonly (Printed & { subjects?: { name: string }[] })[];
+    expect(objects.flatMap(({ subjects = [] }) => subjects.map(({ name }) => name))).toEqual(['$&$1', '$&$1']);
+  });
+
   it.each(["it's", 'a b', 'a"', ''])('rejects the user name %j', async (user) => {
     await expect(printManifests(['print', 'target-rbac', '--user', user])).rejects.toThrow('--user must be a user name without quotes');
   });
@@ -127,6 +132,7 @@ describe('purser print', () => {
   it.each([
     [['hub-rbac'], 'usage: purser print target-rbac'],
     [['hub-rbac', '--service-account', 'A b'], '--service-account must be a name of'],
+    [['hub-rbac', '--service-account', 'purser'], '--service-account must be another service account than those that Purser runs as'],
     [['target-rbac', '--user', 'a', '--user', 'b'], '--user is set twice; set it once'],
   ])('rejects %j with a remedy', async (args, text) => {
     await expect(printManifests(['print', ...args])).rejects.toThrow(text);

@@ -90,8 +90,8 @@ const audienceOf = (url: string) => `purser:${url}`;
 const conditionOf = (cluster: string, type: string, field: string) =>
   world.kubectl('get', `cluster.registry.purser.dev/${cluster}`, '-o', `jsonpath={.status.conditions[?(@.type=="${type}")].${field}}`);
 
-describe('a target that trusts the hub', () => {
-  it('issues ManagedTokens without a stored credential', async () => {
+describe('federation with a target that trusts the hub', () => {
+  it('issues ManagedTokens for the target without a stored credential', async () => {
     await world.waitFor('cluster.registry.purser.dev/target-1', '--for=condition=Ready');
     await world.waitFor('-n', 'team-a', 'mt/ci-deployer', '--for=condition=Ready');
     const data = await world.kubectl('get', 'secret', '-n', 'team-a', 'ci-deployer', '-o', 'jsonpath={.data.token}');
@@ -106,7 +106,7 @@ describe('a target that trusts the hub', () => {
     expect(stored.filter((value) => /eyJ/.test(Buffer.from(value, 'base64').toString()))).toEqual([]);
   });
 
-  it('issues tokens to callers of the façade', async () => {
+  it('issues tokens of the target to callers of the façade', async () => {
     const headers = { authorization: `Bearer ${await world.createToken('team-a', 'ci')}`, 'content-type': 'application/json' };
     const body = JSON.stringify({ spec: { audiences: ['https://kubernetes.default.svc'] } });
     const issue = async () => await world.request(['purser-facade', 'facade'], LINE, { headers, body });
@@ -115,7 +115,7 @@ describe('a target that trusts the hub', () => {
     expect(await userAt(world.target, token)).toBe('system:serviceaccount:deploy:deployer');
   });
 
-  it('needs exactly the permissions of the component on the hub, and of the printed roles on the target', async () => {
+  it('uses all permissions of the component on the hub, and sends no request that hub or target forbid', async () => {
     const userOf = (part: string) => `system:serviceaccount:purser-system:purser-${part}`;
     const uses = await Promise.all(['controller', 'facade'].map((part) => readUse(world.hub.auditLog, userOf(part))));
     const objects = await renderKustomization(overlay);
@@ -127,7 +127,7 @@ describe('a target that trusts the hub', () => {
     expect((await readUse(world.target.auditLog, USER)).rejected).toEqual([]);
   });
 
-  it('accepts only tokens of the named service account for its own address, which the hub does not accept', async () => {
+  it('makes the target accept only tokens of the named service account for its own address, which the hub rejects', async () => {
     const { hub, target } = world;
     const own = await mint(SERVICE_ACCOUNT, audienceOf(target.url));
     expect([await userAt(target, own), await userAt(hub, own)]).toEqual([USER, undefined]);
@@ -143,7 +143,7 @@ describe('a target that trusts the hub', () => {
   it.each([
     ['1.33', ['--kubernetes-version=1.33']],
     ['1.30 with a discovery document elsewhere', ['--kubernetes-version=1.30', 'discovery']],
-  ])('accepts the printed configuration for Kubernetes %s', async (_, options) => {
+  ])('prints a configuration for Kubernetes %s that the target accepts unmodified', async (_, options) => {
     const discovery = `--discovery-url=${world.hub.url}/.well-known/openid-configuration`;
     await trustHub(...options.map((option) => (option === 'discovery' ? discovery : option)), '--server=https://target.example.com');
     for (const url of [world.target.url, 'https://target.example.com']) {
@@ -153,7 +153,7 @@ describe('a target that trusts the hub', () => {
     expect(await userAt(world.target, await mint(SERVICE_ACCOUNT, audienceOf('https://127.0.0.1:1')))).toBeUndefined();
   });
 
-  it('accepts the printed flags for Kubernetes 1.29', async () => {
+  it('prints flags for Kubernetes 1.29 that the target accepts unmodified', async () => {
     await trustHub('--kubernetes-version=1.29');
     const token = await mint(SERVICE_ACCOUNT, audienceOf(world.target.url));
     await waitUntil(async () => (await userAt(world.target, token)) === USER);
@@ -162,7 +162,7 @@ describe('a target that trusts the hub', () => {
   });
 });
 
-describe('a hostile server', () => {
+describe('federation with a hostile server', () => {
   const authority = createAuthority(Date.now());
   let hostile: WireServer & { readonly ca: string };
 
@@ -178,7 +178,7 @@ describe('a hostile server', () => {
   /** Returns the distinct tokens that the server received. */
   const received = () => [...new Set(hostile.requests.map(({ headers }) => headers.authorization?.replace('Bearer ', '') ?? ''))];
 
-  it('receives nothing if only a Cluster points to it', async () => {
+  it('sends nothing to a hostile server if only a Cluster points to it', async () => {
     const endpoints = (url: string, ca: string) => ({
       spec: {
         orchestratorApiEndpoints: {
@@ -200,7 +200,7 @@ describe('a hostile server', () => {
     expect(hostile.requests).toEqual([]);
   });
 
-  it('receives a token that neither the target nor the hub nor the façade accepts, even if the Secret pins its address', async () => {
+  it('sends to a hostile server that the Secret pins only a token that target, hub and façade reject', async () => {
     await world.createCluster('hostile', hostile, { serviceAccount: SERVICE_ACCOUNT });
     await waitUntil(async () => received().length > 0);
     for (const token of received()) {
@@ -214,7 +214,7 @@ describe('a hostile server', () => {
     }
   });
 
-  it('is reported with issuer and audience of the token if it rejects all tokens', async () => {
+  it('reports issuer and audience of the token if a server rejects all tokens', async () => {
     hostile.handle((_, reply) =>
       reply.json(401, { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 401, reason: 'Unauthorized' }),
     );
@@ -224,7 +224,7 @@ describe('a hostile server', () => {
   });
 });
 
-describe('a hub without the role', () => {
+describe('federation without the role on the hub', () => {
   it('reports the missing permission and the command that prints it', async () => {
     await world.kubectl('delete', 'rolebinding', 'purser-federation', '-n', 'purser-system');
     await world.kubectl('create', 'serviceaccount', 'unlisted', '-n', 'purser-system');

@@ -231,8 +231,8 @@ describe('ClusterClients with a service account of the hub', () => {
   });
 });
 
-describe('service account of the hub', () => {
-  it("is rejected in a Secret outside of Purser's namespace", async () => {
+describe('HubAccounts', () => {
+  it("rejects a service account in a Secret outside of Purser's namespace", async () => {
     const elsewhere = new ClusterClients(settings(clock, { hub: { client, namespace: 'elsewhere' } }));
     const cluster = federated([target.url]);
     await expect(elsewhere.use(cluster, readiness)).rejects.toMatchObject({
@@ -243,7 +243,7 @@ describe('service account of the hub', () => {
     expect(hub.requests).toEqual([]);
   });
 
-  it('is rejected if Purser itself runs as this service account', async () => {
+  it('rejects the service account that Purser itself runs as', async () => {
     ownUsername = SUBJECT;
     await expect(use()).rejects.toMatchObject({
       reason: 'CredentialMissing',
@@ -253,7 +253,7 @@ describe('service account of the hub', () => {
   });
 
   it.each(['get secrets', 'create serviceaccounts', 'impersonate serviceaccounts', 'issue clusters', 'update clusters'])(
-    'is rejected if it has permission on the hub to %s, until the permission is removed',
+    'rejects a service account with permission on the hub to %s, until the permission is removed',
     async (action) => {
       allowed = [action];
       await expect(use()).rejects.toMatchObject({
@@ -268,21 +268,21 @@ describe('service account of the hub', () => {
     },
   );
 
-  it('is reviewed once in 30 s for all addresses after a failure', async () => {
+  it('reviews a rejected service account once in 30 s for all addresses', async () => {
     allowed = ['get secrets'];
     await expect(use()).rejects.toMatchObject({ reason: 'CredentialMissing' });
     await expect(use(federated([other.url]))).rejects.toMatchObject({ reason: 'CredentialMissing' });
     expect(hub.requests).toHaveLength(6);
   });
 
-  it('is used if Purser may not create reviews on the hub', async () => {
+  it('accepts a service account that Purser may not review on the hub', async () => {
     hub.handle((request, reply) =>
       request.path === TOKEN_PATH ? respondAsHub(request, reply) : reply.json(403, errorStatus(403, 'forbidden')),
     );
     expect(await use()).toBe('ok');
   });
 
-  it('is checked once in ten minutes for all addresses', async () => {
+  it('reviews an accepted service account once in ten minutes for all addresses', async () => {
     await use();
     await use(federated([other.url]));
     expect(hub.requests.filter(({ path }) => path.endsWith('reviews'))).toHaveLength(6);
