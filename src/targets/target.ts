@@ -173,8 +173,9 @@ export class Target {
     let endsAt = this.clock.monotonic() + deadlineMs;
     let first: unknown;
     for (const server of this.#choice.order(this.clock.monotonic())) {
+      const token = this.credential?.type === 'serviceAccount' ? this.credential.tokens.get(server) : undefined;
       // The deadline is for the target, and a failure of the hub is not one of the address.
-      endsAt += await this.#awaitToken(server, signal);
+      if (token !== undefined) endsAt += await this.#durationOf(token.get(), signal);
       try {
         const response = await request(this.#client(server, purpose), { signal, timeoutMs: endsAt - this.clock.monotonic() });
         this.#choice.recordSuccess(server);
@@ -191,12 +192,10 @@ export class Target {
     throw first;
   }
 
-  /** Waits for a token of the hub for an address, if the credential needs one. Returns the duration, in milliseconds. Throws an IssueError. */
-  async #awaitToken(server: string, signal: AbortSignal | undefined): Promise<number> {
-    const token = this.credential?.type === 'serviceAccount' ? this.credential.tokens.get(server)?.get() : undefined;
-    if (token === undefined) return 0;
+  /** Waits for a request to the hub. Returns its duration, in milliseconds. Throws its error, or the reason of `signal` if it aborts. */
+  async #durationOf(request: Promise<unknown>, signal: AbortSignal | undefined): Promise<number> {
     const startedAt = this.clock.monotonic();
-    await (signal === undefined ? token : untilAborted(token, signal));
+    await (signal === undefined ? request : untilAborted(request, signal));
     return this.clock.monotonic() - startedAt;
   }
 
