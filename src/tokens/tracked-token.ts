@@ -112,7 +112,7 @@ export class TrackedToken {
   #writing: { delivered: string | undefined } | undefined;
   #isOvertaken = false;
   readonly #repairs = new Backoff({ ...BACKOFF, free: 4, calmMs: 600_000 });
-  /** Generation of the spec that the repairs were for. */
+  /** Generation of the ManagedToken at the last repair; undefined before the first repair. */
   #repairedFor: number | undefined;
   #refused: Set<TrackedToken>;
   #refusedAt: readonly number[] = [];

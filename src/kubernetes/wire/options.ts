@@ -11,7 +11,7 @@ export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
 export interface WriteOptions {
   readonly dryRun: boolean;
-  /** Empty if absent. */
+  /** Field manager of the request; empty if the request names none. */
   readonly fieldManager: string;
   readonly fieldValidation: FieldValidation;
 }
