@@ -30,7 +30,7 @@ export interface App {
 
 /** URLs of Purser. */
 export interface Served {
-  /** Undefined if this process runs no façade. */
+  /** URL of the façade; undefined if this process does not run the façade. */
   readonly facade?: string;
   readonly metrics: string;
 }

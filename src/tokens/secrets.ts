@@ -104,7 +104,7 @@ export async function deleteSecrets(run: TokenRun, observation: TokenObservation
   return withoutSecrets(run, observation, names);
 }
 
-/** Returns the observation after Secrets were deleted. */
+/** Records that the Secrets were deleted, and returns the observation without them. */
 function withoutSecrets(run: TokenRun, observation: TokenObservation, names: readonly string[]): TokenObservation {
   const isNamed = (secret: StoredSecret | undefined) => secret !== undefined && names.includes(secret.metadata.name);
   run.tracked.recordRead(undefined, run.clock.now());

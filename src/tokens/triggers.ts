@@ -16,7 +16,7 @@ import type { TrackedTokens } from './tracked-token.ts';
 /** Emits the keys of ManagedTokens to reconcile. */
 export function tokenTriggers(informers: TokenInformers, view: HubView, memory: TrackedTokens): Observable<string> {
   const { tokens, clusters, secrets, credentials, requesters } = informers;
-  const written = (key: string) => memory.of(view.tokens.get(key)?.metadata.uid ?? '').status;
+  const written = (key: string) => memory.of(view.tokens.get(key)?.metadata.uid).status;
   const isNews = anyOf<StoredToken>(generationChanged, annotationsChanged(`${TokensGroup}/`), statusNotOurs(written));
   const tenantTriggers$ = merge(
     tokens.changes$.pipe(
@@ -66,7 +66,8 @@ function tokensOfSubject(subject: string, view: HubView): readonly StoredToken[]
   if (subject === 'Group/system:serviceaccounts' || subject === 'Group/system:authenticated') return view.tokens.list();
   const [, namespace, name] = ACCOUNT.exec(subject) ?? [];
   if (namespace !== undefined) return view.tokensOfRequester(`${namespace}/${name}`);
-  return view.tokensOfNamespace(NAMESPACE.exec(subject)?.[1] ?? '');
+  const [, group] = NAMESPACE.exec(subject) ?? [];
+  return group === undefined ? [] : view.tokensOfNamespace(group);
 }
 
 /** Returns the ManagedToken that may create a Secret because the changed one no longer claims it. */

@@ -47,14 +47,36 @@ const NOT_RUN: Readonly<Record<string, string>> = {
     'docs/operating.md has the same command',
   'helm --kube-context hub install purser deploy/chart --namespace purser-system --set image.repository=registry.example.com/purser':
     'docs/operating.md has the same command',
+  ...Object.fromEntries(
+    [
+      'issuer=$(kubectl --context hub get --raw /.well-known/openid-configuration | jq -r .issuer)',
+      "server=$(kubectl --context target config view --minify -o jsonpath='{.clusters[0].cluster.server}')",
+      'user=hub:system:serviceaccount:purser-system:purser-federated',
+      'kubectl --context hub create clusterrolebinding purser-issuer-discovery --clusterrole=system:service-account-issuer-discovery --group=system:unauthenticated',
+      'purser print hub-rbac --service-account purser-federated | kubectl --context hub apply -f -',
+      'purser print target-rbac --user "$user" | kubectl --context target apply -f -',
+      'purser print authentication-config --issuer "$issuer" --ca hub-ca.crt --server "$server" > authentication.yaml',
+    ].map((command) => [command, 'test/real/federation.test.ts restarts the API server with the printed configuration']),
+  ),
   'KUBECONFIG=$PWD/purser.kubeconfig npm start -- run --facade-tls-secret purser-facade-tls':
     'test/real/deploy.test.ts runs the same program with such a kubeconfig',
+  "aws eks describe-cluster --name CLUSTER --query 'cluster.[endpoint,certificateAuthority.data]' --output text": 'needs EKS',
+  'aws eks associate-identity-provider-config --cluster-name CLUSTER --oidc file://purser.json': 'needs EKS',
+  "gcloud container clusters describe CLUSTER --location LOCATION --format 'value(endpoint,masterAuth.clusterCaCertificate)'": 'needs GKE',
+  "az aks show --resource-group GROUP --name CLUSTER --query '[fqdn,privateFqdn]' --output tsv": 'needs AKS',
+  'az aks get-credentials --resource-group GROUP --name CLUSTER --file -': 'needs AKS',
+  'az aks jwtauthenticator add --resource-group GROUP --cluster-name CLUSTER --name purser --config-file purser.json': 'needs AKS',
+  'kind get kubeconfig --internal --name CLUSTER': 'needs kind',
+  'sudo cat /etc/rancher/k3s/k3s.yaml': 'needs k3s',
+  'oc whoami --show-server': 'needs OpenShift',
+  "oc -n default get configmap kube-root-ca.crt -o jsonpath='{.data.ca\\.crt}'": 'needs OpenShift',
 };
 
 /** Commands in running text that no test runs, with the reason. */
 const NOT_RUN_IN_PROSE: Readonly<Record<string, string>> = {
   'npm ci': 'a precondition of this test',
   'npm ci && npm test': 'runs this test',
+  'npm start -- --clusters 2': 'test/e2e/start.test.ts starts the same program on free ports',
   'npm start --silent --': 'tested below as part of a complete command',
   'rm -r .purser': 'every test starts with an empty folder',
   'kubectl explain managedtoken.spec': 'test/real/kubectl.test.ts runs it',
@@ -67,7 +89,9 @@ const NOT_RUN_IN_PROSE: Readonly<Record<string, string>> = {
 const FOREIGN_OPTIONS: ReadonlySet<string> = new Set(
   [
     '--build-arg --context --create-namespace --enable-ssl-passthrough --internal --rm --silent',
-    '--service-account-max-token-expiration',
+    '--service-account-max-token-expiration --service-account-issuer --authentication-config --kube-apiserver-arg --tls-san --from-literal',
+    // Options of purser print.
+    '--apart --discovery-url --server --service-account --user',
     '--help --check --fault --minutes --only --out --runs --scale --seconds --seed --size --write-docs',
   ]
     .join(' ')
@@ -107,7 +131,7 @@ describe('documentation', () => {
   });
 
   it('selects only tests that exist after the language of a fenced block', () => {
-    const places = ['', 'tour', 'install', 'outside', 'hub', 'hub-itself', 'facade', 'monitoring', 'helm', 'orphans'];
+    const places = ['', 'tour', 'install', 'outside', 'hub', 'hub-itself', 'facade', 'monitoring', 'helm', 'orphans', 'providers'];
     expect(new Set(commands.map(({ place }) => place))).toEqual(new Set(places));
   });
 

@@ -352,6 +352,20 @@ describe('token controller and a withdrawal', () => {
   });
 });
 
+describe('token controller and a deleted Cluster that a finalizer keeps', () => {
+  it('does not rotate the token', async () => {
+    await world.run();
+    const token = await issued('None');
+    await world.hub.admin.patch(Clusters, { name: world.cluster }, { metadata: { finalizers: ['example.com/hold'] } });
+    await world.hub.admin.delete(Clusters, { name: world.cluster });
+    await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/rotate': 'now' } } });
+    await world.until(async () => (await world.condition('RotationFailing')) === 'True ClusterNotFound');
+
+    expect(await world.tokenText()).toBe(token);
+    await world.hub.admin.patch(Clusters, { name: world.cluster }, { metadata: { finalizers: null } });
+  });
+});
+
 describe('token controller and a Secret that is too large to update', () => {
   /** Enlarges the Secret in steps that the API server accepts, until an update exceeds its limit of 3 MiB. */
   async function enlarge(): Promise<void> {

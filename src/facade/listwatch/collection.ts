@@ -39,11 +39,6 @@ export class Item {
     return this.#bytes;
   }
 
-  /** Replaces the buffer by an equal one, so that a block and its items share memory. */
-  moveTo(bytes: Buffer): void {
-    this.#bytes = bytes;
-  }
-
   /** Returns the compact JSON with another resourceVersion, in parts. */
   parts(version: string): readonly [Buffer, Buffer, Buffer] {
     const { bytes } = this;
@@ -61,8 +56,15 @@ export class Item {
     const [before, after] = textParts(this.object);
     this.#versionAt = Buffer.byteLength(before);
     this.#versionEnd = this.#versionAt + version.length;
-    return Buffer.from(before + version + after);
+    return ownBuffer(before + version + after);
   }
+}
+
+/** Returns the text in memory of its own. Node would allocate it in a buffer of 64 kB, which the log would keep for one old item. */
+function ownBuffer(text: string): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  bytes.write(text);
+  return bytes;
 }
 
 /** Items per block: a list is written block by block, and a change copies one block. */
@@ -172,7 +174,7 @@ export class Collection {
     let high = this.blocks.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (order(this.blocks[middle]?.items[0]?.key ?? '', key) > 0) high = middle;
+      if (order(this.blocks[middle]!.items[0]!.key, key) > 0) high = middle;
       else low = middle + 1;
     }
     return Math.max(low - 1, 0);
@@ -199,7 +201,8 @@ class Block {
 
   /** JSON of the items, each followed by a comma. Encoded on first use. */
   get bytes(): Buffer {
-    this.#bytes ??= this.#join();
+    // The items keep their own bytes: a replaced item that the log still has must not keep all of this in memory.
+    this.#bytes ??= Buffer.concat(this.items.flatMap(({ bytes }) => [bytes, COMMA]));
     return this.#bytes;
   }
 
@@ -209,21 +212,10 @@ class Block {
     let high = this.items.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (order(this.items[middle]?.key ?? '', key) < 0) low = middle + 1;
+      if (order(this.items[middle]!.key, key) < 0) low = middle + 1;
       else high = middle;
     }
     return low;
-  }
-
-  #join(): Buffer {
-    const joined = Buffer.concat(this.items.flatMap(({ bytes }) => [bytes, COMMA]));
-    let at = 0;
-    for (const item of this.items) {
-      const end = at + item.bytes.length;
-      item.moveTo(joined.subarray(at, end));
-      at = end + COMMA.length;
-    }
-    return joined;
   }
 }
 

@@ -105,7 +105,7 @@ const OWN_TEXTS: Partial<Readonly<Record<FailureReason, (token: StoredToken) => 
   ServiceAccountNotFound: ({ spec }) =>
     `service account ${spec.serviceAccount.namespace}/${spec.serviceAccount.name} was not found on cluster ${spec.clusterName}. Create it there, or change spec.serviceAccount`,
   AudienceNotAccepted: ({ spec }) =>
-    `the API server of cluster ${spec.clusterName} does not accept tokens for spec.audiences, so that the output ${outputsForAPI(spec.secret.outputs).join(' and ')} would not work. Use an audience of that API server, which its administrator knows, or remove this output`,
+    `the API server of cluster ${spec.clusterName} does not accept tokens for spec.audiences, so the output ${outputsForAPI(spec.secret.outputs).join(' and ')} would not work. Use an audience that the API server accepts, or remove this output`,
   BoundObjectNotFound: ({ spec }) => {
     if (spec.boundObjectRef === undefined) return `the Secret that the token is bound to was not found on cluster ${spec.clusterName}`;
     const { kind, name } = spec.boundObjectRef;
@@ -126,6 +126,8 @@ const ADMINISTRATORS: ReadonlySet<string> = new Set([
   'EndpointNotPinned',
   'CANotPinned',
   'CredentialNotForCluster',
+  'HubTokenForbidden',
+  'HubTokenFailed',
   'AddressNotAllowed',
   'IdentityUnknown',
   'TargetForbidden',

@@ -18,7 +18,7 @@ export type SecretWrite = 'create' | 'update' | 'replace';
 /** Do nothing for now. */
 export interface HoldPlan {
   readonly type: 'hold';
-  /** Undefined if nothing failed: rotation is suspended, or it is too early. */
+  /** Failure that delays the issuance; undefined if rotation is suspended, or no token is due. */
   readonly failure?: TokenFailure;
   /** True if the token must be removed from the Secret. */
   readonly strip: boolean;

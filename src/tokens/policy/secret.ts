@@ -15,9 +15,9 @@ import type { StoredToken } from './spec.ts';
 /** A Secret without its data, as the informer keeps it. */
 export interface StoredSecret {
   readonly metadata: NamespacedMeta & StoredIdentity;
-  /** Present if the metadata was too large to be kept; labels, annotations and owners set by others are missing then. */
+  /** True if the metadata was too large to be kept; labels, annotations and owners set by others are then missing. */
   readonly isTooLarge?: true;
-  /** Present if the same parts are missing because the objects of the namespace take too much memory. */
+  /** True if the same parts are missing because the objects of the namespace take too much memory. */
   readonly isOverBudget?: true;
   readonly type: string;
   readonly immutable: boolean;
@@ -229,9 +229,9 @@ export interface SecretConflict {
   readonly owner: string | undefined;
   /** True if the Secret does not exist yet. */
   readonly isClaimed: boolean;
-  /** Present if this ManagedToken owns the Secret, and its metadata is too large for Purser to write it without a loss. */
+  /** True if this ManagedToken owns the Secret, and the metadata of the Secret is too large for Purser to write it without a loss. */
   readonly isTooLarge?: true;
-  /** Present if this ManagedToken owns the Secret, and Purser does not keep its metadata because the namespace is over its budget. */
+  /** True if this ManagedToken owns the Secret, and Purser does not keep its metadata because the namespace is over its budget. */
   readonly isOverBudget?: true;
 }
 

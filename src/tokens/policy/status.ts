@@ -121,7 +121,7 @@ interface Aspect {
 
 interface Verdicts {
   readonly ready: Aspect;
-  /** Undefined without a token to rotate. */
+  /** Aspect of the condition RotationFailing; undefined if there is no token to rotate. */
   readonly rotationFailing?: Aspect;
 }
 

@@ -101,7 +101,7 @@ describe('CLUSTER_LIST.toPublic for conditions', () => {
     ).toEqual([{ type: 'Reachable', status: 'True', reason: 'Responding', message: expect.any(String) }]);
   });
 
-  it('publishes the same whatever the stored message is', () => {
+  it('publishes a condition that does not depend on the stored message', () => {
     const condition = fc.record({
       type: fc.constantFrom('Ready', 'Reachable', 'Authorized', 'CredentialFresh'),
       status: fc.constantFrom('True', 'False', 'Unknown'),

@@ -54,7 +54,7 @@ describe('desiredSecret', () => {
     expect(Buffer.from(data?.['token'] ?? '', 'base64').toString()).toBe(aGrant().text());
   });
 
-  it('uses the name in the spec', () => {
+  it('names the Secret as the spec does', () => {
     expect(written(aToken().writing({ name: 'token-of-ci' })).metadata.name).toBe('token-of-ci');
   });
 
