@@ -161,7 +161,7 @@ const moveAnchors: Production = (draw) => {
   return HOSTILE_NAMESPACES.flatMap((namespace) =>
     Array.from({ length: SLOW_TOKENS }, (_, n) => {
       const name = `slow-${n}`;
-      const isNew = draw.chance(0.2);
+      const isNew = draw.chance(0.5);
       return isNew
         ? createAction(`create ${name}`, namespace, buildToken(namespace, name, {}, { ...spec, revocation: 'BoundSecret' }))
         : patchAction(`move ${name}`, paths.tokens(namespace, name), { spec });
