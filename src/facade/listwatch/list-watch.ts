@@ -4,7 +4,7 @@ import { Subscription } from 'rxjs';
 import type { ApiObject } from '../../api/resources.ts';
 import { flag } from '../../kubernetes/wire/query.ts';
 import type { Clock } from '../../std/clock.ts';
-import { ConcurrencyLimiter, type ConcurrencyLimits, watchLimits } from '../limits/concurrency.ts';
+import { ConcurrencyLimiter, type ConcurrencyLimits, type WatchLimits, watchLimits } from '../limits/concurrency.ts';
 import { FairQueue, type FairQueueLimits } from '../limits/fair-queue.ts';
 import type { Endpoint } from '../request.ts';
 import type { Route } from '../router.ts';
@@ -26,7 +26,7 @@ export interface ListWatchOptions<T extends ApiObject> {
   /** Maximum number of changes in the log, which callers can resume from; 16,384 by default. */
   readonly historyCapacity?: number | undefined;
   /** Limits on watches; those of a process without a memory limit by default. */
-  readonly watchLimits?: ConcurrencyLimits | undefined;
+  readonly watchLimits?: WatchLimits | undefined;
 }
 
 export interface ListWatch {
@@ -54,6 +54,7 @@ const REPLAY_LIMITS: FairQueueLimits = {
 /** Creates the endpoints of a list. They respond with 503 until the objects of the hub have been listed. */
 export function createListWatch<T extends ApiObject>(options: ListWatchOptions<T>): ListWatch {
   const { list: listing, objects, clock, random, historyCapacity: capacity = HISTORY_CAPACITY } = options;
+  const limits = options.watchLimits ?? watchLimits(undefined);
   const { access, plural } = listing;
   const watchers = new Watchers();
   const history = new History({ clock, capacity, onAdvance: () => watchers.wake() });
@@ -65,7 +66,8 @@ export function createListWatch<T extends ApiObject>(options: ListWatchOptions<T
     random,
     watchers,
     tokens: new TokenChecks({ clock, random }),
-    watchLimiter: new ConcurrencyLimiter({ ...(options.watchLimits ?? watchLimits(undefined)), noun: 'watches' }),
+    watchLimiter: new ConcurrencyLimiter({ ...limits, noun: 'watches' }),
+    watchLimits: limits,
     replayQueue: new FairQueue(REPLAY_LIMITS),
   };
   const list: Endpoint = (request) => (flag(request.query, 'watch') ? watchObjects(watches, request) : listObjects(lists, request));
