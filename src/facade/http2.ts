@@ -135,14 +135,15 @@ export class Http2Connections {
     this.#options.serve(message as unknown as IncomingMessage, response as unknown as ServerResponse);
   }
 
-  /** Closes a stream whose body does not arrive in time, or is longer than its response waits for. */
+  /** Closes a stream whose body does not arrive in time, or has not arrived when its response has been sent. */
   #limitBody(stream: ServerHttp2Stream): void {
     const { clock, arrivalMs } = this.#options;
     const cancel = clock.wakeAfter(arrivalMs, () => {
       if (stream.state.remoteClose !== 1) stream.close(constants.NGHTTP2_CANCEL);
     });
     stream.once('close', cancel);
-    stream.once('finish', () => stream.close(constants.NGHTTP2_NO_ERROR));
+    // Node sends the end of the response after this event. A reset before it would make the client lose the response.
+    stream.once('finish', () => closeAfterEnd(stream, TURNS));
   }
 
   /** Closes a connection after its responses in progress, and even if the client does not close its side. */
@@ -151,6 +152,17 @@ export class Http2Connections {
     const cancel = this.#options.clock.wakeAfter(LINGER_MS, () => socket.destroy());
     socket.once('close', cancel);
   }
+}
+
+/** Number of turns of the event loop within which Node sends the end of a response, unless the client does not read. */
+const TURNS = 10;
+
+/** Stops the upload of a body as soon as the end of the response has been sent. */
+function closeAfterEnd(stream: ServerHttp2Stream, turns: number): void {
+  const { localClose, remoteClose } = stream.state;
+  if (remoteClose !== 0) return;
+  if (localClose === 1) stream.close(constants.NGHTTP2_NO_ERROR);
+  else if (turns > 0) setImmediate(() => closeAfterEnd(stream, turns - 1));
 }
 
 class Http2Response extends Http2ServerResponse {}
