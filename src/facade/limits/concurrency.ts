@@ -79,7 +79,7 @@ const RESERVED_BYTES = 200e6;
  */
 const CONNECTION_BYTES = 55e3;
 /** Memory of one watch on an HTTP/2 stream, in bytes. The connection is not included, because the number of HTTP/2 connections is limited. */
-const STREAM_BYTES = 23e3;
+const STREAM_BYTES = 25e3;
 const MAX_WATCHES = 10_000;
 const MIN_WATCHES = 500;
 
