@@ -1,7 +1,7 @@
 // Creates a target from a registration. Checks every address, certificate and credential before the first request.
 
 import type { Cluster } from '../api/cluster.gen.ts';
-import { FieldManager } from '../api/names.ts';
+import { FieldManager, RecordKeySecret } from '../api/names.ts';
 import type { Secret, Stored } from '../api/resources.ts';
 import { KubeClient } from '../kube/client.ts';
 import { fixedConfig, type KubeConfigSource } from '../kube/kube-config.ts';
@@ -110,6 +110,8 @@ function referredSecret({ namespace, name }: Reference, secret: Stored<Secret> |
   const isReferred = secret?.metadata.namespace === namespace && secret.metadata.name === name;
   if (!isReferred) throw new IssueError('CredentialMissing', `Secret ${namespace}/${name} was not found`);
   if (isManaged(secret)) throw new IssueError('CredentialMissing', `Secret ${namespace}/${name} belongs to a ManagedToken`);
+  if (name === RecordKeySecret.name)
+    throw new IssueError('CredentialMissing', `Secret ${namespace}/${name} is reserved for Purser's record key. Refer to another Secret`);
   if (isRenewedSecret(secret))
     throw new IssueError(
       'CredentialMissing',

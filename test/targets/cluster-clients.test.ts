@@ -22,7 +22,7 @@ import { authority, errorStatus, grant, grants, REQUEST, withIdentity } from './
 const OWNER = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', name: 'ci', uid: 'u' };
 
 /** Returns a complete credential Secret with labels or owners of a ManagedToken's Secret. */
-function managed(marks: Pick<Secret['metadata'], 'labels' | 'ownerReferences'>): Stored<Secret> {
+function managed(marks: Pick<Stored<Secret>['metadata'], 'labels' | 'ownerReferences'> & { readonly name?: string }): Stored<Secret> {
   const secret = aCredential({ token: 'abc', server: 'https://127.0.0.1:1' });
   return { ...secret, metadata: { ...secret.metadata, ...marks } };
 }
@@ -123,6 +123,15 @@ describe('ClusterClients with a registration', () => {
     [
       'a Secret with the label of Purser',
       { credential: managed({ labels: { 'tokens.purser.dev/managed-by': 'other' } }) },
+      {},
+      'CredentialMissing',
+    ],
+    [
+      'the Secret with the record key',
+      {
+        controller: { kind: 'Secret', namespace: 'purser-system', name: 'purser-record-key' },
+        credential: managed({ name: 'purser-record-key' }),
+      },
       {},
       'CredentialMissing',
     ],
