@@ -1,7 +1,6 @@
 // The façade: assembles authentication, limits, routes and the server.
 
-import { Authorizer } from '../access/authorizer.ts';
-import { PROTECTED_NAMESPACES } from '../access/issue-permission.ts';
+import { Authorizer, PROTECTED_NAMESPACES } from '../access/issue-permission.ts';
 import { PROBE_INTERVAL_MS } from '../clusters/policy/health.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';

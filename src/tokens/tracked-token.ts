@@ -17,9 +17,10 @@ export class TrackedTokens {
   readonly #tracked = new Map<string, TrackedToken>();
   readonly #refused = new Set<TrackedToken>();
 
-  /** Returns the tracked ManagedToken; an object that is not kept if the ManagedToken was deleted and is no longer tracked. */
-  of(uid: string): TrackedToken {
-    return this.#tracked.get(uid) ?? new TrackedToken(new Set());
+  /** Returns the tracked ManagedToken; an object that is not kept if the ManagedToken is not tracked, or does not exist for undefined. */
+  of(uid: string | undefined): TrackedToken {
+    const tracked = uid === undefined ? undefined : this.#tracked.get(uid);
+    return tracked ?? new TrackedToken(new Set());
   }
 
   /** Tracks a ManagedToken until `forget`. The caller must know that it exists. */

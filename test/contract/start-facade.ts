@@ -3,9 +3,10 @@
 import { Agent } from 'node:https';
 import { filter, firstValueFrom, merge, Subscription } from 'rxjs';
 import { ClusterRoleBindings, ClusterRoles, Clusters } from '../../src/api/resources.ts';
+import { CLUSTER_LIST } from '../../src/facade/clusters/cluster-list.ts';
 import { createFacade, type FacadeOptions, type FacadeSettings } from '../../src/facade/facade.ts';
 import { watchLimits } from '../../src/facade/limits/concurrency.ts';
-import { createLists, LISTS } from '../../src/facade/lists.ts';
+import { createLists } from '../../src/facade/lists.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { createInformer } from '../../src/kube/informer.ts';
 import { fixedConfig } from '../../src/kube/kube-config.ts';
@@ -54,7 +55,7 @@ export async function startFacade(
   subscription.add(merge(clusters.batches$, roles.batches$, bindings.batches$).subscribe());
   for (const { synced$ } of [clusters, roles, bindings]) await firstValueFrom(synced$.pipe(filter(Boolean)));
   const lists = createLists({
-    lists: LISTS,
+    lists: { clusters: CLUSTER_LIST },
     informers: { clusters },
     watchLimits: watchLimits(undefined),
     roles,

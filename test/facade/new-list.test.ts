@@ -2,8 +2,9 @@
 
 import { describe, expect, it } from '@jest/globals';
 import type { ApiObject } from '../../src/api/resources.ts';
+import { CLUSTER_LIST } from '../../src/facade/clusters/cluster-list.ts';
 import { watchLimits } from '../../src/facade/limits/concurrency.ts';
-import { createLists, LISTS } from '../../src/facade/lists.ts';
+import { createLists } from '../../src/facade/lists.ts';
 import { filteredList } from '../../src/facade/listwatch/filtered-list.ts';
 import { openApi } from '../../src/facade/openapi.ts';
 import { object, text } from '../../src/facade/openapi-schemas.ts';
@@ -32,7 +33,7 @@ const WIDGETS = filteredList<Widget>({
 const WATCH_LIST = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan';
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 
-/** A replica with the lists of the façade and the list of widgets. Alice may get the widgets `one` and `three` of any namespace. */
+/** A replica with the cluster list and a list of widgets. Alice may get the widgets `one` and `three` of any namespace. */
 class Replica {
   readonly hub = new HandHub();
   readonly #stored = new Collection<Widget>(this.hub);
@@ -44,7 +45,7 @@ class Replica {
     const clusters = new Follower(this.hub, this.hub.clusters);
     const bindings = new Follower(this.hub, this.hub.bindings);
     this.lists = createLists({
-      lists: { ...LISTS, widgets: WIDGETS },
+      lists: { clusters: CLUSTER_LIST, widgets: WIDGETS },
       informers: { clusters, widgets: this.#widgets },
       roles: this.#roles,
       bindings,

@@ -174,7 +174,7 @@ export class Collection {
     let high = this.blocks.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (order(this.blocks[middle]?.items[0]?.key ?? '', key) > 0) high = middle;
+      if (order(this.blocks[middle]!.items[0]!.key, key) > 0) high = middle;
       else low = middle + 1;
     }
     return Math.max(low - 1, 0);
@@ -212,7 +212,7 @@ class Block {
     let high = this.items.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (order(this.items[middle]?.key ?? '', key) < 0) low = middle + 1;
+      if (order(this.items[middle]!.key, key) < 0) low = middle + 1;
       else high = middle;
     }
     return low;

@@ -1,4 +1,4 @@
-// The description of a filtered list: all that is specific to one kind that callers list, watch and read at the façade.
+// The description of a filtered list: everything that is specific to one kind. The other files of this folder serve any kind.
 
 import type { Permission } from '../../access/rbac-index.ts';
 import type { ApiObject, Resource } from '../../api/resources.ts';

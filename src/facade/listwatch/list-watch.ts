@@ -5,10 +5,11 @@ import type { ApiObject } from '../../api/resources.ts';
 import { flag } from '../../kubernetes/wire/query.ts';
 import { ConcurrencyLimiter, type ConcurrencyLimits } from '../limits/concurrency.ts';
 import { FairQueue, type FairQueueLimits } from '../limits/fair-queue.ts';
+import { UnreadEvents } from '../limits/unread-events.ts';
 import type { Endpoint } from '../request.ts';
 import type { Route } from '../router.ts';
 import { Item } from './collection.ts';
-import { plainForm } from './events.ts';
+import { convertedLines, plainForm } from './events.ts';
 import { type FilteredList, type Listing, listPath } from './filtered-list.ts';
 import { type Followed, History } from './history.ts';
 import { getObject, listObjects, RESERVED_BYTES } from './list.ts';
@@ -60,6 +61,7 @@ export interface SharedLimits {
   readonly watchLimiter: ConcurrencyLimiter;
   /** Queue for initial events, which are as long as a list. */
   readonly replayQueue: FairQueue;
+  readonly unread: UnreadEvents;
   readonly tokens: TokenChecks;
 }
 
@@ -74,6 +76,7 @@ export function sharedLimits(lists: readonly Listing[], { clock, random, watchLi
     responseBytes: new ConcurrencyLimiter({ ...RESPONSE_LIMITS, noun }),
     watchLimiter: new ConcurrencyLimiter({ ...watchLimits, noun: 'watches' }),
     replayQueue: new FairQueue(REPLAY_LIMITS),
+    unread: new UnreadEvents(clock),
     tokens: new TokenChecks({ clock, random }),
   };
 }
@@ -82,7 +85,7 @@ export function sharedLimits(lists: readonly Listing[], { clock, random, watchLi
 export function createListWatch<T extends ApiObject>(options: ListWatchOptions<T>): ListWatch {
   const { list: listing, objects, limits, clock, random, annotationPrefixes, historyCapacity: capacity = HISTORY_CAPACITY } = options;
   const access = new RbacAccess(options, listing.permission);
-  const watchers = new Watchers();
+  const watchers = new Watchers(clock);
   const history = new History({ clock, capacity, onAdvance: () => watchers.wake() });
   const deps = {
     listing,
@@ -93,6 +96,7 @@ export function createListWatch<T extends ApiObject>(options: ListWatchOptions<T
     random,
     watchers,
     plain: plainForm(listing.kind),
+    converted: convertedLines(),
     ...limits,
   };
   const list: Endpoint = (request) => (flag(request.query, 'watch') ? watchObjects(deps, request) : listObjects(deps, request));
