@@ -30,12 +30,12 @@ export class RecordKey {
 
   /** Returns the digest in the status of a ManagedToken; undefined if this key has not signed it for the ManagedToken. */
   verify(token: Pick<StoredToken, 'metadata' | 'status'>): SignedDigest | undefined {
-    const { status } = token;
-    if (status?.tokenDigest === undefined || status.tokenSignature === undefined) return undefined;
+    const { status = {} } = token;
+    const { tokenDigest: digest, tokenSignature: signature } = status;
+    if (digest === undefined || signature === undefined) return undefined;
     const known = this.#verified.get(status);
     if (known !== undefined) return known.issued;
-    const signed = this.sign(token, status.tokenDigest);
-    const issued = isEqual(signed.signature, status.tokenSignature) ? signed : undefined;
+    const issued = isEqual(this.sign(token, digest).signature, signature) ? { digest, signature } : undefined;
     this.#verified.set(status, { issued });
     return issued;
   }
@@ -69,7 +69,9 @@ export async function loadRecordKey({ hub, namespace, log, ...retry }: RecordKey
     const written = await undefinedFor(sent, 'AlreadyExists', 'Conflict');
     const created = written && keyOf(written);
     if (created === undefined) return undefined;
-    log.info({ secret: `${namespace}/${name}` }, found ? 'unusable record key replaced' : 'record key created');
+    const secret = `${namespace}/${name}`;
+    if (found) log.warn({ secret }, 'unusable record key replaced');
+    else log.info({ secret }, 'record key created');
     return new RecordKey(created);
   };
   return await retryUntilDone(attempt, { ...retry, onFailure: (error) => log.warn({ error }, 'cannot read or create record key') });
