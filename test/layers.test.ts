@@ -109,8 +109,13 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     node: true,
     purpose: 'the HTTP façade; independent of the controllers',
   },
-  config: { imports: ['kubernetes', 'std'], packages: [], node: true, purpose: 'settings, checked once' },
-  cli: { imports: ['config', 'kube', 'std', 'telemetry'], packages: [], node: true, purpose: 'printed manifests, signals, exit codes' },
+  config: { imports: ['api', 'kubernetes', 'std'], packages: [], node: true, purpose: 'settings, checked once' },
+  cli: {
+    imports: ['api', 'config', 'kube', 'std', 'targets/policy', 'telemetry'],
+    packages: [],
+    node: true,
+    purpose: 'printed manifests, signals, exit codes',
+  },
   app: {
     imports: [
       'api',
