@@ -174,9 +174,13 @@ export interface ManagedTokenStatus {
    */
   readonly lastRevokeRequest?: string;
   /**
-   * SHA-256 digest of the token that Purser issued last, and of the cluster, service account and audiences that it was issued for. Removal limits and revocations recognize the token by this digest, because users of the namespace can write the Secret.
+   * SHA-256 digest of the token that Purser issued last, of its expiry, and of the cluster, service account and audiences that it was issued for. Removal limits and revocations recognize the token by this digest, because users of the namespace can write the Secret.
    */
   readonly tokenDigest?: string;
+  /**
+   * HMAC-SHA-256 of the UID of the ManagedToken and of tokenDigest, with the key in the Secret purser-record-key. Purser ignores a tokenDigest without a valid signature.
+   */
+  readonly tokenSignature?: string;
   /**
    * SHA-256 digest of the data that Purser wrote into the Secret last, and of the outputs that the data was rendered from. Purser rewrites a Secret whose data differs.
    */

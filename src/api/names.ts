@@ -61,6 +61,13 @@ export const RemovalLimit = {
   release: `${RegistryGroup}/release`,
 } as const;
 
+/** Secret in Purser's namespace with the key that signs digests in the status of ManagedTokens. It is never a credential. */
+export const RecordKeySecret = {
+  name: 'purser-record-key',
+  /** Key of the Secret: 32 random bytes. */
+  key: 'key',
+} as const;
+
 /** Annotations of Purser. */
 export const Annotation = {
   /** On a ManagedToken, by users: a new value requests a new token immediately. */

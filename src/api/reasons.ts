@@ -35,7 +35,7 @@ export const FailureReason = {
   TLSVerifyFailed: "the cluster's certificate is not trusted by its CA bundle",
   CredentialMissing: "Purser's credential for the cluster is missing or unusable",
   CredentialRejected: "the cluster rejects Purser's credential",
-  CredentialNotForCluster: "Purser's credential does not name this Cluster",
+  CredentialNotForCluster: 'Purser has no credential that names this Cluster',
   EndpointNotPinned: "Purser's credential does not name every address of the cluster",
   CANotPinned: "Purser's credential does not contain every certificate authority of the cluster",
   HubTokenForbidden: 'Purser is not permitted to request tokens of the service account from the hub',

@@ -5,7 +5,6 @@ import type { Secret, Stored } from '../api/resources.ts';
 import type { Informer } from '../kube/informer.ts';
 import type { Store } from '../kube/store.ts';
 import { clustersOf } from '../targets/credential.ts';
-import { IssueError } from '../targets/issue-error.ts';
 import { credentialKey } from '../targets/policy/registration.ts';
 import { credentialKeys, type RegisteredCluster, registeredCluster } from '../targets/registered-cluster.ts';
 
@@ -42,15 +41,6 @@ export class CredentialView {
       .map(({ metadata }) => metadata.name)
       .sort()
       .flatMap((name) => registeredCluster(name, this.#clusters, this.#credentials) ?? [])
-      .filter(({ cluster, credential }) => credential !== undefined && namedClusters(credential).includes(cluster.metadata.name));
-  }
-}
-
-function namedClusters(credential: Secret): readonly string[] {
-  try {
-    return clustersOf(credential);
-  } catch (error) {
-    if (error instanceof IssueError) return [];
-    throw error;
+      .filter(({ cluster, credential }) => credential !== undefined && clustersOf(credential).includes(cluster.metadata.name));
   }
 }

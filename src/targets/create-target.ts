@@ -1,14 +1,21 @@
 // Creates a target from a registration. Checks every address, certificate and credential before the first request.
 
 import type { Cluster } from '../api/cluster.gen.ts';
-import { FieldManager } from '../api/names.ts';
+import { FieldManager, RecordKeySecret } from '../api/names.ts';
 import type { Secret, Stored } from '../api/resources.ts';
 import { KubeClient } from '../kube/client.ts';
 import { fixedConfig, type KubeConfigSource } from '../kube/kube-config.ts';
 import { createTransport, type TransportOptions } from '../kube/transport.ts';
 import type { Clock } from '../std/clock.ts';
 import { defined } from '../std/defined.ts';
-import { type Pins, readCredentialInUse, readPins, type ServiceAccountCredential, type StoredCredential } from './credential.ts';
+import {
+  clustersOf,
+  type Pins,
+  readCredentialInUse,
+  readPins,
+  type ServiceAccountCredential,
+  type StoredCredential,
+} from './credential.ts';
 import { dialPolicy, type ProxyPolicy } from './dial-policy.ts';
 import { pinnedEndpoints } from './endpoints.ts';
 import { HubIdentity, type HubSettings, hubEndpoints, isHubAddress } from './hub.ts';
@@ -53,9 +60,8 @@ export function createTarget(
   const controller = cluster.spec.authInfo?.controller;
   if (controller === undefined) throw new IssueError('CredentialMissing', 'the Cluster has no spec.authInfo.controller');
   if (controller.kind === 'ServiceAccount') return hubTarget(cluster, settings);
-  const referred = referredSecret(controller, secret, settings.credentialNamespaces);
+  const referred = referredSecret(cluster, controller, secret, settings.credentialNamespaces);
   const pins = readPins(referred);
-  // Before the credential is read: errors must not describe the credential of another Cluster.
   const endpoints = pinnedEndpoints(cluster, pins, settings.ownAddress);
   const found = override ?? readCredentialInUse(referred, renewed);
   const credential = found.type === 'serviceAccount' ? federatedCredential(found, referred, settings) : found;
@@ -117,17 +123,31 @@ function credentialElsewhere(namespace: string, allowed: readonly string[]): Iss
   return new IssueError('CredentialMissing', `${text}. Move the Secret, or add its namespace to --credential-namespaces`);
 }
 
-function referredSecret({ namespace, name }: Reference, secret: Stored<Secret> | undefined, allowed: readonly string[]): Stored<Secret> {
+/**
+ * Returns the Secret that a Cluster refers to. Throws the same IssueError for a Secret that does not exist and for one that does not name
+ * the Cluster, before anything else is read from the Secret: a user who may repoint one Cluster must not learn about other Secrets.
+ */
+function referredSecret(
+  cluster: Stored<Cluster>,
+  { namespace, name }: Reference,
+  secret: Stored<Secret> | undefined,
+  allowed: readonly string[],
+): Stored<Secret> {
   if (!allowed.includes(namespace)) throw credentialElsewhere(namespace, allowed);
+  const key = `Secret ${namespace}/${name}`;
+  if (name === RecordKeySecret.name)
+    throw new IssueError('CredentialMissing', `${key} is reserved for Purser's record key. Refer to another Secret`);
+  if (isRenewedSecret({ metadata: { namespace, name } })) throw renewedReference(key);
   const isReferred = secret?.metadata.namespace === namespace && secret.metadata.name === name;
-  if (!isReferred) throw new IssueError('CredentialMissing', `Secret ${namespace}/${name} was not found`);
-  if (isManaged(secret)) throw new IssueError('CredentialMissing', `Secret ${namespace}/${name} belongs to a ManagedToken`);
-  if (isRenewedSecret(secret))
-    throw new IssueError(
-      'CredentialMissing',
-      `Secret ${namespace}/${name} is reserved for a renewed token. Refer to the registered Secret`,
-    );
+  if (!isReferred || !clustersOf(secret).includes(cluster.metadata.name))
+    throw new IssueError('CredentialNotForCluster', `${key} was not found, or its key cluster does not name ${cluster.metadata.name}`);
+  if (isManaged(secret)) throw new IssueError('CredentialMissing', `${key} belongs to a ManagedToken`);
+  if (isRenewedSecret(secret)) throw renewedReference(key);
   return secret;
+}
+
+function renewedReference(key: string): IssueError {
+  return new IssueError('CredentialMissing', `${key} is reserved for a renewed token. Refer to the registered Secret`);
 }
 
 /**

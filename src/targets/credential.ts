@@ -39,8 +39,6 @@ export interface Pins {
   readonly servers: readonly string[];
   /** SHA-256 fingerprints of certificate authorities, or `system` for public ones. */
   readonly authorities: ReadonlySet<string> | typeof SystemAuthorities;
-  /** Names of Clusters. */
-  readonly clusters: readonly string[];
   /** Namespaces of service accounts; undefined for all of them. */
   readonly namespaces: readonly string[] | undefined;
   /** URL of the proxy for all connections, possibly with a password; undefined for the proxy of the environment. */
@@ -110,7 +108,6 @@ export function readPins(secret: Secret): Pins {
       .map(serverUrl)
       .filter((server) => server !== undefined),
     authorities: authoritiesOf(secret),
-    clusters: clustersOf(secret),
     // A key without any namespace allows none, so that a mistake does not widen the credential.
     namespaces: hasKey(secret, CredentialSecretKey.namespaces) ? wordsOf(secret, CredentialSecretKey.namespaces) : undefined,
     // A blank key is a mistake, not a direct connection.
@@ -118,9 +115,9 @@ export function readPins(secret: Secret): Pins {
   };
 }
 
-/** Returns the names of the Clusters that the credential is for. */
+/** Returns the names of the Clusters that the credential is for; none if the key is not readable. */
 export function clustersOf(secret: Secret): readonly string[] {
-  return wordsOf(secret, CredentialSecretKey.cluster);
+  return readable(() => wordsOf(secret, CredentialSecretKey.cluster)) ?? [];
 }
 
 /** Period in which a credential is valid, in milliseconds since 1970; `expiresAt` is absent for a JWT without expiry. */
@@ -199,9 +196,14 @@ function authoritiesOf(secret: Secret): Pins['authorities'] {
 
 /** Returns the text of a renewed token; undefined for anything that is not a bearer token. */
 function renewedText(renewed: Secret): string | undefined {
+  const text = readable(() => valueOf(renewed, CredentialSecretKey.token));
+  return text !== undefined && isBearerToken(text) ? text : undefined;
+}
+
+/** Returns the result of `read`; undefined for a key that is not readable. */
+function readable<T>(read: () => T): T | undefined {
   try {
-    const text = valueOf(renewed, CredentialSecretKey.token);
-    return text !== undefined && isBearerToken(text) ? text : undefined;
+    return read();
   } catch (error) {
     if (error instanceof IssueError) return undefined;
     throw error;

@@ -4,7 +4,6 @@
 import { BlockList, isIP } from 'node:net';
 import type { Cluster, ClusterServerEndpoint } from '../api/cluster.gen.ts';
 import { SystemAuthorities } from '../api/names.ts';
-import type { Stored } from '../api/resources.ts';
 import { type Pins, parseBundle } from './credential.ts';
 import { IssueError } from './issue-error.ts';
 import { serverUrl } from './policy/registration.ts';
@@ -18,13 +17,11 @@ export interface PinnedEndpoints {
 }
 
 /**
- * Returns the endpoints of a Cluster for a client at `ownAddress`. Throws an IssueError unless the pins cover the Cluster's name,
- * every address and every certificate: a registration with another address or certificate is not trusted.
+ * Returns the endpoints of a Cluster for a client at `ownAddress`. Throws an IssueError unless the pins cover every address and every
+ * certificate: a registration with another address or certificate is not trusted.
  */
-export function pinnedEndpoints(cluster: Stored<Cluster>, pins: Pins, ownAddress: string | undefined): PinnedEndpoints {
-  const { name } = cluster.metadata;
+export function pinnedEndpoints(cluster: Cluster, pins: Pins, ownAddress: string | undefined): PinnedEndpoints {
   const { serverEndpoints, caBundle = '' } = cluster.spec.orchestratorApiEndpoints;
-  if (!pins.clusters.includes(name)) throw new IssueError('CredentialNotForCluster', `the key cluster of the Secret does not name ${name}`);
   checkPinned(
     serverEndpoints.map(({ serverAddress }) => serverAddress),
     pins.servers,

@@ -1,6 +1,6 @@
 // The ManagedToken controller: triggers, priorities, budgets and retries.
 
-import { defer, finalize, map, merge, type Observable, Subject, takeUntil, tap } from 'rxjs';
+import { finalize, map, merge, type Observable, Subject, switchMap, takeUntil, tap } from 'rxjs';
 import { ManagedTokens } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Recorder } from '../kube/recorder.ts';
@@ -9,6 +9,7 @@ import { whenAborted } from '../runtime/leadership.ts';
 import { type Failure, planRetry, type Retry, RetryBudget } from '../runtime/retry-policy.ts';
 import { whenSynced } from '../runtime/trigger.ts';
 import type { Clock } from '../std/clock.ts';
+import { fromAbortable } from '../std/from-abortable.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { CONNECTIONS } from '../targets/target.ts';
 import { auditLogger, type Logger } from '../telemetry/logger.ts';
@@ -21,6 +22,7 @@ import { anchorDeadlineAt } from './policy/plan.ts';
 import { latestRetryAt } from './policy/rotation.ts';
 import { expiresAt, laneOf, namespaceOf, priorityOf } from './priority.ts';
 import { interruptInDoubt, reconcileToken } from './reconcile.ts';
+import { loadRecordKey, type RecordKey } from './record-key.ts';
 import { RemovalLimits } from './removal-limits.ts';
 import type { TokenDeps, TokenMetrics, TokenSettings } from './run.ts';
 import { TrackedTokens } from './tracked-token.ts';
@@ -43,7 +45,11 @@ export interface TokenControllerOptions {
 /** Returns a function that runs one term per subscription, without memory of earlier terms, and stops cleanly after `stopping` aborts. */
 export function createTokenController(options: TokenControllerOptions): (stopping: AbortSignal) => Observable<Outcome<string>> {
   const view = new HubView(options.informers);
-  return (stopping) => defer(() => runTerm(options, view, stopping));
+  return (stopping) =>
+    recordKeyOf(options).pipe(
+      takeUntil(whenAborted(stopping)),
+      switchMap((recordKey) => runTerm(options, view, recordKey, stopping)),
+    );
 }
 
 /** Slots for all clusters: enough while nearly thirty clusters hang at once. */
@@ -56,10 +62,17 @@ const SLOTS_PER_NAMESPACE = CONCURRENCY / 8;
 /** Retries of one namespace at a cluster: a fifth of the cluster's own budget. */
 const TENANT_RETRIES = { free: 100, gapMs: 100 };
 
-function runTerm(options: TokenControllerOptions, view: HubView, stopping: AbortSignal): Observable<Outcome<string>> {
+/** Emits the key of a term. No reconcile runs before: without the key, the removal limits would not recognize issued tokens. */
+function recordKeyOf({ hub, clock, random, log, settings: { namespace } }: TokenControllerOptions): Observable<RecordKey> {
+  return fromAbortable(async function* (signal) {
+    yield await loadRecordKey({ hub, namespace, clock, random, log, signal });
+  });
+}
+
+function runTerm(options: TokenControllerOptions, view: HubView, recordKey: RecordKey, stopping: AbortSignal): Observable<Outcome<string>> {
   const { informers, clock, metrics } = options;
   const budgets = new NamespaceBudgets({ clock, log: options.log, countInNamespace: view.countInNamespace });
-  const deps = createDeps(options, view, budgets);
+  const deps = createDeps(options, view, budgets, recordKey);
   const retries = { lanes: new RetryBudget(), tenants: new RetryBudget(TENANT_RETRIES) };
   const { credentials, ...others } = informers;
   const requested$ = new Subject<string>();
@@ -98,12 +111,12 @@ function runTerm(options: TokenControllerOptions, view: HubView, stopping: Abort
   );
 }
 
-function createDeps(options: TokenControllerOptions, view: HubView, budgets: NamespaceBudgets): TokenDeps {
+function createDeps(options: TokenControllerOptions, view: HubView, budgets: NamespaceBudgets, recordKey: RecordKey): TokenDeps {
   const { hub, clients, recorder, clock, timers = clock, log, metrics, settings } = options;
   const memory = new TrackedTokens();
   const { protectedNamespaces, namespace } = settings;
   const authority = new Authority({ hub: chargeReviews(hub, budgets), view, memory, clock, protectedNamespaces });
-  const removals = new RemovalLimits({ hub, view, memory, clock, log, metrics, namespace });
+  const removals = new RemovalLimits({ hub, view, memory, recordKey, clock, log, metrics, namespace });
   const auditLog = auditLogger(log);
   return {
     hub,
@@ -119,6 +132,7 @@ function createDeps(options: TokenControllerOptions, view: HubView, budgets: Nam
     memory,
     authority,
     removals,
+    recordKey,
     startedAt: clock.now(),
   };
 }

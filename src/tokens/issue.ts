@@ -63,7 +63,7 @@ async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state
   // Another leader may have written the Secret and its digest in the status, which the informer has not delivered yet.
   if (dropped === 'rewrite') return { observation: written, isDone: true, requeueAt: run.clock.now() + OUTDATED_MS };
   if (dropped !== undefined) return { observation: written, isDone: false };
-  const issuedDigest = digestOfIssuance(tokenDigest, record.issuedFor);
+  const issuedDigest = run.recordKey.sign(token, digestOfIssuance(tokenDigest, record));
   run.tracked.issuedDigest = issuedDigest;
   if (isReverted) recordRepair(run, token);
   const issued = isAccountNew ? 'ServiceAccountRecreated' : plan.reason;

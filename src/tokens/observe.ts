@@ -14,12 +14,12 @@ import { type TokenRun, toFailure } from './run.ts';
 
 /** Observes the ManagedToken of a run; `informed` is the informer's object. */
 export function observe(run: TokenRun, informed: StoredToken): TokenObservation {
-  const { view, tracked, clock, settings, uid } = run;
+  const { view, tracked, clock, settings, uid, recordKey } = run;
   const now = clock.now();
   const token = tracked.token.resolve(informed, now) ?? informed;
   const { verdict, verifiedAt = run.startedAt, lastIssuedAt, anchorsAt } = tracked;
-  const { secretDigest, tokenDigest, secretRef } = token.status ?? {};
-  const { writtenDigest = secretDigest, issuedDigest = tokenDigest, writtenSecret = secretRef } = tracked;
+  const { secretDigest, secretRef } = token.status ?? {};
+  const { writtenDigest = secretDigest, issuedDigest = recordKey.verify(token), writtenSecret = secretRef } = tracked;
   return {
     token,
     ...observeCluster(view, token),

@@ -156,8 +156,8 @@ function reduceRequest([annotation, value]: readonly [string, string]): readonly
 
 /** Returns the records in a status, whose size the CRD limits: a long status must not make Purser lose anchors. */
 function recordsOf(status: ManagedTokenStatus): ManagedTokenStatus {
-  const { observedGeneration, lastRevokeRequest, tokenDigest, secretDigest, secretRef, anchors } = status;
-  return defined({ observedGeneration, lastRevokeRequest, tokenDigest, secretDigest, secretRef, anchors });
+  const { observedGeneration, lastRevokeRequest, tokenDigest, tokenSignature, secretDigest, secretRef, anchors } = status;
+  return defined({ observedGeneration, lastRevokeRequest, tokenDigest, tokenSignature, secretDigest, secretRef, anchors });
 }
 
 function stubOf({ metadata, spec, status, ...type }: StoredToken): StoredToken {

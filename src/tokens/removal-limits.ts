@@ -1,5 +1,5 @@
 // Limits on the removal of Secrets, against a mistake in RBAC that would remove every token. They count only tokens that Purser
-// issued, so that no tenant can reach them with objects alone. The global limit, once reached, pauses removal until an administrator
+// issued, known by its signature in the status, so that no tenant can reach them with objects alone. The global limit, once reached, pauses removal until an administrator
 // releases it.
 
 import { RemovalLimit } from '../api/names.ts';
@@ -19,11 +19,13 @@ import type { HubView } from './informers.ts';
 import { anchorsOf } from './policy/anchors.ts';
 import type { StoredToken } from './policy/spec.ts';
 import { delayedUntil, isMassWithdrawal, type TokenCounts, WINDOW_MS } from './policy/withdrawal.ts';
+import type { RecordKey } from './record-key.ts';
 import type { TrackedToken, TrackedTokens } from './tracked-token.ts';
 
 export interface RemovalLimitsOptions extends RemovalPauseOptions {
   readonly view: Pick<HubView, 'tokens'>;
   readonly memory: TrackedTokens;
+  readonly recordKey: Pick<RecordKey, 'verify'>;
 }
 
 /** Decision on the removal of a Secret after two refusals. */
@@ -116,7 +118,8 @@ export class RemovalLimits {
   }
 
   #issued(): TokenCounts {
-    const issued = this.#options.view.tokens.list().filter(({ status }) => status?.tokenDigest !== undefined);
+    const { view, recordKey } = this.#options;
+    const issued = view.tokens.list().filter((token) => recordKey.verify(token) !== undefined);
     return countBy(issued.map(({ metadata }) => metadata.namespace));
   }
 }

@@ -15,6 +15,7 @@ import { invalidSpecFailure, type TokenFailure, tokenFailure } from './policy/me
 import { nextReconcileAt } from './policy/plan.ts';
 import type { StoredToken } from './policy/spec.ts';
 import type { Situation, TokenObservation } from './policy/state.ts';
+import type { RecordKey } from './record-key.ts';
 import type { RemovalLimits } from './removal-limits.ts';
 import type { TrackedToken, TrackedTokens } from './tracked-token.ts';
 
@@ -63,6 +64,7 @@ export interface TokenDeps {
   readonly memory: TrackedTokens;
   readonly authority: Authority;
   readonly removals: RemovalLimits;
+  readonly recordKey: RecordKey;
   /** Start of the term. */
   readonly startedAt: number;
   /** Delay of issuances while the namespace is over its budget, in milliseconds; 0, the default, while it is within. */

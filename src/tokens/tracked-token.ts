@@ -7,6 +7,7 @@ import type { Clock } from '../std/clock.ts';
 import { AnchorDeletions } from './anchor-deletions.ts';
 import { MAX_ANCHORS } from './policy/anchors.ts';
 import type { TokenFailure } from './policy/messages.ts';
+import type { SignedDigest } from './policy/record.ts';
 import type { StoredSecret } from './policy/secret.ts';
 import type { StoredToken } from './policy/spec.ts';
 import type { SecretReference, Verdict } from './policy/state.ts';
@@ -85,8 +86,8 @@ export class TrackedToken {
   /** Secret of the desired name that the informer does not deliver because it lacks Purser's label. */
   unlabeled: { readonly secret: StoredSecret; readonly seenAt: number } | undefined;
   lastIssuedAt: number | undefined;
-  /** Digest of the token that was issued and written last, see `digestOfIssuance`; undefined before the first one. */
-  issuedDigest: string | undefined;
+  /** Digest of the token that was issued and written last; undefined before the first one. */
+  issuedDigest: SignedDigest | undefined;
   /** Digest of the Secret that was written last, see `digestOfSecret`; undefined before the first one. */
   writtenDigest: string | undefined;
   /** The Secret that was written last; undefined before the first one. */

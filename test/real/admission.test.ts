@@ -28,6 +28,10 @@ type Change = readonly [field: string, patch: object];
 
 const ENDPOINTS = { serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: 'https://attacker.example.com' }] };
 
+/** An owner that does not exist: the garbage collector deletes objects that have no other. */
+const OWNER = { apiVersion: 'v1', kind: 'Namespace', name: 'gone', uid: '1b4e28ba-2fa1-41d2-883f-0016d3cca427' };
+const COLLECTOR = 'system:serviceaccount:kube-system:generic-garbage-collector';
+
 const REPOINTING: readonly Change[] = [
   ['spec.orchestratorApiEndpoints', { spec: { orchestratorApiEndpoints: ENDPOINTS } }],
   ['spec.orchestratorApiEndpoints', { spec: { orchestratorApiEndpoints: { caBundle: 'QUFB' } } }],
@@ -37,6 +41,9 @@ const REPOINTING: readonly Change[] = [
   ['spec.authInfo', { spec: { authInfo: { controller: null } } }],
   [`the label ${SET}`, { metadata: { labels: { [SET]: 'prod' } } }],
   [`the label ${SET}`, { metadata: { labels: { [SET]: '' } } }],
+  ['metadata.finalizers', { metadata: { finalizers: ['example.com/hold'] } }],
+  ['metadata.finalizers', { metadata: { finalizers: ['foregroundDeletion'] } }],
+  ['metadata.ownerReferences', { metadata: { ownerReferences: [OWNER] } }],
 ];
 
 const RECORDING: readonly Change[] = [
@@ -154,14 +161,36 @@ describe('admission policies', () => {
       expect(await world.send('registrar-of-dev', `PATCH ${CLUSTERS}/prod`, repoint)).toMatchObject({ code: 403 });
     });
 
-    it('allows other labels, annotations, finalizers and deletion of a Cluster without the verb "repoint"', async () => {
-      await world.admin(`POST ${CLUSTERS}`, cluster('retired'));
-      const metadata = { labels: { env: 'prod' }, annotations: { note: 'x', [SET]: 'prod' }, finalizers: ['example.com/f'] };
-      const url = `${CLUSTERS}/retired`;
-      expect(await world.send('writer', `PATCH ${url}`, { metadata })).toMatchObject({ code: 200 });
-      expect(await world.send('writer', `DELETE ${url}`)).toMatchObject({ code: 200 });
-      expect(await world.send('writer', `PATCH ${url}`, { metadata: { finalizers: null } })).toMatchObject({ code: 200 });
-      expect(await world.send('writer', `GET ${url}`)).toMatchObject({ code: 404 });
+    it.each(['Background', 'Foreground', 'Orphan'])(
+      'allows other labels, annotations and deletion of a Cluster without the verb "repoint": %s',
+      async (propagationPolicy) => {
+        await world.admin(`POST ${CLUSTERS}`, cluster('retired'));
+        const metadata = { labels: { env: 'prod' }, annotations: { note: 'x', [SET]: 'prod' } };
+        const url = `${CLUSTERS}/retired`;
+        expect(await world.send('writer', `PATCH ${url}`, { metadata })).toMatchObject({ code: 200 });
+        expect(await world.send('writer', `DELETE ${url}`, { propagationPolicy })).toMatchObject({ code: 200 });
+        await waitUntil(async () => (await world.send('writer', `GET ${url}`)).code === 404);
+      },
+    );
+
+    it('rejects removal of the finalizers of other controllers without the verb "repoint"', async () => {
+      const finalizers = ['example.com/f', 'foregroundDeletion'];
+      await world.admin(`POST ${CLUSTERS}`, { ...cluster('kept'), metadata: { name: 'kept', finalizers } });
+      for (const changed of [null, [], ['foregroundDeletion'], ['example.com/g'], [...finalizers, 'example.com/g']]) {
+        const response = await world.send('writer', `PATCH ${CLUSTERS}/kept`, { metadata: { finalizers: changed } });
+        expectRejection(response, '"repoint"', 'metadata.finalizers');
+      }
+    });
+
+    it('allows the garbage collector to remove its finalizers and owners from a Cluster', async () => {
+      const url = `${CLUSTERS}/collected`;
+      const finalizers = ['example.com/f', 'foregroundDeletion'];
+      const metadata = { name: 'collected', finalizers, ownerReferences: [OWNER] };
+      await world.admin(`POST ${CLUSTERS}`, { ...cluster('collected'), metadata });
+      const removed = { metadata: { finalizers: ['example.com/f'], ownerReferences: null } };
+      expect(await world.send(COLLECTOR, `PATCH ${url}`, removed)).toMatchObject({ code: 200 });
+      expectRejection(await world.send(COLLECTOR, `PATCH ${url}`, { metadata: { finalizers: null } }), '"repoint"', 'metadata.finalizers');
+      await world.admin(`PATCH ${url}`, { metadata: { finalizers: null } });
     });
 
     it('ignores spec and labels in a write to clusters/status', async () => {

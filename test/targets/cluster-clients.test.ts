@@ -22,7 +22,7 @@ import { authority, errorStatus, grant, grants, REQUEST, withIdentity } from './
 const OWNER = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedToken', name: 'ci', uid: 'u' };
 
 /** Returns a complete credential Secret with labels or owners of a ManagedToken's Secret. */
-function managed(marks: Pick<Secret['metadata'], 'labels' | 'ownerReferences'>): Stored<Secret> {
+function managed(marks: Pick<Stored<Secret>['metadata'], 'labels' | 'ownerReferences'> & { readonly name?: string }): Stored<Secret> {
   const secret = aCredential({ token: 'abc', server: 'https://127.0.0.1:1' });
   return { ...secret, metadata: { ...secret.metadata, ...marks } };
 }
@@ -64,13 +64,13 @@ describe('ClusterClients with a registration', () => {
 
   it.each<[string, Registration, Partial<TargetSettings>, string]>([
     ['no credential', { controller: null }, {}, 'CredentialMissing'],
-    ['a deleted credential', { credential: null }, {}, 'CredentialMissing'],
+    ['a deleted credential', { credential: null }, {}, 'CredentialNotForCluster'],
     ['a credential of another namespace', {}, { credentialNamespaces: ['elsewhere'] }, 'CredentialMissing'],
     [
       'the Secret of another Cluster',
       { controller: { kind: 'Secret', namespace: 'purser-system', name: 'other' } },
       {},
-      'CredentialMissing',
+      'CredentialNotForCluster',
     ],
     ['a kubeconfig', { credential: aCredential({ kubeconfig: '{}', server: dead.url }) }, {}, 'CredentialMissing'],
     [
@@ -126,6 +126,15 @@ describe('ClusterClients with a registration', () => {
       {},
       'CredentialMissing',
     ],
+    [
+      'the Secret with the record key',
+      {
+        controller: { kind: 'Secret', namespace: 'purser-system', name: 'purser-record-key' },
+        credential: managed({ name: 'purser-record-key' }),
+      },
+      {},
+      'CredentialMissing',
+    ],
     ['a Secret that a ManagedToken owns', { credential: managed({ ownerReferences: [OWNER] }) }, {}, 'CredentialMissing'],
   ])('rejects %s', async (_, more, changed, ...[reason]) => {
     await world.close();
@@ -147,6 +156,28 @@ describe('ClusterClients with a registration', () => {
   ])('names the remedy for %s', async (_, more, remedy) => {
     const { message } = await world.failure(at([dead], more));
     expect(message).toBe(`Purser's credential for the cluster is missing or unusable: ${remedy}`);
+  });
+
+  it.each<[string, Registration['credential']]>([
+    ['does not exist', null],
+    ['names another Cluster', aCredential({ token: 'abc', cluster: 'dev' })],
+    ['names another Cluster and has an unusable proxy', aCredential({ cluster: 'dev', proxy: 'http://user:password@proxy:3128' })],
+    ['names another Cluster and has an unusable CA', aCredential({ cluster: 'dev', 'ca.crt': 'none' })],
+    ['has a key cluster that is not readable', { ...aCredential({}), data: { cluster: '%' } }],
+    ['belongs to a ManagedToken', { ...managed({ ownerReferences: [OWNER] }), data: {} }],
+    ['has the label of renewed tokens', { ...managed({ labels: { 'registry.purser.dev/renewed': 'true' } }), data: {} }],
+  ])('does not reveal that a Secret %s', async (_, credential) => {
+    const { message } = await world.failure(at([dead], { credential: credential ?? null }));
+    expect(message).toBe(
+      'Purser has no credential that names this Cluster: Secret purser-system/credential was not found, or its key cluster does not name prod-eu',
+    );
+  });
+
+  it.each(['credential-renewed', 'purser-record-key'])('does not reveal whether the Secret %s exists', async (name) => {
+    const controller = { kind: 'Secret', namespace: 'purser-system', name } as const;
+    const existing = await world.failure(at([dead], { controller, credential: managed({ name }) }));
+    expect(existing.message).toContain(`Secret purser-system/${name} is reserved`);
+    expect((await world.failure(at([dead], { controller, credential: null }))).message).toBe(existing.message);
   });
 
   it('rejects a host name that resolves to this machine', async () => {

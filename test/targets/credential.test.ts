@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { createAuthority, issueClientCertificate } from '../../src/std/x509/certificates.ts';
-import { parseBundle, readCredential, readPins, readTokenInUse } from '../../src/targets/credential.ts';
+import { clustersOf, parseBundle, readCredential, readPins, readTokenInUse } from '../../src/targets/credential.ts';
 import { aCredential, base64 } from './registration.ts';
 
 const authority = createAuthority(Date.now());
@@ -81,6 +81,20 @@ describe('readCredential', () => {
   });
 });
 
+describe('clustersOf', () => {
+  it('reads names that are separated by white space or commas', () => {
+    expect(clustersOf(aCredential({ cluster: 'prod-eu\nprod-us, dev\n' }))).toEqual(['prod-eu', 'prod-us', 'dev']);
+  });
+
+  it.each([
+    ['no', {}],
+    ['a blank', { cluster: 'Cg==' }],
+    ['an unreadable', { cluster: '%' }],
+  ])('returns no name for a Secret with %s key cluster', (_, data) => {
+    expect(clustersOf({ ...aCredential({}), data })).toEqual([]);
+  });
+});
+
 describe('readTokenInUse', () => {
   it('returns no token to renew for a service account of the hub, not even beside a renewed token', () => {
     const registered = aCredential({ serviceAccount: 'federated' });
@@ -95,9 +109,9 @@ describe('readPins', () => {
     expect(servers).toEqual(['https://a.example.com', 'https://b.example.com', 'https://10.0.0.1:6443']);
   });
 
-  it('reads the names of Clusters and namespaces', () => {
-    const { clusters, namespaces } = readPins(aCredential({ cluster: 'prod-eu\nprod-us, dev\n', namespaces: 'deploy' }));
-    expect([clusters, namespaces]).toEqual([['prod-eu', 'prod-us', 'dev'], ['deploy']]);
+  it('reads the names of namespaces', () => {
+    const { namespaces } = readPins(aCredential({ namespaces: 'deploy\nprod, dev\n' }));
+    expect(namespaces).toEqual(['deploy', 'prod', 'dev']);
   });
 
   it('reads certificate authorities in any PEM spelling', () => {
@@ -110,9 +124,9 @@ describe('readPins', () => {
 
   it('allows nothing by a key that is absent or blank, and all namespaces only without the key namespaces', () => {
     const { metadata } = aCredential({});
-    const none = { servers: [], authorities: new Set(), clusters: [] };
+    const none = { servers: [], authorities: new Set() };
     expect(readPins({ metadata, data: {} })).toEqual({ ...none, namespaces: undefined });
-    const blank = { server: ' ', 'ca.crt': '', cluster: '\n', namespaces: ' , ' };
+    const blank = { server: ' ', 'ca.crt': '', namespaces: ' , ' };
     expect(readPins(aCredential(blank))).toEqual({ ...none, namespaces: [] });
   });
 

@@ -2,10 +2,12 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Annotation } from '../../src/api/names.ts';
-import { Clusters, ManagedTokens, Namespaces, type Secret, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
+import { Clusters, ConfigMaps, ManagedTokens, Namespaces, type Secret, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import type { ObjectMeta } from '../../src/api/wire.ts';
 import { digestOf } from '../../src/std/digest.ts';
-import { base64, CREDENTIALS, TokenWorld } from './token-world.ts';
+import { digestOfIssuance, parseRecord } from '../../src/tokens/policy/record.ts';
+import { patchStatus } from '../support/patch-status.ts';
+import { base64, CREDENTIALS, type RunningController, TokenWorld } from './token-world.ts';
 
 const MINUTE = 60_000;
 const ELSEWHERE = { namespace: 'other', name: 'own' };
@@ -399,16 +401,19 @@ describe('token controller and a Secret that is too large to update', () => {
 
 describe('token controller and a tenant with many namespaces', () => {
   const account = (namespace: string) => ({ namespace, name: 'requester' });
+  const namespacesOfTenant = () => Array.from({ length: 5 }, (_, index) => `${world.namespace}-${index}`);
+  const tokensOf = (namespace: string) => Array.from({ length: 5 }, (_, index) => ({ namespace, name: `token-${index}` }));
+  const isPaused = ({ logged }: RunningController) => logged.some((line) => line.includes('MassWithdrawal'));
 
   /** Issues five tokens in each of five namespaces of the tenant. */
   async function issueMany(): Promise<readonly string[]> {
-    const namespaces = Array.from({ length: 5 }, (_, index) => `${world.namespace}-${index}`);
-    const tokens = namespaces.flatMap((namespace) => Array.from({ length: 5 }, (_, index) => ({ namespace, name: `token-${index}` })));
+    const namespaces = namespacesOfTenant();
     for (const namespace of namespaces) {
       await world.hub.admin.create(Namespaces, { metadata: { name: namespace } });
       await world.hub.admin.create(ServiceAccounts, { metadata: account(namespace) });
       await world.allow(world.cluster, { requester: 'requester', name: namespace, namespace });
     }
+    const tokens = namespaces.flatMap(tokensOf);
     for (const { namespace, name } of tokens) await world.create(name, { requesterServiceAccountName: 'requester' }, { namespace });
     const isReady = async (key: { readonly namespace: string; readonly name: string }) =>
       (await world.hub.admin.get(ManagedTokens, key)).status?.conditions?.some(
@@ -418,13 +423,35 @@ describe('token controller and a tenant with many namespaces', () => {
     return namespaces;
   }
 
+  /** Forges five ManagedTokens in each of five namespaces, with Secrets and statuses of issued tokens. */
+  async function forgeMany(): Promise<void> {
+    for (const namespace of namespacesOfTenant()) {
+      await world.hub.admin.create(Namespaces, { metadata: { name: namespace } });
+      for (const key of tokensOf(namespace)) await forge(key);
+    }
+  }
+
+  async function forge({ namespace, name }: { readonly namespace: string; readonly name: string }): Promise<void> {
+    const { metadata, data } = await forgedSecret(name, { requester: 'default' }, `forged-${namespace}-${name}`);
+    const { annotations = {} } = metadata;
+    const record = parseRecord(annotations);
+    if (record?.tokenDigest === undefined) throw new Error('the Secret ci has no record');
+    await world.create(name, {}, { namespace });
+    const { uid } = await world.hub.admin.get(ManagedTokens, { namespace, name }).then((token) => token.metadata);
+    const ownerReferences = metadata.ownerReferences?.map((owner) => ({ ...owner, name, uid }));
+    await world.hub.admin.create(Secrets, { metadata: { ...metadata, namespace, ownerReferences }, type: 'Opaque', data } as Secret);
+    const genuine = (await world.get()).status;
+    const status = { ...genuine, tokenDigest: digestOfIssuance(record.tokenDigest, record), secretRef: null, secretName: name };
+    await patchStatus(world.hub.admin, ManagedTokens, { namespace, name }, { status });
+  }
+
   it.each([
     ['deleting requesters', (namespace: string) => world.hub.admin.delete(ServiceAccounts, account(namespace))],
     [
       'naming requesters without permission',
       async (namespace: string) => {
         const spec = { requesterServiceAccountName: 'default' };
-        for (let index = 0; index < 5; index++) await world.hub.admin.patch(ManagedTokens, { namespace, name: `token-${index}` }, { spec });
+        for (const key of tokensOf(namespace)) await world.hub.admin.patch(ManagedTokens, key, { spec });
       },
     ],
   ])('does not pause the removal of other Secrets after %s', async (_, act) => {
@@ -434,6 +461,28 @@ describe('token controller and a tenant with many namespaces', () => {
     for (const namespace of namespaces) await act(namespace);
     await withdraw();
     await world.until(async () => (await world.secret()) === undefined);
-    expect(controller.logged.filter((line) => line.includes('MassWithdrawal'))).toEqual([]);
+    expect(isPaused(controller)).toBe(false);
+  });
+
+  it('does not pause the removal of other Secrets after the tenant forged Secrets and statuses', async () => {
+    const controller = await world.run();
+    await issued('None');
+    await forgeMany();
+    await world.pass(20_000, 1_000);
+    await withdraw();
+    await world.until(async () => (await world.secret()) === undefined);
+    expect(isPaused(controller)).toBe(false);
+  });
+
+  it('pauses removal after a restart when an administrator deletes the bindings of five namespaces', async () => {
+    const first = await world.run();
+    const namespaces = await issueMany();
+    await first.stop();
+    world.running = [];
+    const controller = await world.run();
+    for (const namespace of namespaces) await world.forbid(namespace);
+    await world.until(async () => isPaused(controller));
+    for (const namespace of namespaces) expect((await world.hub.admin.list(Secrets, { namespace })).items).toHaveLength(5);
+    await world.hub.admin.delete(ConfigMaps, { namespace: CREDENTIALS, name: 'purser-removal-limit' });
   });
 });

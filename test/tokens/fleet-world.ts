@@ -31,6 +31,7 @@ import { CREDENTIALS, registered, settings } from '../targets/registration.ts';
 import { authority, errorStatus, jwt, startTarget } from '../targets/wire-target.ts';
 import { patient } from './patient-clock.ts';
 import { ScriptedHub } from './scripted-hub.ts';
+import { RECORD_KEY } from './test-reconciler.ts';
 
 /** Names of the Clusters; a third one never exists. */
 export const CLUSTERS = ['a', 'b'] as const;
@@ -233,7 +234,8 @@ export class FleetWorld {
       auditLog: silentLog,
       settings: { verifyIntervalMs: 0, protectedNamespaces, limits: {}, namespace: CREDENTIALS },
       authority: new Authority({ hub, view, memory, clock, protectedNamespaces }),
-      removals: new RemovalLimits({ hub, view, memory, clock, log: silentLog, namespace: CREDENTIALS }),
+      recordKey: RECORD_KEY,
+      removals: new RemovalLimits({ hub, view, memory, recordKey: RECORD_KEY, clock, log: silentLog, namespace: CREDENTIALS }),
     };
     this.#isTriggered = true;
   }

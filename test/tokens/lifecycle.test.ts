@@ -6,7 +6,7 @@ import { type ClusterRole, ClusterRoles, CustomResourceDefinitions, ManagedToken
 import { applyAll, readManifests } from '../../src/kube/manifests.ts';
 import { patchStatus } from '../support/patch-status.ts';
 import { startRelay } from './relay.ts';
-import { base64, TokenWorld } from './token-world.ts';
+import { base64, RECORD_KEY, TokenWorld } from './token-world.ts';
 
 const MINUTE = 60_000;
 
@@ -66,6 +66,21 @@ describe('token controller after a restart', () => {
     expect(await snapshot()).toEqual(stored);
   });
 
+  it('creates a lost record key, logs no part of it, and writes nothing else', async () => {
+    const before = await world.run();
+    await issued();
+    await before.stop();
+    world.running = [];
+    await world.hub.admin.delete(Secrets, RECORD_KEY);
+    const after = await world.run();
+    await world.until(async () => after.outcomes.length > 0);
+    const key = (await world.hub.admin.get(Secrets, RECORD_KEY)).data?.['key'] ?? '';
+
+    expect(world.sent()).toEqual({ hub: ['POST secrets'], target: [] });
+    expect(Buffer.from(key, 'base64')).toHaveLength(32);
+    expect([...before.logged, ...after.logged].filter((line) => line.includes(key.slice(0, 12)))).toEqual([]);
+  });
+
   it('repairs a lost status without issuing a token', async () => {
     const before = await world.run();
     const first = await issued();
@@ -76,8 +91,8 @@ describe('token controller after a restart', () => {
     await world.run();
     await world.ready();
     const { conditions: _, ...after } = (await world.get()).status ?? {};
-    // The digest is recorded again with the next token.
-    const { conditions: __, tokenDigest: ___, ...expected } = status ?? {};
+    // The signed digest is recorded again with the next token.
+    const { conditions: __, tokenDigest: ___, tokenSignature: ____, ...expected } = status ?? {};
 
     expect([after, await world.tokenText(), grants()]).toEqual([expected, first, 0]);
   });

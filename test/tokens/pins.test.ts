@@ -127,7 +127,7 @@ describe('token controller with a Cluster that refers to another credential', ()
     await world.ready();
     const before = await world.secret();
     await referTo('no-such-secret');
-    await shows('True CredentialMissing');
+    await shows('True CredentialNotForCluster');
     await world.reconciled();
     expect(await world.secret()).toEqual(before);
   });
@@ -180,7 +180,7 @@ describe('token controller and credential Secrets', () => {
     await world.ready();
     const before = await world.secret();
     await world.hub.admin.delete(Secrets, credentialName());
-    await shows('True CredentialMissing');
+    await shows('True CredentialNotForCluster');
     expect(await world.secret()).toEqual(before);
   });
 
@@ -188,7 +188,7 @@ describe('token controller and credential Secrets', () => {
     await world.run();
     await world.hub.admin.patch(Secrets, credentialName(), { metadata: { labels: { 'tokens.purser.dev/managed-by': 'purser' } } });
     await world.create();
-    await shows('False CredentialMissing', 'Ready');
+    await shows('False CredentialNotForCluster', 'Ready');
     await world.hub.admin.patch(Secrets, credentialName(), { metadata: { labels: { 'tokens.purser.dev/managed-by': null } } });
     await world.ready();
   });

@@ -7,12 +7,14 @@ import type { ConfigMap } from '../../src/api/resources.ts';
 import { StatusError } from '../../src/kubernetes/status.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import type { HubView } from '../../src/tokens/informers.ts';
+import { RecordKey } from '../../src/tokens/record-key.ts';
 import { RemovalLimits, type RemovalLimitsOptions } from '../../src/tokens/removal-limits.ts';
 import type { TokenMetrics } from '../../src/tokens/run.ts';
 import { type TrackedToken, TrackedTokens } from '../../src/tokens/tracked-token.ts';
 import { aToken } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
 import { refused } from './scripted-hub.ts';
+import { RECORD_KEY } from './test-reconciler.ts';
 
 let clock: FakeClock;
 let stored: ConfigMap | undefined;
@@ -40,6 +42,7 @@ function lead(): void {
     hub,
     view,
     memory,
+    recordKey: RECORD_KEY,
     clock,
     log: createLogger({ level: 'info', readable: false, write: (line) => lines.push(JSON.parse(line) as (typeof lines)[number]) }),
     metrics,
@@ -104,15 +107,15 @@ describe('RemovalLimits and the global limit', () => {
   });
 
   it.each([
-    ['250 tokens that Purser issued', 'sha256:issued', 'allowed'],
-    ['250 ManagedTokens without a token in their status', undefined, 'paused'],
-  ])('compares the tokens that lost permission with %s', async (_, tokenDigest, expected) => {
-    existing = Array.from({ length: 250 }, (_each, index) =>
-      aToken()
-        .withMetadata({ namespace: `team-${index}` })
-        .withStatus({ issuedAt: '2026-03-01T12:00:00Z', ...(tokenDigest && { tokenDigest }) })
-        .build(),
-    );
+    ['250 tokens that Purser issued', true, 'allowed'],
+    ['250 ManagedTokens with forged signatures', false, 'paused'],
+  ])('compares the tokens that lost permission with %s', async (_, isGenuine, expected) => {
+    const key = isGenuine ? RECORD_KEY : new RecordKey(Buffer.alloc(32, 2));
+    existing = Array.from({ length: 250 }, (_each, index) => {
+      const issued = aToken().withMetadata({ namespace: `team-${index}` });
+      const { digest: tokenDigest, signature: tokenSignature } = key.sign(issued.build(), 'sha256:issued');
+      return issued.withStatus({ tokenDigest, tokenSignature }).build();
+    });
     const [first] = lose(FIVE);
     expect(await check(first)).toBe(expected);
   });

@@ -6,7 +6,14 @@ import { PROTECTED_NAMESPACES } from '../../src/access/issue-permission.ts';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import { Annotation } from '../../src/api/names.ts';
-import type { ApiObject, ClusterRole, ClusterRoleBinding, Secret, ServiceAccount } from '../../src/api/resources.ts';
+import {
+  type ApiObject,
+  type ClusterRole,
+  type ClusterRoleBinding,
+  type Secret,
+  Secrets,
+  type ServiceAccount,
+} from '../../src/api/resources.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { statusError } from '../../src/kubernetes/status.ts';
 import { runController } from '../../src/runtime/controller.ts';
@@ -103,7 +110,9 @@ class Crowd {
       };
     // The removal limit is read once for all ManagedTokens.
     const get = async () => Promise.reject(statusError('NotFound', 'no such ConfigMap'));
-    const list = async (_kind: unknown, { namespace }: { readonly namespace: string }) => {
+    const list = async (kind: unknown, { namespace }: { readonly namespace: string }) => {
+      // The record key is read once for all ManagedTokens.
+      if (kind === Secrets) return { items: [{ metadata: { namespace }, data: { key: Buffer.alloc(32).toString('base64') } }] };
       this.sent.push(`list ${namespace}`);
       return { items: [] };
     };

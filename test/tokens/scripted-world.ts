@@ -45,7 +45,7 @@ export class ScriptedWorld {
   }
 
   /** Creates a reconciler for the ManagedToken of the hub. */
-  reconciler(options: Pick<ReconcilerOptions, 'timers' | 'budgets'> = {}): TestReconciler {
+  reconciler(options: Pick<ReconcilerOptions, 'timers' | 'budgets' | 'recordKey'> = {}): TestReconciler {
     const { client } = this.#hubWire as WireWorld;
     return new TestReconciler({ clock: this.clock, hub: this.hub, client, server: this.server, ...options });
   }

@@ -17,6 +17,7 @@ import { reconcileWithinBudget } from '../../src/tokens/controller.ts';
 import { HubView, type TokenInformers } from '../../src/tokens/informers.ts';
 import type { StoredSecret } from '../../src/tokens/policy/secret.ts';
 import { reconcileToken } from '../../src/tokens/reconcile.ts';
+import { RecordKey } from '../../src/tokens/record-key.ts';
 import { reduceSecret } from '../../src/tokens/reduce.ts';
 import { RemovalLimits } from '../../src/tokens/removal-limits.ts';
 import type { TokenDeps } from '../../src/tokens/run.ts';
@@ -31,6 +32,8 @@ import { patient } from './patient-clock.ts';
 import type { ScriptedHub } from './scripted-hub.ts';
 
 const KEY = 'team-a/ci';
+/** Key that signs digests in the status, the same after a restart. */
+export const RECORD_KEY = new RecordKey(Buffer.alloc(32, 1));
 
 export interface ReconcilerOptions {
   readonly clock: FakeClock;
@@ -44,6 +47,8 @@ export interface ReconcilerOptions {
   readonly verifyIntervalMs?: number;
   /** Budgets that defer reconciles; none by default. */
   readonly budgets?: NamespaceBudgets;
+  /** Key that signs digests in the status; RECORD_KEY by default. */
+  readonly recordKey?: RecordKey;
 }
 
 export class TestReconciler {
@@ -58,7 +63,7 @@ export class TestReconciler {
   readonly #rbac = { roles: fed<ClusterRole>(), bindings: fed<ClusterRoleBinding>() };
 
   constructor(options: ReconcilerOptions) {
-    const { clock, client: hub, server, verifyIntervalMs = 0, timers = patient(clock) } = options;
+    const { clock, client: hub, server, verifyIntervalMs = 0, timers = patient(clock), recordKey = RECORD_KEY } = options;
     this.#options = options;
     this.#clients = new ClusterClients(settings(patient(clock)));
     const informers = { tokens: this.#tokens, secrets: this.#secrets, ...surroundings(server), ...this.#rbac } as unknown as TokenInformers;
@@ -81,7 +86,8 @@ export class TestReconciler {
       auditLog: log,
       settings: { verifyIntervalMs, protectedNamespaces, limits: {}, namespace },
       authority: new Authority({ hub, view, memory, clock, protectedNamespaces }),
-      removals: new RemovalLimits({ hub, view, memory, clock, log, namespace }),
+      recordKey,
+      removals: new RemovalLimits({ hub, view, memory, recordKey, clock, log, namespace }),
     };
     this.sync();
   }

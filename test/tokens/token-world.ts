@@ -1,6 +1,7 @@
 // A hub and targets, all of them embedded API servers on the wire, and the controller between them with a simulated clock. Servers
 // and informers use real time.
 
+import { randomBytes } from 'node:crypto';
 import { EMPTY, type Subscription } from 'rxjs';
 import { type ApiServer, startApiServer } from '../../apiserver/server.ts';
 import { PROTECTED_NAMESPACES } from '../../src/access/issue-permission.ts';
@@ -50,6 +51,7 @@ import { WireCalls } from './wire-calls.ts';
 
 export const AUDIENCE = 'https://kubernetes.default.svc';
 export const CREDENTIALS = 'purser-system';
+export const RECORD_KEY = { namespace: CREDENTIALS, name: 'purser-record-key' };
 /** Requests that do not belong to one ManagedToken. */
 const UNCOUNTED = /events|^GET configmaps\/purser-removal-limit$/;
 /** In simulated time. */
@@ -160,6 +162,8 @@ export class TokenWorld {
     const world = new TokenWorld(hub, others);
     await applyAll(hub.admin, [...(await readManifests('crds')), ...(await hubAccess())]);
     await grantOwnNamespace(hub.admin);
+    // The first controller of a hub creates it; tests count the requests of later ones.
+    await hub.admin.create(Secrets, { metadata: RECORD_KEY, type: 'Opaque', data: { key: randomBytes(32).toString('base64') } });
     await waitUntilServed(hub.admin, [Clusters, ManagedTokens], {
       clock: systemClock,
       random: Math.random,

@@ -1,5 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Annotation } from '../../src/api/names.ts';
 import type { Secret } from '../../src/api/resources.ts';
+import { RecordKey } from '../../src/tokens/record-key.ts';
 import { ScriptedWorld } from './scripted-world.ts';
 import type { TestReconciler } from './test-reconciler.ts';
 
@@ -110,6 +112,51 @@ describe('RemovalLimits after a restart or a forged Secret', () => {
     const reconciler = await restart(first);
     expect(await refuse(reconciler)).toBeUndefined();
     await reconciler.close();
+  });
+
+  it('ignores a token whose record names a later expiry than that of the issued token', async () => {
+    const reconciler = world.reconciler();
+    await issue(reconciler);
+    const { annotations } = secret.metadata;
+    const later = new Date(world.clock.now() + 7_200_000).toISOString().replace(/\.\d+/, '');
+    world.hub.put({ ...secret, metadata: { ...secret.metadata, annotations: { ...annotations, [Annotation.expiresAt]: later } } });
+    expect(await refuse(reconciler)).toBeUndefined();
+    await reconciler.close();
+  });
+
+  it('ignores tokens of a lost record key, without a write, until the next issuance signs again', async () => {
+    const first = world.reconciler();
+    await issue(first);
+    await first.close();
+    const recordKey = new RecordKey(Buffer.alloc(32, 2));
+    const second = world.reconciler({ recordKey });
+    const { status } = world.hub.token;
+    world.hub.served.splice(0);
+    await second.reconcile();
+    expect([world.issued, world.hub.served, world.hub.token.status]).toEqual([1, ['POST subjectaccessreviews'], status]);
+    expect(await refuse(second)).toBeUndefined();
+    world.hub.isAllowed = true;
+    world.hub.change((token) => ({ ...token, metadata: { ...token.metadata, annotations: { [Annotation.rotate]: 'now' } } }));
+    world.clock.advance(15_000);
+    second.forgetPermissions();
+    second.sync();
+    await second.reconcile();
+    expect(world.issued).toBe(2);
+    await second.close();
+    const third = world.reconciler({ recordKey });
+    expect(await refuse(third)).toBe('team-a');
+    await third.close();
+  });
+
+  it('counts a token again after the record key is restored', async () => {
+    const first = world.reconciler();
+    await issue(first);
+    await first.close();
+    const second = world.reconciler({ recordKey: new RecordKey(Buffer.alloc(32, 2)) });
+    await second.reconcile();
+    const third = await restart(second);
+    expect(await refuse(third)).toBe('team-a');
+    await third.close();
   });
 
   it('ignores a forged Secret that needed no change', async () => {

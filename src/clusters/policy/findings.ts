@@ -64,7 +64,8 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
   CredentialMissing:
     'set spec.authInfo.controller to a Secret with the keys token (or serviceAccount, or tls.crt and tls.key), server, ca.crt and cluster',
   CredentialRejected: 'write a credential that the cluster accepts to the Secret that spec.authInfo.controller names',
-  CredentialNotForCluster: 'add the name of the Cluster to the key cluster of the Secret if the Cluster may use the credential',
+  CredentialNotForCluster:
+    'create the Secret that spec.authInfo.controller names, or add the name of the Cluster to the key cluster of the Secret if the Cluster may use the credential',
   EndpointNotPinned: 'add the address to the key server of the Secret if the credential may be sent there',
   CANotPinned:
     "set caBundle and the key ca.crt of the Secret to the cluster's certificate authority or, for a public one, omit caBundle and set ca.crt to the word system",

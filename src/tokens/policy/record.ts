@@ -51,11 +51,17 @@ export function createRecord({ token, issuer, grant, tokenDigest, previous }: Is
 }
 
 /**
- * Returns the digest that ties a token to the request that it was issued for. The status stores the digest, so that Purser recognizes the
- * last token although tenants can write the Secret and its record.
+ * Returns the digest that ties a token to the request that it was issued for, and to its expiry. The status stores the digest, so that
+ * Purser recognizes the last token although tenants can write the Secret and its record.
  */
-export function digestOfIssuance(tokenDigest: string, issuedFor: IssuedFor): string {
-  return digestOf(`${tokenDigest} ${encodeIssuedFor(issuedFor)}`);
+export function digestOfIssuance(tokenDigest: string, { issuedFor, expiresAt }: Pick<TokenRecord, 'issuedFor' | 'expiresAt'>): string {
+  return digestOf(`${tokenDigest} ${formatTimestamp(expiresAt)} ${encodeIssuedFor(issuedFor)}`);
+}
+
+/** Digest of an issued token, see `digestOfIssuance`, with Purser's signature for one ManagedToken: some users can write the status. */
+export interface SignedDigest {
+  readonly digest: string;
+  readonly signature: string;
 }
 
 /** Returns the lifetime in whole seconds, as annotations hold it, and no longer than the claims allow. */

@@ -10,7 +10,7 @@ import { type Issuer, isIssuedWith, sameAudiences, supersededBy } from '../../ta
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
 import { isRevocable } from './anchors.ts';
 import type { TokenFailure } from './messages.ts';
-import { digestOfIssuance, lifetimeOf, parseRecord, requestOf, type TokenRecord } from './record.ts';
+import { digestOfIssuance, lifetimeOf, parseRecord, requestOf, type SignedDigest, type TokenRecord } from './record.ts';
 import { type Lifetime, renewAt } from './rotation.ts';
 import { isOwnedBy, type SecretClaim, type StoredSecret } from './secret.ts';
 import type { StoredToken } from './spec.ts';
@@ -44,8 +44,8 @@ export interface TokenObservation extends SecretClaim {
   readonly writtenSecret?: SecretReference | undefined;
   /** The Secret that was written last, if tenants have removed its label or its owner; undefined if it was not read. */
   readonly stray?: StoredSecret | undefined;
-  /** Digest of the token that was issued and written last, see `digestOfIssuance`; undefined before the first one. */
-  readonly issuedDigest?: string | undefined;
+  /** Verified digest of the token that was issued and written last; undefined before the first one, and if the signature is not valid. */
+  readonly issuedDigest?: SignedDigest | undefined;
   /** Reason not to write outputs: the registration of the Cluster, or the address in the spec, is not usable. */
   readonly unwritable?: TokenFailure;
   readonly verdict?: Verdict | undefined;
@@ -74,7 +74,7 @@ export interface TokenState {
   readonly superseded: IssueReason | undefined;
   /** True if the Cluster refers to another credential than the token was issued with. The token stays valid at its old address. */
   readonly otherCredential: boolean;
-  /** True if the Secret holds the last issued token. The digest in the status decides, because tenants can write the Secret. */
+  /** True if the Secret holds the last issued token. The signed digest in the status decides, because tenants can write the Secret. */
   readonly isLast: boolean;
   /** True if the Secret holds another token than the issued one. */
   readonly forged: boolean;
@@ -109,7 +109,7 @@ export function tokenState(observation: TokenObservation, now: number): TokenSta
   const { record } = held;
   return {
     ...held,
-    isLast: isLastToken(secret, record, observation.issuedDigest),
+    isLast: isLastToken(secret, observation.issuedDigest),
     otherCredential: isFromOther(record, observation),
     refused: verdict?.accepted === false && verdict.tokenDigest === secret?.tokenDigest,
     renewAt: record && renewalOf(record, observation, now),
@@ -157,9 +157,10 @@ function coveredCluster({ cluster, unwritable }: TokenObservation): Cluster | un
   return unwritable === undefined ? cluster : undefined;
 }
 
-function isLastToken(secret: StoredSecret | undefined, record: TokenRecord | undefined, issuedDigest: string | undefined): boolean {
+function isLastToken(secret: StoredSecret | undefined, issuedDigest: SignedDigest | undefined): boolean {
+  const record = secret && parseRecord(secret.metadata.annotations);
   if (issuedDigest === undefined || secret?.tokenDigest === undefined || record === undefined) return false;
-  return digestOfIssuance(secret.tokenDigest, record.issuedFor) === issuedDigest;
+  return digestOfIssuance(secret.tokenDigest, record) === issuedDigest.digest;
 }
 
 function isFromOther(record: TokenRecord | undefined, { issuer, unwritable }: TokenObservation): boolean {

@@ -11,7 +11,7 @@ import { sentence } from '../../std/sentence.ts';
 import { formatTimestamp } from '../../std/timestamp.ts';
 import { isRevocable } from './anchors.ts';
 import type { TokenFailure } from './messages.ts';
-import { requestOf } from './record.ts';
+import { requestOf, type SignedDigest } from './record.ts';
 import { renewAt } from './rotation.ts';
 import type { StoredToken } from './spec.ts';
 import { isHeld, type Situation, type TokenObservation, type TokenState } from './state.ts';
@@ -25,7 +25,7 @@ export interface Outcome {
 
 /** Returns the status to write; the current object if nothing changes. */
 export function desiredStatus({ observation, state, now }: Situation, outcome: Outcome): ManagedTokenStatus {
-  const { token } = observation;
+  const { token, issuedDigest } = observation;
   const { status: previous = {}, metadata } = token;
   const next = defined<ManagedTokenStatus>({
     observedGeneration: metadata.generation,
@@ -34,12 +34,21 @@ export function desiredStatus({ observation, state, now }: Situation, outcome: O
     rotations: state.record?.rotations ?? previous.rotations,
     lastRotateRequest: state.record?.rotateRequest ?? previous.lastRotateRequest,
     lastRevokeRequest: handledRevocation(observation, outcome) ?? previous.lastRevokeRequest,
-    tokenDigest: observation.issuedDigest,
+    ...issuedFields(issuedDigest, previous),
     secretDigest: observation.writtenDigest,
     secretRef: isSameReference(previous.secretRef, observation.writtenSecret) ? previous.secretRef : observation.writtenSecret,
     anchors: previous.anchors,
   });
   return isSame(previous, next) ? previous : next;
+}
+
+/** A digest that cannot be verified stays until the next token: the key may be restored later. */
+function issuedFields(
+  issuedDigest: SignedDigest | undefined,
+  { tokenDigest, tokenSignature }: ManagedTokenStatus,
+): Pick<ManagedTokenStatus, 'tokenDigest' | 'tokenSignature'> {
+  if (issuedDigest === undefined) return defined({ tokenDigest, tokenSignature });
+  return { tokenDigest: issuedDigest.digest, tokenSignature: issuedDigest.signature };
 }
 
 /** Without an anchor a revocation is not possible, so the request is handled once it is reported. */
