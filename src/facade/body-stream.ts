@@ -38,6 +38,8 @@ const LAST_CHUNK = Buffer.from('0\r\n\r\n');
 const EMPTY = Buffer.alloc(0);
 /** Time for the client to read the last bytes, in milliseconds. */
 const LINGER_MS = 10_000;
+/** Maximum size of one write, in bytes: the TLS buffer of a connection keeps that of its largest write for as long as it is open. */
+const SLICE_BYTES = 16_384;
 
 /** Writer of a body. */
 export interface StreamSource {
@@ -63,6 +65,8 @@ export class BodyStream {
   #source: StreamSource | undefined;
   /** True until the kernel has accepted the last chunk. Node would join a second chunk with it, and keep the buffer. */
   #isBlocked = false;
+  /** The rest of a chunk whose first slices have been written. */
+  #rest: Buffer = EMPTY;
   #isStopped = false;
   #isOver = false;
   #written = 0;
@@ -73,6 +77,7 @@ export class BodyStream {
     this.#clock = clock;
     this.#onFlushed = () => {
       if (!this.#isBlocked || this.#isOver || socket.writableLength > 0) return;
+      if (this.#rest.length > 0) return this.#writeSlice();
       this.#isBlocked = false;
       this.#source?.pump();
     };
@@ -101,15 +106,16 @@ export class BodyStream {
   write(chunk: Chunk): void {
     const bytes = this.#isChunked ? chunk.framed : chunk.body;
     this.#written += bytes.length;
-    this.#socket.write(bytes, this.#onFlushed);
-    this.#isBlocked = this.#socket.writableLength > 0;
+    this.#rest = bytes;
+    this.#writeSlice();
+    this.#isBlocked = this.#rest.length > 0 || this.#socket.writableLength > 0;
   }
 
-  /** Writes lines for this watch only. They consist of shared bytes, so they are not copied into another buffer. */
+  /** Writes lines for this watch only. They consist of shared bytes, so they are not copied into another buffer unless they are long. */
   writeLines(lines: readonly Buffer[]): void {
-    if (!this.#isChunked) return this.write(new Chunk(lines));
-    const socket = this.#socket;
     const length = lengthOf(lines);
+    if (!this.#isChunked || length > SLICE_BYTES) return this.write(new Chunk(lines));
+    const socket = this.#socket;
     this.#written += length;
     socket.cork();
     socket.write(headOf(length));
@@ -119,12 +125,21 @@ export class BodyStream {
     this.#isBlocked = socket.writableLength > 0;
   }
 
+  /** Writes the next slice of a chunk. The rest follows when the kernel has accepted it. */
+  #writeSlice(): void {
+    const slice = this.#rest.subarray(0, SLICE_BYTES);
+    // An empty part of the chunk would keep all of it in memory.
+    this.#rest = this.#rest.length > SLICE_BYTES ? this.#rest.subarray(SLICE_BYTES) : EMPTY;
+    this.#socket.write(slice, this.#onFlushed);
+  }
+
   /** Ends the body and closes the connection or the HTTP/2 stream, even if the client does not read the rest in time. */
   end(): void {
     const socket = this.#socket;
     if (this.#isOver) return;
     this.#isOver = true;
     if (socket.destroyed) return;
+    if (this.#rest.length > 0) socket.write(this.#rest);
     socket.end(this.#isChunked ? LAST_CHUNK : EMPTY);
     const cancel = this.#clock.wakeAfter(LINGER_MS, () => socket.destroy());
     socket.once('close', cancel);

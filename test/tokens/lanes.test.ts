@@ -59,6 +59,9 @@ interface Held {
   readonly secret?: StoredSecret;
 }
 
+/** The key of `RECORD_KEY` on the hub. */
+const RECORD_KEY_SECRET = { metadata: { name: 'purser-record-key' }, data: { key: Buffer.alloc(32, 1).toString('base64') } };
+
 /** Returns a ManagedToken with a token in its Secret. */
 function holding(builder: TokenBuilder): Held {
   const { status: { anchors } = {} } = builder.build();
@@ -178,7 +181,7 @@ class Queues {
     const notFound = () => Promise.reject(statusError('NotFound', 'not found'));
     return {
       get: notFound,
-      list: async () => ({ items: [] }),
+      list: async () => ({ items: [RECORD_KEY_SECRET] }),
       createReview: async (_: unknown, { spec }: { readonly spec: { readonly user: string } }) => ({
         status: { allowed: this.allowed.has(spec.user.split(':')[2] ?? '') },
       }),
