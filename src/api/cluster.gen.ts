@@ -100,7 +100,7 @@ export interface ClusterCredential {
    */
   readonly lifetime: string;
   /**
-   * Time for which the replaced token stays valid after a renewal, so that all replicas of Purser receive the new one, from 0s to 24h; at least the interval of probes. Then Purser deletes the anchor that the replaced token is bound to.
+   * Time for which the replaced token stays valid after a renewal, so that all replicas of Purser receive the new one, from 0s to 24h; at least the interval of probes, and at most half of the granted lifetime. Then Purser deletes the anchor that the replaced token is bound to.
    */
   readonly overlap: string;
 }

@@ -49,7 +49,7 @@ export const RenewalAnnotation = {
   expiresAt: `${RegistryGroup}/expires-at`,
   /** Namespace, name and UID of the anchor on the target that the token is bound to, as JSON; absent for a token that is not bound. */
   anchor: `${RegistryGroup}/anchor`,
-  /** Namespaces, names and UIDs of the anchors of replaced tokens, as a JSON list; Purser deletes them. */
+  /** Namespaces, names and UIDs of the anchors of replaced tokens, with the times of their replacement, as a JSON list; Purser deletes them. */
   replacedAnchors: `${RegistryGroup}/replaced-anchors`,
 } as const;
 

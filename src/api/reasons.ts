@@ -72,6 +72,7 @@ export const ClusterReason = {
   CredentialRenewalForbidden: "Purser's credential is not permitted to renew itself",
   CredentialRenewalUntrusted: "the cluster responded to the renewal of Purser's credential with a token that is not usable",
   CredentialNotStored: 'the renewed credential could not be written to the hub',
+  CredentialNotRevoked: 'replaced tokens of Purser could not be revoked on the cluster',
   ExpiryUnknown: "the expiry of Purser's credential is unknown",
   DNSFailed: "the host name of the cluster's address cannot be resolved",
   ConnectionRefused: "the cluster's address refuses connections",

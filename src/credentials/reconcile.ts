@@ -13,7 +13,8 @@ export function createReconcile(deps: CredentialDeps): (key: string, signal: Abo
     for (let steps = 0; steps < MAX_STEPS; steps++) {
       const observed = observe(deps, key, signal);
       if (observed === undefined) {
-        deps.tracked.forget(key);
+        // The anchors of a registered Secret that is created again are still known.
+        if (!deps.view.isReferred(key)) deps.tracked.forget(key);
         return {};
       }
       const { run, observation } = observed;
@@ -23,6 +24,14 @@ export function createReconcile(deps: CredentialDeps): (key: string, signal: Abo
     }
     return { requeueAt: deps.clock.now() + RETRY_MS };
   };
+}
+
+/** Returns the time of the next attempt after a failed step, in milliseconds since the epoch: that of the earliest step. */
+export function retryAt(deps: CredentialDeps, key: string, signal: AbortSignal): number {
+  const observed = observe(deps, key, signal);
+  const now = deps.clock.now();
+  const plan = observed && planCredential(observed.observation, now);
+  return plan?.type === 'wait' ? (plan.until ?? now + RETRY_MS) : now;
 }
 
 /** Maximum number of steps of one reconcile: restore, delete anchors, renew. */
@@ -49,6 +58,7 @@ function recordFailure({ state, token, clock, random }: CredentialRun, step: Cre
   const spread = 1 + random() / 10;
   if (step === 'deleteAnchors') {
     state.deleteFailures += 1;
+    state.deleteFailure = { reason: 'CredentialNotRevoked', detail: error instanceof IssueError ? error.message : '' };
     state.deleteNotBefore = now + retryMs(state.deleteFailures, 0) * spread;
     return;
   }

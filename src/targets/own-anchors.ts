@@ -9,14 +9,17 @@ import { IssueError } from './issue-error.ts';
 import type { OwnAnchor } from './policy/renewed-secret.ts';
 import type { Target } from './target.ts';
 
-/** An anchor to create for the successor of a token. */
+/** An anchor to create for the next renewed token. */
 export interface OwnAnchorRequest {
   /** Purser's service account on the target; its UID is undefined if the token does not contain it. */
   readonly serviceAccount: AnchorName & { readonly uid?: string | undefined };
   /** UID of the registered Secret on the hub. */
   readonly registeredUID: string;
-  /** Digest of the token that is replaced. */
-  readonly replacedDigest: string;
+  /**
+   * Digest of the last renewed token on the hub; empty before the first renewal. The name of the anchor depends on it, not on the
+   * registered token, so that the anchor of an interrupted renewal is found again even if the registered token changes meanwhile.
+   */
+  readonly recordedDigest: string;
 }
 
 /**
@@ -24,9 +27,9 @@ export interface OwnAnchorRequest {
  * IssueError, also for a Secret of that name that Purser did not create.
  */
 export async function ensureOwnAnchor(target: Target, request: OwnAnchorRequest, signal: AbortSignal): Promise<OwnAnchor | undefined> {
-  const { serviceAccount, registeredUID, replacedDigest } = request;
+  const { serviceAccount, registeredUID, recordedDigest } = request;
   const { namespace, uid } = serviceAccount;
-  const name = `${OwnAnchorPrefix}${shortHash(`${registeredUID} ${replacedDigest}`)}`;
+  const name = `${OwnAnchorPrefix}${shortHash(`${registeredUID} ${recordedDigest}`)}`;
   const labels = { [Label.managedBy]: LabelValue.managedBy, [Label.credential]: shortHash(registeredUID) };
   const owner = { apiVersion: 'v1', kind: ServiceAccounts.kind, name: serviceAccount.name };
   const metadata = { namespace, name, labels, ...(uid !== undefined && { ownerReferences: [{ ...owner, uid }] }) };

@@ -50,6 +50,8 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
   CredentialRenewalUntrusted: 'check that serverEndpoints points to the API server of the cluster, and its service account settings',
   CredentialNotStored:
     "check that Purser may create and update Secrets in the credential's namespace, and that the Secret with the suffix -renewed is neither immutable nor owned by another tool",
+  CredentialNotRevoked:
+    "apply deploy/target/access.yaml to the cluster, so that Purser may delete Secrets in its namespace there, or re-create Purser's service account",
   ExpiryUnknown: 'keep track of the expiry yourself, or use a token that contains its expiry',
   DNSFailed: "check the host name in serverEndpoints and Purser's DNS",
   ConnectionRefused: 'check that the API server runs, and that serverEndpoints has the correct port',

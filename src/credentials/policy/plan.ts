@@ -4,8 +4,8 @@
 
 import { exponentialMs } from '../../std/backoff.ts';
 import { nextTurnAt } from '../../std/hash.ts';
-import { halfLifeAt, type RenewalTerms, type TokenInUse } from '../../targets/policy/renewal.ts';
-import type { OwnAnchor, RenewalRecord } from '../../targets/policy/renewed-secret.ts';
+import { effectiveOverlapMs, halfLifeAt, type RenewalTerms, type TokenInUse } from '../../targets/policy/renewal.ts';
+import { MAX_REPLACED, type RenewalRecord, type ReplacedAnchor } from '../../targets/policy/renewed-secret.ts';
 
 /** Everything that the plan for a credential depends on. */
 export interface CredentialObservation {
@@ -14,8 +14,10 @@ export interface CredentialObservation {
   readonly terms: RenewalTerms;
   /** The latest token; undefined if the credential cannot be renewed. */
   readonly token: TokenInUse | undefined;
-  /** Record of the latest renewed token; undefined if the registered token is the latest. */
+  /** Record of the latest renewal; undefined before the first one, or if no registration is usable. */
   readonly record: RenewalRecord | undefined;
+  /** True if the latest token is the one on record, false if it is the registered one. */
+  readonly isRenewed: boolean;
   /** True if the hub has lost the latest renewed token, which this process still has. */
   readonly isLost: boolean;
   /** True if the cluster rejects the latest token. */
@@ -47,17 +49,16 @@ export type CredentialPlan =
   /** `until` is undefined if only a change requires a step. */
   | { readonly type: 'wait'; readonly until: number | undefined }
   | { readonly type: 'restore' }
-  | { readonly type: 'deleteAnchors'; readonly anchors: readonly OwnAnchor[] }
+  | { readonly type: 'deleteAnchors'; readonly anchors: readonly ReplacedAnchor[] }
   | { readonly type: 'renew' }
   /** Requests the next token with the registered token, because the cluster rejects the renewed one. */
   | { readonly type: 'recover' };
 
 /** Returns the next step. */
 export function planCredential(observation: CredentialObservation, now: number): CredentialPlan {
-  const anchors = anchorsToDelete(observation);
   const steps: readonly Step[] = [
     { at: restoreAt(observation), plan: { type: 'restore' } },
-    { at: deleteAt(observation, anchors), plan: { type: 'deleteAnchors', anchors } },
+    deletion(observation, now),
     isRecovery(observation)
       ? { at: observation.history.renewNotBefore, plan: { type: 'recover' } }
       : { at: renewAt(observation, now), plan: { type: 'renew' } },
@@ -77,11 +78,6 @@ export function retryMs(failures: number, remainingMs: number): number {
   return remainingMs > 0 ? Math.min(delayMs, Math.max(remainingMs / 5, BACKOFF.initialMs)) : delayMs;
 }
 
-/** Returns the anchors of replaced tokens that this term has not deleted. */
-export function anchorsToDelete({ record, history }: Pick<CredentialObservation, 'record' | 'history'>): readonly OwnAnchor[] {
-  return (record?.replaced ?? []).filter(({ uid }) => !history.deletedAnchors.has(uid));
-}
-
 interface Step {
   /** Infinity for a step that is not needed. */
   readonly at: number;
@@ -93,27 +89,41 @@ export const MIN_RETRY_MS = 10_000;
 const BACKOFF = { initialMs: MIN_RETRY_MS, maxMs: 600_000 };
 /** Period after the start of a term over which deletions are spread that an earlier term has probably completed. */
 const REPEAT_MS = 600_000;
-const PROBABLY_COMPLETED_MS = 60_000;
+const PROBABLY_COMPLETED_MS = 600_000;
 /** Maximum time by which a renewal may be in the future; a later one was recorded before the clock was set back. */
 const MAX_AHEAD_MS = 300_000;
 
 /** Returns whether the renewed token is useless: it expired during an outage, or someone deleted its anchor. */
-function isRecovery({ isRejected, record, token, terms }: CredentialObservation): boolean {
-  return isRejected && record !== undefined && token !== undefined && terms.isAutomatic;
+function isRecovery({ isRejected, isRenewed, token, terms }: CredentialObservation): boolean {
+  return isRejected && isRenewed && token !== undefined && terms.isAutomatic;
 }
 
 function restoreAt({ isLost, terms, history }: CredentialObservation): number {
   return isLost && terms.isAutomatic ? history.restoreNotBefore : Infinity;
 }
 
+/** Returns the deletion of all anchors that are due, or the time at which the first one is. */
+function deletion(observation: CredentialObservation, now: number): Step {
+  const { record, history } = observation;
+  const left = (record?.replaced ?? [])
+    .filter(({ uid }) => !history.deletedAnchors.has(uid))
+    .toSorted((a, b) => a.replacedAt - b.replacedAt);
+  const excess = left.length - MAX_REPLACED + 1;
+  const timed = left.map((anchor, index) => ({ anchor, at: index < excess ? 0 : deleteAt(observation, anchor, now) }));
+  const anchors = timed.filter(({ at }) => at <= now).map(({ anchor }) => anchor);
+  return { at: Math.max(Math.min(...timed.map(({ at }) => at)), history.deleteNotBefore), plan: { type: 'deleteAnchors', anchors } };
+}
+
 function deleteAt(
-  { uid, record, terms, probeIntervalMs, startedAt, history }: CredentialObservation,
-  anchors: readonly OwnAnchor[],
+  { uid, record, terms, probeIntervalMs, startedAt }: CredentialObservation,
+  { replacedAt }: ReplacedAnchor,
+  now: number,
 ): number {
-  if (record === undefined || anchors.length === 0) return Infinity;
-  const at = record.renewedAt + Math.max(terms.overlapMs, probeIntervalMs);
+  // The clock was set back after the renewal.
+  if (record === undefined || replacedAt > now + MAX_AHEAD_MS) return 0;
+  const at = replacedAt + effectiveOverlapMs(terms, record.expiresAt - record.renewedAt, probeIntervalMs);
   const isRepeated = at + PROBABLY_COMPLETED_MS < startedAt;
-  return Math.max(isRepeated ? nextTurnAt('anchors', uid, startedAt, REPEAT_MS) : at, history.deleteNotBefore);
+  return isRepeated ? nextTurnAt('anchors', uid, startedAt, REPEAT_MS) : at;
 }
 
 function renewAt({ uid, token, terms, history }: CredentialObservation, now: number): number {

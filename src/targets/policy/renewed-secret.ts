@@ -6,13 +6,19 @@ import { type Secret, Secrets, type Stored } from '../../api/resources.ts';
 import { fieldsOf, textOf } from '../../kubernetes/untrusted.ts';
 import { digestOf } from '../../std/digest.ts';
 import type { Sensitive } from '../../std/sensitive.ts';
-import { formatTimestamp, parseTimestamp } from '../../std/timestamp.ts';
+import { formatTimestamp, parseTimestamp, toWholeSecond } from '../../std/timestamp.ts';
 
 /** An anchor of Purser's own token on a target. */
 export interface OwnAnchor {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
+}
+
+/** The anchor of a replaced token, to delete. */
+export interface ReplacedAnchor extends OwnAnchor {
+  /** Time of the renewal that replaced the token, in whole seconds, by Purser's clock. */
+  readonly replacedAt: number;
 }
 
 /** Record of one renewal. Times are in whole seconds, by Purser's clock. */
@@ -24,9 +30,14 @@ export interface RenewalRecord {
   readonly expiresAt: number;
   /** Undefined for a token that is not bound. */
   readonly anchor?: OwnAnchor | undefined;
-  /** Anchors of replaced tokens, to delete. */
-  readonly replaced: readonly OwnAnchor[];
+  /** Anchors of replaced tokens, the latest first. */
+  readonly replaced: readonly ReplacedAnchor[];
 }
+
+/** Number of anchors of replaced tokens from which on the oldest are deleted before the end of their overlap. */
+export const MAX_REPLACED = 8;
+/** Maximum number of anchors in a record, which only deletions that fail can reach. */
+export const MAX_RECORDED = 64;
 
 /** Returns the name of the Secret with the renewed token of a registered Secret. */
 export function renewedName(registeredName: string): string {
@@ -59,9 +70,18 @@ export function parseRenewal({ metadata }: Secret, registeredUID: string): Renew
   const expiresAt = parseTimestamp(annotations[RenewalAnnotation.expiresAt]);
   if (registeredDigest === undefined || tokenDigest === undefined || renewedAt === undefined || expiresAt === undefined) return undefined;
   const anchor = toAnchor(parseJson(annotations[RenewalAnnotation.anchor]));
-  const listed = parseJson(annotations[RenewalAnnotation.replacedAnchors]);
-  const replaced = (Array.isArray(listed) ? listed : []).slice(0, MAX_REPLACED).flatMap((each) => toAnchor(each) ?? []);
-  return { registeredDigest, tokenDigest, renewedAt, expiresAt, ...(anchor && { anchor }), replaced };
+  return { registeredDigest, tokenDigest, renewedAt, expiresAt, ...(anchor && { anchor }), replaced: replacedOf(annotations) };
+}
+
+/**
+ * Returns the anchors in the record of a Secret that is overwritten at `now`, also if another registered Secret owns it, for example one
+ * that was deleted and created again.
+ */
+export function anchorsOf(renewed: Secret, now: number): readonly ReplacedAnchor[] {
+  if (!isOverwritable(renewed)) return [];
+  const { annotations = {} } = renewed.metadata;
+  const anchor = toAnchor(parseJson(annotations[RenewalAnnotation.anchor]));
+  return [...(anchor ? [{ ...anchor, replacedAt: toWholeSecond(now) }] : []), ...replacedOf(annotations)];
 }
 
 /** Returns the Secret to write for a renewed token. It has the keys of the registered Secret that limit the use of the credential. */
@@ -81,7 +101,7 @@ export function renewedSecret(registered: Stored<Secret>, token: Sensitive<strin
         [RenewalAnnotation.expiresAt]: formatTimestamp(record.expiresAt),
         ...(anchor && { [RenewalAnnotation.anchor]: encodeAnchor(anchor) }),
         ...(replaced.length > 0 && {
-          [RenewalAnnotation.replacedAnchors]: `[${replaced.slice(0, MAX_REPLACED).map(encodeAnchor).join(',')}]`,
+          [RenewalAnnotation.replacedAnchors]: `[${replaced.slice(0, MAX_RECORDED).map(encodeReplaced).join(',')}]`,
         }),
       },
       ownerReferences: [{ apiVersion: 'v1', kind: Secrets.kind, name, uid }],
@@ -91,8 +111,6 @@ export function renewedSecret(registered: Stored<Secret>, token: Sensitive<strin
   };
 }
 
-/** Maximum number of recorded anchors of replaced tokens; usually there is one. */
-const MAX_REPLACED = 8;
 const SECRET_KEYS: ReadonlySet<string> = new Set([
   CredentialSecretKey.token,
   CredentialSecretKey.clientCertificate,
@@ -101,6 +119,19 @@ const SECRET_KEYS: ReadonlySet<string> = new Set([
 
 function encodeAnchor({ namespace, name, uid }: OwnAnchor): string {
   return JSON.stringify({ namespace, name, uid });
+}
+
+function encodeReplaced({ namespace, name, uid, replacedAt }: ReplacedAnchor): string {
+  return JSON.stringify({ namespace, name, uid, replacedAt: formatTimestamp(replacedAt) });
+}
+
+function replacedOf(annotations: Readonly<Record<string, string>>): readonly ReplacedAnchor[] {
+  const listed = parseJson(annotations[RenewalAnnotation.replacedAnchors]);
+  return (Array.isArray(listed) ? listed : []).slice(0, MAX_RECORDED).flatMap((each) => {
+    const anchor = toAnchor(each);
+    // Without a valid time, the anchor is due at once.
+    return anchor === undefined ? [] : [{ ...anchor, replacedAt: parseTimestamp(fieldsOf(each)['replacedAt']) ?? 0 }];
+  });
 }
 
 function toAnchor(value: unknown): OwnAnchor | undefined {

@@ -6,7 +6,7 @@ import type { RenewalRecord } from '../../../src/targets/policy/renewed-secret.t
 import { NOON } from '../../support/builders.ts';
 
 const HOUR_MS = 3_600_000;
-const ANCHOR = { namespace: 'purser-system', name: 'purser-credential-1', uid: 'a-1' };
+const ANCHOR = { namespace: 'purser-system', name: 'purser-credential-1', uid: 'a-1', replacedAt: NOON };
 const SUPPLIED: TokenInUse = { digest: 'supplied', isSupplied: true, issuedAt: NOON, expiresAt: NOON + HOUR_MS };
 const OWN: TokenInUse = { digest: 'own', isSupplied: false, issuedAt: NOON, expiresAt: NOON + HOUR_MS };
 const RECORD: RenewalRecord = {
@@ -29,6 +29,7 @@ function observation({ history, terms, ...change }: Change = {}): CredentialObse
     terms: { isAutomatic: true, lifetimeMs: HOUR_MS, overlapMs: 60_000, ...terms },
     token: OWN,
     record: undefined,
+    isRenewed: change.record !== undefined,
     isLost: false,
     isRejected: false,
     probeIntervalMs: 10_000,
@@ -44,6 +45,11 @@ function observation({ history, terms, ...change }: Change = {}): CredentialObse
       ...history,
     },
   };
+}
+
+/** Returns anchors of tokens that were replaced one second after the other, the latest first. */
+function replacedTokens(count: number): RenewalRecord['replaced'] {
+  return Array.from({ length: count }, (_, index) => ({ ...ANCHOR, uid: `a-${index}`, replacedAt: NOON + index * 1_000 })).reverse();
 }
 
 const dueAt = halfLifeAt(OWN, 'uid') ?? 0;
@@ -97,6 +103,36 @@ describe('planCredential', () => {
       { record: RECORD, terms: { overlapMs: 0 } },
       NOON + 9_999,
       { type: 'wait', until: NOON + 10_000 },
+    ],
+    [
+      'keeps the anchor of a replaced token for at most half of the granted lifetime',
+      { record: RECORD, token: undefined, terms: { overlapMs: 24 * HOUR_MS } },
+      NOON,
+      { type: 'wait', until: NOON + HOUR_MS / 2 },
+    ],
+    [
+      'deletes each anchor after its own overlap',
+      { record: { ...RECORD, replaced: [{ ...ANCHOR, uid: 'a-3', replacedAt: NOON + 30_000 }, ANCHOR] } },
+      NOON + 60_000,
+      { type: 'deleteAnchors', anchors: [ANCHOR] },
+    ],
+    [
+      'deletes the oldest anchor early if the record is full',
+      { record: { ...RECORD, replaced: replacedTokens(8) } },
+      NOON + 8_000,
+      { type: 'deleteAnchors', anchors: [{ ...ANCHOR, uid: 'a-0' }] },
+    ],
+    [
+      'deletes the anchors of a record that is not in use',
+      { record: RECORD, isRenewed: false, token: { ...SUPPLIED, digest: 'other' } },
+      NOON + 60_000,
+      { type: 'deleteAnchors', anchors: [ANCHOR] },
+    ],
+    [
+      'deletes an anchor at once that was replaced before the clock was set back',
+      { record: { ...RECORD, replaced: [{ ...ANCHOR, replacedAt: NOON + HOUR_MS }] } },
+      NOON,
+      { type: 'deleteAnchors', anchors: [{ ...ANCHOR, replacedAt: NOON + HOUR_MS }] },
     ],
     [
       'deletes no anchor twice in one term',
