@@ -47,6 +47,8 @@ export const RenewalAnnotation = {
   renewedAt: `${RegistryGroup}/renewed-at`,
   /** Expiry of the renewed token, by Purser's clock. */
   expiresAt: `${RegistryGroup}/expires-at`,
+  /** Time at which Purser returned to the registered token, by Purser's clock; the Secret then has no token, only anchors to delete. */
+  retiredAt: `${RegistryGroup}/retired-at`,
   /** Namespace, name and UID of the anchor on the target that the token is bound to, as JSON; absent for a token that is not bound. */
   anchor: `${RegistryGroup}/anchor`,
   /** Namespaces, names and UIDs of the anchors of replaced tokens, with the times of their replacement, as a JSON list; Purser deletes them. */

@@ -5,6 +5,7 @@ import { IssueError, type IssueFailure } from '../targets/issue-error.ts';
 import type { RenewalFailure, RenewalReason } from '../targets/policy/renewal.ts';
 import { type CredentialPlan, planCredential, retryMs } from './policy/plan.ts';
 import { deleteAnchors, recover, renew, restore } from './renew.ts';
+import { removeRecord, retire } from './retire.ts';
 import { type CredentialDeps, type CredentialRun, observe } from './run.ts';
 
 /** Returns the reconcile of credentials. Throws the error of a failed step, which is then not repeated before its delay has passed. */
@@ -42,6 +43,8 @@ async function execute(run: CredentialRun, plan: Exclude<CredentialPlan, { reado
   const { registered, signal } = run;
   try {
     if (plan.type === 'restore') await restore(run);
+    else if (plan.type === 'removeRecord') await removeRecord(run);
+    else if (registered !== undefined && plan.type === 'retire') await retire(run, registered);
     else if (registered !== undefined && plan.type === 'renew') await renew(run, registered);
     else if (registered !== undefined && plan.type === 'recover') await recover(run, registered);
     else if (registered !== undefined && plan.type === 'deleteAnchors') await deleteAnchors(run, registered, plan.anchors);
@@ -65,7 +68,7 @@ function recordFailure({ state, token, clock, random }: CredentialRun, step: Cre
   state.failedDigest = token?.digest ?? '';
   state.failedAt = now;
   state.failures += 1;
-  state.failure = toFailure(error);
+  state.failure = toFailure(step, error);
   const delayMs = retryMs(state.failures, (token?.expiresAt ?? 0) - clock.now()) * spread;
   if (step === 'restore') state.restoreNotBefore = Math.max(state.restoreNotBefore, now + delayMs);
   else state.renewNotBefore = now + delayMs;
@@ -79,8 +82,10 @@ const REASONS: Readonly<Partial<Record<IssueFailure, RenewalReason>>> = {
   SecretWriteFailed: 'CredentialNotStored',
 };
 
-function toFailure(error: unknown): RenewalFailure {
-  if (!(error instanceof IssueError)) return { reason: 'CredentialRenewalFailed', detail: '' };
-  const reason = REASONS[error.reason] ?? 'CredentialRenewalFailed';
-  return { reason, detail: reason === 'CredentialRenewalFailed' ? error.message : error.detail };
+function toFailure(step: CredentialPlan['type'], error: unknown): RenewalFailure {
+  const fallback = step === 'retire' ? 'CredentialNotRetired' : 'CredentialRenewalFailed';
+  if (!(error instanceof IssueError)) return { reason: fallback, detail: '' };
+  const isOnHub = error.reason === 'SecretWriteFailed';
+  const reason = step !== 'retire' || isOnHub ? (REASONS[error.reason] ?? fallback) : fallback;
+  return { reason, detail: reason === fallback ? error.message : error.detail };
 }

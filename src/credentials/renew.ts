@@ -34,10 +34,18 @@ export async function renew(run: CredentialRun, registered: RegisteredCluster): 
   await store(run, registered, await run.clients.use(registered, (target) => obtain(run, target)));
 }
 
-/** Renews with the registered token. Throws an IssueError, or the reason of the run's signal if it aborts. */
+/**
+ * Renews with the registered token, or else with the renewed one, which may be valid if only Purser's clock is ahead. Throws an
+ * IssueError, or the reason of the run's signal if it aborts.
+ */
 export async function recover(run: CredentialRun, registered: RegisteredCluster): Promise<void> {
   const { clients, credential } = run;
-  await store(run, registered, await clients.useOnce(registered, registeredToken(credential), (target) => obtain(run, target)));
+  const request = (target: Target) => obtain(run, target);
+  const obtained = await clients.useOnce(registered, registeredToken(credential), request).catch(async (error: unknown) => {
+    if (!(error instanceof IssueError) || error.reason !== 'CredentialRejected') throw error;
+    return await clients.use(registered, request);
+  });
+  await store(run, registered, obtained);
 }
 
 /** Proves and writes a new token; undefined means that Purser's user is not a service account. */
@@ -89,12 +97,18 @@ export async function restore(run: CredentialRun): Promise<void> {
 export async function deleteAnchors(run: CredentialRun, registered: RegisteredCluster, anchors: readonly OwnAnchor[]): Promise<void> {
   const { state } = run;
   await withConfirmed(run, registered, async (target, namespace) => {
+    const boundTo = boundAnchor(target);
     for (const anchor of anchors) {
-      await deleteAnchor(run, target, anchor, namespace);
+      if (anchor.uid !== boundTo) await deleteAnchor(run, target, anchor, namespace);
       state.deletedAnchors.add(anchor.uid);
     }
   });
   Object.assign(state, { deleteFailures: 0, deleteFailure: undefined } satisfies Partial<typeof state>);
+}
+
+/** Returns the UID of the Secret that the credential in use is bound to: an administrator may have registered a copy of a renewed token. */
+function boundAnchor({ credential }: Target): string | undefined {
+  return credential?.type === 'token' ? tokenClaims(credential.token.reveal())?.boundSecretUID : undefined;
 }
 
 /** Deletes one anchor. Purser may have lost the permission for an anchor in the namespace of a former service account, which is logged. */
@@ -126,7 +140,7 @@ async function withConfirmed(
 }
 
 /** Minimum time between two writes, in milliseconds. */
-const MIN_INTERVAL_MS = 10_000;
+export const MIN_INTERVAL_MS = 10_000;
 const MAX_INTERVAL_MS = 600_000;
 
 /** A new token of Purser's service account. */
@@ -181,7 +195,10 @@ function recordOf(run: CredentialRun, { grant, anchor }: Obtained): RenewalRecor
 }
 
 /** Returns the anchors of the Secret that is overwritten, and of later and former ones that the hub has lost. */
-function replacedAnchors({ renewed, state, clock, log, key }: CredentialRun, current: OwnAnchor | undefined): readonly ReplacedAnchor[] {
+export function replacedAnchors(
+  { renewed, state, clock, log, key }: CredentialRun,
+  current: OwnAnchor | undefined,
+): readonly ReplacedAnchor[] {
   const recorded = [state.former, state.latest, renewed].flatMap((secret) => (secret === undefined ? [] : anchorsOf(secret, clock.now())));
   const left = recorded.filter(({ uid }) => uid !== current?.uid && !state.deletedAnchors.has(uid));
   // Of several entries for one anchor, the one with the earliest replacement applies.
@@ -198,7 +215,7 @@ function registeredToken(secret: Stored<Secret>): Sensitive<string> {
 }
 
 /** Creates the Secret, or replaces the version that the informer has. Throws an IssueError, also if another process changed it. */
-async function write({ hub, renewed, credential, signal }: CredentialRun, secret: Secret): Promise<Stored<Secret>> {
+export async function write({ hub, renewed, credential, signal }: CredentialRun, secret: Secret): Promise<Stored<Secret>> {
   const { namespace, name } = credential.metadata;
   if (renewed !== undefined && !isOverwritable(renewed)) {
     const text = `Secret ${namespace}/${renewedName(name)} exists and was not created by Purser. Delete or rename it`;
@@ -211,6 +228,10 @@ async function write({ hub, renewed, credential, signal }: CredentialRun, secret
   return reduceCredential(await orIssueError(writing, 'SecretWriteFailed', signal));
 }
 
-function versionOf({ metadata: { uid, resourceVersion } }: Stored<Secret>): { readonly uid: string; readonly resourceVersion: string } {
+/** Returns the UID and version of a stored Secret, as preconditions of a write. */
+export function versionOf({ metadata: { uid, resourceVersion } }: Stored<Secret>): {
+  readonly uid: string;
+  readonly resourceVersion: string;
+} {
   return { uid, resourceVersion };
 }

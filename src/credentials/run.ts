@@ -70,11 +70,12 @@ export function observe(
   const { clock, startedAt, settings } = deps;
   const { uid } = credential.metadata;
   const state = deps.tracked.track(key, uid);
+  const terms = renewalTerms(users.map(({ cluster }) => cluster));
+  changeTerms(state, terms);
   const now = clock.now();
   const { secret, isLost } = latestOf(state, credential, renewed, now);
   const record = secret && parseRenewal(secret, uid);
   const registered = findUsable(deps, users, secret);
-  const terms = renewalTerms(users.map(({ cluster }) => cluster));
   const token = registered && orUndefined(() => readTokenInUse(credential, secret));
   if (token !== undefined) forgetFailures(state, token);
   const toWallClock = (at: number) => now + at - clock.monotonic();
@@ -123,17 +124,33 @@ function latestOf(
 ): { readonly secret: Stored<Secret> | undefined; readonly isLost: boolean } {
   const onHub = orUndefined(() => readRenewed(credential, renewed));
   const known = orUndefined(() => readRenewed(credential, state.latest));
-  const isKnownLater =
-    known !== undefined && known.record.expiresAt > now && known.record.renewedAt > (onHub?.record.renewedAt ?? -Infinity);
-  if (!isKnownLater) state.latest = onHub && renewed;
+  const record = renewed && parseRenewal(renewed, credential.metadata.uid);
+  const changedAt = onHub?.record.renewedAt ?? record?.retiredAt ?? -Infinity;
+  const isKnownLater = known !== undefined && known.record.expiresAt > now && known.record.renewedAt > changedAt;
+  if (!isKnownLater) {
+    // The hub may have lost the record of anchors of a token that succeeds a former registered token.
+    if (record === undefined) state.former = state.latest ?? state.former;
+    state.latest = onHub && renewed;
+  }
   return { secret: state.latest ?? renewed, isLost: isKnownLater };
+}
+
+/** Forgets failures under other terms, and with renewal Manual also the renewed token, which is not restored then. */
+function changeTerms(state: TrackedCredential, { isAutomatic }: RenewalTerms): void {
+  if (state.isAutomatic !== isAutomatic) resetFailures(state);
+  state.isAutomatic = isAutomatic;
+  if (isAutomatic || state.latest === undefined) return;
+  Object.assign(state, { former: state.latest, latest: undefined } satisfies Partial<TrackedCredential>);
+}
+
+function resetFailures(state: TrackedCredential): void {
+  const renewNotBefore = Math.min(state.renewNotBefore, state.failedAt + MIN_RETRY_MS);
+  Object.assign(state, { failures: 0, failure: undefined, renewNotBefore } satisfies Partial<TrackedCredential>);
 }
 
 /** Ends the delay after failures with another token: an administrator has supplied a new one. */
 function forgetFailures(state: TrackedCredential, { digest }: TokenInUse): void {
-  if (state.failures === 0 || state.failedDigest === digest) return;
-  const renewNotBefore = Math.min(state.renewNotBefore, state.failedAt + MIN_RETRY_MS);
-  Object.assign(state, { failures: 0, failure: undefined, renewNotBefore } satisfies Partial<TrackedCredential>);
+  if (state.failures > 0 && state.failedDigest !== digest) resetFailures(state);
 }
 
 /** Returns the first Cluster whose addresses and certificates the credential pins. */

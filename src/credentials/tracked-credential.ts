@@ -6,9 +6,11 @@ import type { RenewalFailure } from '../targets/policy/renewal.ts';
 export interface TrackedCredential {
   /** UID of the registered Secret to which all other fields apply. */
   readonly uid: string;
+  /** True if the last terms were those of an automatic renewal; undefined before the first reconcile. */
+  isAutomatic: boolean | undefined;
   /** The Secret with the latest renewed token that is known; undefined before the first one. */
   latest: Stored<Secret> | undefined;
-  /** The Secret with the latest renewed token of the registered Secret that this one replaces, for its anchors; undefined without one. */
+  /** A Secret with a former renewed token that the hub may have lost, for its anchors; undefined without one. */
   former: Stored<Secret> | undefined;
   /** Digest of the supplied token that was renewed; empty before. */
   renewedDigest: string;
@@ -70,6 +72,7 @@ const MIN_FAILURES = 2;
 function initial(uid: string): TrackedCredential {
   return {
     uid,
+    isAutomatic: undefined,
     latest: undefined,
     former: undefined,
     renewedDigest: '',

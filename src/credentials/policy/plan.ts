@@ -1,5 +1,5 @@
-// The next step for one credential: restore the Secret with the renewed token, delete anchors of replaced tokens, renew the token, or
-// recover with the registered token.
+// The next step for one credential: restore the Secret with the renewed token, delete anchors of replaced tokens, renew the token,
+// recover with the registered token, or return to the registered token if Purser does not renew the credential.
 // Times are by Purser's clock, in milliseconds since the epoch.
 
 import { exponentialMs } from '../../std/backoff.ts';
@@ -51,17 +51,19 @@ export type CredentialPlan =
   | { readonly type: 'restore' }
   | { readonly type: 'deleteAnchors'; readonly anchors: readonly ReplacedAnchor[] }
   | { readonly type: 'renew' }
-  /** Requests the next token with the registered token, because the cluster rejects the renewed one. */
-  | { readonly type: 'recover' };
+  /** Requests the next token with the registered token, because the renewed one has expired, or the cluster rejects it. */
+  | { readonly type: 'recover' }
+  /** Returns to the registered token. */
+  | { readonly type: 'retire' }
+  /** Removes the Secret of a renewed token that was retired, and whose anchors are deleted. */
+  | { readonly type: 'removeRecord' };
 
 /** Returns the next step. */
 export function planCredential(observation: CredentialObservation, now: number): CredentialPlan {
   const steps: readonly Step[] = [
     { at: restoreAt(observation), plan: { type: 'restore' } },
     deletion(observation, now),
-    isRecovery(observation)
-      ? { at: observation.history.renewNotBefore, plan: { type: 'recover' } }
-      : { at: renewAt(observation, now), plan: { type: 'renew' } },
+    isRenewable(observation) ? renewal(observation, now) : retirement(observation),
   ];
   const due = steps.find(({ at }) => at <= now);
   if (due !== undefined) return due.plan;
@@ -93,9 +95,28 @@ const PROBABLY_COMPLETED_MS = 600_000;
 /** Maximum time by which a renewal may be in the future; a later one was recorded before the clock was set back. */
 const MAX_AHEAD_MS = 300_000;
 
+/** Returns false for a credential that Purser does not renew: renewal Manual, a client certificate, or a token of another user. */
+function isRenewable({ token, terms }: CredentialObservation): boolean {
+  return token !== undefined && terms.isAutomatic;
+}
+
+function renewal(observation: CredentialObservation, now: number): Step {
+  return isRecovery(observation, now)
+    ? { at: observation.history.renewNotBefore, plan: { type: 'recover' } }
+    : { at: renewAt(observation, now), plan: { type: 'renew' } };
+}
+
+/** Returns the step that leaves only the registered Secret. The record of anchors is removed last, so that no crash loses it. */
+function retirement({ record, history }: CredentialObservation): Step {
+  if (record === undefined) return { at: Infinity, plan: { type: 'retire' } };
+  if (record.retiredAt === undefined) return { at: history.renewNotBefore, plan: { type: 'retire' } };
+  const isLeft = record.replaced.some(({ uid }) => !history.deletedAnchors.has(uid));
+  return { at: isLeft ? Infinity : history.renewNotBefore, plan: { type: 'removeRecord' } };
+}
+
 /** Returns whether the renewed token is useless: it expired during an outage, or someone deleted its anchor. */
-function isRecovery({ isRejected, isRenewed, token, terms }: CredentialObservation): boolean {
-  return isRejected && isRenewed && token !== undefined && terms.isAutomatic;
+function isRecovery({ isRejected, isRenewed, token }: CredentialObservation, now: number): boolean {
+  return isRenewed && (isRejected || (token?.expiresAt ?? Infinity) <= now);
 }
 
 function restoreAt({ isLost, terms, history }: CredentialObservation): number {
@@ -126,8 +147,8 @@ function deleteAt(
   return isRepeated ? nextTurnAt('anchors', uid, startedAt, REPEAT_MS) : at;
 }
 
-function renewAt({ uid, token, terms, history }: CredentialObservation, now: number): number {
-  if (token === undefined || !terms.isAutomatic || token.digest === history.foreignDigest) return Infinity;
+function renewAt({ uid, token, history }: CredentialObservation, now: number): number {
+  if (token === undefined || token.digest === history.foreignDigest) return Infinity;
   const isFirst = token.isSupplied && token.digest !== history.renewedDigest;
   const isAhead = !token.isSupplied && (token.issuedAt ?? 0) > now + MAX_AHEAD_MS;
   const dueAt = isFirst || isAhead ? 0 : (halfLifeAt(token, uid) ?? Infinity);

@@ -46,13 +46,18 @@ export interface TokenInUse {
   readonly expiresAt?: number | undefined;
 }
 
-/** Reasons of a renewal that failed. */
+/** Reasons of a renewal, or of another step, that failed. */
 export type RenewalReason = Extract<
   ClusterReason,
-  'CredentialRenewalFailed' | 'CredentialRenewalForbidden' | 'CredentialRenewalUntrusted' | 'CredentialNotStored' | 'CredentialNotRevoked'
+  | 'CredentialRenewalFailed'
+  | 'CredentialRenewalForbidden'
+  | 'CredentialRenewalUntrusted'
+  | 'CredentialNotStored'
+  | 'CredentialNotRetired'
+  | 'CredentialNotRevoked'
 >;
 
-/** A renewal that failed. */
+/** A renewal, or another step, that failed. */
 export interface RenewalFailure {
   readonly reason: RenewalReason;
   /** Text of the error for operators; may be empty. */

@@ -4,7 +4,7 @@
 import { CredentialSecretKey, Label, LabelValue, RenewalAnnotation, RenewedSuffix } from '../../api/names.ts';
 import { type Secret, Secrets, type Stored } from '../../api/resources.ts';
 import { fieldsOf, textOf } from '../../kubernetes/untrusted.ts';
-import { digestOf } from '../../std/digest.ts';
+import { defined } from '../../std/defined.ts';
 import type { Sensitive } from '../../std/sensitive.ts';
 import { formatTimestamp, parseTimestamp, toWholeSecond } from '../../std/timestamp.ts';
 
@@ -28,6 +28,8 @@ export interface RenewalRecord {
   readonly tokenDigest: string;
   readonly renewedAt: number;
   readonly expiresAt: number;
+  /** Time at which Purser returned to the registered token; undefined while the renewed token is in use. */
+  readonly retiredAt?: number | undefined;
   /** Undefined for a token that is not bound. */
   readonly anchor?: OwnAnchor | undefined;
   /** Anchors of replaced tokens, the latest first. */
@@ -69,8 +71,10 @@ export function parseRenewal({ metadata }: Secret, registeredUID: string): Renew
   const renewedAt = parseTimestamp(annotations[RenewalAnnotation.renewedAt]);
   const expiresAt = parseTimestamp(annotations[RenewalAnnotation.expiresAt]);
   if (registeredDigest === undefined || tokenDigest === undefined || renewedAt === undefined || expiresAt === undefined) return undefined;
+  const retiredAt = parseTimestamp(annotations[RenewalAnnotation.retiredAt]);
   const anchor = toAnchor(parseJson(annotations[RenewalAnnotation.anchor]));
-  return { registeredDigest, tokenDigest, renewedAt, expiresAt, ...(anchor && { anchor }), replaced: replacedOf(annotations) };
+  const replaced = replacedOf(annotations);
+  return defined<RenewalRecord>({ registeredDigest, tokenDigest, renewedAt, expiresAt, retiredAt, anchor, replaced });
 }
 
 /**
@@ -84,10 +88,13 @@ export function anchorsOf(renewed: Secret, now: number): readonly ReplacedAnchor
   return [...(anchor ? [{ ...anchor, replacedAt: toWholeSecond(now) }] : []), ...replacedOf(annotations)];
 }
 
-/** Returns the Secret to write for a renewed token. It has the keys of the registered Secret that limit the use of the credential. */
-export function renewedSecret(registered: Stored<Secret>, token: Sensitive<string>, record: RenewalRecord): Secret {
+/**
+ * Returns the Secret to write for a renewed token; `token` is undefined after Purser returned to the registered one. The Secret has the
+ * keys of the registered Secret that limit the use of the credential.
+ */
+export function renewedSecret(registered: Stored<Secret>, token: Sensitive<string> | undefined, record: RenewalRecord): Secret {
   const { namespace, name, uid } = registered.metadata;
-  const { anchor, replaced } = record;
+  const { retiredAt, anchor, replaced } = record;
   const limits = Object.entries(registered.data ?? {}).filter(([key]) => !SECRET_KEYS.has(key));
   return {
     metadata: {
@@ -96,9 +103,10 @@ export function renewedSecret(registered: Stored<Secret>, token: Sensitive<strin
       labels: { [Label.renewed]: LabelValue.renewed },
       annotations: {
         [RenewalAnnotation.registeredDigest]: record.registeredDigest,
-        [RenewalAnnotation.tokenDigest]: digestOf(token.reveal()),
+        [RenewalAnnotation.tokenDigest]: record.tokenDigest,
         [RenewalAnnotation.renewedAt]: formatTimestamp(record.renewedAt),
         [RenewalAnnotation.expiresAt]: formatTimestamp(record.expiresAt),
+        ...(retiredAt !== undefined && { [RenewalAnnotation.retiredAt]: formatTimestamp(retiredAt) }),
         ...(anchor && { [RenewalAnnotation.anchor]: encodeAnchor(anchor) }),
         ...(replaced.length > 0 && {
           [RenewalAnnotation.replacedAnchors]: `[${replaced.slice(0, MAX_RECORDED).map(encodeReplaced).join(',')}]`,
@@ -107,7 +115,10 @@ export function renewedSecret(registered: Stored<Secret>, token: Sensitive<strin
       ownerReferences: [{ apiVersion: 'v1', kind: Secrets.kind, name, uid }],
     },
     type: 'Opaque',
-    data: { ...Object.fromEntries(limits), [CredentialSecretKey.token]: Buffer.from(token.reveal()).toString('base64') },
+    data: {
+      ...Object.fromEntries(limits),
+      ...(token && { [CredentialSecretKey.token]: Buffer.from(token.reveal()).toString('base64') }),
+    },
   };
 }
 

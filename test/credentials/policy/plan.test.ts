@@ -106,7 +106,7 @@ describe('planCredential', () => {
     ],
     [
       'keeps the anchor of a replaced token for at most half of the granted lifetime',
-      { record: RECORD, token: undefined, terms: { overlapMs: 24 * HOUR_MS } },
+      { record: RECORD, history: { foreignDigest: 'own' }, terms: { overlapMs: 24 * HOUR_MS } },
       NOON,
       { type: 'wait', until: NOON + HOUR_MS / 2 },
     ],
@@ -165,6 +165,37 @@ describe('planCredential', () => {
       NOON,
       { type: 'wait', until: NOON + 10_000 },
     ],
+    [
+      'recovers with the registered token after the renewed one expired, before the cluster was probed',
+      { record: { ...RECORD, replaced: [] } },
+      NOON + HOUR_MS,
+      { type: 'recover' },
+    ],
+    ['returns to the registered token of a Manual credential', { record: RECORD, terms: { isAutomatic: false } }, NOON, { type: 'retire' }],
+    ['returns to a client certificate', { record: RECORD, isRenewed: false, token: undefined }, NOON, { type: 'retire' }],
+    [
+      'waits after a failed return to the registered token',
+      { record: { ...RECORD, replaced: [] }, terms: { isAutomatic: false }, history: { renewNotBefore: NOON + 10_000 } },
+      NOON,
+      { type: 'wait', until: NOON + 10_000 },
+    ],
+    [
+      'keeps the record of a retired token until its anchors are deleted',
+      { record: { ...RECORD, retiredAt: NOON, anchor: undefined }, isRenewed: false, terms: { isAutomatic: false } },
+      NOON,
+      { type: 'wait', until: NOON + 60_000 },
+    ],
+    [
+      'removes the record of a retired token after its anchors',
+      {
+        record: { ...RECORD, retiredAt: NOON, anchor: undefined },
+        isRenewed: false,
+        terms: { isAutomatic: false },
+        history: { deletedAnchors: new Set([ANCHOR.uid]) },
+      },
+      NOON,
+      { type: 'removeRecord' },
+    ],
     ['restores nothing for a Manual credential', { isLost: true, terms: { isAutomatic: false } }, NOON, { type: 'wait', until: undefined }],
   ])('%s', (_, change, now, plan) => {
     expect(planCredential(observation(change), now)).toEqual(plan);
@@ -172,7 +203,10 @@ describe('planCredential', () => {
 
   it('spreads deletions that an earlier term has probably completed over ten minutes', () => {
     const times = Array.from({ length: 100 }, (_, index) => {
-      const plan = planCredential(observation({ uid: `u-${index}`, record: RECORD, token: undefined, startedAt: dueAt }), dueAt);
+      const plan = planCredential(
+        observation({ uid: `u-${index}`, record: RECORD, history: { foreignDigest: 'own' }, startedAt: dueAt }),
+        dueAt,
+      );
       return plan.type === 'wait' ? (plan.until ?? 0) - dueAt : 0;
     });
     expect(new Set(times).size).toBeGreaterThan(90);
