@@ -134,7 +134,7 @@ export const ClusterSchema = {
         },
         "credential": {
           "type": "object",
-          "description": "Renewal of Purser's own credential for the cluster. Purser renews tokens of service accounts and writes them into a second Secret, named after the Secret in authInfo.controller with the suffix -renewed; it never changes the registered Secret. Purser renews a token at half of its granted lifetime, and a token that you supply at once. If several Clusters refer to one Secret, the shortest lifetime and the longest overlap apply, and Manual for one of them stops the renewal.",
+          "description": "Renewal of Purser's own credential for the cluster. Purser renews tokens of service accounts and writes them into a second Secret, named after the Secret in authInfo.controller with the suffix -renewed; it never changes the registered Secret. Purser renews a token at half of its granted lifetime, and a token that you supply at once. If several Clusters refer to one Secret, the shortest lifetime and the longest overlap apply, and Manual for one of them stops the renewal. A new value of the annotation registry.purser.dev/revoke-credential on the Secret replaces the renewed token at once and revokes all earlier ones. Each value acts once.",
           "properties": {
             "renewal": {
               "type": "string",

@@ -5,7 +5,8 @@ import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { clustersOf, credentialLifetime, readCredential, readTokenInUse } from '../targets/credential.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import { credentialKey } from '../targets/policy/registration.ts';
-import { renewalDueAt, renewalTerms, type TokenInUse } from '../targets/policy/renewal.ts';
+import { type RenewalFailure, renewalDueAt, renewalTerms, type TokenInUse } from '../targets/policy/renewal.ts';
+import { parseRenewal, revokeRequestOf } from '../targets/policy/renewed-secret.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
 import type { CredentialTimes } from '../telemetry/exposition.ts';
 import type { CredentialEvidence, Validity } from './policy/conditions.ts';
@@ -23,11 +24,19 @@ export function credentialEvidence(
   // A user who may write Clusters must not learn the validity of the credential of another Cluster.
   if (credential === undefined || stored === undefined || !stored.clusters.includes(cluster.metadata.name)) return { type: 'missing' };
   const { clusters, validity, token } = stored;
-  if (token === undefined) return { type: 'stored', validity };
-  const { isSupplied } = token;
   const users = view.clustersOfCredential(credentialKey(cluster)).filter(({ metadata }) => clusters.includes(metadata.name));
-  const renewAt = renewalDueAt(token, renewalTerms(users), credential.metadata.uid);
-  return { type: 'stored', validity, renewAt, isSupplied: isSupplied && renewAt !== undefined, cluster: cluster.metadata.name };
+  const renewAt = token && renewalDueAt(token, renewalTerms(users), credential.metadata.uid);
+  const failure = renewAt === undefined && isRevocationPending(credential, renewed) ? NOT_RENEWED : undefined;
+  if (token === undefined) return { type: 'stored', validity, ...(failure && { failure }) };
+  const isSupplied = token.isSupplied && renewAt !== undefined;
+  return { type: 'stored', validity, renewAt, isSupplied, cluster: cluster.metadata.name, ...(failure && { failure }) };
+}
+
+const NOT_RENEWED: RenewalFailure = { reason: 'CredentialNotRevoked', detail: 'Purser does not renew this credential' };
+
+function isRevocationPending(credential: Stored<Secret>, renewed: Stored<Secret> | undefined): boolean {
+  const request = revokeRequestOf(credential);
+  return request !== undefined && request !== (renewed && parseRenewal(renewed, credential.metadata.uid))?.revoked;
 }
 
 /** Yields the times of Purser's credential for each Cluster; omits credentials that do not expire or whose expiry is unknown. */

@@ -6,6 +6,7 @@ import type { RenewalFailure, RenewalReason } from '../targets/policy/renewal.ts
 import { type CredentialPlan, planCredential, retryMs } from './policy/plan.ts';
 import { deleteAnchors, recover, renew, restore } from './renew.ts';
 import { removeRecord, retire } from './retire.ts';
+import { revoke } from './revoke.ts';
 import { type CredentialDeps, type CredentialRun, observe } from './run.ts';
 
 /** Returns the reconcile of credentials. Throws the error of a failed step, which is then not repeated before its delay has passed. */
@@ -45,6 +46,7 @@ async function execute(run: CredentialRun, plan: Exclude<CredentialPlan, { reado
     if (plan.type === 'restore') await restore(run);
     else if (plan.type === 'removeRecord') await removeRecord(run);
     else if (registered !== undefined && plan.type === 'retire') await retire(run, registered);
+    else if (registered !== undefined && plan.type === 'revoke') await revoke(run, registered);
     else if (registered !== undefined && plan.type === 'renew') await renew(run, registered);
     else if (registered !== undefined && plan.type === 'recover') await recover(run, registered);
     else if (registered !== undefined && plan.type === 'deleteAnchors') await deleteAnchors(run, registered, plan.anchors);
@@ -55,11 +57,11 @@ async function execute(run: CredentialRun, plan: Exclude<CredentialPlan, { reado
   }
 }
 
-/** Delays the next attempt. A failed deletion of anchors delays only deletions. */
+/** Delays the next attempt. A failed deletion of anchors, also for a revocation, delays only deletions. */
 function recordFailure({ state, token, clock, random }: CredentialRun, step: CredentialPlan['type'], error: unknown): void {
   const now = clock.monotonic();
   const spread = 1 + random() / 10;
-  if (step === 'deleteAnchors') {
+  if (step === 'deleteAnchors' || step === 'revoke') {
     state.deleteFailures += 1;
     state.deleteFailure = { reason: 'CredentialNotRevoked', detail: error instanceof IssueError ? error.message : '' };
     state.deleteNotBefore = now + retryMs(state.deleteFailures, 0) * spread;

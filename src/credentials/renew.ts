@@ -20,6 +20,7 @@ import {
   type ReplacedAnchor,
   renewedName,
   renewedSecret,
+  revokeRequestOf,
 } from '../targets/policy/renewed-secret.ts';
 import { tokenClaims } from '../targets/policy/token-claims.ts';
 import { serviceAccountNamespace, toServiceAccount } from '../targets/policy/token-request.ts';
@@ -112,7 +113,12 @@ function boundAnchor({ credential }: Target): string | undefined {
 }
 
 /** Deletes one anchor. Purser may have lost the permission for an anchor in the namespace of a former service account, which is logged. */
-async function deleteAnchor({ signal, log, key }: CredentialRun, target: Target, anchor: OwnAnchor, ownNamespace: string | undefined) {
+export async function deleteAnchor(
+  { signal, log, key }: CredentialRun,
+  target: Target,
+  anchor: OwnAnchor,
+  ownNamespace: string | undefined,
+) {
   try {
     await deleteOwnAnchor(target, anchor, signal);
   } catch (error) {
@@ -125,7 +131,7 @@ async function deleteAnchor({ signal, log, key }: CredentialRun, target: Target,
  * Runs `work` with the credential in use, over a new connection, after the hub has confirmed that replicas use it and the cluster that it
  * accepts it. `namespace` is that of Purser's service account; undefined for another user. Throws an IssueError.
  */
-async function withConfirmed(
+export async function withConfirmed(
   { clients, token, signal }: CredentialRun,
   registered: RegisteredCluster,
   work: (target: Target, namespace: string | undefined) => Promise<void>,
@@ -189,6 +195,8 @@ function recordOf(run: CredentialRun, { grant, anchor }: Obtained): RenewalRecor
     tokenDigest: digestOf(grant.token.reveal()),
     renewedAt: toWholeSecond(grant.issuedAt),
     expiresAt: toWholeSecond(grant.expiresAt),
+    revokeRequest: revokeRequestOf(run.credential) ?? run.record?.revokeRequest,
+    revoked: run.record?.revoked,
     anchor,
     replaced: replacedAnchors(run, anchor),
   };

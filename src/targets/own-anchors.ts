@@ -7,7 +7,7 @@ import { digestOf } from '../std/digest.ts';
 import { type AnchorName, callUnless, deleteSecret, findAnchor, requireUID } from './anchors.ts';
 import { IssueError } from './issue-error.ts';
 import type { OwnAnchor } from './policy/renewed-secret.ts';
-import type { Target } from './target.ts';
+import type { Target, TargetCall } from './target.ts';
 
 /** An anchor to create for the next renewed token. */
 export interface OwnAnchorRequest {
@@ -29,7 +29,7 @@ export interface OwnAnchorRequest {
 export async function ensureOwnAnchor(target: Target, request: OwnAnchorRequest, signal: AbortSignal): Promise<OwnAnchor | undefined> {
   const { serviceAccount, registeredUID, recordedDigest } = request;
   const { namespace, uid } = serviceAccount;
-  const name = `${OwnAnchorPrefix}${shortHash(`${registeredUID} ${recordedDigest}`)}`;
+  const name = ownAnchorName(registeredUID, recordedDigest);
   const labels = { [Label.managedBy]: LabelValue.managedBy, [Label.credential]: shortHash(registeredUID) };
   const owner = { apiVersion: 'v1', kind: ServiceAccounts.kind, name: serviceAccount.name };
   const metadata = { namespace, name, labels, ...(uid !== undefined && { ownerReferences: [{ ...owner, uid }] }) };
@@ -48,6 +48,28 @@ export async function ensureOwnAnchor(target: Target, request: OwnAnchorRequest,
     if (isForbidden(error)) return undefined;
     throw error;
   }
+}
+
+/** Returns the name of the anchor of the token that succeeds the recorded one. */
+export function ownAnchorName(registeredUID: string, recordedDigest: string): string {
+  return `${OwnAnchorPrefix}${shortHash(`${registeredUID} ${recordedDigest}`)}`;
+}
+
+/** Returns all anchors on the target that were created for a registered Secret. Throws an IssueError. */
+export async function listOwnAnchors(
+  target: Target,
+  { namespace, registeredUID }: { readonly namespace: string; readonly registeredUID: string },
+  signal: AbortSignal,
+): Promise<readonly OwnAnchor[]> {
+  const labelSelector = `${Label.credential}=${shortHash(registeredUID)}`;
+  const anchors: OwnAnchor[] = [];
+  const list: TargetCall<void> = async (client, options) => {
+    anchors.length = 0;
+    for await (const { items } of client.pages(Secrets, { namespace, labelSelector, ...options }))
+      anchors.push(...items.map(({ metadata: { name, uid } }) => ({ namespace, name, uid })));
+  };
+  await callUnless(target, list, signal);
+  return anchors;
 }
 
 /** Deletes the anchor with this name and UID; one that does not exist any more is no error. Throws an IssueError. */

@@ -2,9 +2,10 @@
 // arrives. The next process knows only the stored objects.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { Clusters } from '../../src/api/resources.ts';
+import { Clusters, Secrets } from '../../src/api/resources.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { TransportError } from '../../src/kube/transport-error.ts';
+import { CREDENTIALS } from '../tokens/token-world.ts';
 import { CredentialWorld } from './credential-world.ts';
 
 const MINUTE_MS = 60_000;
@@ -131,6 +132,27 @@ async function retire(crash?: Crash): Promise<{ readonly token: string; readonly
   return { token, requests };
 }
 
+/** Revokes earlier tokens, with a crash meanwhile. Returns the earlier token and the number of requests. */
+async function revoke(crash?: Crash): Promise<{ readonly token: string; readonly requests: number }> {
+  current = new Process();
+  await world.begin({ lifetime: '168h', overlap: '24h' });
+  let replica = await start();
+  const token = await world.nextToken();
+  await world.wait(15_000);
+  replica.process.arm(crash);
+  const annotations = { 'registry.purser.dev/revoke-credential': 'now' };
+  await world.hub.admin.patch(Secrets, { namespace: CREDENTIALS, name: world.name }, { metadata: { annotations } });
+  await world.wait(MINUTE_MS, 1_000);
+  const { requests } = replica.process;
+  if (crash !== undefined) {
+    await replica.stop();
+    replica = await start();
+    await world.wait(MINUTE_MS, 1_000);
+  }
+  await replica.stop();
+  return { token, requests };
+}
+
 describe('credential controller that crashes', () => {
   it.each(['first', 'second'] as const)(
     'loses no cluster after a crash at any request of the %s renewal',
@@ -165,6 +187,34 @@ describe('credential controller that crashes', () => {
           isAccepted: true,
           renewed: undefined,
           anchors: 0,
+        });
+      }
+    }
+  }, 300_000);
+
+  it('completes a revocation after a crash at any of its requests', async () => {
+    const { requests } = await revoke();
+    expect(requests).toBeGreaterThan(8);
+    for (let at = 0; at < requests; at++) {
+      for (const when of ['before', 'after'] as const) {
+        await world.end();
+        const { token } = await revoke({ at, when });
+        const revoked = (await world.renewed())?.metadata.annotations?.['registry.purser.dev/revoked'];
+        const isAccepted = world.target.accepts(await world.renewedToken());
+        expect({
+          at,
+          when,
+          revoked,
+          isAccepted,
+          isStolenAccepted: world.target.accepts(token),
+          anchors: world.target.anchors.size,
+        }).toEqual({
+          at,
+          when,
+          revoked: 'now',
+          isAccepted: true,
+          isStolenAccepted: false,
+          anchors: 1,
         });
       }
     }

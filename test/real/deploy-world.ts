@@ -209,6 +209,12 @@ export class DeployWorld {
     await waitUntil(async () => (await version()) !== before);
   }
 
+  /** Waits until the target rejects a token; it caches authenticated tokens for a few seconds. */
+  async waitUntilRejected(token: string): Promise<void> {
+    const isRejected = (error: unknown) => String(error).includes('Unauthorized');
+    await waitUntil(() => this.kubectlOnTarget('auth', 'whoami', '--token', token).then(() => false, isRejected));
+  }
+
   /** Runs `kubectl wait` on the hub. Throws the last log lines of Purser if the wait fails. */
   async waitFor(...args: readonly string[]): Promise<void> {
     const { code, stderr } = await runKubectl(this.hub, ['wait', ...args, '--timeout=180s']);

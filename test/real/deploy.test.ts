@@ -127,13 +127,40 @@ describe('deployed Purser with the admission policies', () => {
     await world.replaceCredential('target-1');
     await world.waitFor('cluster.registry.purser.dev/target-1', '--for=condition=Ready');
     // A minute later, the target rejects copies of the replaced token.
-    const isRejected = (error: unknown) => String(error).includes('Unauthorized');
-    await waitUntil(() => world.kubectlOnTarget('auth', 'whoami', '--token', stolen).then(() => false, isRejected));
+    await world.waitUntilRejected(stolen);
     expect(await world.kubectlOnTarget('auth', 'whoami', '--token', await world.renewedToken('target-1'))).toContain(
       'purser-system:purser',
     );
     const events = await world.kubectl('get', 'events', '-A', '-o', 'jsonpath={.items[*].reason}');
     expect(events.split(' ')).toContain('CredentialRenewed');
+  });
+
+  it('revokes earlier tokens of its credential at once when an administrator requests it', async () => {
+    const stolen = await world.renewedToken('target-1');
+    const secret = ['-n', 'purser-system', 'secret/target-1-credential'];
+    await world.kubectl('annotate', ...secret, 'registry.purser.dev/revoke-credential=now');
+    await world.waitFor(...secret.slice(0, 2), 'secret/target-1-credential-renewed', REVOKED);
+    await world.waitUntilRejected(stolen);
+    await world.waitFor('cluster.registry.purser.dev/target-1', '--for=condition=Ready');
+  });
+
+  it('returns to the registered token with renewal Manual, and renews it again with Auto', async () => {
+    const renewed = ['-n', 'purser-system', 'secret/target-1-credential-renewed'];
+    const setRenewal = async (renewal: string) =>
+      await world.kubectl(
+        'patch',
+        'cluster.registry.purser.dev/target-1',
+        '--type=merge',
+        '-p',
+        JSON.stringify({ spec: { credential: { renewal } } }),
+      );
+    const stolen = await world.renewedToken('target-1');
+    await setRenewal('Manual');
+    await world.waitFor(...renewed, '--for=delete');
+    await world.waitUntilRejected(stolen);
+    await setRenewal('Auto');
+    await world.waitFor(...renewed, '--for=create');
+    await world.waitFor('cluster.registry.purser.dev/target-1', '--for=condition=Ready');
   });
 
   it('sends no rejected request and leaves no permission unused on the hub', async () => {
@@ -149,6 +176,8 @@ describe('deployed Purser with the admission policies', () => {
     expect(findUnused(findGrants(objects, 'purser'), use)).toEqual([]);
   });
 });
+
+const REVOKED = '--for=jsonpath={.metadata.annotations.registry\\.purser\\.dev/revoked}=now';
 
 /** Permissions on the hub for cases that these tests do not cover. */
 const HUB_UNUSED: readonly string[] = [

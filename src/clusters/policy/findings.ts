@@ -53,7 +53,7 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
   CredentialNotRetired:
     'write a token that the cluster accepts to the Secret that spec.authInfo.controller names, or set spec.credential.renewal to Auto',
   CredentialNotRevoked:
-    "apply deploy/target/access.yaml to the cluster, so that Purser may delete Secrets in its namespace there, or re-create Purser's service account",
+    "apply deploy/target/access.yaml to the cluster, so that Purser may list and delete Secrets in its namespace there, or re-create Purser's service account with purser cluster revoke",
   ExpiryUnknown: 'keep track of the expiry yourself, or use a token that contains its expiry',
   DNSFailed: "check the host name in serverEndpoints and Purser's DNS",
   ConnectionRefused: 'check that the API server runs, and that serverEndpoints has the correct port',

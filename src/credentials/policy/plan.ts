@@ -1,5 +1,5 @@
 // The next step for one credential: restore the Secret with the renewed token, delete anchors of replaced tokens, renew the token,
-// recover with the registered token, or return to the registered token if Purser does not renew the credential.
+// recover with the registered token, revoke all earlier tokens, or return to the registered token if Purser does not renew the credential.
 // Times are by Purser's clock, in milliseconds since the epoch.
 
 import { exponentialMs } from '../../std/backoff.ts';
@@ -18,6 +18,8 @@ export interface CredentialObservation {
   readonly record: RenewalRecord | undefined;
   /** True if the latest token is the one on record, false if it is the registered one. */
   readonly isRenewed: boolean;
+  /** Request of a revocation by an administrator; undefined without one. */
+  readonly revokeRequest: string | undefined;
   /** True if the hub has lost the latest renewed token, which this process still has. */
   readonly isLost: boolean;
   /** True if the cluster rejects the latest token. */
@@ -53,6 +55,8 @@ export type CredentialPlan =
   | { readonly type: 'renew' }
   /** Requests the next token with the registered token, because the renewed one has expired, or the cluster rejects it. */
   | { readonly type: 'recover' }
+  /** Revokes all tokens but the one on record, which was obtained for the revocation. */
+  | { readonly type: 'revoke' }
   /** Returns to the registered token. */
   | { readonly type: 'retire' }
   /** Removes the Secret of a renewed token that was retired, and whose anchors are deleted. */
@@ -62,6 +66,7 @@ export type CredentialPlan =
 export function planCredential(observation: CredentialObservation, now: number): CredentialPlan {
   const steps: readonly Step[] = [
     { at: restoreAt(observation), plan: { type: 'restore' } },
+    { at: revokeAt(observation), plan: { type: 'revoke' } },
     deletion(observation, now),
     isRenewable(observation) ? renewal(observation, now) : retirement(observation),
   ];
@@ -123,6 +128,12 @@ function restoreAt({ isLost, terms, history }: CredentialObservation): number {
   return isLost && terms.isAutomatic ? history.restoreNotBefore : Infinity;
 }
 
+/** A revocation starts with a renewal; other replicas notice the new token when the cluster rejects the old one. */
+function revokeAt({ record, isRenewed, isLost, history }: CredentialObservation): number {
+  const isPending = isRenewed && !isLost && record?.revokeRequest !== undefined && record.revokeRequest !== record.revoked;
+  return isPending ? history.deleteNotBefore : Infinity;
+}
+
 /** Returns the deletion of all anchors that are due, or the time at which the first one is. */
 function deletion(observation: CredentialObservation, now: number): Step {
   const { record, history } = observation;
@@ -147,10 +158,11 @@ function deleteAt(
   return isRepeated ? nextTurnAt('anchors', uid, startedAt, REPEAT_MS) : at;
 }
 
-function renewAt({ uid, token, history }: CredentialObservation, now: number): number {
+function renewAt({ uid, token, record, revokeRequest, history }: CredentialObservation, now: number): number {
   if (token === undefined || token.digest === history.foreignDigest) return Infinity;
+  const isRevocation = revokeRequest !== undefined && revokeRequest !== record?.revokeRequest;
   const isFirst = token.isSupplied && token.digest !== history.renewedDigest;
   const isAhead = !token.isSupplied && (token.issuedAt ?? 0) > now + MAX_AHEAD_MS;
-  const dueAt = isFirst || isAhead ? 0 : (halfLifeAt(token, uid) ?? Infinity);
+  const dueAt = isFirst || isAhead || isRevocation ? 0 : (halfLifeAt(token, uid) ?? Infinity);
   return Math.max(dueAt, history.renewNotBefore);
 }

@@ -1,10 +1,11 @@
 // The Secret with the renewed token of a credential, beside the registered Secret, which Purser never writes. Its annotations are the
 // record of the renewal.
 
-import { CredentialSecretKey, Label, LabelValue, RenewalAnnotation, RenewedSuffix } from '../../api/names.ts';
+import { CredentialSecretKey, Label, LabelValue, RenewalAnnotation, RenewedSuffix, RevokeCredentialAnnotation } from '../../api/names.ts';
 import { type Secret, Secrets, type Stored } from '../../api/resources.ts';
 import { fieldsOf, textOf } from '../../kubernetes/untrusted.ts';
 import { defined } from '../../std/defined.ts';
+import { digestOf } from '../../std/digest.ts';
 import type { Sensitive } from '../../std/sensitive.ts';
 import { formatTimestamp, parseTimestamp, toWholeSecond } from '../../std/timestamp.ts';
 
@@ -30,6 +31,10 @@ export interface RenewalRecord {
   readonly expiresAt: number;
   /** Time at which Purser returned to the registered token; undefined while the renewed token is in use. */
   readonly retiredAt?: number | undefined;
+  /** Request of a revocation for which the token was obtained; undefined before the first one. */
+  readonly revokeRequest?: string | undefined;
+  /** Request of a revocation that is complete; undefined before the first one. */
+  readonly revoked?: string | undefined;
   /** Undefined for a token that is not bound. */
   readonly anchor?: OwnAnchor | undefined;
   /** Anchors of replaced tokens, the latest first. */
@@ -74,7 +79,25 @@ export function parseRenewal({ metadata }: Secret, registeredUID: string): Renew
   const retiredAt = parseTimestamp(annotations[RenewalAnnotation.retiredAt]);
   const anchor = toAnchor(parseJson(annotations[RenewalAnnotation.anchor]));
   const replaced = replacedOf(annotations);
-  return defined<RenewalRecord>({ registeredDigest, tokenDigest, renewedAt, expiresAt, retiredAt, anchor, replaced });
+  const { [RenewalAnnotation.revokeRequest]: revokeRequest, [RenewalAnnotation.revoked]: revoked } = annotations;
+  return defined<RenewalRecord>({
+    registeredDigest,
+    tokenDigest,
+    renewedAt,
+    expiresAt,
+    retiredAt,
+    revokeRequest,
+    revoked,
+    anchor,
+    replaced,
+  });
+}
+
+/** Returns the request of a revocation on a registered Secret, a digest in place of a long text; undefined without one. */
+export function revokeRequestOf({ metadata: { annotations = {} } }: Secret): string | undefined {
+  const text = annotations[RevokeCredentialAnnotation] ?? '';
+  if (text === '') return undefined;
+  return text.length <= MAX_REQUEST_LENGTH ? text : digestOf(text);
 }
 
 /**
@@ -94,7 +117,7 @@ export function anchorsOf(renewed: Secret, now: number): readonly ReplacedAnchor
  */
 export function renewedSecret(registered: Stored<Secret>, token: Sensitive<string> | undefined, record: RenewalRecord): Secret {
   const { namespace, name, uid } = registered.metadata;
-  const { retiredAt, anchor, replaced } = record;
+  const { retiredAt, revokeRequest, revoked, anchor, replaced } = record;
   const limits = Object.entries(registered.data ?? {}).filter(([key]) => !SECRET_KEYS.has(key));
   return {
     metadata: {
@@ -107,6 +130,8 @@ export function renewedSecret(registered: Stored<Secret>, token: Sensitive<strin
         [RenewalAnnotation.renewedAt]: formatTimestamp(record.renewedAt),
         [RenewalAnnotation.expiresAt]: formatTimestamp(record.expiresAt),
         ...(retiredAt !== undefined && { [RenewalAnnotation.retiredAt]: formatTimestamp(retiredAt) }),
+        ...(revokeRequest !== undefined && { [RenewalAnnotation.revokeRequest]: revokeRequest }),
+        ...(revoked !== undefined && { [RenewalAnnotation.revoked]: revoked }),
         ...(anchor && { [RenewalAnnotation.anchor]: encodeAnchor(anchor) }),
         ...(replaced.length > 0 && {
           [RenewalAnnotation.replacedAnchors]: `[${replaced.slice(0, MAX_RECORDED).map(encodeReplaced).join(',')}]`,
@@ -122,6 +147,7 @@ export function renewedSecret(registered: Stored<Secret>, token: Sensitive<strin
   };
 }
 
+const MAX_REQUEST_LENGTH = 128;
 const SECRET_KEYS: ReadonlySet<string> = new Set([
   CredentialSecretKey.token,
   CredentialSecretKey.clientCertificate,

@@ -30,6 +30,7 @@ function observation({ history, terms, ...change }: Change = {}): CredentialObse
     token: OWN,
     record: undefined,
     isRenewed: change.record !== undefined,
+    revokeRequest: undefined,
     isLost: false,
     isRejected: false,
     probeIntervalMs: 10_000,
@@ -195,6 +196,25 @@ describe('planCredential', () => {
       },
       NOON,
       { type: 'removeRecord' },
+    ],
+    ['renews at once for a revocation', { record: { ...RECORD, replaced: [] }, revokeRequest: 'now' }, NOON, { type: 'renew' }],
+    [
+      'revokes earlier tokens after the renewal for a revocation',
+      { record: { ...RECORD, revokeRequest: 'now' }, revokeRequest: 'now' },
+      NOON,
+      { type: 'revoke' },
+    ],
+    [
+      'waits after a failed revocation',
+      { record: { ...RECORD, revokeRequest: 'now' }, revokeRequest: 'now', history: { deleteNotBefore: NOON + 10_000 } },
+      NOON,
+      { type: 'wait', until: NOON + 10_000 },
+    ],
+    [
+      'repeats no revocation that is complete',
+      { record: { ...RECORD, replaced: [], revokeRequest: 'now', revoked: 'now' }, revokeRequest: 'now' },
+      NOON,
+      { type: 'wait', until: dueAt },
     ],
     ['restores nothing for a Manual credential', { isLost: true, terms: { isAutomatic: false } }, NOON, { type: 'wait', until: undefined }],
   ])('%s', (_, change, now, plan) => {
