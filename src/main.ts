@@ -1,6 +1,7 @@
 // Entry point of Purser on a cluster: the cluster that KUBECONFIG selects, or the cluster of the pod.
 
 import { type App, startApp } from './app/app.ts';
+import { runClusterCommand } from './cli/cluster.ts';
 import { printManifests } from './cli/print.ts';
 import { type Running, runProgram } from './cli/program.ts';
 import { prepareReadyFile } from './cli/ready-file.ts';
@@ -24,6 +25,17 @@ async function start(stopped: AbortSignal): Promise<Running | undefined> {
   const manifests = await printManifests(args);
   if (manifests !== undefined) {
     process.stdout.write(manifests);
+    return undefined;
+  }
+  const code = await runClusterCommand(args, {
+    clock: systemClock,
+    env: process.env,
+    print: (text) => process.stdout.write(text),
+    warn: (text) => process.stderr.write(text),
+    signal: stopped,
+  });
+  if (code !== undefined) {
+    process.exitCode = code;
     return undefined;
   }
   const config = parseConfig(args, process.env);

@@ -110,7 +110,12 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     purpose: 'the HTTP façade; independent of the controllers',
   },
   config: { imports: ['kubernetes', 'std'], packages: [], node: true, purpose: 'settings, checked once' },
-  cli: { imports: ['config', 'kube', 'std', 'telemetry'], packages: [], node: true, purpose: 'printed manifests, signals, exit codes' },
+  cli: {
+    imports: ['api', 'config', 'kube', 'kubernetes', 'std', 'targets/policy', 'telemetry'],
+    packages: [],
+    node: true,
+    purpose: 'commands, signals, exit codes',
+  },
   app: {
     imports: [
       'api',
