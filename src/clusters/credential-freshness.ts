@@ -9,7 +9,7 @@ import { type RenewalFailure, renewalDueAt, renewalTerms, type TokenInUse } from
 import { parseRenewal, revokeRequestOf } from '../targets/policy/renewed-secret.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
 import type { CredentialTimes } from '../telemetry/exposition.ts';
-import type { CredentialEvidence, Validity } from './policy/conditions.ts';
+import type { CredentialEvidence, StoredEvidence, Validity } from './policy/conditions.ts';
 import type { RegistryView } from './registry-view.ts';
 
 /** Returns the evidence about Purser's credential for the condition CredentialFresh. */
@@ -23,13 +23,16 @@ export function credentialEvidence(
   const stored = credential && readStored(credential, renewed);
   // A user who may write Clusters must not learn the validity of the credential of another Cluster.
   if (credential === undefined || stored === undefined || !stored.clusters.includes(cluster.metadata.name)) return { type: 'missing' };
-  const { clusters, validity, token } = stored;
+  const { clusters, token } = stored;
   const users = view.clustersOfCredential(credentialKey(cluster)).filter(({ metadata }) => clusters.includes(metadata.name));
   const renewAt = token && renewalDueAt(token, renewalTerms(users), credential.metadata.uid);
-  const failure = renewAt === undefined && isRevocationPending(credential, renewed) ? NOT_RENEWED : undefined;
-  if (token === undefined) return { type: 'stored', validity, ...(failure && { failure }) };
-  const isSupplied = token.isSupplied && renewAt !== undefined;
-  return { type: 'stored', validity, renewAt, isSupplied, cluster: cluster.metadata.name, ...(failure && { failure }) };
+  const evidence = storedEvidence(stored, renewAt, cluster.metadata.name);
+  return renewAt === undefined && isRevocationPending(credential, renewed) ? { ...evidence, failure: NOT_RENEWED } : evidence;
+}
+
+function storedEvidence({ validity, token }: StoredCredential, renewAt: number | undefined, cluster: string): StoredEvidence {
+  if (token === undefined) return { type: 'stored', validity };
+  return { type: 'stored', validity, renewAt, isSupplied: token.isSupplied && renewAt !== undefined, cluster };
 }
 
 const NOT_RENEWED: RenewalFailure = { reason: 'CredentialNotRevoked', detail: 'Purser does not renew this credential' };

@@ -40,22 +40,29 @@ export function retryAt(deps: CredentialDeps, key: string, signal: AbortSignal):
 const MAX_STEPS = 4;
 const RETRY_MS = 10_000;
 
-async function execute(run: CredentialRun, plan: Exclude<CredentialPlan, { readonly type: 'wait' }>): Promise<void> {
-  const { registered, signal } = run;
+type Step = Exclude<CredentialPlan, { readonly type: 'wait' }>;
+
+async function execute(run: CredentialRun, step: Step): Promise<void> {
   try {
-    if (plan.type === 'restore') await restore(run);
-    else if (plan.type === 'removeRecord') await removeRecord(run);
-    else if (registered !== undefined && plan.type === 'retire') await retire(run, registered);
-    else if (registered !== undefined && plan.type === 'revoke') await revoke(run, registered);
-    else if (registered !== undefined && plan.type === 'renew') await renew(run, registered);
-    else if (registered !== undefined && plan.type === 'recover') await recover(run, registered);
-    else if (registered !== undefined && plan.type === 'deleteAnchors') await deleteAnchors(run, registered, plan.anchors);
+    await take(run, step);
   } catch (error) {
-    signal.throwIfAborted();
-    recordFailure(run, plan.type, error);
+    run.signal.throwIfAborted();
+    recordFailure(run, step.type, error);
     throw error;
   }
 }
+
+async function take(run: CredentialRun, step: Step): Promise<void> {
+  if (step.type === 'restore') return await restore(run);
+  if (step.type === 'removeRecord') return await removeRecord(run);
+  const { registered } = run;
+  // Without a usable registration, no other step is planned.
+  if (registered === undefined) return;
+  if (step.type === 'deleteAnchors') return await deleteAnchors(run, registered, step.anchors);
+  await STEPS[step.type](run, registered);
+}
+
+const STEPS = { renew, recover, revoke, retire } as const;
 
 /** Delays the next attempt. A failed deletion of anchors, also for a revocation, delays only deletions. */
 function recordFailure({ state, token, clock, random }: CredentialRun, step: CredentialPlan['type'], error: unknown): void {

@@ -126,14 +126,16 @@ function latestOf(
   const onHub = orUndefined(() => readRenewed(credential, renewed));
   const known = orUndefined(() => readRenewed(credential, state.latest));
   const record = renewed && parseRenewal(renewed, credential.metadata.uid);
-  const changedAt = onHub?.record.renewedAt ?? record?.retiredAt ?? -Infinity;
-  const isKnownLater = known !== undefined && known.record.expiresAt > now && known.record.renewedAt > changedAt;
-  if (!isKnownLater) {
-    // The hub may have lost the record of anchors of a token that succeeds a former registered token.
-    if (record === undefined) state.former = state.latest ?? state.former;
-    state.latest = onHub && renewed;
-  }
-  return { secret: state.latest ?? renewed, isLost: isKnownLater };
+  if (isLater(known?.record, onHub?.record.renewedAt ?? record?.retiredAt, now)) return { secret: state.latest, isLost: true };
+  // The hub may lose the record of anchors of a token that is not in use, because it succeeds a former registered token.
+  if (onHub === undefined) state.former = (record && renewed) ?? state.latest ?? state.former;
+  state.latest = onHub && renewed;
+  return { secret: renewed, isLost: false };
+}
+
+/** Returns whether a known token is valid, and was renewed after the last change on the hub. */
+function isLater(known: RenewalRecord | undefined, changedAt: number | undefined, now: number): boolean {
+  return known !== undefined && known.expiresAt > now && known.renewedAt > (changedAt ?? -Infinity);
 }
 
 /** Forgets failures under other terms, and with renewal Manual also the renewed token, which is not restored then. */

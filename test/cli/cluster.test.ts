@@ -25,25 +25,22 @@ async function run(more: Partial<Revocation> = {}): Promise<unknown> {
   printed = [];
   const print = (text: string) => void printed.push(text);
   host = { clock: world.clock, env: {}, print, warn: print, signal: new AbortController().signal };
-  let result: unknown;
+  let isDone = false;
   const revocation = { name: world.name, hub: world.hub.admin, target: undefined, timeoutMs: 60_000, ...more };
-  revoke(revocation, host).then(
-    (code) => {
-      result = code;
-    },
-    (error: unknown) => {
-      result = error;
-    },
-  );
-  await world.until(() => result !== undefined);
-  return result;
+  const running = revoke(revocation, host)
+    .catch((error: unknown) => error)
+    .finally(() => {
+      isDone = true;
+    });
+  await world.until(() => isDone);
+  return await running;
 }
 
 /** The API of the target for an administrator: one service account. */
 class Administrator {
   readonly requests: string[] = [];
   account: ServiceAccount | undefined = {
-    metadata: { namespace: 'purser-system', name: 'purser', uid: 'account-uid', labels: { app: 'purser' } } as ServiceAccount['metadata'],
+    metadata: { namespace: 'purser-system', name: 'purser', uid: 'account-uid', labels: { app: 'purser' } },
     automountServiceAccountToken: false,
   };
 

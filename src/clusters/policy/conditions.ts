@@ -33,7 +33,7 @@ export type CredentialEvidence =
   { readonly type: 'own' } | { readonly type: 'missing' } | StoredEvidence;
 
 /** A credential in a Secret. */
-interface StoredEvidence {
+export interface StoredEvidence {
   readonly type: 'stored';
   /** Undefined for a token whose validity is unknown. */
   readonly validity: Validity | undefined;
