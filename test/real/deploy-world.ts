@@ -74,31 +74,45 @@ export async function enforcePolicies(command: (...args: readonly string[]) => P
   await command('delete', 'mt', '-n', 'team-a', 'ci-deployer');
 }
 
+/** The issuer is the audience of the samples. */
+const CLUSTER_OPTIONS = { audit: true, controllers: true, issuer: 'https://kubernetes.default.svc' };
+
 export class DeployWorld {
   readonly hub: RealCluster;
   readonly target: RealCluster;
   readonly #running = new Map<string, Program>();
+  readonly #isTargetShared: boolean;
   #authority: string | undefined;
 
-  private constructor(hub: RealCluster, target: RealCluster) {
+  private constructor(hub: RealCluster, target: RealCluster, isTargetShared = false) {
     this.hub = hub;
     this.target = target;
+    this.#isTargetShared = isTargetShared;
   }
 
   /** Starts an empty hub and an empty target. */
   static async startEmpty(): Promise<DeployWorld> {
-    // The audience of the samples.
-    const options = { audit: true, controllers: true, issuer: 'https://kubernetes.default.svc' };
-    return new DeployWorld(...(await Promise.all([startRealCluster(options), startRealCluster(options)])));
+    return new DeployWorld(...(await Promise.all([startRealCluster(CLUSTER_OPTIONS), startRealCluster(CLUSTER_OPTIONS)])));
   }
 
   /** Starts a hub with a kustomization applied to it, and a target. */
   static async start(path: string): Promise<DeployWorld> {
     const world = await DeployWorld.startEmpty();
-    for (const name of ['team-a', 'team-b', 'fleet']) await world.kubectl('create', 'namespace', name);
-    await world.kubectl('apply', '--server-side', '-k', `REPO/deploy/${path}`);
-    await world.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=180s');
+    await world.#install(path);
     return world;
+  }
+
+  /** Starts another hub with a kustomization applied to it, beside the hub of a world with the same target. */
+  static async startBeside({ target }: DeployWorld, path: string): Promise<DeployWorld> {
+    const world = new DeployWorld(await startRealCluster(CLUSTER_OPTIONS), target, true);
+    await world.#install(path);
+    return world;
+  }
+
+  async #install(path: string): Promise<void> {
+    for (const name of ['team-a', 'team-b', 'fleet']) await this.kubectl('create', 'namespace', name);
+    await this.kubectl('apply', '--server-side', '-k', `REPO/deploy/${path}`);
+    await this.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=180s');
   }
 
   /** Starts a hub with these objects, and a target. */
@@ -254,7 +268,7 @@ export class DeployWorld {
 
   async stop(): Promise<void> {
     await this.stopDeployed();
-    await Promise.all([this.hub.stop(), this.target.stop()]);
+    await Promise.all([this.hub, ...(this.#isTargetShared ? [] : [this.target])].map((cluster) => cluster.stop()));
   }
 
   #readyFile(name: string): string {
