@@ -223,6 +223,13 @@ export class DeployWorld {
     await waitUntil(async () => (await version()) !== before);
   }
 
+  /** Sets the renewal of a credential to Manual, and waits until nothing is left of renewed tokens on the hub. */
+  async retireCredential(name: string, namespace = 'purser-system'): Promise<void> {
+    const patch = JSON.stringify({ spec: { credential: { renewal: 'Manual', overlap: '0s' } } });
+    await this.kubectl('patch', `cluster.registry.purser.dev/${name}`, '--type=merge', '-p', patch);
+    await this.waitFor('-n', namespace, `secret/${name}-credential-renewed`, '--for=delete');
+  }
+
   /** Waits until the target rejects a token; it caches authenticated tokens for a few seconds. */
   async waitUntilRejected(token: string): Promise<void> {
     const isRejected = (error: unknown) => String(error).includes('Unauthorized');

@@ -169,15 +169,11 @@ describe('deployed Purser with the admission policies', () => {
   });
 
   it('returns to the registered token with renewal Manual, and renews it again with Auto', async () => {
-    const renewed = ['-n', 'purser-system', 'secret/target-1-credential-renewed'];
-    const setRenewal = async (renewal: string) =>
-      await world.kubectl('patch', CLUSTER, '--type=merge', '-p', JSON.stringify({ spec: { credential: { renewal } } }));
     const stolen = await world.renewedToken('target-1');
-    await setRenewal('Manual');
-    await world.waitFor(...renewed, '--for=delete');
+    await world.retireCredential('target-1');
     await world.waitUntilRejected(stolen);
-    await setRenewal('Auto');
-    await world.waitFor(...renewed, '--for=create');
+    await world.kubectl('patch', CLUSTER, '--type=merge', '-p', JSON.stringify({ spec: { credential: { renewal: 'Auto' } } }));
+    await world.renewedToken('target-1');
     await world.waitFor('cluster.registry.purser.dev/target-1', '--for=condition=Ready');
   });
 
