@@ -27,7 +27,7 @@ export interface Resource {
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly subresources: readonly Subresource[];
-  /** Absent for reviews, which are not stored. */
+  /** Hash of the storage version; undefined for reviews, which are not stored. */
   readonly storageVersionHash?: string;
   readonly builtIn: boolean;
 }

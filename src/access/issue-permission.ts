@@ -1,7 +1,27 @@
-// The permission to issue a token for a service account of a target cluster: `issue clusters/token`, under up to three names.
+// The permission to issue a token for a service account of a target cluster: `issue clusters/token`, under up to three names. Callers of
+// the façade are authorized here; tokens/authority.ts reviews the requesters of ManagedTokens.
 
-import type { AccessAttributes } from './hub-review.ts';
-import { IssueTokens } from './rbac-index.ts';
+import { RegistryGroup } from '../api/names.ts';
+import { Clusters } from '../api/resources.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { untilAborted } from '../kube/deadline.ts';
+import { accessForbidden } from '../kubernetes/access-forbidden.ts';
+import type { Clock } from '../std/clock.ts';
+import { FreshCache } from '../std/fresh-cache.ts';
+import { goQuote } from '../std/go-text.ts';
+import { Recent } from '../std/recent.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import { type AccessAttributes, isAllowed } from './hub-review.ts';
+import type { Permission } from './rbac-index.ts';
+import { type User, userKey } from './user.ts';
+
+/** The permission to issue tokens on target clusters. */
+export const IssueTokens = {
+  verbs: ['issue'],
+  group: RegistryGroup,
+  resource: Clusters.plural,
+  subresource: 'token',
+} as const satisfies Permission;
 
 /** The service account that a token is requested for. */
 export interface IssueTarget {
@@ -45,4 +65,67 @@ export async function reviewIssue(
     if (await review({ resourceAttributes: { verb, group, resource, subresource, name } })) return name;
   }
   return undefined;
+}
+
+export interface AuthorizerOptions {
+  readonly hub: Pick<KubeClient, 'createReview'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Namespaces whose service accounts require an RBAC rule that names the namespace. */
+  readonly protectedNamespaces: readonly string[];
+}
+
+/** Authorizes callers of the façade. Decisions are cached for ten seconds. */
+export class Authorizer {
+  readonly #options: AuthorizerOptions;
+  /** Decisions by user, with all attributes, and service account. */
+  readonly #decisions: FreshCache<boolean>;
+  /** Names that were allowed last, by the keys of decisions. */
+  readonly #allowedAs = new Recent<string>(MAX_NAMES);
+
+  constructor(options: AuthorizerOptions) {
+    this.#options = options;
+    this.#decisions = new FreshCache({ clock: options.clock, ttlMs: TTL_MS, maxEntries: MAX_DECISIONS });
+  }
+
+  /** Resolves if the user is permitted to issue a token for this service account. Throws 403, or 503 if the review fails. */
+  async authorize(user: User, target: IssueTarget, signal: AbortSignal): Promise<void> {
+    const key = `${userKey(user)}/${exactName(target)}`;
+    // Several requests may wait for one review, so none of them can cancel it.
+    const allowed =
+      this.#decisions.get(key) ??
+      (await untilAborted(
+        this.#decisions.find(key, () => this.#review(key, user, target)),
+        signal,
+      ));
+    if (!allowed) throw forbidden(user, target, protectionOf(target, this.#options.protectedNamespaces));
+  }
+
+  async #review(key: string, user: User, target: IssueTarget): Promise<boolean> {
+    const { hub, log, protectedNamespaces } = this.#options;
+    const names = issueNames(target, this.#allowedAs.get(key), protectedNamespaces);
+    const name = await reviewIssue(names, (attributes) => isAllowed(hub, user, attributes, log));
+    if (name !== undefined) this.#allowedAs.set(key, name);
+    return name !== undefined;
+  }
+}
+
+const TTL_MS = 10_000;
+/** Maximum number of cached decisions, about ten megabytes. */
+const MAX_DECISIONS = 50_000;
+const MAX_NAMES = 10_000;
+
+/** Returns the error of the target cluster, followed by the permission that is missing on the hub. */
+function forbidden({ username }: User, target: IssueTarget, protection: string): Error {
+  const attributes = {
+    type: 'resource',
+    verb: 'create',
+    group: '',
+    resource: 'serviceaccounts',
+    subresource: 'token',
+    namespace: target.namespace,
+    name: target.serviceAccount,
+  } as const;
+  const missing = `issue clusters/token ${goQuote(exactName(target))} in ${RegistryGroup}`;
+  return accessForbidden({ name: username }, attributes, protection === '' ? missing : `${missing}; ${protection}`);
 }

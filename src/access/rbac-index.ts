@@ -2,13 +2,12 @@
 // The cost of an update depends on the change, not on the number of roles and bindings.
 
 import { map, merge, Observable, type OperatorFunction } from 'rxjs';
-import { RegistryGroup } from '../api/names.ts';
-import { type ApiObject, type ClusterRole, type ClusterRoleBinding, Clusters } from '../api/resources.ts';
+import type { ApiObject, ClusterRole, ClusterRoleBinding } from '../api/resources.ts';
 import type { Informer } from '../kube/informer.ts';
 import type { Batch } from '../kube/store.ts';
 import { groupMatches, type PolicyRule, type RbacSubject, resourceMatches, SUPERUSERS, verbMatches } from '../kubernetes/rbac.ts';
 import type { User } from './user.ts';
-import { Visibility } from './visibility.ts';
+import { inAnyNamespace, Visibility } from './visibility.ts';
 
 /** A permission on named objects. One of the verbs is enough. */
 export interface Permission {
@@ -17,18 +16,9 @@ export interface Permission {
   readonly resource: string;
   /** Subresource; undefined for the resource itself, whose requests without a name (lists) cover all names. */
   readonly subresource?: string;
+  /** True for the objects of a namespaced kind: the names of a ClusterRole are those of objects in any namespace. False by default. */
+  readonly namespaced?: boolean;
 }
-
-/** Permission to see Clusters at the façade. */
-export const SeeClusters = { verbs: ['get', 'list'], group: RegistryGroup, resource: Clusters.plural } as const satisfies Permission;
-
-/** Permission to issue tokens on target clusters. */
-export const IssueTokens = {
-  verbs: ['issue'],
-  group: RegistryGroup,
-  resource: Clusters.plural,
-  subresource: 'token',
-} as const satisfies Permission;
 
 /** The informers that an index follows. */
 export interface RbacInformers {
@@ -164,7 +154,8 @@ function grantedBy(rules: readonly PolicyRule[], permission: Permission): Visibi
   const names = rules.filter((rule) => isAbout(rule, permission)).map(({ resourceNames = [] }) => resourceNames);
   const coversAll = (each: readonly string[]) => each.length === 0 || (permission.subresource === undefined && each.includes(''));
   if (names.some(coversAll)) return Visibility.everything;
-  return names.length === 0 ? Visibility.nothing : new Visibility(new Set(names.flat()));
+  if (names.length === 0) return Visibility.nothing;
+  return new Visibility(new Set(permission.namespaced === true ? names.flat().map(inAnyNamespace) : names.flat()));
 }
 
 function isAbout(rule: PolicyRule, { verbs, group, resource, subresource }: Permission): boolean {

@@ -1,4 +1,4 @@
-// The names of Clusters that a user may see.
+// The names of objects that a user may see.
 
 import { compareUtf8 } from '../std/go-text.ts';
 import { fnv1a, mix } from '../std/hash.ts';
@@ -10,6 +10,14 @@ const EVERYTHING = 1;
 /** Number of decimal digits of a fingerprint. */
 export const FINGERPRINT_DIGITS = 6;
 const FIRST_FREE = 2;
+
+/** Start of a name in any namespace. No namespace has this name. */
+const ANY_NAMESPACE = '*/';
+
+/** Returns the entry of a Visibility for all objects with this name. */
+export function inAnyNamespace(name: string): string {
+  return `${ANY_NAMESPACE}${name}`;
+}
 
 /** A set of names, of existing objects or not. Users with the same roles share one instance. */
 export class Visibility {
@@ -40,6 +48,16 @@ export class Visibility {
 
   includes(name: string): boolean {
     return this.#names === undefined || this.#names.has(name);
+  }
+
+  /** Returns whether the set has the key of an object, or the object's name in any namespace. */
+  includesObject(key: string): boolean {
+    return this.includes(key) || (key.includes('/') && this.includes(inAnyNamespace(key.slice(key.indexOf('/') + 1))));
+  }
+
+  /** True if the set has a name in any namespace, so that the names are not the keys of objects. */
+  get spansNamespaces(): boolean {
+    return this.names.some((name) => name.startsWith(ANY_NAMESPACE));
   }
 
   /** The names in the order of lists; empty for everything. */

@@ -13,7 +13,7 @@ import { Metrics } from '../telemetry/metrics.ts';
 import { createTokenInformers } from '../tokens/informers.ts';
 import { certificateUpkeep, servingCertificate } from './certificate.ts';
 import { leaderWork } from './controllers.ts';
-import { facade } from './facade.ts';
+import { facade, facadeInformers } from './facade.ts';
 import { caches, customResources } from './hub.ts';
 import { operations, ProcessState } from './operations.ts';
 import type { AppOptions } from './options.ts';
@@ -30,7 +30,7 @@ export interface App {
 
 /** URLs of Purser. */
 export interface Served {
-  /** Undefined if this process runs no façade. */
+  /** URL of the façade; undefined if this process does not run the façade. */
   readonly facade?: string;
   readonly metrics: string;
 }
@@ -74,12 +74,11 @@ function componentsOf(options: AppOptions, { client, state, served }: Parts): re
   const onListening = (part: keyof Served) => (url: string) => {
     served[part] = url;
   };
-  const { clusters, credentials, roles, bindings } = informers;
   const [hasController, hasFacade] = [components.includes('controller'), components.includes('facade')];
   return [
     operations(options, { hub: client, metrics, health: state.health, certificate, reviewLimit, onListening: onListening('metrics') }),
     customResources(options, client),
-    caches(hasController ? informers : { clusters, credentials, roles, bindings }, client, { clock, log }),
+    caches(hasController ? informers : facadeInformers(informers), client, { clock, log }),
     targetClusters(clients, informers.clusters),
     ...(hasController && !hasFacade && settings.facadeTlsSecret !== undefined ? [certificateUpkeep(options, certificate)] : []),
     ...(hasController ? leaderWork(options, { hub: client, informers, clients, metrics }) : []),

@@ -5,7 +5,7 @@ import type { CertificateSource } from '../facade/certificate.ts';
 import { createFacade } from '../facade/facade.ts';
 import { watchLimits } from '../facade/limits/concurrency.ts';
 import type { ReviewLimit } from '../facade/limits/review-limit.ts';
-import { createLists } from '../facade/lists.ts';
+import { createLists, LISTS } from '../facade/lists.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { type Component, STOP_MS } from '../runtime/lifecycle.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
@@ -18,11 +18,21 @@ import type { AppOptions } from './options.ts';
 export interface FacadeParts {
   readonly hub: KubeClient;
   readonly clients: ClusterClients;
-  readonly informers: Pick<TokenInformers, 'clusters' | 'credentials' | 'roles' | 'bindings'>;
+  readonly informers: FacadeInformers;
   readonly metrics: Metrics;
   readonly certificate: CertificateSource;
   readonly reviewLimit: ReviewLimit;
   readonly onListening: (url: string) => void;
+}
+
+/** Informers that the façade needs: those of its lists, of credentials and of RBAC. */
+type FacadeInformers = Pick<TokenInformers, keyof typeof LISTS | 'credentials' | 'roles' | 'bindings'>;
+
+/** Returns the informers of a process without controllers. */
+export function facadeInformers(informers: TokenInformers): FacadeInformers {
+  const { credentials, roles, bindings } = informers;
+  const listed = (Object.keys(LISTS) as readonly (keyof typeof LISTS)[]).map((name) => [name, informers[name]] as const);
+  return { ...(Object.fromEntries(listed) as Pick<TokenInformers, keyof typeof LISTS>), credentials, roles, bindings };
 }
 
 /** Creates the components of the façade; they start after the caches are synced. */
@@ -33,8 +43,12 @@ export function facade(
   const { clock, random, log, settings } = options;
   const credentials = informers.credentials.map(({ store }) => store);
   const registered = (name: string) => registeredCluster(name, informers.clusters.store, credentials);
+  const { roles, bindings } = informers;
   const lists = createLists({
-    ...informers,
+    lists: LISTS,
+    informers,
+    roles,
+    bindings,
     hub,
     clock,
     random,
@@ -42,9 +56,8 @@ export function facade(
     annotationPrefixes: settings.facadeAnnotations,
     watchLimits: watchLimits(settings.memoryBytes),
   });
-  const { routes } = lists;
   metrics.observeWatches(() => lists.watching());
-  const served = createFacade({ hub, clients, registered, clock, log, settings, metrics, routes, certificate, reviewLimit });
+  const served = createFacade({ hub, clients, registered, clock, log, settings, metrics, lists, certificate, reviewLimit });
   const following = new Subscription();
   const graceMs = settings.drainMs / 8;
   const start = async () => {

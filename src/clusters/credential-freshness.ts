@@ -55,9 +55,9 @@ export function* credentialTimes(view: RegistryView, clients: Pick<ClusterClient
 interface StoredCredential {
   readonly renewed: Stored<Secret> | undefined;
   readonly clusters: readonly string[];
-  /** Undefined for a token that is not a JWT and was not renewed. */
+  /** Validity of the token; undefined if the token is not a JWT and was not renewed. */
   readonly validity: Validity | undefined;
-  /** Undefined for a credential that cannot be renewed. */
+  /** Token in use; undefined for a credential that cannot be renewed. */
   readonly token: TokenInUse | undefined;
 }
 

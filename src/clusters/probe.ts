@@ -6,13 +6,12 @@ import { ProxyErrorCode } from '../kube/proxy.ts';
 import { toStatusError } from '../kube/response.ts';
 import { SelfSubjectAccessReviews } from '../kube/reviews.ts';
 import { StatusError } from '../kubernetes/status.ts';
-import { isOutage, statusFailure } from '../targets/errors.ts';
-import { IssueError, type IssueFailure } from '../targets/issue-error.ts';
+import { IssueError, type IssueFailure, isOutage, statusFailure } from '../targets/issue-error.ts';
 import { findUsername } from '../targets/reviews.ts';
 import type { Target, TargetCaller } from '../targets/target.ts';
 import type { Fault, FaultReason } from './policy/conditions.ts';
 import { type IssueScope, toIssueScope } from './policy/issue-scope.ts';
-import { parseVersion } from './policy/version.ts';
+import { parseVersion } from './policy/status.ts';
 
 export interface ProbeScope {
   /** True if a failure of /readyz is retried immediately. */

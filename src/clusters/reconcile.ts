@@ -9,13 +9,27 @@ import { toIssueError } from '../targets/issue-error.ts';
 import { serverUrl } from '../targets/policy/registration.ts';
 import { isSameExceptRenewal, type RegisteredCluster, registrationOf } from '../targets/registered-cluster.ts';
 import type { Target } from '../targets/target.ts';
-import type { ClusterDeps, ProbeSettings } from './deps.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { evaluateProbe, type Fault } from './policy/conditions.ts';
 import { healthAfter, isInDoubt, isReadyConfirmed } from './policy/health.ts';
 import { namespacesToReview } from './policy/issue-scope.ts';
 import { type ProbeResult, probe, toFault } from './probe.ts';
-import { writeStatus } from './status.ts';
+import { type StatusDeps, writeStatus } from './status.ts';
 import type { TrackedCluster } from './tracked-cluster.ts';
+
+/** Settings of the operator. */
+export interface ProbeSettings {
+  /** Interval of /readyz probes of each cluster, in milliseconds. */
+  readonly probeIntervalMs: number;
+  /** Interval of checks of version, identity and permissions, in milliseconds. */
+  readonly accessIntervalMs: number;
+}
+
+/** Everything that reconciles share during one term of the controller. */
+export interface ClusterDeps extends StatusDeps {
+  readonly metrics?: Pick<Metrics, 'observeQueue' | 'observeCredentials' | 'recordProbe'>;
+  readonly settings: ProbeSettings;
+}
 
 /** Returns the reconcile function for Clusters. */
 export function createReconcile(deps: ClusterDeps): (key: string, signal: AbortSignal) => Promise<Result> {

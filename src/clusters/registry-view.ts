@@ -1,4 +1,4 @@
-// The informers of registered clusters, and lookups in their stores.
+// Informers of registered clusters, and lookups in their stores.
 
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
@@ -7,10 +7,10 @@ import type { Informer } from '../kube/informer.ts';
 import type { Store } from '../kube/store.ts';
 import { credentialKeys, type RegisteredCluster, registeredCluster } from '../targets/registered-cluster.ts';
 
-/** The watched collections. */
+/** Informers of the objects that register clusters. */
 export interface ClusterInformers {
   readonly clusters: Informer<Cluster>;
-  /** The Secrets that Clusters may refer to, one informer for each namespace. */
+  /** Secrets that Clusters may refer to, with one informer for each namespace. */
   readonly credentials: readonly Informer<Secret>[];
   readonly tokens: Informer<ManagedToken>;
 }

@@ -1,24 +1,39 @@
 // The status of a Cluster: written when its content changes, and as a heartbeat.
 
-import type { ClusterStatus } from '../api/cluster.gen.ts';
+import type { ClusterCondition, ClusterStatus } from '../api/cluster.gen.ts';
 import { Clusters } from '../api/resources.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { Note, Recorder } from '../kube/recorder.ts';
+import type { Clock } from '../std/clock.ts';
 import { defined } from '../std/defined.ts';
 import { nextTurnAt } from '../std/hash.ts';
 import { formatTimestamp, parseTimestamp } from '../std/timestamp.ts';
+import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { credentialKey } from '../targets/policy/registration.ts';
+import type { RenewalFailure } from '../targets/policy/renewal.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
 import { credentialEvidence } from './credential-freshness.ts';
-import type { ClusterDeps } from './deps.ts';
-import { eventsOf } from './events.ts';
-import { evaluateCredential } from './policy/conditions.ts';
+import { clusterConditions, evaluateCredential } from './policy/conditions.ts';
 import { type Health, isReadyInDoubt, toConditions } from './policy/health.ts';
-import { heartbeatMs, isDifferentStatus } from './policy/heartbeat.ts';
-import { distributionOf } from './policy/version.ts';
-import type { TrackedCluster } from './tracked-cluster.ts';
+import { distributionOf, heartbeatMs, isDifferentStatus } from './policy/status.ts';
+import type { RegistryView } from './registry-view.ts';
+import type { TrackedCluster, TrackedClusters } from './tracked-cluster.ts';
+
+/** Everything that writes of a status share during one term of the controller. */
+export interface StatusDeps {
+  readonly hub: KubeClient;
+  readonly clients: ClusterClients;
+  readonly recorder: Pick<Recorder, 'record'>;
+  readonly clock: Clock;
+  /** Renewals of credentials; undefined in tests without them. */
+  readonly renewals?: { failureOf(key: string): RenewalFailure | undefined };
+  readonly view: RegistryView;
+  readonly tracked: TrackedClusters;
+}
 
 /** Writes the status and records events, if the content changed or a heartbeat is due. */
 export async function writeStatus(
-  deps: ClusterDeps,
+  deps: StatusDeps,
   registered: RegisteredCluster,
   tracked: TrackedCluster,
   signal: AbortSignal,
@@ -47,7 +62,7 @@ export async function writeStatus(
 const TRUNCATED_MS = 1_000;
 
 function toStatus(
-  { clients, clock, view, renewals }: ClusterDeps,
+  { clients, clock, view, renewals }: StatusDeps,
   registered: RegisteredCluster,
   { health, version, activeEndpoint, probedAt, conditions: previous }: TrackedCluster & { readonly health: Health },
 ): ClusterStatus {
@@ -63,7 +78,7 @@ function toStatus(
 }
 
 /** Reserves a time for a due heartbeat among those of all clusters. Returns that time; Infinity while no heartbeat is due. */
-function reserveHeartbeat(deps: ClusterDeps, cluster: TrackedCluster, previous: ClusterStatus): number {
+function reserveHeartbeat(deps: StatusDeps, cluster: TrackedCluster, previous: ClusterStatus): number {
   const now = deps.clock.monotonic();
   if (heartbeatDueAt(deps, cluster, previous) > deps.clock.now()) {
     // A reservation from the time of a smaller fleet would make the cluster due immediately, again and again.
@@ -75,7 +90,7 @@ function reserveHeartbeat(deps: ClusterDeps, cluster: TrackedCluster, previous: 
   return at;
 }
 
-function heartbeatDueAt({ view, clock }: ClusterDeps, { uid, isRegular }: TrackedCluster, { conditions = [] }: ClusterStatus): number {
+function heartbeatDueAt({ view, clock }: StatusDeps, { uid, isRegular }: TrackedCluster, { conditions = [] }: ClusterStatus): number {
   const periodMs = heartbeatMs(view.clusters.size);
   const writtenAt = parseTimestamp(conditions[0]?.lastHeartbeatTime) ?? 0;
   // A heartbeat far in the future was written before the clock was set back, or by another writer.
@@ -83,4 +98,19 @@ function heartbeatDueAt({ view, clock }: ClusterDeps, { uid, isRegular }: Tracke
   // Slots spread the heartbeats of clusters that were written together. Later heartbeats follow the last one by a whole period: with slots,
   // a late heartbeat would be followed by an early one.
   return isRegular ? lastAt + periodMs + TRUNCATED_MS : nextTurnAt('heartbeat', uid, lastAt, periodMs);
+}
+
+/** Returns the events to record when one status follows another. */
+export function eventsOf(previous: ClusterStatus, next: ClusterStatus): readonly Note[] {
+  return [...clusterConditions].flatMap(([wanted, { events }]) => {
+    const [before, after] = [previous, next].map(({ conditions = [] }) => conditions.find(({ type }) => type === wanted));
+    if (after === undefined || events === 'none' || isSame(before, after)) return [];
+    if (events === 'failures' && before?.status !== 'False' && after.status !== 'False') return [];
+    return [{ type: after.status === 'True' ? 'Normal' : 'Warning', reason: after.reason ?? '', message: after.message ?? '' } as const];
+  });
+}
+
+/** Returns whether two conditions call for the same action: another cause of a failure needs another remedy. */
+function isSame(before: ClusterCondition | undefined, after: ClusterCondition): boolean {
+  return before?.status === after.status && (after.status === 'True' || before.reason === after.reason);
 }

@@ -10,8 +10,8 @@ import {
   registrationOf,
 } from '../targets/registered-cluster.ts';
 import { type Health, parseHealth } from './policy/health.ts';
-import { HEARTBEAT_GAP_MS, wasHeartbeat } from './policy/heartbeat.ts';
 import type { IssueScope } from './policy/issue-scope.ts';
+import { HEARTBEAT_GAP_MS, wasHeartbeat } from './policy/status.ts';
 
 export interface TrackedCluster {
   readonly uid: string;

@@ -167,7 +167,7 @@ export const OPTIONS = {
     value: 'AUD,AUD',
     defaultDescription: 'all',
     parse: list,
-    description: 'audiences that ManagedTokens can request',
+    description: 'audiences that tokens can be issued for',
   },
   'verify-interval': {
     value: 'DURATION',

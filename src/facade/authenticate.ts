@@ -173,10 +173,10 @@ export function bearerToken(rawHeaders: readonly string[]): string | undefined {
   let authorization: string | undefined;
   let impersonation: string | undefined;
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = (rawHeaders[index] ?? '').toLowerCase();
+    const name = rawHeaders[index]!.toLowerCase();
     if (name === 'authorization') {
       if (authorization !== undefined) throw badRequest('the request has more than one Authorization header');
-      authorization = rawHeaders[index + 1] ?? '';
+      authorization = rawHeaders[index + 1]!;
     } else if (isImpersonation(name)) impersonation ??= name;
   }
   const token = authorization === undefined ? undefined : parseAuthorization(authorization);

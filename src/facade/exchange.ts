@@ -103,7 +103,7 @@ export class Exchange implements FacadeRequest {
     return this.#isStreaming;
   }
 
-  /** Undefined until the request is authenticated. */
+  /** User of the caller; undefined until the request is authenticated. */
   get user(): User | undefined {
     return this.#caller?.user;
   }

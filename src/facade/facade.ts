@@ -1,8 +1,7 @@
 // The façade: assembles authentication, limits, routes and the server.
 
-import { Authorizer } from '../access/authorizer.ts';
-import { PROTECTED_NAMESPACES } from '../access/issue-permission.ts';
-import { PROBE_INTERVAL_MS } from '../clusters/policy/known-unreachable.ts';
+import { Authorizer, PROTECTED_NAMESPACES } from '../access/issue-permission.ts';
+import { PROBE_INTERVAL_MS } from '../clusters/policy/health.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
@@ -16,7 +15,7 @@ import { FairQueue, type FairQueueLimits } from './limits/fair-queue.ts';
 import { RequestRateLimiter } from './limits/request-rate.ts';
 import type { ReviewLimit } from './limits/review-limit.ts';
 import { tenantOf } from './limits/tenant.ts';
-import { LISTINGS } from './lists.ts';
+import type { Lists } from './lists.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Route } from './router.ts';
 import { createFacadeServer, type FacadeServer, type ServerOptions } from './server.ts';
@@ -61,8 +60,8 @@ export interface FacadeOptions extends Pick<ServerOptions, 'connections' | 'keep
   readonly metrics?: Pick<Metrics, 'recordRequest' | 'recordIssuance'>;
   /** Limit on reviews, shared with the rest of the process; a new limit if undefined. */
   readonly reviewLimit?: ReviewLimit;
-  /** Further routes, for example of lists. */
-  readonly routes?: readonly Route[];
+  /** Filtered lists; none by default. */
+  readonly lists?: Pick<Lists, 'listings' | 'routes'>;
 }
 
 /** A façade that can be started once. */
@@ -98,7 +97,7 @@ const PATH = 'orchestrator';
 const QUEUE_LIMITS: FairQueueLimits = { perCaller: 8, total: 1_024, waitingPerCaller: 64, waiting: 1_024 };
 
 function createServerFor(options: FacadeOptions, certificate: ServingCertificate): FacadeServer {
-  const { hub, clock, log, settings, reviewLimit } = options;
+  const { hub, clock, log, settings, reviewLimit, lists = { listings: [], routes: [] } } = options;
   const { facadePath = PATH, facadeAudiences: audiences = [], facadeRate: perSecond = 0 } = settings;
   const { facadeDefaultAudiences: defaultAudiences = [] } = settings;
   const authenticator = new Authenticator({ hub, clock, log, audiences, reviewLimit });
@@ -110,8 +109,8 @@ function createServerFor(options: FacadeOptions, certificate: ServingCertificate
     connections: options.connections,
     keepAliveMs: options.keepAliveMs,
     arrivalMs: options.arrivalMs,
-    routes: [tokenRoute(options), ...(options.routes ?? [])],
-    documents: [openApiDocument(facadePath, LISTINGS, { hasDefaultAudiences: defaultAudiences.length > 0 })],
+    routes: [tokenRoute(options), ...lists.routes],
+    documents: [openApiDocument(facadePath, lists.listings, { hasDefaultAudiences: defaultAudiences.length > 0 })],
     authenticate: (exchange) => authenticator.authenticate(exchange, exchange.signal),
     admit: ({ caller: { user }, signal }) => {
       const tenant = tenantOf(user.username);

@@ -156,8 +156,11 @@ type NamedOperation = Pick<Operation, 'operationId' | 'parameters'>;
 const INT64 = { type: 'integer', format: 'int64' };
 const FLAG = { type: 'boolean' };
 
-function listOperation({ plural, kind: { kind, listKind, selectableFields } }: Listing, named: NamedOperation): Operation {
-  const fields = ['metadata.name', ...Object.keys(selectableFields)];
+function listOperation(listing: Listing, named: NamedOperation): Operation {
+  const {
+    plural,
+    kind: { kind, listKind },
+  } = listing;
   const { operationId, parameters } = named;
   return {
     operationId,
@@ -165,7 +168,7 @@ function listOperation({ plural, kind: { kind, listKind, selectableFields } }: L
     description: `Returns the ${plural} that RBAC on the hub allows the caller to get or list. Without permissions the list is empty. A watch starts at the resource version of a list; when permissions change, it sends ADDED and DELETED for gained and lost ${plural}.`,
     parameters: [
       ...parameters,
-      ...selectorParameters(plural, fields),
+      ...selectorParameters(listing),
       inQuery('limit', INT64, `Maximum number of ${plural} in one page; all by default, and for 0 or less.`),
       inQuery(
         'continue',
@@ -202,7 +205,9 @@ function listOperation({ plural, kind: { kind, listKind, selectableFields } }: L
   };
 }
 
-function selectorParameters(plural: string, fields: readonly string[]): readonly Parameter[] {
+function selectorParameters({ plural, kind, exampleName }: Listing): readonly Parameter[] {
+  const names = kind.namespaced ? ['metadata.name', 'metadata.namespace'] : ['metadata.name'];
+  const fields = [...names, ...Object.keys(kind.selectableFields)];
   const schema = { type: 'string', maxLength: MAX_SELECTOR_BYTES } as const;
   return [
     inQuery(
@@ -212,7 +217,7 @@ function selectorParameters(plural: string, fields: readonly string[]): readonly
     ),
     inQuery(
       'fieldSelector',
-      { ...schema, pattern: fieldSelectorPattern(fields), example: 'metadata.name=prod-eu' },
+      { ...schema, pattern: fieldSelectorPattern(fields), example: `metadata.name=${exampleName}` },
       `Selects ${plural} by fields: ${fields.join(', ')}. ${SELECTOR_LIMITS}`,
     ),
   ];
@@ -220,14 +225,14 @@ function selectorParameters(plural: string, fields: readonly string[]): readonly
 
 const SELECTOR_LIMITS = 'At most 1 KiB; both selectors together have at most 32 requirements and 64 values.';
 
-function readOperation({ kind: { kind } }: Listing, { operationId, parameters }: NamedOperation): Operation {
+function readOperation({ kind: { kind }, exampleName }: Listing, { operationId, parameters }: NamedOperation): Operation {
   return {
     operationId,
     summary: `Reads one ${kind}.`,
     description: `Returns the same 404 for a hidden and for a missing ${kind}.`,
     parameters: [
       ...parameters,
-      inPath('name', `Name of the ${kind}.`, 'prod-eu'),
+      inPath('name', `Name of the ${kind}.`, exampleName),
       inQuery('resourceVersion', { type: 'string', pattern: REQUESTED_VERSION }, 'Minimum resource version.'),
       prettyParameter(),
     ],

@@ -1,4 +1,4 @@
-// Address lookups. The system's resolver blocks a thread of a small pool during each lookup, so that a few names without a response would
+// Address lookups. The system's resolver blocks a thread of a small pool during each lookup, so a few names without a response would
 // delay all other lookups. It is used only for names that the name servers do not know.
 
 import { createSocket } from 'node:dgram';

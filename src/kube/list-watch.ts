@@ -168,7 +168,7 @@ async function collectInitial<T extends ApiObject, S extends ApiObject>(
     if (event.type === 'DELETED') objects.delete(objectKey(event.object));
     else objects.set(objectKey(event.object), transform(event.object));
   }
-  throw new BrokenWatchError('the watch ended before the end of its initial events');
+  throw new BrokenWatchError('the watch ended before all initial events arrived');
 }
 
 async function* follow<T extends ApiObject, S extends ApiObject>(

@@ -31,7 +31,7 @@ export function objectPath(resource: Resource<unknown>, { namespace, name }: Obj
 /** Returns the name of an object. Throws if it has none. */
 export function nameOf(object: ApiObject): ObjectName {
   const { name, namespace } = object.metadata;
-  if (!name) throw new Error(`a ${object.kind ?? 'Kubernetes object'} without a name`);
+  if (!name) throw new Error(`${object.kind ?? 'Kubernetes object'} has no name`);
   return { name, namespace };
 }
 

@@ -38,6 +38,7 @@ class ResponseReader implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #head: Pick<HttpResponse, 'status' | 'headers'> = { status: 0, headers: {} };
   #bytes = 0;
+  #interimHeads = 0;
 
   constructor(limits: ResponseLimits) {
     this.#limits = limits;
@@ -54,7 +55,9 @@ class ResponseReader implements Dispatcher.DispatchHandler {
     if (this.#limits.signal.aborted) this.#abort();
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: ResponseHeaders): void {
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: ResponseHeaders): void {
+    // A hostile server could send interim responses, which have no body to limit, without end.
+    if (status < 200 && ++this.#interimHeads > MAX_INTERIM_HEADS) controller.abort(tooManyInterimHeads());
     this.#head = { status, headers };
   }
 
@@ -87,6 +90,12 @@ class ResponseReader implements Dispatcher.DispatchHandler {
 }
 
 const EMPTY = Buffer.alloc(0);
+/** Maximum number of interim responses (1xx) to one request; API servers send none. */
+const MAX_INTERIM_HEADS = 8;
+
+function tooManyInterimHeads(): TransportError {
+  return new TransportError('EBADMSG', `the server sent more than ${MAX_INTERIM_HEADS} interim responses`);
+}
 
 /** Reads the body of an opened stream as text. Throws if it is longer than `maxBytes`. */
 export async function readText(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {

@@ -18,7 +18,7 @@ export function qualifiedNameProblems(value: string): readonly string[] {
   if (parts.length > 2) {
     return [`a valid label key ${mismatch(KEY)} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`];
   }
-  const name = parts.at(-1) ?? '';
+  const name = parts.at(-1)!;
   const prefix = parts.length === 2 ? parts[0] : undefined;
   return [
     ...(prefix === undefined ? [] : nonEmptyProblems(prefix, prefixProblems)).map((problem) => `prefix part ${problem}`),

@@ -13,7 +13,7 @@ import { orderedJson } from './wire/ordered-json.ts';
 export interface ListPage {
   readonly items: Iterable<KubeObject>;
   readonly revision: number | string;
-  /** Empty on the last page. */
+  /** Token of the next page; empty on the last page. */
   readonly continue: string;
   readonly remaining?: number;
   /** Path of the list; undefined for lists of an API server. */

@@ -107,6 +107,16 @@ export function hasReason(error: unknown, ...reasons: readonly StatusReason[]): 
   return error instanceof StatusError && error.reason !== undefined && reasons.includes(error.reason);
 }
 
+/** Returns the response; undefined for a rejection with one of these reasons. */
+export async function undefinedFor<T>(request: Promise<T>, ...expected: readonly StatusReason[]): Promise<T | undefined> {
+  try {
+    return await request;
+  } catch (error) {
+    if (hasReason(error, ...expected)) return undefined;
+    throw error;
+  }
+}
+
 /** Creates any API error; the functions below create the common ones. */
 export function statusError(reason: StatusReason, message: string, details?: StatusDetails, options?: ErrorOptions): StatusError {
   return new StatusError(

@@ -30,7 +30,7 @@ export interface Retry {
   readonly class: FailureClass;
   /** Time of the next attempt; undefined if only a new request wakes the key. */
   readonly retryAt: number | undefined;
-  /** True if the run sent no request, so that it is not a further failure. */
+  /** True if the run sent no request; the number of failures then stays the same. */
   readonly isDeferred?: boolean;
 }
 

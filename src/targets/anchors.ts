@@ -5,8 +5,7 @@ import { Label, LabelValue } from '../api/names.ts';
 import { type Secret, Secrets, ServiceAccounts } from '../api/resources.ts';
 import { hasReason, StatusError, type StatusReason } from '../kubernetes/status.ts';
 import { fieldsOf, textOf, uidOf } from '../kubernetes/untrusted.ts';
-import { statusFailure } from './errors.ts';
-import { IssueError } from './issue-error.ts';
+import { IssueError, statusFailure } from './issue-error.ts';
 import type { Target, TargetCall } from './target.ts';
 import { checkServiceAccount, serviceAccountNotFound } from './token-exchange.ts';
 

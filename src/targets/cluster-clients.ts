@@ -8,9 +8,8 @@ import { Recent } from '../std/recent.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import { createTarget, isNamedHub, type TargetSettings } from './create-target.ts';
 import type { PinnedEndpoints } from './endpoints.ts';
-import { isRejection } from './errors.ts';
 import { type CredentialSecrets, FreshCredentials } from './fresh-credentials.ts';
-import { IssueError } from './issue-error.ts';
+import { IssueError, isRejection } from './issue-error.ts';
 import { isSameRegistration, type RegisteredCluster, type Registration, registrationOf } from './registered-cluster.ts';
 import type { Target } from './target.ts';
 

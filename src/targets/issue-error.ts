@@ -1,10 +1,15 @@
-// Errors with a reason: failures of a target cluster or the hub while a token is issued, verified or written.
+// Errors with a reason: failures of a target cluster or the hub while a token is issued, verified or written. Errors of requests to a
+// target are classified by their cause: the network, Purser's credential, or the request itself.
 
 import { FailureReason, IssueReason, ReadyReason } from '../api/reasons.ts';
+import { ProxyErrorCode } from '../kube/proxy.ts';
+import { TransportError } from '../kube/transport-error.ts';
 import { retryAfterMs } from '../kubernetes/retry-after.ts';
 import { type Status, StatusError } from '../kubernetes/status.ts';
 import { cleanMessage } from '../std/clean-message.ts';
 import { defined } from '../std/defined.ts';
+import { withoutSecret } from '../std/sensitive.ts';
+import type { Outcome } from './circuit-breaker.ts';
 
 /** Reasons of errors. */
 export type IssueFailure = FailureReason | 'ServiceAccountRecreated' | 'InvalidSpec';
@@ -93,3 +98,105 @@ const MEANINGS: Readonly<Record<IssueFailure, string>> = {
   ServiceAccountRecreated: IssueReason.ServiceAccountRecreated,
   InvalidSpec: ReadyReason.InvalidSpec,
 };
+
+/** Converts the error of a request without a usable response. With `usesSystemRoots`, the message mentions a missing caBundle that may be the cause. */
+export function transportFailure({ code, message }: TransportError, usesSystemRoots = false): IssueError {
+  const cause = usesSystemRoots && UNKNOWN_ISSUER.test(code) ? `${NO_BUNDLE}: ${message}` : message;
+  return new IssueError(transportReason(code), cause, { code });
+}
+
+/** Converts an error response. Keeps `status` only if the request itself was rejected. */
+export function statusFailure(error: StatusError): IssueError {
+  const { code, message, status } = error;
+  const reason = statusReason(code, message);
+  const waitMs = retryAfterMs(error);
+  const isRequestRejected = reason === 'RequestRejected' || reason === 'TargetThrottled';
+  return new IssueError(reason, message, defined({ retryAfterMs: waitMs, status: isRequestRejected ? status : undefined }));
+}
+
+/** Returns the error without a secret that Purser sent, which the target may have copied into any field. */
+export function redactError({ status }: StatusError, secret: string | undefined): StatusError {
+  return new StatusError(JSON.parse(withoutSecret(JSON.stringify(status), secret)));
+}
+
+/** Returns whether a proxy reports that no server is available, or the server cannot serve at all. */
+export function isOutage({ code }: StatusError): boolean {
+  return code === 502 || code === 503 || code === 504;
+}
+
+/** Returns the outcome of a failed request for the circuit breaker. */
+export function outcomeOf(error: unknown): Outcome {
+  if (error instanceof StatusError) return isOutage(error) ? 'failure' : 'success';
+  return error instanceof TransportError ? 'failure' : 'abandoned';
+}
+
+/** Returns whether a request timed out, possibly while it waited for a connection. */
+export function isTimeout(error: unknown): boolean {
+  return error instanceof TransportError && error.code === 'ETIMEDOUT';
+}
+
+/** Returns whether an error means that the cluster rejects Purser's credential. */
+export function isRejection(error: unknown): boolean {
+  const failure = error instanceof StatusError ? statusFailure(error) : error;
+  return failure instanceof IssueError && failure.reason === 'CredentialRejected';
+}
+
+/** Returns whether an error is a response of the cluster. */
+export function isResponse(error: unknown): boolean {
+  return error instanceof StatusError && !isOutage(error);
+}
+
+/** Returns whether the request may be sent to another address: only if it was never sent. */
+export function mayTryElsewhere(error: unknown): boolean {
+  if (error instanceof IssueError) return error.reason === 'AddressNotAllowed';
+  return error instanceof TransportError && (NEVER_SENT.has(error.code) || isUnverified(error.code));
+}
+
+const NEVER_SENT: ReadonlySet<string> = new Set([
+  ...Object.values(ProxyErrorCode),
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EADDRNOTAVAIL',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ERR_ADDRESS_REFUSED',
+]);
+const TIMEOUTS: ReadonlySet<string> = new Set(['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT', ProxyErrorCode.timeout]);
+const UNREADABLE = /^(EBADMSG|EMSGSIZE|HPE_\w+|UND_ERR_(HEADERS_OVERFLOW|RES_\w+|RESPONSE\w*|INVALID_ARG|NOT_SUPPORTED))$/;
+/** Codes of OpenSSL's certificate verification, and of a peer that does not use TLS. */
+const UNVERIFIED =
+  /CERT|^ERR_(TLS|SSL)_|^(EPROTO|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/;
+/** Codes of a certificate whose authority is not trusted. */
+const UNKNOWN_ISSUER = /SELF_SIGNED|^UNABLE_TO_(GET_ISSUER|VERIFY_LEAF)|^CERT_UNTRUSTED$/;
+const NO_BUNDLE = 'the Cluster has no caBundle, so Purser trusts only public certificate authorities';
+/** Alerts of the server about Purser's client certificate. */
+const CERTIFICATE_ALERT = /_ALERT_(\w*CERTIFICATE\w*|UNKNOWN_CA)$/;
+
+function transportReason(code: string): IssueFailure {
+  if (code === 'ERR_ADDRESS_REFUSED') return 'AddressNotAllowed';
+  if (TIMEOUTS.has(code)) return 'ClusterTimeout';
+  if (UNREADABLE.test(code)) return 'ResponseUntrusted';
+  if (CERTIFICATE_ALERT.test(code)) return 'CredentialRejected';
+  return isUnverified(code) ? 'TLSVerifyFailed' : 'ClusterUnreachable';
+}
+
+function isUnverified(code: string): boolean {
+  return UNVERIFIED.test(code);
+}
+
+function statusReason(code: number, message: string): IssueFailure {
+  if (code < 400) return 'ResponseUntrusted';
+  if (code === 401) return 'CredentialRejected';
+  if (code === 403) return forbiddenReason(message);
+  if (code === 429) return 'TargetThrottled';
+  if (code === 504) return 'ClusterTimeout';
+  return code < 500 ? 'RequestRejected' : 'TargetFailed';
+}
+
+/** Authorizers name the user and the verb in their message; admission plugins, which reject the request itself, do not. */
+function forbiddenReason(message: string): IssueFailure {
+  if (message.includes('User "system:anonymous"')) return 'CredentialRejected';
+  return / cannot \S+ (resource|path) /.test(message) ? 'TargetForbidden' : 'RequestRejected';
+}

@@ -5,8 +5,7 @@ import { type ObjectName, objectPath } from '../kube/paths.ts';
 import { toStatusError } from '../kube/response.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf } from '../kubernetes/untrusted.ts';
-import { statusFailure } from './errors.ts';
-import { IssueError } from './issue-error.ts';
+import { IssueError, statusFailure } from './issue-error.ts';
 import type { TokenSource } from './target.ts';
 
 /** Part of an object to read: `metadata` excludes the data of Secrets. */

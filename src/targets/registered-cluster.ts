@@ -18,14 +18,17 @@ export interface RegisteredCluster {
   readonly renewed?: Stored<Secret> | undefined;
 }
 
-/** Returns a Cluster with Purser's credential from the stores; undefined if the Cluster does not exist. */
+/**
+ * Returns a Cluster with Purser's credential from the stores; undefined if the Cluster does not exist or is being deleted, as long as any
+ * finalizer keeps the object: a user who may only label Clusters could otherwise keep one in use.
+ */
 export function registeredCluster(
   name: string,
   clusters: Store<Cluster>,
   credentials: readonly Store<Secret>[],
 ): RegisteredCluster | undefined {
   const cluster = clusters.get(name);
-  if (cluster === undefined) return undefined;
+  if (cluster === undefined || cluster.metadata.deletionTimestamp !== undefined) return undefined;
   const key = credentialKey(cluster);
   const find = (secretKey: string) => (key === '' ? undefined : credentials.map((store) => store.get(secretKey)).find(Boolean));
   return { cluster, credential: find(key), renewed: find(renewedName(key)) };

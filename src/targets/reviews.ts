@@ -5,8 +5,7 @@ import { SelfSubjectReviews, TokenReviews } from '../kube/reviews.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isKind, textOf } from '../kubernetes/untrusted.ts';
 import type { Sensitive } from '../std/sensitive.ts';
-import { redactError, statusFailure } from './errors.ts';
-import { IssueError } from './issue-error.ts';
+import { IssueError, redactError, statusFailure } from './issue-error.ts';
 import type { Target, TargetCaller, TokenSource } from './target.ts';
 
 /** Returns Purser's user name on the target, reviewed once per credential. Throws an IssueError while it is unknown. */

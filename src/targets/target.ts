@@ -10,9 +10,17 @@ import { Once } from '../std/single-flight.ts';
 import { admit, type Breaker, CLOSED, type Outcome, settle } from './circuit-breaker.ts';
 import type { Credential } from './credential.ts';
 import { EndpointChoice, type PinnedEndpoints } from './endpoints.ts';
-import { isResponse, isTimeout, mayTryElsewhere, outcomeOf, redactError, statusFailure, transportFailure } from './errors.ts';
 import type { HubIdentity } from './hub.ts';
-import { IssueError } from './issue-error.ts';
+import {
+  IssueError,
+  isResponse,
+  isTimeout,
+  mayTryElsewhere,
+  outcomeOf,
+  redactError,
+  statusFailure,
+  transportFailure,
+} from './issue-error.ts';
 
 export interface TargetOptions {
   readonly clock: Clock;

@@ -2,16 +2,14 @@
 
 import { ServiceAccounts } from '../api/resources.ts';
 import { objectPath } from '../kube/paths.ts';
-import type { HttpResponse } from '../kube/response.ts';
-import { toStatusError, warningTexts } from '../kube/response.ts';
+import { type HttpResponse, toStatusError, warningTexts } from '../kube/response.ts';
 import { dns1123LabelProblems, dns1123SubdomainProblems } from '../kubernetes/names.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isKind, textOf, uidOf } from '../kubernetes/untrusted.ts';
 import { defined } from '../std/defined.ts';
 import { Sensitive, withoutSecret, withoutTokens } from '../std/sensitive.ts';
 import { parseTimestamp } from '../std/timestamp.ts';
-import { statusFailure } from './errors.ts';
-import { IssueError, type IssueErrorOptions } from './issue-error.ts';
+import { IssueError, type IssueErrorOptions, statusFailure } from './issue-error.ts';
 import { checkGrant, type Grant, grantedLifetimeMs, maxTokenLength } from './policy/grant.ts';
 import { type TokenClaims, tokenClaims } from './policy/token-claims.ts';
 import { type BoundObject, isSilentlyExtended, serviceAccountNamespace, subjectOf, type TokenRequest } from './policy/token-request.ts';

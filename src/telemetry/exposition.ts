@@ -89,7 +89,7 @@ export class ClusterCounter implements Family {
 /** Times of Purser's credential for a cluster, in milliseconds since 1970. */
 export interface CredentialTimes {
   readonly cluster: string;
-  /** Undefined if unknown. */
+  /** Time of issuance; undefined if it is unknown. */
   readonly issuedAt: number | undefined;
   readonly expiresAt: number;
   /** Time of the next renewal; undefined for a credential that is not renewed. */

@@ -95,7 +95,7 @@ function gauges<T extends ApiObject>(
     help,
     type: 'gauge',
     *samples() {
-      for (const object of objects.list()) yield linesOf(object)[index] ?? '';
+      for (const object of objects.list()) yield linesOf(object)[index]!;
     },
   }));
 }

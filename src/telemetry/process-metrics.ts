@@ -75,7 +75,7 @@ function declareFacade(registry: Registry, { watches }: Sources) {
       labelNames: ['route'],
       buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     }),
-    watchers: gauge('watchers', 'Open watches of clusters at the façade.', {
+    watchers: gauge('watchers', 'Open watches at the façade.', {
       registers,
       collect() {
         this.set(watches());

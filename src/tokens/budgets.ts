@@ -163,7 +163,9 @@ export function chargeReviews(hub: KubeClient, budgets: NamespaceBudgets): Autho
  * many namespaces, which did not cause them.
  */
 export function chargeRun(key: string, { view, memory }: TokenDeps, budgets: NamespaceBudgets): void {
-  const { uid = '', namespace = '' } = view.tokens.get(key)?.metadata ?? {};
+  const token = view.tokens.get(key);
+  if (token === undefined) return;
+  const { uid, namespace } = token.metadata;
   const tracked = memory.of(uid);
   if (tracked.isTriggeredByTenant) budgets.spend('runs', namespace);
   tracked.isTriggeredByTenant = false;
@@ -172,7 +174,7 @@ export function chargeRun(key: string, { view, memory }: TokenDeps, budgets: Nam
 
 /** Returns the time at which a triggered ManagedToken is due: now, but at most once a second while it is deferred. */
 export function dueAt(key: string, { view, clock, memory }: Pick<TokenDeps, 'view' | 'clock' | 'memory'>): number {
-  const { deferredAt } = memory.of(view.tokens.get(key)?.metadata.uid ?? '');
+  const { deferredAt } = memory.of(view.tokens.get(key)?.metadata.uid);
   return clock.now() + Math.max(0, deferredAt + URGENT_MS - clock.monotonic());
 }
 
@@ -202,7 +204,7 @@ export function deferUntil(key: string, waitMs: number, deps: TokenDeps): number
   const token = view.tokens.get(key);
   const now = clock.now();
   const expiry = expiresAt(token, view);
-  const tracked = memory.of(token?.metadata.uid ?? '');
+  const tracked = memory.of(token?.metadata.uid);
   tracked.deferredAt = clock.monotonic();
   if (token === undefined || !isUrgent(token, deps)) {
     return Math.min(now + waitMs, expiry === undefined ? Infinity : latestRetryAt(expiry, now));

@@ -138,7 +138,7 @@ function retryOf(failure: Failure<string>, { view, clock, memory }: TokenDeps, {
   const token = view.tokens.get(failure.key);
   const expiry = expiresAt(token, view);
   const deadlineAt = (token && anchorDeadlineAt(token)) ?? 0;
-  const { requeueAt = Infinity } = memory.of(token?.metadata.uid ?? '');
+  const { requeueAt = Infinity } = memory.of(token?.metadata.uid);
   const latestAt = Math.min(
     expiry === undefined ? Infinity : latestRetryAt(expiry, failure.now),
     deadlineAt > failure.now ? deadlineAt : Infinity,

@@ -1,6 +1,7 @@
 // Informers of the hub for ManagedTokens, each kind reduced to the fields that Purser reads, and the indexes over them.
 
-import { IssueTokens, RbacIndex } from '../access/rbac-index.ts';
+import { IssueTokens } from '../access/issue-permission.ts';
+import { RbacIndex } from '../access/rbac-index.ts';
 import type { Cluster } from '../api/cluster.gen.ts';
 import { Label, LabelValue } from '../api/names.ts';
 import {

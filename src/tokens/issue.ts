@@ -70,7 +70,7 @@ async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state
   const events = [...orphaned, ...unrevokedEvents(plan, token), ...unlistedEvents(run, token, state)];
   // A token that follows a revocation is not the one to revoke.
   const revoked = plan.freshAnchor ? requestOf(token, Annotation.revoke) : undefined;
-  // An earlier failure of this run no longer matters.
+  // The token replaces an earlier failure of this run.
   const next = { ...written, issuedDigest, ...(revoked && { revoked }) };
   return { observation: next, isDone: false, issued, events, failure: undefined, error: undefined };
 }

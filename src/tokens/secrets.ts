@@ -5,15 +5,13 @@ import { Label, LabelValue } from '../api/names.ts';
 import type { IssueReason } from '../api/reasons.ts';
 import { type Secret, Secrets, type Stored } from '../api/resources.ts';
 import { objectKey } from '../kube/paths.ts';
-import { StatusError } from '../kubernetes/status.ts';
+import { StatusError, undefinedFor } from '../kubernetes/status.ts';
 import { defined } from '../std/defined.ts';
-import { orIssueError } from '../targets/issue-error.ts';
-import { undefinedFor } from './hub-request.ts';
+import { IssueError, orIssueError } from '../targets/issue-error.ts';
 import { type TokenFailure, tokenFailure } from './policy/messages.ts';
 import { type IssuePlan, nextReconcileAt, type RewritePlan, type SecretWrite } from './policy/plan.ts';
 import { latestRetryAt } from './policy/rotation.ts';
-import { type StoredSecret, secretNameOf, withoutToken } from './policy/secret.ts';
-import { isOwnedBy } from './policy/secret-ownership.ts';
+import { isOwnedBy, type StoredSecret, secretNameOf, withoutToken } from './policy/secret.ts';
 import type { StoredToken } from './policy/spec.ts';
 import { currentSecret, type Situation, type TokenObservation } from './policy/state.ts';
 import { reduceSecret } from './reduce.ts';
@@ -64,7 +62,7 @@ function informedSecret({ view }: TokenRun, { metadata }: Secret): StoredSecret 
 }
 
 /** Deletes this version of a Secret; returns false if it has changed, and true if it does not exist. */
-async function deleteSecret(run: TokenRun, { metadata }: StoredSecret): Promise<boolean> {
+async function deleteSecret(run: TokenRun, { metadata }: Pick<StoredSecret, 'metadata'>): Promise<boolean> {
   return await sendDelete(run, metadata, defined({ uid: metadata.uid, resourceVersion: metadata.resourceVersion }));
 }
 
@@ -106,7 +104,7 @@ export async function deleteSecrets(run: TokenRun, observation: TokenObservation
   return withoutSecrets(run, observation, names);
 }
 
-/** Returns the observation after Secrets were deleted. */
+/** Records that the Secrets were deleted, and returns the observation without them. */
 function withoutSecrets(run: TokenRun, observation: TokenObservation, names: readonly string[]): TokenObservation {
   const isNamed = (secret: StoredSecret | undefined) => secret !== undefined && names.includes(secret.metadata.name);
   run.tracked.recordRead(undefined, run.clock.now());
@@ -124,12 +122,34 @@ export async function stripSecret(run: TokenRun, observation: TokenObservation):
   const found = await readSecret(run, token, name);
   if (found === undefined || !isOwnedBy(found.metadata, token)) throw conflictError(current);
   const observed = { ...observation, secret: reduceSecret(found) };
-  const stripped = await writeSecret(run, observed, { wanted: withoutToken(found), write: 'update' });
+  const stripped = await writeStripped(run, observed, found);
+  if (stripped === 'deleted') return withoutSecrets(run, observation, [name]);
   if (stripped === undefined) throw conflictError(current);
   recordRepair(run, token);
-  if (name === secretNameOf(token)) return { ...observation, secret: stripped };
+  return withStripped(observation, current, stripped);
+}
+
+function withStripped(observation: TokenObservation, current: StoredSecret, stripped: StoredSecret): TokenObservation {
+  if (current.metadata.name === secretNameOf(observation.token)) return { ...observation, secret: stripped };
   return { ...observation, former: observation.former.map((former) => (former === current ? stripped : former)) };
 }
+
+/** Writes the Secret without its token; deletes it if the server rejects every update of it, such as one that is too large. */
+async function writeStripped(
+  run: TokenRun,
+  observed: TokenObservation,
+  found: Stored<Secret>,
+): Promise<StoredSecret | 'deleted' | undefined> {
+  try {
+    return await writeSecret(run, observed, { wanted: withoutToken(found), write: 'update' });
+  } catch (error) {
+    if (!(error instanceof IssueError) || !UNWRITABLE.has(error.status?.code ?? 0)) throw error;
+    return (await deleteSecret(run, found)) ? 'deleted' : undefined;
+  }
+}
+
+/** Codes of a rejected update that no repetition makes valid. */
+const UNWRITABLE: ReadonlySet<number> = new Set([400, 413, 422]);
 
 /** Returns the Conflict that the server would return: retried at once, and not reported as a failure. */
 function conflictError(secret: StoredSecret | undefined): StatusError {

@@ -16,9 +16,10 @@ export class TrackedTokens {
   readonly #tracked = new Map<string, TrackedToken>();
   readonly #refused = new Set<TrackedToken>();
 
-  /** Returns the tracked ManagedToken; an object that is not kept if the ManagedToken was deleted and is no longer tracked. */
-  of(uid: string): TrackedToken {
-    return this.#tracked.get(uid) ?? new TrackedToken(new Set());
+  /** Returns the tracked ManagedToken; an object that is not kept if the ManagedToken is not tracked, or does not exist for undefined. */
+  of(uid: string | undefined): TrackedToken {
+    const tracked = uid === undefined ? undefined : this.#tracked.get(uid);
+    return tracked ?? new TrackedToken(new Set());
   }
 
   /** Tracks a ManagedToken until `forget`. The caller must know that it exists. */
@@ -111,7 +112,7 @@ export class TrackedToken {
   #writing: { delivered: string | undefined } | undefined;
   #isOvertaken = false;
   readonly #repairs = new Backoff({ ...BACKOFF, free: 4, calmMs: 600_000 });
-  /** Generation of the spec that the repairs were for. */
+  /** Generation of the ManagedToken at the last repair; undefined before the first repair. */
   #repairedFor: number | undefined;
   #refused: Set<TrackedToken>;
   #refusedAt: readonly number[] = [];

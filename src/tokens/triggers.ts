@@ -9,15 +9,14 @@ import type { Change } from '../kube/store.ts';
 import { annotationsChanged, anyOf, conditionTurnedTrue, generationChanged, statusNotOurs } from '../runtime/predicates.ts';
 import { mapToKeys, owner, self, statesOf } from '../runtime/trigger.ts';
 import { type HubView, keysOf, requesterKeyOf, secretKeyOf, type TokenInformers } from './informers.ts';
-import type { StoredSecret } from './policy/secret.ts';
-import { nextClaimants } from './policy/secret-ownership.ts';
+import { nextClaimants, type StoredSecret } from './policy/secret.ts';
 import type { StoredToken } from './policy/spec.ts';
 import type { TrackedTokens } from './tracked-token.ts';
 
 /** Emits the keys of ManagedTokens to reconcile. */
 export function tokenTriggers(informers: TokenInformers, view: HubView, memory: TrackedTokens): Observable<string> {
   const { tokens, clusters, secrets, credentials, requesters } = informers;
-  const written = (key: string) => memory.of(view.tokens.get(key)?.metadata.uid ?? '').status;
+  const written = (key: string) => memory.of(view.tokens.get(key)?.metadata.uid).status;
   const isNews = anyOf<StoredToken>(generationChanged, annotationsChanged(`${TokensGroup}/`), statusNotOurs(written));
   const rivals = mapToKeys((token: StoredToken) => keysOf(nextClaimants(view.tokensForSecret(secretKeyOf(token)))));
   const tenantTriggers$ = merge(
@@ -69,7 +68,8 @@ function tokensOfSubject(subject: string, view: HubView): readonly StoredToken[]
   if (subject === 'Group/system:serviceaccounts' || subject === 'Group/system:authenticated') return view.tokens.list();
   const [, namespace, name] = ACCOUNT.exec(subject) ?? [];
   if (namespace !== undefined) return view.tokensOfRequester(`${namespace}/${name}`);
-  return view.tokensOfNamespace(NAMESPACE.exec(subject)?.[1] ?? '');
+  const [, group] = NAMESPACE.exec(subject) ?? [];
+  return group === undefined ? [] : view.tokensOfNamespace(group);
 }
 
 /** Returns whether a change is Purser's own write, after which the writing run has reconciled everything. */

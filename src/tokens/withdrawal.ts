@@ -26,7 +26,7 @@ export async function confirmPermission(run: TokenRun, observation: TokenObserva
     const review = await run.authority.review(observation.token, run.signal);
     if (review.allowed) return { observation, isDone: false, isReviewed: true };
     // While the Secret holds a valid token, a binding that is replaced within seconds is not reported.
-    const state = tokenState({ ...observation, cluster: undefined, issuer: undefined }, run.clock.now());
+    const state = tokenState(withoutCluster(observation), run.clock.now());
     const forbidden = { reason: 'Forbidden', message: review.message } as const;
     const failure = isHeld(state) && !state.expired ? run.tracked.failure : forbidden;
     // The second review must not wait for the retry of another failure.
@@ -42,13 +42,30 @@ export async function confirmPermission(run: TokenRun, observation: TokenObserva
  * hidden and an unhealthy cluster look the same.
  */
 export async function refuse(run: TokenRun, observation: TokenObservation, refusal: Refusal): Promise<Step> {
-  return await withdraw(run, await hideCluster(run, observation), refusal);
+  const { hidden, isStripped } = await hideCluster(run, observation).then(
+    (stripped) => ({ hidden: stripped, isStripped: true }),
+    (error: unknown) => {
+      run.signal.throwIfAborted();
+      // Whatever a tenant does to the Secret, the refusal takes effect: the withdrawal deletes the Secret in any version.
+      run.log.debug({ error }, 'token of a refused requester not removed from the Secret');
+      return { hidden: withoutCluster(observation), isStripped: false };
+    },
+  );
+  const step = await withdraw(run, hidden, refusal);
+  return isStripped ? step : { ...step, requeueAt: Math.min(step.requeueAt ?? Infinity, run.clock.now() + STRIP_MS) };
 }
+
+/** Delay before the next attempt to remove a token from a Secret, in milliseconds. */
+const STRIP_MS = 5_000;
 
 /** Returns the observation without the Cluster, after it has removed a token that must leave the Secret anyway. */
 async function hideCluster(run: TokenRun, observation: TokenObservation): Promise<TokenObservation> {
-  const hidden = { ...observation, cluster: undefined, issuer: undefined };
+  const hidden = withoutCluster(observation);
   return mustStripToken(hidden, run.clock.now()) ? await stripSecret(run, hidden) : hidden;
+}
+
+function withoutCluster(observation: TokenObservation): TokenObservation {
+  return { ...observation, cluster: undefined, issuer: undefined };
 }
 
 async function withdraw(run: TokenRun, observed: TokenObservation, refusal: Refusal): Promise<Step> {

@@ -1,12 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { IssueTokens, type Permission, RbacIndex, SeeClusters, subjectsOf } from '../../src/access/rbac-index.ts';
+import { IssueTokens } from '../../src/access/issue-permission.ts';
+import { type Permission, RbacIndex, subjectsOf } from '../../src/access/rbac-index.ts';
 import { type User } from '../../src/access/user.ts';
 import { Visibility } from '../../src/access/visibility.ts';
 import type { ClusterRole, ClusterRoleBinding } from '../../src/api/resources.ts';
 import { type Binding, decide, type Policy, type PolicyRule } from '../../src/kubernetes/rbac.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
 
+const SeeClusters: Permission = { verbs: ['get', 'list'], group: 'registry.purser.dev', resource: 'clusters' };
 const NAMES = ['a', 'b', 'c'];
 const ROLES = ['r1', 'r2', 'r3'];
 const BINDINGS = ['b1', 'b2', 'b3', 'b4'];
@@ -86,6 +88,17 @@ describe('RbacIndex', () => {
       }),
       { numRuns: 300 },
     );
+  });
+
+  it('covers the objects of a namespaced kind in any namespace by their name alone', () => {
+    const index = new RbacIndex({ ...SeeClusters, namespaced: true });
+    index.setBinding('b', bindingTo('some'));
+    index.setRole('some', { rules: [{ ...seeing('one'), resourceNames: ['one', 'team-a/two', '*'] }] });
+    const visible = index.namesFor(aUser('alice', 'team'));
+    const keys = ['team-a/one', 'team-b/one', 'team-a/two', 'one'];
+    expect(keys.filter((key) => visible.includesObject(key))).toEqual(['team-a/one', 'team-b/one']);
+    index.setRole('some', { rules: [{ ...seeing('one'), resourceNames: [] }] });
+    expect(index.namesFor(aUser('alice', 'team'))).toBe(Visibility.everything);
   });
 
   it('returns one instance to all users with the same roles until one of the roles changes', () => {

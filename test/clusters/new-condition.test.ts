@@ -2,11 +2,11 @@
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Cluster, ClusterCondition } from '../../src/api/cluster.gen.ts';
-import { eventsOf } from '../../src/clusters/events.ts';
 import { clusterConditions, evaluateProbe, type FaultReason, type ProbedRow } from '../../src/clusters/policy/conditions.ts';
 import { finding } from '../../src/clusters/policy/findings.ts';
 import { healthAfter, parseHealth, toConditions } from '../../src/clusters/policy/health.ts';
-import { publicCluster } from '../../src/facade/clusters/cluster-list.ts';
+import { eventsOf } from '../../src/clusters/status.ts';
+import { CLUSTER_LIST } from '../../src/facade/clusters/cluster-list.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
 
@@ -62,7 +62,7 @@ describe('clusterConditions with another row', () => {
 
   it('shows the condition to callers of the façade', () => {
     const cluster = { metadata: { name: 'a' }, spec: {}, status: { conditions: [...conditionsAfter(undefined)] } } as unknown as Cluster;
-    const { status } = publicCluster(cluster, undefined) as { readonly status?: { readonly conditions: readonly ClusterCondition[] } };
+    const { status } = CLUSTER_LIST.toPublic(cluster) as { readonly status?: { readonly conditions: readonly ClusterCondition[] } };
     expect(statuses(status?.conditions ?? [])).toContain('Unthrottled=True');
   });
 });

@@ -251,7 +251,7 @@ describe('SelfSubjectRulesReview', () => {
     expect(nonResourceRules).toContainEqual({ verbs: ['*'], nonResourceURLs: ['*'] });
   });
 
-  it('requires a namespace', async () => {
+  it('rejects a review without a namespace', async () => {
     expect(outcome(await rules(server.tokens.alice))).toBe('400 BadRequest: no namespace on request');
   });
 });

@@ -175,7 +175,7 @@ describe('Table', () => {
     ['Metadata', 'PartialObjectMetadata', 'meta.k8s.io/v1'],
     ['Object', 'Widget', 'forms.test/v1'],
     ['None', undefined, undefined],
-  ])('contains for includeObject=%s objects of kind %s', async (includeObject, kind, apiVersion) => {
+  ])('responds to includeObject=%s with objects of kind %s', async (includeObject, kind, apiVersion) => {
     const { rows } = await table(`${WIDGETS}?includeObject=${includeObject}&limit=1`);
     expect([rows[0]?.object?.kind, rows[0]?.object?.apiVersion]).toEqual([kind, apiVersion]);
   });

@@ -300,7 +300,7 @@ describe('bookmark', () => {
     );
   });
 
-  it('precedes the end of a watch if a revision was not reported', async () => {
+  it('reports the last revision in a bookmark before a watch ends', async () => {
     const from = await latest(MAPS);
     const query = `watch=1&resourceVersion=${from}&allowWatchBookmarks=1&labelSelector=none`;
     const [long, short] = await Promise.all([

@@ -3,8 +3,10 @@
 import { Agent } from 'node:https';
 import { filter, firstValueFrom, merge, Subscription } from 'rxjs';
 import { ClusterRoleBindings, ClusterRoles, Clusters } from '../../src/api/resources.ts';
-import { createClusterList } from '../../src/facade/clusters/cluster-list.ts';
+import { CLUSTER_LIST } from '../../src/facade/clusters/cluster-list.ts';
 import { createFacade, type FacadeOptions, type FacadeSettings } from '../../src/facade/facade.ts';
+import { watchLimits } from '../../src/facade/limits/concurrency.ts';
+import { createLists } from '../../src/facade/lists.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { createInformer } from '../../src/kube/informer.ts';
 import { fixedConfig } from '../../src/kube/kube-config.ts';
@@ -52,8 +54,10 @@ export async function startFacade(
   const subscription = new Subscription();
   subscription.add(merge(clusters.batches$, roles.batches$, bindings.batches$).subscribe());
   for (const { synced$ } of [clusters, roles, bindings]) await firstValueFrom(synced$.pipe(filter(Boolean)));
-  const list = createClusterList({
-    clusters,
+  const lists = createLists({
+    lists: { clusters: CLUSTER_LIST },
+    informers: { clusters },
+    watchLimits: watchLimits(undefined),
     roles,
     bindings,
     hub,
@@ -62,7 +66,7 @@ export async function startFacade(
     log: silentLog,
     historyCapacity,
   });
-  subscription.add(list.run());
+  subscription.add(lists.run());
   const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
   const clients = new ClusterClients(targetSettings(clock));
   const facade = createFacade({
@@ -73,7 +77,7 @@ export async function startFacade(
     clock,
     log: silentLog,
     settings: { facadePort: 0, bindAddress: '127.0.0.1', ...settings },
-    routes: list.routes,
+    lists,
   });
   const agent = new Agent({ ca: authority.certificate, keepAlive: true });
   const stop = async () => {

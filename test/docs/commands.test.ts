@@ -49,6 +49,16 @@ const NOT_RUN: Readonly<Record<string, string>> = {
     'docs/operating.md has the same command',
   'KUBECONFIG=$PWD/purser.kubeconfig npm start -- run --facade-tls-secret purser-facade-tls':
     'test/real/deploy.test.ts runs the same program with such a kubeconfig',
+  "aws eks describe-cluster --name CLUSTER --query 'cluster.[endpoint,certificateAuthority.data]' --output text": 'needs EKS',
+  'aws eks associate-identity-provider-config --cluster-name CLUSTER --oidc file://purser.json': 'needs EKS',
+  "gcloud container clusters describe CLUSTER --location LOCATION --format 'value(endpoint,masterAuth.clusterCaCertificate)'": 'needs GKE',
+  "az aks show --resource-group GROUP --name CLUSTER --query '[fqdn,privateFqdn]' --output tsv": 'needs AKS',
+  'az aks get-credentials --resource-group GROUP --name CLUSTER --file -': 'needs AKS',
+  'az aks jwtauthenticator add --resource-group GROUP --cluster-name CLUSTER --name purser --config-file purser.json': 'needs AKS',
+  'kind get kubeconfig --internal --name CLUSTER': 'needs kind',
+  'sudo cat /etc/rancher/k3s/k3s.yaml': 'needs k3s',
+  'oc whoami --show-server': 'needs OpenShift',
+  "oc -n default get configmap kube-root-ca.crt -o jsonpath='{.data.ca\\.crt}'": 'needs OpenShift',
 };
 
 /** Commands in running text that no test runs, with the reason. */
@@ -67,7 +77,7 @@ const NOT_RUN_IN_PROSE: Readonly<Record<string, string>> = {
 const FOREIGN_OPTIONS: ReadonlySet<string> = new Set(
   [
     '--build-arg --context --create-namespace --enable-ssl-passthrough --internal --rm --silent',
-    '--service-account-max-token-expiration',
+    '--service-account-max-token-expiration --authentication-config --kube-apiserver-arg --tls-san',
     '--help --check --fault --minutes --only --out --runs --scale --seconds --seed --size --write-docs',
   ]
     .join(' ')
@@ -107,7 +117,7 @@ describe('documentation', () => {
   });
 
   it('selects only tests that exist after the language of a fenced block', () => {
-    const places = ['', 'tour', 'install', 'outside', 'hub', 'hub-itself', 'facade', 'monitoring', 'helm', 'orphans'];
+    const places = ['', 'tour', 'install', 'outside', 'hub', 'hub-itself', 'facade', 'monitoring', 'helm', 'orphans', 'providers'];
     expect(new Set(commands.map(({ place }) => place))).toEqual(new Set(places));
   });
 

@@ -110,6 +110,10 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     LIST,
     'rejects a list with 429 while too many large lists are in progress',
   ],
+  'unread events of watches above the limits per caller or in total': [
+    WATCH,
+    'limits the unread events of a caller, and writes to other callers meanwhile',
+  ],
   'a reader of a large list or of initial events slower than 64 KiB/s': [
     LIST,
     'closes the connection of a reader who takes one slice in five seconds',

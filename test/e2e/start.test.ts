@@ -209,7 +209,7 @@ async function scrape({ metrics }: LocalRun['ready']) {
 }
 
 describe('metrics and health of a local run', () => {
-  it('reports its tokens and readiness', async () => {
+  it('reports the tokens and the readiness of the local run', async () => {
     const { ready } = shared;
     const readyz = await fetch(`${ready.metrics}/readyz?verbose`);
     const checks = ['ping', 'custom-resources', 'informer-sync', 'certificate', 'facade', 'shutdown'];

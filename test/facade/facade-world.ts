@@ -2,6 +2,7 @@
 
 import type { CertificateSource } from '../../src/facade/certificate.ts';
 import { createFacade, type Facade, type FacadeOptions, type FacadeSettings } from '../../src/facade/facade.ts';
+import { LISTS } from '../../src/facade/lists.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { fixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
@@ -71,6 +72,7 @@ export class FacadeWorld {
       log: createLogger({ level: 'info', readable: false, write: (line) => world.lines.push(line) }),
       settings: { ...DEFAULTS, ...settings },
       metrics: world.#metrics,
+      lists: { listings: Object.values(LISTS), routes: [] },
       ...limits,
     });
     world.#facade = facade;

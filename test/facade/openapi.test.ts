@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
-import { CLUSTER_LISTING } from '../../src/facade/clusters/cluster-list.ts';
-import { LISTINGS } from '../../src/facade/lists.ts';
+import { CLUSTER_LIST } from '../../src/facade/clusters/cluster-list.ts';
+import { LISTS } from '../../src/facade/lists.ts';
 import { openApi, openApiDocument } from '../../src/facade/openapi.ts';
 import type { OpenApiSchema } from '../../src/facade/openapi-schemas.ts';
 import type { ApiResponse } from '../support/api-request.ts';
@@ -56,7 +56,7 @@ describe('/openapi/v3', () => {
 
 describe('openApiDocument', () => {
   it('shares the bytes of a representation between responses', () => {
-    const { reply } = openApiDocument('kubernetes', [CLUSTER_LISTING], {});
+    const { reply } = openApiDocument('kubernetes', [CLUSTER_LIST], {});
     const bodyFor = (accept: string) => reply({ preferences: { accept, userAgent: undefined, pretty: undefined } }).body;
     expect(bodyFor('application/json')).toBeInstanceOf(Buffer);
     expect(bodyFor('application/json')).toBe(bodyFor('*/*'));
@@ -66,8 +66,8 @@ describe('openApiDocument', () => {
 
 describe('openApi', () => {
   it('documents a list of a namespaced kind for all namespaces, one namespace and one object', () => {
-    const kind = { ...CLUSTER_LISTING.kind, kind: 'Widget', listKind: 'WidgetList', namespaced: true };
-    const { paths, components } = openApi('kubernetes', [{ ...CLUSTER_LISTING, plural: 'widgets', kind }]);
+    const kind = { ...CLUSTER_LIST.kind, kind: 'Widget', listKind: 'WidgetList', namespaced: true };
+    const { paths, components } = openApi('kubernetes', [{ ...CLUSTER_LIST, plural: 'widgets', kind }]);
     const operations = Object.entries(paths as Readonly<Record<string, { readonly get?: { readonly operationId: string } }>>).map(
       ([path, { get }]) => [path, get?.operationId],
     );
@@ -80,7 +80,7 @@ describe('openApi', () => {
   });
 });
 
-const { components, paths } = openApi('orchestrator', LISTINGS);
+const { components, paths } = openApi('orchestrator', Object.values(LISTS));
 const schemas = components.schemas as Schemas;
 const TOKEN = '/orchestrator/{cluster}/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token';
 const LIST = '/auth/v1/clusters';

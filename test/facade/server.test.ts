@@ -454,7 +454,7 @@ describe('bodies that do not arrive', () => {
     await startServer({ arrivalMs: 3_000 });
   });
 
-  it.each(['timeout=1s', 'timeout=1s&watch=true'])('ends a request whose body does not arrive after ?%s', async (query) => {
+  it.each(['timeout=1s', 'timeout=1s&watch=true'])('responds with 504 if the body of a request with ?%s does not arrive', async (query) => {
     const connection = await sendBytes(request(`${POST}?${query}`, 'Content-Length: 5'));
     const [response] = responsesIn((await connection.read(isWhole)).text);
     expect(response).toMatchObject({ status: 504, body: expect.stringContaining('"Timeout"') });

@@ -21,16 +21,18 @@ const request: FuzzRequest = {
 
 const resend = () => Promise.reject(new Error('no request is sent again'));
 
-describe('documented differences', () => {
-  it.each(ROWS)('have a row in docs/facade-differences.md: %s', (row) => expect(documented).toContain(row));
+describe('ROWS', () => {
+  it.each(ROWS)('contains only rows of docs/facade-differences.md: %s', (row) => expect(documented).toContain(row));
+});
 
-  it('leave a response of kube-apiserver unchanged if none applies', async () => {
+describe('expectationFor', () => {
+  it('returns the response of kube-apiserver if no difference applies', async () => {
     const kube: Comparable = { status: 404, headers: { warning: '' }, body: '{"kind":"Status","code":404}' };
     const { response, rows } = await expectationFor({ request, kube, resend }, differencesFor(request, kube));
     expect({ response, rows }).toEqual({ response: kube, rows: [] });
   });
 
-  it('expect 422 for a request without audiences', async () => {
+  it('returns 422 for a request without audiences', async () => {
     const kube: Comparable = { status: 404, headers: { warning: '' }, body: '{"kind":"Status","code":404}' };
     const exchange = { request: { ...request, body: Buffer.from('{}') }, kube, resend };
     const { response, rows } = await expectationFor(exchange, differencesFor(exchange.request, kube));

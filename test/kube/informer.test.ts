@@ -263,7 +263,7 @@ function perform(action: Step): void {
 function loseHistory(how: number, names: readonly string[]): void {
   collection.cut(CUTS[how] ?? (() => undefined));
   for (const gone of names) collection.remove(gone);
-  if (names.length === 3) collection.put(names[0] ?? '', 'anew');
+  if (names.length === 3) collection.put(names[0] ?? '', 're-created');
   collection.compact();
 }
 

@@ -266,7 +266,7 @@ describe('listWatch', () => {
     expect(queries()[0]).toContain(`timeoutSeconds=${seconds}&`);
   });
 
-  it('cleans up on abort', async () => {
+  it('closes the watch and clears timers on abort', async () => {
     const round = follow(startCursor());
     await watching();
     stop.abort();

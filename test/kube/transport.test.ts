@@ -77,6 +77,20 @@ describe('transport', () => {
     await expect(connect(server, {}, { maxBytes: 1_000 }).request(GET)).rejects.toMatchObject({ code: 'EMSGSIZE' });
   });
 
+  it.each([
+    [3, { status: 200 }],
+    [9, { code: 'EBADMSG' }],
+  ])('reads a response after %i interim responses, of which more than eight are an error', async (count, expected) => {
+    const server = await serve((_, reply) => {
+      reply.raw(`${'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'.repeat(count)}HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}`);
+    });
+    await expect(
+      connect(server)
+        .request(GET)
+        .catch((error: unknown) => error),
+    ).resolves.toMatchObject(expected);
+  });
+
   it('times out when the server never responds', async () => {
     const server = await serve(() => undefined);
     const reply = connect(server).request({ ...GET, timeoutMs: 3_000 });

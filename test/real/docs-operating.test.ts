@@ -1,5 +1,5 @@
 // Runs the commands of docs/operating.md in order on real clusters: install, register, access the façade, renew a credential,
-// uninstall. Checks its manifests with the programs that read them.
+// uninstall; also those of docs/providers.md that need no provider. Checks its manifests with the programs that read them.
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,6 +19,7 @@ const [install, register, show, renew, revoke, recreate, uninstall] = blocksIn('
 const [hubItself] = blocksIn('hub-itself');
 const [calls, certificate] = blocksIn('facade');
 const [orphans] = blocksIn('orphans');
+const [audiences] = blocksIn('providers');
 
 const docs = startDocsWorld();
 
@@ -152,6 +153,13 @@ describe('commands in docs/operating.md', () => {
     expect(await runBlock(orphans, docs.shell)).toEqual([]);
     await docs.world.kubectl('delete', 'mt', '-n', 'default', 'stuck', '--timeout=30s');
     expect(await docs.world.kubectlOnTarget('get', 'secrets', '-n', 'deploy', '-o', 'name')).toBe('');
+  });
+});
+
+describe('commands in docs/providers.md', () => {
+  it('shows the audiences, the lifetime of tokens and the issuer of a target', async () => {
+    const [result] = await runSteps(audiences === undefined ? [] : stepsOf(audiences), docs.shell);
+    expect(result).toMatchObject({ code: 0, printed: expect.stringMatching(/^\[https:\/\/\S+\] \d{4}-\S+Z\n\{"issuer":"https:/) });
   });
 });
 

@@ -111,7 +111,7 @@ describe('runtime pipeline', () => {
     expect(reports.slice(1)).toEqual(Array.from({ length: 12 }, () => 'transient Defect'));
   });
 
-  it('drains on stop and leaves no timer or informer', async () => {
+  it('completes running reconciles on stop, and leaves no timer or informer', async () => {
     const stopped = lifecycle.stop();
     tokens.apply(object('late'));
     await succeed('team-a/ci', 'team-a/cd');

@@ -72,7 +72,7 @@ describe('EndpointChoice', () => {
     expect(choice.order(5 * MINUTE)).toEqual(['c', 'a', 'b']);
   });
 
-  it('starts over when all addresses fail', () => {
+  it('starts over with the first address after all addresses have failed', () => {
     const choice = new EndpointChoice(['a', 'b']);
     choice.recordFailure('a', 0);
     choice.recordFailure('b', 0);

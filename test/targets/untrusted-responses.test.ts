@@ -147,13 +147,11 @@ describe('issueToken with a response that is not HTTP', () => {
     const early = 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n';
     const target = await world.serveRaw((socket) => socket.write(early.repeat(3) + http('401 Unauthorized', '')));
     expect(await world.failureAt(target)).toMatchObject({ reason: 'CredentialRejected' });
-    let isRequested = false;
     const endless = await world.serveRaw((socket) => {
-      isRequested = true;
       const more = () => socket.writable && socket.write(early, () => setImmediate(more));
       more();
     });
-    expect(await world.failureAt(endless, REQUEST, () => expect(isRequested).toBe(true))).toMatchObject({ reason: 'ClusterTimeout' });
+    expect(await world.failureAt(endless)).toMatchObject({ reason: 'ResponseUntrusted' });
   });
 });
 

@@ -16,7 +16,7 @@ describe('createLogger', () => {
     expect(lines.map((line) => JSON.parse(line))).toEqual([{ level: 'info', time: expect.any(String), clusters: 2, msg: 'in sync' }]);
   });
 
-  it('writes a readable line', () => {
+  it('writes level, message, error and fields in a readable line', () => {
     const { lines, log } = logger({ readable: true });
     log.warn({ error: new Error('too late'), server: 'hub', count: 2 }, 'failed');
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { IssueTokens, RbacIndex } from '../../src/access/rbac-index.ts';
+import { IssueTokens } from '../../src/access/issue-permission.ts';
+import { RbacIndex } from '../../src/access/rbac-index.ts';
 import { tooManyRequests } from '../../src/kubernetes/status.ts';
 import { Authority, type AuthorityOptions } from '../../src/tokens/authority.ts';
 import type { StoredToken } from '../../src/tokens/policy/spec.ts';

@@ -352,6 +352,51 @@ describe('token controller and a withdrawal', () => {
   });
 });
 
+describe('token controller and a deleted Cluster that a finalizer keeps', () => {
+  it('does not rotate the token', async () => {
+    await world.run();
+    const token = await issued('None');
+    await world.hub.admin.patch(Clusters, { name: world.cluster }, { metadata: { finalizers: ['example.com/hold'] } });
+    await world.hub.admin.delete(Clusters, { name: world.cluster });
+    await world.patch('ci', { metadata: { annotations: { 'tokens.purser.dev/rotate': 'now' } } });
+    await world.until(async () => (await world.condition('RotationFailing')) === 'True ClusterNotFound');
+
+    expect(await world.tokenText()).toBe(token);
+    await world.hub.admin.patch(Clusters, { name: world.cluster }, { metadata: { finalizers: null } });
+  });
+});
+
+describe('token controller and a Secret that is too large to update', () => {
+  /** Enlarges the Secret in steps that the API server accepts, until an update exceeds its limit of 3 MiB. */
+  async function enlarge(): Promise<void> {
+    const labels = Array.from({ length: 1_150 }, (_, index) => [`l${index}${'x'.repeat(56)}`, 'y'.repeat(63)]);
+    await world.hub.admin.patch(Secrets, ci(), { metadata: { annotations: { a: '\u0001'.repeat(259_000) } } });
+    await world.hub.admin.patch(Secrets, ci(), { data: { junk: Buffer.alloc(1_036_000).toString('base64') } });
+    await world.hub.admin.patch(Secrets, ci(), { metadata: { labels: Object.fromEntries(labels) } });
+  }
+
+  it('removes the Secret and the anchor of a withdrawn permission although a tenant altered the token', async () => {
+    await world.run();
+    const token = await issued();
+    await enlarge();
+    await world.hub.admin.patch(Secrets, ci(), { data: { token: base64('altered') } });
+    await withdraw();
+    await world.until(async () => !(await world.isAccepted(token)));
+    await world.until(async () => (await world.secret()) === undefined);
+
+    expect(await world.condition('Ready')).toBe('False Forbidden');
+  });
+
+  it('deletes the Secret of a token for a former spec', async () => {
+    await allowBesides(`${world.cluster}/other/absent`);
+    await world.run();
+    await issued('None');
+    await enlarge();
+    await world.patch('ci', { spec: { serviceAccount: { namespace: 'other', name: 'absent' }, rotation: { suspend: true } } });
+    await world.until(async () => (await world.tokenText()) === '');
+  });
+});
+
 describe('token controller and a tenant with many namespaces', () => {
   const account = (namespace: string) => ({ namespace, name: 'requester' });
 

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 beforeEach(() => {
-  world.renew();
+  world.reset();
   ({ clock, hub } = world);
   reconciler = world.reconciler();
   reconciler.triggered.length = 0;
@@ -53,7 +53,7 @@ describe('tokenTriggers with a watch that is faster than responses', () => {
   });
 
   it('emits the key for a change after a failed write', async () => {
-    const isServed: Fault = (request, reply) => hub.answer(request, reply);
+    const isServed: Fault = (request, reply) => hub.serve(request, reply);
     hub.faults.push(isServed, (_, reply) => reply.json(500, refused(500, 'InternalError')));
     await reconciler.reconcile();
     hub.put({ metadata: { namespace: 'team-a', name: 'ci', labels: { 'tokens.purser.dev/managed-by': 'purser' } }, type: 'Opaque' });

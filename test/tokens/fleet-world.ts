@@ -301,7 +301,7 @@ export class FleetWorld {
     this.sync();
   }
 
-  /** Lets this time pass, with all reconciles that become due. */
+  /** Advances the clock by this time, and runs all reconciles that become due. */
   async settle(ms: number): Promise<void> {
     const end = this.clock.now() + ms;
     while (this.clock.now() < end) {

@@ -16,7 +16,7 @@ beforeAll(async () => {
   world = await ScriptedWorld.start();
 });
 beforeEach(async () => {
-  world.renew();
+  world.reset();
   reconciler = world.reconciler();
   await reconciler.reconcile();
   reconciler.sync();

@@ -53,8 +53,8 @@ describe('token controller and a new ManagedToken', () => {
 
       expect(await world.secret()).toBeUndefined();
       expect((await world.get()).status?.conditions?.[0]?.message).toBe(
-        `The API server of cluster ${world.cluster} does not accept tokens for spec.audiences, so that the output ${output} would not work. ` +
-          'Use an audience of that API server, which its administrator knows, or remove this output.',
+        `The API server of cluster ${world.cluster} does not accept tokens for spec.audiences, so the output ${output} would not work. ` +
+          'Use an audience that the API server accepts, or remove this output.',
       );
       await world.patch('ci', { spec: { secret: { outputs: ['Token'] } } });
       await world.ready();
@@ -113,7 +113,7 @@ describe('token controller and a new ManagedToken', () => {
     expect([await world.secret(), world.sent().target]).toEqual([undefined, []]);
   });
 
-  it('reports the missing Cluster, and issues once it is registered', async () => {
+  it('reports the missing Cluster, and issues the token after the Cluster is registered', async () => {
     await world.run();
     await world.allow(`${world.cluster}-later`);
     await world.create('ci', { clusterName: `${world.cluster}-later` });

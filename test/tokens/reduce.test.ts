@@ -5,7 +5,7 @@ import type { Secret, Stored } from '../../src/api/resources.ts';
 import { createTokenInformers } from '../../src/tokens/informers.ts';
 import { secretConflictFailure } from '../../src/tokens/policy/messages.ts';
 import { parseRecord } from '../../src/tokens/policy/record.ts';
-import { conflictOf, type SecretConflict } from '../../src/tokens/policy/secret-ownership.ts';
+import { conflictOf, type SecretConflict } from '../../src/tokens/policy/secret.ts';
 import { type StoredToken, specProblems } from '../../src/tokens/policy/spec.ts';
 import { bytesOf, NamespaceBytes, reduceSecret, reduceToken } from '../../src/tokens/reduce.ts';
 import { startWireWorld, type WireWorld } from '../kube/wire-world.ts';

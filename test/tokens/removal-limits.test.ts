@@ -157,7 +157,7 @@ describe('RemovalLimits and the global limit', () => {
     expect(await check(first)).toBe('paused');
   });
 
-  it('still holds after another replica has become leader', async () => {
+  it('keeps removals paused after another replica has become the leader', async () => {
     const [first] = lose(FIVE);
     await check(first);
     isPaused = false;

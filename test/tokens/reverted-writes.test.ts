@@ -20,14 +20,14 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 beforeEach(() => {
-  world.renew();
+  world.reset();
   ({ clock, hub } = world);
   reconciler = world.reconciler();
 });
 afterEach(() => reconciler.close());
 
-const writes = () => hub.answered.filter((call) => /^(POST|PUT|DELETE) secrets/.test(call)).length;
-const reviews = () => hub.answered.filter((call) => call.endsWith('subjectaccessreviews')).length;
+const writes = () => hub.served.filter((call) => /^(POST|PUT|DELETE) secrets/.test(call)).length;
+const reviews = () => hub.served.filter((call) => call.endsWith('subjectaccessreviews')).length;
 const conditions = () => (hub.token.status?.conditions ?? []).map(({ type, status, reason }) => `${type}=${status}/${reason}`).join(' ');
 
 /** Reconciles continuously, as if every change triggered a reconcile at once. */
@@ -45,7 +45,7 @@ async function firstToken(): Promise<Secret> {
   await reconciler.reconcile();
   reconciler.sync();
   clock.advance(10_000);
-  hub.answered.length = 0;
+  hub.served.length = 0;
   world.issued = 0;
   return hub.secrets.get('ci') as Secret;
 }
@@ -94,7 +94,7 @@ describe('reconcileToken and a client that reverts its writes', () => {
     expect([world.issued <= 10, writes() <= 10]).toEqual([true, true]);
   });
 
-  it('backs off removing a token against a controller that restores an expired one', async () => {
+  it('backs off from removing an expired token that another controller restores', async () => {
     const old = await firstToken();
     world.isDown = true;
     clock.advance(70 * MINUTE);
@@ -134,7 +134,7 @@ describe('reconcileToken while it backs off', () => {
 
   const isExpired = () => clock.now() >= Date.parse(hub.secrets.get('ci')?.metadata.annotations?.['tokens.purser.dev/expires-at'] ?? '');
 
-  it('pauses after an unwritten token for at most a fifth of the remaining validity of the old one', async () => {
+  it('retries a token that could not be written within a fifth of the remaining validity of the old token', async () => {
     await firstToken();
     clock.advance(45 * MINUTE);
     hub.isReadOnly = true;

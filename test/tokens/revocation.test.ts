@@ -334,7 +334,7 @@ describe('token controller and a ManagedToken that is being deleted', () => {
     expect(await isRejected(token)).toBe(true);
   });
 
-  it('removes the finalizer at once without the Cluster', async () => {
+  it('removes the finalizer at once if the Cluster does not exist', async () => {
     await world.run();
     await issued();
     await world.hub.admin.delete(Clusters, { name: world.cluster });

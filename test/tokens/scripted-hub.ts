@@ -22,8 +22,8 @@ export class ScriptedHub {
   webhook: (secret: Secret) => Secret = (secret) => secret;
   /** Called between a write of a Secret and its response. */
   meanwhile: () => void = () => {};
-  /** Requests with a response, such as `PUT secrets`. */
-  readonly answered: string[] = [];
+  /** Requests that were served without a fault, such as `PUT secrets`. */
+  readonly served: string[] = [];
   /** Writes to Secrets that are not the ManagedToken's. */
   readonly trespasses: string[] = [];
   #version = 100;
@@ -34,13 +34,13 @@ export class ScriptedHub {
 
   readonly handler: WireHandler = (request, reply) => {
     const fault = this.faults.shift();
-    return fault === undefined ? this.answer(request, reply) : fault(request, reply);
+    return fault === undefined ? this.serve(request, reply) : fault(request, reply);
   };
 
   /** Serves a request without faults. */
-  answer(request: WireRequest, reply: WireReply): void {
+  serve(request: WireRequest, reply: WireReply): void {
     const { method, path, body } = request;
-    this.answered.push(`${method} ${shortOf(path)}`);
+    this.served.push(`${method} ${shortOf(path)}`);
     if (path.endsWith('/subjectaccessreviews')) return reply.json(201, this.#review());
     if (this.isReadOnly && path.startsWith(SECRETS) && method !== 'GET') return reply.json(403, refused(403, 'Forbidden'));
     if (path === SECRETS && method === 'POST') return this.#create(JSON.parse(body) as Secret, reply);

@@ -91,9 +91,9 @@ export class ScriptedTarget {
     const token = jwt({ sub: SUBJECT, aud: audiences, ...times, jti: `jti-${++this.#count}`, 'kubernetes.io': kubernetes });
     this.#tokens.set(token, { audiences, accountUID: this.#accountUID, anchorUID, expiresAt });
     this.issuedAt.push(this.#clock.now());
-    const answer = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', metadata: { uid: this.#accountUID }, spec };
+    const response = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', metadata: { uid: this.#accountUID }, spec };
     const headers = { date: new Date(this.#clock.now()).toUTCString() };
-    reply.json(201, { ...answer, status: { token, expirationTimestamp: formatTimestamp(expiresAt) } }, headers);
+    reply.json(201, { ...response, status: { token, expirationTimestamp: formatTimestamp(expiresAt) } }, headers);
   }
 
   #review({ body }: WireRequest, reply: WireReply): void {

@@ -1,4 +1,4 @@
-// A scripted hub and a target on the wire, shared by the tests of a file; `renew` resets hub, clock and counts.
+// A scripted hub and a target on the wire, shared by the tests of a file; `reset` replaces hub and clock.
 
 import { systemClock } from '../../src/std/clock.ts';
 import { startWireWorld, type WireWorld } from '../kube/wire-world.ts';
@@ -36,8 +36,8 @@ export class ScriptedWorld {
     return this.#target?.url ?? '';
   }
 
-  /** Resets hub, clock and counts. */
-  renew(): void {
+  /** Replaces hub and clock, and sets counts to 0. */
+  reset(): void {
     this.clock = new FakeClock(Date.now());
     this.hub = newHub();
     this.issued = 0;

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 beforeEach(() => {
-  world.renew();
+  world.reset();
   ({ clock, hub } = world);
 });
 

@@ -10,7 +10,7 @@ let secret: Secret;
 beforeAll(async () => {
   world = await ScriptedWorld.start();
 });
-beforeEach(() => world.renew());
+beforeEach(() => world.reset());
 afterAll(() => world.close());
 
 async function issue(reconciler: TestReconciler): Promise<void> {
@@ -95,7 +95,7 @@ describe('RemovalLimits after a restart or a forged Secret', () => {
     const first = world.reconciler();
     await issue(first);
     // Another ManagedToken of the same spec, for which nothing was issued.
-    world.renew();
+    world.reset();
     world.hub.put(secret);
     const reconciler = await restart(first);
     expect([await refuse(reconciler), world.hub.secrets.size]).toEqual([undefined, 1]);
@@ -115,7 +115,7 @@ describe('RemovalLimits after a restart or a forged Secret', () => {
   it('ignores a forged Secret that needed no change', async () => {
     const first = world.reconciler();
     await issue(first);
-    world.renew();
+    world.reset();
     world.hub.put(secret);
     const reconciler = await restart(first);
     reconciler.sync();
@@ -150,7 +150,7 @@ describe('token controller with a deleted binding that the authorizer of the hub
     await issue(reconciler);
     reconciler.sync();
     reconciler.withdrawPermission();
-    world.hub.answered.length = 0;
+    world.hub.served.length = 0;
   });
   afterEach(() => reconciler.close());
 
@@ -160,7 +160,7 @@ describe('token controller with a deleted binding that the authorizer of the hub
     world.clock.advance(delayMs);
     return delayMs / 1_000;
   }
-  const reviews = () => world.hub.answered.filter((request) => request === 'POST subjectaccessreviews').length;
+  const reviews = () => world.hub.served.filter((request) => request === 'POST subjectaccessreviews').length;
 
   it('repeats the review a second later, and removes the Secret 15 s after the first refusal', async () => {
     expect([await nextDelay(), reviews()]).toEqual([1, 1]);

@@ -16,7 +16,7 @@ beforeAll(async () => {
   world = await ScriptedWorld.start();
 });
 beforeEach(() => {
-  world.renew();
+  world.reset();
   const { clock } = world;
   budgets = new NamespaceBudgets({ clock, log: silentLog, countInNamespace: () => 1 });
   reconciler = world.reconciler({ budgets });
@@ -39,7 +39,7 @@ async function issue(): Promise<void> {
   world.clock.advance(MINUTE);
   // The permission is not from RBAC, so that it is reviewed again before it is trusted.
   await reconciler.reconcile();
-  world.hub.answered.length = 0;
+  world.hub.served.length = 0;
 }
 
 function annotate(name: string, value: string): void {
@@ -64,14 +64,14 @@ describe('reconcileWithinBudget in a namespace over its budget', () => {
     annotate(Annotation.rotate, 'now');
 
     expect(await overspend()).toBeGreaterThan(MINUTE);
-    expect([world.hub.answered, world.issued]).toEqual([[], 1]);
+    expect([world.hub.served, world.issued]).toEqual([[], 1]);
   });
 
   it('defers the first issuance, even if the permission is in doubt', async () => {
     reconciler.forgetPermissions();
 
     expect(await overspend()).toBeGreaterThan(MINUTE);
-    expect([world.hub.answered, world.issued]).toEqual([[], 0]);
+    expect([world.hub.served, world.issued]).toEqual([[], 0]);
   });
 
   it('withdraws a token whose requester lost permission 16 s earlier', async () => {
@@ -92,7 +92,7 @@ describe('reconcileWithinBudget in a namespace over its budget', () => {
     reconciler.forgetPermissions();
     await overspend();
 
-    expect(world.hub.answered).toContain('POST subjectaccessreviews');
+    expect(world.hub.served).toContain('POST subjectaccessreviews');
   });
 
   it('removes an expired token from the Secret', async () => {
@@ -146,9 +146,9 @@ describe('reconcileWithinBudget in a namespace over its budget', () => {
     world.hub.isAllowed = false;
     reconciler.forgetPermissions();
     await overspend();
-    world.hub.answered.length = 0;
+    world.hub.served.length = 0;
     world.clock.advance(500);
 
-    expect([await overspend(), world.hub.answered]).toEqual([1_000, []]);
+    expect([await overspend(), world.hub.served]).toEqual([1_000, []]);
   });
 });

@@ -28,7 +28,7 @@ function headers(user: string, ...groups: readonly string[]): Readonly<Record<st
 }
 
 describe('impersonate', () => {
-  it('returns the requestor without Impersonate headers', () => {
+  it('returns the requestor if the request has no Impersonate headers', () => {
     expect(impersonate(alice, { accept: ['*/*'] }, listPods, policy())).toBe(alice);
   });
 

@@ -13,7 +13,7 @@ export interface Fault {
   readonly detail: string;
 }
 
-/** The result of one probe. Add measurements as required fields: the compiler then reports where probes must supply them. */
+/** Result of one probe. Add measurements as required fields: the compiler then reports where probes must supply them. */
 export interface ProbeEvidence {
   readonly faults: readonly Fault[];
   /** Namespaces in which tokens can be issued, such as `in 2 namespaces`; undefined for all. */
@@ -23,7 +23,7 @@ export interface ProbeEvidence {
 /** Period in which a credential is valid, in milliseconds since 1970. */
 export interface Validity {
   readonly startsAt?: number | undefined;
-  /** Undefined for a credential that does not expire. */
+  /** Expiry; undefined for a credential that does not expire. */
   readonly expiresAt?: number | undefined;
 }
 
@@ -35,7 +35,7 @@ export type CredentialEvidence =
 /** A credential in a Secret. */
 export interface StoredEvidence {
   readonly type: 'stored';
-  /** Undefined for a token whose validity is unknown. */
+  /** Validity of the credential; undefined if it is unknown. */
   readonly validity: Validity | undefined;
   /** Time of the next renewal, in milliseconds since 1970; undefined for a credential that Purser does not renew. */
   readonly renewAt?: number | undefined;

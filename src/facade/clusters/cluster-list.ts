@@ -1,18 +1,16 @@
-// The cluster list: names, table columns, and the allow-list of public fields of a Cluster.
+// The cluster list: public fields of a Cluster, their OpenAPI schema, and table columns.
 
-import { SeeClusters } from '../../access/rbac-index.ts';
 import type { Cluster } from '../../api/cluster.gen.ts';
-import { RegistryGroup, Version } from '../../api/names.ts';
+import { ClusterSchema } from '../../api/cluster-schema.gen.ts';
+import { ClusterConditionType } from '../../api/names.ts';
 import { ClusterReason } from '../../api/reasons.ts';
 import { Clusters } from '../../api/resources.ts';
 import { clusterConditions } from '../../clusters/policy/conditions.ts';
-import { customTable, type PrinterColumn } from '../../kubernetes/custom-table.ts';
+import type { PrinterColumn } from '../../kubernetes/custom-table.ts';
 import { type Fields, fieldsOf, isFields } from '../../kubernetes/untrusted.ts';
 import { sentence } from '../../std/sentence.ts';
-import type { Followed, Listing, PublicObject } from '../listwatch/filtered-list.ts';
-import { createListWatch, type ListWatch, type ListWatchOptions } from '../listwatch/list-watch.ts';
-import { RbacAccess, type RbacAccessOptions } from '../listwatch/rbac-access.ts';
-import { CLUSTER_SCHEMA, UNKNOWN_REASON } from './cluster-schema.ts';
+import { filteredList, type PublicSchema, pickFields } from '../listwatch/filtered-list.ts';
+import { type OpenApiSchema, object } from '../openapi-schemas.ts';
 
 /** Columns of the CRD, without those of fields that only the hub shows. */
 export const CLUSTER_COLUMNS: readonly PrinterColumn[] = [
@@ -47,57 +45,18 @@ function conditionColumns(): readonly PrinterColumn[] {
   }));
 }
 
-/** Public description of the cluster list. */
-export const CLUSTER_LISTING: Listing = {
-  plural: Clusters.plural,
-  kind: {
-    group: RegistryGroup,
-    version: Version,
-    kind: Clusters.kind,
-    listKind: 'ClusterList',
-    builtIn: false,
-    schema: { type: 'object' },
-    table: customTable(CLUSTER_COLUMNS),
-    namespaced: false,
-    selectableFields: {},
-    fieldLabelErrors: 'named',
-  },
-  schema: CLUSTER_SCHEMA,
-};
+/** Reason of a condition that Purser did not write. */
+const UNKNOWN_REASON = 'Unknown';
 
-export interface ClusterListOptions extends RbacAccessOptions, Pick<ListWatchOptions<Cluster>, 'historyCapacity' | 'watchLimits'> {
-  readonly clusters: Followed<Cluster>;
-  /** Prefixes of annotations that are public; none by default. */
-  readonly annotationPrefixes?: readonly string[];
-}
-
-/** Creates the endpoints of the cluster list. */
-export function createClusterList({ clusters, annotationPrefixes, ...options }: ClusterListOptions): ListWatch {
-  const access = new RbacAccess(options, SeeClusters);
-  const toPublic = (cluster: Cluster) => publicCluster(cluster, annotationPrefixes);
-  return createListWatch({ ...options, list: { ...CLUSTER_LISTING, access, toPublic, weightOf: clusterWeight }, objects: clusters });
-}
-
-/** Returns the public fields of a Cluster, with annotations under one of the prefixes. */
-export function publicCluster(cluster: Cluster, annotationPrefixes: readonly string[] = []): PublicObject {
-  const { metadata, spec, status } = cluster;
-  const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) =>
-    annotationPrefixes.some((prefix) => key.startsWith(prefix)),
-  );
+/** Returns the public fields of a Cluster. */
+function publicFields({ spec, status }: Cluster): Fields {
   const { orchestratorApiEndpoints: endpoints } = fieldsOf(spec);
   return {
-    apiVersion: `${RegistryGroup}/${Version}`,
-    kind: Clusters.kind,
-    metadata: {
-      ...pickFields(metadata, METADATA),
-      ...(annotations.length > 0 && { annotations: Object.fromEntries(annotations) }),
-    },
     ...(isFields(endpoints) && { spec: { orchestratorApiEndpoints: publicEndpoints(endpoints) } }),
     ...(isFields(status) && { status: { ...pickFields(status, STATUS), ...conditionsOf(status) } }),
   };
 }
 
-const METADATA = ['name', 'uid', 'resourceVersion', 'generation', 'creationTimestamp', 'deletionTimestamp', 'labels'];
 const ENDPOINTS = ['caBundle'];
 const SERVER_ENDPOINT = ['clientCIDR', 'serverAddress'];
 const STATUS = ['type', 'version'];
@@ -139,15 +98,67 @@ function publicReason(reason: unknown): Fields {
   return { reason: UNKNOWN_REASON, message: 'Purser did not write this condition.' };
 }
 
-function pickFields(fields: object, names: readonly string[]): Fields {
-  return Object.fromEntries(Object.entries(fields).filter(([name, value]) => names.includes(name) && value !== undefined));
-}
-
 /** Size of a Cluster with few labels and without a CA, in bytes. */
 const BASE_WEIGHT = 2_000;
 
 /** Returns the approximate size of a public Cluster in memory, in bytes. */
-export function clusterWeight({ metadata, spec }: Cluster): number {
+function weightOf({ metadata, spec }: Cluster): number {
   const labels = Object.entries(metadata.labels ?? {}).reduce((sum, [key, value]) => sum + key.length + value.length, 0);
   return BASE_WEIGHT + labels + (spec.orchestratorApiEndpoints?.caBundle?.length ?? 0);
 }
+
+const { spec, status } = ClusterSchema.properties;
+const { orchestratorApiEndpoints: endpoints } = spec.properties;
+const { serverEndpoints } = endpoints.properties;
+const { conditions } = status.properties;
+
+/** Schemas of the public fields, derived from the custom resource definition. */
+const SCHEMA: PublicSchema = {
+  description: 'Public fields of a registered cluster; the custom resource has more.',
+  properties: {
+    spec: object('Addresses of the cluster.', {
+      orchestratorApiEndpoints: {
+        ...endpoints,
+        properties: { ...endpoints.properties, serverEndpoints: { ...serverEndpoints, items: closed(serverEndpoints.items) } },
+        additionalProperties: false,
+      },
+    }),
+    status: object(
+      'Observed state of the cluster.',
+      { type: status.properties.type, version: status.properties.version, conditions: { ...conditions, items: conditionSchema() } },
+      ['type', 'version', 'conditions'],
+    ),
+  },
+  optional: ['status'],
+};
+
+/** Returns the schema of a condition. Its type, reason and message are always those that Purser uses. */
+function conditionSchema(): OpenApiSchema {
+  const { properties } = conditions.items;
+  return closed({
+    ...conditions.items,
+    required: [...conditions.items.required, 'reason', 'message'],
+    properties: {
+      ...properties,
+      type: { ...properties.type, enum: Object.values(ClusterConditionType) },
+      reason: { ...properties.reason, enum: [...Object.keys(ClusterReason), UNKNOWN_REASON] },
+      message: { ...properties.message, description: 'Sentence of the reason.' },
+    },
+  });
+}
+
+function closed(schema: OpenApiSchema): OpenApiSchema {
+  return { ...schema, additionalProperties: false };
+}
+
+/** The cluster list. */
+export const CLUSTER_LIST = filteredList({
+  resource: Clusters,
+  verbs: ['get', 'list'],
+  publicFields,
+  schema: SCHEMA,
+  columns: CLUSTER_COLUMNS,
+  hasAnnotations: true,
+  weightOf,
+  exampleName: 'prod-eu',
+});

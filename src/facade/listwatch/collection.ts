@@ -5,7 +5,6 @@ import { Visibility } from '../../access/visibility.ts';
 import { objectKey } from '../../kube/paths.ts';
 import type { KubeObject } from '../../kubernetes/object.ts';
 import { goJson, goJsonString } from '../../std/go-text.ts';
-import type { PublicObject } from './filtered-list.ts';
 import { type FacadeVersion, versionAt } from './version.ts';
 
 /** One version of an object in its public form, with its bytes, which all callers share. */
@@ -22,10 +21,10 @@ export class Item {
   #versionAt = 0;
   #versionEnd = 0;
 
-  constructor(object: PublicObject, weight: number) {
+  constructor(object: KubeObject, weight: number) {
     this.key = objectKey(object);
     this.revision = Number(object.metadata.resourceVersion ?? 0);
-    this.object = object as KubeObject;
+    this.object = object;
     this.weight = weight;
   }
 
@@ -38,11 +37,6 @@ export class Item {
   get bytes(): Buffer {
     this.#bytes ??= this.#encode();
     return this.#bytes;
-  }
-
-  /** Replaces the buffer by an equal one, so that a block and its items share memory. */
-  moveTo(bytes: Buffer): void {
-    this.#bytes = bytes;
   }
 
   /** Returns the compact JSON with another resourceVersion, in parts. */
@@ -62,8 +56,15 @@ export class Item {
     const [before, after] = textParts(this.object);
     this.#versionAt = Buffer.byteLength(before);
     this.#versionEnd = this.#versionAt + version.length;
-    return Buffer.from(before + version + after);
+    return ownBuffer(before + version + after);
   }
+}
+
+/** Returns the text in memory of its own. Node would allocate it in a buffer of 64 kB, which the log would keep for one old item. */
+function ownBuffer(text: string): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  bytes.write(text);
+  return bytes;
 }
 
 /** Items per block: a list is written block by block, and a change copies one block. */
@@ -139,11 +140,12 @@ export class Collection {
 
   /**
    * Returns the items that a caller may see, in one namespace or in all, from the key `start` on. The cost grows with the visible items,
-   * not with the collection.
+   * not with the collection, unless the caller may see names in any namespace.
    */
   visible(visibility: Visibility, namespace = '', start = ''): Generator<Item> {
     if (namespace !== '') return this.#visibleIn(namespace, visibility, start);
-    return visibility.isEverything ? this.from(start) : this.#named(visibility.names, start);
+    if (visibility.isEverything) return this.from(start);
+    return visibility.spansNamespaces ? this.#included(visibility, start) : this.#named(visibility.names, start);
   }
 
   *#visibleIn(namespace: string, visibility: Visibility, start: string): Generator<Item> {
@@ -153,6 +155,10 @@ export class Collection {
       if (!item.key.startsWith(prefix)) return;
       yield item;
     }
+  }
+
+  *#included(visibility: Visibility, start: string): Generator<Item> {
+    for (const item of this.from(start)) if (visibility.includesObject(item.key)) yield item;
   }
 
   *#named(keys: readonly string[], start: string): Generator<Item> {
@@ -168,7 +174,7 @@ export class Collection {
     let high = this.blocks.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (order(this.blocks[middle]?.items[0]?.key ?? '', key) > 0) high = middle;
+      if (order(this.blocks[middle]!.items[0]!.key, key) > 0) high = middle;
       else low = middle + 1;
     }
     return Math.max(low - 1, 0);
@@ -195,7 +201,8 @@ class Block {
 
   /** JSON of the items, each followed by a comma. Encoded on first use. */
   get bytes(): Buffer {
-    this.#bytes ??= this.#join();
+    // The items keep their own bytes: a replaced item that the log still has must not keep all of this in memory.
+    this.#bytes ??= Buffer.concat(this.items.flatMap(({ bytes }) => [bytes, COMMA]));
     return this.#bytes;
   }
 
@@ -205,21 +212,10 @@ class Block {
     let high = this.items.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (order(this.items[middle]?.key ?? '', key) < 0) low = middle + 1;
+      if (order(this.items[middle]!.key, key) < 0) low = middle + 1;
       else high = middle;
     }
     return low;
-  }
-
-  #join(): Buffer {
-    const joined = Buffer.concat(this.items.flatMap(({ bytes }) => [bytes, COMMA]));
-    let at = 0;
-    for (const item of this.items) {
-      const end = at + item.bytes.length;
-      item.moveTo(joined.subarray(at, end));
-      at = end + COMMA.length;
-    }
-    return joined;
   }
 }
 
@@ -229,7 +225,7 @@ function order(a: string, b: string): number {
 }
 
 /** Returns the JSON of an object with sorted keys, before and after the value of its resourceVersion. */
-function textParts({ metadata, ...rest }: PublicObject): readonly [string, string] {
+function textParts({ metadata, ...rest }: KubeObject): readonly [string, string] {
   const fields = Object.entries(metadata);
   const before = goJson(Object.fromEntries(fields.filter(([key]) => key < 'resourceVersion')));
   const after = goJson(Object.fromEntries(fields.filter(([key]) => key > 'resourceVersion')));

@@ -10,6 +10,7 @@ import { watchEventText } from '../../kubernetes/wire/encode.ts';
 import { orderedJson } from '../../kubernetes/wire/ordered-json.ts';
 import type { Clock } from '../../std/clock.ts';
 import { goJson } from '../../std/go-text.ts';
+import { Recent } from '../../std/recent.ts';
 import type { Item } from './collection.ts';
 import { type Entry, type History, hasGap } from './history.ts';
 import { type FacadeVersion, formatVersion, versionAt } from './version.ts';
@@ -61,18 +62,37 @@ export function plainForm(kind: ServedKind): EventForm {
   };
 }
 
+/** Lines of recent events as tables or metadata. Watches in the same form share them: the conversion of a large object takes long. */
+export type ConvertedLines = Recent<Buffer>;
+
+/** Maximum number of lines, each as long as an object. */
+const MAX_CONVERTED = 16;
+
+export function convertedLines(): ConvertedLines {
+  return new Recent(MAX_CONVERTED);
+}
+
 /** Returns the form of tables, or of metadata only. Only the first event of a watch has the columns of its table. */
-export function convertedForm(view: View, clock: Clock): EventForm {
+export function convertedForm(view: View, clock: Clock, lines: ConvertedLines): EventForm {
   let isFirst = true;
-  const line = (type: string, object: KubeObject) => {
-    const text = encodeEvent(object, { ...view, now: clock.now() }, isFirst);
+  const encode = (type: string, object: KubeObject, now: number) => {
+    const text = encodeEvent(object, { ...view, now }, isFirst);
     isFirst = false;
     return Buffer.from(watchEventText(type, text));
   };
+  const viewKey = JSON.stringify([view.as, view.as?.kind === 'Table' ? view.includeObject : '']);
   return {
     isShared: false,
-    event: (type, item, version) => [line(type, item.at(version))],
-    bookmark: (version, endsInitialEvents) => line('BOOKMARK', bookmarkObject(view.kind, version, endsInitialEvents)),
+    event: (type, item, version) => {
+      // Ages change once a second.
+      const now = Math.floor(clock.now() / 1_000) * 1_000;
+      const key = JSON.stringify([viewKey, isFirst, type, item.key, item.revision, version, now]);
+      const line = lines.get(key) ?? encode(type, item.at(version), now);
+      isFirst = false;
+      lines.set(key, line);
+      return [line];
+    },
+    bookmark: (version, endsInitialEvents) => encode('BOOKMARK', bookmarkObject(view.kind, version, endsInitialEvents), clock.now()),
   };
 }
 
@@ -118,7 +138,7 @@ export function readLog(history: History, from: number, filter: EventFilter, ahe
 /** Returns the event of a change for one watch; undefined if the caller sees the object neither before nor after it. */
 function toEvent({ before, after }: Entry, { visibility, selects }: EventFilter): ItemEvent | undefined {
   const key = (after ?? before)?.key;
-  if (key === undefined || !visibility.includes(key)) return undefined;
+  if (key === undefined || !visibility.includesObject(key)) return undefined;
   const isVisible = after !== undefined && selects(after);
   const wasVisible = before !== undefined && selects(before);
   if (isVisible) return { type: wasVisible ? 'MODIFIED' : 'ADDED', item: after };

@@ -1,12 +1,41 @@
-// The description of a filtered list of the façade: its kind and path, the public form of its objects, and the access to them.
+// The description of a filtered list: everything that is specific to one kind. The other files of this folder serve any kind.
 
-import type { Subscription } from 'rxjs';
-import type { User } from '../../access/user.ts';
-import type { Visibility } from '../../access/visibility.ts';
-import type { ApiObject } from '../../api/resources.ts';
-import type { Informer } from '../../kube/informer.ts';
+import type { Permission } from '../../access/rbac-index.ts';
+import type { ApiObject, Resource } from '../../api/resources.ts';
+import { customTable, type PrinterColumn } from '../../kubernetes/custom-table.ts';
 import type { SelectableKind, ServedKind } from '../../kubernetes/kind.ts';
-import type { OpenApiSchema } from '../openapi-schemas.ts';
+import { apiVersionOf, type KubeObject, type ObjectMeta } from '../../kubernetes/object.ts';
+import { OBJECT_META } from '../../kubernetes/schema/go-struct.ts';
+import type { Fields } from '../../kubernetes/untrusted.ts';
+import { describe, type OpenApiSchema, object, oneOfTexts, type Properties, RESOURCE_VERSION, responseForm } from '../openapi-schemas.ts';
+
+/** The description of a list of objects of the type `T` on the hub. */
+export interface ListDescription<T extends ApiObject> {
+  readonly resource: Resource<T>;
+  /** Verbs of RBAC on the resource; each of them lets a caller see an object. A caller who may list all objects sees all. */
+  readonly verbs: readonly string[];
+  /** Returns the public fields of an object besides its type and metadata: an allow-list. */
+  readonly publicFields: (object: T) => Fields;
+  /** OpenAPI schemas of the public fields. */
+  readonly schema: PublicSchema;
+  /** Columns of tables after the name. */
+  readonly columns: readonly PrinterColumn[];
+  /** Fields of the public form for field selectors, besides name and namespace; none by default. */
+  readonly selectableFields?: SelectableKind['selectableFields'];
+  /** True if annotations under public prefixes are public; no annotation is by default. */
+  readonly hasAnnotations?: boolean;
+  /** Returns the approximate size of the public form in memory, in bytes. */
+  readonly weightOf: (object: T) => number;
+  /** Name of an object in the examples of the OpenAPI document. */
+  readonly exampleName: string;
+}
+
+/** OpenAPI schemas of the public fields. */
+export interface PublicSchema {
+  readonly description: string;
+  readonly properties: Properties;
+  readonly optional: readonly string[];
+}
 
 /** The public description of a list. */
 export interface Listing {
@@ -15,6 +44,50 @@ export interface Listing {
   readonly kind: ServedKind & SelectableKind;
   /** OpenAPI schema of the public form. */
   readonly schema: OpenApiSchema;
+  /** Name of an object in the examples of the OpenAPI document. */
+  readonly exampleName: string;
+}
+
+/** A filtered list of objects of the type `T` on the hub. */
+export interface FilteredList<T extends ApiObject> extends Listing {
+  readonly permission: Permission;
+  /** Returns the public form of an object, with annotations under one of the prefixes if they are public. Other fields are not kept. */
+  toPublic(object: T, annotationPrefixes?: readonly string[]): KubeObject;
+  /** Returns the approximate size of the public form in memory, in bytes. */
+  weightOf(object: T): number;
+}
+
+/** Returns the list of a description. */
+export function filteredList<T extends ApiObject>(description: ListDescription<T>): FilteredList<T> {
+  const { resource, verbs, publicFields, columns, selectableFields = {}, hasAnnotations = false, weightOf, exampleName } = description;
+  const { group, version, kind, plural, namespaced } = resource;
+  const apiVersion = apiVersionOf(resource);
+  const metadataFields = namespaced ? ['namespace', ...METADATA] : METADATA;
+  return {
+    plural,
+    kind: {
+      group,
+      version,
+      kind,
+      listKind: `${kind}List`,
+      builtIn: false,
+      schema: { type: 'object' },
+      table: customTable(columns),
+      namespaced,
+      selectableFields,
+      fieldLabelErrors: 'named',
+    },
+    schema: objectSchema(description),
+    permission: { verbs, group, resource: plural, namespaced },
+    toPublic: (stored, prefixes) => ({
+      apiVersion,
+      kind,
+      metadata: publicMetadata(stored.metadata, metadataFields, hasAnnotations ? prefixes : undefined),
+      ...publicFields(stored),
+    }),
+    weightOf,
+    exampleName,
+  };
 }
 
 /** Returns the path of the list in one namespace; of the list of all objects if the namespace is empty. */
@@ -24,37 +97,47 @@ export function listPath({ plural }: Pick<Listing, 'plural'>, namespace: string)
 
 const ROOT = '/auth/v1';
 
-/** A filtered list of objects of the type `T` on the hub. */
-export interface FilteredList<T> extends Listing {
-  /** Returns the public form of an object: an allow-list of its fields. Other fields are not kept. */
-  readonly toPublic: (object: T) => PublicObject;
-  /** Returns the approximate size of the public form in memory, in bytes. */
-  readonly weightOf: (object: T) => number;
-  readonly access: Access;
+/** Returns the fields with these names that are defined. */
+export function pickFields(fields: object, names: readonly string[]): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([name, value]) => names.includes(name) && value !== undefined));
 }
 
-/** The public form of an object. */
-export interface PublicObject {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly metadata: ApiObject['metadata'];
-  readonly [field: string]: unknown;
+const METADATA = ['name', 'uid', 'resourceVersion', 'generation', 'creationTimestamp', 'deletionTimestamp', 'labels'];
+
+function publicMetadata(metadata: ApiObject['metadata'], names: readonly string[], annotationPrefixes: readonly string[] = []): ObjectMeta {
+  const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) =>
+    annotationPrefixes.some((prefix) => key.startsWith(prefix)),
+  );
+  return { ...pickFields(metadata, names), ...(annotations.length > 0 && { annotations: Object.fromEntries(annotations) }) };
 }
 
-/** Decides the objects that each caller may see. */
-export interface Access {
-  /** Returns the current visibility of a caller. Throws 503 if the review fails. */
-  visibleTo(user: User): Promise<Visibility>;
-  /** Returns the visibility of a caller without a request to the hub. `visibleTo` must have been called just before. */
-  visibleNow(user: User): Visibility;
-  /** Calls `onVisibility` on every change of a caller's visibility, until the returned function is called. */
-  follow(user: User, onVisibility: OnVisibility): () => void;
-  /** Follows the permissions on the hub until unsubscribed. */
-  run(): Subscription;
+function objectSchema<T extends ApiObject>({ resource, schema, hasAnnotations = false }: ListDescription<T>): OpenApiSchema {
+  const { kind, namespaced } = resource;
+  const metadata = describe(responseForm(OBJECT_META).properties ?? {}, {
+    name: `Name of the ${kind}.`,
+    ...(namespaced && { namespace: `Namespace of the ${kind}.` }),
+    uid: `UID of the ${kind}.`,
+    resourceVersion: `Resource version of the ${kind}.`,
+    generation: 'Number of changes of the spec.',
+    creationTimestamp: `Time at which the ${kind} was created.`,
+    deletionTimestamp: 'Time at which deletion was requested.',
+    labels: `Labels of the ${kind}.`,
+    ...(hasAnnotations && { annotations: 'Annotations under public prefixes.' }),
+  });
+  return object(
+    schema.description,
+    {
+      apiVersion: oneOfTexts(apiVersionOf(resource), [apiVersionOf(resource)]),
+      kind: oneOfTexts(kind, [kind]),
+      metadata: object(
+        'Public metadata.',
+        { ...metadata, resourceVersion: { ...metadata['resourceVersion'], pattern: RESOURCE_VERSION } },
+        OPTIONAL_METADATA,
+      ),
+      ...schema.properties,
+    },
+    schema.optional,
+  );
 }
 
-/** Receives the new visibility. */
-export type OnVisibility = (now: Visibility) => void;
-
-/** The part of an informer that lists use. */
-export type Followed<T extends ApiObject> = Pick<Informer<T>, 'store' | 'batches$'>;
+const OPTIONAL_METADATA = ['deletionTimestamp', 'labels', 'annotations'];

@@ -4,13 +4,13 @@
 import type { Subscription } from 'rxjs';
 import type { Visibility } from '../../access/visibility.ts';
 import type { ApiObject } from '../../api/resources.ts';
+import type { Informer } from '../../kube/informer.ts';
 import type { Batch } from '../../kube/store.ts';
 import { versionTooLarge } from '../../kubernetes/list-revision.ts';
 import { serviceUnavailable } from '../../kubernetes/status.ts';
 import type { Clock } from '../../std/clock.ts';
 import { Recent } from '../../std/recent.ts';
-import { Collection, Item } from './collection.ts';
-import type { FilteredList, Followed } from './filtered-list.ts';
+import { Collection, type Item } from './collection.ts';
 import { parseVersion, versionAt } from './version.ts';
 
 /** A change of one object at a revision. */
@@ -43,6 +43,9 @@ export interface Wait {
   readonly timeoutMs?: number;
 }
 
+/** The part of an informer that lists use. */
+export type Followed<T extends ApiObject> = Pick<Informer<T>, 'store' | 'batches$'>;
+
 /** A batch of the hub in public form; `item` is undefined for a deleted object. */
 interface ItemBatch extends Pick<Batch<never>, 'type' | 'resourceVersion'> {
   readonly changes: readonly { readonly key: string; readonly item: Item | undefined }[];
@@ -73,8 +76,7 @@ export class History {
   }
 
   /** Follows the objects of a kind on the hub until unsubscribed. */
-  follow<T extends ApiObject>({ store, batches$ }: Followed<T>, list: Pick<FilteredList<T>, 'toPublic' | 'weightOf'>): Subscription {
-    const toItem = (object: T) => new Item(list.toPublic(object), list.weightOf(object));
+  follow<T extends ApiObject>({ store, batches$ }: Followed<T>, toItem: (object: T) => Item): Subscription {
     if (store.resourceVersion !== undefined) this.load(store.list().map(toItem), Number(store.resourceVersion));
     return batches$.subscribe(({ type, resourceVersion, changes }) => {
       const items = changes.map((change) => ({ key: change.key, item: change.type === 'deleted' ? undefined : toItem(change.object) }));

@@ -3,30 +3,32 @@
 import { Subscription } from 'rxjs';
 import type { ApiObject } from '../../api/resources.ts';
 import { flag } from '../../kubernetes/wire/query.ts';
-import type { Clock } from '../../std/clock.ts';
-import { ConcurrencyLimiter, type ConcurrencyLimits, watchLimits } from '../limits/concurrency.ts';
+import { ConcurrencyLimiter, type ConcurrencyLimits } from '../limits/concurrency.ts';
 import { FairQueue, type FairQueueLimits } from '../limits/fair-queue.ts';
+import { UnreadEvents } from '../limits/unread-events.ts';
 import type { Endpoint } from '../request.ts';
 import type { Route } from '../router.ts';
-import { plainForm } from './events.ts';
-import { type FilteredList, type Followed, type Listing, listPath } from './filtered-list.ts';
-import { History } from './history.ts';
+import { Item } from './collection.ts';
+import { convertedLines, plainForm } from './events.ts';
+import { type FilteredList, type Listing, listPath } from './filtered-list.ts';
+import { type Followed, History } from './history.ts';
 import { getObject, listObjects, RESERVED_BYTES } from './list.ts';
+import { RbacAccess, type RbacAccessOptions } from './rbac-access.ts';
 import { TokenChecks } from './token-checks.ts';
 import { CallerVersions } from './version.ts';
 import { watchObjects } from './watch.ts';
 import { Watchers } from './watcher.ts';
 
-export interface ListWatchOptions<T extends ApiObject> {
+export interface ListWatchOptions<T extends ApiObject> extends RbacAccessOptions {
   readonly list: FilteredList<T>;
   /** Informer of the objects. */
   readonly objects: Followed<T>;
-  readonly clock: Clock;
-  readonly random: () => number;
+  /** Limits that all lists share. */
+  readonly limits: SharedLimits;
+  /** Prefixes of annotations that are public, for lists with public annotations; none by default. */
+  readonly annotationPrefixes?: readonly string[] | undefined;
   /** Maximum number of changes in the log, which callers can resume from; 16,384 by default. */
   readonly historyCapacity?: number | undefined;
-  /** Limits on watches; those of a process without a memory limit by default. */
-  readonly watchLimits?: ConcurrencyLimits | undefined;
 }
 
 export interface ListWatch {
@@ -51,25 +53,55 @@ const REPLAY_LIMITS: FairQueueLimits = {
   waiting: Number.POSITIVE_INFINITY,
 };
 
+/** Limits that all lists of the process share, because they bound its memory and its requests to the hub. */
+export interface SharedLimits {
+  /** Limit on the bytes of responses that clients have not read. */
+  readonly responseBytes: ConcurrencyLimiter;
+  /** Limit on open watches. */
+  readonly watchLimiter: ConcurrencyLimiter;
+  /** Queue for initial events, which are as long as a list. */
+  readonly replayQueue: FairQueue;
+  readonly unread: UnreadEvents;
+  readonly tokens: TokenChecks;
+}
+
+export interface SharedLimitsOptions extends Pick<RbacAccessOptions, 'clock' | 'random'> {
+  readonly watchLimits: ConcurrencyLimits;
+}
+
+/** Creates the limits of these lists. */
+export function sharedLimits(lists: readonly Listing[], { clock, random, watchLimits }: SharedLimitsOptions): SharedLimits {
+  const noun = `large lists of ${lists.map(({ plural }) => plural).join(' and ')} at a time`;
+  return {
+    responseBytes: new ConcurrencyLimiter({ ...RESPONSE_LIMITS, noun }),
+    watchLimiter: new ConcurrencyLimiter({ ...watchLimits, noun: 'watches' }),
+    replayQueue: new FairQueue(REPLAY_LIMITS),
+    unread: new UnreadEvents(clock),
+    tokens: new TokenChecks({ clock, random }),
+  };
+}
+
 /** Creates the endpoints of a list. They respond with 503 until the objects of the hub have been listed. */
 export function createListWatch<T extends ApiObject>(options: ListWatchOptions<T>): ListWatch {
-  const { list: listing, objects, clock, random, historyCapacity: capacity = HISTORY_CAPACITY } = options;
-  const { access, plural } = listing;
-  const watchers = new Watchers();
+  const { list: listing, objects, limits, clock, random, annotationPrefixes, historyCapacity: capacity = HISTORY_CAPACITY } = options;
+  const access = new RbacAccess(options, listing.permission);
+  const watchers = new Watchers(clock);
   const history = new History({ clock, capacity, onAdvance: () => watchers.wake() });
-  const shared = { listing, history, access, versions: new CallerVersions(), clock };
-  const lists = { ...shared, responseBytes: new ConcurrencyLimiter({ ...RESPONSE_LIMITS, noun: `large lists of ${plural} at a time` }) };
-  const watches = {
-    ...shared,
-    plain: plainForm(listing.kind),
+  const deps = {
+    listing,
+    history,
+    access,
+    versions: new CallerVersions(),
+    clock,
     random,
     watchers,
-    tokens: new TokenChecks({ clock, random }),
-    watchLimiter: new ConcurrencyLimiter({ ...(options.watchLimits ?? watchLimits(undefined)), noun: 'watches' }),
-    replayQueue: new FairQueue(REPLAY_LIMITS),
+    plain: plainForm(listing.kind),
+    converted: convertedLines(),
+    ...limits,
   };
-  const list: Endpoint = (request) => (flag(request.query, 'watch') ? watchObjects(watches, request) : listObjects(lists, request));
-  const get: Endpoint = (request) => getObject(lists, request);
+  const list: Endpoint = (request) => (flag(request.query, 'watch') ? watchObjects(deps, request) : listObjects(deps, request));
+  const get: Endpoint = (request) => getObject(deps, request);
+  const toItem = (object: T) => new Item(listing.toPublic(object, annotationPrefixes), listing.weightOf(object));
   return {
     list,
     get,
@@ -81,7 +113,7 @@ export function createListWatch<T extends ApiObject>(options: ListWatchOptions<T
     run() {
       const running = new Subscription();
       running.add(access.run());
-      running.add(history.follow(objects, listing));
+      running.add(history.follow(objects, toItem));
       return running;
     },
   };

@@ -20,15 +20,16 @@ import type { ConcurrencyLimiter } from '../limits/concurrency.ts';
 import { enforceReadRate } from '../limits/read-rate.ts';
 import type { FacadeReply, FacadeRequest } from '../request.ts';
 import type { Collection } from './collection.ts';
-import { type Access, type Listing, listPath } from './filtered-list.ts';
+import { type Listing, listPath } from './filtered-list.ts';
 import type { History } from './history.ts';
 import { type Page, parseQuery, readPage } from './page.ts';
+import type { RbacAccess } from './rbac-access.ts';
 import { type CallerVersions, formatVersion, versionAt } from './version.ts';
 
 export interface ListDeps {
   readonly listing: Listing;
   readonly history: History;
-  readonly access: Access;
+  readonly access: RbacAccess;
   readonly versions: CallerVersions;
   readonly clock: Clock;
   /** Limit on the bytes of responses that clients have not read. */
@@ -87,7 +88,7 @@ export async function getObject(deps: ListDeps, request: FacadeRequest): Promise
   const visibility = await findVisibility();
   const { namespace = '', name = '' } = request.params;
   const key = objectKey({ metadata: { namespace, name } });
-  const item = visibility.includes(key) ? history.collection.get(key) : undefined;
+  const item = visibility.includesObject(key) ? history.collection.get(key) : undefined;
   if (item === undefined) throw notFound({ group: listing.kind.group, name: listing.plural }, name);
   if (view.as?.kind === 'PartialObjectMetadataList') throw badRequest(NOT_A_LIST);
   const object = item.at(versionAt(item.revision, visibility));

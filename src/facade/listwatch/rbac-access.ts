@@ -4,14 +4,13 @@ import type { Subscription } from 'rxjs';
 import { type Permission, RbacIndex, type RbacInformers, subjectsOf } from '../../access/rbac-index.ts';
 import { type User, userKey } from '../../access/user.ts';
 import { Visibility } from '../../access/visibility.ts';
-import type { Access, OnVisibility } from './filtered-list.ts';
-import { ListReviews, type ListReviewsOptions, Viewer } from './viewer.ts';
+import { ListReviews, type ListReviewsOptions, type OnVisibility, Viewer } from './viewer.ts';
 
 export interface RbacAccessOptions extends ListReviewsOptions, RbacInformers {
   readonly random: () => number;
 }
 
-export class RbacAccess implements Access {
+export class RbacAccess {
   readonly #options: RbacAccessOptions;
   readonly #index: RbacIndex;
   readonly #reviews: ListReviews;
@@ -37,7 +36,7 @@ export class RbacAccess implements Access {
     return this.#byRules(user);
   }
 
-  /** Returns the objects that a caller may see by the cached decision. Never sends a review. */
+  /** Returns the objects that a caller may see by the cached decision. Never sends a review: `visibleTo` must have been called just before. */
   visibleNow(user: User): Visibility {
     const viewer = this.#viewers.get(userKey(user));
     if (viewer !== undefined) return viewer.visibility;

@@ -8,7 +8,6 @@ import type { KubeClient } from '../../kube/client.ts';
 import type { Clock } from '../../std/clock.ts';
 import { SingleFlight } from '../../std/single-flight.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import type { OnVisibility } from './filtered-list.ts';
 
 export interface ListReviewsOptions {
   readonly hub: Pick<KubeClient, 'createReview'>;
@@ -89,6 +88,9 @@ export class ListReviews {
     return requestedAt < this.#unsettledAt + UNSETTLED_MS ? UNSETTLED_CACHE_MS : CACHE_MS;
   }
 }
+
+/** Receives the new visibility. */
+export type OnVisibility = (now: Visibility) => void;
 
 export interface ViewerOptions {
   readonly user: User;

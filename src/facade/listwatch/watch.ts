@@ -12,13 +12,15 @@ import type { ConcurrencyLimiter } from '../limits/concurrency.ts';
 import type { FairQueue } from '../limits/fair-queue.ts';
 import { enforceReadRate } from '../limits/read-rate.ts';
 import { tenantOf } from '../limits/tenant.ts';
+import type { UnreadEvents } from '../limits/unread-events.ts';
 import type { Caller, FacadeReply, FacadeRequest } from '../request.ts';
 import type { Item } from './collection.ts';
-import { convertedForm, type EventForm, errorLine, type ItemEvent, Replay } from './events.ts';
-import type { Access, Listing } from './filtered-list.ts';
+import { type ConvertedLines, convertedForm, type EventForm, errorLine, type ItemEvent, Replay } from './events.ts';
+import type { Listing } from './filtered-list.ts';
 import type { History, Wait } from './history.ts';
 import { viewOf } from './list.ts';
 import { type ListQuery, parseQuery } from './page.ts';
+import type { RbacAccess } from './rbac-access.ts';
 import type { TokenChecks } from './token-checks.ts';
 import { type CallerVersions, type FacadeVersion, parseVersion, versionAt } from './version.ts';
 import { type Start, Watcher, type WatcherOptions, type Watchers } from './watcher.ts';
@@ -26,10 +28,11 @@ import { type Start, Watcher, type WatcherOptions, type Watchers } from './watch
 export interface WatchDeps {
   readonly listing: Listing;
   readonly history: History;
-  readonly access: Access;
+  readonly access: RbacAccess;
   readonly versions: CallerVersions;
   /** Form of events with whole objects. */
   readonly plain: EventForm;
+  readonly converted: ConvertedLines;
   readonly clock: Clock;
   readonly random: () => number;
   readonly watchers: Watchers;
@@ -38,6 +41,8 @@ export interface WatchDeps {
   readonly watchLimiter: ConcurrencyLimiter;
   /** Queue for initial events, which are as long as a list. */
   readonly replayQueue: FairQueue;
+  /** Limit on events that clients have not read. */
+  readonly unread: UnreadEvents;
 }
 
 const BOOKMARK_INTERVAL_MS = 60_000;
@@ -53,7 +58,7 @@ export async function watchObjects(deps: WatchDeps, request: FacadeRequest): Pro
   parseRequestedVersion(query.options.resourceVersion);
   checkStreamable(representation);
   const view = viewOf(request, listing, representation.as, clock);
-  const form = representation.as === undefined ? plain : convertedForm(view, clock);
+  const form = representation.as === undefined ? plain : convertedForm(view, clock, deps.converted);
   history.checkSynced(listing.plural);
   await access.visibleTo(request.caller.user);
   const release = watchLimiter.acquire(request);
@@ -112,15 +117,19 @@ interface StartedWatch extends WatchQuery {
 
 /** Adds a watcher until its end. Its closures refer to nothing else of the request, because they stay in memory with it. */
 function addWatcher(deps: WatchDeps, caller: Caller, { stream, release, start, form, ...query }: StartedWatch): void {
-  const { history, access, versions, tokens, watchers } = deps;
+  const { history, access, versions, tokens, watchers, unread } = deps;
   const { user } = caller;
+  const tenant = tenantOf(user.username);
   const bookmarks = query.options.allowWatchBookmarks;
   const onEnd = () => {
     watchers.delete(watcher);
     for (const stop of stops) stop();
   };
   const currentVersion = (visibility: Visibility) => versions.next(user, visibility, history.revision);
-  const watcher: Watcher = new Watcher({ history, stream, form, bookmarks, currentVersion, ...toSelection(query), onEnd }, start);
+  const watcher: Watcher = new Watcher(
+    { history, stream, form, tenant, unread, bookmarks, currentVersion, ...toSelection(query), onEnd },
+    start,
+  );
   const stops = [
     release,
     access.follow(user, (now) => watcher.setVisibility(now)),

@@ -2,7 +2,9 @@
 
 import type { Visibility } from '../../access/visibility.ts';
 import { expired, type Status } from '../../kubernetes/status.ts';
+import type { Clock } from '../../std/clock.ts';
 import { type BodyStream, Chunk, type StreamSource } from '../body-stream.ts';
+import type { EventWriter, UnreadEvents } from '../limits/unread-events.ts';
 import type { Collection, Item } from './collection.ts';
 import { type EventFilter, type EventForm, errorLine, type ItemEvent, type Piece, Replay, readLog } from './events.ts';
 import type { History } from './history.ts';
@@ -11,6 +13,8 @@ import { type FacadeVersion, formatVersion, versionAt } from './version.ts';
 export interface WatcherOptions {
   readonly history: History;
   readonly stream: BodyStream;
+  readonly tenant: string;
+  readonly unread: UnreadEvents;
   readonly form: EventForm;
   readonly bookmarks: boolean;
   /** Returns the current version for the caller. */
@@ -40,10 +44,21 @@ interface SharedPiece extends Pick<Piece, 'next'> {
   readonly chunk: Chunk | undefined;
 }
 
+/** Time after which writing to all watches pauses for other requests, in milliseconds. */
+const SLICE_MS = 10;
+
 /** All watches. Changes within one turn of the event loop are written to each watch together. */
 export class Watchers {
+  readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #watchers = new Set<Watcher>();
-  #isScheduled = false;
+  /** True from a change until it has been written to all watches. */
+  #isWriting = false;
+  /** True if the log has advanced since the round of writes began. */
+  #isBehind = false;
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock;
+  }
 
   get size(): number {
     return this.#watchers.size;
@@ -59,17 +74,31 @@ export class Watchers {
 
   /** Schedules writing to all watchers, after the log has advanced. */
   wake(): void {
-    if (this.#isScheduled || this.#watchers.size === 0) return;
-    this.#isScheduled = true;
-    setImmediate(() => {
-      this.#isScheduled = false;
-      const shared: SharedPieces = new Map();
-      for (const watcher of this.#watchers) watcher.pump(shared);
-    });
+    this.#isBehind = true;
+    if (this.#isWriting || this.#watchers.size === 0) return;
+    this.#isWriting = true;
+    setImmediate(() => this.#writeRound());
+  }
+
+  #writeRound(): void {
+    this.#isBehind = false;
+    this.#writeSlice(this.#watchers.values(), new Map());
+  }
+
+  #writeSlice(watchers: Iterator<Watcher>, shared: SharedPieces): void {
+    const until = this.#clock.monotonic() + SLICE_MS;
+    for (let next = watchers.next(); next.done !== true; next = watchers.next()) {
+      next.value.pump(shared);
+      if (this.#clock.monotonic() <= until) continue;
+      setImmediate(() => this.#writeSlice(watchers, shared));
+      return;
+    }
+    if (this.#isBehind) setImmediate(() => this.#writeRound());
+    else this.#isWriting = false;
   }
 }
 
-export class Watcher implements StreamSource {
+export class Watcher implements StreamSource, EventWriter {
   readonly #options: WatcherOptions;
   #visibility: Visibility;
   #position: number;
@@ -88,16 +117,23 @@ export class Watcher implements StreamSource {
     this.#sentRevision = options.history.revision;
   }
 
-  /** Writes pending events until the writer is blocked. */
+  get tenant(): string {
+    return this.#options.tenant;
+  }
+
+  /** Writes pending events until the writer is blocked, or too many events are unread. */
   pump(shared: SharedPieces = new Map()): void {
+    const { history, stream, unread } = this.#options;
+    if (!stream.isBlocked) unread.remove(this);
     // A caller that sees no object gets no event, so that dropped entries do not affect it.
-    if (this.#visibility.isNothing) this.#position = this.#options.history.end;
+    if (this.#visibility.isNothing) this.#position = history.end;
     while (!this.#isOver) {
-      if (this.#position < this.#options.history.start) return this.expire();
-      if (this.#options.stream.isBlocked) return;
+      if (this.#position < history.start) return this.expire();
+      if (stream.isBlocked || !this.#hasEvents || !unread.admit(this)) return;
+      const written = stream.written;
       if (this.#replay !== undefined) this.#writeReplay(this.#replay);
-      else if (this.#position < this.#options.history.end) this.#writeLog(shared);
-      else return;
+      else this.#writeLog(shared);
+      if (stream.isBlocked) unread.add(this, stream.written - written);
     }
   }
 
@@ -140,15 +176,24 @@ export class Watcher implements StreamSource {
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#options.unread.leave(this);
     this.#replay?.end();
     this.#options.stream.end();
     this.#options.onEnd();
   }
 
+  /** Closes the connection of a client that does not read. */
+  destroy(): void {
+    this.#options.stream.destroy();
+  }
+
+  get #hasEvents(): boolean {
+    return this.#replay !== undefined || this.#position < this.#options.history.end;
+  }
+
   /** True if events are pending, or the caller has a later revision than this replica. */
   get #isBehind(): boolean {
-    const { history } = this.#options;
-    return this.#replay !== undefined || this.#position < history.end || this.#ahead > history.revision;
+    return this.#hasEvents || this.#ahead > this.#options.history.revision;
   }
 
   #writeReplay(replay: Replay): void {
@@ -196,6 +241,6 @@ export class Watcher implements StreamSource {
 
 /** Yields the events for a caller whose visibility changes. */
 function* differences(collection: Collection, before: Visibility, now: Visibility): Generator<ItemEvent> {
-  for (const item of collection.visible(before)) if (!now.includes(item.key)) yield { type: 'DELETED', item };
-  for (const item of collection.visible(now)) if (!before.includes(item.key)) yield { type: 'ADDED', item };
+  for (const item of collection.visible(before)) if (!now.includesObject(item.key)) yield { type: 'DELETED', item };
+  for (const item of collection.visible(now)) if (!before.includesObject(item.key)) yield { type: 'ADDED', item };
 }

@@ -21,9 +21,9 @@ export interface AuditedRequest {
   readonly boundObject?: string;
 }
 
-/** A request that was rejected before it reached its endpoint. */
+/** Request that was rejected before it reached its endpoint. */
 export interface RejectedRequest extends Pick<FacadeRequest, 'requestId' | 'signal'> {
-  /** Undefined for a request without an authenticated caller. */
+  /** User of the caller; undefined if the caller is not authenticated. */
   readonly user: User | undefined;
 }
 

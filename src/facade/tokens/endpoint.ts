@@ -1,11 +1,10 @@
 // POST …/serviceaccounts/{name}/token: authorizes the caller, parses the request, has the target cluster issue the token, and
 // writes the audit log.
 
-import type { Authorizer } from '../../access/authorizer.ts';
-import type { IssueTarget } from '../../access/issue-permission.ts';
+import type { Authorizer, IssueTarget } from '../../access/issue-permission.ts';
 import { RegistryGroup } from '../../api/names.ts';
 import { FailureReason } from '../../api/reasons.ts';
-import { unreachableMs } from '../../clusters/policy/known-unreachable.ts';
+import { unreachableMs } from '../../clusters/policy/health.ts';
 import type { KubeObject } from '../../kubernetes/object.ts';
 import { type Reply, textReply } from '../../kubernetes/reply.ts';
 import { checkVirtualForm, encodeVirtualObject } from '../../kubernetes/representation.ts';

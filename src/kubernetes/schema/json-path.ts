@@ -21,9 +21,9 @@ function parseSteps(text: string): readonly Step[] {
     const bracket = filter ?? BRACKET.exec(rest);
     const match = bracket ?? FIELD.exec(rest);
     if (match === null) throw new Error(`unrecognized JSONPath at ${JSON.stringify(rest)}`);
-    if (filter !== null) steps.push(filterStep(filter[1] ?? ''));
-    else if (bracket !== null) steps.push(...parseBracket(bracket[1] ?? ''));
-    else steps.push(fieldStep((match[1] ?? '').replaceAll('\\', '')));
+    if (filter !== null) steps.push(filterStep(filter[1]!));
+    else if (bracket !== null) steps.push(...parseBracket(bracket[1]!));
+    else steps.push(fieldStep(match[1]!.replaceAll('\\', '')));
     rest = rest.slice(match[0].length);
   }
   return steps;
@@ -44,7 +44,7 @@ function withoutUndefined(values: readonly (Value | undefined)[]): readonly Valu
 
 function parseBracket(text: string): readonly Step[] {
   const key = /^'([^']*)'$/.exec(text);
-  if (key !== null) return parseSteps(`.${key[1] ?? ''}`);
+  if (key !== null) return parseSteps(`.${key[1]}`);
   const slice = /^(-?\d+)?(:(-?\d+)?)?$/.exec(text === '*' ? ':' : text);
   if (slice === null || text === '') throw new Error(`invalid array index ${text}`);
   const [, from, range, to] = slice;
@@ -70,11 +70,10 @@ function listOf(value: Value): readonly Value[] {
 }
 
 function filterStep(condition: string): Step {
-  const parts = /^([^!<>=]+)([!<>=]+)(.+)$/.exec(condition);
-  const left = parseJsonPath((parts?.[1] ?? condition).trim());
-  const operator = parts?.[2];
-  if (operator === undefined) return (value) => listOf(value).filter((item) => left(item).length > 0);
-  const right = parseOperand((parts?.[3] ?? '').trim());
+  const [, path = condition, operator, operand] = /^([^!<>=]+)([!<>=]+)(.+)$/.exec(condition) ?? [];
+  const left = parseJsonPath(path.trim());
+  if (operator === undefined || operand === undefined) return (value) => listOf(value).filter((item) => left(item).length > 0);
+  const right = parseOperand(operand.trim());
   const compare = COMPARISONS[operator];
   if (compare === undefined) throw new Error(`unrecognized filter operator ${operator}`);
   return (value) =>
@@ -88,7 +87,7 @@ function filterStep(condition: string): Step {
 function parseOperand(text: string): JsonPath {
   if (/^[@$]/.test(text)) return parseJsonPath(text);
   const quoted = /^(["'])(.*)\1$/.exec(text);
-  if (quoted !== null) return () => [quoted[2] ?? ''];
+  if (quoted !== null) return () => [quoted[2]!];
   if (text === 'true' || text === 'false') return () => [text === 'true'];
   if (!/^[+-]?[\d.]+$/.test(text)) throw new Error(`unrecognized operand ${text}`);
   return () => [Number(text)];

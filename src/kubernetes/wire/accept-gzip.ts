@@ -1,6 +1,6 @@
 // Negotiation of compression.
 
 /** Returns whether `Accept-Encoding` names gzip. Like Kubernetes, it matches the bare word only, without a quality. */
-export function acceptsGzip(acceptEncoding: string | undefined): boolean {
-  return (acceptEncoding ?? '').split(',').some((encoding) => encoding.trim() === 'gzip');
+export function acceptsGzip(acceptEncoding = ''): boolean {
+  return acceptEncoding.split(',').some((encoding) => encoding.trim() === 'gzip');
 }

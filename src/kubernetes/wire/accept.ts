@@ -31,7 +31,7 @@ function parseClause(text: string): AcceptClause | undefined {
   const [mediaType = '', ...parameters] = text.split(';');
   const [type, subtype, ...more] = mediaType.split('/').map(trimSpaces);
   if (type === undefined || more.join('') !== '') return undefined;
-  if ((subtype ?? '') === '' && type !== '*') return undefined;
+  if (!subtype && type !== '*') return undefined;
   const params = new Map(parameters.map(parseParameter).filter((parameter) => parameter !== undefined));
   const quality = params.get('q');
   params.delete('q');

@@ -28,9 +28,9 @@ export function bodyMediaType(contentType: string | undefined): BodyMediaType {
 }
 
 /** Returns the media type of a body without compression in UTF-8; throws a StatusError (415) for any other. */
-export function plainBodyMediaType(contentType: string | undefined, contentEncoding: string | undefined): BodyMediaType {
-  const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(contentType ?? '')?.[1] ?? '';
-  const isPlain = /^(identity)?$/i.test(contentEncoding ?? '') && /^(utf-?8|us-ascii)?$/i.test(charset);
+export function plainBodyMediaType(contentType: string | undefined, contentEncoding = ''): BodyMediaType {
+  const [, charset = ''] = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(contentType ?? '') ?? [];
+  const isPlain = /^(identity)?$/i.test(contentEncoding) && /^(utf-?8|us-ascii)?$/i.test(charset);
   const mediaType = bodyMediaType(contentType);
   if (!isPlain) throw unknownFormat(CONSUMED);
   return mediaType;

@@ -40,7 +40,7 @@ export function typeProblem(
 
 /** Returns the Go package of a group's internal types; events are in core for every group. */
 function internalPackage(group: string): string {
-  return group === '' || group === 'events.k8s.io' ? 'core' : (group.split('.')[0] ?? '');
+  return group === '' || group === 'events.k8s.io' ? 'core' : group.split('.')[0]!;
 }
 
 /** Runs `decode`; converts its errors with `toStatusError`, except those that are a StatusError. */

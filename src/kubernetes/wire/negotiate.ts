@@ -122,7 +122,7 @@ export type RequestedConversion = Readonly<Record<'kind' | 'version' | 'group', 
 type Allows = (requested: Requested) => boolean;
 
 function requestedForm(clause: AcceptClause): Requested {
-  return { as: requestedConversion(clause), serverVersion: clause.params.get('sv') ?? '' };
+  return { as: requestedConversion(clause), serverVersion: parameter(clause, 'sv') };
 }
 
 function firstAcceptable(preferences: Preferences, allows: Allows): Representation | undefined {
@@ -141,17 +141,23 @@ function firstAcceptable(preferences: Preferences, allows: Allows): Representati
 
 const ANYTHING: readonly AcceptClause[] = [{ type: '*', subtype: '*', quality: 1, params: new Map() }];
 
-function matches({ type, subtype, params }: AcceptClause, mediaType: MediaType): boolean {
-  const stream = params.get('stream') ?? '';
+function matches(clause: AcceptClause, mediaType: MediaType): boolean {
+  const { type, subtype } = clause;
+  const stream = parameter(clause, 'stream');
   if (stream !== '' && (stream !== 'watch' || mediaType === 'yaml')) return false;
   return (type === 'application' && (subtype === mediaType || subtype === '*')) || (type === '*' && subtype === '*');
 }
 
-function requestedConversion({ params }: AcceptClause): RequestedConversion | undefined {
-  if (!['as', 'g', 'v'].some((name) => params.has(name))) return undefined;
-  const kind = params.get('as') ?? '';
+function requestedConversion(clause: AcceptClause): RequestedConversion | undefined {
+  if (!['as', 'g', 'v'].some((name) => clause.params.has(name))) return undefined;
+  const kind = parameter(clause, 'as');
   // A part of the header would keep the whole header in memory for as long as a watch lasts.
-  return { kind: CONVERSION_KINDS.find((each) => each === kind) ?? kind, version: params.get('v') ?? '', group: params.get('g') ?? '' };
+  return { kind: CONVERSION_KINDS.find((each) => each === kind) ?? kind, version: parameter(clause, 'v'), group: parameter(clause, 'g') };
+}
+
+/** Returns a parameter of a clause; empty without one. */
+function parameter({ params }: AcceptClause, name: string): string {
+  return params.get(name) ?? '';
 }
 
 function isKnownConversion({ kind, version, group }: RequestedConversion, { tables }: Endpoint): boolean {

@@ -11,7 +11,7 @@ export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
 export interface WriteOptions {
   readonly dryRun: boolean;
-  /** Empty if absent. */
+  /** Field manager of the request; empty if the request names none. */
   readonly fieldManager: string;
   readonly fieldValidation: FieldValidation;
 }
@@ -81,7 +81,7 @@ const MAX_TIMEOUT_MS = 60_000;
 export function fieldManagerName(fieldManager: string, userAgent = ''): string {
   if (fieldManager !== '') return fieldManager;
   let name = '';
-  for (const char of decodeHeader(userAgent.split('/')[0] ?? '')) {
+  for (const char of decodeHeader(userAgent.split('/')[0]!)) {
     if (!isGoPrintable(char)) continue;
     if (Buffer.byteLength(name + char) > MAX_FIELD_MANAGER_BYTES) break;
     name += char;

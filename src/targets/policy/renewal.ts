@@ -77,12 +77,14 @@ export function renewalDueAt(token: TokenInUse, { isAutomatic }: Pick<RenewalTer
 export function halfLifeAt({ issuedAt, expiresAt }: Pick<TokenInUse, 'issuedAt' | 'expiresAt'>, uid: string): number | undefined {
   if (issuedAt === undefined || expiresAt === undefined) return undefined;
   const halfMs = Math.max((expiresAt - issuedAt) / 2, 1);
-  const slotMs = nextTurnAt('renew', uid, issuedAt, halfMs) - issuedAt;
+  // The recorded time of a renewal in its slot can be before the slot, because it is a whole second.
+  const slotMs = nextTurnAt('renew', uid, issuedAt + ROUNDING_MS, halfMs) - issuedAt;
   const minAgeMs = halfMs / 4;
   const ageMs = slotMs >= minAgeMs ? slotMs : minAgeMs + 3 * slotMs;
   return issuedAt + Math.max(Math.floor(ageMs), MIN_AGE_MS);
 }
 
+const ROUNDING_MS = 1_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 /** Defaults and limits of the schema, which also apply to objects that are older than the schema. */

@@ -77,7 +77,7 @@ export function otherAccountAnchor(token: StoredToken): AnchorPlace | undefined 
   return anchorsOf(token).find((place) => isSameLocation(place, wantedAnchor(token)) && !isWanted(place, token));
 }
 
-/** Returns the listed place that tokens of this spec need, if its Cluster was replaced since. */
+/** Returns the listed place that tokens of this spec need, if its Cluster has been replaced since the place was listed. */
 export function replacedAnchor(token: StoredToken, issuer: Issuer): AnchorPlace | undefined {
   return anchorsOf(token).find((place) => isSameLocation(place, wantedAnchor(token)) && !isIssuedWith(place, issuer));
 }

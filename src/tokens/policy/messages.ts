@@ -9,7 +9,7 @@ import { sentence } from '../../std/sentence.ts';
 import { subjectOf } from '../../targets/policy/token-request.ts';
 import { outputsForAPI } from '../outputs/outputs.ts';
 import type { AnchorLocation } from './anchors.ts';
-import type { SecretConflict } from './secret-ownership.ts';
+import type { SecretConflict } from './secret.ts';
 import type { StoredToken } from './spec.ts';
 
 /** Cause of a missing or outdated token. */
@@ -105,7 +105,7 @@ const OWN_TEXTS: Partial<Readonly<Record<FailureReason, (token: StoredToken) => 
   ServiceAccountNotFound: ({ spec }) =>
     `service account ${spec.serviceAccount.namespace}/${spec.serviceAccount.name} was not found on cluster ${spec.clusterName}. Create it there, or change spec.serviceAccount`,
   AudienceNotAccepted: ({ spec }) =>
-    `the API server of cluster ${spec.clusterName} does not accept tokens for spec.audiences, so that the output ${outputsForAPI(spec.secret.outputs).join(' and ')} would not work. Use an audience of that API server, which its administrator knows, or remove this output`,
+    `the API server of cluster ${spec.clusterName} does not accept tokens for spec.audiences, so the output ${outputsForAPI(spec.secret.outputs).join(' and ')} would not work. Use an audience that the API server accepts, or remove this output`,
   BoundObjectNotFound: ({ spec }) => {
     if (spec.boundObjectRef === undefined) return `the Secret that the token is bound to was not found on cluster ${spec.clusterName}`;
     const { kind, name } = spec.boundObjectRef;

@@ -8,10 +8,8 @@ import { type AnchorPlace, anchorsOf, formerAnchors, hasAnchorFinalizer, hasRoom
 import { invalidSpecFailure, secretConflictFailure, type TokenFailure, tokenFailure } from './messages.ts';
 import { mayIssueAt, reasonToIssue } from './reasons-to-issue.ts';
 import type { TokenRecord } from './record.ts';
-import { desiredMetadata, digestOfSecret, hasMetadata, type StoredSecret } from './secret.ts';
-import { conflictOf } from './secret-ownership.ts';
-import type { StoredToken } from './spec.ts';
-import { specProblems } from './spec.ts';
+import { conflictOf, desiredMetadata, digestOfSecret, hasMetadata, type StoredSecret } from './secret.ts';
+import { type StoredToken, specProblems } from './spec.ts';
 import { ownedNames, type Situation, secretState, situationOf, type TokenObservation, type TokenState } from './state.ts';
 
 /** Kind of write: `replace` deletes the Secret first, because neither `immutable` nor `type` can be changed. */
@@ -20,7 +18,7 @@ export type SecretWrite = 'create' | 'update' | 'replace';
 /** Do nothing for now. */
 export interface HoldPlan {
   readonly type: 'hold';
-  /** Undefined if nothing failed: rotation is suspended, or it is too early. */
+  /** Failure that delays the issuance; undefined if rotation is suspended, or no token is due. */
   readonly failure?: TokenFailure;
   /** True if the token must be removed from the Secret. */
   readonly strip: boolean;

@@ -17,9 +17,9 @@ type Spec = ManagedToken['spec'];
 
 /** A ManagedToken as the informer keeps it. */
 export interface StoredToken extends Stored<ManagedToken> {
-  /** Present if the ManagedToken was longer than `MAX_TOKEN_BYTES`; parts of it are missing then. */
+  /** True if the ManagedToken was longer than `MAX_TOKEN_BYTES`; parts of it are then missing. */
   readonly isTooLarge?: true;
-  /** Present if parts of the ManagedToken are missing because the objects of its namespace take too much memory. */
+  /** True if parts of the ManagedToken are missing because the objects of its namespace take too much memory. */
   readonly isOverBudget?: true;
 }
 

@@ -12,8 +12,7 @@ import { isRevocable } from './anchors.ts';
 import type { TokenFailure } from './messages.ts';
 import { digestOfIssuance, lifetimeOf, parseRecord, requestOf, type TokenRecord } from './record.ts';
 import { type Lifetime, renewAt } from './rotation.ts';
-import type { StoredSecret } from './secret.ts';
-import { isOwnedBy, type SecretClaim } from './secret-ownership.ts';
+import { isOwnedBy, type SecretClaim, type StoredSecret } from './secret.ts';
 import type { StoredToken } from './spec.ts';
 
 /** Result of the last TokenReview on the target cluster; it applies to that token alone. */

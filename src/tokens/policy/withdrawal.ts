@@ -3,7 +3,7 @@
 /** Next action after reviews that denied permission. */
 export type Withdrawal =
   | { readonly type: 'keep' }
-  /** `isReported` is false for the first seconds, in which deployment tools replace bindings. */
+  /** `isReported` is false for the first seconds, because deployment tools delete and re-create bindings. */
   | { readonly type: 'recheck'; readonly at: number; readonly isReported: boolean }
   | { readonly type: 'remove' };
 

@@ -104,7 +104,7 @@ async function textOf(replica: Replica, accept: string, query = ''): Promise<str
   return reply.body;
 }
 
-describe('publicCluster in every response', () => {
+describe('CLUSTER_LIST.toPublic in every response', () => {
   it('returns no field outside the allow-list', async () => {
     await fc.assert(
       fc.asyncProperty(cluster, async (object) => {

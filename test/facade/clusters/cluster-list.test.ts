@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { parse } from 'yaml';
 import type { Cluster } from '../../../src/api/cluster.gen.ts';
 import { ClusterReason } from '../../../src/api/reasons.ts';
-import { CLUSTER_COLUMNS, clusterWeight, publicCluster } from '../../../src/facade/clusters/cluster-list.ts';
+import { CLUSTER_COLUMNS, CLUSTER_LIST } from '../../../src/facade/clusters/cluster-list.ts';
 import type { PrinterColumn } from '../../../src/kubernetes/custom-table.ts';
 import { callerOf, HandHub, Replica, requestOf } from '../listwatch/replica.ts';
 
@@ -53,23 +53,23 @@ describe('CLUSTER_COLUMNS', () => {
   });
 });
 
-describe('clusterWeight', () => {
+describe('CLUSTER_LIST.weightOf', () => {
   it('includes the labels and the CA, which tenants can make large', () => {
     const labels = { filler: 'x'.repeat(50_000) };
     const spec = { orchestratorApiEndpoints: { caBundle: 'y'.repeat(50_000), serverEndpoints: [] } };
-    expect(clusterWeight({ metadata: { name: 'prod', labels }, spec } as unknown as Cluster)).toBeGreaterThan(100_000);
+    expect(CLUSTER_LIST.weightOf({ metadata: { name: 'prod', labels }, spec } as unknown as Cluster)).toBeGreaterThan(100_000);
   });
 });
 
 /** Returns the public form of stored conditions. */
 function publish(conditions: readonly unknown[]): unknown {
   const cluster = { metadata: { name: 'prod' }, spec: {}, status: { conditions } } as unknown as Cluster;
-  return (publicCluster(cluster)['status'] as { readonly conditions: unknown }).conditions;
+  return (CLUSTER_LIST.toPublic(cluster)['status'] as { readonly conditions: unknown }).conditions;
 }
 
 const TIMES = { lastHeartbeatTime: '2026-03-01T12:00:00Z', lastTransitionTime: '2026-03-01T11:00:00Z' };
 
-describe('publicCluster conditions', () => {
+describe('CLUSTER_LIST.toPublic for conditions', () => {
   it('replaces the stored message with the sentence of the reason', () => {
     const message = 'The credential is missing: there is no Secret purser-system/prod.';
     expect(publish([{ type: 'Authorized', status: 'False', reason: 'CredentialMissing', message, ...TIMES }])).toEqual([
@@ -101,7 +101,7 @@ describe('publicCluster conditions', () => {
     ).toEqual([{ type: 'Reachable', status: 'True', reason: 'Responding', message: expect.any(String) }]);
   });
 
-  it('publishes the same whatever the stored message is', () => {
+  it('publishes a condition that does not depend on the stored message', () => {
     const condition = fc.record({
       type: fc.constantFrom('Ready', 'Reachable', 'Authorized', 'CredentialFresh'),
       status: fc.constantFrom('True', 'False', 'Unknown'),

@@ -52,6 +52,13 @@ describe('Collection', () => {
     expect(visible(new Visibility(new Set(['a/x', 'b/y', 'b-2/x'])))).toEqual(['b/y']);
   });
 
+  it('keeps the bytes of each item in memory of their own, so that the log does not keep old lists', () => {
+    const item = itemOf('a');
+    const { blocks } = Collection.of([item, itemOf('b')]);
+    expect(blocks.map(({ bytes }) => bytes.length)).toEqual([2 * item.bytes.length + 2]);
+    expect(item.bytes.buffer.byteLength).toBe(item.bytes.length);
+  });
+
   it('encodes an item with another resourceVersion', () => {
     const item = itemOf('a', '17');
     expect(Buffer.concat(item.parts('1702034567')).toString()).toBe(

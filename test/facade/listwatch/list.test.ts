@@ -5,7 +5,18 @@ import { parseVersion } from '../../../src/facade/listwatch/version.ts';
 import type { FacadeReply } from '../../../src/facade/request.ts';
 import { indentJson } from '../../../src/kubernetes/wire/ordered-json.ts';
 import { eventually } from '../../kube/eventually.ts';
-import { callerOf, HandHub, Replica, requestOf, settle, viewerRule, WatchStream, withToken, writeReply } from './replica.ts';
+import {
+  callerOf,
+  createClusterList,
+  HandHub,
+  Replica,
+  requestOf,
+  settle,
+  viewerRule,
+  WatchStream,
+  withToken,
+  writeReply,
+} from './replica.ts';
 
 const ALICE = callerOf('alice', 'team');
 const ADMIN = callerOf('admin');
@@ -160,10 +171,8 @@ describe('list', () => {
   });
 
   it('returns 503 before the first list of the hub', async () => {
-    const { createClusterList } = await import('../../../src/facade/clusters/cluster-list.ts');
-    const { silentLog: log } = await import('../../support/silent-log.ts');
     const { clusters, roles, bindings } = new Replica(hub);
-    const endpoints = createClusterList({ clusters, roles, bindings, hub, clock: replica.clock, random: () => 0, log });
+    const endpoints = createClusterList({ clusters, roles, bindings, hub, clock: replica.clock });
     await expect(endpoints.list(requestOf('', ADMIN))).rejects.toMatchObject({ code: 503 });
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { serviceAccountUser } from '../../../src/access/user.ts';
 import { Visibility } from '../../../src/access/visibility.ts';
-import { CLUSTER_LISTING } from '../../../src/facade/clusters/cluster-list.ts';
+import { CLUSTER_LIST } from '../../../src/facade/clusters/cluster-list.ts';
 import { Item } from '../../../src/facade/listwatch/collection.ts';
 import { History } from '../../../src/facade/listwatch/history.ts';
 import { type PageRequest, parseQuery, readPage } from '../../../src/facade/listwatch/page.ts';
@@ -25,7 +25,7 @@ function historyOf(): History {
 }
 
 function read(history: History, query: string, visibility: Visibility, more: Partial<PageRequest> = {}) {
-  const parsed = parseQuery({ params: {}, query: new URLSearchParams(query) }, CLUSTER_LISTING, false);
+  const parsed = parseQuery({ params: {}, query: new URLSearchParams(query) }, CLUSTER_LIST, false);
   return readPage(history, {
     ...parsed,
     signal: new AbortController().signal,
@@ -73,7 +73,7 @@ describe('readPage', () => {
       names.map((name) => new Item({ apiVersion: 'v1', kind: 'Cluster', metadata: { name, uid: name, resourceVersion: '1' } }, 0)),
       1,
     );
-    const selection = new CountingSelection(CLUSTER_LISTING.kind, parseSelectors('', 'metadata.name!=a'), '');
+    const selection = new CountingSelection(CLUSTER_LIST.kind, parseSelectors('', 'metadata.name!=a'), '');
     const page = await read(history, 'limit=2', Visibility.everything, { selection });
     expect([page.items.map(({ key }) => key), evaluated]).toEqual([
       ['b', 'c'],

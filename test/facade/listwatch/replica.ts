@@ -9,14 +9,15 @@ import { Visibility } from '../../../src/access/visibility.ts';
 import type { Cluster } from '../../../src/api/cluster.gen.ts';
 import type { ApiObject, ClusterRole, ClusterRoleBinding, Stored } from '../../../src/api/resources.ts';
 import { BodyStream } from '../../../src/facade/body-stream.ts';
-import { createClusterList } from '../../../src/facade/clusters/cluster-list.ts';
-import type { ConcurrencyLimits } from '../../../src/facade/limits/concurrency.ts';
-import type { Followed } from '../../../src/facade/listwatch/filtered-list.ts';
-import type { ListWatch } from '../../../src/facade/listwatch/list-watch.ts';
+import { CLUSTER_LIST } from '../../../src/facade/clusters/cluster-list.ts';
+import { type ConcurrencyLimits, watchLimits } from '../../../src/facade/limits/concurrency.ts';
+import type { Followed } from '../../../src/facade/listwatch/history.ts';
+import { createListWatch, type ListWatch, sharedLimits } from '../../../src/facade/listwatch/list-watch.ts';
 import { versionAt } from '../../../src/facade/listwatch/version.ts';
 import type { FacadeReply, FacadeRequest, StreamedReply } from '../../../src/facade/request.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
 import type { ListWatchEvent } from '../../../src/kube/list-watch.ts';
+import { objectKey } from '../../../src/kube/paths.ts';
 import { ObjectStore, reflectBatches } from '../../../src/kube/store.ts';
 import type { Reply } from '../../../src/kubernetes/reply.ts';
 import { StatusError, serviceUnavailable } from '../../../src/kubernetes/status.ts';
@@ -24,7 +25,7 @@ import { FakeClock } from '../../support/clock.ts';
 import { silentLog } from '../../support/silent-log.ts';
 
 /** A collection of the hub, with its history. */
-class Collection<T extends ApiObject> {
+export class Collection<T extends ApiObject> {
   readonly objects = new Map<string, Stored<T>>();
   readonly events: ListWatchEvent<T>[] = [];
   readonly #hub: HandHub;
@@ -35,17 +36,18 @@ class Collection<T extends ApiObject> {
 
   put(name: string, object: Omit<T, 'metadata'> & { readonly metadata?: ApiObject['metadata'] }): void {
     const resourceVersion = this.#hub.next();
-    const uid = this.objects.get(name)?.metadata.uid ?? `uid-${resourceVersion}`;
+    const key = objectKey({ metadata: { ...object.metadata, name } });
+    const uid = this.objects.get(key)?.metadata.uid ?? `uid-${resourceVersion}`;
     const whole = { ...object, metadata: { ...object.metadata, name, uid, resourceVersion } } as Stored<T>;
-    this.objects.set(name, whole);
+    this.objects.set(key, whole);
     this.events.push({ type: 'applied', object: whole, resourceVersion });
   }
 
-  delete(name: string): void {
-    const object = this.objects.get(name);
+  delete(key: string): void {
+    const object = this.objects.get(key);
     if (object === undefined) return;
     const resourceVersion = this.#hub.next();
-    this.objects.delete(name);
+    this.objects.delete(key);
     this.events.push({ type: 'deleted', object: { ...object, metadata: { ...object.metadata, resourceVersion } }, resourceVersion });
   }
 
@@ -114,7 +116,7 @@ export function viewerRule(names: readonly string[] | 'all') {
 }
 
 /** An informer that has received the first events of a collection. */
-class Follower<T extends ApiObject> implements Followed<T> {
+export class Follower<T extends ApiObject> implements Followed<T> {
   readonly store = new ObjectStore<T>();
   readonly #events$ = new Subject<ListWatchEvent<T>>();
   readonly batches$ = this.#events$.pipe(
@@ -155,6 +157,21 @@ export interface ReplicaOptions {
   readonly watchLimits?: ConcurrencyLimits;
 }
 
+export interface ClusterListOptions extends ReplicaOptions {
+  readonly hub: HandHub;
+  readonly clock: FakeClock;
+  readonly clusters: Followed<Cluster>;
+  readonly roles: Followed<ClusterRole>;
+  readonly bindings: Followed<ClusterRoleBinding>;
+}
+
+/** Creates the endpoints of the cluster list, which do not run yet. */
+export function createClusterList({ clusters: objects, watchLimits: limits = watchLimits(undefined), ...options }: ClusterListOptions) {
+  const [random, list] = [() => 0.5, CLUSTER_LIST];
+  const shared = sharedLimits([list], { clock: options.clock, random, watchLimits: limits });
+  return createListWatch({ ...options, list, objects, random, log: silentLog, limits: shared });
+}
+
 /** One replica of the façade. */
 export class Replica {
   readonly clock: FakeClock;
@@ -169,7 +186,7 @@ export class Replica {
     this.roles = new Follower(hub, hub.roles);
     this.bindings = new Follower(hub, hub.bindings);
     const { clusters, roles, bindings } = this;
-    this.endpoints = createClusterList({ clusters, roles, bindings, hub, clock, random: () => 0.5, log: silentLog, ...options });
+    this.endpoints = createClusterList({ clusters, roles, bindings, hub, clock, ...options });
     this.endpoints.run();
     this.roles.list();
     this.bindings.list();

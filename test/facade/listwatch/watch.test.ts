@@ -376,6 +376,38 @@ describe('watch with a stalled reader', () => {
   });
 });
 
+describe('watches with a large event', () => {
+  /** Returns labels of about 1 MB. */
+  const labels = () => Object.fromEntries(Array.from({ length: 8_000 }, (_, index) => [`${'x'.repeat(57)}${index}`, 'y'.repeat(63)]));
+
+  async function watchAll(count: number, caller: typeof ALICE, isStalled: boolean): Promise<readonly WatchStream[]> {
+    const query = `resourceVersion=${await versionFor(caller)}`;
+    const streams = [];
+    for (let index = 0; index < count; index++) streams.push(await replica.watch(query, caller, undefined, { isStalled }));
+    return streams;
+  }
+
+  it('limits the unread events of a caller, and writes to other callers meanwhile', async () => {
+    const stalled = await watchAll(20, ADMIN, true);
+    const [polite] = await watchAll(1, ALICE, false);
+    hub.putCluster('a', labels());
+    await replica.catchUp();
+    const unread = stalled.reduce((sum, { writableLength }) => sum + writableLength, 0);
+    expect(unread).toBeLessThan(6 << 20);
+    expect(polite?.take().map(summary)).toEqual(['MODIFIED a']);
+  });
+
+  it('writes to the next watches after ten seconds, and closes those that did not read', async () => {
+    const streams = [...(await watchAll(5, ADMIN, true)), ...(await watchAll(5, ADMIN, false))];
+    hub.putCluster('a', labels());
+    await replica.catchUp();
+    replica.clock.advance(10_000);
+    await settle();
+    expect(streams.slice(5).map((stream) => stream.take().map(summary))).toEqual(Array.from({ length: 5 }, () => ['MODIFIED a']));
+    expect(streams.slice(0, 4).map(({ destroyed }) => destroyed)).toEqual([true, true, true, true]);
+  });
+});
+
 describe('watch isolation and limits', () => {
   it('writes no byte for hidden changes, except bookmarks', async () => {
     const stream = await replica.watch(`resourceVersion=${await versionFor(ALICE)}`, ALICE);

@@ -63,12 +63,18 @@ async function killReplica(bench: Bench): Promise<void> {
 }
 
 const WATCHERS = 500;
+/** Number of watches to open per second: half of the rate that the façade allows one caller. */
+const BATCH = 50;
 
 /** Restarts the hub under many watches: each watch stays open or ends cleanly, and memory stays within its limit. */
 async function restartHubUnderWatches(bench: Bench): Promise<void> {
   const client = await FacadeClient.connect(bench, bench.purser);
   bench.recordExcuse('*', ['I8'], 60_000, 'each watcher has a socket');
-  const watches = await Promise.all(Array.from({ length: WATCHERS }, () => client.watch()));
+  const watches: Awaited<ReturnType<FacadeClient['watch']>>[] = [];
+  while (watches.length < WATCHERS) {
+    watches.push(...(await Promise.all(Array.from({ length: BATCH }, () => client.watch()))));
+    await bench.wait(1_000);
+  }
   const open = watches.filter(({ status }) => status === 200);
   if (open.length < WATCHERS) bench.recordViolation('I10', `${WATCHERS - open.length} of ${WATCHERS} watches were rejected`);
   bench.recordCause('*', 'hub restarted');

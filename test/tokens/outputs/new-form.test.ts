@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   outputForms.set('DockerConfig', dockerConfig);
-  world.renew();
+  world.reset();
   write(['Token', 'DockerConfig']);
   reconciler = world.reconciler();
   await reconcile();

@@ -349,7 +349,7 @@ describe('planToken that holds', () => {
     ['keeps a valid token until its expiry', {}, '12:50:00', { strip: false, until: at('13:00:00') }],
     ['removes an expired token', {}, '13:00:00', { strip: true }],
     ['removes the token for another spec', { audiences: ['vault'] }, '12:50:00', { strip: true }],
-  ])('does not write a foreign Secret of the new name, and in the former Secret %s', (_, spec, time, held) => {
+  ])('%s in the former Secret while another object owns the Secret of the new name', (_, spec, time, held) => {
     const scene = ontoForeign((token) => token.with(spec));
     const plan = planFor(scene.build(), at(time));
     expect(plan).toMatchObject({ type: 'hold', failure: { reason: 'SecretConflict' }, ...held });
@@ -509,7 +509,7 @@ describe('planToken with revocation BoundSecret', () => {
       expect(planFor(tried, at('12:20:00'))).toEqual({ type: 'wait', until: at('12:21:00') });
     });
 
-    it('deletes former anchors before it issues when 16 are listed, that of the current token last', () => {
+    it('deletes former anchors before it issues a token if 16 are listed, and the anchor of the current token last', () => {
       const anchors = Array.from({ length: 16 }, (_, index) => ({
         cluster: 'prod-us',
         namespace: `ns-${index}`,

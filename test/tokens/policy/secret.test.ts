@@ -3,7 +3,14 @@ import * as fc from 'fast-check';
 import { Annotation, Label } from '../../../src/api/names.ts';
 import { digestOf } from '../../../src/std/digest.ts';
 import { parseRecord } from '../../../src/tokens/policy/record.ts';
-import { digestOfData, digestOfOutputs, isReserved, withoutToken } from '../../../src/tokens/policy/secret.ts';
+import {
+  digestOfData,
+  digestOfOutputs,
+  earlierClaimant,
+  isReserved,
+  nextClaimants,
+  withoutToken,
+} from '../../../src/tokens/policy/secret.ts';
 import { aCluster, aGrant, aToken, at, SERVER, stored, type TokenBuilder, targetOf, writtenSecret } from '../../support/builders.ts';
 
 const ARGO_LABEL = 'argocd.argoproj.io/secret-type';
@@ -54,7 +61,7 @@ describe('desiredSecret', () => {
     expect(Buffer.from(data?.['token'] ?? '', 'base64').toString()).toBe(aGrant().text());
   });
 
-  it('uses the name in the spec', () => {
+  it('names the Secret as the spec does', () => {
     expect(written(aToken().writing({ name: 'token-of-ci' })).metadata.name).toBe('token-of-ci');
   });
 
@@ -188,5 +195,36 @@ describe('withoutToken', () => {
 
   it('returns a Secret without data unchanged', () => {
     expect(withoutToken({ metadata: { namespace: 'team-a', name: 'x' } })).toMatchObject({ metadata: { name: 'x' }, data: {} });
+  });
+});
+
+/** A ManagedToken that was created in this second of a minute. */
+function claimant(second: number, deletionTimestamp?: string) {
+  const creationTimestamp = `2026-03-01T12:00:${String(second).padStart(2, '0')}Z`;
+  return aToken()
+    .withMetadata({ name: `t-${second}`, uid: `uid-${second}`, creationTimestamp, ...(deletionTimestamp && { deletionTimestamp }) })
+    .build();
+}
+
+describe('earlierClaimant', () => {
+  it('returns the oldest ManagedToken that names the same Secret', () => {
+    expect(earlierClaimant(claimant(9), [claimant(9), claimant(5), claimant(3), claimant(7)])).toBe('t-3');
+  });
+
+  it('returns undefined for the oldest ManagedToken, and ignores those that are being deleted', () => {
+    const claimants = [claimant(1, '2026-03-01T13:00:00Z'), claimant(5), claimant(3)];
+    expect([earlierClaimant(claimant(3), claimants), earlierClaimant(claimant(5), claimants)]).toEqual([undefined, 't-3']);
+  });
+});
+
+describe('nextClaimants', () => {
+  it('returns all of a few claimants', () => {
+    const few = Array.from({ length: 16 }, (_, index) => claimant(index));
+    expect(nextClaimants(few)).toBe(few);
+  });
+
+  it('returns the sixteen oldest of many claimants, in any order', () => {
+    const many = Array.from({ length: 60 }, (_, index) => claimant((index * 37) % 60));
+    expect(nextClaimants(many).map(({ metadata }) => metadata.name)).toEqual(Array.from({ length: 16 }, (_, index) => `t-${index}`));
   });
 });

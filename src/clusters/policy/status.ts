@@ -1,4 +1,4 @@
-// Writes of a Cluster's status: immediately when its content changes, otherwise as a heartbeat.
+// The content of a Cluster's status, and the period of its heartbeats: the status is written when its content changes, and as a heartbeat.
 
 import type { ClusterStatus } from '../../api/cluster.gen.ts';
 
@@ -28,3 +28,41 @@ function encodeContent({ type, version, activeEndpoint, conditions = [] }: Clust
   const fields = conditions.map((condition) => [condition.type, condition.status, condition.reason, condition.lastTransitionTime]);
   return JSON.stringify([type, version, activeEndpoint, fields.toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1))]);
 }
+
+/** Returns the version that a cluster reports without other characters than those of versions; undefined if none remain. The text is untrusted. */
+export function parseVersion(gitVersion: unknown): string | undefined {
+  if (typeof gitVersion !== 'string') return undefined;
+  const text = gitVersion
+    .slice(0, MAX_READ)
+    .replace(ANSI, '')
+    .replace(/[^\w.+~-]/g, '')
+    .slice(0, MAX_LENGTH);
+  return text === '' ? undefined : text;
+}
+
+/** Returns the distribution that a version belongs to; `Kubernetes` without a known suffix. */
+export function distributionOf(version: string): string {
+  return DISTRIBUTIONS.find(([, suffix]) => suffix.test(version))?.[0] ?? 'Kubernetes';
+}
+
+const MAX_READ = 1_024;
+const MAX_LENGTH = 64;
+/** Escape sequences of terminals. */
+// oxlint-disable-next-line no-control-regex
+const ANSI = /\x1b\[[0-9;?]*[ -/]*[@-~]/g;
+
+const DISTRIBUTIONS: readonly (readonly [string, RegExp])[] = [
+  ['K3s', /[+-]k3s/],
+  ['RKE2', /[+-]rke2/],
+  ['k0s', /[+-]k0s/],
+  ['EKS', /-eks-/],
+  ['GKE', /-gke\./],
+  ['AKS', /[+-]aks/],
+  ['ACK', /-aliyun/],
+  ['TKE', /-tke\./],
+  ['IKS', /\+IKS/],
+  ['Tanzu', /\+vmware/],
+  ['MKE', /-mirantis/],
+  // A commit hash.
+  ['OpenShift', /\+[0-9a-f]{7,}$/],
+];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ClusterStatus } from '../../src/api/cluster.gen.ts';
-import { eventsOf } from '../../src/clusters/events.ts';
+import { eventsOf } from '../../src/clusters/status.ts';
 
 function ready(status: 'True' | 'False' | 'Unknown', reason: string): ClusterStatus {
   return { conditions: [{ type: 'Ready', status, reason, message: `${reason}.` }] };

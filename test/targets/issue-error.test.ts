@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { TransportError } from '../../src/kube/transport-error.ts';
 import { StatusError, type StatusReason } from '../../src/kubernetes/status.ts';
-import { statusFailure, transportFailure } from '../../src/targets/errors.ts';
+import { statusFailure, transportFailure } from '../../src/targets/issue-error.ts';
 
 function errorResponse(code: number, message = 'no', more: { reason?: StatusReason; retryAfterSeconds?: number } = {}): StatusError {
   const { retryAfterSeconds, reason } = more;

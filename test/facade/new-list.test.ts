@@ -1,0 +1,258 @@
+// A list of a kind that only this file defines: routes, filtering, events, tables and documentation follow from its description.
+
+import { describe, expect, it } from '@jest/globals';
+import type { ApiObject } from '../../src/api/resources.ts';
+import { CLUSTER_LIST } from '../../src/facade/clusters/cluster-list.ts';
+import { watchLimits } from '../../src/facade/limits/concurrency.ts';
+import { createLists } from '../../src/facade/lists.ts';
+import { filteredList } from '../../src/facade/listwatch/filtered-list.ts';
+import { openApi } from '../../src/facade/openapi.ts';
+import { object, text } from '../../src/facade/openapi-schemas.ts';
+import type { FacadeReply, FacadeRequest, StreamedReply } from '../../src/facade/request.ts';
+import { fieldsOf, textOf } from '../../src/kubernetes/untrusted.ts';
+import { FakeClock } from '../support/clock.ts';
+import { problemsOf, type Schemas } from '../support/openapi.ts';
+import { silentLog } from '../support/silent-log.ts';
+import { Collection, callerOf, Follower, HandHub, requestOf, settle, WatchStream, writeReply } from './listwatch/replica.ts';
+
+interface Widget extends ApiObject {
+  readonly spec: { readonly color: string; readonly password: string };
+}
+
+const WIDGETS = filteredList<Widget>({
+  resource: { group: 'example.com', version: 'v1', kind: 'Widget', plural: 'widgets', namespaced: true },
+  verbs: ['get'],
+  publicFields: ({ spec: { color } }) => ({ spec: { color } }),
+  schema: { description: 'A widget.', properties: { spec: object('Spec.', { color: text('Color.') }) }, optional: [] },
+  columns: [{ name: 'Color', type: 'string', jsonPath: '.spec.color' }],
+  selectableFields: { 'spec.color': ({ spec }) => textOf(fieldsOf(spec)['color']) },
+  weightOf: () => 100,
+  exampleName: 'anvil',
+});
+
+const WATCH_LIST = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan';
+const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+
+/** A replica with the cluster list and a list of widgets. Alice may get the widgets `one` and `three` of any namespace. */
+class Replica {
+  readonly hub = new HandHub();
+  readonly #stored = new Collection<Widget>(this.hub);
+  readonly #widgets = new Follower(this.hub, this.#stored);
+  readonly #roles = new Follower(this.hub, this.hub.roles);
+  readonly lists;
+
+  constructor({ watches = watchLimits(undefined) } = {}) {
+    const clusters = new Follower(this.hub, this.hub.clusters);
+    const bindings = new Follower(this.hub, this.hub.bindings);
+    this.lists = createLists({
+      lists: { clusters: CLUSTER_LIST, widgets: WIDGETS },
+      informers: { clusters, widgets: this.#widgets },
+      roles: this.#roles,
+      bindings,
+      hub: this.hub,
+      clock: new FakeClock(),
+      random: () => 0,
+      log: silentLog,
+      watchLimits: watches,
+    });
+    this.lists.run();
+    this.hub.grant('alice', [], { kind: 'User', name: 'alice' });
+    this.hub.roles.put('alice', { rules: [widgetRule(['one', 'three'])] });
+    for (const [namespace, name] of OBJECTS) this.#put(namespace, name, 'red');
+    for (const follower of [this.#roles, bindings, clusters, this.#widgets]) follower.list();
+  }
+
+  /** Changes the color of a widget. */
+  async paint(namespace: string, name: string, color: string): Promise<void> {
+    this.#put(namespace, name, color);
+    this.#widgets.step();
+    await settle();
+  }
+
+  /** Lets Alice get the widgets with these names only. */
+  async allow(...names: readonly string[]): Promise<void> {
+    this.hub.roles.put('alice', { rules: [widgetRule(names)] });
+    this.#roles.step();
+    await settle();
+  }
+
+  async request(path: string, query: string, { accept, ...params }: Readonly<Record<string, string>> = {}): Promise<FacadeReply> {
+    const route = this.lists.routes.find((each) => each.path === path);
+    const request: FacadeRequest = { ...requestOf(query, callerOf('alice')), params };
+    return route!.endpoint({ ...request, preferences: { ...request.preferences, accept } });
+  }
+
+  async list(query: string, params: Readonly<Record<string, string>> = {}): Promise<WidgetList> {
+    return bodyOf(await this.request(params['namespace'] === undefined ? ALL : NAMESPACED, query, params)) as WidgetList;
+  }
+
+  async watch(query: string, params: Readonly<Record<string, string>> = {}): Promise<WatchStream> {
+    const reply = await this.request(params['namespace'] === undefined ? ALL : NAMESPACED, `watch=true&${query}`, params);
+    const stream = new WatchStream();
+    void writeReply(reply as StreamedReply, stream);
+    await settle();
+    return stream;
+  }
+
+  #put(namespace: string, name: string, color: string): void {
+    const metadata = { namespace, generation: 1, creationTimestamp: '2026-03-01T12:00:00Z', annotations: { secret: 'hunter2' } };
+    this.#stored.put(name, { metadata, spec: { color, password: 'hunter2' } });
+  }
+}
+
+const ALL = '/auth/v1/widgets';
+const NAMESPACED = '/auth/v1/namespaces/:namespace/widgets';
+const OBJECTS = [
+  ['team-a', 'one'],
+  ['team-a', 'two'],
+  ['team-b', 'one'],
+  ['team-b', 'three'],
+  ['team-b-2', 'two'],
+] as const;
+
+function widgetRule(resourceNames: readonly string[]) {
+  return { apiGroups: ['example.com'], resources: ['widgets'], verbs: ['get'], resourceNames: [...resourceNames] };
+}
+
+interface WidgetList {
+  readonly metadata: { readonly selfLink: string; readonly continue: string; readonly remainingItemCount?: number };
+  readonly items: readonly Widget[];
+}
+
+function bodyOf(reply: FacadeReply): unknown {
+  return JSON.parse(String((reply as { readonly body: Buffer }).body));
+}
+
+function keysOf(objects: readonly Pick<Widget, 'metadata'>[]): readonly string[] {
+  return objects.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`);
+}
+
+/** Returns types and keys of the events since the last call. */
+function eventsOf(stream: WatchStream): readonly string[] {
+  return stream.take().map(({ type, object: changed }) => `${type} ${keysOf([changed as unknown as Widget])[0]}`);
+}
+
+describe('createLists with another list', () => {
+  it('serves the list of all namespaces, the list of one namespace, and one object', () => {
+    expect(new Replica().lists.routes.map(({ path }) => path)).toEqual([
+      '/auth/v1/clusters',
+      '/auth/v1/clusters/:name',
+      ALL,
+      NAMESPACED,
+      `${NAMESPACED}/:name`,
+    ]);
+  });
+
+  it('lists the objects that a ClusterRole allows by name in any namespace, with their public fields', async () => {
+    const list = await new Replica().list('');
+    expect(list).toMatchObject({ apiVersion: 'example.com/v1', kind: 'WidgetList', metadata: { selfLink: ALL } });
+    expect(keysOf(list.items)).toEqual(['team-a/one', 'team-b/one', 'team-b/three']);
+    expect(list.items[0]?.spec).toEqual({ color: 'red' });
+    expect(JSON.stringify(list)).not.toContain('hunter2');
+  });
+
+  it('ignores a name in a ClusterRole that is the key of an object', async () => {
+    const replica = new Replica();
+    await replica.allow('team-a/two', '*', '*/two');
+    expect(keysOf((await replica.list('')).items)).toEqual([]);
+  });
+
+  it('selects objects by a field of the kind, and rejects other fields', async () => {
+    const replica = new Replica();
+    await replica.paint('team-b', 'one', 'blue');
+    expect(keysOf((await replica.list('fieldSelector=spec.color%3Dblue')).items)).toEqual(['team-b/one']);
+    await expect(replica.list('fieldSelector=spec.password%3Dx')).rejects.toMatchObject({ code: 400 });
+  });
+
+  it('returns tables with the columns of the kind', async () => {
+    expect(await new Replica().list('limit=1', { accept: TABLE })).toMatchObject({
+      columnDefinitions: [{ name: 'Name' }, { name: 'Color' }],
+      rows: [{ cells: ['one', 'red'] }],
+    });
+  });
+
+  it('lists the visible objects of one namespace', async () => {
+    const replica = new Replica();
+    const list = await replica.list('', IN_TEAM_B);
+    expect(keysOf(list.items)).toEqual(['team-b/one', 'team-b/three']);
+    expect(list.metadata.selfLink).toBe('/auth/v1/namespaces/team-b/widgets');
+    expect(keysOf((await replica.list('', { namespace: 'team-b-2' })).items)).toEqual([]);
+  });
+
+  it('continues a page within its namespace', async () => {
+    const replica = new Replica();
+    const first = await replica.list('limit=1', IN_TEAM_B);
+    expect([keysOf(first.items), first.metadata.remainingItemCount]).toEqual([['team-b/one'], 1]);
+    const next = `limit=1&continue=${first.metadata.continue}`;
+    expect(keysOf((await replica.list(next, IN_TEAM_B)).items)).toEqual(['team-b/three']);
+    expect(keysOf((await replica.list(next, { namespace: 'team-a' })).items)).toEqual([]);
+  });
+
+  it('returns a visible object, and 404 for a hidden one or one of another namespace', async () => {
+    const replica = new Replica();
+    const get = (namespace: string, name: string) => replica.request(`${NAMESPACED}/:name`, '', { namespace, name });
+    expect(bodyOf(await get('team-b', 'three'))).toMatchObject({ metadata: { namespace: 'team-b', name: 'three' } });
+    await expect(get('team-a', 'two')).rejects.toMatchObject({ code: 404, message: 'widgets.example.com "two" not found' });
+    await expect(get('team-c', 'one')).rejects.toMatchObject({ code: 404 });
+  });
+
+  it('sends the visible changes to watchers, without hidden fields', async () => {
+    const replica = new Replica();
+    const stream = await replica.watch(WATCH_LIST);
+    stream.take();
+    await replica.paint('team-a', 'one', 'blue');
+    await replica.paint('team-a', 'two', 'blue');
+    expect(eventsOf(stream)).toEqual(['MODIFIED team-a/one']);
+    expect(stream.text).not.toContain('hunter2');
+    stream.destroy();
+  });
+
+  it('sends the initial events and the changes of one namespace to its watchers', async () => {
+    const replica = new Replica();
+    const [all, teamA, teamB] = [
+      await replica.watch(WATCH_LIST),
+      await replica.watch(WATCH_LIST, { namespace: 'team-a' }),
+      await replica.watch(WATCH_LIST, IN_TEAM_B),
+    ];
+    expect([teamA, teamB].map(eventsOf)).toEqual([['ADDED team-a/one'], ['ADDED team-b/one', 'ADDED team-b/three']]);
+    all.take();
+    await replica.paint('team-a', 'one', 'blue');
+    await replica.paint('team-b', 'three', 'blue');
+    expect([all, teamA, teamB].map(eventsOf)).toEqual([
+      ['MODIFIED team-a/one', 'MODIFIED team-b/three'],
+      ['MODIFIED team-a/one'],
+      ['MODIFIED team-b/three'],
+    ]);
+    for (const stream of [all, teamA, teamB]) stream.destroy();
+  });
+
+  it('sends DELETED and ADDED to watchers when a ClusterRole names other objects', async () => {
+    const replica = new Replica();
+    const stream = await replica.watch(WATCH_LIST);
+    stream.take();
+    await replica.allow('two', 'three');
+    expect(eventsOf(stream)).toEqual(['DELETED team-a/one', 'DELETED team-b/one', 'ADDED team-a/two', 'ADDED team-b-2/two']);
+    stream.destroy();
+  });
+
+  it('applies the limit on watches to all lists together', async () => {
+    const replica = new Replica({ watches: { perCaller: 1, total: 1 } });
+    const stream = await replica.watch('');
+    await expect(replica.request('/auth/v1/clusters', 'watch=true')).rejects.toMatchObject({ code: 429 });
+    expect(replica.lists.watching()).toBe(1);
+    stream.destroy();
+  });
+
+  it('documents the operations and the schema of the kind', async () => {
+    const replica = new Replica();
+    const { paths, components } = openApi('orchestrator', replica.lists.listings);
+    expect(Object.keys(paths)).toEqual(
+      expect.arrayContaining(['/auth/v1/clusters', ALL, `${NAMESPACED.replace(':namespace', '{namespace}')}/{name}`]),
+    );
+    const schemas = components.schemas as Schemas;
+    expect(problemsOf(await replica.list(''), { $ref: '#/components/schemas/WidgetList' }, schemas)).toEqual([]);
+    expect(JSON.stringify(paths)).toContain('metadata.name=anvil');
+  });
+});
+
+const IN_TEAM_B = { namespace: 'team-b' };
