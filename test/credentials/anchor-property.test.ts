@@ -282,6 +282,6 @@ it('leaves no anchor behind, and deletes each soon after its overlap, in random 
         expect(simulation.isAuthorized()).toBe(true);
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 40 },
   );
 }, 300_000);

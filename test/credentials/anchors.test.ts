@@ -2,6 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Secrets } from '../../src/api/resources.ts';
+import { ownAnchorName } from '../../src/targets/own-anchors.ts';
 import { CREDENTIALS } from '../tokens/token-world.ts';
 import { CredentialWorld, textOf } from './credential-world.ts';
 import { forbid } from './scripted-cluster.ts';
@@ -106,6 +107,19 @@ describe('credential controller', () => {
     const second = await world.nextToken(first);
     await world.wait(2 * MINUTE_MS, 5_000);
     expect([acceptedOf([first, second]), world.target.anchors.size]).toEqual([[second], 1]);
+  });
+
+  it('re-creates the anchor of an interrupted renewal that a former service account of the same name owns', async () => {
+    await world.begin();
+    const { uid } = (await world.hub.admin.get(Secrets, { namespace: CREDENTIALS, name: world.name })).metadata;
+    const name = ownAnchorName(uid, '');
+    const labels = { 'tokens.purser.dev/managed-by': 'purser' };
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'ServiceAccount', name: 'purser', uid: 'former-account-uid' }];
+    const metadata = { namespace: 'purser-system', name, uid: 'former', resourceVersion: '1', labels, ownerReferences };
+    world.target.anchors.set(name, { metadata });
+    await world.run({ isProbing: false });
+    expect(world.target.accepts(await world.nextToken())).toBe(true);
+    expect([...world.target.anchors.values()].map((anchor) => anchor.metadata.uid)).toEqual([expect.not.stringMatching('former')]);
   });
 
   it('finds the anchor of an interrupted renewal again although the registered token changed meanwhile', async () => {
