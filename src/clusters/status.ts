@@ -1,6 +1,7 @@
 // The status of a Cluster: written when its content changes, and as a heartbeat.
 
 import type { ClusterCondition, ClusterStatus } from '../api/cluster.gen.ts';
+import { ClusterConditionType } from '../api/names.ts';
 import { Clusters } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Note, Recorder } from '../kube/recorder.ts';
@@ -70,7 +71,8 @@ function toStatus(
   const probed = [...health].map(([type, { shown }]) => [type, shown] as const);
   const evidence = credentialEvidence(registered, view, clients);
   const failure = renewals?.failureOf(credentialKey(registered.cluster));
-  const credential = evidence.type === 'stored' && failure !== undefined ? { ...evidence, failure } : evidence;
+  const isRejected = health.get(ClusterConditionType.authorized)?.shown.reason === 'CredentialRejected';
+  const credential = evidence.type === 'stored' ? { ...evidence, ...(failure && { failure }), isRejected } : evidence;
   const findings = new Map([...probed, ...evaluateCredential(credential, now)]);
   const conditions = toConditions(findings, previous, now);
   const lastProbeTime = probedAt === undefined ? undefined : formatTimestamp(probedAt);

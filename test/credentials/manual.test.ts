@@ -157,6 +157,16 @@ describe('credential with renewal Manual', () => {
     await returnsTo(textOf(await world.hub.admin.get(Secrets, { namespace: CREDENTIALS, name: world.name })));
   });
 
+  it('reports a registered token that was revoked before its expiry as rejected', async () => {
+    await world.begin({ renewal: 'Manual' });
+    await world.run();
+    await world.shows('True CredentialValid');
+    world.target.invalidate();
+    expect(await world.shows('False CredentialRejected')).toContain('Write a credential that the cluster accepts');
+    await world.register(world.target.issueToken());
+    await world.shows('True CredentialValid');
+  });
+
   it('reports no failure of renewals before', async () => {
     await world.begin();
     world.target.intercept = (name, reply) => name === 'POST token' && forbid(reply);

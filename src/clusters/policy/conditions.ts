@@ -43,6 +43,8 @@ export interface StoredEvidence {
   readonly isSupplied?: boolean;
   /** Failure of the renewal; undefined if it succeeds. */
   readonly failure?: RenewalFailure;
+  /** True if probes find that the cluster rejects the credential, although it has not expired. */
+  readonly isRejected?: boolean;
   /** Name of the Cluster, for the command that repairs the credential; undefined for a client certificate. */
   readonly cluster?: string;
 }
@@ -205,6 +207,7 @@ function evaluateCredentialFresh(credential: CredentialEvidence, now: number): F
   const expiresAt = validity?.expiresAt;
   if (expiresAt !== undefined && expiresAt <= now) return expired(credential, expiresAt);
   if (failure !== undefined) return finding('False', failure.reason, [failure.detail, ...expiryNote(expiresAt)].filter(Boolean).join('; '));
+  if (credential.isRejected === true) return finding('False', 'CredentialRejected');
   if (validity === undefined) return finding('Unknown', 'ExpiryUnknown');
   const valid = credential.isSupplied === true ? 'CredentialRenewalPending' : 'CredentialValid';
   if (expiresAt === undefined) return findingOf('True', valid, `the credential does not expire${renewalNote(credential, now)}`);
