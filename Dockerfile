@@ -48,6 +48,7 @@ COPY --from=build /purser/node_modules ./node_modules
 COPY --from=build /purser/dist ./dist
 COPY crds ./crds
 COPY deploy/target ./deploy/target
+COPY deploy/components/federation/access.yaml ./deploy/components/federation/access.yaml
 COPY deploy/samples/cluster.yaml ./deploy/samples/cluster.yaml
 ENV NODE_ENV=production
 # Returns freed pages to the kernel at once, and disables huge pages, which sparsely used buffers would fill.

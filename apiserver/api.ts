@@ -5,6 +5,7 @@ import { versionTooLarge } from '../src/kubernetes/list-revision.ts';
 import { type Clock, sleep } from '../src/std/clock.ts';
 import { type ObjectSource, storedPolicy } from './access/policy.ts';
 import type { SigningKey } from './access/signing-key.ts';
+import type { TrustedTokens } from './access/trusted-issuer.ts';
 import type { User } from './access/user.ts';
 import type { AccessApi } from './endpoints/endpoint.ts';
 import { customResourceDefinitionKind } from './kinds/definition.ts';
@@ -16,6 +17,8 @@ export interface ApiOptions {
   readonly issuer: string;
   readonly signingKey: SigningKey;
   readonly tokens: ReadonlyMap<string, User>;
+  /** Tokens of another cluster; absent if none are trusted. */
+  readonly trusted?: TrustedTokens | undefined;
   readonly clock: Clock;
   /** Receives unexpected errors. */
   readonly report: (error: unknown) => void;
@@ -27,7 +30,7 @@ const NAME_CHARACTERS = 'bcdfghjklmnpqrstvwxz2456789';
 const REVISION_WAIT_MS = 3_000;
 
 /** Creates the API over a store. */
-export function createApi(store: ObjectStore, { issuer, signingKey, tokens, clock, report }: ApiOptions): AccessApi {
+export function createApi(store: ObjectStore, { issuer, signingKey, tokens, trusted, clock, report }: ApiOptions): AccessApi {
   const registry = new Registry([...builtInKinds, customResourceDefinitionKind]);
   const objects = storedObjects(store);
   const policy = storedPolicy(objects);
@@ -50,7 +53,7 @@ export function createApi(store: ObjectStore, { issuer, signingKey, tokens, cloc
     store,
     registry,
     policy,
-    authenticators: { staticTokens: tokens, serviceAccounts: tokenIssuer, audiences },
+    authenticators: { staticTokens: tokens, serviceAccounts: tokenIssuer, trusted, audiences },
     tokenIssuer,
     random: Math.random,
     nameSuffix: () => Array.from({ length: 5 }, () => NAME_CHARACTERS[randomInt(NAME_CHARACTERS.length)]).join(''),

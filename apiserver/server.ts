@@ -5,6 +5,7 @@ import { systemClock } from '../src/std/clock.ts';
 import { type Certificate, createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../src/std/x509/certificates.ts';
 import { bootstrapPolicy } from './access/bootstrap-policy.ts';
 import { generateSigningKey, parseSigningKey, type SigningKey } from './access/signing-key.ts';
+import { type TrustedIssuer, TrustedTokens } from './access/trusted-issuer.ts';
 import type { User } from './access/user.ts';
 import { createApi } from './api.ts';
 import { startControllers } from './controllers/start.ts';
@@ -26,6 +27,8 @@ export interface ApiServerOptions {
   readonly issuer: string;
   /** Users by their bearer tokens. */
   readonly tokens: ReadonlyMap<string, User>;
+  /** Issuer of another cluster, whose tokens the server accepts. It must differ from `issuer`. */
+  readonly trusts?: TrustedIssuer | undefined;
   /** Receives unexpected errors. */
   readonly report: (error: unknown) => void;
 }
@@ -44,19 +47,22 @@ const HOST = '127.0.0.1';
 
 /** Starts a server on a data folder. Throws a DataFolderError for an unusable folder, and the socket's error for a port in use. */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
+  // As in kube-apiserver, which does not start with such a configuration.
+  if (options.trusts?.url === options.issuer) throw new Error('the trusted issuer must differ from the issuer of the server');
   const journal = openJournal(options.folder);
   let closeStorage = async () => journal.close();
   try {
     const identity = await loadIdentity(journal, systemClock.now());
     const store = new ObjectStore(journal, options.report);
-    const api = createApi(store, { ...options, clock: systemClock, signingKey: identity.signingKey });
+    let address = '';
+    const trusted = options.trusts && new TrustedTokens(options.trusts, () => `https://${address}`);
+    const api = createApi(store, { ...options, trusted, clock: systemClock, signingKey: identity.signingKey });
     const stopControllers = startControllers(api, [...bootstrapNamespaces, ...bootstrapPolicy()]);
     // Controllers write independently of requests: their writes must be on disk before the folder is closed.
     closeStorage = async () => {
       stopControllers();
       await store.close();
     };
-    let address = '';
     const endpoint = (request: ApiRequest) => {
       const { info } = request;
       return info.type === 'resource' ? resourceEndpoint(api, { ...request, info }) : pathEndpoint(api, request, { address });

@@ -13,8 +13,7 @@ export interface Manifest {
 export function toConditionalTemplate(object: Manifest, conditions: readonly string[]): string {
   const all = [...conditions, ...(KIND_CONDITIONS[object.kind] ?? []), ...(belongsToOwnCA(object) ? [OWN_CA] : [])];
   const ifAll = all.length === 1 ? `if ${all[0]}` : `if and ${all.map((each) => `(${each})`).join(' ')}`;
-  const named = NAMED_NAMESPACES.get(object.metadata.namespace);
-  const openings = [...(all.length > 0 ? [ifAll] : []), ...(named === undefined ? [] : [`range $namespace := ${named}`])];
+  const openings = [...(all.length > 0 ? [ifAll] : []), ...rangesOf(object)];
   const lines = (tags: readonly string[]) => tags.map((tag) => `{{- ${tag} }}\n`).join('');
   return `${lines(openings)}---\n${toTemplate(object)}${lines(openings.map(() => 'end'))}`;
 }
@@ -25,6 +24,13 @@ export function toTemplate(object: Manifest): string {
   const document = new Document(replaceNames(object, placeholders));
   INSERTIONS[object.kind]?.(document, placeholders, object);
   return placeholders.fill(document.toString({ lineWidth: 0 }).replaceAll('{{', '{{ "{{" }}'));
+}
+
+/** Returns the loop over the values that an object is repeated for. */
+function rangesOf({ kind, metadata }: Manifest): readonly string[] {
+  if (kind === 'ServiceAccount' && metadata.name === FEDERATED) return [`range $serviceAccount := ${FEDERATED_VALUES}`];
+  const named = NAMED_NAMESPACES.get(metadata.namespace);
+  return named === undefined ? [] : [`range $namespace := ${named}`];
 }
 
 const KIND_CONDITIONS: Readonly<Record<string, readonly string[]>> = {
@@ -40,6 +46,10 @@ function belongsToOwnCA({ kind, metadata }: Manifest): boolean {
 }
 
 const FACADE_CERTIFICATE = 'purser-facade';
+/** Example service account for federation, with the chart expression that lists the configured ones. */
+const FEDERATED = 'purser-federated';
+const FEDERATED_VALUES = '$.Values.federation.serviceAccounts';
+const FEDERATION = 'purser-federation';
 const OWN_NAMESPACE = 'purser-system';
 /** Names in the kustomizations, with the chart expressions that replace them. */
 const NAMES: readonly (readonly [string, string])[] = [
@@ -102,6 +112,7 @@ class Placeholders {
 /** Replaces names by chart expressions at all depths. */
 function replaceNames(value: unknown, placeholders: Placeholders): unknown {
   if (NAMED_NAMESPACES.has(value)) return placeholders.value('{{ $namespace }}');
+  if (value === FEDERATED) return placeholders.value('{{ $serviceAccount }}');
   if (typeof value === 'string') {
     const replace = (text: string, [name, filling]: readonly [string, string]) =>
       text.includes(name) ? text.replaceAll(name, placeholders.value(filling)) : text;
@@ -122,9 +133,15 @@ const INSERTIONS: Readonly<Record<string, Insertion>> = {
     if (document.getIn(['subjects', 0, 'kind']) !== 'Group') return;
     document.setIn(['subjects', 0, 'name'], placeholders.value('system:serviceaccounts:{{ $.Values.monitoring.namespace }}'));
   },
+  Role: (document, placeholders, { metadata }) => {
+    if (metadata.name !== FEDERATION) return;
+    const names = placeholders.lines(`{{- toYaml ${FEDERATED_VALUES} | nindent INDENT }}`);
+    document.setIn(['rules', 0, 'resourceNames'], { [names]: null });
+  },
   RoleBinding: (document, placeholders, { metadata }) => {
-    if (metadata.namespace === OWN_NAMESPACE) return;
-    if (metadata.name === 'purser-credentials') document.setIn(['subjects'], { [placeholders.lines(BOTH_PARTS)]: null });
+    const isForBothParts = metadata.name === 'purser-credentials' || metadata.name === FEDERATION;
+    if (metadata.namespace === OWN_NAMESPACE && metadata.name !== FEDERATION) return;
+    if (isForBothParts) document.setIn(['subjects'], { [placeholders.lines(BOTH_PARTS)]: null });
     else document.setIn(['subjects', 0, 'name'], placeholders.value('{{ if $.Values.apart }}purser-controller{{ else }}purser{{ end }}'));
   },
   // Only the Service of the façade is configurable; the metrics Service is for the hub.
@@ -140,8 +157,11 @@ const INSERTIONS: Readonly<Record<string, Insertion>> = {
     const issuer = `{{- toYaml ($.Values.certManager.issuerRef | default ${own}) | nindent INDENT }}`;
     document.setIn(['spec', 'issuerRef'], { [placeholders.lines(issuer)]: null });
   },
-  ServiceAccount: (document, placeholders) =>
-    document.setIn(['metadata', placeholders.optional('annotations', '$.Values.serviceAccount.annotations')], null),
+  // Purser itself does not run as the service accounts for federation.
+  ServiceAccount: (document, placeholders, { metadata }) => {
+    if (metadata.name === FEDERATED) return;
+    document.setIn(['metadata', placeholders.optional('annotations', '$.Values.serviceAccount.annotations')], null);
+  },
   Ingress: (document, placeholders) => {
     document.deleteIn(['metadata', 'annotations']);
     document.setIn(['metadata', placeholders.optional('annotations', '$.Values.facade.ingress.annotations')], null);

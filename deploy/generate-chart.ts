@@ -50,6 +50,7 @@ const VARIANTS = [
   { path: 'overlays/apart', condition: '$.Values.apart' },
   { path: 'overlays/namespaces', condition: '$.Values.namespaces' },
   { path: 'overlays/credential-namespaces', condition: '(index $.Values.options "credential-namespaces")' },
+  { path: 'overlays/federation', condition: '$.Values.federation.serviceAccounts' },
   { path: 'overlays/install-crds', condition: '(index $.Values.options "install-crds")' },
 ] as const;
 

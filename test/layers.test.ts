@@ -109,7 +109,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     node: true,
     purpose: 'the HTTP façade; independent of the controllers',
   },
-  config: { imports: ['kubernetes', 'std'], packages: [], node: true, purpose: 'settings, checked once' },
+  config: { imports: ['api', 'kubernetes', 'std'], packages: [], node: true, purpose: 'settings, checked once' },
   cli: {
     imports: ['api', 'config', 'kube', 'kubernetes', 'std', 'targets/policy', 'telemetry'],
     packages: [],

@@ -1,13 +1,16 @@
-// Authentication by bearer token: a static token, a service-account token, or none (`system:anonymous`).
+// Authentication by bearer token: a static token, a service-account token, a token of a trusted issuer, or none (`system:anonymous`).
 
 import { aggregate } from '../../src/kubernetes/status.ts';
 import { type TokenIssuer, verifyServiceAccountToken } from './service-account-tokens.ts';
+import type { TrustedTokens } from './trusted-issuer.ts';
 import { type User, withGroup } from './user.ts';
 
 export interface Authenticators {
   readonly staticTokens: ReadonlyMap<string, User>;
   readonly serviceAccounts: TokenIssuer;
-  /** Audiences of this API server, for which static tokens are valid. */
+  /** Tokens of another cluster; absent if none are trusted. */
+  readonly trusted?: TrustedTokens | undefined;
+  /** Audiences of this API server, for which static tokens and tokens of a trusted issuer are valid. */
   readonly audiences: readonly string[];
 }
 
@@ -30,6 +33,8 @@ export async function authenticate(
   if (known !== undefined && own.length > 0) return { type: 'accepted', user: authenticated(known), audiences: own };
   const verdict = await verifyServiceAccountToken(token, audiences, authenticators.serviceAccounts, now);
   if (verdict.type === 'accepted') return { ...verdict, user: authenticated(verdict.user) };
+  const foreign = verdict.type === 'unknown' && own.length > 0 ? await authenticators.trusted?.verify(token, now) : undefined;
+  if (foreign !== undefined) return { type: 'accepted', user: authenticated(foreign), audiences: own };
   const reasons = [INVALID_TOKEN, ...(verdict.type === 'rejected' ? [verdict.reason] : [])];
   return { type: 'rejected', reason: aggregate(reasons) };
 }

@@ -1,13 +1,14 @@
 // Initial objects of local clusters: CustomResourceDefinitions, registered targets, and samples.
 // Each start applies them through the API; the servers do not write unchanged objects.
 
-import { DefaultNamespace } from '../../src/api/names.ts';
+import { DefaultNamespace, FederatedServiceAccount } from '../../src/api/names.ts';
 import { Clusters, ManagedTokens, Secrets } from '../../src/api/resources.ts';
+import { printManifests } from '../../src/cli/print.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { waitUntilServed } from '../../src/kube/discovery.ts';
-import { applyAll, applyMissing, readManifests } from '../../src/kube/manifests.ts';
+import { applyAll, applyMissing, parseManifests, readManifests } from '../../src/kube/manifests.ts';
 import { systemClock } from '../../src/std/clock.ts';
-import type { LocalServer } from './servers.ts';
+import { FEDERATED_USER, isFederated, type LocalServer } from './servers.ts';
 
 /** Installs Purser's CustomResourceDefinitions on the hub, and waits until their kinds are served. */
 export async function installOnHub(hub: KubeClient, signal: AbortSignal): Promise<void> {
@@ -16,12 +17,11 @@ export async function installOnHub(hub: KubeClient, signal: AbortSignal): Promis
   await waitUntilServed(hub, [Clusters, ManagedTokens], { clock: systemClock, random: Math.random, signal });
 }
 
-/** Creates Purser's service account on a target, and registers the target on the hub with a new token. */
+/** Grants Purser's permissions on a target, and registers the target on the hub, with a new token or as one that trusts the hub. */
 export async function registerTarget(hub: KubeClient, target: KubeClient, { name, url, ca }: LocalServer): Promise<void> {
-  await applyAll(target, await readManifests('deploy/target/access.yaml'));
-  const { status } = await target.createToken(SERVICE_ACCOUNT, { audiences: [], expirationSeconds: YEAR_SECONDS });
+  const keys = isFederated(name) ? await federate(hub, target) : await issueCredential(target);
   const credential = { namespace: DefaultNamespace, name: `${name}-credential` };
-  const values = { token: status?.token ?? '', server: url, 'ca.crt': ca, cluster: name };
+  const values = { ...keys, server: url, 'ca.crt': ca, cluster: name };
   const data = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, base64(value)]));
   await hub.apply(Secrets, { metadata: credential, type: 'Opaque', data }, { force: true });
   await hub.apply(
@@ -38,6 +38,33 @@ export async function registerTarget(hub: KubeClient, target: KubeClient, { name
     { force: true },
   );
 }
+
+/** Creates Purser's service account on a target. Returns the keys of the credential. */
+async function issueCredential(target: KubeClient): Promise<Readonly<Record<string, string>>> {
+  await applyAll(target, await readManifests('deploy/target/access.yaml'));
+  const { status } = await target.createToken(SERVICE_ACCOUNT, { audiences: [], expirationSeconds: YEAR_SECONDS });
+  return { token: status?.token ?? '' };
+}
+
+/** Grants permissions on a target to the federated user, and lets the target read the hub's keys. Returns the keys of the credential. */
+async function federate(hub: KubeClient, target: KubeClient): Promise<Readonly<Record<string, string>>> {
+  const printed = (await printManifests(['print', 'target-rbac', '--user', FEDERATED_USER])) ?? '';
+  await applyAll(target, parseManifests(printed));
+  const federation = await readManifests('deploy/components/federation/access.yaml');
+  // In a local run, Purser is an administrator of the hub and needs no roles there.
+  await applyAll(hub, [...federation.filter(({ kind }) => kind === 'ServiceAccount'), ISSUER_DISCOVERY]);
+  return { serviceAccount: FederatedServiceAccount };
+}
+
+const RBAC_GROUP = 'rbac.authorization.k8s.io';
+/** Lets targets read the hub's discovery document and keys without authentication. */
+const ISSUER_DISCOVERY = {
+  apiVersion: `${RBAC_GROUP}/v1`,
+  kind: 'ClusterRoleBinding',
+  metadata: { name: 'purser-issuer-discovery' },
+  roleRef: { apiGroup: RBAC_GROUP, kind: 'ClusterRole', name: 'system:service-account-issuer-discovery' },
+  subjects: [{ kind: 'Group', apiGroup: RBAC_GROUP, name: 'system:unauthenticated' }],
+};
 
 /** Creates the sample namespaces, permissions and ManagedTokens; omits kinds that a local run registers itself, does not support or does not use. */
 export async function addHubSamples(hub: KubeClient): Promise<void> {

@@ -1,11 +1,13 @@
 // The API servers of a local run: the hub and the target clusters.
 
+import { DefaultNamespace, FederatedServiceAccount, OwnAudiencePrefix } from '../../src/api/names.ts';
 import { isListenError, StartError, toListenError } from '../../src/config/start-error.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { fixedConfig, type KubeConfigSource } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import type { Logger } from '../../src/telemetry/logger.ts';
+import type { TrustedIssuer } from '../access/trusted-issuer.ts';
 import type { User } from '../access/user.ts';
 import { type ApiServer, startApiServer } from '../server.ts';
 import { DataFolderError } from '../storage/journal.ts';
@@ -38,7 +40,12 @@ export interface ServersOptions {
 
 /** Starts the hub and all targets. Throws a StartError for a port or a folder that cannot be used. */
 export async function startServers(options: ServersOptions): Promise<{ hub: LocalServer; targets: readonly LocalServer[] }> {
-  const attempts = await Promise.allSettled([HUB, ...options.targets].map((name) => startServer(name, options)));
+  const starting = startServer(HUB, options);
+  const trusts = trustIn(starting);
+  const attempts = await Promise.allSettled([
+    starting,
+    ...options.targets.map((name) => startServer(name, isFederated(name) ? { ...options, trusts } : options)),
+  ]);
   const started = attempts.filter((attempt) => attempt.status === 'fulfilled').map(({ value }) => value);
   // Servers close in parallel: each waits for its active requests.
   options.closing.defer(async () => void (await Promise.all(started.map(({ close }) => close()))));
@@ -56,15 +63,47 @@ export function adminClient(server: LocalServer, manager: string, closing: Async
   return new KubeClient(transport, manager);
 }
 
-/** Issuer and audience of every local server, and the audience of the sample tokens. */
+/** Issuer and audience of every target, and the audience of the sample tokens. */
 const ISSUER = 'https://kubernetes.default.svc';
+
+/** Issuer of the hub. It differs from that of the targets, which do not trust their own issuer. */
+const HUB_ISSUER = 'https://hub.local';
+
+/** Service account of the hub that Purser uses on the target that trusts the hub, and its user name there. */
+const FEDERATED = `system:serviceaccount:${DefaultNamespace}:${FederatedServiceAccount}`;
+export const FEDERATED_USER = `hub:${FEDERATED}`;
+
+/** Returns whether a target trusts the hub, so that no credential is stored for it: the second one. */
+export function isFederated(target: string): boolean {
+  return target === 'target-2';
+}
 
 interface Started {
   readonly server: LocalServer;
   readonly close: () => Promise<void>;
 }
 
-async function startServer(name: string, options: ServersOptions): Promise<Started> {
+/** Returns the trust of a target in the hub, which may still be starting. */
+function trustIn(hub: Promise<Started>): TrustedIssuer {
+  return {
+    url: HUB_ISSUER,
+    discovery: async () => {
+      const { server } = await hub;
+      return { url: `${server.url}/.well-known/openid-configuration`, ca: server.ca };
+    },
+    audiences: (url) => [`${OwnAudiencePrefix}${url}`],
+    subject: FEDERATED,
+    usernamePrefix: 'hub:',
+  };
+}
+
+/** Options of one server. */
+interface ServerOptions extends ServersOptions {
+  /** Issuer whose tokens the server accepts, besides its own. */
+  readonly trusts?: TrustedIssuer;
+}
+
+async function startServer(name: string, options: ServerOptions): Promise<Started> {
   const tokens = options.tokens[name] ?? {};
   const server = name === HUB ? await listenOn(options.apiPort, name, options) : await listenOnLastPort(name, options);
   const { url, port, ca, issueServing } = server;
@@ -74,7 +113,7 @@ async function startServer(name: string, options: ServersOptions): Promise<Start
 }
 
 /** Reuses the port of the last run unless another process has taken it. */
-async function listenOnLastPort(name: string, options: ServersOptions): Promise<ApiServer> {
+async function listenOnLastPort(name: string, options: ServerOptions): Promise<ApiServer> {
   try {
     return await listenOn(options.folder.state.ports[name] ?? 0, name, options);
   } catch (error) {
@@ -83,9 +122,10 @@ async function listenOnLastPort(name: string, options: ServersOptions): Promise<
   }
 }
 
-function listenOn(port: number, name: string, { folder, tokens, log }: ServersOptions): Promise<ApiServer> {
+function listenOn(port: number, name: string, { folder, tokens, log, trusts }: ServerOptions): Promise<ApiServer> {
   const report = (error: unknown) => log.error({ server: name, error }, 'local API server failed unexpectedly');
-  return startApiServer({ folder: folder.file(name), port, issuer: ISSUER, tokens: usersByToken(tokens[name] ?? {}), report });
+  const issuer = name === HUB ? HUB_ISSUER : ISSUER;
+  return startApiServer({ folder: folder.file(name), port, issuer, tokens: usersByToken(tokens[name] ?? {}), trusts, report });
 }
 
 /** Returns a StartError for errors that the user can correct, and any other error unchanged. */

@@ -2,6 +2,7 @@
 
 import { relative } from 'node:path';
 import type { AccessibleServer } from './access-files.ts';
+import { isFederated } from './servers.ts';
 
 type ShownServer = Pick<AccessibleServer, 'name' | 'url' | 'kubeconfig' | 'ca'>;
 
@@ -42,7 +43,7 @@ ${rows.join('\n')}
 
   façade:  ${facade}/CLUSTER
   metrics: ${metrics}
-
+${targets.some(({ name }) => isFederated(name)) ? FEDERATION : ''}
 Try in another terminal:
 
   kubectl --kubeconfig ${path(hub.kubeconfig)} get clusters,managedtokens -A
@@ -68,6 +69,9 @@ function facadeCommands({
 `;
 }
 
+const FEDERATION = `
+target-2 trusts tokens of the hub, so that no credential is stored for it.
+`;
 const AUDIENCE = 'https://kubernetes.default.svc';
 
 function relativePath(absolute: string, cwd: string): string {

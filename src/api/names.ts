@@ -118,6 +118,8 @@ export const ClusterConditionType = {
 /** Keys of the Secret that holds Purser's credential for a cluster. */
 export const CredentialSecretKey = {
   token: 'token',
+  /** Service account in Purser's namespace on the hub, whose tokens the cluster accepts, in place of a stored credential. */
+  serviceAccount: 'serviceAccount',
   clientCertificate: 'tls.crt',
   clientKey: 'tls.key',
   /** Addresses that the credential, and tokens issued with it, may be sent to. Required. */
@@ -131,6 +133,15 @@ export const CredentialSecretKey = {
   /** URL of the proxy for all connections to the cluster; HTTPS_PROXY and NO_PROXY apply if the key is absent. */
   proxy: 'proxy',
 } as const;
+
+/** Prefix of the audience of tokens that Purser requests from the hub for a cluster; the address of the cluster follows. */
+export const OwnAudiencePrefix = 'purser:';
+
+/** Service accounts of Purser itself on the hub, in the manifests and in the chart. */
+export const OwnServiceAccounts: readonly string[] = ['purser', 'purser-controller', 'purser-facade'];
+
+/** Default name of the service account on the hub whose tokens Purser sends to clusters that trust the hub. */
+export const FederatedServiceAccount = 'purser-federated';
 
 /** Value of the key `ca.crt` for public certificate authorities. */
 export const SystemAuthorities = 'system';

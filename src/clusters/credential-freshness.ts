@@ -23,14 +23,15 @@ export function credentialEvidence(
   const stored = credential && readStored(credential, renewed);
   // A user who may write Clusters must not learn the validity of the credential of another Cluster.
   if (credential === undefined || stored === undefined || !stored.clusters.includes(cluster.metadata.name)) return { type: 'missing' };
-  const { clusters, token } = stored;
+  const { clusters, token, serviceAccount } = stored;
+  if (serviceAccount !== undefined) return { type: 'federated', serviceAccount };
   const users = view.clustersOfCredential(credentialKey(cluster)).filter(({ metadata }) => clusters.includes(metadata.name));
   const renewAt = token && renewalDueAt(token, renewalTerms(users), credential.metadata.uid);
   const evidence = storedEvidence(stored, renewAt, cluster.metadata.name);
   return renewAt === undefined && isRevocationPending(credential, renewed) ? { ...evidence, failure: NOT_RENEWED } : evidence;
 }
 
-function storedEvidence({ validity, token }: StoredCredential, renewAt: number | undefined, cluster: string): StoredEvidence {
+function storedEvidence({ validity, token }: ReadCredential, renewAt: number | undefined, cluster: string): StoredEvidence {
   if (token === undefined) return { type: 'stored', validity };
   return { type: 'stored', validity, renewAt, isSupplied: token.isSupplied && renewAt !== undefined, cluster };
 }
@@ -52,32 +53,40 @@ export function* credentialTimes(view: RegistryView, clients: Pick<ClusterClient
   }
 }
 
-interface StoredCredential {
+interface ReadCredential {
   readonly renewed: Stored<Secret> | undefined;
   readonly clusters: readonly string[];
   /** Validity of the token; undefined if the token is not a JWT and was not renewed. */
   readonly validity: Validity | undefined;
   /** Token in use; undefined for a credential that cannot be renewed. */
   readonly token: TokenInUse | undefined;
+  /** Namespace and name of the service account on the hub; undefined for a stored credential. */
+  readonly serviceAccount?: string;
 }
 
 /** Known credentials by Secret: parsing certificates is expensive, and informers replace Secrets rather than change them. */
-const STORED = new WeakMap<Secret, StoredCredential | { readonly renewed: Stored<Secret> | undefined; readonly clusters?: never }>();
+const STORED = new WeakMap<Secret, ReadCredential | { readonly renewed: Stored<Secret> | undefined; readonly clusters?: never }>();
 
 /** Returns undefined for a credential that is not readable. */
-function readStored(credential: Stored<Secret>, renewed: Stored<Secret> | undefined): StoredCredential | undefined {
+function readStored(credential: Stored<Secret>, renewed: Stored<Secret> | undefined): ReadCredential | undefined {
   const known = STORED.get(credential);
   const stored = known !== undefined && known.renewed === renewed ? known : (read(credential, renewed) ?? { renewed });
   STORED.set(credential, stored);
   return stored.clusters === undefined ? undefined : stored;
 }
 
-function read(credential: Stored<Secret>, renewed: Stored<Secret> | undefined): StoredCredential | undefined {
+function read(credential: Stored<Secret>, renewed: Stored<Secret> | undefined): ReadCredential | undefined {
   try {
+    const registered = readCredential(credential);
+    const clusters = clustersOf(credential);
+    if (registered.type === 'serviceAccount') {
+      const serviceAccount = `${credential.metadata.namespace}/${registered.name}`;
+      return { renewed, clusters, validity: undefined, token: undefined, serviceAccount };
+    }
     const token = readTokenInUse(credential, renewed);
     const isRenewed = token !== undefined && !token.isSupplied;
-    const validity = isRenewed ? { startsAt: token.issuedAt, expiresAt: token.expiresAt } : credentialLifetime(readCredential(credential));
-    return { renewed, clusters: clustersOf(credential), validity, token };
+    const validity = isRenewed ? { startsAt: token.issuedAt, expiresAt: token.expiresAt } : credentialLifetime(registered);
+    return { renewed, clusters, validity, token };
   } catch (error) {
     if (!(error instanceof IssueError)) throw error;
     return undefined;

@@ -83,6 +83,8 @@ const REASONS: Readonly<Partial<Record<IssueFailure, FaultReason>>> = {
   CredentialNotForCluster: 'CredentialNotForCluster',
   EndpointNotPinned: 'EndpointNotPinned',
   CANotPinned: 'CANotPinned',
+  HubTokenForbidden: 'HubTokenForbidden',
+  HubTokenFailed: 'HubTokenFailed',
   TargetThrottled: 'Throttled',
   IdentityUnknown: 'PermissionsUnknown',
 };

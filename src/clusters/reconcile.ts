@@ -10,6 +10,7 @@ import { serverUrl } from '../targets/policy/registration.ts';
 import { isSameExceptRenewal, type RegisteredCluster, registrationOf } from '../targets/registered-cluster.ts';
 import type { Target } from '../targets/target.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { explainRejection } from './federation.ts';
 import { evaluateProbe, type Fault } from './policy/conditions.ts';
 import { healthAfter, isInDoubt, isReadyConfirmed } from './policy/health.ts';
 import { namespacesToReview } from './policy/issue-scope.ts';
@@ -74,7 +75,7 @@ function scheduleProbe({ clock, settings, tracked }: ClusterDeps, cluster: Track
 }
 
 async function probeCluster(
-  { clients, clock, view }: ClusterDeps,
+  { clients, clock, view, hub }: ClusterDeps,
   registered: RegisteredCluster,
   { access, accessAt, health }: TrackedCluster,
   signal: AbortSignal,
@@ -86,7 +87,8 @@ async function probeCluster(
   try {
     const probeTarget = async (target: Target): Promise<Probed> => {
       const result = await probe(target, { isRetried, includesAccess, namespaces }, signal);
-      return { ...result, activeServer: result.fault === undefined ? target.activeServer : undefined };
+      if (result.fault === undefined) return { ...result, activeServer: target.activeServer };
+      return { ...result, fault: await explainRejection(result.fault, target, hub, signal) };
     };
     return await clients.use(registered, probeTarget, isRejected);
   } catch (error) {

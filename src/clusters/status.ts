@@ -10,11 +10,12 @@ import { defined } from '../std/defined.ts';
 import { nextTurnAt } from '../std/hash.ts';
 import { formatTimestamp, parseTimestamp } from '../std/timestamp.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
+import type { IssueError } from '../targets/issue-error.ts';
 import { credentialKey } from '../targets/policy/registration.ts';
 import type { RenewalFailure } from '../targets/policy/renewal.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
 import { credentialEvidence } from './credential-freshness.ts';
-import { clusterConditions, evaluateCredential } from './policy/conditions.ts';
+import { type CredentialEvidence, clusterConditions, evaluateCredential, type HubTokenFailure } from './policy/conditions.ts';
 import { type Health, isReadyInDoubt, toConditions } from './policy/health.ts';
 import { distributionOf, heartbeatMs, isDifferentStatus } from './policy/status.ts';
 import type { RegistryView } from './registry-view.ts';
@@ -63,20 +64,31 @@ export async function writeStatus(
 const TRUNCATED_MS = 1_000;
 
 function toStatus(
-  { clients, clock, view, renewals }: StatusDeps,
+  deps: StatusDeps,
   registered: RegisteredCluster,
   { health, version, activeEndpoint, probedAt, conditions: previous }: TrackedCluster & { readonly health: Health },
 ): ClusterStatus {
-  const now = clock.now();
+  const now = deps.clock.now();
   const probed = [...health].map(([type, { shown }]) => [type, shown] as const);
-  const evidence = credentialEvidence(registered, view, clients);
-  const failure = renewals?.failureOf(credentialKey(registered.cluster));
+  const evidence = withFailure(credentialEvidence(registered, deps.view, deps.clients), registered, deps);
   const isRejected = health.get(ClusterConditionType.authorized)?.shown.reason === 'CredentialRejected';
-  const credential = evidence.type === 'stored' ? { ...evidence, ...(failure && { failure }), isRejected } : evidence;
-  const findings = new Map([...probed, ...evaluateCredential(credential, now)]);
+  const findings = new Map([...probed, ...evaluateCredential(evidence.type === 'stored' ? { ...evidence, isRejected } : evidence, now)]);
   const conditions = toConditions(findings, previous, now);
   const lastProbeTime = probedAt === undefined ? undefined : formatTimestamp(probedAt);
   return defined<ClusterStatus>({ type: version && distributionOf(version), version, activeEndpoint, lastProbeTime, conditions });
+}
+
+/** Adds the failure of a renewal, or of a request to the hub for a token. */
+function withFailure(evidence: CredentialEvidence, registered: RegisteredCluster, { clients, renewals }: StatusDeps): CredentialEvidence {
+  if (evidence.type === 'federated') return { ...evidence, ...toHubFailure(clients.hubTokenFailure(registered.cluster)) };
+  const failure = evidence.type === 'stored' ? renewals?.failureOf(credentialKey(registered.cluster)) : undefined;
+  return evidence.type === 'stored' && failure !== undefined ? { ...evidence, failure } : evidence;
+}
+
+function toHubFailure(error: IssueError | undefined): { readonly failure?: HubTokenFailure } {
+  if (error === undefined) return {};
+  const { reason, detail } = error;
+  return { failure: { reason: reason === 'HubTokenForbidden' || reason === 'CredentialMissing' ? reason : 'HubTokenFailed', detail } };
 }
 
 /** Reserves a time for a due heartbeat among those of all clusters. Returns that time; Infinity while no heartbeat is due. */

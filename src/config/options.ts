@@ -2,6 +2,7 @@
 
 import {
   anyText,
+  audiences,
   duration,
   durationOrZero,
   flag,
@@ -68,13 +69,13 @@ export const OPTIONS = {
   'facade-audiences': {
     value: 'AUD,AUD',
     defaultDescription: "the hub's own audiences",
-    parse: list,
+    parse: audiences,
     description: "audiences accepted in callers' tokens; a token needs one of them",
   },
   'facade-default-audiences': {
     value: 'AUD,AUD',
     defaultDescription: 'none, requests must name audiences',
-    parse: list,
+    parse: audiences,
     description: 'audiences of tokens issued for façade requests that name no audience',
   },
   'facade-annotations': {
@@ -166,7 +167,7 @@ export const OPTIONS = {
   'allowed-audiences': {
     value: 'AUD,AUD',
     defaultDescription: 'all',
-    parse: list,
+    parse: audiences,
     description: 'audiences that tokens can be issued for',
   },
   'verify-interval': {

@@ -1,5 +1,6 @@
 // Parsers of option values. Each parser throws a ValueError that describes the expected value.
 
+import { OwnAudiencePrefix } from '../api/names.ts';
 import { dns1123LabelProblems, dns1123SubdomainProblems } from '../kubernetes/names.ts';
 import { parseDuration } from '../std/duration.ts';
 
@@ -55,6 +56,14 @@ export const namespaces: Parser<readonly string[]> = (text) => {
 export const list: Parser<readonly string[]> = (text) => {
   const items = splitList(text);
   if (items.length === 0) throw new ValueError('a comma-separated list');
+  return items;
+};
+
+/** Parses a comma-separated list of audiences, none of which is reserved for Purser's own tokens. */
+export const audiences: Parser<readonly string[]> = (text) => {
+  const items = list(text);
+  if (items.some((item) => item.startsWith(OwnAudiencePrefix)))
+    throw new ValueError(`a comma-separated list of audiences that do not begin with ${OwnAudiencePrefix}`);
   return items;
 };
 

@@ -6,6 +6,7 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Cluster, User } from '@kubernetes/client-node';
 import type { Clock } from '../std/clock.ts';
 import { defined } from '../std/defined.ts';
+import type { Sensitive } from '../std/sensitive.ts';
 import { type Env, type ExecConfig, type ExecCredential, runExecPlugin } from './exec-credential.ts';
 
 /** Headers of a request and TLS settings of its connection. */
@@ -20,6 +21,16 @@ export interface Identity {
   readonly ca?: string | undefined;
 }
 
+/** Bearer tokens that change while they are in use. */
+export interface BearerTokens {
+  /** The token to send; undefined if it has to be requested. */
+  readonly current: Sensitive<string> | undefined;
+  /** Returns a valid token. */
+  get(): Promise<Sensitive<string>>;
+  /** Returns the token to send after the server rejected one with 401; the same one if there is no other. */
+  replace(rejected: string | undefined): Promise<Sensitive<string>>;
+}
+
 /** TLS settings that all connections of an identity share, because creating them costs more than a request. */
 export interface TlsIdentity {
   readonly secureContext: SecureContext;
@@ -31,6 +42,8 @@ export interface CredentialsOptions {
   readonly rereadMs: number;
   /** Environment of credential plugins; undefined disables plugins. */
   readonly execEnv?: Env;
+  /** Tokens in place of the user's own credential. */
+  readonly bearer?: BearerTokens;
 }
 
 /** Keeps the identity of a user at a cluster current. */
@@ -81,7 +94,8 @@ export class Credentials {
   }
 
   #isFresh(loadedAt: number, rejected: boolean): boolean {
-    const { clock, rereadMs } = this.#options;
+    const { clock, rereadMs, bearer } = this.#options;
+    if (bearer !== undefined) return !rejected && bearer.current?.reveal() === this.#current?.identity.secret;
     if (this.#isFixed) return true;
     return !isExpired(this.#exec, clock.now()) && clock.monotonic() - loadedAt < (rejected ? REJECTED_REREAD_MS : rereadMs);
   }
@@ -104,9 +118,16 @@ export class Credentials {
       fileOrData(this.#cluster.caFile, this.#cluster.caData),
       this.#exec?.clientCertificateData ?? fileOrData(user.certFile, user.certData),
       this.#exec?.clientKeyData ?? fileOrData(user.keyFile, user.keyData),
-      this.#exec?.token ?? tokenOf(user),
+      this.#exec?.token ?? this.#bearerToken(rejected) ?? tokenOf(user),
     ]);
     return { ca, ...authorization(user, token), ...this.#tls(defined({ ca, cert, key })) };
+  }
+
+  /** Requests the token of `bearer`; returns undefined without it. */
+  #bearerToken(rejected: boolean): Promise<string> | undefined {
+    const { bearer } = this.#options;
+    const token = rejected ? bearer?.replace(this.#current?.identity.secret) : bearer?.get();
+    return token?.then((each) => each.reveal());
   }
 
   /** Throws if the key does not match the certificate. */

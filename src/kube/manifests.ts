@@ -29,7 +29,12 @@ export async function readManifests(path: string): Promise<readonly ApiObject[]>
         .filter(isYaml)
         .map((name) => join(root, name));
   const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')));
-  return texts.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS() as ApiObject));
+  return texts.flatMap(parseManifests);
+}
+
+/** Parses the objects of a YAML text. */
+export function parseManifests(text: string): readonly ApiObject[] {
+  return parseAllDocuments(text).map((document) => document.toJS() as ApiObject);
 }
 
 /** Returns the absolute path of a file in the repository, or in the image, which has the same layout. */

@@ -5,7 +5,7 @@ import type { Dispatcher } from 'undici';
 import type { Clock } from '../std/clock.ts';
 import { defined } from '../std/defined.ts';
 import { withoutSecret } from '../std/sensitive.ts';
-import { Credentials, type Identity } from './credentials.ts';
+import { type BearerTokens, Credentials, type Identity } from './credentials.ts';
 import { type Deadline, startDeadline, untilAborted } from './deadline.ts';
 import { checkServer, Dialer, type DialOptions } from './dial.ts';
 import type { Env } from './exec-credential.ts';
@@ -24,6 +24,8 @@ export interface TransportOptions extends Partial<DialOptions> {
   readonly rereadMs?: number;
   /** Environment of credential plugins; undefined disables plugins. */
   readonly execEnv?: Env;
+  /** Tokens in place of the credential of the configuration. */
+  readonly bearer?: BearerTokens;
   /** Open streams of another transport to the same server, so that responses to either transport end interrupted streams. */
   readonly streams?: OpenStreams;
 }
@@ -32,10 +34,10 @@ export interface TransportOptions extends Partial<DialOptions> {
 export function createTransport(config: KubeConfigSource, options: TransportOptions): Transport {
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw new Error('the kubeconfig has no current cluster');
-  const { clock, connections = 16, mayDial, mayDialProxy, findAddresses, rereadMs = 5_000, execEnv } = options;
+  const { clock, connections = 16, mayDial, mayDialProxy, findAddresses, rereadMs = 5_000, execEnv, bearer } = options;
   checkServer(cluster, options);
   const user = config.getCurrentUser() ?? { name: '' };
-  const credentials = new Credentials(cluster, user, defined({ clock, rereadMs, execEnv }));
+  const credentials = new Credentials(cluster, user, defined({ clock, rereadMs, execEnv, bearer }));
   const dialer = new Dialer(cluster, defined({ connections, mayDial, mayDialProxy, findAddresses }));
   return new Transport(cluster.server, { credentials, dialer }, options);
 }

@@ -6,16 +6,17 @@ import type { Cluster } from '../api/cluster.gen.ts';
 import type { Stored } from '../api/resources.ts';
 import { Recent } from '../std/recent.ts';
 import type { Sensitive } from '../std/sensitive.ts';
-import { createTarget, isNamedHub, type TargetSettings } from './create-target.ts';
+import { createTarget, isNamedHub, type TargetContext, type TargetSettings } from './create-target.ts';
 import type { PinnedEndpoints } from './endpoints.ts';
 import { type CredentialSecrets, FreshCredentials } from './fresh-credentials.ts';
+import { HubTokens } from './hub-tokens.ts';
 import { IssueError, isRejection } from './issue-error.ts';
 import { isSameRegistration, type RegisteredCluster, type Registration, registrationOf } from './registered-cluster.ts';
 import type { Target } from './target.ts';
 
 /** Keeps one target per Cluster. */
 export class ClusterClients {
-  readonly #settings: TargetSettings;
+  readonly #settings: TargetContext;
   readonly #current = new Map<string, Slot>();
   /** All slots that are not closed, including replaced ones that are still in use. */
   readonly #open = new Set<Slot>();
@@ -25,7 +26,7 @@ export class ClusterClients {
   #isClosed = false;
 
   constructor(settings: TargetSettings) {
-    this.#settings = settings;
+    this.#settings = { ...settings, hubTokens: settings.hub && new HubTokens(settings.hub, settings.clock) };
     this.#fresh = new FreshCredentials(settings);
   }
 
@@ -78,6 +79,15 @@ export class ClusterClients {
     const { target } = this.#slotOf(registered);
     if (target instanceof IssueError) throw target;
     return target.endpoints;
+  }
+
+  /** Returns the failure of a credential without a stored token: an unusable service account, or the last request to the hub for a token. */
+  hubTokenFailure({ metadata }: Stored<Cluster>): IssueError | undefined {
+    const target = this.#current.get(metadata.name)?.target;
+    if (target instanceof IssueError) return target.reason === 'CredentialMissing' ? target : undefined;
+    const credential = target?.credential;
+    if (credential?.type !== 'serviceAccount') return undefined;
+    return [...credential.tokens.values()].map(({ failure }) => failure).find((failure) => failure !== undefined);
   }
 
   /** Closes all connections to a cluster that is no longer registered. */

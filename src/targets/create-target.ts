@@ -8,14 +8,16 @@ import { fixedConfig, type KubeConfigSource } from '../kube/kube-config.ts';
 import { createTransport, type TransportOptions } from '../kube/transport.ts';
 import type { Clock } from '../std/clock.ts';
 import { defined } from '../std/defined.ts';
-import { type Credential, type Pins, readCredentialInUse, readPins } from './credential.ts';
+import { type Pins, readCredentialInUse, readPins, type ServiceAccountCredential, type StoredCredential } from './credential.ts';
 import { dialPolicy, type ProxyPolicy } from './dial-policy.ts';
 import { pinnedEndpoints } from './endpoints.ts';
 import { HubIdentity, type HubSettings, hubEndpoints, isHubAddress } from './hub.ts';
+import type { HubTokens } from './hub-tokens.ts';
 import { IssueError } from './issue-error.ts';
 import { isRenewedSecret } from './policy/renewed-secret.ts';
 import { isManaged, type RegisteredCluster } from './registered-cluster.ts';
 import { CONNECTIONS, type Purpose, Target, type TargetOptions } from './target.ts';
+import type { TargetCredential } from './target-credential.ts';
 
 /** Settings of all targets. */
 export interface TargetSettings {
@@ -32,14 +34,20 @@ export interface TargetSettings {
   readonly hub?: HubSettings;
 }
 
+/** Settings of all targets, and the tokens that the hub issues for them. */
+export interface TargetContext extends TargetSettings {
+  /** Undefined without a hub. */
+  readonly hubTokens?: HubTokens | undefined;
+}
+
 /**
  * Creates the target without connecting; `override` replaces the credential in use. Throws an IssueError that names the missing or
  * rejected part.
  */
 export function createTarget(
   { cluster, credential: secret, renewed }: RegisteredCluster,
-  settings: TargetSettings,
-  override?: Credential,
+  settings: TargetContext,
+  override?: StoredCredential,
 ): Target {
   const { clock } = settings;
   const controller = cluster.spec.authInfo?.controller;
@@ -49,12 +57,16 @@ export function createTarget(
   const pins = readPins(referred);
   // Before the credential is read: errors must not describe the credential of another Cluster.
   const endpoints = pinnedEndpoints(cluster, pins, settings.ownAddress);
-  const credential = override ?? readCredentialInUse(referred, renewed);
+  const found = override ?? readCredentialInUse(referred, renewed);
+  const credential = found.type === 'serviceAccount' ? federatedCredential(found, referred, settings) : found;
   const { servers, caBundle } = endpoints;
   const { proxy } = pins;
   const proxyFor = proxy === undefined ? settings.proxyFor : () => proxy.reveal();
   const connect: TargetOptions['connect'] = (server, purpose) =>
-    createClient(toConfig(toNamedCluster(server, caBundle, proxyFor), credential), limitsFor(purpose, pins, settings));
+    createClient(toConfig(toNamedCluster(server, caBundle, proxyFor), credential), {
+      ...limitsFor(purpose, pins, settings),
+      ...bearerFor(server, credential),
+    });
   const { hub } = settings;
   return new Target(
     defined({
@@ -118,12 +130,36 @@ function referredSecret({ namespace, name }: Reference, secret: Stored<Secret> |
   return secret;
 }
 
+/**
+ * Returns a credential with the tokens of a service account, one for each address. Throws an IssueError for a Secret outside of Purser's
+ * namespace: its writers could otherwise use any service account that a cluster accepts.
+ */
+function federatedCredential(
+  { name, audiences }: ServiceAccountCredential,
+  { metadata }: Stored<Secret>,
+  { hub, hubTokens }: TargetContext,
+): TargetCredential {
+  if (hub === undefined || hubTokens === undefined || metadata.namespace !== hub.namespace)
+    throw new IssueError(
+      'CredentialMissing',
+      `the key serviceAccount is allowed only in Secrets in Purser's namespace, not in ${metadata.namespace}. Move the Secret`,
+    );
+  const tokens = [...audiences].map(([server, audience]) => [server, hubTokens.token({ serviceAccount: name, audience })] as const);
+  return { type: 'serviceAccount', tokens: new Map(tokens) };
+}
+
+function bearerFor(server: string, credential: TargetCredential): Pick<TransportOptions, 'bearer'> {
+  const bearer = credential.type === 'serviceAccount' ? credential.tokens.get(server) : undefined;
+  return bearer === undefined ? {} : { bearer };
+}
+
 function toNamedCluster(server: string, caData: string | undefined, proxyFor: ProxyPolicy | undefined): NamedCluster {
   const proxyUrl = proxyFor?.(server);
   return defined({ name: server, server, skipTLSVerify: false, caData, proxyUrl: proxyUrl || undefined });
 }
 
-function toConfig(cluster: NamedCluster, credential: Credential): KubeConfigSource {
+function toConfig(cluster: NamedCluster, credential: TargetCredential): KubeConfigSource {
+  if (credential.type === 'serviceAccount') return fixedConfig(cluster, { name: 'purser' });
   if (credential.type === 'token') return fixedConfig(cluster, { name: 'purser', token: credential.token.reveal() });
   return fixedConfig(cluster, {
     name: 'purser',

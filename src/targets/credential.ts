@@ -2,9 +2,10 @@
 // Other keys of the Secret are not read: a kubeconfig could run programs and read files.
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { CredentialSecretKey, OwnAnchorPrefix, SystemAuthorities } from '../api/names.ts';
+import { CredentialSecretKey, OwnAnchorPrefix, OwnAudiencePrefix, OwnServiceAccounts, SystemAuthorities } from '../api/names.ts';
 import type { Secret, Stored } from '../api/resources.ts';
 import { isBearerToken } from '../kubernetes/bearer-token.ts';
+import { dns1123SubdomainProblems } from '../kubernetes/names.ts';
 import { defined } from '../std/defined.ts';
 import { digestOf } from '../std/digest.ts';
 import { Sensitive } from '../std/sensitive.ts';
@@ -16,9 +17,21 @@ import { tokenClaims } from './policy/token-claims.ts';
 import { serviceAccountNamespace } from './policy/token-request.ts';
 
 /** Bearer token or client certificate of Purser on a target. */
-export type Credential =
+export type StoredCredential =
   | { readonly type: 'token'; readonly token: Sensitive<string> }
   | { readonly type: 'certificate'; readonly certificate: string; readonly key: Sensitive<string>; readonly commonName: string };
+
+/** A service account on the hub, whose tokens the target accepts. */
+export interface ServiceAccountCredential {
+  readonly type: 'serviceAccount';
+  /** Name of the service account in Purser's namespace. */
+  readonly name: string;
+  /** Audiences of its tokens by address, in the spelling of `serverUrl`: a token for one address is not valid at another. */
+  readonly audiences: ReadonlyMap<string, string>;
+}
+
+/** Purser's credential for a target. */
+export type Credential = StoredCredential | ServiceAccountCredential;
 
 /** Uses of a credential that its Secret allows. A key that is absent from the Secret allows nothing. */
 export interface Pins {
@@ -34,13 +47,15 @@ export interface Pins {
   readonly proxy?: Sensitive<string>;
 }
 
-/** Reads the token, or else the client certificate. Throws an IssueError, CredentialMissing, that names the problem. */
+/** Reads the service account, the token or the client certificate. Throws an IssueError, CredentialMissing, that names the problem. */
 export function readCredential(secret: Secret): Credential {
+  if (hasKey(secret, CredentialSecretKey.serviceAccount)) return serviceAccountCredential(secret);
   const token = valueOf(secret, CredentialSecretKey.token);
   if (token !== undefined) return tokenCredential(token);
   const certificate = valueOf(secret, CredentialSecretKey.clientCertificate);
   const key = valueOf(secret, CredentialSecretKey.clientKey);
-  if (certificate === undefined || key === undefined) throw credentialMissing('the Secret contains neither token nor tls.crt and tls.key');
+  if (certificate === undefined || key === undefined)
+    throw credentialMissing('the Secret contains none of token, serviceAccount, and tls.crt with tls.key');
   return certificateCredential(certificate, key);
 }
 
@@ -70,8 +85,8 @@ export function readCredentialInUse(registered: Stored<Secret>, renewed: Secret 
 }
 
 /**
- * Returns the token in use, for the time of its renewal; undefined for a client certificate and for a JWT that does not belong
- * to a service account. Throws an IssueError, CredentialMissing.
+ * Returns the token in use, for the time of its renewal; undefined for a client certificate, for a service account of the hub, and
+ * for a JWT that does not belong to a service account. Throws an IssueError, CredentialMissing.
  */
 export function readTokenInUse(registered: Stored<Secret>, renewed: Secret | undefined): TokenInUse | undefined {
   const found = readRenewed(registered, renewed);
@@ -80,7 +95,7 @@ export function readTokenInUse(registered: Stored<Secret>, renewed: Secret | und
     return { digest, isSupplied: false, issuedAt, expiresAt };
   }
   const credential = readCredential(registered);
-  if (credential.type === 'certificate') return undefined;
+  if (credential.type !== 'token') return undefined;
   const text = credential.token.reveal();
   const claims = tokenClaims(text);
   if (claims !== undefined && serviceAccountNamespace(claims.subject ?? '') === undefined) return undefined;
@@ -115,7 +130,7 @@ export interface CredentialLifetime {
 }
 
 /** Returns the validity that a JWT or certificate states; undefined for other tokens. */
-export function credentialLifetime(credential: Credential): CredentialLifetime | undefined {
+export function credentialLifetime(credential: StoredCredential): CredentialLifetime | undefined {
   if (credential.type === 'certificate') return certificateLifetime(credential.certificate);
   const claims = tokenClaims(credential.token.reveal());
   if (claims === undefined) return undefined;
@@ -216,12 +231,42 @@ function isDecodable(text: string): boolean {
   }
 }
 
-function tokenCredential(token: string): Credential {
+/** Keys of stored credentials, which exclude the key serviceAccount. */
+const STORED_KEYS = [CredentialSecretKey.token, CredentialSecretKey.clientCertificate, CredentialSecretKey.clientKey];
+
+function serviceAccountCredential(secret: Secret): ServiceAccountCredential {
+  const stored = STORED_KEYS.find((key) => hasKey(secret, key));
+  if (stored !== undefined) throw credentialMissing(`the Secret contains both serviceAccount and ${stored}. Remove one of these keys`);
+  const name = valueOf(secret, CredentialSecretKey.serviceAccount) ?? '';
+  if (dns1123SubdomainProblems(name).length > 0)
+    throw credentialMissing("the key serviceAccount of the Secret is not the name of a service account in Purser's namespace");
+  if (OwnServiceAccounts.includes(name)) throw ownServiceAccount(name);
+  return { type: 'serviceAccount', name, audiences: audiencesOf(secret) };
+}
+
+/** Returns the error for a credential that names the service account of Purser itself. */
+export function ownServiceAccount(name: string): IssueError {
+  return credentialMissing(
+    `the key serviceAccount of the Secret names ${name}, which is Purser's own service account. Create another one, without permissions on the hub`,
+  );
+}
+
+/** Returns the audiences by address. An audience contains the address as the Secret spells it; the first of several spellings applies. */
+function audiencesOf(secret: Secret): ReadonlyMap<string, string> {
+  const audiences = new Map<string, string>();
+  for (const spelling of wordsOf(secret, CredentialSecretKey.server)) {
+    const server = serverUrl(spelling);
+    if (server !== undefined && !audiences.has(server)) audiences.set(server, `${OwnAudiencePrefix}${spelling}`);
+  }
+  return audiences;
+}
+
+function tokenCredential(token: string): StoredCredential {
   if (!isBearerToken(token)) throw credentialMissing('the token in the Secret contains characters that are not allowed in bearer tokens');
   return { type: 'token', token: new Sensitive(token) };
 }
 
-function certificateCredential(certificate: string, key: string): Credential {
+function certificateCredential(certificate: string, key: string): StoredCredential {
   const [leaf] = parseCertificates(certificate) ?? [];
   if (leaf === undefined) throw credentialMissing('tls.crt of the Secret is not a PEM certificate');
   if (!isKeyOf(key, leaf)) throw credentialMissing('tls.key of the Secret is not the PEM private key of tls.crt');

@@ -8,11 +8,11 @@ import { StatusError } from '../kubernetes/status.ts';
 import { fieldsOf, textOf, uidOf } from '../kubernetes/untrusted.ts';
 import { defined } from '../std/defined.ts';
 import { Once } from '../std/single-flight.ts';
-import type { Credential } from './credential.ts';
 import type { PinnedEndpoints } from './endpoints.ts';
 import { IssueError } from './issue-error.ts';
 import { serverUrl } from './policy/registration.ts';
 import { serviceAccountNamespace } from './policy/token-request.ts';
+import type { TargetCredential } from './target-credential.ts';
 
 /** The hub and Purser's namespace on it. */
 export interface HubSettings {
@@ -25,7 +25,7 @@ export interface HubSettings {
 
 /** A target that may be the hub, and Purser's user on it. */
 export interface Candidate {
-  readonly credential: Credential | undefined;
+  readonly credential: TargetCredential | undefined;
   /** Purser's user name on the target. */
   readonly username: string;
   call<T>(request: (client: KubeClient, options: CallOptions) => Promise<T>): Promise<T>;

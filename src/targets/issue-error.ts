@@ -115,7 +115,7 @@ export function statusFailure(error: StatusError): IssueError {
 }
 
 /** Returns the error without a secret that Purser sent, which the target may have copied into any field. */
-export function redactError({ status }: StatusError, secret: string | undefined): StatusError {
+export function redactError({ status }: StatusError, secret: string): StatusError {
   return new StatusError(JSON.parse(withoutSecret(JSON.stringify(status), secret)));
 }
 

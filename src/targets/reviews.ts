@@ -7,6 +7,7 @@ import { type Fields, fieldsOf, isKind, textOf } from '../kubernetes/untrusted.t
 import type { Sensitive } from '../std/sensitive.ts';
 import { IssueError, redactError, statusFailure } from './issue-error.ts';
 import type { Target, TargetCaller, TokenSource } from './target.ts';
+import { tokenFor } from './target-credential.ts';
 
 /** Returns Purser's user name on the target, reviewed once per credential. Throws an IssueError while it is unknown. */
 export async function ownUsername(target: TokenSource, signal: AbortSignal): Promise<string> {
@@ -82,9 +83,11 @@ async function reviewUsername(target: TargetCaller, signal: AbortSignal | undefi
 async function reviewOwnToken(target: TargetCaller, signal: AbortSignal | undefined): Promise<string> {
   const { credential } = target;
   if (credential?.type === 'certificate') return requireUsername({ username: credential.commonName });
-  if (credential === undefined) throw new IssueError('IdentityUnknown');
-  const spec = { token: credential.token.reveal() };
-  const review: unknown = await target.call((client, options) => client.createReview(TokenReviews, { spec }, options), signal);
+  const review: unknown = await target.call((client, options) => {
+    const token = tokenFor(credential, client.transport.server);
+    if (token === undefined) throw new IssueError('IdentityUnknown');
+    return client.createReview(TokenReviews, { spec: { token: token.reveal() } }, options);
+  }, signal);
   return requireUsername(statusOf(review)['user']);
 }
 

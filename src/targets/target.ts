@@ -1,6 +1,7 @@
 // One target cluster in its current registration: addresses, credential and circuit breaker.
 
 import type { CallOptions, KubeClient } from '../kube/client.ts';
+import { untilAborted } from '../kube/deadline.ts';
 import { TransportError } from '../kube/transport-error.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
@@ -8,7 +9,6 @@ import { Recent } from '../std/recent.ts';
 import { withoutSecret } from '../std/sensitive.ts';
 import { Once } from '../std/single-flight.ts';
 import { admit, type Breaker, CLOSED, type Outcome, settle } from './circuit-breaker.ts';
-import type { Credential } from './credential.ts';
 import { EndpointChoice, type PinnedEndpoints } from './endpoints.ts';
 import type { HubIdentity } from './hub.ts';
 import {
@@ -21,6 +21,7 @@ import {
   statusFailure,
   transportFailure,
 } from './issue-error.ts';
+import { secretsOf, type TargetCredential } from './target-credential.ts';
 
 export interface TargetOptions {
   readonly clock: Clock;
@@ -29,7 +30,7 @@ export interface TargetOptions {
   /** Creates the client of an address. Throws an IssueError if Purser must not connect to it. */
   readonly connect: (server: string, purpose: Purpose) => KubeClient;
   /** Purser's credential; absent on the hub, whose client has its own credential. */
-  readonly credential?: Credential;
+  readonly credential?: TargetCredential;
   /** Returns the endpoints that tokens of the target may be written next to. */
   readonly endpoints: () => PinnedEndpoints;
   /** Namespaces of the service accounts that the credential may issue tokens for; all by default. */
@@ -62,7 +63,7 @@ const MAX_AUDIENCES = 64;
 
 /** Sends requests to the addresses of a target in turn while its circuit is closed. */
 export class Target {
-  readonly credential: Credential | undefined;
+  readonly credential: TargetCredential | undefined;
   readonly hub: HubIdentity | undefined;
   readonly namespaces: readonly string[] | undefined;
   /** Purser's user name on the target. */
@@ -169,9 +170,12 @@ export class Target {
   }
 
   async #callAnyAddress<T>(request: TargetCall<T>, { purpose, deadlineMs, signal }: Terms): Promise<T> {
-    const endsAt = this.clock.monotonic() + deadlineMs;
+    let endsAt = this.clock.monotonic() + deadlineMs;
     let first: unknown;
     for (const server of this.#choice.order(this.clock.monotonic())) {
+      const token = this.credential?.type === 'serviceAccount' ? this.credential.tokens.get(server) : undefined;
+      // The deadline is for the target, and a failure of the hub is not one of the address.
+      if (token !== undefined) endsAt += await this.#durationOf(token.get(), signal);
       try {
         const response = await request(this.#client(server, purpose), { signal, timeoutMs: endsAt - this.clock.monotonic() });
         this.#choice.recordSuccess(server);
@@ -188,6 +192,13 @@ export class Target {
     throw first;
   }
 
+  /** Waits for a request to the hub. Returns its duration, in milliseconds. Throws its error, or the reason of `signal` if it aborts. */
+  async #durationOf(request: Promise<unknown>, signal: AbortSignal | undefined): Promise<number> {
+    const startedAt = this.clock.monotonic();
+    await (signal === undefined ? request : untilAborted(request, signal));
+    return this.clock.monotonic() - startedAt;
+  }
+
   #client(server: string, purpose: Purpose): KubeClient {
     if (this.#isClosed) throw new IssueError('ClusterUnreachable', 'its registration changed during the request');
     const clients = this.#clients[purpose];
@@ -199,14 +210,14 @@ export class Target {
   /** Removes Purser's credential, which a target could copy into its response in an escaped form that the transport does not detect. */
   #toRedactedError(error: unknown, signal: AbortSignal | undefined): unknown {
     if (signal?.aborted) return error;
-    const secret = this.credential?.type === 'token' ? this.credential.token.reveal() : undefined;
+    const secrets = secretsOf(this.credential);
     if (error instanceof StatusError) {
-      const response = redactError(error, secret);
+      const response = secrets.reduce(redactError, error);
       this.#lastFailure = statusFailure(response).message;
       return response;
     }
     if (!(error instanceof TransportError)) return error;
-    const failure = transportFailure(new TransportError(error.code, withoutSecret(error.message, secret)), this.#usesSystemRoots);
+    const failure = transportFailure(new TransportError(error.code, secrets.reduce(withoutSecret, error.message)), this.#usesSystemRoots);
     this.#lastFailure = failure.message;
     return failure;
   }

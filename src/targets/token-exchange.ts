@@ -6,15 +6,19 @@ import { type HttpResponse, toStatusError, warningTexts } from '../kube/response
 import { dns1123LabelProblems, dns1123SubdomainProblems } from '../kubernetes/names.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isKind, textOf, uidOf } from '../kubernetes/untrusted.ts';
+import type { Clock } from '../std/clock.ts';
 import { defined } from '../std/defined.ts';
 import { Sensitive, withoutSecret, withoutTokens } from '../std/sensitive.ts';
 import { parseTimestamp } from '../std/timestamp.ts';
+import type { HubSettings } from './hub.ts';
 import { IssueError, type IssueErrorOptions, statusFailure } from './issue-error.ts';
+import { isReservedAudience } from './policy/federation.ts';
 import { checkGrant, type Grant, grantedLifetimeMs, maxTokenLength } from './policy/grant.ts';
 import { type TokenClaims, tokenClaims } from './policy/token-claims.ts';
 import { type BoundObject, isSilentlyExtended, serviceAccountNamespace, subjectOf, type TokenRequest } from './policy/token-request.ts';
 import { ownUsername } from './reviews.ts';
 import type { Target, TokenSource } from './target.ts';
+import { secretsOf } from './target-credential.ts';
 
 /** A token with the other fields of the response. */
 export interface IssuedToken extends Grant {
@@ -38,6 +42,8 @@ export async function issueToken(target: Target, request: TokenRequest, signal: 
  * or the reason of `signal` if it aborts.
  */
 export async function exchangeToken(target: TokenSource, request: TokenRequest, body: string, signal: AbortSignal): Promise<IssuedToken> {
+  const reserved = request.audiences.find(isReservedAudience);
+  if (reserved !== undefined) throw new IssueError('InvalidSpec', `the audience ${reserved} is reserved for Purser's own tokens`);
   await checkServiceAccount(target, request, signal);
   return await exchange(target, request, body, signal);
 }
@@ -55,13 +61,62 @@ export async function issueOwnToken(target: Target, request: Omit<TokenRequest, 
   return defined({ token, issuedAt, expiresAt, claims });
 }
 
-async function exchange(target: TokenSource, request: TokenRequest, body: string, signal: AbortSignal): Promise<IssuedToken> {
+/** A service account of the hub and the audience of its token. */
+export interface HubTokenName {
+  /** Name of the service account in Purser's namespace. */
+  readonly serviceAccount: string;
+  readonly audience: string;
+}
+
+/**
+ * Requests a token of a service account in Purser's namespace from the hub, for one address of a target. Throws an IssueError with a
+ * reason of the hub, which contains no part of the response that a caller of the façade could receive.
+ */
+export async function issueHubToken(
+  { client, namespace }: HubSettings,
+  { serviceAccount, audience }: HubTokenName,
+  clock: Clock,
+): Promise<Grant> {
+  const call: Target['call'] = (sendTo, signal) => sendTo(client, { signal, timeoutMs: HUB_TIMEOUT_MS });
+  const request = { namespace, name: serviceAccount, audiences: [audience], expirationSeconds: HUB_TOKEN_SECONDS };
+  try {
+    const hub = { call, clock, credential: undefined };
+    const { token, issuedAt, expiresAt, claims } = await exchange(
+      hub,
+      request,
+      JSON.stringify(bodyOf(request)),
+      new AbortController().signal,
+    );
+    // Only the claims prove that the token is not valid at another address.
+    if (claims === undefined) throw new IssueError('ResponseUntrusted', 'the token of the hub is not a JWT');
+    return { token, issuedAt, expiresAt, claims };
+  } catch (error) {
+    throw toHubFailure(error, subjectOf(request));
+  }
+}
+
+function toHubFailure(error: unknown, subject: string): IssueError {
+  if (!(error instanceof IssueError)) return new IssueError('HubTokenFailed', error instanceof Error ? error.message : '');
+  const { reason, detail, retryAfterMs } = error;
+  const options = defined({ retryAfterMs });
+  if (reason === 'TargetForbidden') return new IssueError('HubTokenForbidden', detail, options);
+  return new IssueError('HubTokenFailed', reason === 'ServiceAccountNotFound' ? `the hub has no ${subject}` : detail || reason, options);
+}
+
+const HUB_TIMEOUT_MS = 5_000;
+/** Lifetime of tokens from the hub, in seconds. */
+const HUB_TOKEN_SECONDS = 3_600;
+
+type Exchanging = Pick<TokenSource, 'call' | 'clock' | 'credential'>;
+
+async function exchange(target: Exchanging, request: TokenRequest, body: string, signal: AbortSignal): Promise<IssuedToken> {
   const sentAt = target.clock.now();
   const response = await send(target, request, body, signal);
   const issued = toIssuedToken(request, { fields: parseResponse(response), sentAt, serverAt: serverTime(response, target.clock.now()) });
-  const secret = secretOf(target);
-  if (secret !== undefined && issued.token.reveal() === secret) throw new IssueError('ResponseUntrusted', "the token is Purser's own");
-  return { ...issued, warnings: warningTexts(response.headers).map((text) => withoutTokens(withoutSecret(text, secret))) };
+  const secrets = secretsOf(target.credential);
+  if (secrets.includes(issued.token.reveal())) throw new IssueError('ResponseUntrusted', "the token is Purser's own");
+  const warnings = warningTexts(response.headers).map((text) => withoutTokens(secrets.reduce(withoutSecret, text)));
+  return { ...issued, warnings };
 }
 
 /**
@@ -132,11 +187,7 @@ function bodyOf(request: TokenRequest): object {
   };
 }
 
-function secretOf({ credential }: TokenSource): string | undefined {
-  return credential?.type === 'token' ? credential.token.reveal() : undefined;
-}
-
-async function send(target: TokenSource, request: TokenRequest, body: string, signal: AbortSignal): Promise<HttpResponse> {
+async function send(target: Exchanging, request: TokenRequest, body: string, signal: AbortSignal): Promise<HttpResponse> {
   const path = objectPath(ServiceAccounts, request, 'token');
   const headers = { 'content-type': 'application/json' };
   const maxBytes = RESPONSE_BYTES + RESPONSE_FACTOR * body.length;

@@ -86,4 +86,55 @@ describe('purser print', () => {
   it('returns undefined for other commands', async () => {
     expect(await printManifests(['run'])).toBeUndefined();
   });
+
+  it('grants permissions on the target to a federated user alone, with and without --namespaces', async () => {
+    const user = 'hub:system:serviceaccount:purser-system:purser-federated';
+    for (const options of [[], ['--namespaces', 'deploy']]) {
+      const objects = (await print('target-rbac', '--user', user, ...options)) as readonly (Printed & { subjects?: object })[];
+      const subject = { kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: user };
+      expect(objects.map(({ kind }) => kind)).toEqual([
+        'ClusterRole',
+        options.length === 0 ? 'ClusterRoleBinding' : 'RoleBinding',
+        ...WIDE,
+      ]);
+      expect(objects.flatMap(({ subjects }) => subjects ?? [])).toEqual([subject, subject]);
+    }
+    const recipe = (await printManifests(['print', 'target-rbac', '--user', user])) ?? '';
+    for (const key of ['serviceAccount', 'cluster', 'server', 'ca.crt'])
+      expect(recipe).toMatch(new RegExp(`--from-(literal|file)=${key}=`));
+    expect(recipe).not.toMatch(/create token|--from-literal=token/);
+  });
+
+  it('prints a user name with characters that replacements of text interpret', async () => {
+    const objects = (await print('target-rbac', '--user', '$&$1')) as readonly (Printed & { subjects?: { name: string }[] })[];
+    expect(objects.flatMap(({ subjects = [] }) => subjects.map(({ name }) => name))).toEqual(['$&$1', '$&$1']);
+  });
+
+  it.each(["it's", 'a b', 'a"', ''])('rejects the user name %j', async (user) => {
+    await expect(printManifests(['print', 'target-rbac', '--user', user])).rejects.toThrow('--user must be a user name without quotes');
+  });
+
+  it('grants on the hub the token requests for named service accounts only, to all parts of Purser', async () => {
+    const rules = [{ apiGroups: [''], resources: ['serviceaccounts/token'], resourceNames: ['a', 'b'], verbs: ['create'] }];
+    const accounts = ['a', 'b'].map((name) => ({ kind: 'ServiceAccount', metadata: { name, namespace: 'tokens' } }));
+    const subjectsOf = (...names: readonly string[]) => names.map((name) => ({ kind: 'ServiceAccount', namespace: 'tokens', name }));
+    const options = ['--service-account', 'a', '--service-account', 'b', '--namespace', 'tokens'];
+    expect(await print('hub-rbac', ...options)).toMatchObject([...accounts, { rules }, { subjects: subjectsOf('purser') }]);
+    expect(await print('hub-rbac', ...options, '--apart')).toMatchObject([
+      ...accounts,
+      { rules },
+      { subjects: subjectsOf('purser-controller', 'purser-facade') },
+    ]);
+    const text = await printManifests(['print', 'hub-rbac', '--service-account', 'purser-federated']);
+    expect(text?.endsWith(readText('deploy/components/federation/access.yaml'))).toBe(true);
+  });
+
+  it.each([
+    [['hub-rbac'], 'usage: purser print target-rbac'],
+    [['hub-rbac', '--service-account', 'A b'], '--service-account must be a name of'],
+    [['hub-rbac', '--service-account', 'purser'], '--service-account must be another service account than those that Purser runs as'],
+    [['target-rbac', '--user', 'a', '--user', 'b'], '--user is set twice; set it once'],
+  ])('rejects %j with a remedy', async (args, text) => {
+    await expect(printManifests(['print', ...args])).rejects.toThrow(text);
+  });
 });

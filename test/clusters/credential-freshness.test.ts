@@ -30,6 +30,16 @@ it('reads the validity of each credential Secret once', () => {
   expect(reads).toBe(readsOfFirst);
 });
 
+it('reads the service account of a credential without a stored token only for a Cluster that the Secret names', () => {
+  const credential = aCredential({ serviceAccount: 'federated', cluster: 'prod-eu' });
+  const evidenceOf = (name: string) => {
+    const cluster = registered({ name, credential });
+    return credentialEvidence(cluster, viewOf([cluster]), { isHub: () => false });
+  };
+  expect(evidenceOf('prod-eu')).toEqual({ type: 'federated', serviceAccount: 'purser-system/federated' });
+  expect(evidenceOf('other')).toEqual({ type: 'missing' });
+});
+
 it('yields the times of credentials that are known to expire and that name the Cluster', () => {
   const exp = Date.parse('2026-12-01T10:00:00Z') / 1_000;
   const expiring = { token: jwt({ exp, sub: 'system:serviceaccount:purser-system:purser' }) };

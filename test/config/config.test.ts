@@ -124,6 +124,11 @@ describe('parseConfig', () => {
       '--max-token-lifetime must be a duration of at least 10m, for example 24h, not "9m"',
     ],
     ['an empty list of audiences', ['--allowed-audiences', ','], '--allowed-audiences must be a comma-separated list, not ","'],
+    ...['facade-audiences', 'facade-default-audiences', 'allowed-audiences'].map((name): [string, string[], string] => [
+      `a reserved audience in --${name}`,
+      [`--${name}`, 'api,purser:https://a'],
+      `--${name} must be a comma-separated list of audiences that do not begin with purser:, not "api,purser:https://a"`,
+    ]),
     ['audiences of white space only', ['--allowed-audiences', ' , '], '--allowed-audiences must be a comma-separated list, not " , "'],
     ['an empty list of components', ['--components', ','], '--components must be a comma-separated list of controller, facade, not ","'],
     [

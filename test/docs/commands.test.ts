@@ -47,6 +47,17 @@ const NOT_RUN: Readonly<Record<string, string>> = {
     'docs/operating.md has the same command',
   'helm --kube-context hub install purser deploy/chart --namespace purser-system --set image.repository=registry.example.com/purser':
     'docs/operating.md has the same command',
+  ...Object.fromEntries(
+    [
+      'issuer=$(kubectl --context hub get --raw /.well-known/openid-configuration | jq -r .issuer)',
+      "server=$(kubectl --context target config view --minify -o jsonpath='{.clusters[0].cluster.server}')",
+      'user=hub:system:serviceaccount:purser-system:purser-federated',
+      'kubectl --context hub create clusterrolebinding purser-issuer-discovery --clusterrole=system:service-account-issuer-discovery --group=system:unauthenticated',
+      'purser print hub-rbac --service-account purser-federated | kubectl --context hub apply -f -',
+      'purser print target-rbac --user "$user" | kubectl --context target apply -f -',
+      'purser print authentication-config --issuer "$issuer" --ca hub-ca.crt --server "$server" > authentication.yaml',
+    ].map((command) => [command, 'test/real/federation.test.ts restarts the API server with the printed configuration']),
+  ),
   'KUBECONFIG=$PWD/purser.kubeconfig npm start -- run --facade-tls-secret purser-facade-tls':
     'test/real/deploy.test.ts runs the same program with such a kubeconfig',
   "aws eks describe-cluster --name CLUSTER --query 'cluster.[endpoint,certificateAuthority.data]' --output text": 'needs EKS',
@@ -65,6 +76,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
 const NOT_RUN_IN_PROSE: Readonly<Record<string, string>> = {
   'npm ci': 'a precondition of this test',
   'npm ci && npm test': 'runs this test',
+  'npm start -- --clusters 2': 'test/e2e/start.test.ts starts the same program on free ports',
   'npm start --silent --': 'tested below as part of a complete command',
   'rm -r .purser': 'every test starts with an empty folder',
   'kubectl explain managedtoken.spec': 'test/real/kubectl.test.ts runs it',
@@ -77,7 +89,9 @@ const NOT_RUN_IN_PROSE: Readonly<Record<string, string>> = {
 const FOREIGN_OPTIONS: ReadonlySet<string> = new Set(
   [
     '--build-arg --context --create-namespace --enable-ssl-passthrough --internal --rm --silent',
-    '--service-account-max-token-expiration --authentication-config --kube-apiserver-arg --tls-san',
+    '--service-account-max-token-expiration --service-account-issuer --authentication-config --kube-apiserver-arg --tls-san --from-literal',
+    // Options of purser print.
+    '--apart --discovery-url --server --service-account --user',
     '--help --check --fault --minutes --only --out --runs --scale --seconds --seed --size --write-docs',
   ]
     .join(' ')

@@ -36,6 +36,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   'many unknown tokens': [ABUSE, 'reviews unknown tokens at a limited rate'],
   'no audiences': [BODY, 'no audiences'],
   'an audience of `--facade-audiences`': [BODY, 'rejects an audience of the façade itself'],
+  'an audience that begins with `purser:`': [BODY, 'rejects an audience that is reserved for tokens of Purser itself'],
   'an audience outside `--allowed-audiences`': [ISSUE, 'rejects audiences that the installation does not allow'],
   'a lifetime above `--max-token-lifetime` (24 hours by default)': [ISSUE, 'shortens a lifetime above the installation’s maximum'],
   '3607 seconds for a token bound to a Pod': [BODY, 'an hour for a Pod that would be a year'],

@@ -1,10 +1,13 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { Agent } from 'node:https';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { loadKubeConfig } from '../../src/kube/kube-config.ts';
+import { eventually } from '../contract/eventually.ts';
+import { sendRequest } from '../support/api-request.ts';
 import { labelsKey, parseExposition } from '../support/exposition.ts';
 import { newFolder } from '../support/folders.ts';
 import { type LocalRun, runToExit, send, startLocalRun, startOnCluster } from './local-run.ts';
@@ -117,6 +120,26 @@ describe('npm start', () => {
       expect(spec.orchestratorApiEndpoints.serverEndpoints).toEqual([{ clientCIDR: '0.0.0.0/0', serverAddress: address }]);
       expect(Buffer.from(data.server, 'base64').toString()).toBe(address);
     }).finally(() => other.close());
+  });
+
+  it('registers its second target without a stored credential', async () => {
+    await withLocalRun(await newFolder(), ['--clusters', '2'], async ({ ready }) => {
+      const { data } = await json(send(ready, 'admin', `GET ${CREDENTIAL.replace('target-1', 'target-2')}`));
+      expect(Object.keys(data).sort()).toEqual(['ca.crt', 'cluster', 'server', 'serviceAccount']);
+      const issue = async () => {
+        const agent = new Agent({ ca: await readFile(ready.ca) });
+        const path = '/orchestrator/target-2/api/v1/namespaces/deploy/serviceaccounts/deployer/token';
+        const headers = { authorization: `Bearer ${ready.tokens['admin']}`, 'content-type': 'application/json' };
+        const body = '{"spec":{"audiences":["https://kubernetes.default.svc"]}}';
+        return await sendRequest({ url: ready.facade, agent }, 'POST', path, { headers, body }).finally(() => agent.destroy());
+      };
+      await eventually(async () => expect((await issue()).status).toBe(201));
+      await eventually(async () => {
+        const { status } = await json(send(ready, 'admin', `GET ${CLUSTER.replace('target-1', 'target-2')}`));
+        const conditions = status.conditions.map((each: { type: string; status: string }) => `${each.type}=${each.status}`);
+        expect(conditions).toEqual(['Ready=True', 'Reachable=True', 'Authorized=True', 'CredentialFresh=True']);
+      });
+    });
   });
 
   it('starts without samples and targets', async () => {

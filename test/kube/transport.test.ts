@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Cluster, User } from '@kubernetes/client-node';
 import { fixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport, type Transport, type TransportOptions } from '../../src/kube/transport.ts';
+import { Sensitive } from '../../src/std/sensitive.ts';
 import { createAuthority, issueClientCertificate, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import { FakeClock } from '../support/clock.ts';
 import { startWireServer, type WireHandler, type WireServer, type WireServerOptions } from '../support/wire-server.ts';
@@ -421,6 +422,29 @@ describe('transport', () => {
       expect(await sent()).toContain('first-token');
       clock.advance(5_000);
       expect(await sent()).toContain('second-token');
+    });
+
+    it('sends the current token of its source, and repeats a request after a 401 only with another token', async () => {
+      const replacements: (string | undefined)[] = [];
+      const bearer = {
+        current: new Sensitive('first-token'),
+        get: async () => bearer.current,
+        replace: async (rejected: string | undefined) => {
+          replacements.push(rejected);
+          if (replacements.length === 2) bearer.current = new Sensitive('third-token');
+          return bearer.current;
+        },
+      };
+      const server = await serve((request, reply) => reply.text(request.headers.authorization === 'Bearer first-token' ? 401 : 200, ''));
+      const transport = connect(server, {}, { bearer });
+      await expect(transport.request(POST)).resolves.toMatchObject({ status: 401 });
+      await expect(transport.request(POST)).resolves.toMatchObject({ status: 200 });
+      bearer.current = new Sensitive('fourth-token');
+      await expect(transport.request(POST)).resolves.toMatchObject({ status: 200 });
+      const sent = server.requests.map(({ headers }) => headers.authorization?.split(' ')[1]);
+      expect(sent).toEqual(['first-token', 'first-token', 'third-token', 'fourth-token']);
+      expect(replacements).toEqual(['first-token', 'first-token']);
+      expect(new Set(server.requests.map(({ connection }) => connection)).size).toBe(1);
     });
 
     it('reads credentials again after a 401 and repeats the request once', async () => {

@@ -44,6 +44,16 @@ const VARIANTS = [
     { resources: ['overlays/apart'], components: [POLICIES, 'components/credential-namespaces'] },
   ],
   [
+    'federation',
+    { federation: { serviceAccounts: ['purser-federated'] } },
+    { resources: ['base'], components: [POLICIES, 'components/federation'] },
+  ],
+  [
+    'federation and separate parts',
+    { apart: true, federation: { serviceAccounts: ['purser-federated'] } },
+    { resources: ['overlays/apart'], components: [POLICIES, 'components/federation'] },
+  ],
+  [
     'custom resources installed by Purser and separate parts',
     { apart: true, options: { 'install-crds': true } },
     { resources: ['overlays/apart'], components: [POLICIES, 'components/install-crds'] },
@@ -85,6 +95,7 @@ describe('Helm chart', () => {
       'overlays/apart',
       'overlays/namespaces',
       'overlays/credential-namespaces',
+      'overlays/federation',
       'overlays/install-crds',
       POLICIES,
       'components/cert-manager',
@@ -131,6 +142,15 @@ describe('Helm chart', () => {
       'RoleBinding in team-b',
     ]);
     expect(unknownSubjects).toEqual([]);
+  });
+
+  it('creates several service accounts for federation, and grants requests for their tokens alone', async () => {
+    const objects = await renderChart({ federation: { serviceAccounts: ['a', 'b'] } }, 'tokens');
+    const [role] = [...objects].flatMap(([key, object]) => (key === 'Role/tokens/purser-federation' ? [object] : []));
+    expect([...objects.keys()].filter((key) => key.startsWith('ServiceAccount/'))).toEqual(
+      ['a', 'b', 'purser'].map((name) => `ServiceAccount/tokens/${name}`),
+    );
+    expect(role).toMatchObject({ rules: [{ resources: ['serviceaccounts/token'], resourceNames: ['a', 'b'], verbs: ['create'] }] });
   });
 
   it('grants access to credentials in every credential namespace and in the namespace of the release', async () => {

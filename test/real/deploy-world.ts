@@ -10,7 +10,7 @@ import { type ApiRequest, type ApiResponse, sendRequest } from '../support/api-r
 import { parseDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
 import { kubeBinaries } from '../support/kube-binaries.ts';
 import { type Program, startProgram } from '../support/processes.ts';
-import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
+import { type RealCluster, type RealClusterOptions, startRealCluster } from '../support/real-cluster.ts';
 import { readText } from '../support/repository.ts';
 import { type RunResult, run } from '../support/run.ts';
 import { kubectlOutput, runKubectl, writeList } from './kubectl.ts';
@@ -77,6 +77,12 @@ export async function enforcePolicies(command: (...args: readonly string[]) => P
 /** The issuer is the audience of the samples. */
 const CLUSTER_OPTIONS = { audit: true, controllers: true, issuer: 'https://kubernetes.default.svc' };
 
+/** Options of the two clusters. */
+interface WorldOptions {
+  readonly hub?: RealClusterOptions;
+  readonly target?: RealClusterOptions;
+}
+
 export class DeployWorld {
   readonly hub: RealCluster;
   readonly target: RealCluster;
@@ -91,13 +97,15 @@ export class DeployWorld {
   }
 
   /** Starts an empty hub and an empty target. */
-  static async startEmpty(): Promise<DeployWorld> {
-    return new DeployWorld(...(await Promise.all([startRealCluster(CLUSTER_OPTIONS), startRealCluster(CLUSTER_OPTIONS)])));
+  static async startEmpty({ hub, target }: WorldOptions = {}): Promise<DeployWorld> {
+    const options = [hub, target].map((each) => ({ ...CLUSTER_OPTIONS, ...each }));
+    const [startedHub, startedTarget] = await Promise.all(options.map(startRealCluster));
+    return new DeployWorld(startedHub as RealCluster, startedTarget as RealCluster);
   }
 
   /** Starts a hub with a kustomization applied to it, and a target. */
-  static async start(path: string): Promise<DeployWorld> {
-    const world = await DeployWorld.startEmpty();
+  static async start(path: string, options?: WorldOptions): Promise<DeployWorld> {
+    const world = await DeployWorld.startEmpty(options);
     await world.#install(path);
     return world;
   }
@@ -178,30 +186,33 @@ export class DeployWorld {
 
   /** Creates a service account for Purser on the target with `purser print target-rbac` and these options, and registers the target. */
   async register(name: string, ...options: readonly string[]): Promise<void> {
-    const command = [join(REPOSITORY, 'src/start.mjs'), 'print', 'target-rbac', ...options];
-    const printed = await run(process.execPath, command, { NODE_OPTIONS: '' });
-    if (printed.code !== 0) throw new Error(printed.stderr);
-    const file = join(this.hub.folder, 'target-rbac.yaml');
-    await writeFile(file, printed.output);
     await this.kubectlOnTarget('apply', '-f', 'REPO/deploy/target/deployer.yaml');
-    await this.kubectlOnTarget('apply', '-f', file);
+    await this.kubectlOnTarget('apply', '-f', await this.print('target-rbac', ...options));
     const token = (await this.kubectlOnTarget('create', 'token', 'purser', '-n', 'purser-system', '--duration=1h')).trim();
-    const credential = { namespace: 'purser-system', name: `${name}-credential` };
+    await this.createCluster(name, this.target, { token });
+  }
+
+  /** Writes the output of `purser print` to a file, and returns its path. */
+  async print(what: string, ...options: readonly string[]): Promise<string> {
+    const printed = await run(process.execPath, [join(REPOSITORY, 'src/start.mjs'), 'print', what, ...options], { NODE_OPTIONS: '' });
+    if (printed.code !== 0) throw new Error(printed.stderr);
+    const file = join(this.hub.folder, `${what}.yaml`);
+    await writeFile(file, printed.output);
+    return file;
+  }
+
+  /** Creates a Cluster on the hub, with a Secret that pins the address and CA of this server. */
+  async createCluster(name: string, { url, ca }: Pick<RealCluster, 'url' | 'ca'>, keys: Readonly<Record<string, string>>): Promise<void> {
+    const metadata = { namespace: 'purser-system', name: `${name}-credential` };
     const orchestratorApiEndpoints = {
-      caBundle: Buffer.from(this.target.ca).toString('base64'),
-      serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: this.target.url }],
+      caBundle: Buffer.from(ca).toString('base64'),
+      serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: url }],
     };
-    const spec = { orchestratorApiEndpoints, authInfo: { controller: { kind: 'Secret', ...credential } } };
-    const objects = [
-      {
-        apiVersion: 'v1',
-        kind: 'Secret',
-        metadata: credential,
-        stringData: { token, server: this.target.url, 'ca.crt': this.target.ca, cluster: name },
-      },
+    const spec = { orchestratorApiEndpoints, authInfo: { controller: { kind: 'Secret', ...metadata } } };
+    await this.apply([
+      { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { ...keys, server: url, 'ca.crt': ca, cluster: name } },
       { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata: { name }, spec },
-    ];
-    await this.apply(objects);
+    ]);
   }
 
   /** Returns the renewed token of Purser for a target. */

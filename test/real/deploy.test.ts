@@ -25,6 +25,7 @@ describe('manifests', () => {
     'overlays/apart',
     'overlays/namespaces',
     'overlays/credential-namespaces',
+    'overlays/federation',
     'components/admission',
     'components/monitoring',
   ])('applies %s to the API server without a warning', async (path) => {

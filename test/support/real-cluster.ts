@@ -25,8 +25,8 @@ import { TEST_USERS, tokenOf } from './users.ts';
 export const PRIVATE_NAME = 'private.example.test';
 
 export interface RealClusterOptions {
-  /** Issuer of service account tokens. */
-  readonly issuer?: string;
+  /** Issuer of service account tokens; a function of the URL of the API server, or a fixed one. */
+  readonly issuer?: string | ((url: string) => string);
   /** Users by static token. */
   readonly tokens?: ReadonlyMap<string, User>;
   /** True to log the metadata of every request to `auditLog`. */
@@ -246,7 +246,8 @@ function etcdFlags(folder: string, ports: Ports): readonly string[] {
 }
 
 function apiserverFlags(folder: string, ports: Ports, options: RealClusterOptions): readonly string[] {
-  const issuer = options.issuer ?? 'https://hub.test';
+  const { issuer: given = 'https://hub.test' } = options;
+  const issuer = typeof given === 'string' ? given : given(`https://127.0.0.1:${ports.api}`);
   return [
     `--etcd-servers=http://127.0.0.1:${ports.etcd}`,
     '--bind-address=127.0.0.1',

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { createAuthority, issueClientCertificate } from '../../src/std/x509/certificates.ts';
-import { parseBundle, readCredential, readPins } from '../../src/targets/credential.ts';
+import { parseBundle, readCredential, readPins, readTokenInUse } from '../../src/targets/credential.ts';
 import { aCredential, base64 } from './registration.ts';
 
 const authority = createAuthority(Date.now());
@@ -18,6 +18,32 @@ describe('readCredential', () => {
   it('returns a client certificate with its key if there is no token', () => {
     const credential = readCredential(aCredential({ 'tls.crt': client.certificate, 'tls.key': client.key }));
     expect(credential).toMatchObject({ type: 'certificate', certificate: client.certificate.trim(), commonName: 'purser' });
+  });
+
+  it('returns a service account of the hub with one audience per address, as the Secret spells the address', () => {
+    const server = 'https://A.example.com:443/api/\nb.example.com:6443,https://a.example.com/api';
+    expect(readCredential(aCredential({ serviceAccount: 'federated\n', server }))).toEqual({
+      type: 'serviceAccount',
+      name: 'federated',
+      audiences: new Map([
+        ['https://a.example.com/api', 'purser:https://A.example.com:443/api/'],
+        ['https://b.example.com:6443', 'purser:b.example.com:6443'],
+      ]),
+    });
+  });
+
+  it.each([
+    ['a service account and a token', { serviceAccount: 'federated', token: 'abc' }, 'both serviceAccount and token. Remove one'],
+    ['a service account and an empty token', { serviceAccount: 'federated', token: '' }, 'both serviceAccount and token. Remove one'],
+    ['a service account and a key', { serviceAccount: 'federated', 'tls.key': client.key }, 'both serviceAccount and tls.key'],
+    ['an empty service account', { serviceAccount: '' }, 'is not the name of a service account'],
+    ['a service account with a namespace', { serviceAccount: 'kube-system/admin' }, 'is not the name of a service account'],
+    ['two service accounts', { serviceAccount: 'a b' }, 'is not the name of a service account'],
+    ["Purser's own service account", { serviceAccount: 'purser' }, "Purser's own service account. Create another one"],
+    ['the service account of the façade', { serviceAccount: 'purser-facade' }, "Purser's own service account"],
+  ])('rejects %s with a remedy', (_, keys, text) => {
+    const failure = { reason: 'CredentialMissing', detail: expect.stringContaining(text) };
+    expect(() => readCredential(aCredential(keys))).toThrow(expect.objectContaining(failure));
   });
 
   it('hides the credential from inspection and JSON', () => {
@@ -50,8 +76,16 @@ describe('readCredential', () => {
 
   it('ignores keys from the prototype of an object', () => {
     const { metadata } = aCredential({});
-    expect(() => readCredential({ metadata, data: Object.create({ token: base64('abc') }) })).toThrow('neither token');
+    expect(() => readCredential({ metadata, data: Object.create({ token: base64('abc') }) })).toThrow('none of token');
     expect(() => readCredential({ metadata, data: { token: '%%%' } })).toThrow('not base64');
+  });
+});
+
+describe('readTokenInUse', () => {
+  it('returns no token to renew for a service account of the hub, not even beside a renewed token', () => {
+    const registered = aCredential({ serviceAccount: 'federated' });
+    expect(readTokenInUse(registered, undefined)).toBeUndefined();
+    expect(readTokenInUse(registered, aCredential({ token: 'abc' }))).toBeUndefined();
   });
 });
 

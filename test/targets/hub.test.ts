@@ -127,4 +127,29 @@ describe('hub recognition', () => {
     expect(await another.failure(cluster, BESIDE)).toMatchObject({ reason: 'OwnNamespace' });
     await another.close();
   });
+
+  it.each<[string, Identity, Identity, boolean]>([
+    ['the same UID of kube-system', { uid: 'a' }, { uid: 'a' }, false],
+    ['UIDs that cannot be read', { keys: [ours.publicKey] }, {}, false],
+    ['another UID of kube-system', { keys: [ours.publicKey], uid: 'a' }, { uid: 'b' }, true],
+  ])('compares the UID of kube-system if the credential is a token of the hub: %s', async (_, ofHub, ofTarget, isIssued) => {
+    await start(ofHub);
+    const target = await world.serve(() => undefined);
+    target.handle(respondsAs({ ...ofTarget, username: 'hub:system:serviceaccount:purser-system:federated' }));
+    const credential = aCredential({ serviceAccount: 'federated', server: target.url });
+    const cluster = registered({ servers: [target.url], ca: authority.certificate, credential });
+    await expect(world.issue(cluster)).resolves.toBeDefined();
+    if (isIssued) await expect(world.issue(cluster, BESIDE)).resolves.toBeDefined();
+    else expect(await world.failure(cluster, BESIDE)).toMatchObject({ reason: 'OwnNamespace' });
+  });
+
+  it('rejects the service account of federation and its siblings if a token of the hub is the credential on the hub itself', async () => {
+    await start({ uid: 'a' });
+    const itself = await world.serve(() => undefined);
+    itself.handle(respondsAs({ uid: 'a', username: 'system:serviceaccount:purser-system:federated' }));
+    const credential = aCredential({ serviceAccount: 'federated', server: itself.url });
+    const cluster = registered({ servers: [itself.url], ca: authority.certificate, credential });
+    for (const name of ['federated', 'default', 'purser'])
+      expect(await world.failure(cluster, { ...BESIDE, name })).toMatchObject({ reason: 'OwnNamespace' });
+  });
 });

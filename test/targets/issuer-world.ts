@@ -46,15 +46,15 @@ export class IssuerWorld {
     return this.issue(clusterAt(url), request, signal);
   }
 
-  /** Returns the error of a request, advancing the clock after `started`; also checks that the error contains no secret. */
-  async failure(cluster: RegisteredCluster, request: TokenRequest = REQUEST, started = () => {}): Promise<IssueError> {
+  /** Returns the error of a request; advances the clock after `started`, if given. Also checks that the error contains no secret. */
+  async failure(cluster: RegisteredCluster, request: TokenRequest = REQUEST, started?: () => void): Promise<IssueError> {
     let failed: unknown;
     void this.issue(cluster, request)
       .then(() => new Error('a token was issued'))
       .catch((error: unknown) => error)
       .then((error) => (failed = error));
-    await eventually(started);
-    await eventually(() => expect(failed).toBeDefined(), this.clock);
+    if (started !== undefined) await eventually(started);
+    await eventually(() => expect(failed).toBeDefined(), started && this.clock);
     if (!(failed instanceof IssueError)) throw failed;
     const shown = inspect(failed, { depth: 20, showHidden: true }) + JSON.stringify(failed);
     expect(shown).not.toContain(CREDENTIAL);

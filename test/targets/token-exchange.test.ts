@@ -81,6 +81,13 @@ describe('issueToken', () => {
     expect(Math.abs(expiresAt - issuedAt - HOUR)).toBeLessThan(2_000);
   });
 
+  it("sends no request for an audience that is reserved for Purser's own tokens", async () => {
+    const server = await world.serve(grants());
+    const audiences = ['api', `purser:${server.url}`];
+    expect(await world.failureAt(server, { ...REQUEST, audiences })).toMatchObject({ reason: 'InvalidSpec' });
+    expect(server.requests).toEqual([]);
+  });
+
   it('never requests 3607 seconds for a Pod', async () => {
     const server = await world.serve(grants());
     await world.issueAt(server, { ...REQUEST, expirationSeconds: 3607, boundObject: { kind: 'Pod', name: 'p' } }).catch(() => undefined);

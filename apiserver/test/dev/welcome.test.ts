@@ -31,6 +31,14 @@ describe('welcomeText', () => {
     );
   });
 
+  it('names the target without a stored credential', () => {
+    const second = { ...run.hub, name: 'target-2' };
+    expect(welcomeText(run)).not.toContain('trusts');
+    expect(welcomeText({ ...run, targets: [...run.targets, second] })).toContain(
+      '/metrics\n\ntarget-2 trusts tokens of the hub, so that no credential is stored for it.\n\nTry',
+    );
+  });
+
   it('prints kubectl commands for the hub, a target and the façade', () => {
     expect(commands(run)).toEqual([
       '  kubectl --kubeconfig .purser/kubeconfig get clusters,managedtokens -A',

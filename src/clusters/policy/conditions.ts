@@ -2,6 +2,7 @@
 // events, metrics and the façade follow from that row, and tests compare it with the CRD and docs/troubleshooting.md.
 
 import { ClusterConditionType as Type } from '../../api/names.ts';
+import type { ClusterReason } from '../../api/reasons.ts';
 import { formatTimestamp } from '../../std/timestamp.ts';
 import type { RenewalFailure } from '../../targets/policy/renewal.ts';
 import { type Finding, finding, findingOf, renewCommand } from './findings.ts';
@@ -11,6 +12,8 @@ export interface Fault {
   readonly reason: FaultReason;
   /** Text of the error for operators; may be empty. */
   readonly detail: string;
+  /** Remedy in place of that of the reason. */
+  readonly remedy?: string;
 }
 
 /** Result of one probe. Add measurements as required fields: the compiler then reports where probes must supply them. */
@@ -30,7 +33,23 @@ export interface Validity {
 /** Purser's credential for a cluster. */
 export type CredentialEvidence =
   /** The credential of Purser's own pod on the hub. */
-  { readonly type: 'own' } | { readonly type: 'missing' } | StoredEvidence;
+  { readonly type: 'own' } | { readonly type: 'missing' } | FederatedEvidence | StoredEvidence;
+
+/** Tokens of a service account that the hub issues. */
+interface FederatedEvidence {
+  readonly type: 'federated';
+  /** Namespace and name of the service account on the hub. */
+  readonly serviceAccount: string;
+  /** Failure of the last request to the hub; undefined after a success. */
+  readonly failure?: HubTokenFailure;
+}
+
+/** A request to the hub for a token that failed. */
+export interface HubTokenFailure {
+  readonly reason: Extract<ClusterReason, 'CredentialMissing' | 'HubTokenForbidden' | 'HubTokenFailed'>;
+  /** Text of the error for operators; may be empty. */
+  readonly detail: string;
+}
 
 /** A credential in a Secret. */
 export interface StoredEvidence {
@@ -151,6 +170,8 @@ const CONCERNS = {
   CredentialNotForCluster: 'registration',
   EndpointNotPinned: 'registration',
   CANotPinned: 'registration',
+  HubTokenForbidden: 'registration',
+  HubTokenFailed: 'registration',
   DNSFailed: 'connection',
   ConnectionRefused: 'connection',
   Timeout: 'connection',
@@ -172,7 +193,7 @@ export type FaultReason = keyof typeof CONCERNS;
 /** Returns the finding of the first fault with this concern; undefined without one. */
 function findingFor({ faults }: ProbeEvidence, concern: Concern, status: Finding['status']): Finding | undefined {
   const fault = faults.find(({ reason }) => CONCERNS[reason] === concern);
-  return fault && finding(status, fault.reason, fault.detail);
+  return fault && finding(status, fault.reason, fault.detail, fault.remedy);
 }
 
 function evaluateReady(evidence: ProbeEvidence, of: FindingOf): Finding {
@@ -203,6 +224,10 @@ function evaluateAuthorized(evidence: ProbeEvidence, of: FindingOf): Finding {
 function evaluateCredentialFresh(credential: CredentialEvidence, now: number): Finding {
   if (credential.type === 'own') return findingOf('True', 'CredentialValid', "Purser uses its own service account's token on the hub");
   if (credential.type === 'missing') return finding('Unknown', 'CredentialMissing');
+  return credential.type === 'federated' ? evaluateFederated(credential) : evaluateStored(credential, now);
+}
+
+function evaluateStored(credential: StoredEvidence, now: number): Finding {
   const { validity, failure } = credential;
   const expiresAt = validity?.expiresAt;
   if (expiresAt !== undefined && expiresAt <= now) return expired(credential, expiresAt);
@@ -215,6 +240,11 @@ function evaluateCredentialFresh(credential: CredentialEvidence, now: number): F
   return expiresAt - now <= warningMs(validity)
     ? findingOf('False', 'CredentialExpiring', `the credential expires at ${expiry}`)
     : findingOf('True', valid, `the credential is valid until ${expiry}${renewalNote(credential, now)}`);
+}
+
+function evaluateFederated({ serviceAccount, failure }: FederatedEvidence): Finding {
+  if (failure !== undefined) return finding('False', failure.reason, failure.detail);
+  return findingOf('True', 'CredentialValid', `no credential is stored; Purser requests tokens of ${serviceAccount} from the hub`);
 }
 
 function expired({ cluster }: StoredEvidence, expiresAt: number): Finding {

@@ -11,9 +11,9 @@ export interface Finding {
   readonly message: string;
 }
 
-/** Returns a finding with the sentence of its reason, the detail, and the remedy unless the status is True. */
-export function finding(status: Finding['status'], reason: ClusterReason, detail = ''): Finding {
-  return findingOf(status, reason, detail === '' ? ClusterReason[reason] : `${ClusterReason[reason]}: ${cleanMessage(detail)}`);
+/** Returns a finding with the sentence of its reason, the detail, and a remedy, by default that of the reason, unless the status is True. */
+export function finding(status: Finding['status'], reason: ClusterReason, detail = '', remedy?: string): Finding {
+  return findingOf(status, reason, detail === '' ? ClusterReason[reason] : `${ClusterReason[reason]}: ${cleanMessage(detail)}`, remedy);
 }
 
 /** Returns a finding with another cause in place of the reason's sentence, and possibly another remedy. */
@@ -65,12 +65,16 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
   Unreachable: 'check that the API server runs, and check the network between the API server and Purser',
   ProxyUnreachable: `check that the proxy runs, its certificate, and ${PROXY_URL}`,
   ProxyRejected: `check that the proxy allows connections to the address in serverEndpoints, and the user and password in ${PROXY_URL}`,
-  CredentialMissing: 'set spec.authInfo.controller to a Secret with the keys token (or tls.crt and tls.key), server, ca.crt and cluster',
+  CredentialMissing:
+    'set spec.authInfo.controller to a Secret with the keys token (or serviceAccount, or tls.crt and tls.key), server, ca.crt and cluster',
   CredentialRejected: 'write a credential that the cluster accepts to the Secret that spec.authInfo.controller names',
   CredentialNotForCluster: 'add the name of the Cluster to the key cluster of the Secret if the Cluster may use the credential',
   EndpointNotPinned: 'add the address to the key server of the Secret if the credential may be sent there',
   CANotPinned:
     "set caBundle and the key ca.crt of the Secret to the cluster's certificate authority or, for a public one, omit caBundle and set ca.crt to the word system",
+  HubTokenForbidden:
+    'apply the output of purser print hub-rbac --service-account NAME to the hub, where NAME is the service account in the Secret',
+  HubTokenFailed: "check that the service account that the Secret names exists in Purser's namespace on the hub, and that the hub responds",
   Forbidden:
     'apply deploy/target/access.yaml to the cluster, or allow the service account to create serviceaccounts/token in namespaces that ManagedTokens name',
   PermissionsUnknown: 'allow the service account to create selfsubjectreviews and selfsubjectaccessreviews, as system:basic-user does',

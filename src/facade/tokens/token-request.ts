@@ -22,6 +22,7 @@ import { writeOptions } from '../../kubernetes/wire/options.ts';
 import type { YamlLimits } from '../../kubernetes/wire/yaml/parse.ts';
 import { goQuote } from '../../std/go-text.ts';
 import { Recent } from '../../std/recent.ts';
+import { isReservedAudience } from '../../targets/policy/federation.ts';
 import {
   type BoundObject,
   isSilentlyExtended,
@@ -167,6 +168,9 @@ function checkAudiences(audiences: readonly string[], { name }: ServiceAccountNa
   const own = audiences.find((audience) => ownAudiences.includes(audience));
   if (own !== undefined)
     throw forbidden(SERVICE_ACCOUNTS, name, `the façade issues no token for the audience ${goQuote(own)}, which it accepts itself`);
+  const reserved = audiences.find(isReservedAudience);
+  if (reserved !== undefined)
+    throw forbidden(SERVICE_ACCOUNTS, name, `the audience ${goQuote(reserved)} is reserved for Purser's own tokens`);
   const { allowedAudiences } = limits;
   if (allowedAudiences === undefined) return;
   const allowed = new Set(allowedAudiences);

@@ -6,6 +6,7 @@ import { LATEST_AT } from '../../std/timestamp.ts';
 
 /** The claims of a JWT. Those that are missing or of the wrong type are absent. */
 export interface TokenClaims {
+  readonly issuer?: string;
   readonly subject?: string;
   readonly audiences: readonly string[];
   readonly issuedAt?: number;
@@ -25,6 +26,7 @@ export function tokenClaims(token: string, maxLength = MAX_TOKEN_LENGTH): TokenC
   if (payload === undefined) return undefined;
   const kubernetes = fieldsOf(payload['kubernetes.io']);
   return defined({
+    issuer: textOf(payload['iss']),
     subject: textOf(payload['sub']),
     audiences: audiencesOf(payload['aud']),
     issuedAt: numericDate(payload['iat']),

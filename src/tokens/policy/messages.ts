@@ -126,6 +126,8 @@ const ADMINISTRATORS: ReadonlySet<string> = new Set([
   'EndpointNotPinned',
   'CANotPinned',
   'CredentialNotForCluster',
+  'HubTokenForbidden',
+  'HubTokenFailed',
   'AddressNotAllowed',
   'IdentityUnknown',
   'TargetForbidden',

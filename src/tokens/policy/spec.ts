@@ -1,6 +1,7 @@
 // Validation of a ManagedToken's spec: the rules of the CRD, which an older object may violate, and those of the settings.
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
+import { OwnAudiencePrefix } from '../../api/names.ts';
 import type { Stored } from '../../api/resources.ts';
 import {
   type FieldError,
@@ -11,6 +12,7 @@ import {
   tooMany,
   unsupportedValue,
 } from '../../kubernetes/field-error.ts';
+import { isReservedAudience } from '../../targets/policy/federation.ts';
 import { boundObjectOf, isSilentlyExtended, type TokenLimits } from '../../targets/policy/token-request.ts';
 
 type Spec = ManagedToken['spec'];
@@ -40,6 +42,7 @@ export function specProblems({ metadata, spec, isTooLarge, isOverBudget }: Store
 
 const OVER_BUDGET =
   'the ManagedTokens and Secrets of this namespace take too much memory; delete large ones, or shorten spec.secret.labels and spec.secret.annotations';
+const RESERVED = `must not begin with ${OwnAudiencePrefix}, which is reserved for Purser's own tokens`;
 const MIN_SECONDS = 600;
 const MAX_SECONDS = 2 ** 32;
 const MAX_AUDIENCES = 16;
@@ -74,6 +77,7 @@ function audienceProblems(audiences: readonly string[], { allowedAudiences, faca
     }
     // With a token of a service account on the hub, its holder could otherwise call the façade.
     if (facadeAudiences?.includes(audience)) return [invalidValue(field, audience, "must not be one of the façade's own audiences")];
+    if (isReservedAudience(audience)) return [invalidValue(field, audience, RESERVED)];
     return allowedAudiences === undefined || allowedAudiences.includes(audience)
       ? []
       : [invalidValue(field, audience, 'must be an audience that Purser is configured to allow')];

@@ -90,6 +90,22 @@ describe('evaluateCredential', () => {
     expect(fresh({ type: 'missing' })).toMatchObject({ status: 'Unknown', reason: 'CredentialMissing' });
   });
 
+  it('returns CredentialFresh=True for tokens that the hub issues, and False with the remedy while the hub issues none', () => {
+    const federated = { type: 'federated', serviceAccount: 'purser-system/x' } as const;
+    expect(fresh(federated)).toEqual({
+      status: 'True',
+      reason: 'CredentialValid',
+      message: 'No credential is stored; Purser requests tokens of purser-system/x from the hub.',
+    });
+    expect(fresh({ ...federated, failure: { reason: 'HubTokenForbidden', detail: 'forbidden' } })).toEqual({
+      status: 'False',
+      reason: 'HubTokenForbidden',
+      message: expect.stringMatching(
+        /^Purser is not permitted to request .* from the hub: forbidden\. Apply the output of purser print hub-rbac --service-account /,
+      ),
+    });
+  });
+
   it('shows the next renewal, and a supplied credential that Purser is about to replace', () => {
     const validity = { startsAt: NOW, expiresAt: NOW + DAY_MS };
     const renewed = fresh({ type: 'stored', validity, renewAt: NOW + HOUR_MS });

@@ -290,6 +290,15 @@ describe('protected service accounts and audiences', () => {
     await other.close();
   });
 
+  it('rejects an audience that is reserved for tokens of Purser itself', async () => {
+    const other = await FacadeWorld.start();
+    const response = await other.post(spec({ audiences: ['api', 'purser:https://10.0.0.1:6443'] }));
+    expect(response).toMatchObject({ status: 403 });
+    expect(JSON.stringify(response)).toContain("is reserved for Purser's own tokens");
+    expect(other.target.requests).toEqual([]);
+    await other.close();
+  });
+
   it('rejects Purser’s own service account', async () => {
     const other = await FacadeWorld.start();
     const path = '/orchestrator/prod-eu/api/v1/namespaces/purser-system/serviceaccounts/purser/token';

@@ -55,6 +55,16 @@ describe('specProblems', () => {
     expect(specProblems(token, { facadeAudiences: [] })).toEqual([]);
   });
 
+  it("rejects audiences that are reserved for Purser's own tokens, even if the settings allow them", () => {
+    const audience = 'purser:https://10.0.0.1:6443';
+    const token = aToken()
+      .with({ audiences: ['api', audience] })
+      .build();
+    expect(specProblems(token, { allowedAudiences: ['api', audience] }).map(fieldErrorText)).toEqual([
+      `spec.audiences[1]: Invalid value: "${audience}": must not begin with purser:, which is reserved for Purser's own tokens`,
+    ]);
+  });
+
   it('rejects audiences that the settings do not allow', () => {
     const problems = specProblems(aToken().build(), { allowedAudiences: ['vault'] });
     expect(problems.map(fieldErrorText)).toEqual([

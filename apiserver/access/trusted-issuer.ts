@@ -1,0 +1,79 @@
+// Tokens of another cluster's issuer, as in `jwt` of kube-apiserver's AuthenticationConfiguration.
+
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { get } from 'node:https';
+import { text } from 'node:stream/consumers';
+import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { parseToken } from './signing-key.ts';
+import type { User } from './user.ts';
+
+/** An issuer, and its tokens that the server accepts. */
+export interface TrustedIssuer {
+  readonly url: string;
+  /** Returns the address of the issuer's discovery document, and its certificate authority as PEM. */
+  readonly discovery: () => Promise<{ readonly url: string; readonly ca: string }>;
+  /** Returns the audiences, one of which a token must have, by the URL of this server. */
+  readonly audiences: (serverUrl: string) => readonly string[];
+  /** The claim `sub` that a token must have. */
+  readonly subject: string;
+  /** Prefix of the user name, which is the claim `sub`. */
+  readonly usernamePrefix: string;
+}
+
+/** Verifies tokens with the keys of the issuer, which are fetched on first use and for an unknown key. */
+export class TrustedTokens {
+  readonly #issuer: TrustedIssuer;
+  readonly #serverUrl: () => string;
+  #keys: { readonly find: JWTVerifyGetKey; readonly fetchedAt: number } | undefined;
+
+  constructor(issuer: TrustedIssuer, serverUrl: () => string) {
+    this.#issuer = issuer;
+    this.#serverUrl = serverUrl;
+  }
+
+  /** Returns the user of a token; undefined for any other token, also if the keys of the issuer cannot be read. */
+  async verify(token: string, now: number): Promise<User | undefined> {
+    const { url: issuer, subject, usernamePrefix, audiences } = this.#issuer;
+    if (parseToken(token)?.claims['iss'] !== issuer) return undefined;
+    const expected = { issuer, subject, audience: [...audiences(this.#serverUrl())], currentDate: new Date(now), requiredClaims: ['exp'] };
+    try {
+      const findKey: JWTVerifyGetKey = (header, input) => this.#findKey(header, input, now);
+      const { payload } = await jwtVerify(token, findKey, { ...expected, algorithms: ALGORITHMS });
+      const extra = payload.jti === undefined ? {} : { extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${payload.jti}`] } };
+      return { name: `${usernamePrefix}${subject}`, groups: [], ...extra };
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #findKey(header: Parameters<JWTVerifyGetKey>[0], input: Parameters<JWTVerifyGetKey>[1], now: number) {
+    try {
+      if (this.#keys !== undefined) return await this.#keys.find(header, input);
+    } catch (error) {
+      if (now - (this.#keys?.fetchedAt ?? 0) < MIN_INTERVAL_MS) throw error;
+    }
+    this.#keys = { find: createLocalJWKSet(await this.#fetchKeys()), fetchedAt: now };
+    return await this.#keys.find(header, input);
+  }
+
+  async #fetchKeys(): Promise<JSONWebKeySet> {
+    const { url, ca } = await this.#issuer.discovery();
+    const { issuer, jwks_uri: keysUrl } = (await fetchJson(url, ca)) as { readonly issuer?: unknown; readonly jwks_uri?: unknown };
+    if (issuer !== this.#issuer.url || typeof keysUrl !== 'string') throw new Error(`${url} is not the discovery document of the issuer`);
+    return (await fetchJson(keysUrl, ca)) as JSONWebKeySet;
+  }
+}
+
+const ALGORITHMS = ['RS256', 'ES256'];
+/** Minimum time between two fetches of keys, in milliseconds. */
+const MIN_INTERVAL_MS = 10_000;
+const TIMEOUT_MS = 5_000;
+
+async function fetchJson(url: string, ca: string): Promise<unknown> {
+  const request = get(url, { ca, agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) });
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  const body = await text(response);
+  if (response.statusCode !== 200) throw new Error(`${url} returned ${response.statusCode}`);
+  return JSON.parse(body);
+}

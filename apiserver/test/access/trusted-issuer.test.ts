@@ -1,0 +1,126 @@
+// Tokens of an issuer on the wire.
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../../src/std/x509/certificates.ts';
+import { startWireServer, type WireHandler, type WireServer } from '../../../test/support/wire-server.ts';
+import { authenticate } from '../../access/authenticate.ts';
+import { generateSigningKey, keySet, openIdConfiguration, parseSigningKey, type SigningKey, signToken } from '../../access/signing-key.ts';
+import { TrustedTokens } from '../../access/trusted-issuer.ts';
+import { startApiServer } from '../../server.ts';
+import { storedObjects } from './stored-objects.ts';
+
+const ISSUER = 'https://hub.test';
+const SERVER = 'https://127.0.0.1:6443';
+const SUBJECT = 'system:serviceaccount:purser-system:purser-federated';
+const NOW = Date.UTC(2026, 10, 15);
+const CLAIMS = { iss: ISSUER, sub: SUBJECT, aud: [`purser:${SERVER}`], iat: NOW / 1_000, nbf: NOW / 1_000, exp: NOW / 1_000 + 3_600 };
+const authority = createAuthority(Date.now());
+
+let issuer: WireServer;
+let key: SigningKey;
+let tokens: TrustedTokens;
+
+beforeEach(async () => {
+  key = parseSigningKey(await generateSigningKey());
+  const { certificate: cert, key: serverKey } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
+  issuer = await startWireServer(serve, { tls: { cert, key: serverKey } });
+  tokens = new TrustedTokens(trust(), () => SERVER);
+});
+
+afterEach(() => issuer.close());
+
+const serve: WireHandler = ({ path }, reply) => {
+  const documents = path.startsWith('/.well-known/') ? openIdConfiguration(ISSUER, `${issuer.url}/openid/v1/jwks`) : keySet(key);
+  return reply.text(200, documents.body);
+};
+
+function trust() {
+  return {
+    url: ISSUER,
+    discovery: async () => ({ url: `${issuer.url}/.well-known/openid-configuration`, ca: authority.certificate }),
+    audiences: (url: string) => [`purser:${url}`],
+    subject: SUBJECT,
+    usernamePrefix: 'hub:',
+  };
+}
+
+const verify = async (claims: object = {}, by = key, at = NOW) => await tokens.verify(await signToken({ ...CLAIMS, ...claims }, by), at);
+
+describe('TrustedTokens', () => {
+  it('accepts a token with the prefixed subject as user, and fetches the keys once', async () => {
+    expect(await verify()).toEqual({ name: `hub:${SUBJECT}`, groups: [] });
+    expect(await verify()).toBeDefined();
+    expect(issuer.requests.map(({ path }) => path)).toEqual(['/.well-known/openid-configuration', '/openid/v1/jwks']);
+  });
+
+  it('returns the id of the token with the user, as kube-apiserver does', async () => {
+    expect(await verify({ jti: 'a-jti' })).toMatchObject({ extra: { 'authentication.kubernetes.io/credential-id': ['JTI=a-jti'] } });
+  });
+
+  it.each([
+    ['another audience', { aud: ['purser:https://127.0.0.1:6444'] }],
+    ['the audience of the hub', { aud: [ISSUER] }],
+    ['no audience', { aud: undefined }],
+    ['another subject', { sub: 'system:serviceaccount:purser-system:default' }],
+    ['another issuer', { iss: 'https://elsewhere.test' }],
+    ['no expiry', { exp: undefined }],
+    ['an expiry in the past', { exp: NOW / 1_000 - 1 }],
+    ['a start in the future', { nbf: NOW / 1_000 + 60 }],
+  ])('rejects a token with %s', async (_, claims) => {
+    expect(await verify(claims)).toBeUndefined();
+  });
+
+  it('rejects a text that is not a token, and a token of another key', async () => {
+    expect(await tokens.verify('opaque', NOW)).toBeUndefined();
+    const other = parseSigningKey(await generateSigningKey());
+    expect(await verify({}, other)).toBeUndefined();
+    expect(await verify({}, { ...other, id: key.id })).toBeUndefined();
+  });
+
+  it('fetches the keys again for an unknown key, at most once in ten seconds', async () => {
+    await verify();
+    key = parseSigningKey(await generateSigningKey());
+    expect(await verify()).toBeUndefined();
+    expect(issuer.requests).toHaveLength(2);
+    expect(await verify({}, key, NOW + 10_000)).toBeDefined();
+    expect(issuer.requests).toHaveLength(4);
+  });
+
+  it.each<[string, WireHandler]>([
+    ['rejects requests', (_, reply) => reply.text(403, 'forbidden')],
+    ['has a document of another issuer', (_, reply) => reply.text(200, openIdConfiguration('https://elsewhere.test', issuer.url).body)],
+    ['returns no JSON', (_, reply) => reply.text(200, '<html>')],
+    ['does not respond', (_, reply) => reply.reset()],
+  ])('rejects all tokens while the issuer %s', async (_, handler) => {
+    issuer.handle(handler);
+    expect(await verify()).toBeUndefined();
+    issuer.handle(serve);
+    expect(await verify()).toBeDefined();
+  });
+});
+
+describe('authenticate with a trusted issuer', () => {
+  it('accepts a token of the issuer for the audiences of this server only', async () => {
+    const serviceAccounts = {
+      issuer: SERVER,
+      key: parseSigningKey(await generateSigningKey()),
+      audiences: [SERVER],
+      objects: storedObjects(),
+    };
+    const authenticators = { staticTokens: new Map(), serviceAccounts, trusted: tokens, audiences: [SERVER] };
+    const authorization = `Bearer ${await signToken(CLAIMS, key)}`;
+    expect(await authenticate(authorization, [SERVER, 'other'], authenticators, NOW)).toEqual({
+      type: 'accepted',
+      user: { name: `hub:${SUBJECT}`, groups: ['system:authenticated'] },
+      audiences: [SERVER],
+    });
+    expect(await authenticate(authorization, ['other'], authenticators, NOW)).toMatchObject({ type: 'rejected' });
+  });
+});
+
+describe('startApiServer', () => {
+  it('rejects its own issuer as a trusted one', async () => {
+    const options = { folder: '/nonexistent', port: 0, issuer: ISSUER, tokens: new Map(), trusts: trust(), report: () => {} };
+    await expect(startApiServer(options)).rejects.toThrow('the trusted issuer must differ from the issuer of the server');
+  });
+});

@@ -1,0 +1,95 @@
+// Checks of the service accounts on the hub whose tokens Purser sends to targets: not Purser's own, and without permissions on the hub.
+
+import { RegistryGroup } from '../api/names.ts';
+import { SelfSubjectReviews, type SubjectAccessReview, SubjectAccessReviews } from '../kube/reviews.ts';
+import { StatusError } from '../kubernetes/status.ts';
+import { fieldsOf, textOf } from '../kubernetes/untrusted.ts';
+import type { Clock } from '../std/clock.ts';
+import { FreshCache } from '../std/fresh-cache.ts';
+import { ownServiceAccount } from './credential.ts';
+import type { HubSettings } from './hub.ts';
+import { IssueError } from './issue-error.ts';
+import { subjectOf } from './policy/token-request.ts';
+
+/** Checks service accounts, each at most once in ten minutes, or in 30 s after a failure. */
+export class HubAccounts {
+  readonly #hub: HubSettings;
+  readonly #clock: Clock;
+  readonly #passed: FreshCache<true>;
+  /** Failures, which many addresses of one service account would otherwise repeat. */
+  readonly #failed: FreshCache<IssueError>;
+
+  constructor(hub: HubSettings, clock: Clock) {
+    this.#hub = hub;
+    this.#clock = clock;
+    this.#passed = new FreshCache({ clock, ttlMs: PASSED_MS, maxEntries: MAX_ACCOUNTS });
+    this.#failed = new FreshCache({ clock, ttlMs: FAILED_MS, maxEntries: MAX_ACCOUNTS });
+  }
+
+  /** Throws an IssueError for a service account whose tokens Purser must not send to targets. */
+  async check(name: string): Promise<void> {
+    const known = this.#failed.get(name);
+    if (known !== undefined) throw known;
+    await this.#passed.find(name, async () => {
+      const failure = await this.#findFailure(name);
+      if (failure === undefined) return true;
+      this.#failed.set(name, failure, this.#clock.monotonic());
+      throw failure;
+    });
+  }
+
+  async #findFailure(name: string): Promise<IssueError | undefined> {
+    const username = subjectOf({ namespace: this.#hub.namespace, name });
+    if ((await this.#ownUsername()) === username) return ownServiceAccount(name);
+    const allowed = await Promise.all(ACTIONS.map(async (action) => ((await this.#mayPerform(name, action)) ? action : undefined)));
+    const found = allowed.find((action) => action !== undefined);
+    return found && hasPermission(username, found);
+  }
+
+  /** Returns Purser's user name on the hub; undefined if the hub does not serve SelfSubjectReviews. */
+  async #ownUsername(): Promise<string | undefined> {
+    const review = await orUndefined(this.#hub.client.createReview(SelfSubjectReviews, {}, OPTIONS));
+    return review && textOf(fieldsOf(fieldsOf(fieldsOf(review)['status'])['userInfo'])['username']);
+  }
+
+  /** Returns whether the hub allows an action; false if Purser may not create SubjectAccessReviews. */
+  async #mayPerform(name: string, action: Action): Promise<boolean> {
+    const { namespace, client } = this.#hub;
+    const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'];
+    const spec = { user: subjectOf({ namespace, name }), groups, resourceAttributes: { ...action, namespace } };
+    const review = await orUndefined(client.createReview(SubjectAccessReviews, { spec }, OPTIONS));
+    return fieldsOf(fieldsOf(review)['status'])['allowed'] === true;
+  }
+}
+
+const PASSED_MS = 600_000;
+const FAILED_MS = 30_000;
+const MAX_ACCOUNTS = 1_024;
+const OPTIONS = { timeoutMs: 5_000 };
+
+type Action = NonNullable<SubjectAccessReview['spec']['resourceAttributes']>;
+
+/** Actions on the hub, in Purser's namespace, that would make a stolen token valuable. */
+const ACTIONS: readonly Action[] = [
+  { verb: 'get', resource: 'secrets' },
+  { verb: 'create', resource: 'serviceaccounts', subresource: 'token' },
+  { verb: 'impersonate', resource: 'serviceaccounts' },
+  { verb: 'issue', group: RegistryGroup, resource: 'clusters', subresource: 'token' },
+  { verb: 'update', group: RegistryGroup, resource: 'clusters' },
+];
+
+function hasPermission(username: string, { verb = '', resource = '', subresource }: Action): IssueError {
+  const action = `${verb} ${resource}${subresource === undefined ? '' : `/${subresource}`}`;
+  const text = `${username} has permission on the hub to ${action}, and its tokens are sent to clusters`;
+  return new IssueError('CredentialMissing', `${text}. Remove its permissions, or use another service account`, { isLasting: false });
+}
+
+/** Returns the response; undefined if the hub rejects or does not serve the review. Throws an IssueError without a response. */
+async function orUndefined<T>(response: Promise<T>): Promise<T | undefined> {
+  try {
+    return await response;
+  } catch (error) {
+    if (error instanceof StatusError && (error.code === 403 || error.code === 404)) return undefined;
+    throw new IssueError('HubTokenFailed', error instanceof Error ? error.message : '');
+  }
+}

@@ -1,0 +1,141 @@
+// Tokens of service accounts of the hub, which targets accept in place of a stored credential. Each is valid for one address only, and is
+// kept in memory only.
+
+import { Backoff } from '../std/backoff.ts';
+import type { Clock } from '../std/clock.ts';
+import { shareOf } from '../std/hash.ts';
+import type { Sensitive } from '../std/sensitive.ts';
+import type { HubSettings } from './hub.ts';
+import { HubAccounts } from './hub-accounts.ts';
+import { IssueError } from './issue-error.ts';
+import type { AddressToken } from './target-credential.ts';
+import { type HubTokenName, issueHubToken } from './token-exchange.ts';
+
+/** Keeps one token per service account and address, for all targets. */
+export class HubTokens {
+  readonly #hub: HubSettings;
+  readonly #clock: Clock;
+  readonly #accounts: HubAccounts;
+  readonly #tokens = new Map<string, HubToken>();
+
+  constructor(hub: HubSettings, clock: Clock) {
+    this.#hub = hub;
+    this.#clock = clock;
+    this.#accounts = new HubAccounts(hub, clock);
+  }
+
+  /** Returns the token with this name, which is requested on first use. */
+  token({ serviceAccount, audience }: HubTokenName): HubToken {
+    const key = `${serviceAccount} ${audience}`;
+    const known = this.#tokens.get(key);
+    if (known !== undefined) return known;
+    for (const [other, { isUnused }] of this.#tokens) if (isUnused) this.#tokens.delete(other);
+    const request = async () => {
+      await this.#accounts.check(serviceAccount);
+      return await issueHubToken(this.#hub, { serviceAccount, audience }, this.#clock);
+    };
+    const token = new HubToken(audience, request, this.#clock);
+    this.#tokens.set(key, token);
+    return token;
+  }
+}
+
+/** A token with its times, in milliseconds on the monotonic clock. */
+interface Held {
+  readonly token: Sensitive<string>;
+  /** Issuer of the token; undefined if unknown. */
+  readonly issuer: string | undefined;
+  readonly renewAt: number;
+  readonly expiresAt: number;
+}
+
+/** The token for one address: requested on first use, and renewed by the first use after half of its lifetime. */
+export class HubToken implements AddressToken {
+  readonly audience: string;
+  readonly #issue: () => ReturnType<typeof issueHubToken>;
+  readonly #clock: Clock;
+  readonly #failures = new Backoff({ initialMs: 1_000, maxMs: 60_000, calmMs: 120_000 });
+  readonly #replacements = new Backoff({ initialMs: 10_000, maxMs: 600_000, calmMs: 600_000 });
+  #held: Held | undefined;
+  #failure: IssueError | undefined;
+  #requesting: Promise<Sensitive<string>> | undefined;
+
+  constructor(audience: string, issue: () => ReturnType<typeof issueHubToken>, clock: Clock) {
+    this.audience = audience;
+    this.#issue = issue;
+    this.#clock = clock;
+  }
+
+  /** The token in use; undefined before the first request and after expiry. */
+  get current(): Sensitive<string> | undefined {
+    return this.#held !== undefined && this.#clock.monotonic() < this.#held.expiresAt ? this.#held.token : undefined;
+  }
+
+  get issuer(): string | undefined {
+    return this.#held?.issuer;
+  }
+
+  get failure(): IssueError | undefined {
+    return this.#failure;
+  }
+
+  /** True if the token was requested, has expired and is not being requested. */
+  get isUnused(): boolean {
+    return this.#held !== undefined && this.current === undefined && this.#requesting === undefined;
+  }
+
+  /** Returns a valid token. Waits for the hub only without one. Throws an IssueError. */
+  async get(): Promise<Sensitive<string>> {
+    const { current } = this;
+    if (current === undefined) return await this.#request();
+    // The token in use stays valid while its renewal fails; `failure` reports that.
+    if (this.#clock.monotonic() >= (this.#held?.renewAt ?? Infinity)) this.#request().catch(() => {});
+    return current;
+  }
+
+  /** Returns another token than one that the target rejected, but at most one per growing delay: a target may reject all of them. */
+  async replace(rejected: string | undefined): Promise<Sensitive<string>> {
+    const { current } = this;
+    const now = this.#clock.monotonic();
+    const isReplaced = current?.reveal() !== rejected;
+    if (current === undefined || isReplaced || this.#replacements.remainingMs(now) > 0) return await this.get();
+    this.#replacements.nextMs(now);
+    return await this.#request().catch(() => current);
+  }
+
+  /** Requests a token, once for concurrent callers. Throws the last failure until its delay has passed. */
+  async #request(): Promise<Sensitive<string>> {
+    const isDelayed = this.#failures.remainingMs(this.#clock.monotonic()) > 0;
+    if (this.#failure !== undefined && isDelayed) throw this.#failure;
+    this.#requesting ??= this.#hold().finally(() => {
+      this.#requesting = undefined;
+    });
+    return await this.#requesting;
+  }
+
+  async #hold(): Promise<Sensitive<string>> {
+    const sentAt = this.#clock.monotonic();
+    try {
+      const { token, issuedAt, expiresAt, claims } = await this.#issue();
+      const lifetimeMs = expiresAt - issuedAt;
+      // Tokens that were requested together are not renewed together.
+      const renewMs = lifetimeMs * (RENEW_SHARE - MAX_JITTER_SHARE * shareOf(this.audience));
+      const usableMs = lifetimeMs - Math.min(EXPIRY_MARGIN_MS, lifetimeMs / 10);
+      this.#held = { token, issuer: claims?.issuer, renewAt: sentAt + renewMs, expiresAt: sentAt + usableMs };
+      this.#failure = undefined;
+      this.#failures.reset();
+      return token;
+    } catch (error) {
+      if (!(error instanceof IssueError)) throw error;
+      this.#failure = error;
+      this.#failures.nextMs(this.#clock.monotonic());
+      throw error;
+    }
+  }
+}
+
+/** Share of the lifetime after which a token is renewed. */
+const RENEW_SHARE = 0.5;
+const MAX_JITTER_SHARE = 0.05;
+/** Maximum time before expiry at which a token is no longer sent, in milliseconds. */
+const EXPIRY_MARGIN_MS = 10_000;
