@@ -6,6 +6,7 @@ import type { Clock } from '../std/clock.ts';
 import type { ServedRequest } from '../telemetry/metrics.ts';
 import { BodyStream, detach } from './body-stream.ts';
 import { Exchange } from './exchange.ts';
+import { http2StreamOf, isHttp2 } from './http2.ts';
 
 /** Time for a client to read a response that has ended, in milliseconds. */
 const UNREAD_MS = 30_000;
@@ -41,13 +42,18 @@ export class ActiveRequests {
 
   /** Adds a request until its response is closed. */
   begin(message: IncomingMessage, response: ServerResponse): Exchange {
-    const exchange: Exchange = new Exchange(message, response, this.#clock, () => this.#detach(exchange));
+    const startedAt = this.#clock.monotonic();
+    const onClose = () => this.#end(exchange, startedAt);
+    const exchange: Exchange = new Exchange(message, response, this.#clock, () => {
+      // The response of an HTTP/2 stream remains as long as the stream, the exchange must not.
+      response.off('close', onClose);
+      return this.#detach(exchange);
+    });
     this.#exchanges.add(exchange);
     this.#latest.set(message.socket, exchange);
     if (this.#isStopping) exchange.stop();
     this.#sweepLater();
-    const startedAt = this.#clock.monotonic();
-    response.on('close', () => this.#end(exchange, startedAt));
+    response.on('close', onClose);
     return exchange;
   }
 
@@ -83,15 +89,16 @@ export class ActiveRequests {
   #detach(exchange: Exchange): BodyStream {
     const { message, response, route } = exchange;
     const { socket } = message;
-    const { statusCode: code, chunkedEncoding: isChunked } = response;
+    const { statusCode: code, chunkedEncoding } = response;
+    const http2Stream = http2StreamOf(response);
     const latest = this.#latest.get(socket) ?? exchange;
     this.#latest.delete(socket);
     for (const each of this.#on(socket)) {
       this.#exchanges.delete(each);
       if (each !== exchange) each.close();
     }
-    const stream: BodyStream = new BodyStream(detach(latest.message, response), {
-      isChunked,
+    const stream: BodyStream = new BodyStream(http2Stream ?? detach(latest.message, response), {
+      isChunked: http2Stream === undefined && chunkedEncoding,
       clock: this.#clock,
       onClose: () => {
         this.#streams.delete(stream);
@@ -128,12 +135,12 @@ export class ActiveRequests {
   }
 
   #end(exchange: Exchange, startedAt: number): void {
-    const { message } = exchange;
+    const { message, response } = exchange;
     exchange.close();
     this.#exchanges.delete(exchange);
     this.#onResponse(toServedRequest(exchange, this.#clock.monotonic() - startedAt));
     // The headers of a stream announced a kept-alive connection, which must be closed here.
-    if (this.#isStopping) message.socket.destroySoon();
+    if (this.#isStopping && !isHttp2(response)) message.socket.destroySoon();
     const act = this.#afterResponses.get(message.socket);
     if (act !== undefined && this.#on(message.socket).length === 0) act();
     if (message.complete) return;

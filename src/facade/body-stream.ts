@@ -1,8 +1,9 @@
-// The body of a watch, on a connection that serves nothing else until it closes. Lines for many watches are framed as one HTTP chunk,
-// whose bytes are written to each socket.
+// The body of a watch, on an HTTP/2 stream, or on an HTTP/1.1 connection that serves nothing else until it closes. Lines for many watches
+// are framed as one HTTP chunk, whose bytes are written to each socket.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Clock } from '../std/clock.ts';
 
 /** Lines of a watch as one chunk of a chunked body. */
@@ -42,20 +43,20 @@ const LINGER_MS = 10_000;
 export interface StreamSource {
   /** Called when the kernel has accepted a chunk that it did not accept immediately. */
   pump(): void;
-  /** Called when the server stops or the connection is closed. Ends the body. */
+  /** Called when the server stops, or the connection or the HTTP/2 stream is closed. Ends the body. */
   end(): void;
 }
 
 export interface BodyStreamOptions {
-  /** False for HTTP/1.0, whose body ends with the connection. */
+  /** False for HTTP/1.0, whose body ends with the connection, and for HTTP/2, whose body ends with the stream. */
   readonly isChunked: boolean;
   readonly clock: Clock;
-  /** Called when the connection is closed. */
+  /** Called when the connection or the HTTP/2 stream is closed. */
   readonly onClose?: () => void;
 }
 
 export class BodyStream {
-  readonly #socket: Socket;
+  readonly #socket: Duplex;
   readonly #isChunked: boolean;
   readonly #clock: Clock;
   readonly #onFlushed: () => void;
@@ -66,7 +67,7 @@ export class BodyStream {
   #isOver = false;
   #written = 0;
 
-  constructor(socket: Socket, { isChunked, clock, onClose = () => {} }: BodyStreamOptions) {
+  constructor(socket: Duplex, { isChunked, clock, onClose = () => {} }: BodyStreamOptions) {
     this.#socket = socket;
     this.#isChunked = isChunked;
     this.#clock = clock;
@@ -118,7 +119,7 @@ export class BodyStream {
     this.#isBlocked = socket.writableLength > 0;
   }
 
-  /** Ends the body and closes the connection, even if the client does not read the rest in time. */
+  /** Ends the body and closes the connection or the HTTP/2 stream, even if the client does not read the rest in time. */
   end(): void {
     const socket = this.#socket;
     if (this.#isOver) return;
@@ -135,7 +136,7 @@ export class BodyStream {
     this.#source?.end();
   }
 
-  /** Closes the connection. */
+  /** Closes the connection or the HTTP/2 stream. */
   destroy(): void {
     this.#socket.destroy();
   }
@@ -144,7 +145,7 @@ export class BodyStream {
 function ignore(): void {}
 
 /**
- * Detaches a connection from Node's HTTP server, whose parser and messages would use 10 kB for as long as the connection is open. Node
+ * Detaches an HTTP/1.1 connection from Node's HTTP server, whose parser and messages would use 10 kB for as long as the connection is open. Node
  * itself detaches a connection whose latest request is an upgrade as soon as it has parsed further bytes. Bytes that arrive later are
  * discarded. The server must have a listener for upgrades.
  */

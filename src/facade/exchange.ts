@@ -16,6 +16,7 @@ import { readBody } from '../kubernetes/wire/read-body.ts';
 import { warningHeaders } from '../kubernetes/wire/warning.ts';
 import type { Clock } from '../std/clock.ts';
 import type { BodyStream } from './body-stream.ts';
+import { closeConnectionAfter, isHttp2, MAX_HEADER_BYTES } from './http2.ts';
 import { toAddressKey } from './limits/connections.ts';
 import type { Caller, FacadeReply, FacadeRequest } from './request.ts';
 
@@ -56,12 +57,14 @@ export class Exchange implements FacadeRequest {
   #caller: Caller | undefined;
   #cancelTimeout: (() => void) | undefined;
 
-  /** `detach` returns a stream on the connection, which the HTTP server no longer uses. */
+  /** `detach` returns a stream on the connection or HTTP/2 stream, which the HTTP server no longer uses. */
   constructor(message: IncomingMessage, response: ServerResponse, clock: Clock, detach: () => BodyStream) {
     this.#detach = detach;
     this.message = message;
     this.response = response;
     this.clock = clock;
+    // The body of an aborted HTTP/2 stream would otherwise end as if it were complete.
+    if (this.isMultiplexed) message.once('aborted', this.#abandon);
     this.address = toAddressKey(message.socket.remoteAddress);
     this.requestId = this.header('audit-id') || randomUUID();
     this.url = message.url ?? '';
@@ -87,6 +90,10 @@ export class Exchange implements FacadeRequest {
 
   get userAgent(): string | undefined {
     return this.header('user-agent');
+  }
+
+  get isMultiplexed(): boolean {
+    return isHttp2(this.response);
   }
 
   get signal(): AbortSignal {
@@ -126,16 +133,17 @@ export class Exchange implements FacadeRequest {
 
   body(maxBytes: number): Promise<Buffer> {
     const { message, response, signal } = this;
-    // Reading fails anyway if the caller disconnects, so that only a timeout needs the signal.
+    // Reading an HTTP/1.1 body fails anyway if the caller disconnects, so that only a timeout needs the signal.
     return readBody(message, {
       maxBytes,
-      signal: this.#cancelTimeout && signal,
+      signal: this.isMultiplexed || this.#cancelTimeout !== undefined ? signal : undefined,
       continueResponse: message.headers.expect === undefined ? undefined : response,
     });
   }
 
-  /** Checks the request line and the headers beyond the checks of Node, and sets `params`. Throws 400, 404 or 417. */
+  /** Checks the request line and the headers beyond the checks of Node, and sets `params`. Throws 400, 404, 417 or 431. */
   checkHead(params: Readonly<Record<string, string>>): void {
+    if (this.isMultiplexed) checkHeaderBytes(this.rawHeaders);
     checkHeaders(this.message);
     const { url } = this;
     if (!url.startsWith('/') || url.includes('#')) throw badRequest('the target of the request is not a path');
@@ -161,13 +169,15 @@ export class Exchange implements FacadeRequest {
 
   /** Sends the response. Never rejects: a failure closes the connection. */
   async send(reply: FacadeReply): Promise<void> {
-    const { message, response } = this;
+    const { response } = this;
     if (response.destroyed || response.headersSent) return;
     this.#onClosed = reply.onClosed;
-    const isLast = !message.complete && !isShort(message);
-    if (isLast || reply.headers['connection'] === 'close') response.setHeader('connection', 'close');
+    const isLast = this.#hasLongRest();
+    if (isLast || reply.headers['connection'] === 'close') this.#closeAfterResponse();
     try {
       await this.#write(reply, isLast);
+      // As kube-apiserver does, so that a client without valid credentials needs a TLS handshake for each request.
+      if (reply.status === 401) closeConnectionAfter(response);
       if (!isLast || this.#stream !== undefined) return;
       await this.#discardBody();
       response.end();
@@ -180,7 +190,7 @@ export class Exchange implements FacadeRequest {
   /** Ends a stream because the server stops; closes the connection after any other response. */
   stop(): void {
     if (this.#isStreaming) this.#abandon();
-    else if (!this.response.headersSent) this.response.setHeader('connection', 'close');
+    else if (!this.response.headersSent) this.#closeAfterResponse();
   }
 
   /** Ends all work on the request. Called when the response has been sent or the connection is closed. */
@@ -191,9 +201,19 @@ export class Exchange implements FacadeRequest {
     if (!this.response.writableFinished) this.#abandon();
   }
 
-  #abandon(): void {
-    this.#ending.abort(new Abandoned('the caller has disconnected'));
+  /** Returns true if too much of the body has not arrived to reuse an HTTP/1.1 connection. */
+  #hasLongRest(): boolean {
+    return !this.isMultiplexed && !this.message.complete && !isShort(this.message);
   }
+
+  /** Announces the end of an HTTP/1.1 connection. An HTTP/2 connection ends separately from its responses. */
+  #closeAfterResponse(): void {
+    if (!this.isMultiplexed) this.response.setHeader('connection', 'close');
+  }
+
+  readonly #abandon = (): void => {
+    this.#ending.abort(new Abandoned('the caller has disconnected'));
+  };
 
   /** Writes the response, and ends it unless a stream continues it or the rest of the body has to be discarded first. */
   async #write(reply: FacadeReply, isLast: boolean): Promise<void> {
@@ -203,7 +223,7 @@ export class Exchange implements FacadeRequest {
       // Streams have their own limits.
       this.#releaseSeat();
       response.writeHead(reply.status, this.#headersOf(reply));
-      sendHead(response);
+      if (!this.isMultiplexed) sendHead(response);
       await ('write' in reply ? reply.write(response, () => this.#takeOver()) : pipeline(reply.body as AsyncIterable<string>, response));
       if (!isLast && this.#stream === undefined) response.end();
     } else {
@@ -219,6 +239,8 @@ export class Exchange implements FacadeRequest {
     const { response, signal } = this;
     if (response.socket === null) await once(response, 'socket', { signal });
     signal.throwIfAborted();
+    // The request of an HTTP/2 stream remains as long as the stream, the exchange must not.
+    this.message.off('aborted', this.#abandon);
     this.#stream = this.#detach();
     return this.#stream;
   }
@@ -230,6 +252,7 @@ export class Exchange implements FacadeRequest {
       ...headers,
     };
     if (this.warnings.length > 0) all['warning'] = warningHeaders(this.warnings);
+    if (this.isMultiplexed) delete all['connection'];
     // Node's type allows one Warning only.
     return all as OutgoingHttpHeaders;
   }
@@ -254,16 +277,29 @@ export class Exchange implements FacadeRequest {
   }
 }
 
+/** Throws 431 for HTTP/2 headers above the limit, which Node applies only after the client has acknowledged the setting. */
+function checkHeaderBytes(rawHeaders: readonly string[]): void {
+  const bytes = rawHeaders.reduce((sum, text) => sum + text.length, 0);
+  if (bytes > MAX_HEADER_BYTES) throw unclassified('the headers of the request are too large', 431);
+}
+
 /** Checks the headers of a request beyond the checks of Node. Throws 400 or 417. */
-function checkHeaders({ headers, headersDistinct }: IncomingMessage): void {
-  if (headers.host === undefined) throw badRequest('the request has no Host header');
+function checkHeaders({ headers, rawHeaders }: IncomingMessage): void {
+  const hosts = valuesOf(rawHeaders, 'host');
+  const [authority = hosts[0]] = valuesOf(rawHeaders, ':authority');
+  if (authority === undefined) throw badRequest('the request has no Host header');
   // Node uses the first; a proxy may use another.
-  if (headersDistinct['host']!.length > 1) throw badRequest('the request has more than one Host header');
+  if (hosts.length > 1 || (hosts[0] ?? authority) !== authority) throw badRequest('the request has more than one Host header');
   if (headers.expect !== undefined && !/^100-continue$/i.test(headers.expect))
     throw unclassified('the Expect header of the request is not supported', 417);
   // Node accepts any list that ends in `chunked`; a proxy may parse it differently, and find another request in the body.
   if (headers['transfer-encoding'] !== undefined && !/^chunked$/i.test(headers['transfer-encoding']))
     throw badRequest('the Transfer-Encoding of the request is not supported');
+}
+
+/** Returns the values of all headers with this lower-case name. */
+function valuesOf(rawHeaders: readonly string[], name: string): readonly string[] {
+  return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
 }
 
 const CONTROL = /\p{Cc}/u;

@@ -3,7 +3,7 @@
 import { Subscription } from 'rxjs';
 import type { ApiObject } from '../api/resources.ts';
 import { CLUSTER_LIST } from './clusters/cluster-list.ts';
-import type { ConcurrencyLimits } from './limits/concurrency.ts';
+import type { WatchLimits } from './limits/concurrency.ts';
 import type { FilteredList, Listing } from './listwatch/filtered-list.ts';
 import type { Followed } from './listwatch/history.ts';
 import { createListWatch, type ListWatch, type ListWatchOptions, sharedLimits } from './listwatch/list-watch.ts';
@@ -21,7 +21,7 @@ export interface ListsOptions<L extends ListsByInformer> extends Omit<ListWatchO
   readonly lists: L;
   readonly informers: ListInformers<L>;
   /** Limits on watches of all lists together. */
-  readonly watchLimits: ConcurrencyLimits;
+  readonly watchLimits: WatchLimits;
 }
 
 /** The endpoints of all lists. */

@@ -34,6 +34,8 @@ export interface FacadeRequest {
   readonly caller: Caller;
   /** Key of the source address. */
   readonly address: string;
+  /** True for HTTP/2, whose connection serves several requests at a time. */
+  readonly isMultiplexed: boolean;
   /** Adds a Warning header to the response. */
   readonly warn: (text: string) => void;
 }
@@ -44,7 +46,8 @@ export interface StreamedReply {
   readonly headers: Readonly<Record<string, string>>;
   /**
    * Writes the body after the headers. Returns when all is written, the client has disconnected, or `takeOver` has been called. Then the
-   * rest is written to the stream, which remains after the request has ended. The headers must contain `connection: close`.
+   * rest is written to the stream, which remains after the request has ended. The headers must contain `connection: close`,
+   * which HTTP/2 responses omit.
    */
   readonly write: (response: ServerResponse, takeOver: () => Promise<BodyStream>) => Promise<void>;
 }

@@ -68,7 +68,7 @@ export class Router {
   /** Serves a request to its end. Rejects it with 503 if the server is stopping. */
   serve(exchange: Exchange, isStopping: boolean): void {
     const found = this.#router.find(exchange.method as HTTPMethod, exchange.url);
-    if (found === null) return this.#reject(exchange, badRequest('the path cannot be decoded'));
+    if (found === null) return this.#reject(exchange, hasPath(exchange) ? badRequest('the path cannot be decoded') : methodNotAllowed());
     const { path, document, route } = found.store as Entry;
     exchange.route = path;
     try {
@@ -124,6 +124,11 @@ export class Router {
     if (reply.status === 500 && !(signal.reason instanceof Abandoned)) this.#options.report(error, requestId);
     return reply;
   }
+}
+
+/** Returns true for a method whose requests have a path. Over HTTP/2, a method can be any text. */
+function hasPath({ method }: Exchange): boolean {
+  return method !== 'CONNECT' && METHODS.includes(method);
 }
 
 /** Returns true if the route serves the method. HEAD is served as GET, except for a watch, whose response is only its body. */

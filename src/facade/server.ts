@@ -1,14 +1,16 @@
-// The façade's HTTPS server: its limits, responses to malformed requests, and graceful shutdown.
+// The façade's HTTPS server for HTTP/1.1 and HTTP/2: its limits, responses to malformed requests, and graceful shutdown.
 
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { methodNotAllowed, type StatusError, statusError, unclassified } from '../kubernetes/status.ts';
 import { orderedJson } from '../kubernetes/wire/ordered-json.ts';
 import type { Clock } from '../std/clock.ts';
 import { type Listening, listen } from '../std/listening.ts';
 import type { ServedRequest } from '../telemetry/metrics.ts';
 import { ActiveRequests } from './active-requests.ts';
+import { Http2Connections, MAX_HEADER_BYTES } from './http2.ts';
 import { type ConnectionLimits, Connections } from './limits/connections.ts';
 import { Router, type RouterOptions } from './router.ts';
 
@@ -39,7 +41,6 @@ const CHECKING_INTERVAL_MS = 250;
 const KEEP_ALIVE_MS = 65_000;
 /** TLS without ML-KEM, whose keys would use 7 kB per connection. It protects long-lived secrets; tokens expire much earlier. */
 const TLS = { minVersion: 'TLSv1.2', ecdhCurve: 'X25519:prime256v1:secp384r1' } as const;
-const MAX_HEADER_BYTES = 16_384;
 /** Limits on connections. Their difference exceeds the limit on requests in progress, so that further requests are rejected with a response. */
 const CONNECTIONS: ConnectionLimits = { waiting: 2_048, total: 16_384 };
 /** Time for a client to read the response to a malformed request, in milliseconds. */
@@ -49,7 +50,7 @@ const UNREAD_MS = 1_000;
 export function createFacadeServer(options: ServerOptions): FacadeServer {
   const { clock, report, onResponse } = options;
   const active = new ActiveRequests(clock, onResponse);
-  const server = createServerFor(options, active, new Router(options));
+  const { server, http2 } = createServerFor(options, active, new Router(options));
   let listening: Listening | undefined;
   return {
     async listen(port, host) {
@@ -60,19 +61,27 @@ export function createFacadeServer(options: ServerOptions): FacadeServer {
     async close(graceMs) {
       const closed = listening?.close(graceMs);
       active.stop();
+      http2.stop();
       await closed;
     },
   };
 }
 
-function createServerFor(options: ServerOptions, active: ActiveRequests, router: Router): Server {
+interface Servers {
+  readonly server: Server;
+  readonly http2: Http2Connections;
+}
+
+function createServerFor(options: ServerOptions, active: ActiveRequests, router: Router): Servers {
+  const { clock, keepAliveMs = KEEP_ALIVE_MS, arrivalMs = ARRIVAL_MS } = options;
   const connections = new Connections({ ...CONNECTIONS, ...options.connections });
   const serve = (message: IncomingMessage, response: ServerResponse) => {
     if (!connections.begin(message.socket, response)) return;
     // Node parses bytes after the last response of a connection as further requests.
     if (!active.isEnding(message.socket)) router.serve(active.begin(message, response), active.isStopping);
   };
-  const server = createServer(limits(options), serve);
+  const http2 = new Http2Connections({ clock, keepAliveMs, arrivalMs, serve });
+  const server = createServer({ ...limits(options), ALPNCallback: ({ protocols }) => selectProtocol(protocols, http2) }, serve);
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
   // Streams detach their connections as upgrades.
@@ -80,14 +89,24 @@ function createServerFor(options: ServerOptions, active: ActiveRequests, router:
   server.on('connect', (_message, socket: Socket) => (active.isResponding(socket) ? socket.destroy() : rejectConnect(socket)));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => rejectMalformed(error, socket, active));
   connections.follow(server);
-  return server;
+  divertHttp2(server, http2);
+  return { server, http2 };
+}
+
+/** Passes connections that have selected HTTP/2 in their TLS handshake to `http2`. */
+function divertHttp2(server: Server, http2: Http2Connections): void {
+  const listeners = server.listeners('secureConnection');
+  server.removeAllListeners('secureConnection');
+  server.on('secureConnection', (socket: TLSSocket) => {
+    if (socket.alpnProtocol === 'h2') http2.open(socket);
+    else for (const listener of listeners) listener.call(server, socket);
+  });
 }
 
 function limits({ certificate, keepAliveMs = KEEP_ALIVE_MS, arrivalMs = ARRIVAL_MS }: ServerOptions) {
   return {
     ...certificate,
     ...TLS,
-    ALPNCallback: selectProtocol,
     handshakeTimeout: arrivalMs,
     headersTimeout: arrivalMs,
     requestTimeout: arrivalMs,
@@ -104,9 +123,12 @@ function limits({ certificate, keepAliveMs = KEEP_ALIVE_MS, arrivalMs = ARRIVAL_
  * Returns the protocol to speak; without one, Node rejects the connection. Node would copy a list of protocols into its buffer pool
  * for each connection, and the 8 kB around each copy would stay in memory with the connection.
  */
-function selectProtocol({ protocols }: { readonly protocols: readonly string[] }): string | undefined {
-  return protocols.find((protocol) => protocol === 'http/1.1');
+function selectProtocol(protocols: readonly string[], { hasRoom }: Http2Connections): string | undefined {
+  return PROTOCOLS.find((protocol) => protocols.includes(protocol) && (protocol !== 'h2' || hasRoom));
 }
+
+/** Protocols in the order of preference. */
+const PROTOCOLS = ['h2', 'http/1.1'] as const;
 
 /** Rejects bytes that are not an HTTP request, or a request that is too large or too slow. */
 function rejectMalformed({ code = '' }: NodeJS.ErrnoException, socket: Socket, active: ActiveRequests): void {

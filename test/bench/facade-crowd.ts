@@ -2,6 +2,7 @@
 // a real kube-apiserver and Purser as separate processes. Prints JSON. To measure the memory of the image, set LD_PRELOAD and
 // MALLOC_CONF as in the Dockerfile.
 
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { connect as connectPlain, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -15,6 +16,8 @@ import { type ListServer, type RegistryWorld, startRegistryWorld } from './regis
 const CALLERS = 50;
 /** Number of source addresses of the watches; one address may not have all of them. */
 const ADDRESSES = 4;
+/** Maximum number of watches on one HTTP/2 connection. */
+const STREAMS = 100;
 const NEWCOMERS = 10;
 /** Loopback address of new clients; attackers share the default address. */
 const NEWCOMERS_ADDRESS = '127.0.0.2';
@@ -57,6 +60,62 @@ class Client {
   }
 }
 
+/** Clients over HTTP/2, as client-go: one connection for up to 100 watches of a caller. */
+class Http2Clients {
+  readonly #sessions = new Map<string, ClientHttp2Session>();
+  readonly #url: string;
+
+  constructor({ url }: Pick<ListServer, 'url'>) {
+    this.#url = url;
+  }
+
+  /** Opens the watch with a number, which selects its caller and connection. */
+  watch(index: number, target: string): Watch {
+    const caller = index % CALLERS;
+    const session = this.#session(`${caller} ${Math.floor(index / CALLERS / STREAMS)}`, addressOf(index % CALLERS));
+    const stream = session.request({ ':path': target, authorization: `Bearer crowd${caller}-token` });
+    const { promise, resolve } = Promise.withResolvers<number>();
+    const watch = { bytes: 0, status: promise };
+    stream
+      .on('response', (headers) => resolve(headers[':status'] ?? 0))
+      .on('data', (chunk: Buffer) => void (watch.bytes += chunk.length))
+      .on('error', () => {})
+      .on('close', () => resolve(0));
+    return watch;
+  }
+
+  close(): void {
+    for (const session of this.#sessions.values()) session.destroy();
+  }
+
+  #session(key: string, localAddress: string): ClientHttp2Session {
+    const existing = this.#sessions.get(key);
+    if (existing !== undefined) return existing;
+    const session = connectHttp2(this.#url, { createConnection: () => connectFrom(this.#url, localAddress) }).on('error', () => {});
+    this.#sessions.set(key, session);
+    return session;
+  }
+}
+
+/** Connects from a local address. */
+function connectFrom(url: string, localAddress: string): Socket {
+  const port = Number(new URL(url).port);
+  const from = { localAddress };
+  return connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: ['h2'], ...from });
+}
+
+interface Watch {
+  /** Bytes received so far. */
+  readonly bytes: number;
+  /** Resolves with the response status, or with 0 if the connection closes without one. */
+  readonly status: Promise<number>;
+}
+
+/** Returns the local address of a watch. */
+function addressOf(index: number): string {
+  return `127.0.1.${1 + (index % ADDRESSES)}`;
+}
+
 /** Measures the time until new clients with new tokens receive a page of the list. */
 async function measureNewcomers(world: RegistryWorld, prefix: string): Promise<object> {
   const times: number[] = [];
@@ -75,17 +134,34 @@ async function measureNewcomers(world: RegistryWorld, prefix: string): Promise<o
   return { slowestMs: round(Math.max(...times)), served: codes.filter((code) => code === 200).length };
 }
 
-/** Opens watches of many callers; measures memory after all initial events were received, and after all watches were closed. */
-async function watchCrowd(world: RegistryWorld, watchers: number) {
+/** Opens watches over HTTP/1.1, each on its own connection. */
+function openHttp1(world: RegistryWorld) {
   const clients: Client[] = [];
+  return {
+    open: (index: number, target: string): Watch => {
+      const client = new Client(world.facade, { token: `crowd${index % CALLERS}-token`, target, localAddress: addressOf(index) });
+      clients.push(client);
+      return client;
+    },
+    close: () => {
+      for (const client of clients) client.close();
+    },
+  };
+}
+
+/** Opens watches over HTTP/2, up to 100 on one connection. */
+function openHttp2(world: RegistryWorld) {
+  const clients = new Http2Clients(world.facade);
+  return { open: (index: number, target: string) => clients.watch(index, target), close: () => clients.close() };
+}
+
+/** Opens watches of many callers; measures memory after all initial events were received, and after all watches were closed. */
+async function watchCrowd(world: RegistryWorld, watchers: number, { open, close }: ReturnType<typeof openHttp1>) {
+  const { rssMegabytes: restMegabytes } = await memoryOf(world.facade.pid);
+  const clients: Watch[] = [];
   const codes = new Map<number, number>();
   await inParallel(Array.from({ length: watchers }), async (_, index) => {
-    const token = `crowd${index % CALLERS}-token`;
-    const client = new Client(world.facade, {
-      token,
-      target: `${world.facade.path}?watch=true&timeoutSeconds=3000`,
-      localAddress: `127.0.1.${1 + (index % ADDRESSES)}`,
-    });
+    const client = open(index, `${world.facade.path}?watch=true&timeoutSeconds=3000`);
     clients.push(client);
     const code = await client.status;
     codes.set(code, (codes.get(code) ?? 0) + 1);
@@ -95,10 +171,11 @@ async function watchCrowd(world: RegistryWorld, watchers: number) {
   for (let waited = 0; waited < PATIENCE_MS && !isComplete(); waited += 500) await delay(500);
   await delay(2_000);
   const memory = await memoryOf(world.facade.pid);
-  for (const client of clients) client.close();
+  close();
   await delay(20_000);
   const { rssMegabytes: afterMegabytes } = await memoryOf(world.facade.pid);
-  return { watchers, codes: Object.fromEntries(codes), newcomers, ...memory, afterMegabytes };
+  const kilobytes = ((memory.rssMegabytes - restMegabytes) / watchers) * 1_000;
+  return { watchers, codes: Object.fromEntries(codes), newcomers, ...memory, kilobytes, afterMegabytes };
 }
 
 /** Measures the memory of an open response of a bare HTTPS server, in kilobytes. */
@@ -178,16 +255,17 @@ async function bench(clusters: number, watchers: number): Promise<object> {
   try {
     const { rssMegabytes: restMegabytes } = await memoryOf(world.facade.pid);
     const rest = await measureNewcomers(world, 'rest');
-    const watches = await watchCrowd(world, watchers);
-    const watchKilobytes = ((watches.rssMegabytes - restMegabytes) / watchers) * 1_000;
+    // First, because the maximum of the memory is that of the whole process.
+    const http2Watches = await watchCrowd(world, watchers, openHttp2(world));
+    const watches = await watchCrowd(world, watchers, openHttp1(world));
     const bareKilobytes = await measureBareStreams(watchers);
-    console.error(JSON.stringify({ restMegabytes, rest, watches, watchKilobytes, bareKilobytes }));
+    console.error(JSON.stringify({ restMegabytes, rest, http2Watches, watches, bareKilobytes }));
     const silent = await silentCrowd(world);
     let count = 0;
     const tokens = await flood(world, 'tokens', 64, () => `random-${(count += 1)}`);
     const lists = await slowReaders(world);
     const oneCaller = await flood(world, 'flood', 64, () => 'crowd0-token');
-    return { clusters, restMegabytes, rest, watches, watchKilobytes, bareKilobytes, silent, tokens, lists, oneCaller };
+    return { clusters, restMegabytes, rest, http2Watches, watches, bareKilobytes, silent, tokens, lists, oneCaller };
   } finally {
     await world.stop();
   }

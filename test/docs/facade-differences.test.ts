@@ -142,7 +142,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
   'headers above 16 KiB': [HEADER, 'rejects a token of 20 kB with 431'],
   'more than 64 media types in `Accept`': ['kubernetes/wire/accept.test.ts', 'ignores media types after the first 64'],
   'a request that does not arrive within 10 seconds': [BODY, 'rejects a body that does not arrive within ten seconds'],
-  'more than 32 pipelined requests on one connection': [
+  'more than 32 pipelined requests on one HTTP/1.1 connection': [
     'facade/server.test.ts',
     'serves 32 of 40 pipelined requests, then closes the connection',
   ],
@@ -150,7 +150,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     'facade/server.test.ts',
     'closes the oldest connection of a client that does not read public documents',
   ],
-  'HTTP/2': [FRAMING, 'offers no HTTP/2 in ALPN'],
+  'more than 256 HTTP/2 connections': ['facade/http2.test.ts', 'selects HTTP/1.1 for clients above 256 HTTP/2 connections'],
 };
 
 describe('docs/facade-differences.md', () => {

@@ -236,7 +236,7 @@ describe('createLists with another list', () => {
   });
 
   it('applies the limit on watches to all lists together', async () => {
-    const replica = new Replica({ watches: { perCaller: 1, total: 1 } });
+    const replica = new Replica({ watches: { perCaller: 1, total: 1, perConnection: 1, perStream: 1 } });
     const stream = await replica.watch('');
     await expect(replica.request('/auth/v1/clusters', 'watch=true')).rejects.toMatchObject({ code: 429 });
     expect(replica.lists.watching()).toBe(1);

@@ -74,17 +74,37 @@ class Counts {
 /** Memory reserved for other purposes than watches, in bytes: objects of the hub, idle connections, lists and initial events in progress. */
 const RESERVED_BYTES = 200e6;
 /**
- * Memory of one watch after its initial events, in bytes, with the allocator of the image. 43 kB of it are the buffers and keys of its
- * TLS connection, 7 kB are JavaScript objects, most of them of Node's sockets; the rest is a margin.
+ * Memory of one watch over HTTP/1.1 after its initial events, in bytes, with the allocator of the image. 43 kB of it are the buffers and
+ * keys of its TLS connection, 7 kB are JavaScript objects, most of them of Node's sockets; the rest is a margin.
  */
-const WATCH_BYTES = 55e3;
+const CONNECTION_BYTES = 55e3;
+/** Memory of one watch on an HTTP/2 stream, in bytes. The connection is not included, because the number of HTTP/2 connections is limited. */
+const STREAM_BYTES = 25e3;
 const MAX_WATCHES = 10_000;
 const MIN_WATCHES = 500;
 
-/** Returns the limits on watches for a memory limit in bytes; undefined for a process without a memory limit. */
-export function watchLimits(memoryBytes: number | undefined): ConcurrencyLimits {
-  const affordable = memoryBytes === undefined ? MAX_WATCHES : Math.floor((memoryBytes - RESERVED_BYTES) / WATCH_BYTES);
-  const total = Math.min(Math.max(affordable, MIN_WATCHES), MAX_WATCHES);
-  // Ten tenants together can reach the total. The limit per address leaves room for a proxy with many callers.
-  return { perCaller: Math.ceil(total / 10), perAddress: Math.ceil(total * 0.75), total };
+/** Limits on the memory of watches, in bytes. */
+export interface WatchLimits extends ConcurrencyLimits {
+  /** Bytes that one watch over HTTP/1.1 takes from the limits. */
+  readonly perConnection: number;
+  /** Bytes that one watch over HTTP/2 takes from the limits. */
+  readonly perStream: number;
+}
+
+/**
+ * Returns the limits on watches for a memory limit in bytes; undefined for a process without a memory limit. The limits never allow more
+ * than 10,000 watches, because each event is written to each watch.
+ */
+export function watchLimits(memoryBytes: number | undefined): WatchLimits {
+  const affordable = memoryBytes === undefined ? MAX_WATCHES : Math.floor((memoryBytes - RESERVED_BYTES) / CONNECTION_BYTES);
+  const connections = Math.min(Math.max(affordable, MIN_WATCHES), MAX_WATCHES);
+  const total = connections * CONNECTION_BYTES;
+  return {
+    // Ten tenants together can reach the total. The limit per address leaves room for a proxy with many callers.
+    perCaller: Math.ceil(connections / 10) * CONNECTION_BYTES,
+    perAddress: Math.ceil(connections * 0.75) * CONNECTION_BYTES,
+    total,
+    perConnection: CONNECTION_BYTES,
+    perStream: Math.max(STREAM_BYTES, Math.ceil(total / MAX_WATCHES)),
+  };
 }

@@ -3,6 +3,7 @@
 
 import type { Server, ServerResponse } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
+import { isHttp2 } from '../http2.ts';
 
 export interface ConnectionLimits {
   /** Maximum number of connections without a request in progress: in the TLS handshake, before a complete request head, or idle. */
@@ -48,15 +49,15 @@ export class Connections {
 
   /**
    * Begins a request, which ends with its response. Returns false for a request that must not be served, because too many requests are
-   * in progress on its connection, which is closed after their responses. Node passes the TLS socket here and the TCP socket to `#open`;
-   * the peer identifies the connection.
+   * in progress on its connection, which is closed after their responses. HTTP/2 has its own limit. Node passes the TLS socket here and
+   * the TCP socket to `#open`; the peer identifies the connection.
    */
   begin(socket: Socket, response: ServerResponse): boolean {
     // Node parses the rest of the bytes that it has read from a closed connection.
     if (socket.destroyed) return false;
     const connection = this.#byPeer.get(peerOf(socket));
     if (connection === undefined) return true;
-    if (connection.active >= MAX_PIPELINED || connection.excess > 0) return this.#exceed(connection);
+    if (!isHttp2(response) && (connection.active >= MAX_PIPELINED || connection.excess > 0)) return this.#exceed(connection);
     connection.active += 1;
     this.#stopWaiting(connection);
     response.once('close', () => this.#end(connection, socket));
@@ -117,7 +118,7 @@ export class Connections {
   }
 }
 
-/** Maximum number of requests in progress on one connection. Clients of Kubernetes, browsers and proxies send one at a time. */
+/** Maximum number of requests in progress on one HTTP/1.1 connection. Clients of Kubernetes, browsers and proxies send one at a time. */
 const MAX_PIPELINED = 32;
 /** Number of further requests from which on a connection is closed before the responses in progress. */
 const MAX_EXCESS = 32;

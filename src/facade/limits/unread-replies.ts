@@ -1,5 +1,6 @@
 // The limit on responses without a seat that clients do not read: to callers without valid credentials, of public documents, and to
-// requests that are rejected before they get a seat. If an address has too many, its oldest connection with such a response is closed.
+// requests that are rejected before they get a seat. If an address has too many, its oldest connection with such a response is closed;
+// with HTTP/2, only the stream of that response.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

@@ -3,7 +3,7 @@
 import { Subscription } from 'rxjs';
 import type { ApiObject } from '../../api/resources.ts';
 import { flag } from '../../kubernetes/wire/query.ts';
-import { ConcurrencyLimiter, type ConcurrencyLimits } from '../limits/concurrency.ts';
+import { ConcurrencyLimiter, type ConcurrencyLimits, type WatchLimits } from '../limits/concurrency.ts';
 import { FairQueue, type FairQueueLimits } from '../limits/fair-queue.ts';
 import { UnreadEvents } from '../limits/unread-events.ts';
 import type { Endpoint } from '../request.ts';
@@ -57,8 +57,9 @@ const REPLAY_LIMITS: FairQueueLimits = {
 export interface SharedLimits {
   /** Limit on the bytes of responses that clients have not read. */
   readonly responseBytes: ConcurrencyLimiter;
-  /** Limit on open watches. */
+  /** Limiter of the memory of open watches. */
   readonly watchLimiter: ConcurrencyLimiter;
+  readonly watchLimits: Pick<WatchLimits, 'perConnection' | 'perStream'>;
   /** Queue for initial events, which are as long as a list. */
   readonly replayQueue: FairQueue;
   readonly unread: UnreadEvents;
@@ -66,7 +67,7 @@ export interface SharedLimits {
 }
 
 export interface SharedLimitsOptions extends Pick<RbacAccessOptions, 'clock' | 'random'> {
-  readonly watchLimits: ConcurrencyLimits;
+  readonly watchLimits: WatchLimits;
 }
 
 /** Creates the limits of these lists. */
@@ -75,6 +76,7 @@ export function sharedLimits(lists: readonly Listing[], { clock, random, watchLi
   return {
     responseBytes: new ConcurrencyLimiter({ ...RESPONSE_LIMITS, noun }),
     watchLimiter: new ConcurrencyLimiter({ ...watchLimits, noun: 'watches' }),
+    watchLimits,
     replayQueue: new FairQueue(REPLAY_LIMITS),
     unread: new UnreadEvents(clock),
     tokens: new TokenChecks({ clock, random }),

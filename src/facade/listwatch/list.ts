@@ -257,7 +257,7 @@ function compress(slices: Slices): AsyncIterable<Buffer> {
   return pipeline(Readable.from(slices, { highWaterMark: 1 }), createGzip({ level: 1 }), () => {});
 }
 
-/** Writes all slices. Closes the connection of a client that reads below the minimum rate. */
+/** Writes all slices. Closes the connection or the HTTP/2 stream of a client that reads below the minimum rate. */
 async function writeSlices(slices: Slices | AsyncIterable<Buffer>, response: ServerResponse, clock: Clock): Promise<void> {
   let sentBytes = 0;
   const stop = enforceReadRate({ clock, sentBytes: () => sentBytes, onTooSlow: () => response.destroy() });

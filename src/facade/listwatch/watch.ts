@@ -8,7 +8,7 @@ import { checkStreamable, negotiate } from '../../kubernetes/wire/negotiate.ts';
 import type { ListOptions } from '../../kubernetes/wire/options.ts';
 import type { Clock } from '../../std/clock.ts';
 import { type BodyStream, Chunk } from '../body-stream.ts';
-import type { ConcurrencyLimiter } from '../limits/concurrency.ts';
+import type { ConcurrencyLimiter, WatchLimits } from '../limits/concurrency.ts';
 import type { FairQueue } from '../limits/fair-queue.ts';
 import { enforceReadRate } from '../limits/read-rate.ts';
 import { tenantOf } from '../limits/tenant.ts';
@@ -37,8 +37,9 @@ export interface WatchDeps {
   readonly random: () => number;
   readonly watchers: Watchers;
   readonly tokens: TokenChecks;
-  /** Limit on open watches. */
+  /** Limiter of the memory of open watches. */
   readonly watchLimiter: ConcurrencyLimiter;
+  readonly watchLimits: Pick<WatchLimits, 'perConnection' | 'perStream'>;
   /** Queue for initial events, which are as long as a list. */
   readonly replayQueue: FairQueue;
   /** Limit on events that clients have not read. */
@@ -52,7 +53,7 @@ const MAX_DURATION_MS = 3_600_000;
 
 /** Returns a stream of events from the requested version. Throws for bad requests; 410 and 504 are sent as ERROR events. */
 export async function watchObjects(deps: WatchDeps, request: FacadeRequest): Promise<FacadeReply> {
-  const { listing, history, access, clock, plain, watchLimiter } = deps;
+  const { listing, history, access, clock, plain, watchLimiter, watchLimits } = deps;
   const representation = negotiate(request.preferences, { builtIn: false, tables: true, watchable: true });
   const query = parseQuery(request, listing, true);
   parseRequestedVersion(query.options.resourceVersion);
@@ -61,7 +62,7 @@ export async function watchObjects(deps: WatchDeps, request: FacadeRequest): Pro
   const form = representation.as === undefined ? plain : convertedForm(view, clock, deps.converted);
   history.checkSynced(listing.plural);
   await access.visibleTo(request.caller.user);
-  const release = watchLimiter.acquire(request);
+  const release = watchLimiter.acquire(request, request.isMultiplexed ? watchLimits.perStream : watchLimits.perConnection);
   // No event contains a list, so a watch for lists has no events.
   const isEmpty = (query.options.timeoutSeconds ?? 0) < 0 || view.as?.kind === 'PartialObjectMetadataList';
   return {

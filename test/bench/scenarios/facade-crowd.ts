@@ -1,23 +1,27 @@
 // Many clients of the façade: their memory, and the waiting time of a new client.
 
 import { runScript } from '../child-process.ts';
-import { atLeast, atMost, type Scenario } from '../scenario.ts';
+import { atLeast, atMost, type Figure, type Scenario } from '../scenario.ts';
 
 interface Newcomers {
   readonly slowestMs: number;
   readonly served: number;
 }
 
+interface Watches {
+  readonly newcomers: Newcomers;
+  readonly codes: Readonly<Record<string, number>>;
+  readonly peakRssMegabytes: number;
+  readonly afterMegabytes: number;
+  /** Memory of one watch. */
+  readonly kilobytes: number;
+}
+
 /** Figures that `facade-crowd.ts` prints and the scenario uses. */
 interface CrowdFigures {
   readonly restMegabytes: number;
-  readonly watches: {
-    readonly newcomers: Newcomers;
-    readonly codes: Readonly<Record<string, number>>;
-    readonly peakRssMegabytes: number;
-    readonly afterMegabytes: number;
-  };
-  readonly watchKilobytes: number;
+  readonly http2Watches: Watches;
+  readonly watches: Watches;
   readonly bareKilobytes: number;
   readonly silent: Newcomers;
   readonly tokens: Newcomers;
@@ -33,12 +37,13 @@ export const facadeCrowd: Scenario = {
   title: 'Many clients of the façade',
   sizeUnit: 'watchers',
   sizes: { small: 2_000, full: 10_000 },
-  note: `${CLUSTERS} clusters, and watchers of 50 callers, each of whom receives all clusters as initial events. A new client has a token that
+  note: `${CLUSTERS} clusters, and watchers of 50 callers, each of whom receives all clusters as initial events. Over HTTP/2, as client-go
+  connects, up to 100 watches share a connection; over HTTP/1.1, each watch has its own. A new client has a token that
   the façade has not seen, and its own address. Without a memory limit, the façade allows 10,000 watches.`,
   run: async ({ size: watchers }, progress) => {
     progress(`${CLUSTERS} clusters, ${watchers} watchers`);
     const measured = await runScript<CrowdFigures>('facade-crowd.ts', [CLUSTERS, watchers]);
-    const { watches, watchKilobytes, bareKilobytes, silent, tokens, lists, oneCaller } = measured;
+    const { http2Watches, watches, bareKilobytes, silent, tokens, lists, oneCaller } = measured;
     const all = watchers.toLocaleString('en-US');
     const slowest = (name: string, { slowestMs }: Newcomers) => ({
       name: `new client beside ${name}: slowest response`,
@@ -49,17 +54,16 @@ export const facadeCrowd: Scenario = {
     return {
       measured,
       figures: [
-        { name: `${all} watchers: served`, value: watches.codes['200'] ?? 0, unit: '', goal: atLeast(watchers) },
-        { name: `${all} watchers: maximum memory`, value: watches.peakRssMegabytes, unit: 'MB', goal: atMost(512) },
-        { name: `${all} watchers: memory of one watch`, value: watchKilobytes, unit: 'kB' },
+        ...watchFigures(`${all} watchers over HTTP/2`, http2Watches, watchers),
+        ...watchFigures(`${all} watchers over HTTP/1.1`, watches, watchers),
         {
-          name: 'memory of one watch ÷ of an open response of a bare server',
-          value: watchKilobytes / bareKilobytes,
+          name: 'memory of one watch over HTTP/1.1 ÷ of an open response of a bare server',
+          value: watches.kilobytes / bareKilobytes,
           unit: '×',
           goal: atMost(1.25),
         },
-        { name: `${all} watchers: memory 20 s after disconnection`, value: watches.afterMegabytes, unit: 'MB' },
-        slowest(`${all} watchers`, watches.newcomers),
+        slowest(`${all} watchers over HTTP/2`, http2Watches.newcomers),
+        slowest(`${all} watchers over HTTP/1.1`, watches.newcomers),
         slowest('4,000 silent connections', silent),
         slowest('a flood of random tokens', tokens),
         slowest('128 clients that do not read their full lists', lists),
@@ -69,3 +73,12 @@ export const facadeCrowd: Scenario = {
     };
   },
 };
+
+function watchFigures(name: string, { codes, peakRssMegabytes, kilobytes, afterMegabytes }: Watches, watchers: number): readonly Figure[] {
+  return [
+    { name: `${name}: served`, value: codes['200'] ?? 0, unit: '', goal: atLeast(watchers) },
+    { name: `${name}: maximum memory`, value: peakRssMegabytes, unit: 'MB', goal: atMost(512) },
+    { name: `${name}: memory of one watch`, value: kilobytes, unit: 'kB' },
+    { name: `${name}: memory 20 s after disconnection`, value: afterMegabytes, unit: 'MB' },
+  ];
+}

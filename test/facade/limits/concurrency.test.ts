@@ -3,11 +3,16 @@ import { watchLimits } from '../../../src/facade/limits/concurrency.ts';
 
 describe('watchLimits', () => {
   it.each([
-    ['no memory limit', undefined, { perCaller: 1_000, perAddress: 7_500, total: 10_000 }],
-    ['512Mi', 512 * 1024 * 1024, { perCaller: 613, perAddress: 4_593, total: 6_124 }],
-    ['768Mi', 768 * 1024 * 1024, { perCaller: 1_000, perAddress: 7_500, total: 10_000 }],
-    ['128Mi', 128 * 1024 * 1024, { perCaller: 50, perAddress: 375, total: 500 }],
-  ])('returns the limits on watches for a memory limit: %s', (_what, bytes, limits) => {
-    expect(watchLimits(bytes)).toEqual(limits);
-  });
+    ['no memory limit', undefined, [1_000, 7_500, 10_000], [1_000, 7_500, 10_000]],
+    ['128Mi', 128 * 1024 * 1024, [50, 375, 500], [110, 825, 1_100]],
+    ['512Mi', 512 * 1024 * 1024, [613, 4_593, 6_124], [1_000, 7_500, 10_000]],
+    ['768Mi', 768 * 1024 * 1024, [1_000, 7_500, 10_000], [1_000, 7_500, 10_000]],
+  ])(
+    'allows watches per caller, per address and in total, over HTTP/1.1 and HTTP/2, for a memory limit: %s',
+    (_what, bytes, http1, http2) => {
+      const { perCaller, perAddress = 0, total, perConnection, perStream } = watchLimits(bytes);
+      const watches = (each: number) => [perCaller, perAddress, total].map((limit) => Math.floor(limit / each));
+      expect([watches(perConnection), watches(perStream)]).toEqual([http1, http2]);
+    },
+  );
 });

@@ -10,7 +10,7 @@ import type { Cluster } from '../../../src/api/cluster.gen.ts';
 import type { ApiObject, ClusterRole, ClusterRoleBinding, Stored } from '../../../src/api/resources.ts';
 import { BodyStream } from '../../../src/facade/body-stream.ts';
 import { CLUSTER_LIST } from '../../../src/facade/clusters/cluster-list.ts';
-import { type ConcurrencyLimits, watchLimits } from '../../../src/facade/limits/concurrency.ts';
+import { type WatchLimits, watchLimits } from '../../../src/facade/limits/concurrency.ts';
 import type { Followed } from '../../../src/facade/listwatch/history.ts';
 import { createListWatch, type ListWatch, sharedLimits } from '../../../src/facade/listwatch/list-watch.ts';
 import { versionAt } from '../../../src/facade/listwatch/version.ts';
@@ -154,7 +154,7 @@ export class Follower<T extends ApiObject> implements Followed<T> {
 export interface ReplicaOptions {
   readonly historyCapacity?: number;
   readonly annotationPrefixes?: readonly string[];
-  readonly watchLimits?: ConcurrencyLimits;
+  readonly watchLimits?: WatchLimits;
 }
 
 export interface ClusterListOptions extends ReplicaOptions {
@@ -266,6 +266,7 @@ export function requestOf(query: string, caller: TestCaller): FacadeRequest {
     signal: new AbortController().signal,
     requestId: 'request',
     address: '10.0.0.1',
+    isMultiplexed: false,
     caller: { user: caller.user, tokenId: caller.user.username, isStillValid: async () => caller.isValid },
     warn: () => {},
   };

@@ -433,7 +433,9 @@ describe('watch isolation and limits', () => {
   });
 
   it('limits the watches of all service accounts of a namespace together', async () => {
-    const limited = new Replica(hub, new FakeClock(), { watchLimits: { perCaller: 3, perAddress: 10, total: 10 } });
+    const limited = new Replica(hub, new FakeClock(), {
+      watchLimits: { perCaller: 3, perAddress: 10, total: 10, perConnection: 1, perStream: 1 },
+    });
     for (let index = 0; index < 3; index++)
       await limited.endpoints.list(watchRequest(callerOf(`system:serviceaccount:team-a:robot-${index}`)));
     const fourth = watchRequest(callerOf('system:serviceaccount:team-a:robot-3'));
@@ -443,7 +445,9 @@ describe('watch isolation and limits', () => {
   });
 
   it('limits the watches of one source address across callers', async () => {
-    const limited = new Replica(hub, new FakeClock(), { watchLimits: { perCaller: 10, perAddress: 3, total: 10 } });
+    const limited = new Replica(hub, new FakeClock(), {
+      watchLimits: { perCaller: 10, perAddress: 3, total: 10, perConnection: 1, perStream: 1 },
+    });
     for (let index = 0; index < 3; index++) await limited.endpoints.list(watchRequest(callerOf(`caller-${index}`)));
     await expect(limited.endpoints.list(watchRequest(ALICE))).rejects.toMatchObject({ code: 429, retryAfterSeconds: 1 });
     await expect(limited.endpoints.list({ ...watchRequest(ALICE), address: '10.0.0.2' })).resolves.toMatchObject({ status: 200 });

@@ -132,16 +132,16 @@ describe('protocol upgrade', () => {
     expect(statusOf(response)).toBe(201);
   });
 
-  it('offers no HTTP/2 in ALPN', async () => {
+  it('rejects a TLS handshake that offers neither HTTP/1.1 nor HTTP/2', async () => {
     const outcome = await new Promise((resolve) => {
-      const socket = connect({ port: world.port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: ['h2'] });
+      const socket = connect({ port: world.port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: ['spdy/3', 'h2c'] });
       socket.on('secureConnect', () => {
         resolve(socket.alpnProtocol);
         socket.destroy();
       });
       socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code));
     });
-    expect(outcome).not.toBe('h2');
+    expect(outcome).toBe('ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL');
   });
 });
 

@@ -1,0 +1,473 @@
+// HTTP/2 connections of the server: requests, streams, and attacks with frames.
+
+import { once } from 'node:events';
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  type ClientSessionOptions,
+  connect,
+  constants,
+  type OutgoingHttpHeaders,
+  type SecureClientSessionOptions,
+} from 'node:http2';
+import { text } from 'node:stream/consumers';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Chunk } from '../../src/facade/body-stream.ts';
+import type { Endpoint } from '../../src/facade/request.ts';
+import { createFacadeServer, type FacadeServer, type ServerOptions } from '../../src/facade/server.ts';
+import type { Reply } from '../../src/kubernetes/reply.ts';
+import { unauthorized } from '../../src/kubernetes/status.ts';
+import { systemClock } from '../../src/std/clock.ts';
+import { type Certificate, createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
+import type { ServedRequest } from '../../src/telemetry/metrics.ts';
+import { eventually, turn } from '../kube/eventually.ts';
+
+const OK: Reply = { status: 200, headers: { 'content-type': 'text/plain' }, body: 'ok' };
+const LIMIT = 8 * 1024;
+/** Larger than half of the limit on unread responses of an address. */
+const LARGE = Buffer.alloc(5_000_000);
+
+let authority: Certificate;
+let serving: { readonly cert: string; readonly key: string };
+beforeAll(() => {
+  authority = createAuthority(Date.now());
+  const { certificate: cert, key } = issueServerCertificate(authority, LOOPBACK_NAMES, Date.now());
+  serving = { cert, key };
+});
+
+let server: FacadeServer;
+let port: number;
+let endpoint: Endpoint;
+let begun: number;
+let recorded: ServedRequest[];
+let reported: unknown[];
+let sessions: ClientHttp2Session[];
+let sockets: TLSSocket[];
+beforeEach(async () => {
+  [begun, recorded, reported, sessions, sockets] = [0, [], [], [], []];
+  endpoint = async (request) => {
+    const body = await request.body(LIMIT);
+    return { ...OK, body: `ok ${body.toString()}` };
+  };
+  await startServer();
+});
+afterEach(async () => {
+  for (const session of sessions) session.destroy();
+  for (const socket of sockets) socket.destroy();
+  await server.close(0);
+  expect(reported).toEqual([]);
+});
+
+async function startServer(options: Pick<ServerOptions, 'arrivalMs' | 'keepAliveMs'> = {}): Promise<void> {
+  server = createFacadeServer({
+    clock: systemClock,
+    certificate: serving,
+    routes: [
+      { method: 'POST', path: '/things/:name', endpoint: (request) => endpoint(request) },
+      { method: 'GET', path: '/things', endpoint: (request) => endpoint(request) },
+    ],
+    documents: [
+      { path: '/document', reply: () => OK },
+      { path: '/large', reply: () => ({ ...OK, body: LARGE }) },
+    ],
+    authenticate: async ({ rawHeaders }) => {
+      begun += 1;
+      if (rawHeaders.includes('Bearer invalid')) throw unauthorized();
+      return { user: { username: 'alice', uid: '', groups: [], extra: {} }, tokenId: 'a', isStillValid: async () => true };
+    },
+    report: (error) => void reported.push(error),
+    onResponse: (response) => void recorded.push(response),
+    ...options,
+  });
+  ({ port } = await server.listen(0, '127.0.0.1'));
+}
+
+async function restart(options: Pick<ServerOptions, 'arrivalMs' | 'keepAliveMs'>): Promise<void> {
+  await server.close(0);
+  await startServer(options);
+}
+
+function open(options: ClientSessionOptions & SecureClientSessionOptions = {}): ClientHttp2Session {
+  const session = connect(`https://127.0.0.1:${port}`, { ca: authority.certificate, ...options });
+  session.on('error', () => {});
+  sessions.push(session);
+  return session;
+}
+
+function send(session: ClientHttp2Session, headers: OutgoingHttpHeaders, body?: string | Buffer): ClientHttp2Stream {
+  const stream = session.request({ ':path': '/things', ...headers }, { endStream: body === undefined });
+  stream.on('error', () => {});
+  if (body !== undefined) stream.end(body);
+  return stream;
+}
+
+interface Received {
+  readonly status: number | undefined;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: string;
+}
+
+async function responseTo(stream: ClientHttp2Stream): Promise<Received> {
+  const [headers] = (await once(stream, 'response')) as [Readonly<Record<string, unknown>>];
+  return { status: Number(headers[':status']), headers, body: await text(stream) };
+}
+
+const HEAD = { ':scheme': 'https', ':authority': 'f' };
+const POST = { ':method': 'POST', ':path': '/things/a' };
+const get = (session: ClientHttp2Session, path: string) => responseTo(send(session, { ':path': path }));
+
+/** Fails unless a new client is served. */
+async function expectServed(): Promise<void> {
+  expect(await get(open(), '/document')).toMatchObject({ status: 200, body: 'ok' });
+}
+
+/** Sends bytes after the preface and the SETTINGS of a client. */
+async function sendFrames(...frames: readonly Buffer[]): Promise<TLSSocket> {
+  const socket = connectTls({ port, host: '127.0.0.1', ca: authority.certificate, ALPNProtocols: ['h2'] });
+  sockets.push(socket);
+  socket.on('error', () => {});
+  await once(socket, 'secureConnect');
+  socket.write(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(SETTINGS, 0, 0), ...frames]));
+  return socket;
+}
+
+const [DATA, HEADERS, RST_STREAM, SETTINGS, PING, CONTINUATION] = [0, 1, 3, 4, 6, 9];
+const END_STREAM = 1;
+const END_HEADERS = 4;
+
+function frame(type = DATA, flags: number, stream: number, payload = Buffer.alloc(0)): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head.writeUInt8(type, 3);
+  head.writeUInt8(flags, 4);
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
+
+/** Returns headers as literals without compression. */
+function headerBlock(headers: Readonly<Record<string, string>>): Buffer<ArrayBuffer> {
+  const literals = Object.entries(headers).flatMap(([name, value]) => [
+    Buffer.from([0, name.length]),
+    Buffer.from(name),
+    Buffer.from([value.length]),
+    Buffer.from(value),
+  ]);
+  return Buffer.concat(literals);
+}
+
+describe('requests over HTTP/2', () => {
+  it('serves requests with and without a body on one connection', async () => {
+    const session = open();
+    const [document, posted] = await Promise.all([get(session, '/document'), responseTo(send(session, POST, 'body'))]);
+    expect(document).toMatchObject({ status: 200, body: 'ok', headers: { 'content-length': '2' } });
+    expect(posted).toMatchObject({ status: 200, body: 'ok body' });
+    expect(recorded).toHaveLength(2);
+  });
+
+  it('serves a client that offers HTTP/1.1 only over HTTP/1.1', async () => {
+    const socket = connectTls({ port, host: '127.0.0.1', ca: authority.certificate, ALPNProtocols: ['http/1.1'] });
+    sockets.push(socket);
+    await once(socket, 'secureConnect');
+    expect(socket.alpnProtocol).toBe('http/1.1');
+  });
+
+  it('writes non-ASCII text of a Warning header as UTF-8', async () => {
+    endpoint = async ({ warn }) => {
+      warn('größer ✓');
+      return OK;
+    };
+    const { headers } = await get(open(), '/things');
+    expect(Buffer.from(String(headers['warning']), 'latin1').toString('utf8')).toBe('299 - "größer ✓"');
+  });
+
+  it('serves HEAD without a body', async () => {
+    const { status, headers, body } = await responseTo(send(open(), { ':method': 'HEAD' }));
+    expect([status, headers['content-length'], body]).toEqual([200, '3', '']);
+  });
+
+  it('sends 100 Continue before it reads a body', async () => {
+    const stream = open().request({ ...POST, expect: '100-continue' }, { endStream: false });
+    await once(stream, 'continue');
+    stream.end('body');
+    expect(await responseTo(stream)).toMatchObject({ status: 200, body: 'ok body' });
+  });
+
+  it.each([
+    ['an unknown method', { ':method': 'BREW' }, 405],
+    ['another Host header than the authority', { ':authority': 'f', host: 'other.test' }, 400],
+    ['a path with a fragment', { ':path': '/things#a' }, 400],
+    ['an unsupported expectation', { expect: 'coffee' }, 417],
+  ])('rejects a request with a Status: %s', async (_case, headers, status) => {
+    expect(await responseTo(send(open(), headers))).toMatchObject({ status, body: expect.stringContaining('"kind":"Status"') });
+  });
+
+  it('closes the connection after a response with 401, as kube-apiserver does', async () => {
+    const session = open();
+    const closed = once(session, 'close');
+    expect(await responseTo(send(session, { authorization: 'Bearer invalid' }))).toMatchObject({ status: 401 });
+    await closed;
+    await expectServed();
+  });
+
+  it('selects HTTP/1.1 for clients above 256 HTTP/2 connections, and HTTP/2 again after one has closed', async () => {
+    const connections = Array.from({ length: 256 }, () => open());
+    await Promise.all(connections.map((session) => get(session, '/document')));
+    const protocolOf = async () => {
+      const socket = connectTls({ port, host: '127.0.0.1', ca: authority.certificate, ALPNProtocols: ['h2', 'http/1.1'] });
+      sockets.push(socket);
+      await once(socket, 'secureConnect');
+      return socket.alpnProtocol;
+    };
+    expect(await protocolOf()).toBe('http/1.1');
+    connections[0]?.close();
+    while ((await protocolOf()) !== 'h2') await turn();
+  });
+});
+
+describe('bodies over HTTP/2', () => {
+  it('rejects a body above the limit with 413, and ends the upload', async () => {
+    const stream = open().request({ ...POST }, { endStream: false });
+    stream.write(Buffer.alloc(LIMIT + 1));
+    const response = once(stream, 'response');
+    // An iterator would fail, because the client cannot end its side.
+    let body = '';
+    stream.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
+    await once(stream, 'close');
+    expect((await response)[0]).toMatchObject({ ':status': 413 });
+    expect(body).toContain('"code":413}');
+    expect(stream.rstCode).toBe(constants.NGHTTP2_NO_ERROR);
+  });
+
+  it('does not treat the bytes of an aborted request as its body', async () => {
+    const { promise: outcome, resolve } = Promise.withResolvers<string>();
+    endpoint = async (request) => {
+      await request.body(LIMIT).then(
+        (body) => resolve(`read ${body.length}`),
+        () => resolve('failed'),
+      );
+      return OK;
+    };
+    const head = headerBlock({ ...HEAD, ...POST });
+    const socket = await sendFrames(frame(HEADERS, END_HEADERS, 1, head), frame(DATA, 0, 1, Buffer.from('{"half":')));
+    await eventually(() => expect(begun).toBe(1));
+    socket.write(frame(RST_STREAM, 0, 1, Buffer.from([0, 0, 0, constants.NGHTTP2_CANCEL])));
+    expect(await outcome).toBe('failed');
+  });
+
+  it('closes the stream of a body that does not arrive in time, and serves others on the connection', async () => {
+    await restart({ arrivalMs: 200 });
+    const session = open();
+    const stream = session.request({ ...POST }, { endStream: false });
+    stream.on('error', () => {});
+    stream.write('{');
+    await once(stream, 'close');
+    expect(await get(session, '/document')).toMatchObject({ status: 200 });
+  });
+
+  it('receives at most 64 KiB of the unread bodies of a connection', async () => {
+    endpoint = () => new Promise(() => {});
+    const session = open();
+    const streams = Array.from({ length: 20 }, () => session.request({ ...POST }, { endStream: false }));
+    for (const stream of streams) stream.on('error', () => {}).write(Buffer.alloc(100_000));
+    await eventually(() => expect(begun).toBe(20));
+    await expectServed();
+    expect(session.state.remoteWindowSize).toBe(0);
+  });
+});
+
+describe('streams over HTTP/2', () => {
+  let written: (lines: string) => void;
+  let ends: number;
+  beforeEach(() => {
+    ends = 0;
+    endpoint = async () => ({
+      status: 200,
+      headers: { connection: 'close' },
+      write: async (_response, takeOver) => {
+        const stream = await takeOver();
+        stream.source = {
+          pump: () => {},
+          end: () => {
+            ends += 1;
+            stream.end();
+          },
+        };
+        written = (lines) => stream.write(new Chunk([Buffer.from(lines)]));
+        stream.writeLines([Buffer.from('first'), Buffer.from(' line\n')]);
+      },
+    });
+  });
+
+  async function openStream(session: ClientHttp2Session): Promise<ClientHttp2Stream> {
+    const stream = send(session, {});
+    stream.setEncoding('utf8');
+    const [headers] = (await once(stream, 'response')) as [Readonly<Record<string, unknown>>];
+    expect(headers).not.toHaveProperty('connection');
+    return stream;
+  }
+
+  it('sends lines without chunks, beside other responses on the connection', async () => {
+    const session = open();
+    const stream = await openStream(session);
+    expect(await once(stream, 'data')).toEqual(['first line\n']);
+    expect(await get(session, '/document')).toMatchObject({ status: 200 });
+    written('second line\n');
+    expect(await once(stream, 'data')).toEqual(['second line\n']);
+  });
+
+  it('ends a stream that its client cancels, and records its response', async () => {
+    const session = open();
+    const stream = await openStream(session);
+    stream.close(constants.NGHTTP2_CANCEL);
+    await eventually(() => expect([ends, recorded]).toEqual([1, [{ route: '/things', code: 200, durationMs: undefined }]]));
+    expect(await get(session, '/document')).toMatchObject({ status: 200 });
+  });
+
+  it('ends all streams of a client that disconnects', async () => {
+    const session = open();
+    await Promise.all([1, 2, 3].map(() => openStream(session)));
+    session.destroy();
+    await eventually(() => expect(ends).toBe(3));
+  });
+
+  it('ends streams and closes the connection when the server stops', async () => {
+    const session = open();
+    const [stream, closed] = [await openStream(session), once(session, 'close')];
+    const received = text(stream);
+    await server.close(10_000);
+    expect(await received).toBe('first line\n');
+    await closed;
+  });
+
+  it('serves at most 100 streams of a connection', async () => {
+    const session = open();
+    await once(session, 'remoteSettings');
+    expect(session.remoteSettings.maxConcurrentStreams).toBe(100);
+    await Promise.all(Array.from({ length: 100 }, () => openStream(session)));
+    send(session, {});
+    await expectServed();
+    expect(begun).toBe(100);
+  });
+});
+
+describe('responses over HTTP/2 that are not read', () => {
+  it('closes the oldest stream of an address with too many unread responses', async () => {
+    const session = open({ settings: { initialWindowSize: 0 } });
+    const streams = [1, 2].map(() => send(session, { ':path': '/large' }));
+    await eventually(() => expect(recorded.filter(({ route }) => route === '/large')).toHaveLength(1));
+    expect(streams[1]?.closed).toBe(false);
+    await expectServed();
+  });
+
+  it('calls onClosed after the client has read the response, and not before', async () => {
+    let isClosed = false;
+    endpoint = async () => ({ ...OK, body: LARGE, onClosed: () => void (isClosed = true) });
+    const session = open({ settings: { initialWindowSize: 100_000 } });
+    const stream = send(session, {}).pause();
+    await once(stream, 'response');
+    await expectServed();
+    expect(isClosed).toBe(false);
+    stream.resume();
+    await eventually(() => expect(isClosed).toBe(true));
+  });
+});
+
+describe('attacks over HTTP/2', () => {
+  it('closes a connection that opens and resets streams rapidly', async () => {
+    endpoint = ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    const resets = Array.from({ length: 5_000 }, (_, index) => [
+      frame(HEADERS, END_STREAM | END_HEADERS, 2 * index + 1, headerBlock({ ...HEAD, ':method': 'GET', ':path': '/things' })),
+      frame(RST_STREAM, 0, 2 * index + 1, Buffer.from([0, 0, 0, constants.NGHTTP2_CANCEL])),
+    ]);
+    const socket = await sendFrames(...resets.flat());
+    socket.resume();
+    await once(socket, 'close');
+    expect(begun).toBeLessThan(1_000);
+    await expectServed();
+  });
+
+  it('rejects headers above 16 KiB with 431 before the client has acknowledged the limit', async () => {
+    const { status, body } = await responseTo(send(open(), { 'x-long': 'y'.repeat(17_000) }));
+    expect([status, begun]).toEqual([431, 0]);
+    expect(body).toContain('"kind":"Status"');
+  });
+
+  it('closes the stream of headers above 16 KiB after the client has acknowledged the limit', async () => {
+    const session = open();
+    await get(session, '/document');
+    const stream = send(session, { 'x-long': 'y'.repeat(17_000) });
+    await eventually(() => expect(stream.rstCode).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM));
+    expect(begun).toBe(0);
+  });
+
+  it('rejects a request with too many headers', async () => {
+    const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`x${index}`, '']));
+    const stream = send(open(), many);
+    await eventually(() => expect(stream.rstCode).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM));
+    expect(begun).toBe(0);
+    await expectServed();
+  });
+
+  it.each([
+    ['bytes that are no frames', () => [Buffer.alloc(100_000, 'x')]],
+    ['an endless header block', () => [frame(HEADERS, END_STREAM, 1), ...Array.from({ length: 5_000 }, () => frame(CONTINUATION, 0, 1))]],
+    [
+      'a request in an invalid compression',
+      () => [frame(HEADERS, END_STREAM | END_HEADERS, 1, Buffer.from([0xff, 0xff, 0xff, 0xff, 0xff, 0xff]))],
+    ],
+    ['a setting that is not valid', () => [frame(SETTINGS, 0, 0, Buffer.from([0, 4, 0xff, 0xff, 0xff, 0xff]))]],
+    ['a frame on an idle stream', () => [frame(DATA, 0, 5, Buffer.alloc(10))]],
+  ])('closes a connection with %s, and serves others', async (_case, frames) => {
+    const socket = await sendFrames(...frames());
+    socket.resume();
+    await once(socket, 'close');
+    await expectServed();
+  });
+
+  it.each([
+    ['PING', () => frame(PING, 0, 0, Buffer.alloc(8))],
+    ['SETTINGS', () => frame(SETTINGS, 0, 0, Buffer.from([0, 4, 0, 0, 0xff, 0xff]))],
+  ])('closes the connection of a client that sends %s frames and reads no response', async (_type, flood) => {
+    const socket = await sendFrames();
+    socket.pause();
+    const frames = Buffer.concat(Array.from({ length: 2_000 }, flood));
+    const isOver = () => socket.destroyed || !socket.writable;
+    for (let count = 0; count < 5_000 && !isOver(); count++) {
+      if (!socket.write(frames)) await Promise.race([once(socket, 'drain'), once(socket, 'close')]).catch(() => {});
+    }
+    expect(isOver()).toBe(true);
+    await expectServed();
+  });
+
+  it('closes a connection without a request after the time for a request', async () => {
+    await restart({ arrivalMs: 200 });
+    const session = open();
+    await once(session, 'close');
+  });
+
+  it('closes a connection with an incomplete header block after the time for a request', async () => {
+    await restart({ arrivalMs: 200 });
+    const socket = await sendFrames(frame(HEADERS, END_STREAM, 1));
+    socket.resume();
+    await once(socket, 'close');
+  });
+
+  it('closes an idle connection after the time for idle connections', async () => {
+    await restart({ keepAliveMs: 200 });
+    const session = open();
+    const closed = once(session, 'close');
+    await get(session, '/document');
+    await closed;
+  });
+
+  it('serves others after a client resets its connection during a response', async () => {
+    endpoint = () => new Promise(() => {});
+    const session = open();
+    send(session, {});
+    await eventually(() => expect(begun).toBe(1));
+    session.socket.destroy();
+    await eventually(() => expect(recorded).toMatchObject([{ code: 499 }]));
+    await expectServed();
+  });
+});
