@@ -61,6 +61,8 @@ async function readRegistration(hub: KubeClient, name: string) {
   const secretName = { namespace: controller.namespace, name: controller.name };
   const registered = await orUndefined(hub.get(Secrets, secretName));
   if (registered === undefined) throw new CommandError(`Secret ${secretName.namespace}/${secretName.name} was not found on the hub`);
+  if (registered.data?.[CredentialSecretKey.token] === undefined)
+    throw new CommandError(`the Secret of Cluster ${name} contains no token, so that there is none to revoke`);
   const renewed = await orUndefined(hub.get(Secrets, { ...secretName, name: renewedName(secretName.name) }));
   return { secretName, registered, renewed };
 }

@@ -27,8 +27,8 @@ export function credentialEvidence(
   if (serviceAccount !== undefined) return { type: 'federated', serviceAccount };
   const users = view.clustersOfCredential(credentialKey(cluster)).filter(({ metadata }) => clusters.includes(metadata.name));
   const renewAt = token && renewalDueAt(token, renewalTerms(users), credential.metadata.uid);
-  const evidence = storedEvidence(stored, renewAt, cluster.metadata.name);
-  return renewAt === undefined && isRevocationPending(credential, renewed) ? { ...evidence, failure: NOT_RENEWED } : evidence;
+  const failure = renewAt === undefined ? revocationFailure(credential, renewed) : undefined;
+  return { ...storedEvidence(stored, renewAt, cluster.metadata.name), ...failure };
 }
 
 function storedEvidence({ validity, token }: ReadCredential, renewAt: number | undefined, cluster: string): StoredEvidence {
@@ -38,9 +38,14 @@ function storedEvidence({ validity, token }: ReadCredential, renewAt: number | u
 
 const NOT_RENEWED: RenewalFailure = { reason: 'CredentialNotRevoked', detail: 'Purser does not renew this credential' };
 
-function isRevocationPending(credential: Stored<Secret>, renewed: Stored<Secret> | undefined): boolean {
+/** Returns the failure of a requested revocation of a credential that Purser does not renew; undefined without a request. */
+function revocationFailure(
+  credential: Stored<Secret>,
+  renewed: Stored<Secret> | undefined,
+): { readonly failure: RenewalFailure } | undefined {
   const request = revokeRequestOf(credential);
-  return request !== undefined && request !== (renewed && parseRenewal(renewed, credential.metadata.uid))?.revoked;
+  const revoked = renewed && parseRenewal(renewed, credential.metadata.uid)?.revoked;
+  return request === undefined || request === revoked ? undefined : { failure: NOT_RENEWED };
 }
 
 /** Yields the times of Purser's credential for each Cluster; omits credentials that do not expire or whose expiry is unknown. */
