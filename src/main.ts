@@ -1,6 +1,7 @@
 // Entry point of Purser on a cluster: the cluster that KUBECONFIG selects, or the cluster of the pod.
 
 import { type App, startApp } from './app/app.ts';
+import { runClusterCommand } from './cli/cluster.ts';
 import { printManifests } from './cli/print.ts';
 import { type Running, runProgram } from './cli/program.ts';
 import { prepareReadyFile } from './cli/ready-file.ts';
@@ -21,11 +22,7 @@ const DRAIN_MS = 20_000;
 
 async function start(stopped: AbortSignal): Promise<Running | undefined> {
   const args = process.argv.slice(2);
-  const manifests = await printManifests(args);
-  if (manifests !== undefined) {
-    process.stdout.write(manifests);
-    return undefined;
-  }
+  if (await runCommand(args, stopped)) return undefined;
   const config = parseConfig(args, process.env);
   if (config.help) {
     process.stdout.write(helpText(config.command));
@@ -60,6 +57,21 @@ async function start(stopped: AbortSignal): Promise<Running | undefined> {
       await readyFile.remove();
     },
   };
+}
+
+/** Runs a command other than `run`; returns false without one. */
+async function runCommand(args: readonly string[], stopped: AbortSignal): Promise<boolean> {
+  const manifests = await printManifests(args);
+  if (manifests !== undefined) process.stdout.write(manifests);
+  const code = await runClusterCommand(args, {
+    clock: systemClock,
+    env: process.env,
+    print: (text) => process.stdout.write(text),
+    warn: (text) => process.stderr.write(text),
+    signal: stopped,
+  });
+  if (code !== undefined) process.exitCode = code;
+  return manifests !== undefined || code !== undefined;
 }
 
 async function startOnCluster(config: Config, log: Logger): Promise<App> {

@@ -111,10 +111,10 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   },
   config: { imports: ['api', 'kubernetes', 'std'], packages: [], node: true, purpose: 'settings, checked once' },
   cli: {
-    imports: ['api', 'config', 'kube', 'std', 'targets/policy', 'telemetry'],
+    imports: ['api', 'config', 'kube', 'kubernetes', 'std', 'targets/policy', 'telemetry'],
     packages: [],
     node: true,
-    purpose: 'printed manifests, signals, exit codes',
+    purpose: 'commands, signals, exit codes',
   },
   app: {
     imports: [

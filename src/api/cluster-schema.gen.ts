@@ -134,11 +134,11 @@ export const ClusterSchema = {
         },
         "credential": {
           "type": "object",
-          "description": "Renewal of Purser's own credential for the cluster. Purser renews tokens of service accounts and writes them into a second Secret, named after the Secret in authInfo.controller with the suffix -renewed; it never changes the registered Secret. Purser renews a token at half of its granted lifetime, and a token that you supply at once. If several Clusters refer to one Secret, the shortest lifetime and the longest overlap apply, and Manual for one of them stops the renewal.",
+          "description": "Renewal of Purser's own credential for the cluster. Purser renews tokens of service accounts and writes them into a second Secret, named after the Secret in authInfo.controller with the suffix -renewed; it never changes the registered Secret. Purser renews a token at half of its granted lifetime, and a token that you supply at once. If several Clusters refer to one Secret, the shortest lifetime and the longest overlap apply, and Manual for one of them stops the renewal. A new value of the annotation registry.purser.dev/revoke-credential on the Secret replaces the renewed token at once and revokes all earlier ones. Each value acts once.",
           "properties": {
             "renewal": {
               "type": "string",
-              "description": "Auto: Purser renews the credential if it is a token of a service account. Manual: Purser does not renew it; write a new credential into the Secret before the old one expires. Client certificates and tokens of other users are never renewed.",
+              "description": "Auto: Purser renews the credential if it is a token of a service account. Manual: Purser does not renew it, and returns to the token in the Secret if it has renewed it before; write a new credential into the Secret before the old one expires. Client certificates and tokens of other users are never renewed.",
               "default": "Auto",
               "enum": [
                 "Auto",
@@ -153,7 +153,7 @@ export const ClusterSchema = {
             },
             "overlap": {
               "type": "string",
-              "description": "Time for which the replaced token stays valid after a renewal, so that all replicas of Purser receive the new one, from 0s to 24h; at least the interval of probes. Then Purser deletes the anchor that the replaced token is bound to.",
+              "description": "Time for which the replaced token stays valid after a renewal, so that all replicas of Purser receive the new one, from 0s to 24h; at least the interval of probes, and at most half of the granted lifetime. Then Purser deletes the anchor that the replaced token is bound to.",
               "default": "1m",
               "maxLength": 32
             }

@@ -37,6 +37,12 @@ export const RenewedSuffix = '-renewed';
 /** Prefix of the names of anchors of Purser's own tokens on targets. */
 export const OwnAnchorPrefix = 'purser-credential-';
 
+/**
+ * Annotation on a registered Secret, by administrators: a new value replaces the renewed token of Purser at once, and revokes all earlier
+ * ones. Each value acts once.
+ */
+export const RevokeCredentialAnnotation = `${RegistryGroup}/revoke-credential`;
+
 /** Annotations on the Secret with the renewed token of a credential. */
 export const RenewalAnnotation = {
   /** `sha256:` and the digest of the token in the registered Secret that was renewed first. */
@@ -47,9 +53,15 @@ export const RenewalAnnotation = {
   renewedAt: `${RegistryGroup}/renewed-at`,
   /** Expiry of the renewed token, by Purser's clock. */
   expiresAt: `${RegistryGroup}/expires-at`,
+  /** Time at which Purser returned to the registered token, by Purser's clock; the Secret then has no token, only anchors to delete. */
+  retiredAt: `${RegistryGroup}/retired-at`,
+  /** Value of `revoke-credential` for which the token was replaced. */
+  revokeRequest: `${RegistryGroup}/revoke-request`,
+  /** Value of `revoke-credential` for which all earlier tokens were revoked. */
+  revoked: `${RegistryGroup}/revoked`,
   /** Namespace, name and UID of the anchor on the target that the token is bound to, as JSON; absent for a token that is not bound. */
   anchor: `${RegistryGroup}/anchor`,
-  /** Namespaces, names and UIDs of the anchors of replaced tokens, as a JSON list; Purser deletes them. */
+  /** Namespaces, names and UIDs of the anchors of replaced tokens, with the times of their replacement, as a JSON list; Purser deletes them. */
   replacedAnchors: `${RegistryGroup}/replaced-anchors`,
 } as const;
 

@@ -74,6 +74,8 @@ export const ClusterReason = {
   CredentialRenewalForbidden: "Purser's credential is not permitted to renew itself",
   CredentialRenewalUntrusted: "the cluster responded to the renewal of Purser's credential with a token that is not usable",
   CredentialNotStored: 'the renewed credential could not be written to the hub',
+  CredentialNotRetired: 'Purser could not return to the token in the registered Secret',
+  CredentialNotRevoked: 'earlier tokens of Purser could not be revoked on the cluster',
   ExpiryUnknown: "the expiry of Purser's credential is unknown",
   DNSFailed: "the host name of the cluster's address cannot be resolved",
   ConnectionRefused: "the cluster's address refuses connections",
@@ -103,6 +105,8 @@ export const ClusterReason = {
 /** Reasons of events about the renewal of Purser's credentials. */
 export const RenewalEventReason = {
   CredentialRenewed: 'Purser renewed its credential for the cluster',
+  CredentialRevoked: 'Purser replaced its credential for the cluster, and revoked all earlier tokens that it had obtained',
+  CredentialRetired: 'Purser returned to the token in the registered Secret, because renewal is Manual',
 } as const;
 
 /** Reasons of events that alert operators. */

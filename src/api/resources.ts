@@ -9,6 +9,8 @@ import type {
   V1Lease,
   V1Namespace,
   V1Pod,
+  V1Role,
+  V1RoleBinding,
   V1Secret,
   V1ServiceAccount,
 } from '@kubernetes/client-node';
@@ -53,6 +55,8 @@ export type Event = NamespacedModel<CoreV1Event>;
 export type ConfigMap = NamespacedModel<V1ConfigMap>;
 export type Pod = NamespacedModel<V1Pod>;
 export type Lease = NamespacedModel<V1Lease>;
+export type Role = NamespacedModel<V1Role>;
+export type RoleBinding = NamespacedModel<V1RoleBinding>;
 export type ClusterRole = Model<V1ClusterRole>;
 export type ClusterRoleBinding = Model<V1ClusterRoleBinding>;
 
@@ -70,6 +74,8 @@ export const Events: Resource<Event> = namespaced('', 'v1', 'events', 'Event');
 export const ConfigMaps: Resource<ConfigMap> = namespaced('', 'v1', 'configmaps', 'ConfigMap');
 export const Pods: Resource<Pod> = namespaced('', 'v1', 'pods', 'Pod');
 export const Leases: Resource<Lease> = namespaced('coordination.k8s.io', 'v1', 'leases', 'Lease');
+export const Roles: Resource<Role> = namespaced(RBAC, 'v1', 'roles', 'Role');
+export const RoleBindings: Resource<RoleBinding> = namespaced(RBAC, 'v1', 'rolebindings', 'RoleBinding');
 export const ClusterRoles: Resource<ClusterRole> = clusterScoped(RBAC, 'v1', 'clusterroles', 'ClusterRole');
 export const ClusterRoleBindings: Resource<ClusterRoleBinding> = clusterScoped(RBAC, 'v1', 'clusterrolebindings', 'ClusterRoleBinding');
 export const CustomResourceDefinitions: Resource<CustomResourceDefinition> = clusterScoped(

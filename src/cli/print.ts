@@ -153,9 +153,9 @@ function limitToNamespaces(document: string, names: readonly string[]): readonly
   return names.map((name) => document.replace(wide, `kind: RoleBinding\nmetadata:\n  name: ${SERVICE_ACCOUNT}\n  namespace: ${name}\n`));
 }
 
-/** Grants to a user instead of Purser's service account; omits the service account and its namespace. */
+/** Grants to a user instead of Purser's service account; omits the service account, its namespace, and permissions for its own tokens. */
 function grantToUser(document: string, user: string): readonly string[] {
-  if (/^kind: (Namespace|ServiceAccount)$/m.test(document)) return [];
+  if (/^kind: (Namespace|ServiceAccount)$|^ {2}name: purser-anchors$/m.test(document)) return [];
   // A function, because a user name may contain `$`.
   return [document.replace(SUBJECT, () => `  - kind: User\n    apiGroup: rbac.authorization.k8s.io\n    name: '${user}'\n`)];
 }

@@ -5,10 +5,11 @@ import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { clustersOf, credentialLifetime, readCredential, readTokenInUse } from '../targets/credential.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import { credentialKey } from '../targets/policy/registration.ts';
-import { renewalDueAt, renewalTerms, type TokenInUse } from '../targets/policy/renewal.ts';
+import { type RenewalFailure, renewalDueAt, renewalTerms, type TokenInUse } from '../targets/policy/renewal.ts';
+import { parseRenewal, revokeRequestOf } from '../targets/policy/renewed-secret.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
 import type { CredentialTimes } from '../telemetry/exposition.ts';
-import type { CredentialEvidence, Validity } from './policy/conditions.ts';
+import type { CredentialEvidence, StoredEvidence, Validity } from './policy/conditions.ts';
 import type { RegistryView } from './registry-view.ts';
 
 /** Returns the evidence about Purser's credential for the condition CredentialFresh. */
@@ -22,13 +23,29 @@ export function credentialEvidence(
   const stored = credential && readStored(credential, renewed);
   // A user who may write Clusters must not learn the validity of the credential of another Cluster.
   if (credential === undefined || stored === undefined || !stored.clusters.includes(cluster.metadata.name)) return { type: 'missing' };
-  const { clusters, validity, token, serviceAccount } = stored;
+  const { clusters, token, serviceAccount } = stored;
   if (serviceAccount !== undefined) return { type: 'federated', serviceAccount };
-  if (token === undefined) return { type: 'stored', validity };
-  const { isSupplied } = token;
   const users = view.clustersOfCredential(credentialKey(cluster)).filter(({ metadata }) => clusters.includes(metadata.name));
-  const renewAt = renewalDueAt(token, renewalTerms(users), credential.metadata.uid);
-  return { type: 'stored', validity, renewAt, isSupplied: isSupplied && renewAt !== undefined, cluster: cluster.metadata.name };
+  const renewAt = token && renewalDueAt(token, renewalTerms(users), credential.metadata.uid);
+  const failure = renewAt === undefined ? revocationFailure(credential, renewed) : undefined;
+  return { ...storedEvidence(stored, renewAt, cluster.metadata.name), ...failure };
+}
+
+function storedEvidence({ validity, token }: ReadCredential, renewAt: number | undefined, cluster: string): StoredEvidence {
+  if (token === undefined) return { type: 'stored', validity };
+  return { type: 'stored', validity, renewAt, isSupplied: token.isSupplied && renewAt !== undefined, cluster };
+}
+
+const NOT_RENEWED: RenewalFailure = { reason: 'CredentialNotRevoked', detail: 'Purser does not renew this credential' };
+
+/** Returns the failure of a requested revocation of a credential that Purser does not renew; undefined without a request. */
+function revocationFailure(
+  credential: Stored<Secret>,
+  renewed: Stored<Secret> | undefined,
+): { readonly failure: RenewalFailure } | undefined {
+  const request = revokeRequestOf(credential);
+  const revoked = renewed && parseRenewal(renewed, credential.metadata.uid)?.revoked;
+  return request === undefined || request === revoked ? undefined : { failure: NOT_RENEWED };
 }
 
 /** Yields the times of Purser's credential for each Cluster; omits credentials that do not expire or whose expiry is unknown. */

@@ -1,6 +1,7 @@
 // The status of a Cluster: written when its content changes, and as a heartbeat.
 
 import type { ClusterCondition, ClusterStatus } from '../api/cluster.gen.ts';
+import { ClusterConditionType } from '../api/names.ts';
 import { Clusters } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Note, Recorder } from '../kube/recorder.ts';
@@ -70,7 +71,8 @@ function toStatus(
   const now = deps.clock.now();
   const probed = [...health].map(([type, { shown }]) => [type, shown] as const);
   const evidence = withFailure(credentialEvidence(registered, deps.view, deps.clients), registered, deps);
-  const findings = new Map([...probed, ...evaluateCredential(evidence, now)]);
+  const isRejected = health.get(ClusterConditionType.authorized)?.shown.reason === 'CredentialRejected';
+  const findings = new Map([...probed, ...evaluateCredential(evidence.type === 'stored' ? { ...evidence, isRejected } : evidence, now)]);
   const conditions = toConditions(findings, previous, now);
   const lastProbeTime = probedAt === undefined ? undefined : formatTimestamp(probedAt);
   return defined<ClusterStatus>({ type: version && distributionOf(version), version, activeEndpoint, lastProbeTime, conditions });

@@ -36,7 +36,7 @@ export function readArguments(args: readonly string[], env: Env): Arguments {
 /** Returns whether the arguments start a local run, which is the default; a cluster is never selected by KUBECONFIG alone. */
 export function isLocalRun([first = '', second = '']: readonly string[]): boolean {
   const command = first === 'help' ? second : first;
-  return command !== 'run' && command !== 'print';
+  return command !== 'run' && command !== 'print' && command !== 'cluster';
 }
 
 const COMMANDS = ['run', 'dev'] as const;
@@ -90,7 +90,7 @@ function readOptions(args: readonly string[]): { options: Map<OptionName, Option
 }
 
 function unexpectedArgument({ index, value }: { readonly index: number; readonly value: string }): string {
-  const similar = index === 0 ? findSimilar(value, [...COMMANDS, ...PRINTING, 'print']) : undefined;
+  const similar = index === 0 ? findSimilar(value, [...COMMANDS, ...PRINTING, 'print', 'cluster']) : undefined;
   if (similar !== undefined) return `unknown command ${JSON.stringify(value)}; did you mean ${similar}?`;
   return `unexpected argument ${JSON.stringify(value)}; with npm, write options after --`;
 }

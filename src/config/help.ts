@@ -35,13 +35,15 @@ export function optionsTable(): string {
 const INTRODUCTIONS = {
   all: `Usage: purser [run | dev] [options]
        purser print target-rbac | registration | hub-rbac | authentication-config [options]
+       purser cluster revoke NAME [--context TARGET]
 
 Commands:
-  run    run Purser on the cluster that KUBECONFIG selects or, in a pod, on the pod's cluster
-  dev    run Purser on this machine, with an embedded API server as the hub and target clusters
-  print  print manifests and configuration that register a target cluster
+  run      run Purser on the cluster that KUBECONFIG selects or, in a pod, on the pod's cluster
+  dev      run Purser on this machine, with an embedded API server as the hub and target clusters
+  print    print manifests and configuration that register a target cluster
+  cluster  revoke Purser's credentials for a cluster
 
-The default command is dev. For the options of one command, run purser help run, purser help dev or purser help print.
+The default command is dev. For the options of one command, run purser help run, purser help dev, purser help print or purser help cluster.
 The options from --data-dir to --no-samples apply to dev only.
 In a checkout, replace purser with npm start --.
 `,

@@ -12,7 +12,7 @@ import type { RenewalFailure } from '../targets/policy/renewal.ts';
 import { registeredKey } from '../targets/policy/renewed-secret.ts';
 import { credentialKeys } from '../targets/registered-cluster.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { createReconcile } from './reconcile.ts';
+import { createReconcile, retryAt } from './reconcile.ts';
 import { type CredentialDeps, isRejected } from './run.ts';
 import { TrackedCredentials } from './tracked-credential.ts';
 import { type CredentialInformers, CredentialView } from './view.ts';
@@ -48,15 +48,12 @@ interface Term extends Pick<CredentialControllerOptions, 'informers' | 'metrics'
 const CONCURRENCY = 64;
 
 function term(deps: CredentialDeps, { informers, metrics, stopping }: Term): Observable<Outcome<string>> {
-  const { clock, view, tracked } = deps;
+  const { clock, view } = deps;
   const all = [informers.clusters, ...informers.credentials];
   const requests$ = whenSynced(all, () => view.keys(), changedKeys(informers)).pipe(dueNow(clock), takeUntil(whenAborted(stopping)));
   return runController(requests$, {
     reconcile: createReconcile(deps),
-    retryPolicy: (failure) => {
-      const retry = planRetry(failure, { random: 0 });
-      return { ...retry, retryAt: clock.now() + tracked.delayMs(failure.key, clock.monotonic()) };
-    },
+    retryPolicy: (failure) => ({ ...planRetry(failure, { random: 0 }), retryAt: retryAt(deps, failure.key, stopping) }),
     clock,
     concurrency: CONCURRENCY,
     onQueue: ({ depth }) => metrics?.observeQueue('credential', depth),

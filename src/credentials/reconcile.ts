@@ -5,6 +5,8 @@ import { IssueError, type IssueFailure } from '../targets/issue-error.ts';
 import type { RenewalFailure, RenewalReason } from '../targets/policy/renewal.ts';
 import { type CredentialPlan, planCredential, retryMs } from './policy/plan.ts';
 import { deleteAnchors, recover, renew, restore } from './renew.ts';
+import { removeRecord, retire } from './retire.ts';
+import { revoke } from './revoke.ts';
 import { type CredentialDeps, type CredentialRun, observe } from './run.ts';
 
 /** Returns the reconcile of credentials. Throws the error of a failed step, which is then not repeated before its delay has passed. */
@@ -13,7 +15,8 @@ export function createReconcile(deps: CredentialDeps): (key: string, signal: Abo
     for (let steps = 0; steps < MAX_STEPS; steps++) {
       const observed = observe(deps, key, signal);
       if (observed === undefined) {
-        deps.tracked.forget(key);
+        // The anchors of a registered Secret that is created again are still known.
+        if (!deps.view.isReferred(key)) deps.tracked.forget(key);
         return {};
       }
       const { run, observation } = observed;
@@ -25,37 +28,56 @@ export function createReconcile(deps: CredentialDeps): (key: string, signal: Abo
   };
 }
 
+/** Returns the time of the next attempt after a failed step, in milliseconds since the epoch: that of the earliest step. */
+export function retryAt(deps: CredentialDeps, key: string, signal: AbortSignal): number {
+  const observed = observe(deps, key, signal);
+  const now = deps.clock.now();
+  const plan = observed && planCredential(observed.observation, now);
+  return plan?.type === 'wait' ? (plan.until ?? now + RETRY_MS) : now;
+}
+
 /** Maximum number of steps of one reconcile: restore, delete anchors, renew. */
 const MAX_STEPS = 4;
 const RETRY_MS = 10_000;
 
-async function execute(run: CredentialRun, plan: Exclude<CredentialPlan, { readonly type: 'wait' }>): Promise<void> {
-  const { registered, signal } = run;
+type Step = Exclude<CredentialPlan, { readonly type: 'wait' }>;
+
+async function execute(run: CredentialRun, step: Step): Promise<void> {
   try {
-    if (plan.type === 'restore') await restore(run);
-    else if (registered !== undefined && plan.type === 'renew') await renew(run, registered);
-    else if (registered !== undefined && plan.type === 'recover') await recover(run, registered);
-    else if (registered !== undefined && plan.type === 'deleteAnchors') await deleteAnchors(run, registered, plan.anchors);
+    await take(run, step);
   } catch (error) {
-    signal.throwIfAborted();
-    recordFailure(run, plan.type, error);
+    run.signal.throwIfAborted();
+    recordFailure(run, step.type, error);
     throw error;
   }
 }
 
-/** Delays the next attempt. A failed deletion of anchors delays only deletions. */
+async function take(run: CredentialRun, step: Step): Promise<void> {
+  if (step.type === 'restore') return await restore(run);
+  if (step.type === 'removeRecord') return await removeRecord(run);
+  const { registered } = run;
+  // Without a usable registration, no other step is planned.
+  if (registered === undefined) return;
+  if (step.type === 'deleteAnchors') return await deleteAnchors(run, registered, step.anchors);
+  await STEPS[step.type](run, registered);
+}
+
+const STEPS = { renew, recover, revoke, retire } as const;
+
+/** Delays the next attempt. A failed deletion of anchors, also for a revocation, delays only deletions. */
 function recordFailure({ state, token, clock, random }: CredentialRun, step: CredentialPlan['type'], error: unknown): void {
   const now = clock.monotonic();
   const spread = 1 + random() / 10;
-  if (step === 'deleteAnchors') {
+  if (step === 'deleteAnchors' || step === 'revoke') {
     state.deleteFailures += 1;
+    state.deleteFailure = { reason: 'CredentialNotRevoked', detail: error instanceof IssueError ? error.message : '' };
     state.deleteNotBefore = now + retryMs(state.deleteFailures, 0) * spread;
     return;
   }
   state.failedDigest = token?.digest ?? '';
   state.failedAt = now;
   state.failures += 1;
-  state.failure = toFailure(error);
+  state.failure = toFailure(step, error);
   const delayMs = retryMs(state.failures, (token?.expiresAt ?? 0) - clock.now()) * spread;
   if (step === 'restore') state.restoreNotBefore = Math.max(state.restoreNotBefore, now + delayMs);
   else state.renewNotBefore = now + delayMs;
@@ -69,8 +91,10 @@ const REASONS: Readonly<Partial<Record<IssueFailure, RenewalReason>>> = {
   SecretWriteFailed: 'CredentialNotStored',
 };
 
-function toFailure(error: unknown): RenewalFailure {
-  if (!(error instanceof IssueError)) return { reason: 'CredentialRenewalFailed', detail: '' };
-  const reason = REASONS[error.reason] ?? 'CredentialRenewalFailed';
-  return { reason, detail: reason === 'CredentialRenewalFailed' ? error.message : error.detail };
+function toFailure(step: CredentialPlan['type'], error: unknown): RenewalFailure {
+  const fallback = step === 'retire' ? 'CredentialNotRetired' : 'CredentialRenewalFailed';
+  if (!(error instanceof IssueError)) return { reason: fallback, detail: '' };
+  const isOnHub = error.reason === 'SecretWriteFailed';
+  const reason = step !== 'retire' || isOnHub ? (REASONS[error.reason] ?? fallback) : fallback;
+  return { reason, detail: reason === fallback ? error.message : error.detail };
 }

@@ -7,17 +7,20 @@ import { digestOf } from '../std/digest.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import { sentence } from '../std/sentence.ts';
 import { toWholeSecond } from '../std/timestamp.ts';
-import { readCredential, readRenewed } from '../targets/credential.ts';
+import { readCredential, readCredentialInUse, readTokenInUse } from '../targets/credential.ts';
 import { IssueError, orIssueError } from '../targets/issue-error.ts';
 import { deleteOwnAnchor, ensureOwnAnchor } from '../targets/own-anchors.ts';
 import type { Grant } from '../targets/policy/grant.ts';
 import {
+  anchorsOf,
   isOverwritable,
+  MAX_RECORDED,
   type OwnAnchor,
-  parseRenewal,
   type RenewalRecord,
+  type ReplacedAnchor,
   renewedName,
   renewedSecret,
+  revokeRequestOf,
 } from '../targets/policy/renewed-secret.ts';
 import { tokenClaims } from '../targets/policy/token-claims.ts';
 import { serviceAccountNamespace, toServiceAccount } from '../targets/policy/token-request.ts';
@@ -32,10 +35,18 @@ export async function renew(run: CredentialRun, registered: RegisteredCluster): 
   await store(run, registered, await run.clients.use(registered, (target) => obtain(run, target)));
 }
 
-/** Renews with the registered token. Throws an IssueError, or the reason of the run's signal if it aborts. */
+/**
+ * Renews with the registered token, or else with the renewed one, which may be valid if only Purser's clock is ahead. Throws an
+ * IssueError, or the reason of the run's signal if it aborts.
+ */
 export async function recover(run: CredentialRun, registered: RegisteredCluster): Promise<void> {
   const { clients, credential } = run;
-  await store(run, registered, await clients.useOnce(registered, registeredToken(credential), (target) => obtain(run, target)));
+  const request = (target: Target) => obtain(run, target);
+  const obtained = await clients.useOnce(registered, registeredToken(credential), request).catch(async (error: unknown) => {
+    if (!(error instanceof IssueError) || error.reason !== 'CredentialRejected') throw error;
+    return await clients.use(registered, request);
+  });
+  await store(run, registered, obtained);
 }
 
 /** Proves and writes a new token; undefined means that Purser's user is not a service account. */
@@ -54,10 +65,15 @@ async function store(run: CredentialRun, registered: RegisteredCluster, obtained
   state.deletedAnchors.clear();
   Object.assign(state, {
     latest: written,
+    former: undefined,
     renewedDigest: record.registeredDigest,
     failures: 0,
     failure: undefined,
     renewNotBefore: now + MIN_INTERVAL_MS,
+    // Deletions that failed with the former token may succeed with the new one.
+    deleteFailures: 0,
+    deleteFailure: undefined,
+    deleteNotBefore: -Infinity,
     restores: 0,
     restoreNotBefore: now + MIN_INTERVAL_MS,
   } satisfies Partial<typeof state>);
@@ -78,25 +94,59 @@ export async function restore(run: CredentialRun): Promise<void> {
   log.warn({ key }, 'renewed credential restored');
 }
 
-/** Deletes anchors of replaced tokens after the hub and the cluster have confirmed the token that replaces them. Throws an IssueError. */
+/** Deletes anchors of replaced tokens after the hub and the cluster have confirmed the credential in use. Throws an IssueError. */
 export async function deleteAnchors(run: CredentialRun, registered: RegisteredCluster, anchors: readonly OwnAnchor[]): Promise<void> {
-  const { clients, state, signal, token } = run;
-  const { credential, renewed } = await orIssueError(clients.readSecrets(registered, signal), 'SecretReadFailed', signal);
-  const stored = credential && readRenewed(credential, renewed);
-  if (stored === undefined || stored.record.tokenDigest !== token?.digest)
-    throw new IssueError('SecretReadFailed', 'the renewed credential changed on the hub');
-  await clients.useOnce(registered, stored.token, async (target) => {
-    const namespace = serviceAccountNamespace(await ownUsername(target, signal));
+  const { state } = run;
+  await withConfirmed(run, registered, async (target, namespace) => {
+    const boundTo = boundAnchor(target);
     for (const anchor of anchors) {
-      if (anchor.namespace === namespace) await deleteOwnAnchor(target, anchor, signal);
+      if (anchor.uid !== boundTo) await deleteAnchor(run, target, anchor, namespace);
       state.deletedAnchors.add(anchor.uid);
     }
   });
-  state.deleteFailures = 0;
+  Object.assign(state, { deleteFailures: 0, deleteFailure: undefined } satisfies Partial<typeof state>);
+}
+
+/** Returns the UID of the Secret that the credential in use is bound to: an administrator may have registered a copy of a renewed token. */
+function boundAnchor({ credential }: Target): string | undefined {
+  return credential?.type === 'token' ? tokenClaims(credential.token.reveal())?.boundSecretUID : undefined;
+}
+
+/** Deletes one anchor. Purser may have lost the permission for an anchor in the namespace of a former service account, which is logged. */
+export async function deleteAnchor(
+  { signal, log, key }: CredentialRun,
+  target: Target,
+  anchor: OwnAnchor,
+  ownNamespace: string | undefined,
+) {
+  try {
+    await deleteOwnAnchor(target, anchor, signal);
+  } catch (error) {
+    if (anchor.namespace === ownNamespace || !(error instanceof IssueError) || error.reason !== 'TargetForbidden') throw error;
+    log.warn({ key, anchor: `${anchor.namespace}/${anchor.name}` }, 'anchor left behind');
+  }
+}
+
+/**
+ * Runs `work` with the credential in use, over a new connection, after the hub has confirmed that replicas use it and the cluster that it
+ * accepts it. `namespace` is that of Purser's service account; undefined for another user. Throws an IssueError.
+ */
+export async function withConfirmed(
+  { clients, token, signal }: CredentialRun,
+  registered: RegisteredCluster,
+  work: (target: Target, namespace: string | undefined) => Promise<void>,
+): Promise<void> {
+  const { credential, renewed } = await orIssueError(clients.readSecrets(registered, signal), 'SecretReadFailed', signal);
+  if (credential === undefined || readTokenInUse(credential, renewed)?.digest !== token?.digest)
+    throw new IssueError('SecretReadFailed', 'the credential changed on the hub');
+  const inUse = readCredentialInUse(credential, renewed);
+  const confirmed = async (target: Target) => await work(target, serviceAccountNamespace(await ownUsername(target, signal)));
+  if (inUse.type === 'token') await clients.useOnce(registered, inUse.token, confirmed);
+  else await clients.use({ ...registered, credential, renewed }, confirmed);
 }
 
 /** Minimum time between two writes, in milliseconds. */
-const MIN_INTERVAL_MS = 10_000;
+export const MIN_INTERVAL_MS = 10_000;
 const MAX_INTERVAL_MS = 600_000;
 
 /** A new token of Purser's service account. */
@@ -108,7 +158,7 @@ interface Obtained {
 }
 
 /** Requests the token; returns undefined if Purser's user is not a service account. */
-async function obtain({ credential, terms, signal }: CredentialRun, target: Target): Promise<Obtained | undefined> {
+async function obtain({ credential, record, terms, signal }: CredentialRun, target: Target): Promise<Obtained | undefined> {
   const username = await ownUsername(target, signal);
   const serviceAccount = toServiceAccount(username);
   if (serviceAccount === undefined || target.credential?.type !== 'token') return undefined;
@@ -118,7 +168,7 @@ async function obtain({ credential, terms, signal }: CredentialRun, target: Targ
   const request = {
     serviceAccount: { ...serviceAccount, uid },
     registeredUID: credential.metadata.uid,
-    replacedDigest: digestOf(current),
+    recordedDigest: record?.tokenDigest ?? '',
   };
   const anchor = await ensureOwnAnchor(target, request, signal);
   const expirationSeconds = Math.floor(terms.lifetimeMs / 1_000);
@@ -139,18 +189,31 @@ async function prove({ clients, signal }: CredentialRun, registered: RegisteredC
   if (found !== username) throw new IssueError('ResponseUntrusted', 'the token belongs to another user');
 }
 
-function recordOf({ credential, renewed, state }: CredentialRun, { grant, anchor }: Obtained): RenewalRecord {
-  const former = renewed && parseRenewal(renewed, credential.metadata.uid);
-  const anchors = [...(former?.anchor ? [former.anchor] : []), ...(former?.replaced ?? [])];
-  const replaced = anchors.filter(({ uid }) => uid !== anchor?.uid && !state.deletedAnchors.has(uid));
+function recordOf(run: CredentialRun, { grant, anchor }: Obtained): RenewalRecord {
   return {
-    registeredDigest: digestOf(registeredToken(credential).reveal()),
+    registeredDigest: digestOf(registeredToken(run.credential).reveal()),
     tokenDigest: digestOf(grant.token.reveal()),
     renewedAt: toWholeSecond(grant.issuedAt),
     expiresAt: toWholeSecond(grant.expiresAt),
+    revokeRequest: revokeRequestOf(run.credential) ?? run.record?.revokeRequest,
+    revoked: run.record?.revoked,
     anchor,
-    replaced: [...new Map(replaced.map((each) => [each.uid, each])).values()],
+    replaced: replacedAnchors(run, anchor),
   };
+}
+
+/** Returns the anchors of the Secret that is overwritten, and of later and former ones that the hub has lost. */
+export function replacedAnchors(
+  { renewed, state, clock, log, key }: CredentialRun,
+  current: OwnAnchor | undefined,
+): readonly ReplacedAnchor[] {
+  const recorded = [state.former, state.latest, renewed].flatMap((secret) => (secret === undefined ? [] : anchorsOf(secret, clock.now())));
+  const left = recorded.filter(({ uid }) => uid !== current?.uid && !state.deletedAnchors.has(uid));
+  // Of several entries for one anchor, the one with the earliest replacement applies.
+  const sorted = left.toSorted((a, b) => b.replacedAt - a.replacedAt);
+  const replaced = [...new Map(sorted.map((each) => [each.uid, each])).values()];
+  for (const { namespace, name } of replaced.slice(MAX_RECORDED)) log.warn({ key, anchor: `${namespace}/${name}` }, 'anchor left behind');
+  return replaced.slice(0, MAX_RECORDED);
 }
 
 function registeredToken(secret: Stored<Secret>): Sensitive<string> {
@@ -160,7 +223,7 @@ function registeredToken(secret: Stored<Secret>): Sensitive<string> {
 }
 
 /** Creates the Secret, or replaces the version that the informer has. Throws an IssueError, also if another process changed it. */
-async function write({ hub, renewed, credential, signal }: CredentialRun, secret: Secret): Promise<Stored<Secret>> {
+export async function write({ hub, renewed, credential, signal }: CredentialRun, secret: Secret): Promise<Stored<Secret>> {
   const { namespace, name } = credential.metadata;
   if (renewed !== undefined && !isOverwritable(renewed)) {
     const text = `Secret ${namespace}/${renewedName(name)} exists and was not created by Purser. Delete or rename it`;
@@ -173,6 +236,10 @@ async function write({ hub, renewed, credential, signal }: CredentialRun, secret
   return reduceCredential(await orIssueError(writing, 'SecretWriteFailed', signal));
 }
 
-function versionOf({ metadata: { uid, resourceVersion } }: Stored<Secret>): { readonly uid: string; readonly resourceVersion: string } {
+/** Returns the UID and version of a stored Secret, as preconditions of a write. */
+export function versionOf({ metadata: { uid, resourceVersion } }: Stored<Secret>): {
+  readonly uid: string;
+  readonly resourceVersion: string;
+} {
   return { uid, resourceVersion };
 }

@@ -8,9 +8,10 @@ import type { KubeClient } from '../kube/client.ts';
 import type { Recorder } from '../kube/recorder.ts';
 import type { Clock } from '../std/clock.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
-import { type RenewedToken, readRenewed, readTokenInUse } from '../targets/credential.ts';
+import { readRenewed, readTokenInUse } from '../targets/credential.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import { type RenewalTerms, renewalTerms, type TokenInUse } from '../targets/policy/renewal.ts';
+import { parseRenewal, type RenewalRecord, revokeRequestOf } from '../targets/policy/renewed-secret.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { type CredentialObservation, MIN_RETRY_MS } from './policy/plan.ts';
@@ -46,6 +47,8 @@ export interface CredentialRun extends CredentialDeps {
   readonly credential: Stored<Secret>;
   /** The Secret with the renewed token, as the informer has it. */
   readonly renewed: Stored<Secret> | undefined;
+  /** Record of the latest renewal; undefined before the first one. */
+  readonly record: RenewalRecord | undefined;
   /** The Clusters that use the credential, at least one. */
   readonly users: readonly RegisteredCluster[];
   /** The Cluster to send requests through, with the latest renewed token; undefined if no registration is usable. */
@@ -67,22 +70,25 @@ export function observe(
   const { clock, startedAt, settings } = deps;
   const { uid } = credential.metadata;
   const state = deps.tracked.track(key, uid);
-  const now = clock.now();
-  const { latest, isLost } = latestOf(state, credential, renewed, now);
-  const secret = state.latest ?? renewed;
-  const registered = findUsable(deps, users, secret);
   const terms = renewalTerms(users.map(({ cluster }) => cluster));
+  changeTerms(state, terms);
+  const now = clock.now();
+  const { secret, isLost } = latestOf(state, credential, renewed, now);
+  const record = secret && parseRenewal(secret, uid);
+  const registered = findUsable(deps, users, secret);
   const token = registered && orUndefined(() => readTokenInUse(credential, secret));
   if (token !== undefined) forgetFailures(state, token);
   const toWallClock = (at: number) => now + at - clock.monotonic();
   const { renewedDigest, foreignDigest, deletedAnchors } = state;
   return {
-    run: { ...deps, key, state, credential, renewed, users, registered, terms, token, signal },
+    run: { ...deps, key, state, credential, renewed, record, users, registered, terms, token, signal },
     observation: {
       uid,
       terms,
       token,
-      record: registered && latest?.record,
+      record: registered && record,
+      isRenewed: token !== undefined && token.digest === record?.tokenDigest,
+      revokeRequest: revokeRequestOf(credential),
       isLost,
       isRejected: users.some(({ cluster }) => isRejected(cluster)),
       probeIntervalMs: settings.probeIntervalMs,
@@ -108,28 +114,46 @@ export function isRejected({ status }: Cluster): boolean {
 const REJECTED: ClusterReason = 'CredentialRejected';
 
 /**
- * Finds the latest renewed token: that of the hub, or a later one that this process wrote or saw, if the Secret was deleted, edited or
- * restored from a backup since.
+ * Finds the Secret with the latest renewed token: that of the hub, or a later one that this process wrote or saw, if the Secret was
+ * deleted, edited or restored from a backup since.
  */
 function latestOf(
   state: TrackedCredential,
   credential: Stored<Secret>,
   renewed: Stored<Secret> | undefined,
   now: number,
-): { readonly latest: RenewedToken | undefined; readonly isLost: boolean } {
+): { readonly secret: Stored<Secret> | undefined; readonly isLost: boolean } {
   const onHub = orUndefined(() => readRenewed(credential, renewed));
   const known = orUndefined(() => readRenewed(credential, state.latest));
-  const isKnownLater =
-    known !== undefined && known.record.expiresAt > now && known.record.renewedAt > (onHub?.record.renewedAt ?? -Infinity);
-  if (!isKnownLater) state.latest = onHub && renewed;
-  return { latest: isKnownLater ? known : onHub, isLost: isKnownLater };
+  const record = renewed && parseRenewal(renewed, credential.metadata.uid);
+  if (isLater(known?.record, onHub?.record.renewedAt ?? record?.retiredAt, now)) return { secret: state.latest, isLost: true };
+  // The hub may lose the record of anchors of a token that is not in use, because it succeeds a former registered token.
+  if (onHub === undefined) state.former = (record && renewed) ?? state.latest ?? state.former;
+  state.latest = onHub && renewed;
+  return { secret: renewed, isLost: false };
+}
+
+/** Returns whether a known token is valid, and was renewed after the last change on the hub. */
+function isLater(known: RenewalRecord | undefined, changedAt: number | undefined, now: number): boolean {
+  return known !== undefined && known.expiresAt > now && known.renewedAt > (changedAt ?? -Infinity);
+}
+
+/** Forgets failures under other terms, and with renewal Manual also the renewed token, which is not restored then. */
+function changeTerms(state: TrackedCredential, { isAutomatic }: RenewalTerms): void {
+  if (state.isAutomatic !== isAutomatic) resetFailures(state);
+  state.isAutomatic = isAutomatic;
+  if (isAutomatic || state.latest === undefined) return;
+  Object.assign(state, { former: state.latest, latest: undefined } satisfies Partial<TrackedCredential>);
+}
+
+function resetFailures(state: TrackedCredential): void {
+  const renewNotBefore = Math.min(state.renewNotBefore, state.failedAt + MIN_RETRY_MS);
+  Object.assign(state, { failures: 0, failure: undefined, renewNotBefore } satisfies Partial<TrackedCredential>);
 }
 
 /** Ends the delay after failures with another token: an administrator has supplied a new one. */
 function forgetFailures(state: TrackedCredential, { digest }: TokenInUse): void {
-  if (state.failures === 0 || state.failedDigest === digest) return;
-  const renewNotBefore = Math.min(state.renewNotBefore, state.failedAt + MIN_RETRY_MS);
-  Object.assign(state, { failures: 0, failure: undefined, renewNotBefore } satisfies Partial<TrackedCredential>);
+  if (state.failures > 0 && state.failedDigest !== digest) resetFailures(state);
 }
 
 /** Returns the first Cluster whose addresses and certificates the credential pins. */

@@ -6,8 +6,12 @@ import type { RenewalFailure } from '../targets/policy/renewal.ts';
 export interface TrackedCredential {
   /** UID of the registered Secret to which all other fields apply. */
   readonly uid: string;
+  /** True if the last terms were those of an automatic renewal; undefined before the first reconcile. */
+  isAutomatic: boolean | undefined;
   /** The Secret with the latest renewed token that is known; undefined before the first one. */
   latest: Stored<Secret> | undefined;
+  /** A Secret with a former renewed token that the hub may have lost, for its anchors; undefined without one. */
+  former: Stored<Secret> | undefined;
   /** Digest of the supplied token that was renewed; empty before. */
   renewedDigest: string;
   /** Digest of a token that does not belong to a service account; empty if there is none. */
@@ -23,7 +27,10 @@ export interface TrackedCredential {
   failure: RenewalFailure | undefined;
   /** Earliest time of the next renewal, on the monotonic clock. */
   renewNotBefore: number;
+  /** Number of deletions of anchors in a row that failed. */
   deleteFailures: number;
+  /** Failure of the last deletion of anchors; undefined after a success. */
+  deleteFailure: RenewalFailure | undefined;
   /** Earliest time of the next deletion of anchors, on the monotonic clock. */
   deleteNotBefore: number;
   /** Number of writes that restored the Secret since the last renewal. */
@@ -36,11 +43,11 @@ export interface TrackedCredential {
 export class TrackedCredentials {
   readonly #credentials = new Map<string, TrackedCredential>();
 
-  /** Returns the state of a credential; a re-created Secret starts without one. */
+  /** Returns the state of a credential; of a re-created Secret, only the former renewed token is known. */
   track(key: string, uid: string): TrackedCredential {
     const known = this.#credentials.get(key);
     if (known?.uid === uid) return known;
-    const tracked = initial(uid);
+    const tracked = { ...initial(uid), former: known?.latest ?? known?.former };
     this.#credentials.set(key, tracked);
     return tracked;
   }
@@ -49,17 +56,14 @@ export class TrackedCredentials {
     this.#credentials.delete(key);
   }
 
-  /** Returns the delay until a failed step may be repeated, in milliseconds; `now` is on the monotonic clock. */
-  delayMs(key: string, now: number): number {
-    const { renewNotBefore = now, deleteNotBefore = now, restoreNotBefore = now } = this.#credentials.get(key) ?? {};
-    const pending = [renewNotBefore, deleteNotBefore, restoreNotBefore].filter((at) => at > now);
-    return pending.length === 0 ? 0 : Math.ceil(Math.min(...pending) - now);
-  }
-
-  /** Returns the failure of a credential whose renewal failed at least twice in a row, as single failures are usually over soon. */
+  /**
+   * Returns the failure of a credential whose renewal, or else the deletion of anchors, failed at least twice in a row, as single failures
+   * are usually over soon.
+   */
   failureOf(key: string): RenewalFailure | undefined {
-    const tracked = this.#credentials.get(key);
-    return tracked !== undefined && tracked.failures >= MIN_FAILURES ? tracked.failure : undefined;
+    const { failures = 0, failure, deleteFailures = 0, deleteFailure } = this.#credentials.get(key) ?? {};
+    if (failures >= MIN_FAILURES) return failure;
+    return deleteFailures >= MIN_FAILURES ? deleteFailure : undefined;
   }
 }
 
@@ -68,7 +72,9 @@ const MIN_FAILURES = 2;
 function initial(uid: string): TrackedCredential {
   return {
     uid,
+    isAutomatic: undefined,
     latest: undefined,
+    former: undefined,
     renewedDigest: '',
     foreignDigest: '',
     deletedAnchors: new Set(),
@@ -78,6 +84,7 @@ function initial(uid: string): TrackedCredential {
     failure: undefined,
     renewNotBefore: -Infinity,
     deleteFailures: 0,
+    deleteFailure: undefined,
     deleteNotBefore: -Infinity,
     restores: 0,
     restoreNotBefore: -Infinity,

@@ -32,6 +32,11 @@ export class CredentialView {
     return [...new Set(this.#clusters.list().map(credentialKey))].filter((key) => key !== '');
   }
 
+  /** Returns whether a Cluster refers to this Secret. */
+  isReferred(key: string): boolean {
+    return this.#clustersByKey(key).length > 0;
+  }
+
   /**
    * Returns the Clusters that use a registered Secret, sorted by name. Clusters that the Secret does not name are omitted: a user who
    * writes Clusters must not affect the renewal of a credential that is not theirs.

@@ -13,11 +13,14 @@ export interface KubeConfigSource {
   getCurrentUser(): User | null;
 }
 
-/** Reads the files of a `KUBECONFIG` value; the first of several entries with the same name applies. Throws without a current context. */
-export async function loadKubeConfig(paths: string): Promise<KubeConfigSource> {
+/**
+ * Reads the files of a `KUBECONFIG` value; the first of several entries with the same name applies. `context` is the current one by
+ * default. Throws without a context.
+ */
+export async function loadKubeConfig(paths: string, context?: string): Promise<KubeConfigSource> {
   const files = paths.split(delimiter).filter((path) => path !== '');
   const parts = await Promise.all(files.map(async (path) => parsePart(await readFile(path, 'utf8'), dirname(path))));
-  return selectCurrent(parts);
+  return selectContext(parts, context);
 }
 
 /** Returns the API server and the service account of the pod. Throws outside a pod. */
@@ -89,8 +92,7 @@ function withTokenFile(user: User, tokenFile: string): User {
   return { ...rest, authProvider: { name: 'tokenFile', config: { tokenFile } } };
 }
 
-function selectCurrent(parts: readonly Part[]): KubeConfigSource {
-  const name = parts.find((part) => part.currentContext !== '')?.currentContext;
+function selectContext(parts: readonly Part[], name = parts.find((part) => part.currentContext !== '')?.currentContext): KubeConfigSource {
   if (name === undefined) throw new Error('the kubeconfig has no current-context');
   const context = findEntry(parts, 'contexts', name);
   const user = context.user ? findEntry(parts, 'users', context.user) : { name: '' };

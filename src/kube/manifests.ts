@@ -11,6 +11,8 @@ import {
   ManagedTokens,
   Namespaces,
   type Resource,
+  RoleBindings,
+  Roles,
   ServiceAccounts,
 } from '../api/resources.ts';
 import { hasReason } from '../kubernetes/status.ts';
@@ -63,6 +65,8 @@ const RESOURCES: readonly Resource<ApiObject>[] = [
   ServiceAccounts,
   ClusterRoles,
   ClusterRoleBindings,
+  Roles,
+  RoleBindings,
   ManagedTokens,
 ];
 

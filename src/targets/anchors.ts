@@ -71,7 +71,8 @@ export async function findAnchor(target: Target, anchor: AnchorName, signal: Abo
   throw new IssueError('RequestRejected', `the Secret ${anchor.namespace}/${anchor.name} exists and was not created by Purser`);
 }
 
-function isOwnedBy(anchor: unknown, serviceAccountUID: string): boolean {
+/** Returns whether a service account owns an anchor that is not being deleted. */
+export function isOwnedBy(anchor: unknown, serviceAccountUID: string): boolean {
   const { ownerReferences, deletionTimestamp } = fieldsOf(fieldsOf(anchor)['metadata']);
   const owners: readonly unknown[] = Array.isArray(ownerReferences) ? ownerReferences : [];
   return textOf(deletionTimestamp) === '' && owners.some((owner) => fieldsOf(owner)['uid'] === serviceAccountUID);

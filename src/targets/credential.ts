@@ -64,9 +64,9 @@ export interface RenewedToken {
 }
 
 /**
- * Returns the renewed token of a registered Secret; undefined if `renewed` belongs to another Secret, was edited, or succeeds another
- * token than the registered one: a new token in the registered Secret takes precedence. Throws an IssueError, CredentialMissing, if the
- * registered Secret is not readable.
+ * Returns the renewed token of a registered Secret; undefined if `renewed` belongs to another Secret, was edited or retired, or succeeds
+ * another token than the registered one: a new token in the registered Secret takes precedence. Throws an IssueError, CredentialMissing,
+ * if the registered Secret is not readable.
  */
 export function readRenewed(registered: Stored<Secret>, renewed: Secret | undefined): RenewedToken | undefined {
   const record = renewed && parseRenewal(renewed, registered.metadata.uid);

@@ -4,19 +4,22 @@ import { Label, LabelValue, OwnAnchorPrefix } from '../api/names.ts';
 import { Secrets, ServiceAccounts } from '../api/resources.ts';
 import { fieldsOf, textOf } from '../kubernetes/untrusted.ts';
 import { digestOf } from '../std/digest.ts';
-import { type AnchorName, callUnless, deleteSecret, findAnchor, requireUID } from './anchors.ts';
+import { type AnchorName, callUnless, deleteSecret, findAnchor, isOwnedBy, requireUID } from './anchors.ts';
 import { IssueError } from './issue-error.ts';
 import type { OwnAnchor } from './policy/renewed-secret.ts';
-import type { Target } from './target.ts';
+import type { Target, TargetCall } from './target.ts';
 
-/** An anchor to create for the successor of a token. */
+/** An anchor to create for the next renewed token. */
 export interface OwnAnchorRequest {
   /** Purser's service account on the target; its UID is undefined if the token does not contain it. */
   readonly serviceAccount: AnchorName & { readonly uid?: string | undefined };
   /** UID of the registered Secret on the hub. */
   readonly registeredUID: string;
-  /** Digest of the token that is replaced. */
-  readonly replacedDigest: string;
+  /**
+   * Digest of the last renewed token on the hub; empty before the first renewal. The name of the anchor depends on it, not on the
+   * registered token, so that the anchor of an interrupted renewal is found again even if the registered token changes meanwhile.
+   */
+  readonly recordedDigest: string;
 }
 
 /**
@@ -24,27 +27,48 @@ export interface OwnAnchorRequest {
  * IssueError, also for a Secret of that name that Purser did not create.
  */
 export async function ensureOwnAnchor(target: Target, request: OwnAnchorRequest, signal: AbortSignal): Promise<OwnAnchor | undefined> {
-  const { serviceAccount, registeredUID, replacedDigest } = request;
+  const { serviceAccount, registeredUID, recordedDigest } = request;
   const { namespace, uid } = serviceAccount;
-  const name = `${OwnAnchorPrefix}${shortHash(`${registeredUID} ${replacedDigest}`)}`;
+  const name = ownAnchorName(registeredUID, recordedDigest);
   const labels = { [Label.managedBy]: LabelValue.managedBy, [Label.credential]: shortHash(registeredUID) };
   const owner = { apiVersion: 'v1', kind: ServiceAccounts.kind, name: serviceAccount.name };
   const metadata = { namespace, name, labels, ...(uid !== undefined && { ownerReferences: [{ ...owner, uid }] }) };
+  const create: TargetCall<unknown> = (client, options) => client.create(Secrets, { metadata, type: 'Opaque' }, options);
   try {
-    const created = await callUnless(
-      target,
-      (client, options) => client.create(Secrets, { metadata, type: 'Opaque' }, options),
-      signal,
-      'AlreadyExists',
-    );
+    const created = await callUnless(target, create, signal, 'AlreadyExists');
     const found = created ?? (await findAnchor(target, { namespace, name }, signal));
     if (found === undefined || isBeingDeleted(found))
       throw new IssueError('BoundObjectNotFound', `the anchor Secret ${namespace}/${name} is being deleted`);
-    return { namespace, name, uid: requireUID(found) };
+    if (created !== undefined || uid === undefined || isOwnedBy(found, uid)) return { namespace, name, uid: requireUID(found) };
+    // The target deletes this anchor together with a former service account of the same name.
+    await deleteSecret(target, { namespace, name }, requireUID(found), signal);
+    return { namespace, name, uid: requireUID(await callUnless(target, create, signal)) };
   } catch (error) {
     if (isForbidden(error)) return undefined;
     throw error;
   }
+}
+
+/** Returns the name of the anchor of the token that succeeds the recorded one. */
+export function ownAnchorName(registeredUID: string, recordedDigest: string): string {
+  return `${OwnAnchorPrefix}${shortHash(`${registeredUID} ${recordedDigest}`)}`;
+}
+
+/** Returns all anchors on the target that were created for a registered Secret. Throws an IssueError. */
+export async function listOwnAnchors(
+  target: Target,
+  { namespace, registeredUID }: { readonly namespace: string; readonly registeredUID: string },
+  signal: AbortSignal,
+): Promise<readonly OwnAnchor[]> {
+  const labelSelector = `${Label.credential}=${shortHash(registeredUID)}`;
+  const anchors: OwnAnchor[] = [];
+  const list: TargetCall<void> = async (client, options) => {
+    anchors.length = 0;
+    for await (const { items } of client.pages(Secrets, { namespace, labelSelector, ...options }))
+      anchors.push(...items.map(({ metadata: { name, uid } }) => ({ namespace, name, uid })));
+  };
+  await callUnless(target, list, signal);
+  return anchors;
 }
 
 /** Deletes the anchor with this name and UID; one that does not exist any more is no error. Throws an IssueError. */

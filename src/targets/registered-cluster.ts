@@ -1,7 +1,7 @@
 // A registered cluster: the Cluster object and Purser's credential for it.
 
 import type { Cluster } from '../api/cluster.gen.ts';
-import { CredentialSecretKey, Label, RegistryGroup } from '../api/names.ts';
+import { CredentialSecretKey, Label, RegistryGroup, RevokeCredentialAnnotation } from '../api/names.ts';
 import { ManagedTokens, type Secret, type Stored } from '../api/resources.ts';
 import type { Store } from '../kube/store.ts';
 import { digestOf } from '../std/digest.ts';
@@ -36,11 +36,16 @@ export function registeredCluster(
 
 const CREDENTIAL_KEYS: readonly string[] = Object.values(CredentialSecretKey);
 
-/** Returns a Secret reduced to the keys of a credential, and to the metadata that identifies Secrets of ManagedTokens and renewed ones. */
+/**
+ * Returns a Secret reduced to the keys of a credential, to the metadata that identifies Secrets of ManagedTokens and renewed ones, and to
+ * annotations that Purser reads.
+ */
 export function reduceCredential(secret: Stored<Secret>): Stored<Secret> {
   const { namespace, name, uid, resourceVersion, labels, annotations = {}, ownerReferences } = secret.metadata;
   const isMarked = isManaged(secret) || isRenewedSecret(secret);
-  const ours = Object.entries(annotations).filter(([annotation]) => annotation.startsWith(`${RegistryGroup}/`));
+  const isRead = (annotation: string) =>
+    isRenewedSecret(secret) ? annotation.startsWith(`${RegistryGroup}/`) : annotation === RevokeCredentialAnnotation;
+  const read = Object.entries(annotations).filter(([annotation]) => isRead(annotation));
   return {
     metadata: {
       namespace,
@@ -48,7 +53,7 @@ export function reduceCredential(secret: Stored<Secret>): Stored<Secret> {
       uid,
       resourceVersion,
       ...(isMarked && { ...(labels && { labels }), ...(ownerReferences && { ownerReferences }) }),
-      ...(isRenewedSecret(secret) && { annotations: Object.fromEntries(ours) }),
+      ...(read.length > 0 && { annotations: Object.fromEntries(read) }),
     },
     data: Object.fromEntries(Object.entries(secret.data ?? {}).filter(([key]) => CREDENTIAL_KEYS.includes(key))),
   };

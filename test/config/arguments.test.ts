@@ -6,6 +6,8 @@ describe('isLocalRun', () => {
     ['dev', true],
     ['run', false],
     ['print target-rbac', false],
+    ['cluster revoke target-1', false],
+    ['help cluster', false],
     ['', true],
     ['--help', true],
   ])('evaluates arguments "%s" to %s', (line, expected) => {

@@ -2,8 +2,10 @@
 // arrives. The next process knows only the stored objects.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Clusters, Secrets } from '../../src/api/resources.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { TransportError } from '../../src/kube/transport-error.ts';
+import { CREDENTIALS } from '../tokens/token-world.ts';
 import { CredentialWorld } from './credential-world.ts';
 
 const MINUTE_MS = 60_000;
@@ -55,7 +57,7 @@ function mortal(process: Process): KubeClient {
     get: (client, name) => {
       const member: unknown = Reflect.get(client, name, client);
       if (typeof member !== 'function') return member;
-      if (name !== 'create' && name !== 'update' && name !== 'list') return member.bind(client) as unknown;
+      if (name !== 'create' && name !== 'update' && name !== 'delete' && name !== 'list') return member.bind(client) as unknown;
       return async (...args: readonly unknown[]) => {
         const { isServed, isAnswered } = process.next();
         if (isServed) {
@@ -110,6 +112,47 @@ async function renewTwice(round: 'first' | 'second', crash?: Crash): Promise<num
   return requests;
 }
 
+/** Returns to the registered token, with a crash meanwhile. Returns that token and the number of requests. */
+async function retire(crash?: Crash): Promise<{ readonly token: string; readonly requests: number }> {
+  current = new Process();
+  const token = await world.begin({ lifetime: '12h' });
+  let replica = await start();
+  await world.nextToken();
+  await world.wait(15_000);
+  replica.process.arm(crash);
+  await world.hub.admin.patch(Clusters, { name: world.name }, { spec: { credential: { renewal: 'Manual' } } });
+  await world.wait(2 * MINUTE_MS, 1_000);
+  const { requests } = replica.process;
+  if (crash !== undefined) {
+    await replica.stop();
+    replica = await start();
+    await world.wait(13 * MINUTE_MS, 10_000);
+  }
+  await replica.stop();
+  return { token, requests };
+}
+
+/** Revokes earlier tokens, with a crash meanwhile. Returns the earlier token and the number of requests. */
+async function revoke(crash?: Crash): Promise<{ readonly token: string; readonly requests: number }> {
+  current = new Process();
+  await world.begin({ lifetime: '168h', overlap: '24h' });
+  let replica = await start();
+  const token = await world.nextToken();
+  await world.wait(15_000);
+  replica.process.arm(crash);
+  const annotations = { 'registry.purser.dev/revoke-credential': 'now' };
+  await world.hub.admin.patch(Secrets, { namespace: CREDENTIALS, name: world.name }, { metadata: { annotations } });
+  await world.wait(MINUTE_MS, 1_000);
+  const { requests } = replica.process;
+  if (crash !== undefined) {
+    await replica.stop();
+    replica = await start();
+    await world.wait(MINUTE_MS, 1_000);
+  }
+  await replica.stop();
+  return { token, requests };
+}
+
 describe('credential controller that crashes', () => {
   it.each(['first', 'second'] as const)(
     'loses no cluster after a crash at any request of the %s renewal',
@@ -129,4 +172,51 @@ describe('credential controller that crashes', () => {
     },
     300_000,
   );
+
+  it('leaves only the registered token after a crash at any request of the return to it', async () => {
+    const { requests } = await retire();
+    expect(requests).toBeGreaterThan(4);
+    for (let at = 0; at < requests; at++) {
+      for (const when of ['before', 'after'] as const) {
+        await world.end();
+        const { token } = await retire({ at, when });
+        const [renewed, anchors] = [await world.renewed(), world.target.anchors.size];
+        expect({ at, when, isAccepted: world.target.accepts(token), renewed, anchors }).toEqual({
+          at,
+          when,
+          isAccepted: true,
+          renewed: undefined,
+          anchors: 0,
+        });
+      }
+    }
+  }, 300_000);
+
+  it('completes a revocation after a crash at any of its requests', async () => {
+    const { requests } = await revoke();
+    expect(requests).toBeGreaterThan(8);
+    for (let at = 0; at < requests; at++) {
+      for (const when of ['before', 'after'] as const) {
+        await world.end();
+        const { token } = await revoke({ at, when });
+        const revoked = (await world.renewed())?.metadata.annotations?.['registry.purser.dev/revoked'];
+        const isAccepted = world.target.accepts(await world.renewedToken());
+        expect({
+          at,
+          when,
+          revoked,
+          isAccepted,
+          isStolenAccepted: world.target.accepts(token),
+          anchors: world.target.anchors.size,
+        }).toEqual({
+          at,
+          when,
+          revoked: 'now',
+          isAccepted: true,
+          isStolenAccepted: false,
+          anchors: 1,
+        });
+      }
+    }
+  }, 300_000);
 });

@@ -8,7 +8,7 @@ import { createCredentialController } from '../../src/credentials/controller.ts'
 import type { KubeClient } from '../../src/kube/client.ts';
 import { createInformer, createReducedInformer } from '../../src/kube/informer.ts';
 import { Recorder } from '../../src/kube/recorder.ts';
-import { hasReason } from '../../src/kubernetes/status.ts';
+import { hasReason, StatusError } from '../../src/kubernetes/status.ts';
 import type { Outcome } from '../../src/runtime/controller.ts';
 import { report } from '../../src/runtime/report.ts';
 import { systemClock } from '../../src/std/clock.ts';
@@ -78,12 +78,14 @@ export class CredentialWorld {
     return this.#server?.url ?? '';
   }
 
-  /** Registers a Cluster at a new target with this token, by default one for a year. */
-  async begin(credential?: Partial<ClusterCredential>, token?: string): Promise<void> {
+  /** Registers a Cluster at a new target with a token for a year, and returns the token. */
+  async begin(credential?: Partial<ClusterCredential>): Promise<string> {
     this.target = new ScriptedCluster(this.clock);
     this.name = `c${++this.#count}`;
-    await this.register(token ?? this.target.issueToken());
+    const token = this.target.issueToken();
+    await this.register(token);
     await this.addCluster(this.name, credential);
+    return token;
   }
 
   async addCluster(name: string, credential?: Partial<ClusterCredential>, secretName = this.name): Promise<void> {
@@ -246,6 +248,23 @@ export class CredentialWorld {
     const texts = [...this.logged, JSON.stringify(events), JSON.stringify(clusters)].join('\n');
     return [...this.target.issued.keys()].filter((token) => texts.includes(token) || texts.includes(base64(token)));
   }
+}
+
+/** Returns a client whose writes fail with this code while `isFailing` returns true. */
+export function failingHub({ hub }: CredentialWorld, code: number, isFailing: () => boolean): KubeClient {
+  return new Proxy(hub.admin, {
+    get: (client, name) => {
+      const member: unknown = Reflect.get(client, name, client);
+      if (typeof member !== 'function') return member;
+      if (name !== 'create' && name !== 'update') return member.bind(client);
+      return (resource: unknown, ...rest: readonly unknown[]) => {
+        if (resource !== Secrets || !isFailing()) return member.call(client, resource, ...rest) as unknown;
+        return Promise.reject(
+          new StatusError({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code, message: 'no space left' }),
+        );
+      };
+    },
+  });
 }
 
 export function textOf(secret: Secret | undefined): string {

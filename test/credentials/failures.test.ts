@@ -3,11 +3,9 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Secrets } from '../../src/api/resources.ts';
-import type { KubeClient } from '../../src/kube/client.ts';
-import { StatusError } from '../../src/kubernetes/status.ts';
 import { errorStatus } from '../targets/wire-target.ts';
 import { base64, CREDENTIALS } from '../tokens/token-world.ts';
-import { CredentialWorld, textOf } from './credential-world.ts';
+import { CredentialWorld, failingHub, textOf } from './credential-world.ts';
 import { forbid } from './scripted-cluster.ts';
 
 const MINUTE_MS = 60_000;
@@ -39,23 +37,6 @@ async function beginRenewed(lifetime = '1h'): Promise<string> {
   const token = await world.nextToken();
   await world.wait(2 * MINUTE_MS, 5_000);
   return token;
-}
-
-/** Returns a client whose writes fail with this code while `isFailing` returns true. */
-function failingHub(code: number, isFailing: () => boolean): KubeClient {
-  return new Proxy(world.hub.admin, {
-    get: (client, name) => {
-      const member: unknown = Reflect.get(client, name, client);
-      if (typeof member !== 'function') return member;
-      if (name !== 'create' && name !== 'update') return member.bind(client);
-      return (resource: unknown, ...rest: readonly unknown[]) => {
-        if (resource !== Secrets || !isFailing()) return member.call(client, resource, ...rest) as unknown;
-        return Promise.reject(
-          new StatusError({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code, message: 'no space left' }),
-        );
-      };
-    },
-  });
 }
 
 const renewedName = () => ({ namespace: CREDENTIALS, name: `${world.name}-renewed` });
@@ -207,7 +188,7 @@ describe('renewal with a changed hub', () => {
   it.each([507, 500])('keeps the token in use while the hub responds to writes with %i, and reuses the anchor', async (code) => {
     let isFailing = true;
     await world.begin();
-    await world.run({ hub: failingHub(code, () => isFailing) });
+    await world.run({ hub: failingHub(world, code, () => isFailing) });
     const message = await world.shows('False CredentialNotStored');
     expect(message).toContain('no space left');
     await world.shows('True ClusterReady', 'Ready');

@@ -127,7 +127,7 @@ describe('credential controller', () => {
   });
 
   it('does not renew the token of a user that is not a service account', async () => {
-    await world.begin(undefined, undefined);
+    await world.begin();
     await world.register(world.target.issueToken(3_600, { username: 'jane' }));
     await world.run();
     await world.shows('True CredentialValid');

@@ -12,7 +12,9 @@ export const USERNAME = 'system:serviceaccount:purser-system:purser';
 
 interface Anchor {
   readonly metadata: {
+    readonly namespace: string;
     readonly name: string;
+    readonly resourceVersion: string;
     readonly uid: string;
     readonly labels?: Readonly<Record<string, string>>;
   };
@@ -102,6 +104,7 @@ export class ScriptedCluster {
     if (path.endsWith('/selfsubjectreviews')) return reply.json(201, { status: { userInfo: { username } } });
     if (path.endsWith('/selfsubjectaccessreviews')) return reply.json(201, { status: { allowed: true } });
     if (path === `${SERVICE_ACCOUNT}/token`) return this.#issue(body, reply);
+    if (path === SECRETS && method === 'GET') return this.#list(request, reply);
     if (path === SECRETS && method === 'POST') return this.#create(JSON.parse(body) as Anchor, reply);
     if (path.startsWith(`${SECRETS}/`)) return this.#anchor(path.slice(SECRETS.length + 1), request, reply);
     return reply.json(404, errorStatus(404, `no ${path}`, { reason: 'NotFound' }));
@@ -140,6 +143,12 @@ export class ScriptedCluster {
     const metadata = { ...anchor.metadata, uid: `anchor-${++count}`, resourceVersion: '1' };
     this.anchors.set(name, { ...anchor, metadata });
     reply.json(201, this.anchors.get(name));
+  }
+
+  #list({ query }: WireRequest, reply: WireReply): void {
+    const [key = '', value] = (query.get('labelSelector') ?? '').split('=');
+    const items = [...this.anchors.values()].filter(({ metadata }) => metadata.labels?.[key] === value);
+    reply.json(200, { kind: 'SecretList', apiVersion: 'v1', metadata: { resourceVersion: '1' }, items });
   }
 
   #anchor(name: string, { method, body }: WireRequest, reply: WireReply): void {

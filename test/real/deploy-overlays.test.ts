@@ -72,6 +72,7 @@ async function exerciseToken(credentialNamespace = 'purser-system'): Promise<voi
   await world.waitFor('-n', 'team-a', 'secret/ci-deployer', '--for=delete');
   await world.kubectl('delete', ...token, '--timeout=60s');
   await world.replaceCredential('target-1', credentialNamespace);
+  await world.retireCredential('target-1', credentialNamespace);
 }
 
 /** Requests metrics as a user without permission, until the response is 403. */

@@ -74,6 +74,9 @@ export async function enforcePolicies(command: (...args: readonly string[]) => P
   await command('delete', 'mt', '-n', 'team-a', 'ci-deployer');
 }
 
+/** The issuer is the audience of the samples. */
+const CLUSTER_OPTIONS = { audit: true, controllers: true, issuer: 'https://kubernetes.default.svc' };
+
 /** Options of the two clusters. */
 interface WorldOptions {
   readonly hub?: RealClusterOptions;
@@ -84,27 +87,40 @@ export class DeployWorld {
   readonly hub: RealCluster;
   readonly target: RealCluster;
   readonly #running = new Map<string, Program>();
+  readonly #isTargetShared: boolean;
   #authority: string | undefined;
 
-  private constructor(hub: RealCluster, target: RealCluster) {
+  private constructor(hub: RealCluster, target: RealCluster, isTargetShared = false) {
     this.hub = hub;
     this.target = target;
+    this.#isTargetShared = isTargetShared;
   }
 
   /** Starts an empty hub and an empty target. */
   static async startEmpty({ hub, target }: WorldOptions = {}): Promise<DeployWorld> {
-    // The audience of the samples.
-    const options = { audit: true, controllers: true, issuer: 'https://kubernetes.default.svc' };
-    return new DeployWorld(...(await Promise.all([startRealCluster({ ...options, ...hub }), startRealCluster({ ...options, ...target })])));
+    const options = [hub, target].map((each) => ({ ...CLUSTER_OPTIONS, ...each }));
+    const [startedHub, startedTarget] = await Promise.all(options.map(startRealCluster));
+    return new DeployWorld(startedHub as RealCluster, startedTarget as RealCluster);
   }
 
   /** Starts a hub with a kustomization applied to it, and a target. */
   static async start(path: string, options?: WorldOptions): Promise<DeployWorld> {
     const world = await DeployWorld.startEmpty(options);
-    for (const name of ['team-a', 'team-b', 'fleet']) await world.kubectl('create', 'namespace', name);
-    await world.kubectl('apply', '--server-side', '-k', `REPO/deploy/${path}`);
-    await world.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=180s');
+    await world.#install(path);
     return world;
+  }
+
+  /** Starts another hub with a kustomization applied to it, beside the hub of a world with the same target. */
+  static async startBeside({ target }: DeployWorld, path: string): Promise<DeployWorld> {
+    const world = new DeployWorld(await startRealCluster(CLUSTER_OPTIONS), target, true);
+    await world.#install(path);
+    return world;
+  }
+
+  async #install(path: string): Promise<void> {
+    for (const name of ['team-a', 'team-b', 'fleet']) await this.kubectl('create', 'namespace', name);
+    await this.kubectl('apply', '--server-side', '-k', `REPO/deploy/${path}`);
+    await this.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=180s');
   }
 
   /** Starts a hub with these objects, and a target. */
@@ -218,6 +234,19 @@ export class DeployWorld {
     await waitUntil(async () => (await version()) !== before);
   }
 
+  /** Sets the renewal of a credential to Manual, and waits until nothing is left of renewed tokens on the hub. */
+  async retireCredential(name: string, namespace = 'purser-system'): Promise<void> {
+    const patch = JSON.stringify({ spec: { credential: { renewal: 'Manual', overlap: '0s' } } });
+    await this.kubectl('patch', `cluster.registry.purser.dev/${name}`, '--type=merge', '-p', patch);
+    await this.waitFor('-n', namespace, `secret/${name}-credential-renewed`, '--for=delete');
+  }
+
+  /** Waits until the target rejects a token; it caches authenticated tokens for a few seconds. */
+  async waitUntilRejected(token: string): Promise<void> {
+    const isRejected = (error: unknown) => String(error).includes('Unauthorized');
+    await waitUntil(() => this.kubectlOnTarget('auth', 'whoami', '--token', token).then(() => false, isRejected));
+  }
+
   /** Runs `kubectl wait` on the hub. Throws the last log lines of Purser if the wait fails. */
   async waitFor(...args: readonly string[]): Promise<void> {
     const { code, stderr } = await runKubectl(this.hub, ['wait', ...args, '--timeout=180s']);
@@ -257,7 +286,7 @@ export class DeployWorld {
 
   async stop(): Promise<void> {
     await this.stopDeployed();
-    await Promise.all([this.hub.stop(), this.target.stop()]);
+    await Promise.all([this.hub, ...(this.#isTargetShared ? [] : [this.target])].map((cluster) => cluster.stop()));
   }
 
   #readyFile(name: string): string {

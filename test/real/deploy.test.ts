@@ -7,6 +7,7 @@ import { type DeployedObject, type Deployment, DeployWorld, isDeployment, render
 import { findGrants, findUnused, readUse } from './permission-use.ts';
 
 const PURSER = 'system:serviceaccount:purser-system:purser';
+const CLUSTER = 'cluster.registry.purser.dev/target-1';
 let world: DeployWorld;
 
 beforeAll(async () => {
@@ -128,13 +129,53 @@ describe('deployed Purser with the admission policies', () => {
     await world.replaceCredential('target-1');
     await world.waitFor('cluster.registry.purser.dev/target-1', '--for=condition=Ready');
     // A minute later, the target rejects copies of the replaced token.
-    const isRejected = (error: unknown) => String(error).includes('Unauthorized');
-    await waitUntil(() => world.kubectlOnTarget('auth', 'whoami', '--token', stolen).then(() => false, isRejected));
+    await world.waitUntilRejected(stolen);
     expect(await world.kubectlOnTarget('auth', 'whoami', '--token', await world.renewedToken('target-1'))).toContain(
       'purser-system:purser',
     );
     const events = await world.kubectl('get', 'events', '-A', '-o', 'jsonpath={.items[*].reason}');
     expect(events.split(' ')).toContain('CredentialRenewed');
+  });
+
+  it('renews and revokes its credential without affecting another hub with the same service account', async () => {
+    const other = await DeployWorld.startBeside(world, 'base');
+    try {
+      await other.startDeployed((await renderKustomization('base')).find(isDeployment) as Deployment);
+      await other.register('target-1');
+      const terms = JSON.stringify({ spec: { credential: { lifetime: '10m', overlap: '10s' } } });
+      for (const hub of [world, other]) await hub.kubectl('patch', CLUSTER, '--type=merge', '-p', terms);
+      for (const hub of [world, other, world, other]) {
+        const stolen = await hub.renewedToken('target-1');
+        await hub.replaceCredential('target-1');
+        await hub.waitUntilRejected(stolen);
+        for (const each of [world, other]) expect(await isAccepted(each)).toBe(true);
+      }
+      await requestRevocation(other, 'elsewhere');
+      for (const each of [world, other]) {
+        expect(await isAccepted(each)).toBe(true);
+        await each.waitFor(CLUSTER, '--for=condition=Ready');
+        const reasons = await each.kubectl('get', 'events', '-A', '-o', 'jsonpath={.items[*].reason}');
+        expect(reasons.split(' ')).not.toContain('CredentialRejected');
+      }
+    } finally {
+      await other.stop();
+    }
+  });
+
+  it('revokes earlier tokens of its credential at once when an administrator requests it', async () => {
+    const stolen = await world.renewedToken('target-1');
+    await requestRevocation(world, 'now');
+    await world.waitUntilRejected(stolen);
+    await world.waitFor('cluster.registry.purser.dev/target-1', '--for=condition=Ready');
+  });
+
+  it('returns to the registered token with renewal Manual, and renews it again with Auto', async () => {
+    const stolen = await world.renewedToken('target-1');
+    await world.retireCredential('target-1');
+    await world.waitUntilRejected(stolen);
+    await world.kubectl('patch', CLUSTER, '--type=merge', '-p', JSON.stringify({ spec: { credential: { renewal: 'Auto' } } }));
+    await world.renewedToken('target-1');
+    await world.waitFor('cluster.registry.purser.dev/target-1', '--for=condition=Ready');
   });
 
   it('sends no rejected request and leaves no permission unused on the hub', async () => {
@@ -150,6 +191,20 @@ describe('deployed Purser with the admission policies', () => {
     expect(findUnused(findGrants(objects, 'purser'), use)).toEqual([]);
   });
 });
+
+/** Requests the revocation of earlier tokens on the hub of a world, and waits until Purser has completed it. */
+async function requestRevocation(hub: DeployWorld, value: string): Promise<void> {
+  const [namespace, secret] = [['-n', 'purser-system'], 'secret/target-1-credential'];
+  await hub.kubectl('annotate', ...namespace, secret, `registry.purser.dev/revoke-credential=${value}`, '--overwrite');
+  const condition = `--for=jsonpath={.metadata.annotations.registry\\.purser\\.dev/revoked}=${value}`;
+  await hub.waitFor(...namespace, `${secret}-renewed`, condition);
+}
+
+/** Returns true if the target accepts the renewed token on the hub of a world. */
+async function isAccepted(hub: DeployWorld): Promise<boolean> {
+  const user = await hub.kubectlOnTarget('auth', 'whoami', '--token', await hub.renewedToken('target-1'));
+  return user.includes('purser-system:purser');
+}
 
 /** Permissions on the hub for cases that these tests do not cover. */
 const HUB_UNUSED: readonly string[] = [

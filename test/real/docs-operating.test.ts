@@ -15,7 +15,7 @@ import { run } from '../support/run.ts';
 import { type DeployedObject, type Deployment, isDeployment, renderKustomization, waitUntil } from './deploy-world.ts';
 import { blocksIn, runBlock, startDocsWorld } from './docs-world.ts';
 
-const [install, register, show, renew, replace, uninstall] = blocksIn('hub');
+const [install, register, show, renew, revoke, recreate, uninstall] = blocksIn('hub');
 const [hubItself] = blocksIn('hub-itself');
 const [calls, certificate] = blocksIn('facade');
 const [orphans] = blocksIn('orphans');
@@ -105,14 +105,18 @@ describe('commands in docs/operating.md', () => {
     await docs.world.waitFor('cluster.registry.purser.dev', 'target-1', '--for=condition=Authorized');
   });
 
-  it('revokes a credential, and continues with the next one', async () => {
+  it('revokes earlier tokens of a credential', async () => {
+    const token = await docs.world.renewedToken('target-1');
+    expect(await runBlock(revoke, docs.shell)).toEqual([]);
+    await docs.world.waitUntilRejected(token);
+  });
+
+  it('re-creates the service account, and continues with the next credential', async () => {
     const credential = async () =>
       await docs.world.kubectl('get', 'secret/target-1-credential', '-n', 'purser-system', '-o', 'jsonpath={.data.token}');
     const token = Buffer.from(await credential(), 'base64').toString();
-    expect(await runBlock(replace, docs.shell)).toEqual([]);
-    const isRejected = (error: unknown) => String(error).includes('Unauthorized');
-    // The target caches authenticated tokens for a few seconds.
-    await waitUntil(() => docs.world.kubectlOnTarget('auth', 'whoami', '--token', token).then(() => false, isRejected));
+    expect(await runBlock(recreate, docs.shell)).toEqual([]);
+    await docs.world.waitUntilRejected(token);
     await docs.world.waitFor('cluster.registry.purser.dev', 'target-1', '--for=condition=Authorized');
   });
 

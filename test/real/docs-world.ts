@@ -39,8 +39,10 @@ async function createShell({ hub, target }: DeployWorld): Promise<Shell> {
   for (const name of ['deploy', 'crds']) await symlink(join(REPOSITORY, name), join(folder, name));
   const kubeconfig = join(parent, 'kubeconfig');
   await writeFile(kubeconfig, JSON.stringify(await mergeKubeconfigs({ hub, target })));
-  await writeFile(join(parent, 'bin/docker'), DOCKER);
-  await chmod(join(parent, 'bin/docker'), 0o755);
+  for (const [name, script] of Object.entries({ docker: DOCKER, purser: PURSER })) {
+    await writeFile(join(parent, 'bin', name), script);
+    await chmod(join(parent, 'bin', name), 0o755);
+  }
   const programs = [join(parent, 'bin'), ...[kubeBinaries()?.kubectl, helmBinary()].map((path) => dirname(path ?? ''))];
   const PATH = [...programs, process.env['PATH']].join(':');
   return { folder, env: { PATH, HOME: join(parent, 'home'), KUBECONFIG: kubeconfig, NODE_OPTIONS: '' } };
@@ -52,6 +54,11 @@ export async function runBlock(block: Block | undefined, shell: Shell): Promise<
   const strict = stepsOf(block).map(({ command, shown }) => ({ command: `set -eo pipefail\n${command}`, shown }));
   return (await runSteps(strict, shell)).filter(({ code }) => code !== 0);
 }
+
+/** The command that the documentation introduces as `purser`. */
+const PURSER = `#!/bin/sh
+exec ${process.execPath} ${join(REPOSITORY, 'src/start.mjs')} "$@"
+`;
 
 /** Stub for docker: `docker run --rm IMAGE …` runs the program of the image. image.test.ts tests the image itself. */
 const DOCKER = `#!/bin/sh

@@ -13,6 +13,8 @@ import {
   ManagedTokens,
   Namespaces,
   type Resource,
+  RoleBindings,
+  Roles,
   Secrets,
   ServiceAccounts,
 } from '../../src/api/resources.ts';
@@ -30,7 +32,6 @@ import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../s
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { appSettings } from '../support/app-settings.ts';
 import { PRIVATE_NAME, type RealCluster, startRealCluster } from '../support/real-cluster.ts';
-import { RoleBindings, Roles } from '../support/role-resources.ts';
 import { startConnectProxy } from '../targets/connect-proxy.ts';
 import { AuditLog } from './audit-log.ts';
 

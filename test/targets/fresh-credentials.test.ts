@@ -53,7 +53,7 @@ afterEach(async () => {
 function renewed(): Stored<Secret> {
   const record = {
     registeredDigest: digestOf('old-token'),
-    tokenDigest: '',
+    tokenDigest: digestOf('new-token'),
     renewedAt: clock.now(),
     expiresAt: clock.now() + 3_600_000,
     replaced: [],

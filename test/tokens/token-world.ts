@@ -16,6 +16,10 @@ import {
   Events,
   ManagedTokens,
   Namespaces,
+  type Role,
+  type RoleBinding,
+  RoleBindings,
+  Roles,
   type Secret,
   Secrets,
   ServiceAccounts,
@@ -43,7 +47,6 @@ import { eventually } from '../contract/eventually.ts';
 import { turns } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
 import { newFolder } from '../support/folders.ts';
-import { type Role, type RoleBinding, RoleBindings, Roles } from '../support/role-resources.ts';
 import { TEST_USERS } from '../support/users.ts';
 import { NO_METRICS } from './no-metrics.ts';
 import { patient } from './patient-clock.ts';

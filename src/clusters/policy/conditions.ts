@@ -52,7 +52,7 @@ export interface HubTokenFailure {
 }
 
 /** A credential in a Secret. */
-interface StoredEvidence {
+export interface StoredEvidence {
   readonly type: 'stored';
   /** Validity of the credential; undefined if it is unknown. */
   readonly validity: Validity | undefined;
@@ -62,6 +62,8 @@ interface StoredEvidence {
   readonly isSupplied?: boolean;
   /** Failure of the renewal; undefined if it succeeds. */
   readonly failure?: RenewalFailure;
+  /** True if probes find that the cluster rejects the credential, although it has not expired. */
+  readonly isRejected?: boolean;
   /** Name of the Cluster, for the command that repairs the credential; undefined for a client certificate. */
   readonly cluster?: string;
 }
@@ -222,11 +224,15 @@ function evaluateAuthorized(evidence: ProbeEvidence, of: FindingOf): Finding {
 function evaluateCredentialFresh(credential: CredentialEvidence, now: number): Finding {
   if (credential.type === 'own') return findingOf('True', 'CredentialValid', "Purser uses its own service account's token on the hub");
   if (credential.type === 'missing') return finding('Unknown', 'CredentialMissing');
-  if (credential.type === 'federated') return evaluateFederated(credential);
+  return credential.type === 'federated' ? evaluateFederated(credential) : evaluateStored(credential, now);
+}
+
+function evaluateStored(credential: StoredEvidence, now: number): Finding {
   const { validity, failure } = credential;
   const expiresAt = validity?.expiresAt;
   if (expiresAt !== undefined && expiresAt <= now) return expired(credential, expiresAt);
   if (failure !== undefined) return finding('False', failure.reason, [failure.detail, ...expiryNote(expiresAt)].filter(Boolean).join('; '));
+  if (credential.isRejected === true) return finding('False', 'CredentialRejected');
   if (validity === undefined) return finding('Unknown', 'ExpiryUnknown');
   const valid = credential.isSupplied === true ? 'CredentialRenewalPending' : 'CredentialValid';
   if (expiresAt === undefined) return findingOf('True', valid, `the credential does not expire${renewalNote(credential, now)}`);

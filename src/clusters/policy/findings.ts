@@ -49,7 +49,11 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
     'apply deploy/target/access.yaml to the cluster, or allow the service account to create tokens of itself, or set spec.credential.renewal to Manual',
   CredentialRenewalUntrusted: 'check that serverEndpoints points to the API server of the cluster, and its service account settings',
   CredentialNotStored:
-    "check that Purser may create and update Secrets in the credential's namespace, and that the Secret with the suffix -renewed is neither immutable nor owned by another tool",
+    "check that Purser may create, update and delete Secrets in the credential's namespace, and that the Secret with the suffix -renewed is neither immutable nor owned by another tool",
+  CredentialNotRetired:
+    'write a token that the cluster accepts to the Secret that spec.authInfo.controller names, or set spec.credential.renewal to Auto',
+  CredentialNotRevoked:
+    "apply deploy/target/access.yaml to the cluster, so that Purser may list and delete Secrets in its namespace there, or re-create Purser's service account with purser cluster revoke",
   ExpiryUnknown: 'keep track of the expiry yourself, or use a token that contains its expiry',
   DNSFailed: "check the host name in serverEndpoints and Purser's DNS",
   ConnectionRefused: 'check that the API server runs, and that serverEndpoints has the correct port',

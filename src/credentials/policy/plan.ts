@@ -1,11 +1,11 @@
-// The next step for one credential: restore the Secret with the renewed token, delete anchors of replaced tokens, renew the token, or
-// recover with the registered token.
+// The next step for one credential: restore the Secret with the renewed token, delete anchors of replaced tokens, renew the token,
+// recover with the registered token, revoke all earlier tokens, or return to the registered token if Purser does not renew the credential.
 // Times are by Purser's clock, in milliseconds since the epoch.
 
 import { exponentialMs } from '../../std/backoff.ts';
 import { nextTurnAt } from '../../std/hash.ts';
-import { halfLifeAt, type RenewalTerms, type TokenInUse } from '../../targets/policy/renewal.ts';
-import type { OwnAnchor, RenewalRecord } from '../../targets/policy/renewed-secret.ts';
+import { effectiveOverlapMs, halfLifeAt, type RenewalTerms, type TokenInUse } from '../../targets/policy/renewal.ts';
+import { MAX_REPLACED, type RenewalRecord, type ReplacedAnchor } from '../../targets/policy/renewed-secret.ts';
 
 /** Everything that the plan for a credential depends on. */
 export interface CredentialObservation {
@@ -14,8 +14,12 @@ export interface CredentialObservation {
   readonly terms: RenewalTerms;
   /** The latest token; undefined if the credential cannot be renewed. */
   readonly token: TokenInUse | undefined;
-  /** Record of the latest renewed token; undefined if the registered token is the latest. */
+  /** Record of the latest renewal; undefined before the first one, or if no registration is usable. */
   readonly record: RenewalRecord | undefined;
+  /** True if the latest token is the one on record, false if it is the registered one. */
+  readonly isRenewed: boolean;
+  /** Request of a revocation by an administrator; undefined without one. */
+  readonly revokeRequest: string | undefined;
   /** True if the hub has lost the latest renewed token, which this process still has. */
   readonly isLost: boolean;
   /** True if the cluster rejects the latest token. */
@@ -47,20 +51,24 @@ export type CredentialPlan =
   /** `until` is undefined if only a change requires a step. */
   | { readonly type: 'wait'; readonly until: number | undefined }
   | { readonly type: 'restore' }
-  | { readonly type: 'deleteAnchors'; readonly anchors: readonly OwnAnchor[] }
+  | { readonly type: 'deleteAnchors'; readonly anchors: readonly ReplacedAnchor[] }
   | { readonly type: 'renew' }
-  /** Requests the next token with the registered token, because the cluster rejects the renewed one. */
-  | { readonly type: 'recover' };
+  /** Requests the next token with the registered token, because the renewed one has expired, or the cluster rejects it. */
+  | { readonly type: 'recover' }
+  /** Revokes all tokens but the one on record, which was obtained for the revocation. */
+  | { readonly type: 'revoke' }
+  /** Returns to the registered token. */
+  | { readonly type: 'retire' }
+  /** Removes the Secret of a renewed token that was retired, and whose anchors are deleted. */
+  | { readonly type: 'removeRecord' };
 
 /** Returns the next step. */
 export function planCredential(observation: CredentialObservation, now: number): CredentialPlan {
-  const anchors = anchorsToDelete(observation);
   const steps: readonly Step[] = [
     { at: restoreAt(observation), plan: { type: 'restore' } },
-    { at: deleteAt(observation, anchors), plan: { type: 'deleteAnchors', anchors } },
-    isRecovery(observation)
-      ? { at: observation.history.renewNotBefore, plan: { type: 'recover' } }
-      : { at: renewAt(observation, now), plan: { type: 'renew' } },
+    { at: revokeAt(observation), plan: { type: 'revoke' } },
+    deletion(observation, now),
+    isRenewable(observation) ? renewal(observation, now) : retirement(observation),
   ];
   const due = steps.find(({ at }) => at <= now);
   if (due !== undefined) return due.plan;
@@ -77,11 +85,6 @@ export function retryMs(failures: number, remainingMs: number): number {
   return remainingMs > 0 ? Math.min(delayMs, Math.max(remainingMs / 5, BACKOFF.initialMs)) : delayMs;
 }
 
-/** Returns the anchors of replaced tokens that this term has not deleted. */
-export function anchorsToDelete({ record, history }: Pick<CredentialObservation, 'record' | 'history'>): readonly OwnAnchor[] {
-  return (record?.replaced ?? []).filter(({ uid }) => !history.deletedAnchors.has(uid));
-}
-
 interface Step {
   /** Infinity for a step that is not needed. */
   readonly at: number;
@@ -93,33 +96,73 @@ export const MIN_RETRY_MS = 10_000;
 const BACKOFF = { initialMs: MIN_RETRY_MS, maxMs: 600_000 };
 /** Period after the start of a term over which deletions are spread that an earlier term has probably completed. */
 const REPEAT_MS = 600_000;
-const PROBABLY_COMPLETED_MS = 60_000;
+const PROBABLY_COMPLETED_MS = 600_000;
 /** Maximum time by which a renewal may be in the future; a later one was recorded before the clock was set back. */
 const MAX_AHEAD_MS = 300_000;
 
+/** Returns false for a credential that Purser does not renew: renewal Manual, a client certificate, or a token of another user. */
+function isRenewable({ token, terms }: CredentialObservation): boolean {
+  return token !== undefined && terms.isAutomatic;
+}
+
+function renewal(observation: CredentialObservation, now: number): Step {
+  return isRecovery(observation, now)
+    ? { at: observation.history.renewNotBefore, plan: { type: 'recover' } }
+    : { at: renewAt(observation, now), plan: { type: 'renew' } };
+}
+
+/** Returns the step that leaves only the registered Secret. The record of anchors is removed last, so that no crash loses it. */
+function retirement({ record, history }: CredentialObservation): Step {
+  if (record === undefined) return { at: Infinity, plan: { type: 'retire' } };
+  if (record.retiredAt === undefined) return { at: history.renewNotBefore, plan: { type: 'retire' } };
+  const isLeft = record.replaced.some(({ uid }) => !history.deletedAnchors.has(uid));
+  return { at: isLeft ? Infinity : history.renewNotBefore, plan: { type: 'removeRecord' } };
+}
+
 /** Returns whether the renewed token is useless: it expired during an outage, or someone deleted its anchor. */
-function isRecovery({ isRejected, record, token, terms }: CredentialObservation): boolean {
-  return isRejected && record !== undefined && token !== undefined && terms.isAutomatic;
+function isRecovery({ isRejected, isRenewed, token }: CredentialObservation, now: number): boolean {
+  return isRenewed && (isRejected || (token?.expiresAt ?? Infinity) <= now);
 }
 
 function restoreAt({ isLost, terms, history }: CredentialObservation): number {
   return isLost && terms.isAutomatic ? history.restoreNotBefore : Infinity;
 }
 
-function deleteAt(
-  { uid, record, terms, probeIntervalMs, startedAt, history }: CredentialObservation,
-  anchors: readonly OwnAnchor[],
-): number {
-  if (record === undefined || anchors.length === 0) return Infinity;
-  const at = record.renewedAt + Math.max(terms.overlapMs, probeIntervalMs);
-  const isRepeated = at + PROBABLY_COMPLETED_MS < startedAt;
-  return Math.max(isRepeated ? nextTurnAt('anchors', uid, startedAt, REPEAT_MS) : at, history.deleteNotBefore);
+/** A revocation starts with a renewal; other replicas notice the new token when the cluster rejects the old one. */
+function revokeAt({ record, isRenewed, isLost, history }: CredentialObservation): number {
+  const isPending = isRenewed && !isLost && record?.revokeRequest !== undefined && record.revokeRequest !== record.revoked;
+  return isPending ? history.deleteNotBefore : Infinity;
 }
 
-function renewAt({ uid, token, terms, history }: CredentialObservation, now: number): number {
-  if (token === undefined || !terms.isAutomatic || token.digest === history.foreignDigest) return Infinity;
+/** Returns the deletion of all anchors that are due, or the time at which the first one is. */
+function deletion(observation: CredentialObservation, now: number): Step {
+  const { record, history } = observation;
+  const left = (record?.replaced ?? [])
+    .filter(({ uid }) => !history.deletedAnchors.has(uid))
+    .toSorted((a, b) => a.replacedAt - b.replacedAt);
+  const excess = left.length - MAX_REPLACED + 1;
+  const timed = left.map((anchor, index) => ({ anchor, at: index < excess ? 0 : deleteAt(observation, anchor, now) }));
+  const anchors = timed.filter(({ at }) => at <= now).map(({ anchor }) => anchor);
+  return { at: Math.max(Math.min(...timed.map(({ at }) => at)), history.deleteNotBefore), plan: { type: 'deleteAnchors', anchors } };
+}
+
+function deleteAt(
+  { uid, record, terms, probeIntervalMs, startedAt }: CredentialObservation,
+  { replacedAt }: ReplacedAnchor,
+  now: number,
+): number {
+  // The clock was set back after the renewal.
+  if (record === undefined || replacedAt > now + MAX_AHEAD_MS) return 0;
+  const at = replacedAt + effectiveOverlapMs(terms, record.expiresAt - record.renewedAt, probeIntervalMs);
+  const isRepeated = at + PROBABLY_COMPLETED_MS < startedAt;
+  return isRepeated ? nextTurnAt('anchors', uid, startedAt, REPEAT_MS) : at;
+}
+
+function renewAt({ uid, token, record, revokeRequest, history }: CredentialObservation, now: number): number {
+  if (token === undefined || token.digest === history.foreignDigest) return Infinity;
+  const isRevocation = revokeRequest !== undefined && revokeRequest !== record?.revokeRequest;
   const isFirst = token.isSupplied && token.digest !== history.renewedDigest;
   const isAhead = !token.isSupplied && (token.issuedAt ?? 0) > now + MAX_AHEAD_MS;
-  const dueAt = isFirst || isAhead ? 0 : (halfLifeAt(token, uid) ?? Infinity);
+  const dueAt = isFirst || isAhead || isRevocation ? 0 : (halfLifeAt(token, uid) ?? Infinity);
   return Math.max(dueAt, history.renewNotBefore);
 }

@@ -26,6 +26,14 @@ export function renewalTerms(clusters: readonly Pick<Cluster, 'spec'>[]): Renewa
   };
 }
 
+/**
+ * Returns the time for which a replaced token stays valid: the overlap, but at most half of the lifetime, after which the token is renewed
+ * again, and at least the interval within which every replica notices a renewed token. `lifetimeMs` is the granted lifetime.
+ */
+export function effectiveOverlapMs({ overlapMs }: Pick<RenewalTerms, 'overlapMs'>, lifetimeMs: number, probeIntervalMs: number): number {
+  return Math.max(Math.min(overlapMs, lifetimeMs / 2), probeIntervalMs);
+}
+
 /** The token that Purser uses on a cluster. */
 export interface TokenInUse {
   /** `sha256:` and the digest of the token. */
@@ -38,13 +46,18 @@ export interface TokenInUse {
   readonly expiresAt?: number | undefined;
 }
 
-/** Reasons of a renewal that failed. */
+/** Reasons of a renewal, or of another step, that failed. */
 export type RenewalReason = Extract<
   ClusterReason,
-  'CredentialRenewalFailed' | 'CredentialRenewalForbidden' | 'CredentialRenewalUntrusted' | 'CredentialNotStored'
+  | 'CredentialRenewalFailed'
+  | 'CredentialRenewalForbidden'
+  | 'CredentialRenewalUntrusted'
+  | 'CredentialNotStored'
+  | 'CredentialNotRetired'
+  | 'CredentialNotRevoked'
 >;
 
-/** A renewal that failed. */
+/** A renewal, or another step, that failed. */
 export interface RenewalFailure {
   readonly reason: RenewalReason;
   /** Text of the error for operators; may be empty. */

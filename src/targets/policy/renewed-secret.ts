@@ -1,18 +1,25 @@
 // The Secret with the renewed token of a credential, beside the registered Secret, which Purser never writes. Its annotations are the
 // record of the renewal.
 
-import { CredentialSecretKey, Label, LabelValue, RenewalAnnotation, RenewedSuffix } from '../../api/names.ts';
+import { CredentialSecretKey, Label, LabelValue, RenewalAnnotation, RenewedSuffix, RevokeCredentialAnnotation } from '../../api/names.ts';
 import { type Secret, Secrets, type Stored } from '../../api/resources.ts';
 import { fieldsOf, textOf } from '../../kubernetes/untrusted.ts';
+import { defined } from '../../std/defined.ts';
 import { digestOf } from '../../std/digest.ts';
 import type { Sensitive } from '../../std/sensitive.ts';
-import { formatTimestamp, parseTimestamp } from '../../std/timestamp.ts';
+import { formatTimestamp, parseTimestamp, toWholeSecond } from '../../std/timestamp.ts';
 
 /** An anchor of Purser's own token on a target. */
 export interface OwnAnchor {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
+}
+
+/** The anchor of a replaced token, to delete. */
+export interface ReplacedAnchor extends OwnAnchor {
+  /** Time of the renewal that replaced the token, in whole seconds, by Purser's clock. */
+  readonly replacedAt: number;
 }
 
 /** Record of one renewal. Times are in whole seconds, by Purser's clock. */
@@ -22,11 +29,22 @@ export interface RenewalRecord {
   readonly tokenDigest: string;
   readonly renewedAt: number;
   readonly expiresAt: number;
+  /** Time at which Purser returned to the registered token; undefined while the renewed token is in use. */
+  readonly retiredAt?: number | undefined;
+  /** Request of a revocation for which the token was obtained; undefined before the first one. */
+  readonly revokeRequest?: string | undefined;
+  /** Request of a revocation that is complete; undefined before the first one. */
+  readonly revoked?: string | undefined;
   /** Undefined for a token that is not bound. */
   readonly anchor?: OwnAnchor | undefined;
-  /** Anchors of replaced tokens, to delete. */
-  readonly replaced: readonly OwnAnchor[];
+  /** Anchors of replaced tokens, the latest first. */
+  readonly replaced: readonly ReplacedAnchor[];
 }
+
+/** Number of anchors of replaced tokens from which on the oldest are deleted before the end of their overlap. */
+export const MAX_REPLACED = 8;
+/** Maximum number of anchors in a record, which only deletions that fail can reach. */
+export const MAX_RECORDED = 64;
 
 /** Returns the name of the Secret with the renewed token of a registered Secret. */
 export function renewedName(registeredName: string): string {
@@ -58,16 +76,48 @@ export function parseRenewal({ metadata }: Secret, registeredUID: string): Renew
   const renewedAt = parseTimestamp(annotations[RenewalAnnotation.renewedAt]);
   const expiresAt = parseTimestamp(annotations[RenewalAnnotation.expiresAt]);
   if (registeredDigest === undefined || tokenDigest === undefined || renewedAt === undefined || expiresAt === undefined) return undefined;
+  const retiredAt = parseTimestamp(annotations[RenewalAnnotation.retiredAt]);
   const anchor = toAnchor(parseJson(annotations[RenewalAnnotation.anchor]));
-  const listed = parseJson(annotations[RenewalAnnotation.replacedAnchors]);
-  const replaced = (Array.isArray(listed) ? listed : []).slice(0, MAX_REPLACED).flatMap((each) => toAnchor(each) ?? []);
-  return { registeredDigest, tokenDigest, renewedAt, expiresAt, ...(anchor && { anchor }), replaced };
+  const replaced = replacedOf(annotations);
+  const { [RenewalAnnotation.revokeRequest]: revokeRequest, [RenewalAnnotation.revoked]: revoked } = annotations;
+  return defined<RenewalRecord>({
+    registeredDigest,
+    tokenDigest,
+    renewedAt,
+    expiresAt,
+    retiredAt,
+    revokeRequest,
+    revoked,
+    anchor,
+    replaced,
+  });
 }
 
-/** Returns the Secret to write for a renewed token. It has the keys of the registered Secret that limit the use of the credential. */
-export function renewedSecret(registered: Stored<Secret>, token: Sensitive<string>, record: RenewalRecord): Secret {
+/** Returns the request of a revocation on a registered Secret, a digest in place of a long text; undefined without one. */
+export function revokeRequestOf({ metadata: { annotations = {} } }: Secret): string | undefined {
+  const text = annotations[RevokeCredentialAnnotation] ?? '';
+  if (text === '') return undefined;
+  return text.length <= MAX_REQUEST_LENGTH ? text : digestOf(text);
+}
+
+/**
+ * Returns the anchors in the record of a Secret that is overwritten at `now`, also if another registered Secret owns it, for example one
+ * that was deleted and created again.
+ */
+export function anchorsOf(renewed: Secret, now: number): readonly ReplacedAnchor[] {
+  if (!isOverwritable(renewed)) return [];
+  const { annotations = {} } = renewed.metadata;
+  const anchor = toAnchor(parseJson(annotations[RenewalAnnotation.anchor]));
+  return [...(anchor ? [{ ...anchor, replacedAt: toWholeSecond(now) }] : []), ...replacedOf(annotations)];
+}
+
+/**
+ * Returns the Secret to write for a renewed token; `token` is undefined after Purser returned to the registered one. The Secret has the
+ * keys of the registered Secret that limit the use of the credential.
+ */
+export function renewedSecret(registered: Stored<Secret>, token: Sensitive<string> | undefined, record: RenewalRecord): Secret {
   const { namespace, name, uid } = registered.metadata;
-  const { anchor, replaced } = record;
+  const { retiredAt, revokeRequest, revoked, anchor, replaced } = record;
   const limits = Object.entries(registered.data ?? {}).filter(([key]) => !SECRET_KEYS.has(key));
   return {
     metadata: {
@@ -76,23 +126,28 @@ export function renewedSecret(registered: Stored<Secret>, token: Sensitive<strin
       labels: { [Label.renewed]: LabelValue.renewed },
       annotations: {
         [RenewalAnnotation.registeredDigest]: record.registeredDigest,
-        [RenewalAnnotation.tokenDigest]: digestOf(token.reveal()),
+        [RenewalAnnotation.tokenDigest]: record.tokenDigest,
         [RenewalAnnotation.renewedAt]: formatTimestamp(record.renewedAt),
         [RenewalAnnotation.expiresAt]: formatTimestamp(record.expiresAt),
+        ...(retiredAt !== undefined && { [RenewalAnnotation.retiredAt]: formatTimestamp(retiredAt) }),
+        ...(revokeRequest !== undefined && { [RenewalAnnotation.revokeRequest]: revokeRequest }),
+        ...(revoked !== undefined && { [RenewalAnnotation.revoked]: revoked }),
         ...(anchor && { [RenewalAnnotation.anchor]: encodeAnchor(anchor) }),
         ...(replaced.length > 0 && {
-          [RenewalAnnotation.replacedAnchors]: `[${replaced.slice(0, MAX_REPLACED).map(encodeAnchor).join(',')}]`,
+          [RenewalAnnotation.replacedAnchors]: `[${replaced.slice(0, MAX_RECORDED).map(encodeReplaced).join(',')}]`,
         }),
       },
       ownerReferences: [{ apiVersion: 'v1', kind: Secrets.kind, name, uid }],
     },
     type: 'Opaque',
-    data: { ...Object.fromEntries(limits), [CredentialSecretKey.token]: Buffer.from(token.reveal()).toString('base64') },
+    data: {
+      ...Object.fromEntries(limits),
+      ...(token && { [CredentialSecretKey.token]: Buffer.from(token.reveal()).toString('base64') }),
+    },
   };
 }
 
-/** Maximum number of recorded anchors of replaced tokens; usually there is one. */
-const MAX_REPLACED = 8;
+const MAX_REQUEST_LENGTH = 128;
 const SECRET_KEYS: ReadonlySet<string> = new Set([
   CredentialSecretKey.token,
   CredentialSecretKey.clientCertificate,
@@ -101,6 +156,19 @@ const SECRET_KEYS: ReadonlySet<string> = new Set([
 
 function encodeAnchor({ namespace, name, uid }: OwnAnchor): string {
   return JSON.stringify({ namespace, name, uid });
+}
+
+function encodeReplaced({ namespace, name, uid, replacedAt }: ReplacedAnchor): string {
+  return JSON.stringify({ namespace, name, uid, replacedAt: formatTimestamp(replacedAt) });
+}
+
+function replacedOf(annotations: Readonly<Record<string, string>>): readonly ReplacedAnchor[] {
+  const listed = parseJson(annotations[RenewalAnnotation.replacedAnchors]);
+  return (Array.isArray(listed) ? listed : []).slice(0, MAX_RECORDED).flatMap((each) => {
+    const anchor = toAnchor(each);
+    // Without a valid time, the anchor is due at once.
+    return anchor === undefined ? [] : [{ ...anchor, replacedAt: parseTimestamp(fieldsOf(each)['replacedAt']) ?? 0 }];
+  });
 }
 
 function toAnchor(value: unknown): OwnAnchor | undefined {

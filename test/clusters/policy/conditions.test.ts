@@ -120,7 +120,9 @@ describe('evaluateCredential', () => {
     ['CredentialRenewalFailed', 'the cluster did not respond in time', 'Purser tries again'],
     ['CredentialRenewalForbidden', 'cannot create resource', 'Apply deploy/target/access.yaml'],
     ['CredentialRenewalUntrusted', 'the token belongs to another user', 'Check that serverEndpoints'],
-    ['CredentialNotStored', 'the Secret is immutable', 'Check that Purser may create and update Secrets'],
+    ['CredentialNotStored', 'the Secret is immutable', 'Check that Purser may create, update and delete Secrets'],
+    ['CredentialNotRetired', 'the token is rejected', 'Write a token that the cluster accepts'],
+    ['CredentialNotRevoked', 'cannot delete resource', 'Apply deploy/target/access.yaml'],
   ] as const)('shows %s with cause, expiry and remedy', (reason, detail, remedy) => {
     const validity = { startsAt: NOW, expiresAt: NOW + DAY_MS };
     const found = fresh({ type: 'stored', validity, renewAt: NOW, failure: { reason, detail } });

@@ -6,7 +6,7 @@ import type { RenewalRecord } from '../../../src/targets/policy/renewed-secret.t
 import { NOON } from '../../support/builders.ts';
 
 const HOUR_MS = 3_600_000;
-const ANCHOR = { namespace: 'purser-system', name: 'purser-credential-1', uid: 'a-1' };
+const ANCHOR = { namespace: 'purser-system', name: 'purser-credential-1', uid: 'a-1', replacedAt: NOON };
 const SUPPLIED: TokenInUse = { digest: 'supplied', isSupplied: true, issuedAt: NOON, expiresAt: NOON + HOUR_MS };
 const OWN: TokenInUse = { digest: 'own', isSupplied: false, issuedAt: NOON, expiresAt: NOON + HOUR_MS };
 const RECORD: RenewalRecord = {
@@ -29,6 +29,8 @@ function observation({ history, terms, ...change }: Change = {}): CredentialObse
     terms: { isAutomatic: true, lifetimeMs: HOUR_MS, overlapMs: 60_000, ...terms },
     token: OWN,
     record: undefined,
+    isRenewed: change.record !== undefined,
+    revokeRequest: undefined,
     isLost: false,
     isRejected: false,
     probeIntervalMs: 10_000,
@@ -44,6 +46,11 @@ function observation({ history, terms, ...change }: Change = {}): CredentialObse
       ...history,
     },
   };
+}
+
+/** Returns anchors of tokens that were replaced one second after the other, the latest first. */
+function replacedTokens(count: number): RenewalRecord['replaced'] {
+  return Array.from({ length: count }, (_, index) => ({ ...ANCHOR, uid: `a-${index}`, replacedAt: NOON + index * 1_000 })).reverse();
 }
 
 const dueAt = halfLifeAt(OWN, 'uid') ?? 0;
@@ -99,6 +106,36 @@ describe('planCredential', () => {
       { type: 'wait', until: NOON + 10_000 },
     ],
     [
+      'keeps the anchor of a replaced token for at most half of the granted lifetime',
+      { record: RECORD, history: { foreignDigest: 'own' }, terms: { overlapMs: 24 * HOUR_MS } },
+      NOON,
+      { type: 'wait', until: NOON + HOUR_MS / 2 },
+    ],
+    [
+      'deletes each anchor after its own overlap',
+      { record: { ...RECORD, replaced: [{ ...ANCHOR, uid: 'a-3', replacedAt: NOON + 30_000 }, ANCHOR] } },
+      NOON + 60_000,
+      { type: 'deleteAnchors', anchors: [ANCHOR] },
+    ],
+    [
+      'deletes the oldest anchor early if the record is full',
+      { record: { ...RECORD, replaced: replacedTokens(8) } },
+      NOON + 8_000,
+      { type: 'deleteAnchors', anchors: [{ ...ANCHOR, uid: 'a-0' }] },
+    ],
+    [
+      'deletes the anchors of a record that is not in use',
+      { record: RECORD, isRenewed: false, token: { ...SUPPLIED, digest: 'other' } },
+      NOON + 60_000,
+      { type: 'deleteAnchors', anchors: [ANCHOR] },
+    ],
+    [
+      'deletes an anchor at once that was replaced before the clock was set back',
+      { record: { ...RECORD, replaced: [{ ...ANCHOR, replacedAt: NOON + HOUR_MS }] } },
+      NOON,
+      { type: 'deleteAnchors', anchors: [{ ...ANCHOR, replacedAt: NOON + HOUR_MS }] },
+    ],
+    [
       'deletes no anchor twice in one term',
       { record: RECORD, history: { deletedAnchors: new Set([ANCHOR.uid]) } },
       NOON + 60_000,
@@ -129,6 +166,56 @@ describe('planCredential', () => {
       NOON,
       { type: 'wait', until: NOON + 10_000 },
     ],
+    [
+      'recovers with the registered token after the renewed one expired, before the cluster was probed',
+      { record: { ...RECORD, replaced: [] } },
+      NOON + HOUR_MS,
+      { type: 'recover' },
+    ],
+    ['returns to the registered token of a Manual credential', { record: RECORD, terms: { isAutomatic: false } }, NOON, { type: 'retire' }],
+    ['returns to a client certificate', { record: RECORD, isRenewed: false, token: undefined }, NOON, { type: 'retire' }],
+    [
+      'waits after a failed return to the registered token',
+      { record: { ...RECORD, replaced: [] }, terms: { isAutomatic: false }, history: { renewNotBefore: NOON + 10_000 } },
+      NOON,
+      { type: 'wait', until: NOON + 10_000 },
+    ],
+    [
+      'keeps the record of a retired token until its anchors are deleted',
+      { record: { ...RECORD, retiredAt: NOON, anchor: undefined }, isRenewed: false, terms: { isAutomatic: false } },
+      NOON,
+      { type: 'wait', until: NOON + 60_000 },
+    ],
+    [
+      'removes the record of a retired token after its anchors',
+      {
+        record: { ...RECORD, retiredAt: NOON, anchor: undefined },
+        isRenewed: false,
+        terms: { isAutomatic: false },
+        history: { deletedAnchors: new Set([ANCHOR.uid]) },
+      },
+      NOON,
+      { type: 'removeRecord' },
+    ],
+    ['renews at once for a revocation', { record: { ...RECORD, replaced: [] }, revokeRequest: 'now' }, NOON, { type: 'renew' }],
+    [
+      'revokes earlier tokens after the renewal for a revocation',
+      { record: { ...RECORD, revokeRequest: 'now' }, revokeRequest: 'now' },
+      NOON,
+      { type: 'revoke' },
+    ],
+    [
+      'waits after a failed revocation',
+      { record: { ...RECORD, revokeRequest: 'now' }, revokeRequest: 'now', history: { deleteNotBefore: NOON + 10_000 } },
+      NOON,
+      { type: 'wait', until: NOON + 10_000 },
+    ],
+    [
+      'repeats no revocation that is complete',
+      { record: { ...RECORD, replaced: [], revokeRequest: 'now', revoked: 'now' }, revokeRequest: 'now' },
+      NOON,
+      { type: 'wait', until: dueAt },
+    ],
     ['restores nothing for a Manual credential', { isLost: true, terms: { isAutomatic: false } }, NOON, { type: 'wait', until: undefined }],
   ])('%s', (_, change, now, plan) => {
     expect(planCredential(observation(change), now)).toEqual(plan);
@@ -136,7 +223,10 @@ describe('planCredential', () => {
 
   it('spreads deletions that an earlier term has probably completed over ten minutes', () => {
     const times = Array.from({ length: 100 }, (_, index) => {
-      const plan = planCredential(observation({ uid: `u-${index}`, record: RECORD, token: undefined, startedAt: dueAt }), dueAt);
+      const plan = planCredential(
+        observation({ uid: `u-${index}`, record: RECORD, history: { foreignDigest: 'own' }, startedAt: dueAt }),
+        dueAt,
+      );
       return plan.type === 'wait' ? (plan.until ?? 0) - dueAt : 0;
     });
     expect(new Set(times).size).toBeGreaterThan(90);

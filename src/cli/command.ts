@@ -1,0 +1,26 @@
+// Commands that send requests with the kubeconfig of the user: the process that runs them, and their failures.
+
+import type { Env } from '../config/arguments.ts';
+import type { Clock } from '../std/clock.ts';
+
+/** The process that runs a command. */
+export interface CommandHost {
+  readonly clock: Clock;
+  readonly env: Env;
+  /** Prints to standard output. */
+  print(text: string): void;
+  /** Prints to standard error. */
+  warn(text: string): void;
+  readonly signal: AbortSignal;
+}
+
+/** A failed command, with its exit code. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+  readonly code: number;
+
+  constructor(message: string, code = 1) {
+    super(message);
+    this.code = code;
+  }
+}

@@ -1,0 +1,63 @@
+// The return to the registered token, if Purser no longer renews a credential that it has renewed. The renewed token stays valid for the
+// overlap, so that all replicas notice the change; the Secret with the record of anchors is removed after the anchors.
+
+import { RenewalEventReason } from '../api/reasons.ts';
+import { Secrets } from '../api/resources.ts';
+import { hasReason } from '../kubernetes/status.ts';
+import { sentence } from '../std/sentence.ts';
+import { toWholeSecond } from '../std/timestamp.ts';
+import { readCredential, readRenewed } from '../targets/credential.ts';
+import { IssueError, orIssueError } from '../targets/issue-error.ts';
+import { renewedSecret } from '../targets/policy/renewed-secret.ts';
+import { tokenClaims } from '../targets/policy/token-claims.ts';
+import type { RegisteredCluster } from '../targets/registered-cluster.ts';
+import { ownUsername } from '../targets/reviews.ts';
+import { MIN_INTERVAL_MS, replacedAnchors, versionOf, write } from './renew.ts';
+import type { CredentialRun } from './run.ts';
+
+/** Removes the renewed token from the hub if the cluster accepts the registered credential. Throws an IssueError. */
+export async function retire(run: CredentialRun, registered: RegisteredCluster): Promise<void> {
+  const { state, credential, record, clock, log, key, users, recorder } = run;
+  if (record === undefined) return;
+  await prove(run, registered);
+  const replaced = replacedAnchors(run, undefined);
+  const retired = { ...record, retiredAt: toWholeSecond(clock.now()), anchor: undefined, replaced };
+  await write(run, renewedSecret(credential, undefined, retired));
+  state.deletedAnchors.clear();
+  Object.assign(state, {
+    former: undefined,
+    // With renewal Auto, the registered token is renewed at once again.
+    renewedDigest: '',
+    failures: 0,
+    failure: undefined,
+    renewNotBefore: clock.monotonic() + MIN_INTERVAL_MS,
+  } satisfies Partial<typeof state>);
+  log.info({ key }, 'credential retired');
+  const message = sentence(RenewalEventReason.CredentialRetired);
+  for (const { cluster } of users) recorder.record(cluster, { type: 'Normal', reason: 'CredentialRetired', message });
+}
+
+/** Removes the Secret with the record of a retired token. Throws an IssueError, also if another process changed it. */
+export async function removeRecord({ hub, renewed, state, clock, signal }: CredentialRun): Promise<void> {
+  if (renewed === undefined) return;
+  const { namespace, name } = renewed.metadata;
+  const removal = hub.delete(Secrets, { namespace, name }, { ...versionOf(renewed), signal }).catch((error: unknown) => {
+    if (!hasReason(error, 'NotFound')) throw error;
+  });
+  await orIssueError(removal, 'SecretWriteFailed', signal);
+  const renewNotBefore = clock.monotonic() + MIN_INTERVAL_MS;
+  Object.assign(state, { failures: 0, failure: undefined, renewNotBefore } satisfies Partial<typeof state>);
+}
+
+/** Reviews the registered credential, a token over a new connection. Throws an IssueError if it belongs to another user than the renewed one. */
+async function prove({ clients, credential, renewed, signal }: CredentialRun, registered: RegisteredCluster): Promise<void> {
+  const supplied = readCredential(credential);
+  const found =
+    supplied.type === 'token'
+      ? await clients.useOnce(registered, supplied.token, (target) => ownUsername(target, signal))
+      : await clients.use(registered, (target) => ownUsername(target, signal));
+  const inUse = readRenewed(credential, renewed);
+  const expected = inUse && tokenClaims(inUse.token.reveal())?.subject;
+  if (expected !== undefined && found !== expected)
+    throw new IssueError('ResponseUntrusted', 'the registered token belongs to another user');
+}

@@ -1,0 +1,67 @@
+// The revocation of all earlier tokens of a credential, which an administrator requests after a theft. The renewal before it has replaced
+// the token in use.
+
+import { RenewalEventReason } from '../api/reasons.ts';
+import { sentence } from '../std/sentence.ts';
+import { formatTimestamp } from '../std/timestamp.ts';
+import { readCredential, readRenewed } from '../targets/credential.ts';
+import { IssueError } from '../targets/issue-error.ts';
+import { listOwnAnchors, ownAnchorName } from '../targets/own-anchors.ts';
+import { renewedSecret } from '../targets/policy/renewed-secret.ts';
+import { tokenClaims } from '../targets/policy/token-claims.ts';
+import type { RegisteredCluster } from '../targets/registered-cluster.ts';
+import { deleteAnchor, MIN_INTERVAL_MS, withConfirmed, write } from './renew.ts';
+import type { CredentialRun } from './run.ts';
+
+/** Deletes all anchors of the registered Secret but that of the token in use, then records the revocation. Throws an IssueError. */
+export async function revoke(run: CredentialRun, registered: RegisteredCluster): Promise<void> {
+  const { state, credential, renewed, record, clock, log, key, users, recorder } = run;
+  const inUse = readRenewed(credential, renewed);
+  if (record === undefined || inUse === undefined) throw new IssueError('SecretReadFailed', 'the credential changed on the hub');
+  const anchors = await deleteOthers(run, registered);
+  await write(run, renewedSecret(credential, inUse.token, { ...record, replaced: [], revoked: record.revokeRequest }));
+  state.deletedAnchors.clear();
+  Object.assign(state, {
+    former: undefined,
+    deleteFailures: 0,
+    deleteFailure: undefined,
+    // The informer receives the record before the next attempt.
+    deleteNotBefore: clock.monotonic() + MIN_INTERVAL_MS,
+  } satisfies Partial<typeof state>);
+  log.info({ key, anchors }, 'credential revoked');
+  const message = [sentence(RenewalEventReason.CredentialRevoked), ...registeredNote(run)].join(' ');
+  for (const { cluster } of users) recorder.record(cluster, { type: 'Normal', reason: 'CredentialRevoked', message });
+}
+
+/** Deletes the anchors and returns their number. Throws an IssueError, also if the token in use is not bound to an anchor. */
+async function deleteOthers(run: CredentialRun, registered: RegisteredCluster): Promise<number> {
+  const { credential, record, state, signal } = run;
+  const { uid: registeredUID } = credential.metadata;
+  if (record?.anchor === undefined)
+    throw new IssueError('TargetForbidden', 'the cluster forbids anchors, so that tokens stay valid until they expire');
+  const { uid: current } = record.anchor;
+  // Only another leader can have created this anchor: for a renewal that is in progress.
+  const next = ownAnchorName(registeredUID, record.tokenDigest);
+  let count = 0;
+  await withConfirmed(run, registered, async (target, namespace) => {
+    const listed = namespace === undefined ? [] : await listOwnAnchors(target, { namespace, registeredUID }, signal);
+    const all = new Map([...record.replaced, ...listed].map((anchor) => [anchor.uid, anchor]));
+    for (const anchor of all.values()) {
+      if (anchor.uid === current || anchor.name === next) continue;
+      await deleteAnchor(run, target, anchor, namespace);
+      state.deletedAnchors.add(anchor.uid);
+      count += 1;
+    }
+  });
+  return count;
+}
+
+/** Returns a sentence about a registered token that is still valid, because it is not bound to an anchor; none otherwise. */
+function registeredNote({ credential, clock }: CredentialRun): readonly string[] {
+  const registered = readCredential(credential);
+  if (registered.type !== 'token') return [];
+  const { expiresAt, boundSecretUID } = tokenClaims(registered.token.reveal()) ?? {};
+  if (boundSecretUID !== undefined || (expiresAt !== undefined && expiresAt <= clock.now())) return [];
+  const until = expiresAt === undefined ? '' : ` until ${formatTimestamp(expiresAt)}`;
+  return [`The token in the registered Secret stays valid${until}; if it was stolen, re-create the service account.`];
+}

@@ -1,0 +1,148 @@
+// `purser cluster revoke` with an embedded hub, a running credential controller and a scripted target.
+
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Secrets, type ServiceAccount } from '../../src/api/resources.ts';
+import { runClusterCommand } from '../../src/cli/cluster.ts';
+import { CommandError, type CommandHost } from '../../src/cli/command.ts';
+import { type Revocation, revoke } from '../../src/cli/revoke.ts';
+import { StartError } from '../../src/config/start-error.ts';
+import type { KubeClient } from '../../src/kube/client.ts';
+import { CredentialWorld, textOf } from '../credentials/credential-world.ts';
+import { CREDENTIALS } from '../tokens/token-world.ts';
+
+let world: CredentialWorld;
+let printed: string[];
+let host: CommandHost;
+
+beforeAll(async () => {
+  world = await CredentialWorld.start();
+});
+afterEach(() => world.end());
+afterAll(() => world.close());
+
+/** Runs the command while simulated time passes. Returns the exit code or the error. */
+async function run(more: Partial<Revocation> = {}): Promise<unknown> {
+  printed = [];
+  const print = (text: string) => void printed.push(text);
+  host = { clock: world.clock, env: {}, print, warn: print, signal: new AbortController().signal };
+  let isDone = false;
+  const revocation = { name: world.name, hub: world.hub.admin, target: undefined, timeoutMs: 60_000, ...more };
+  const running = revoke(revocation, host)
+    .catch((error: unknown) => error)
+    .finally(() => {
+      isDone = true;
+    });
+  await world.until(() => isDone);
+  return await running;
+}
+
+/** The API of the target for an administrator: one service account. */
+class Administrator {
+  readonly requests: string[] = [];
+  account: ServiceAccount | undefined = {
+    metadata: { namespace: 'purser-system', name: 'purser', uid: 'account-uid', labels: { app: 'purser' } },
+    automountServiceAccountToken: false,
+  };
+
+  client(server = 'https://elsewhere.example.com'): KubeClient {
+    const api = {
+      transport: { server },
+      get: async () => this.account,
+      delete: async (_: unknown, __: unknown, { uid }: { readonly uid: string }) => {
+        this.requests.push(`delete ${uid}`);
+        world.target.invalidate();
+      },
+      create: async (_: unknown, account: ServiceAccount) => {
+        this.requests.push(`create ${JSON.stringify(account)}`);
+      },
+      createToken: async () => ({ status: { token: world.target.issueToken(3_600) } }),
+    };
+    return api as unknown as KubeClient;
+  }
+}
+
+describe('purser cluster revoke', () => {
+  it('revokes earlier tokens, and names the command for those that stay valid', async () => {
+    await world.begin({ overlap: '24h' });
+    await world.run();
+    const token = await world.nextToken();
+    expect(await run()).toBe(0);
+    expect(world.target.accepts(token)).toBe(false);
+    expect(printed.join('')).toContain(`purser cluster revoke ${world.name} --context TARGET`);
+  });
+
+  it('re-creates the service account with its labels, and writes a new token into the registered Secret', async () => {
+    const supplied = await world.begin();
+    await world.run();
+    await world.nextToken();
+    const administrator = new Administrator();
+    expect(await run({ target: administrator.client() })).toBe(0);
+    const metadata = { labels: { app: 'purser' }, namespace: 'purser-system', name: 'purser' };
+    expect(administrator.requests).toEqual([
+      'delete account-uid',
+      `create ${JSON.stringify({ automountServiceAccountToken: false, metadata })}`,
+    ]);
+    const registered = textOf(await world.hub.admin.get(Secrets, { namespace: CREDENTIALS, name: world.name }));
+    expect([world.target.accepts(supplied), world.target.accepts(registered)]).toEqual([false, true]);
+    await world.shows('True ClusterReady', 'Ready');
+    expect(world.target.accepts(await world.renewedToken())).toBe(true);
+    expect(printed.join('')).not.toContain('--context');
+  });
+
+  it('continues after an interruption if the context has a registered address', async () => {
+    await world.begin();
+    await world.run();
+    await world.nextToken();
+    const administrator = new Administrator();
+    administrator.account = { ...administrator.account, metadata: { namespace: 'purser-system', name: 'purser' } };
+    expect(await run({ target: administrator.client(world.url) })).toBe(0);
+  });
+
+  it('refuses the context of another cluster', async () => {
+    await world.begin();
+    await world.run();
+    await world.nextToken();
+    const administrator = new Administrator();
+    administrator.account = { ...administrator.account, metadata: { namespace: 'purser-system', name: 'purser' } };
+    expect(String(await run({ target: administrator.client() }))).toContain('check --context');
+    expect(administrator.requests).toEqual([]);
+  });
+
+  it('fails for a Cluster that does not exist, and for one with renewal Manual', async () => {
+    await world.begin({ renewal: 'Manual' });
+    expect(String(await run())).toContain('set spec.credential.renewal to Auto');
+    expect(String(await run({ name: 'unknown' }))).toContain('Cluster unknown was not found');
+  });
+
+  it('exits with 3 and the cause if Purser does not revoke the tokens in time', async () => {
+    await world.begin();
+    const result = await run();
+    expect(result).toBeInstanceOf(CommandError);
+    expect(result).toMatchObject({ code: 3, message: expect.stringContaining('check that Purser runs') });
+  });
+});
+
+describe('runClusterCommand', () => {
+  const silent: CommandHost = { clock: undefined as never, env: {}, print: () => {}, warn: () => {}, signal: new AbortController().signal };
+
+  it.each([
+    'cluster',
+    'cluster revoke',
+    'cluster revoke a b',
+    'cluster renew a',
+    'cluster revoke a --nope',
+    'cluster revoke a --timeout x',
+  ])('rejects the arguments "%s"', async (line) => {
+    await expect(runClusterCommand(line.split(' '), { ...silent, env: { KUBECONFIG: '/dev/null' } })).rejects.toThrow(StartError);
+  });
+
+  it.each(['help cluster', 'cluster --help', 'cluster revoke --help'])('prints the help for "%s"', async (line) => {
+    const output: string[] = [];
+    expect(await runClusterCommand(line.split(' '), { ...silent, print: (text) => void output.push(text) })).toBe(0);
+    expect(output.join('')).toContain('purser cluster revoke NAME');
+  });
+
+  it('ignores other commands', async () => {
+    expect(await runClusterCommand(['run'], silent)).toBeUndefined();
+  });
+});
