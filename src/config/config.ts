@@ -26,6 +26,8 @@ export interface Config {
   readonly facadeAnnotations: readonly string[];
   /** Requests per second and caller; 0 for no limit. */
   readonly facadeRate: number;
+  /** True to serve HTTP/2 in addition to HTTP/1.1. */
+  readonly facadeHttp2: boolean;
   readonly facadeTlsCert: string | undefined;
   readonly facadeTlsKey: string | undefined;
   /** Secret with certificate and key, instead of files. */
@@ -95,6 +97,7 @@ export function parseConfig(args: readonly string[], env: Env): Config {
     facadeDefaultAudiences: read('facade-default-audiences') ?? [],
     facadeAnnotations: read('facade-annotations') ?? [],
     facadeRate: read('facade-rate'),
+    facadeHttp2: read('facade-http2'),
     facadeTlsCert: read('facade-tls-cert'),
     facadeTlsKey: read('facade-tls-key'),
     facadeTlsSecret: read('facade-tls-secret'),

@@ -17,6 +17,7 @@ import { warningHeaders } from '../kubernetes/wire/warning.ts';
 import type { Clock } from '../std/clock.ts';
 import type { BodyStream } from './body-stream.ts';
 import { closeConnectionAfter, isHttp2, MAX_HEADER_BYTES } from './http2.ts';
+import { bufferOf, recordBody, recordWrite } from './limits/connection-buffers.ts';
 import { toAddressKey } from './limits/connections.ts';
 import type { Caller, FacadeReply, FacadeRequest } from './request.ts';
 
@@ -66,6 +67,7 @@ export class Exchange implements FacadeRequest {
     // The body of an aborted HTTP/2 stream would otherwise end as if it were complete.
     if (this.isMultiplexed) message.once('aborted', this.#abandon);
     this.address = toAddressKey(message.socket.remoteAddress);
+    recordBody(message.socket, bodyLength(message));
     this.requestId = this.header('audit-id') || randomUUID();
     this.url = message.url ?? '';
     this.query = parseUrl(this.url)?.query ?? new URLSearchParams();
@@ -94,6 +96,10 @@ export class Exchange implements FacadeRequest {
 
   get isMultiplexed(): boolean {
     return isHttp2(this.response);
+  }
+
+  get bufferBytes(): number {
+    return bufferOf(this.message.socket);
   }
 
   get signal(): AbortSignal {
@@ -229,7 +235,10 @@ export class Exchange implements FacadeRequest {
     } else {
       const body = toBytes(reply.body);
       response.writeHead(reply.status, { ...this.#headersOf(reply), 'content-length': body.length });
-      if (message.method !== 'HEAD') response.write(body);
+      if (message.method !== 'HEAD') {
+        recordWrite(message.socket, body.length);
+        response.write(body);
+      }
       if (!isLast) response.end();
     }
   }
@@ -310,10 +319,15 @@ function isName(param: string, value: string): boolean {
   return (param === 'namespace' ? dns1123LabelProblems(value) : dns1123SubdomainProblems(value)).length === 0;
 }
 
-/** Returns true if the body is short enough to be read to its end, so that the connection can be reused. */
-function isShort({ headers }: IncomingMessage): boolean {
-  // Without `100 Continue`, the next bytes may be the next request.
-  if (headers.expect !== undefined) return false;
+/** Returns the length of the body of a request in bytes; Infinity if it is unknown. */
+function bodyLength({ headers }: IncomingMessage): number {
   const { 'content-length': length, 'transfer-encoding': encoding } = headers;
-  return length === undefined ? encoding === undefined : Number(length) <= MAX_REST_BYTES;
+  return length === undefined && encoding !== undefined ? Infinity : Number(length ?? 0);
+}
+
+/** Returns true if the body is short enough to be read to its end, so that the connection can be reused. */
+function isShort(message: IncomingMessage): boolean {
+  // Without `100 Continue`, the next bytes may be the next request.
+  if (message.headers.expect !== undefined) return false;
+  return bodyLength(message) <= MAX_REST_BYTES;
 }

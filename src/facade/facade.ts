@@ -36,6 +36,8 @@ export interface FacadeSettings {
   readonly facadeDefaultAudiences?: readonly string[];
   /** Maximum rate of one caller, in requests per second; unlimited by default, and for 0. */
   readonly facadeRate?: number;
+  /** True to serve HTTP/2 in addition to HTTP/1.1. */
+  readonly facadeHttp2?: boolean;
   /** Prefixes of Cluster annotations that are public; none by default. */
   readonly facadeAnnotations?: readonly string[];
   /** Namespaces of target clusters for which a rule must name the namespace or the service account. */
@@ -109,6 +111,7 @@ function createServerFor(options: FacadeOptions, certificate: ServingCertificate
     connections: options.connections,
     keepAliveMs: options.keepAliveMs,
     arrivalMs: options.arrivalMs,
+    isHttp2Served: settings.facadeHttp2,
     routes: [tokenRoute(options), ...lists.routes],
     documents: [openApiDocument(facadePath, lists.listings, { hasDefaultAudiences: defaultAudiences.length > 0 })],
     authenticate: (exchange) => authenticator.authenticate(exchange, exchange.signal),

@@ -36,6 +36,8 @@ export interface FacadeRequest {
   readonly address: string;
   /** True for HTTP/2, whose connection serves several requests at a time. */
   readonly isMultiplexed: boolean;
+  /** Size of the buffers that earlier requests left on an HTTP/1.1 connection, in bytes. */
+  readonly bufferBytes: number;
   /** Adds a Warning header to the response. */
   readonly warn: (text: string) => void;
 }

@@ -24,6 +24,8 @@ export interface ServerOptions extends RouterOptions {
   readonly keepAliveMs?: number | undefined;
   /** Maximum time for a request to arrive, head and body, in milliseconds; 9 s if undefined. */
   readonly arrivalMs?: number | undefined;
+  /** True to serve HTTP/2 in addition to HTTP/1.1; false if undefined. */
+  readonly isHttp2Served?: boolean | undefined;
 }
 
 export interface FacadeServer {
@@ -81,7 +83,8 @@ function createServerFor(options: ServerOptions, active: ActiveRequests, router:
     if (!active.isEnding(message.socket)) router.serve(active.begin(message, response), active.isStopping);
   };
   const http2 = new Http2Connections({ clock, keepAliveMs, arrivalMs, serve });
-  const server = createServer({ ...limits(options), ALPNCallback: ({ protocols }) => selectProtocol(protocols, http2) }, serve);
+  const hasRoom = () => options.isHttp2Served === true && http2.hasRoom;
+  const server = createServer({ ...limits(options), ALPNCallback: ({ protocols }) => selectProtocol(protocols, hasRoom()) }, serve);
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
   // Streams detach their connections as upgrades.
@@ -123,8 +126,8 @@ function limits({ certificate, keepAliveMs = KEEP_ALIVE_MS, arrivalMs = ARRIVAL_
  * Returns the protocol to speak; without one, Node rejects the connection. Node would copy a list of protocols into its buffer pool
  * for each connection, and the 8 kB around each copy would stay in memory with the connection.
  */
-function selectProtocol(protocols: readonly string[], { hasRoom }: Http2Connections): string | undefined {
-  return PROTOCOLS.find((protocol) => protocols.includes(protocol) && (protocol !== 'h2' || hasRoom));
+function selectProtocol(protocols: readonly string[], hasHttp2Room: boolean): string | undefined {
+  return PROTOCOLS.find((protocol) => protocols.includes(protocol) && (protocol !== 'h2' || hasHttp2Room));
 }
 
 /** Protocols in the order of preference. */

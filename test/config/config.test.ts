@@ -17,6 +17,7 @@ describe('parseConfig', () => {
       facadeDefaultAudiences: [],
       facadeAnnotations: [],
       facadeRate: 100,
+      facadeHttp2: false,
       facadeTlsCert: undefined,
       facadeTlsKey: undefined,
       metricsPort: 7445,

@@ -11,7 +11,7 @@ describe('helpText', () => {
     expect(helpText()).toContain(
       '  --data-dir DIR                      directory for all data of the local run, reused on restart (default .purser)\n',
     );
-    expect(helpText().match(/^ {2}--[a-z-]+/gm)).toEqual(NAMES.map((name) => `  --${name}`));
+    expect(helpText().match(/^ {2}--[a-z0-9-]+/gm)).toEqual(NAMES.map((name) => `  --${name}`));
   });
 
   it.each([undefined, 'run', 'dev'] as const)('aligns the descriptions for the command %s', (command) => {
@@ -23,7 +23,7 @@ describe('helpText', () => {
   });
 
   it('lists the options of the command run without those of the local run', () => {
-    expect(helpText('dev').match(/^ {2}--[a-z-]+/gm)).toHaveLength(NAMES.length);
+    expect(helpText('dev').match(/^ {2}--[a-z0-9-]+/gm)).toHaveLength(NAMES.length);
     expect(helpText('run')).toMatch(/^Usage: purser run /);
     expect(helpText('run')).toContain('--metrics-port PORT');
     expect(helpText('run')).not.toContain('--data-dir');

@@ -162,9 +162,9 @@ describe('documentation', () => {
   });
 
   it.each(all)('names only existing options and environment variables of Purser ($path)', (document) => {
-    const words = [...proseOf(document).matchAll(/`[^`]*`/g)].flatMap(([code]) => [...code.matchAll(/(?<![\w-])--[a-z][a-z-]*/g)]);
+    const words = [...proseOf(document).matchAll(/`[^`]*`/g)].flatMap(([code]) => [...code.matchAll(/(?<![\w-])--[a-z][a-z0-9-]*/g)]);
     const unknown = words.map(([word]) => word).filter((word) => optionOf(word.slice(2)) === undefined && !FOREIGN_OPTIONS.has(word));
-    const variables = [...document.text.matchAll(/PURSER_[A-Z_]+/g)].map(([name]) => name);
+    const variables = [...document.text.matchAll(/PURSER_[A-Z0-9_]+/g)].map(([name]) => name);
     const options = variables.map((name) => name.replace('PURSER_', '').toLowerCase().replaceAll('_', '-'));
     const strange = options.filter((name) => optionOf(name) === undefined || !variables.includes(variableOf(name)));
 

@@ -150,7 +150,7 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     'facade/server.test.ts',
     'closes the oldest connection of a client that does not read public documents',
   ],
-  'more than 256 HTTP/2 connections': ['facade/http2.test.ts', 'selects HTTP/1.1 for clients above 256 HTTP/2 connections'],
+  'HTTP/2': ['facade/http2.test.ts', 'selects HTTP/1.1 unless HTTP/2 is enabled'],
 };
 
 describe('docs/facade-differences.md', () => {

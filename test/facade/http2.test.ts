@@ -59,10 +59,11 @@ afterEach(async () => {
   expect(reported).toEqual([]);
 });
 
-async function startServer(options: Pick<ServerOptions, 'arrivalMs' | 'keepAliveMs'> = {}): Promise<void> {
+async function startServer(options: Pick<ServerOptions, 'arrivalMs' | 'keepAliveMs' | 'isHttp2Served'> = {}): Promise<void> {
   server = createFacadeServer({
     clock: systemClock,
     certificate: serving,
+    isHttp2Served: true,
     routes: [
       { method: 'POST', path: '/things/:name', endpoint: (request) => endpoint(request) },
       { method: 'GET', path: '/things', endpoint: (request) => endpoint(request) },
@@ -83,7 +84,7 @@ async function startServer(options: Pick<ServerOptions, 'arrivalMs' | 'keepAlive
   ({ port } = await server.listen(0, '127.0.0.1'));
 }
 
-async function restart(options: Pick<ServerOptions, 'arrivalMs' | 'keepAliveMs'>): Promise<void> {
+async function restart(options: Pick<ServerOptions, 'arrivalMs' | 'keepAliveMs' | 'isHttp2Served'>): Promise<void> {
   await server.close(0);
   await startServer(options);
 }
@@ -210,15 +211,21 @@ describe('requests over HTTP/2', () => {
     await expectServed();
   });
 
+  const protocolOf = async () => {
+    const socket = connectTls({ port, host: '127.0.0.1', ca: authority.certificate, ALPNProtocols: ['h2', 'http/1.1'] });
+    sockets.push(socket);
+    await once(socket, 'secureConnect');
+    return socket.alpnProtocol;
+  };
+
+  it('selects HTTP/1.1 unless HTTP/2 is enabled', async () => {
+    await restart({ isHttp2Served: false });
+    expect(await protocolOf()).toBe('http/1.1');
+  });
+
   it('selects HTTP/1.1 for clients above 256 HTTP/2 connections, and HTTP/2 again after one has closed', async () => {
     const connections = Array.from({ length: 256 }, () => open());
     await Promise.all(connections.map((session) => get(session, '/document')));
-    const protocolOf = async () => {
-      const socket = connectTls({ port, host: '127.0.0.1', ca: authority.certificate, ALPNProtocols: ['h2', 'http/1.1'] });
-      sockets.push(socket);
-      await once(socket, 'secureConnect');
-      return socket.alpnProtocol;
-    };
     expect(await protocolOf()).toBe('http/1.1');
     connections[0]?.close();
     while ((await protocolOf()) !== 'h2') await turn();

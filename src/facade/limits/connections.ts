@@ -4,13 +4,18 @@
 import type { Server, ServerResponse } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
 import { isHttp2 } from '../http2.ts';
+import { bufferOf } from './connection-buffers.ts';
 
 export interface ConnectionLimits {
   /** Maximum number of connections without a request in progress: in the TLS handshake, before a complete request head, or idle. */
   readonly waiting: number;
   /** Maximum number of connections; Node closes further ones. Requests in progress must be limited well below this number. */
   readonly total: number;
+  /** Maximum memory of the buffers of idle connections, in bytes; 32 MiB by default. */
+  readonly buffers?: number;
 }
+
+const MAX_BUFFERS = 32 << 20;
 
 interface Connection {
   readonly socket: Socket;
@@ -21,6 +26,8 @@ interface Connection {
   excess: number;
   /** Set of waiting connections that contains this one; undefined while a request is in progress. */
   waitingIn: Set<Connection> | undefined;
+  /** Size of the buffers while the connection is idle, in bytes. */
+  buffer: number;
 }
 
 /** Waiting connections of one source address, in the order in which they began to wait. */
@@ -36,6 +43,8 @@ export class Connections {
   readonly #byPeer = new Map<string, Connection>();
   readonly #waiting = new Map<string, Waiting>();
   #waitingCount = 0;
+  /** Memory of the buffers of idle connections, in bytes. */
+  #buffers = 0;
 
   constructor(limits: ConnectionLimits) {
     this.#limits = limits;
@@ -66,7 +75,8 @@ export class Connections {
 
   #open(socket: Socket): void {
     const peer = peerOf(socket);
-    const connection: Connection = { socket, address: toAddressKey(socket.remoteAddress), active: 0, excess: 0, waitingIn: undefined };
+    const address = toAddressKey(socket.remoteAddress);
+    const connection: Connection = { socket, address, active: 0, excess: 0, waitingIn: undefined, buffer: 0 };
     this.#byPeer.set(peer, connection);
     socket.once('close', () => {
       if (this.#byPeer.get(peer) === connection) this.#byPeer.delete(peer);
@@ -82,7 +92,10 @@ export class Connections {
     if (connection.active > 0 || connection.socket.destroyed) return;
     if (connection.excess > 0) return socket.destroySoon();
     this.#wait(connection, 'idle');
+    connection.buffer = bufferOf(socket);
+    this.#buffers += connection.buffer;
     if (this.#waitingCount > this.#limits.waiting) this.#evict();
+    while (this.#buffers > (this.#limits.buffers ?? MAX_BUFFERS)) this.#evictBuffer();
   }
 
   /** Node keeps each request that it has parsed for as long as the connection is open, so that many of them close it at once. */
@@ -102,6 +115,8 @@ export class Connections {
   #stopWaiting(connection: Connection): void {
     if (connection.waitingIn?.delete(connection) !== true) return;
     connection.waitingIn = undefined;
+    this.#buffers -= connection.buffer;
+    connection.buffer = 0;
     this.#waitingCount -= 1;
     const waiting = this.#waiting.get(connection.address);
     if (waiting !== undefined && sizeOf(waiting) === 0) this.#waiting.delete(connection.address);
@@ -112,10 +127,28 @@ export class Connections {
     let most: Waiting | undefined;
     for (const waiting of this.#waiting.values()) if (most === undefined || sizeOf(waiting) > sizeOf(most)) most = waiting;
     const victim = most && (oldestOf(most.silent, newest) ?? oldestOf(most.idle, newest));
-    if (victim === undefined) return;
-    this.#stopWaiting(victim);
-    victim.socket.destroy();
+    if (victim !== undefined) this.#close(victim);
   }
+
+  /** Closes the oldest idle connection with large buffers of the address whose buffers use the most memory. */
+  #evictBuffer(): void {
+    let most: readonly Connection[] = [];
+    for (const { idle } of this.#waiting.values()) {
+      const buffered = [...idle].filter(({ buffer }) => buffer > 0);
+      if (buffersOf(buffered) > buffersOf(most)) most = buffered;
+    }
+    const [oldest] = most;
+    if (oldest !== undefined) this.#close(oldest);
+  }
+
+  #close(connection: Connection): void {
+    this.#stopWaiting(connection);
+    connection.socket.destroy();
+  }
+}
+
+function buffersOf(connections: readonly Connection[]): number {
+  return connections.reduce((sum, { buffer }) => sum + buffer, 0);
 }
 
 /** Maximum number of requests in progress on one HTTP/1.1 connection. Clients of Kubernetes, browsers and proxies send one at a time. */

@@ -17,6 +17,7 @@ import { flag, text } from '../../kubernetes/wire/query.ts';
 import type { Clock } from '../../std/clock.ts';
 import { goJson } from '../../std/go-text.ts';
 import type { ConcurrencyLimiter } from '../limits/concurrency.ts';
+import { recordWrite } from '../limits/connection-buffers.ts';
 import { enforceReadRate } from '../limits/read-rate.ts';
 import type { FacadeReply, FacadeRequest } from '../request.ts';
 import type { Collection } from './collection.ts';
@@ -264,6 +265,7 @@ async function writeSlices(slices: Slices | AsyncIterable<Buffer>, response: Ser
   try {
     for await (const slice of slices) {
       if (response.destroyed) return;
+      if (response.socket) recordWrite(response.socket, slice.length);
       if (!response.write(slice)) await untilDrained(response);
       // Lets other requests run while the kernel accepts slices immediately.
       else await setImmediate();

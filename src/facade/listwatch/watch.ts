@@ -62,7 +62,10 @@ export async function watchObjects(deps: WatchDeps, request: FacadeRequest): Pro
   const form = representation.as === undefined ? plain : convertedForm(view, clock, deps.converted);
   history.checkSynced(listing.plural);
   await access.visibleTo(request.caller.user);
-  const release = watchLimiter.acquire(request, request.isMultiplexed ? watchLimits.perStream : watchLimits.perConnection);
+  const release = watchLimiter.acquire(
+    request,
+    request.isMultiplexed ? watchLimits.perStream : watchLimits.perConnection + request.bufferBytes,
+  );
   // No event contains a list, so a watch for lists has no events.
   const isEmpty = (query.options.timeoutSeconds ?? 0) < 0 || view.as?.kind === 'PartialObjectMetadataList';
   return {

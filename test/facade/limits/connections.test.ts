@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { bufferOf, recordBody, recordWrite } from '../../../src/facade/limits/connection-buffers.ts';
 import { Connections, toAddressKey } from '../../../src/facade/limits/connections.ts';
 
 class FakeSocket extends EventEmitter {
@@ -33,7 +34,7 @@ describe('Connections', () => {
   beforeEach(() => {
     server = new EventEmitter();
     ports = 0;
-    connections = new Connections({ waiting: 4, total: 100 });
+    connections = new Connections({ waiting: 4, total: 100, buffers: 100_000 });
     connections.follow(server as unknown as Server);
   });
 
@@ -50,6 +51,47 @@ describe('Connections', () => {
       isServed: connections.begin(socket as unknown as Socket, response as unknown as ServerResponse),
     });
   }
+
+  it('closes the oldest idle connection of the address whose large responses left the most memory in buffers', () => {
+    const sockets = ['192.0.2.1', '192.0.2.2', '192.0.2.1', '192.0.2.1'].map(open);
+    for (const [index, socket] of sockets.entries()) {
+      const response = request(socket);
+      recordWrite(socket as unknown as Socket, index === 0 ? 1_000 : 40_000);
+      response.emit('close');
+    }
+    expect(sockets.map(({ destroyed }) => destroyed)).toEqual([false, false, true, false]);
+  });
+
+  it('counts the buffer of an idle connection no longer once it serves a request or is closed', () => {
+    const respond = (socket: FakeSocket) => {
+      const response = request(socket);
+      recordWrite(socket as unknown as Socket, 40_000);
+      response.emit('close');
+    };
+    const [first, second, third, fourth] = ['192.0.2.1', '192.0.2.1', '192.0.2.1', '192.0.2.1'].map(open) as [
+      FakeSocket,
+      FakeSocket,
+      FakeSocket,
+      FakeSocket,
+    ];
+    respond(first);
+    respond(second);
+    first.destroy();
+    respond(third);
+    request(second);
+    respond(fourth);
+    expect([second, third, fourth].map(({ destroyed }) => destroyed)).toEqual([false, false, false]);
+    expect(bufferOf(second as unknown as Socket)).toBe(40_000);
+  });
+
+  it('counts the buffers of long requests, and of requests whose length is unknown', () => {
+    const [short, long, unknown] = ['192.0.2.1', '192.0.2.1', '192.0.2.1'].map(open) as unknown as [Socket, Socket, Socket];
+    recordBody(short, 8_192);
+    recordBody(long, 100_000);
+    recordBody(unknown, Infinity);
+    recordWrite(long, 20_000);
+    expect([short, long, unknown].map(bufferOf)).toEqual([0, 85_536, 65_536]);
+  });
 
   it('closes the oldest idle connection of an address when a new one exceeds the limit', () => {
     const idle = Array.from({ length: 4 }, () => open('192.0.2.1'));

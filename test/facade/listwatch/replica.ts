@@ -267,6 +267,7 @@ export function requestOf(query: string, caller: TestCaller): FacadeRequest {
     requestId: 'request',
     address: '10.0.0.1',
     isMultiplexed: false,
+    bufferBytes: 0,
     caller: { user: caller.user, tokenId: caller.user.username, isStillValid: async () => caller.isValid },
     warn: () => {},
   };
