@@ -13,6 +13,7 @@ import {
 } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../std/clock.ts';
+import { MAX_BODY_BYTES } from './request.ts';
 
 /** Returns the HTTP/2 stream of a response; undefined for HTTP/1.1. */
 export function http2StreamOf(response: ServerResponse): ServerHttp2Stream | undefined {
@@ -129,9 +130,12 @@ export class Http2Connections {
   }
 
   #serve(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): void {
-    const message = new Http2ServerRequest(stream, headers, {}, rawHeaders);
+    const message = new Http2Request(stream, headers, {}, rawHeaders);
     const response = new Http2Response(stream);
-    if (!stream.endAfterHeaders) this.#limitBody(stream);
+    if (!stream.endAfterHeaders) {
+      message.receive(stream);
+      this.#limitBody(stream);
+    }
     this.#options.serve(message as unknown as IncomingMessage, response as unknown as ServerResponse);
   }
 
@@ -163,6 +167,32 @@ function closeAfterEnd(stream: ServerHttp2Stream, turns: number): void {
   if (remoteClose !== 0) return;
   if (localClose === 1) stream.close(constants.NGHTTP2_NO_ERROR);
   else if (turns > 0) setImmediate(() => closeAfterEnd(stream, turns - 1));
+}
+
+/** A request whose body is received as it arrives. Node would keep the whole TLS record of each byte that is not read. */
+class Http2Request extends Http2ServerRequest {
+  #body: Buffer = Buffer.alloc(0);
+  #isPushed = false;
+
+  /** The body is pushed when it is complete, or longer than any endpoint accepts. */
+  override _read(): void {}
+
+  /** Receives the body. The rest of one that is too long is discarded. */
+  receive(stream: ServerHttp2Stream): void {
+    stream.on('data', (chunk: Buffer) => {
+      if (this.#isPushed) return;
+      this.#body = Buffer.concat([this.#body, chunk]);
+      if (this.#body.length > MAX_BODY_BYTES) this.#push();
+    });
+    // Before the listener of Node, which ends the body.
+    stream.prependListener('end', () => this.#push());
+  }
+
+  #push(): void {
+    if (this.#isPushed) return;
+    this.#isPushed = true;
+    if (this.#body.length > 0) this.push(this.#body);
+  }
 }
 
 class Http2Response extends Http2ServerResponse {}

@@ -6,6 +6,12 @@ import type { Reply } from '../kubernetes/reply.ts';
 import type { Preferences } from '../kubernetes/wire/negotiate.ts';
 import type { BodyStream } from './body-stream.ts';
 
+/**
+ * Maximum size of a body, in bytes. Typical bodies have a few hundred. A body blocks the event loop while it is parsed and its response
+ * is encoded, for about 5 ms at worst.
+ */
+export const MAX_BODY_BYTES = 8 * 1024;
+
 /** An authenticated caller. */
 export interface Caller {
   readonly user: User;

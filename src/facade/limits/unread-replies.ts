@@ -4,6 +4,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { isHttp2 } from '../http2.ts';
 
 /** Limits on the memory of unread responses, in bytes. */
 export interface UnreadLimits {
@@ -26,8 +27,9 @@ interface Unread {
 
 /** Default limits. Clients that read have almost no unread bytes, because the kernel accepts a short response at once. */
 const LIMITS: UnreadLimits = { perAddress: 8 << 20, total: 32 << 20 };
-/** Memory of the objects of a request and its response, in bytes. */
+/** Memory of the objects of a request and its response, in bytes; over HTTP/2, with those of its stream and its body. */
 const OVERHEAD_BYTES = 4 << 10;
+const STREAM_OVERHEAD_BYTES = 32 << 10;
 
 export class UnreadReplies {
   readonly #limits: UnreadLimits;
@@ -49,7 +51,8 @@ export class UnreadReplies {
     if (message.socket.destroyed) return;
     const unread = this.#byAddress.get(address) ?? { bytes: new Map(), total: 0 };
     this.#byAddress.set(address, unread);
-    const bytes = OVERHEAD_BYTES + headBytes(message) + bodyBytes;
+    const overhead = isHttp2(response) ? STREAM_OVERHEAD_BYTES : OVERHEAD_BYTES;
+    const bytes = overhead + headBytes(message) + bodyBytes;
     unread.bytes.set(responded, bytes);
     unread.total += bytes;
     this.#total += bytes;

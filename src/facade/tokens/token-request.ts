@@ -29,7 +29,7 @@ import {
   type TokenRequest as TargetTokenRequest,
   type TokenLimits,
 } from '../../targets/policy/token-request.ts';
-import type { FacadeRequest } from '../request.ts';
+import { type FacadeRequest, MAX_BODY_BYTES } from '../request.ts';
 
 /** Rules of the installation for token requests. */
 export interface TokenRules {
@@ -135,11 +135,6 @@ function decodeRequest(request: FacadeRequest, serviceAccount: ServiceAccountNam
   return { tokenRequest, expirationSeconds, audiences, dryRun, outgoing, warnings };
 }
 
-/**
- * Maximum size of a body, in bytes. Typical bodies have a few hundred. A body blocks the event loop while it is parsed and its response
- * is encoded, for about 5 ms at worst.
- */
-const MAX_BODY_BYTES = 8 * 1024;
 /** Limits on YAML that is not JSON. Parsing takes about 5 ms at worst for this size. */
 const YAML_LIMITS: YamlLimits = { maxBytes: 1024, allowAliases: false };
 /** Maximum length of fieldManager, in characters. */
