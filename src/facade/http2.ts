@@ -45,6 +45,9 @@ export interface Http2Options {
  * for the connections themselves.
  */
 const MAX_CONNECTIONS = 256;
+/** Interval of PING frames, and time for the client to acknowledge one, in milliseconds. Node does not notice every lost connection. */
+const PING_MS = 30_000;
+const ACKNOWLEDGE_MS = 15_000;
 /** Maximum number of requests in progress on one connection, as for kube-apiserver. Clients open another connection for more. */
 const MAX_STREAMS = 100;
 /** Maximum number of bytes of a request body that a client may send before the façade reads them. */
@@ -95,9 +98,9 @@ export class Http2Connections {
     // Other connections may have used the room since the handshake. The client connects again.
     if (!this.hasRoom) return close();
     this.#sessions.add(session);
-    const cancelIdle = this.#closeIdle(session, close);
+    const cancels = [this.#closeIdle(session, close), this.#closeLost(session, socket)];
     session.once('close', () => {
-      cancelIdle();
+      for (const cancel of cancels) cancel();
       this.#sessions.delete(session);
     });
   }
@@ -127,6 +130,26 @@ export class Http2Connections {
       isOver = true;
       cancel();
     };
+  }
+
+  /** Closes a connection whose client does not acknowledge a PING. Returns a function that cancels this. */
+  #closeLost(session: ServerHttp2Session, socket: TLSSocket): () => void {
+    const { clock } = this.#options;
+    let cancel = () => {};
+    const pingLater = () => {
+      cancel = clock.wakeAfter(PING_MS, () => {
+        // Only the socket ends a session with a write that never completes.
+        cancel = clock.wakeAfter(ACKNOWLEDGE_MS, () => socket.destroy());
+        const isSent = session.ping((error) => {
+          if (error !== null) return;
+          cancel();
+          pingLater();
+        });
+        if (!isSent) socket.destroy();
+      });
+    };
+    pingLater();
+    return () => cancel();
   }
 
   #serve(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): void {

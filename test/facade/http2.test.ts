@@ -22,6 +22,7 @@ import { systemClock } from '../../src/std/clock.ts';
 import { type Certificate, createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import type { ServedRequest } from '../../src/telemetry/metrics.ts';
 import { eventually, turn } from '../kube/eventually.ts';
+import { FakeClock } from '../support/clock.ts';
 
 const OK: Reply = { status: 200, headers: { 'content-type': 'text/plain' }, body: 'ok' };
 const LIMIT = 8 * 1024;
@@ -59,7 +60,9 @@ afterEach(async () => {
   expect(reported).toEqual([]);
 });
 
-async function startServer(options: Pick<ServerOptions, 'arrivalMs' | 'keepAliveMs' | 'isHttp2Served'> = {}): Promise<void> {
+async function startServer(
+  options: Partial<Pick<ServerOptions, 'arrivalMs' | 'keepAliveMs' | 'isHttp2Served' | 'clock'>> = {},
+): Promise<void> {
   server = createFacadeServer({
     clock: systemClock,
     certificate: serving,
@@ -84,7 +87,7 @@ async function startServer(options: Pick<ServerOptions, 'arrivalMs' | 'keepAlive
   ({ port } = await server.listen(0, '127.0.0.1'));
 }
 
-async function restart(options: Pick<ServerOptions, 'arrivalMs' | 'keepAliveMs' | 'isHttp2Served'>): Promise<void> {
+async function restart(options: Partial<Pick<ServerOptions, 'arrivalMs' | 'keepAliveMs' | 'isHttp2Served' | 'clock'>>): Promise<void> {
   await server.close(0);
   await startServer(options);
 }
@@ -209,6 +212,26 @@ describe('requests over HTTP/2', () => {
     expect(await responseTo(send(session, { authorization: 'Bearer invalid' }))).toMatchObject({ status: 401 });
     await closed;
     await expectServed();
+  });
+
+  it('closes a connection whose client does not acknowledge a PING within 15 s, and keeps others', async () => {
+    const clock = new FakeClock();
+    await restart({ clock, keepAliveMs: 3_600_000 });
+    const polite = open();
+    await get(polite, '/document');
+    const head = headerBlock({ ...HEAD, ':method': 'GET', ':path': '/document' });
+    const deaf = await sendFrames(frame(HEADERS, END_STREAM | END_HEADERS, 1, head));
+    deaf.resume();
+    while (recorded.length < 2) await turn();
+    const pinged = once(polite, 'ping');
+    clock.advance(30_000);
+    await pinged;
+    // The acknowledgement arrives before the response to a later request.
+    await get(polite, '/document');
+    const closed = once(deaf, 'close');
+    clock.advance(15_000);
+    await closed;
+    expect(await get(polite, '/document')).toMatchObject({ status: 200 });
   });
 
   const protocolOf = async () => {
