@@ -1,6 +1,8 @@
 // Many watches, whose events are counted.
 
+import type { IncomingMessage } from 'node:http';
 import { Agent, get } from 'node:https';
+import { json } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inParallel } from './in-parallel.ts';
 import type { ListServer } from './registry-world.ts';
@@ -20,6 +22,15 @@ export class WatchCrowd {
   readonly #agent = new Agent({ keepAlive: false, rejectUnauthorized: false });
   #lines = 0;
   #check = () => {};
+
+  /** Returns the version of the list of a server. The versions of the façade are not those of the hub. */
+  async currentVersion({ url, path }: ListServer, token: string): Promise<string> {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const headers = { authorization: `Bearer ${token}` };
+    get(`${url}${path}?limit=1`, { agent: this.#agent, headers }, resolve).on('error', reject);
+    const { metadata } = (await json(await promise)) as { readonly metadata: { readonly resourceVersion: string } };
+    return metadata.resourceVersion;
+  }
 
   /** Opens watches, and waits until all have started. */
   async open({ url, path }: ListServer, { watchers, token, resourceVersion }: WatchOptions): Promise<void> {
