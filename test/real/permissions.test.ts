@@ -41,6 +41,8 @@ beforeAll(async () => {
   for (const name of ['target-1', 'target-2']) await world.waitFor(`cluster.registry.purser.dev/${name}`, '--for=condition=Ready');
   await world.waitFor('-n', 'team-a', 'mt/ci-deployer', '--for=condition=Ready');
   await waitUntil(async () => (await facade('admintoken', 'GET', '/auth/v1/clusters').catch(() => 0)) === 200);
+  // Until the published CA has issued a certificate, metrics are served with a self-signed one, for up to ten seconds.
+  await waitUntil(async () => (await metrics('admintoken').catch(() => 0)) === 200);
 });
 
 afterAll(async () => {
@@ -126,6 +128,11 @@ async function facade(token: string, method: string, path: string, body?: object
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   const request = { headers, ...(body && { body: JSON.stringify(body) }) };
   return (await world.request(['purser', 'facade'], `${method} ${path}`, request)).status;
+}
+
+/** Reads the metrics, and returns the status code. */
+async function metrics(token: string): Promise<number> {
+  return (await world.request(['purser', 'metrics'], 'GET /metrics', { headers: { authorization: `Bearer ${token}` } })).status;
 }
 
 /** Sends requests to the hub. */
@@ -243,10 +250,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     patches(`${PURSER_PATH}/configmaps/purser-removal-limit`, { metadata: { annotations: { 'registry.purser.dev/release': 'x' } } }),
   ),
   'read the CA of the façade': sends([`GET ${PURSER_PATH}/configmaps/purser-facade-ca`]),
-  'read the metrics': async (token) => {
-    const headers = { authorization: `Bearer ${token}` };
-    return [(await world.request(['purser', 'metrics'], 'GET /metrics', { headers })).status === 200];
-  },
+  'read the metrics': async (token) => [(await metrics(token)) === 200],
   'look up the user of a token': sends([
     'POST /apis/authentication.k8s.io/v1/tokenreviews',
     { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token: 'admintoken' } },
