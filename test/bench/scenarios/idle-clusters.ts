@@ -27,12 +27,14 @@ export const idleClusters: Scenario = {
     const measured = await runScript<IdleFigures>('clusters-idle.ts', [clusters, seconds]);
     const { statusWrites, cpuPercent, rssMegabytes } = measured;
     const writes = (statusWrites * 300) / seconds / clusters;
+    // Less than two minutes after the start, code is not yet compiled: a cluster costs twice as much CPU.
+    const cpuGoal = scale === 'full' ? { goal: atMost((CPU_PERCENT * clusters) / 1_000) } : {};
     const name = `${clusters.toLocaleString('en-US')} clusters`;
     return {
       measured,
       figures: [
         { name: `${name}: status writes per cluster in 5 minutes`, value: writes, unit: '', ...(scale === 'full' && { goal: atMost(1) }) },
-        { name: `${name}: CPU, percentage of a core`, value: cpuPercent, unit: '%', goal: atMost((CPU_PERCENT * clusters) / 1_000) },
+        { name: `${name}: CPU, percentage of a core`, value: cpuPercent, unit: '%', ...cpuGoal },
         { name: `${name}: memory`, value: rssMegabytes, unit: 'MB', goal: atMost(MEGABYTES) },
       ],
       charts: [],
