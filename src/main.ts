@@ -29,9 +29,12 @@ export async function main(dev?: Programs['dev']): Promise<void> {
       },
     }),
   };
-  const { run } = await import('./cli/purser.ts');
-  const code = await run(process.argv.slice(2), host, programs);
+  const { COMPLETE, run } = await import('./cli/purser.ts');
+  const args = process.argv.slice(2);
+  const code = await run(args, host, programs);
   if (interruption.signal.aborted) process.exit(INTERRUPTED);
+  // A credential plugin may still run, but the shell waits for this process.
+  if (args[0] === COMPLETE) process.exit(code);
   process.exitCode = code;
 }
 

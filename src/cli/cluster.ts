@@ -15,7 +15,7 @@ export function clusterCommand(host: CommandHost): Command {
 function revokeCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'revoke', "revoke Purser's earlier tokens for a cluster")
     .description("Replace Purser's credential for a cluster, and revoke all earlier tokens that Purser obtained for it.")
-    .argument('<NAME>', 'name of the Cluster')
+    .argument('<CLUSTER>', 'name of the Cluster')
     .addOption(contextOption(RECREATE))
     .addOption(hubContextOption())
     .addOption(kubeconfigOption())

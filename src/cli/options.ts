@@ -28,12 +28,12 @@ export function kubeconfigOption(): Option {
 
 /** `--context`, for commands with one cluster, or with a target cluster. */
 export function contextOption(description = 'context of the hub'): Option {
-  return parsedOption('--context <NAME>', description, anyText);
+  return parsedOption('--context <CONTEXT>', description, anyText);
 }
 
 /** `--hub-context`, for commands with a target cluster and the hub. */
 export function hubContextOption(): Option {
-  return parsedOption('--hub-context <NAME>', 'context of the hub', anyText).default(undefined, 'the current context');
+  return parsedOption('--hub-context <CONTEXT>', 'context of the hub', anyText).default(undefined, 'the current context');
 }
 
 /** `-n`. */

@@ -7,6 +7,7 @@ import { versionText } from '../telemetry/build.ts';
 import { clusterCommand } from './cluster.ts';
 import { CommandError, type CommandHost, ExitCode } from './command.ts';
 import { addExamples, defineCommand, unknownWord } from './command-line.ts';
+import { completionCommand } from './completion.ts';
 import { printCommand } from './print.ts';
 import { devCommand, type Programs, runCommand } from './serve.ts';
 import { versionCommand } from './version.ts';
@@ -14,8 +15,14 @@ import { versionCommand } from './version.ts';
 /** Runs a command line and returns the exit code. Prints errors in one line, without tokens. */
 export async function run(argv: readonly string[], host: CommandHost, programs: Programs): Promise<number> {
   const purser = purserCommand(host, programs);
-  if (argv.length === 0) {
+  const [first, ...words] = argv;
+  if (first === undefined) {
     purser.outputHelp();
+    return ExitCode.done;
+  }
+  if (first === COMPLETE) {
+    const { complete } = await import('./complete.ts');
+    await complete(purser, words, host);
     return ExitCode.done;
   }
   try {
@@ -31,6 +38,9 @@ export async function run(argv: readonly string[], host: CommandHost, programs: 
   }
 }
 
+/** Hidden command of shells, which passes its words on unparsed. */
+export const COMPLETE = '__complete';
+
 /** Returns the root command with all commands. */
 function purserCommand(host: CommandHost, programs: Programs): Command {
   const purser = defineCommand(host, 'purser', '')
@@ -43,6 +53,7 @@ function purserCommand(host: CommandHost, programs: Programs): Command {
     .addCommand(clusterCommand(host))
     .addCommand(printCommand(host))
     .commandsGroup('Other commands:')
+    .addCommand(completionCommand(host))
     .addCommand(helpCommand(host))
     .addCommand(versionCommand(host));
   return addExamples(purser, {

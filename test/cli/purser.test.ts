@@ -16,7 +16,7 @@ describe('purser', () => {
     ['help print hub-rbac', 'Usage: purser print hub-rbac [options]'],
     ['print target-rbac --help', 'Usage: purser print target-rbac [options]'],
     ['help cluster', 'Usage: purser cluster COMMAND [options]'],
-    ['cluster revoke --help', 'Usage: purser cluster revoke NAME [options]'],
+    ['cluster revoke --help', 'Usage: purser cluster revoke CLUSTER [options]'],
   ])('prints help for the arguments "%s"', async (line, usage) => {
     const { code, output, stderr } = await ran(line);
     expect([code, output.split('\n')[0], stderr]).toEqual([0, usage, '']);
@@ -40,10 +40,10 @@ describe('purser', () => {
     ['help rnu', "unknown command 'rnu'; did you mean run? (for help, run purser --help)"],
     ['help cluster revok', "unknown command 'revok'; did you mean revoke? (for help, run purser cluster --help)"],
     ['cluster revok a', "unknown command 'revok'; did you mean revoke? (for help, run purser cluster --help)"],
-    ['cluster revoke', "missing required argument 'NAME' (for help, run purser cluster revoke --help)"],
+    ['cluster revoke', "missing required argument 'CLUSTER' (for help, run purser cluster revoke --help)"],
     ['cluster revoke a --kontext b', "unknown option '--kontext'; did you mean --context? (for help, run purser cluster revoke --help)"],
-    ['cluster revoke a --context', '--context needs a value: --context NAME (for help, run purser cluster revoke --help)'],
-    ['cluster revoke a --context --timeout 1s', '--context needs a value: --context NAME (for help, run purser cluster revoke --help)'],
+    ['cluster revoke a --context', '--context needs a value: --context CONTEXT (for help, run purser cluster revoke --help)'],
+    ['cluster revoke a --context --timeout 1s', '--context needs a value: --context CONTEXT (for help, run purser cluster revoke --help)'],
     ['cluster revoke a --timeout x', '--timeout must be a duration such as 2m, not "x"'],
     ['print hub-rbac', "required option '--service-account NAME' not specified (for help, run purser print hub-rbac --help)"],
     [
