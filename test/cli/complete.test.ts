@@ -43,7 +43,7 @@ beforeAll(async () => {
   const config = { clusters, contexts, users: [], 'current-context': 'hub' };
   await writeFile(kubeconfig, JSON.stringify(config));
   const program = join(folder, 'purser');
-  await writeFile(program, `#!/bin/sh\nexec ${process.execPath} ${join(import.meta.dirname, '../../src/start.mjs')} "$@"\n`);
+  await writeFile(program, `#!/bin/sh\nexec ${process.execPath} ${join(import.meta.dirname, '../../bin/purser.cjs')} "$@"\n`);
   await chmod(program, 0o755);
 });
 afterAll(() => hub.close());

@@ -110,7 +110,7 @@ describe('documentation', () => {
   });
 
   it.each([...new Set(prose.filter((line) => line.startsWith('purser ')))])('shows a command of purser that succeeds: %s', async (line) => {
-    const args = [join(REPOSITORY, 'src/start.mjs'), ...line.split(' ').slice(1)];
+    const args = [join(REPOSITORY, 'bin/purser.cjs'), ...line.split(' ').slice(1)];
     expect(await run(process.execPath, args, PLAIN)).toMatchObject({ code: 0, output: expect.stringMatching(/^\S/), stderr: '' });
   });
 
