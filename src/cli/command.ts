@@ -14,6 +14,9 @@ export interface CommandHost {
   readonly signal: AbortSignal;
 }
 
+/** Exit codes of all commands. */
+export const ExitCode = { done: 0, failed: 1, wrongUse: 2, notReady: 3 } as const;
+
 /** A failed command, with its exit code. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
