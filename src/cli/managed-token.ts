@@ -22,7 +22,10 @@ export function managedTokenCommands(host: CommandHost): readonly Command[] {
 }
 
 const DESCRIPTIONS: Readonly<Record<TokenRequestName, readonly [summary: string, description: string]>> = {
-  rotate: ['replace a token now', 'Replace the token of a ManagedToken now, and wait for the new one. The old token stays valid until its expiry.'],
+  rotate: [
+    'replace a token now',
+    'Replace the token of a ManagedToken now, and wait for the new one. The old token stays valid until its expiry.',
+  ],
   revoke: [
     'revoke a token now',
     'Revoke the token of a ManagedToken with spec.revocation BoundSecret, and wait for the new one. The target cluster rejects the old token within seconds.',
@@ -40,7 +43,9 @@ function changeCommand(host: CommandHost, request: TokenRequestName): Command {
     .addOption(timeoutOption('1m'))
     .addOption(contextOption())
     .addOption(kubeconfigOption());
-  addExamples(command, { [`${description.slice(0, description.indexOf('.')).split(',')[0]}`]: `purser ${request} mt/ci-deployer -n team-a` });
+  addExamples(command, {
+    [`${description.slice(0, description.indexOf('.')).split(',')[0]}`]: `purser ${request} mt/ci-deployer -n team-a`,
+  });
   return command.action(async (text: string, options: SharedOptions) => {
     const name = managedTokenName(text);
     const { Connections } = await import('./connection.ts');

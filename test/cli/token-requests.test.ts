@@ -20,7 +20,7 @@ afterEach(() => world.end());
 afterAll(() => world.close());
 
 /** Runs a request while simulated time passes. Returns the output, or the message and exit code of the error. */
-async function run(request: TokenRequestName, { name = 'ci', timeoutMs = 60_000 } = {}): Promise<unknown> {
+async function run(request: TokenRequestName, { name = 'ci', timeoutMs = 280_000 } = {}): Promise<unknown> {
   printed = '';
   const print = (text: string) => {
     printed += text;

@@ -30,17 +30,21 @@ export function statusCommand(host: CommandHost): Command {
     'Check one ManagedToken, on the target cluster too': 'purser status mt/ci-deployer -n team-a --target-context target-1',
   });
   return command.action(async (name: string | undefined, options: StatusOptions) => {
+    const tokenName = name === undefined ? undefined : managedTokenName(name);
     const { Connections } = await import('../connection.ts');
     await using connections = new Connections(host, options.kubeconfig);
     const hub = await connections.open(options.context);
     const namespace = options.namespace ?? (await connections.namespaceOf(options.context));
-    if (name === undefined) {
+    if (tokenName === undefined) {
       const { showFleet } = await import('./show.ts');
-      return await showFleet({ hub, namespace: options.allNamespaces ? undefined : namespace, output: options.output, paint: paintFor(host) }, host);
+      return await showFleet(
+        { hub, namespace: options.allNamespaces ? undefined : namespace, output: options.output, paint: paintFor(host) },
+        host,
+      );
     }
     const target = options.targetContext === undefined ? undefined : await connections.open(options.targetContext);
     const { showToken } = await import('./show.ts');
-    await showToken({ hub, target, name: { namespace, name: managedTokenName(name) }, output: options.output, paint: paintFor(host) }, host);
+    await showToken({ hub, target, name: { namespace, name: tokenName }, output: options.output, paint: paintFor(host) }, host);
   });
 }
 

@@ -1,6 +1,6 @@
 // Reads and prints what `purser status` reports.
 
-import { Clusters, ManagedTokens, type Stored, type ApiObject, type Resource } from '../../api/resources.ts';
+import { type ApiObject, Clusters, ManagedTokens, type Resource, type Stored } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { hasReason, undefinedFor } from '../../kubernetes/status.ts';
 import { CommandError, type CommandHost } from '../command.ts';
@@ -51,7 +51,8 @@ async function listTokens(hub: KubeClient, namespace: string | undefined) {
     return await listAll(hub, ManagedTokens, namespace);
   } catch (error) {
     if (!hasReason(error, 'Forbidden')) throw error;
-    const where = namespace === undefined ? 'in all namespaces; name one of yours with -n' : `in namespace ${namespace}; name another with -n`;
+    const where =
+      namespace === undefined ? 'in all namespaces; name one of yours with -n' : `in namespace ${namespace}; name another with -n`;
     throw new CommandError(`not permitted to list ManagedTokens ${where}`);
   }
 }
