@@ -38,8 +38,15 @@ export function devCommand(host: CommandHost, programs: Programs): Command {
   return command.action(async () => {
     const config = readConfig(command, host);
     if (programs.dev === undefined) throw new StartError('purser dev is not part of the image; install the npm package purser');
+    host.print(startingText(config.clusters));
     await programs.dev(config);
   });
+}
+
+/** Returns the text to print before the program is loaded. */
+function startingText(clusters: number): string {
+  const targets = clusters === 0 ? '' : ` and ${clusters} target cluster${clusters === 1 ? '' : 's'}`;
+  return `Starting Purser with a hub${targets} on this machine…\n\n`;
 }
 
 const VARIABLES = `Environment variables:

@@ -78,6 +78,15 @@ describe('purser run and purser dev', () => {
     expect(await runPurser([program, '--namespace', 'tokens'])).toMatchObject({ code: 0, program, config: { namespace: 'tokens' } });
   });
 
+  it.each([
+    ['dev', 'Starting Purser with a hub and 1 target cluster on this machine…\n\n'],
+    ['dev --clusters 2', 'Starting Purser with a hub and 2 target clusters on this machine…\n\n'],
+    ['dev --clusters 0', 'Starting Purser with a hub on this machine…\n\n'],
+    ['run', ''],
+  ])('prints before it starts "%s"', async (line, text) => {
+    expect((await ran(line)).output).toBe(text);
+  });
+
   it('lists all options with their defaults', async () => {
     const { output } = await ran('help dev');
     expect(output).toContain(
