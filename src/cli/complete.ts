@@ -114,7 +114,7 @@ function kindOfArgument(command: Command, args: readonly string[]): Kind {
   const argument = declared[args.length] ?? declared.findLast(({ variadic }) => variadic);
   if (argument === undefined) return fixed([]);
   if (argument.name() === 'COMMAND') return fixed(commandsOf(findCommand(command.parent as Command, args)));
-  return kindOf(argument.argChoices, argument.name());
+  return kindOf(argument.argChoices, argument.name() === 'NAME' ? `${command.parent?.name()} NAME` : argument.name());
 }
 
 function kindOf(choices: readonly string[] | undefined, placeholder: string): Kind {
@@ -170,10 +170,15 @@ class Lookup {
   }
 }
 
-/** Lookups by the placeholder of an option or argument. */
+async function findClusters(lookup: Lookup): Promise<readonly Candidate[]> {
+  return (await lookup.names(Clusters)).map((name) => [name, '']);
+}
+
+/** Lookups by the placeholder of an option or argument; NAME follows its group of commands. */
 const LOOKUPS: Readonly<Record<string, (lookup: Lookup) => Promise<readonly Candidate[]>>> = {
   CONTEXT: (lookup) => lookup.contexts(),
-  CLUSTER: async (lookup) => (await lookup.names(Clusters)).map((name) => [name, '']),
+  CLUSTER: findClusters,
+  'cluster NAME': findClusters,
   NS: async (lookup) => (await lookup.names(Namespaces)).map((name) => [name, '']),
   'mt/NAME': async (lookup) => (await lookup.names(ManagedTokens)).map((name) => [`mt/${name}`, '']),
 };

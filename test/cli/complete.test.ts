@@ -117,6 +117,15 @@ describe('purser __complete', () => {
     expect(await complete('cluster', 'revoke', 'target')).toEqual(['target-1', 'target-2', ':4']);
   });
 
+  it('completes ManagedTokens of a namespace, or of the namespace of the context', async () => {
+    expect(await complete('rotate', '-n', 'team-a', 'mt/c')).toEqual(['mt/ci', ':4']);
+    expect(await complete('rotate', '')).toEqual(['mt/ci', 'mt/web', ':4']);
+  });
+
+  it('completes namespaces from the hub', async () => {
+    expect(await complete('rotate', '-n', '')).toEqual(['team-a', 'team-b', ':4']);
+  });
+
   it.each([
     ['a kubeconfig that does not exist', ['cluster', 'revoke', '--kubeconfig', '/none', '']],
     ['an unknown context', ['cluster', 'revoke', '--hub-context', 'unknown', '']],

@@ -16,7 +16,9 @@ describe('purser', () => {
     ['help print hub-rbac', 'Usage: purser print hub-rbac [options]'],
     ['print target-rbac --help', 'Usage: purser print target-rbac [options]'],
     ['help cluster', 'Usage: purser cluster COMMAND [options]'],
-    ['cluster revoke --help', 'Usage: purser cluster revoke CLUSTER [options]'],
+    ['status --help', 'Usage: purser status [mt/NAME] [options]'],
+    ['suspend --help', 'Usage: purser suspend mt/NAME [options]'],
+    ['cluster revoke --help', 'Usage: purser cluster revoke NAME [options]'],
   ])('prints help for the arguments "%s"', async (line, usage) => {
     const { code, output, stderr } = await ran(line);
     expect([code, output.split('\n')[0], stderr]).toEqual([0, usage, '']);
@@ -40,7 +42,7 @@ describe('purser', () => {
     ['help rnu', "unknown command 'rnu'; did you mean run? (for help, run purser --help)"],
     ['help cluster revok', "unknown command 'revok'; did you mean revoke? (for help, run purser cluster --help)"],
     ['cluster revok a', "unknown command 'revok'; did you mean revoke? (for help, run purser cluster --help)"],
-    ['cluster revoke', "missing required argument 'CLUSTER' (for help, run purser cluster revoke --help)"],
+    ['cluster revoke', "missing required argument 'NAME' (for help, run purser cluster revoke --help)"],
     ['cluster revoke a --kontext b', "unknown option '--kontext'; did you mean --context? (for help, run purser cluster revoke --help)"],
     ['cluster revoke a --context', '--context needs a value: --context CONTEXT (for help, run purser cluster revoke --help)'],
     ['cluster revoke a --context --timeout 1s', '--context needs a value: --context CONTEXT (for help, run purser cluster revoke --help)'],
@@ -50,6 +52,10 @@ describe('purser', () => {
       'print hub-rbac --service-acount a',
       "unknown option '--service-acount'; did you mean --service-account? (for help, run purser print hub-rbac --help)",
     ],
+    ['status foo/bar', '"foo/bar" is not a ManagedToken; write mt/NAME'],
+    ['rotate mt/', '"mt/" is not a ManagedToken; write mt/NAME'],
+    ['rotate', "missing required argument 'mt/NAME' (for help, run purser rotate --help)"],
+    ['status -o wide', '--output must be one of json, yaml, not "wide"'],
     ['version -o wide', '--output must be one of json, yaml, not "wide"'],
     ['version -o', '-o needs a value: -o FORMAT (for help, run purser version --help)'],
   ])('exits with 2 and one line for "%s"', async (line, problem) => {
