@@ -83,6 +83,10 @@ describe.each([20, 22, 24])('the package on Node.js %i', (major) => {
     try {
       await waitUntil(async () => (await dev.output()).includes('Purser is ready'));
       expect(await run('kubectl', ['purser', 'version'], env)).toMatchObject({ code: 0, output: `purser ${version}\n` });
+      expect(await run('kubectl', ['purser', 'status', '-A'], env)).toMatchObject({
+        code: 0,
+        output: expect.stringContaining('Clusters: '),
+      });
       const { output } = await run('kubectl', ['__complete', 'purser', 'cluster', 'revoke', 'target'], env);
       expect(output).toBe('target-1\n:4\n');
     } finally {
