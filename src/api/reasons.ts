@@ -114,7 +114,7 @@ export const AlertReason = {
   MassWithdrawal: 'removal of Secrets is paused: tokens of many namespaces lost permission within a minute',
   RemovalDelayed: 'removal of Secrets is delayed by ten minutes: more than 20 tokens of the namespace lost permission within a minute',
   WithdrawalPending: 'the requester lost permission; a second review decides whether the Secret is removed',
-  Withdrawn: 'the requester lost permission, and the Secret was removed',
+  Withdrawn: 'the requester lost permission, and Purser removed the Secret, or its token if finalizers keep the Secret',
   AnchorOrphaned: 'the anchor Secret could not be deleted on the target cluster and remains there',
   RevocationUnavailable: 'only tokens with revocation BoundSecret can be revoked; this token remains valid until its expiry',
   LifetimeShortened: 'the requested lifetime exceeds --max-token-lifetime and is shortened',

@@ -9,7 +9,7 @@ import { defined } from '../std/defined.ts';
 import { digestOf } from '../std/digest.ts';
 import { tokenClaims } from '../targets/policy/token-claims.ts';
 import { TOKEN_KEY } from './outputs/outputs.ts';
-import { digestOfData, type StoredSecret } from './policy/secret.ts';
+import { digestOfData, holdsToken, type StoredSecret } from './policy/secret.ts';
 import { MAX_TOKEN_BYTES, type StoredToken } from './policy/spec.ts';
 
 /**
@@ -27,6 +27,7 @@ export function reduceSecret(
     metadata: kept,
     type,
     immutable,
+    ...(metadata.deletionTimestamp !== undefined && !holdsToken({ data }) && { isEmptied: true }),
     ...(token !== '' && { tokenDigest: digestOf(token) }),
     dataDigest: digestOfData(data),
     ...(claims && { claims }),
