@@ -16,14 +16,21 @@ import { MAX_TOKEN_BYTES, type StoredToken } from './policy/spec.ts';
  * Returns identity, metadata, claims and digests of a Secret. A Secret whose metadata is too large, or whose namespace is over its
  * budget, loses the metadata set by others and is marked, because a tenant can create any number of such Secrets.
  */
-export function reduceSecret(
-  { metadata, type = 'Opaque', immutable = false, data = {} }: Stored<Secret>,
-  { isOverBudget }: Pick<StoredSecret, 'isOverBudget'> = {},
-): Stored<StoredSecret> {
+export function reduceSecret(object: Stored<Secret>, { isOverBudget }: Pick<StoredSecret, 'isOverBudget'> = {}): Stored<StoredSecret> {
+  const whole = withoutData(object);
+  const bytes = bytesIn(whole.metadata);
+  const isTooLarge = bytes > MAX_METADATA_LENGTH;
+  const marks = { ...(isTooLarge && { isTooLarge }), ...(isOverBudget && { isOverBudget }) };
+  const secret = isTooLarge || isOverBudget ? { ...stubOfSecret(whole), ...marks } : whole;
+  sizes.set(secret, secret === whole ? bytes + bytesIn(whole.claims) : bytesIn(secret));
+  return secret;
+}
+
+function withoutData({ metadata, type = 'Opaque', immutable = false, data = {} }: Stored<Secret>): Stored<StoredSecret> {
   const { managedFields: _, ...kept } = metadata;
   const token = tokenOf({ data });
   const claims = tokenClaims(token);
-  const whole: Stored<StoredSecret> = {
+  return {
     metadata: kept,
     type,
     immutable,
@@ -32,12 +39,6 @@ export function reduceSecret(
     dataDigest: digestOfData(data),
     ...(claims && { claims }),
   };
-  const bytes = bytesIn(kept);
-  const isTooLarge = bytes > MAX_METADATA_LENGTH;
-  const marks = { ...(isTooLarge && { isTooLarge }), ...(isOverBudget && { isOverBudget }) };
-  const secret = isTooLarge || isOverBudget ? { ...stubOfSecret(whole), ...marks } : whole;
-  sizes.set(secret, secret === whole ? bytes + bytesIn(claims) : bytesIn(secret));
-  return secret;
 }
 
 /** Maximum length of the metadata as JSON. The labels and annotations of a spec and Purser's record need less. */
