@@ -125,6 +125,7 @@ const ADMINISTRATORS: ReadonlySet<string> = new Set([
   'CredentialRejected',
   'EndpointNotPinned',
   'CANotPinned',
+  'EndpointConflict',
   'CredentialNotForCluster',
   'HubTokenForbidden',
   'HubTokenFailed',
