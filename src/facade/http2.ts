@@ -232,7 +232,9 @@ function closeAfterEnd(stream: ServerHttp2Stream, turns: number): void {
 
 /** A request whose body is received as it arrives. Node would keep the whole TLS record of each byte that is not read. */
 class Http2Request extends Http2ServerRequest {
-  #body: Buffer = Buffer.alloc(0);
+  /** Received bytes, and room for more. A new buffer for each chunk would be large for a client that sends single bytes. */
+  #buffer: Buffer = Buffer.alloc(0);
+  #length = 0;
   #isPushed = false;
 
   /** The body is pushed when it is complete, or longer than any endpoint accepts. */
@@ -242,17 +244,30 @@ class Http2Request extends Http2ServerRequest {
   receive(stream: ServerHttp2Stream): void {
     stream.on('data', (chunk: Buffer) => {
       if (this.#isPushed) return;
-      this.#body = Buffer.concat([this.#body, chunk]);
-      if (this.#body.length > MAX_BODY_BYTES) this.#push();
+      this.#append(chunk);
+      if (this.#length > MAX_BODY_BYTES) this.#push();
     });
     // Before the listener of Node, which ends the body.
     stream.prependListener('end', () => this.#push());
   }
 
+  #append(chunk: Buffer): void {
+    const length = this.#length + chunk.length;
+    if (length > this.#buffer.length) {
+      const larger = Buffer.alloc(Math.max(length, 2 * this.#buffer.length));
+      this.#buffer.copy(larger, 0, 0, this.#length);
+      this.#buffer = larger;
+    }
+    chunk.copy(this.#buffer, this.#length);
+    this.#length = length;
+  }
+
   #push(): void {
     if (this.#isPushed) return;
     this.#isPushed = true;
-    if (this.#body.length > 0) this.push(this.#body);
+    if (this.#length > 0) this.push(this.#buffer.subarray(0, this.#length));
+    // The request remains as long as its stream.
+    this.#buffer = Buffer.alloc(0);
   }
 }
 
