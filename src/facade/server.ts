@@ -24,7 +24,7 @@ export interface ServerOptions extends RouterOptions {
   readonly keepAliveMs?: number | undefined;
   /** Maximum time for a request to arrive, head and body, in milliseconds; 9 s if undefined. */
   readonly arrivalMs?: number | undefined;
-  /** True to serve HTTP/2 in addition to HTTP/1.1; false if undefined. */
+  /** False to serve only HTTP/1.1; true if undefined. */
   readonly isHttp2Served?: boolean | undefined;
 }
 
@@ -83,7 +83,7 @@ function createServerFor(options: ServerOptions, active: ActiveRequests, router:
     if (!active.isEnding(message.socket)) router.serve(active.begin(message, response), active.isStopping);
   };
   const http2 = new Http2Connections({ clock, keepAliveMs, arrivalMs, serve });
-  const hasRoom = (socket: Socket) => options.isHttp2Served === true && http2.hasRoom(socket);
+  const hasRoom = (socket: Socket) => options.isHttp2Served !== false && http2.hasRoom(socket);
   const server = createServer({ ...limits(options), ALPNCallback: protocolSelector(hasRoom) }, serve);
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);

@@ -66,7 +66,6 @@ async function startServer(
   server = createFacadeServer({
     clock: systemClock,
     certificate: serving,
-    isHttp2Served: true,
     routes: [
       { method: 'POST', path: '/things/:name', endpoint: (request) => endpoint(request) },
       { method: 'GET', path: '/things', endpoint: (request) => endpoint(request) },
@@ -246,7 +245,7 @@ describe('requests over HTTP/2', () => {
     expect(await get(polite, '/document')).toMatchObject({ status: 200 });
   });
 
-  it('selects HTTP/1.1 unless HTTP/2 is enabled', async () => {
+  it('selects HTTP/1.1 if HTTP/2 is disabled', async () => {
     await restart({ isHttp2Served: false });
     expect(await protocolFor('127.0.0.1')).toBe('http/1.1');
   });
@@ -440,6 +439,23 @@ describe('streams over HTTP/2', () => {
     await server.close(10_000);
     expect(await received).toBe('first line\n');
     await closed;
+  });
+
+  it('announces the end of the connection, and completes responses in progress when the server stops', async () => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    endpoint = async () => {
+      await released;
+      return OK;
+    };
+    const session = open();
+    const [response, goaway, closed] = [get(session, '/things'), once(session, 'goaway'), once(session, 'close')];
+    await eventually(() => expect(begun).toBe(1));
+    const stopped = server.close(10_000);
+    expect((await goaway)[0]).toBe(constants.NGHTTP2_NO_ERROR);
+    release();
+    expect(await response).toMatchObject({ status: 200, body: 'ok' });
+    await closed;
+    await stopped;
   });
 
   it('serves at most 100 streams of a connection', async () => {
