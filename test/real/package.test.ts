@@ -74,7 +74,7 @@ describe.each([20, 22, 24])('the package on Node.js %i', (major) => {
     expect(await purser('--nope')).toMatchObject({ code: 2, stderr: expect.stringMatching(/^purser: unknown option '--nope'/) });
   });
 
-  it('runs a hub and a target, whose Cluster kubectl purser lists, and completes its name for kubectl', async () => {
+  it('runs a hub and a target, prints their status through kubectl purser, and completes names for kubectl', async () => {
     const ports = ['--api-port', '0', '--facade-port', '0', '--metrics-port', '0'];
     const log = join(folder, 'dev.log');
     const dev = await startProgram(join(folder, 'node_modules/.bin/purser'), ['dev', ...ports], log, {
