@@ -46,6 +46,7 @@ export default {
   ],
   // One more than there are cores, because some tests wait for real processes and connections.
   maxWorkers: availableParallelism() + 1,
+  testSequencer: './test/support/sequencer.ts',
   reporters: ['default', '<rootDir>/test/support/leak-reporter.ts'],
   // Long, so that no test fails because the machine is busy.
   testTimeout: 300_000,
