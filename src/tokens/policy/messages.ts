@@ -33,7 +33,7 @@ export interface TokenFailure {
 export function tokenFailure(reason: FailureReason, token: StoredToken, response = ''): TokenFailure {
   const text = OWN_TEXTS[reason]?.(token) ?? FailureReason[reason];
   const relayed = RELAYED.has(reason) ? redacted(response, token) : '';
-  const remedy = ADMINISTRATORS.has(reason) ? ` The conditions of Cluster ${token.spec.clusterName} show the cause to administrators.` : '';
+  const remedy = isClusterFailure(reason) ? ` The conditions of Cluster ${token.spec.clusterName} show the cause to administrators.` : '';
   return { reason, message: `${sentence(relayed === '' ? text : `${text}: ${relayed}`)}${remedy}` };
 }
 
@@ -127,7 +127,11 @@ const RELAYED: ReadonlySet<FailureReason> = new Set(['RequestRejected', 'SecretR
 /** Reasons whose messages quote a response or values of the spec. */
 const QUOTING: ReadonlySet<string> = new Set([...RELAYED, 'InvalidSpec']);
 
-/** Reasons whose cause lies between Purser and the cluster. */
+/** Returns whether the cause of a failure lies between Purser and the cluster, so that the conditions of the Cluster show it. */
+export function isClusterFailure(reason: string): boolean {
+  return ADMINISTRATORS.has(reason);
+}
+
 const ADMINISTRATORS: ReadonlySet<string> = new Set([
   'ClusterUnreachable',
   'ClusterTimeout',
@@ -136,6 +140,7 @@ const ADMINISTRATORS: ReadonlySet<string> = new Set([
   'CredentialRejected',
   'EndpointNotPinned',
   'CANotPinned',
+  'EndpointConflict',
   'CredentialNotForCluster',
   'HubTokenForbidden',
   'HubTokenFailed',
