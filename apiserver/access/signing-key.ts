@@ -13,10 +13,10 @@ export interface SigningKey {
 
 const ALGORITHM = 'ES256';
 
-/** Generates a private key as PEM, in SEC1 form: kube-apiserver reads the public key of an EC key only from this form. */
+/** Generates a private key as PEM. */
 export async function generateSigningKey(): Promise<string> {
   const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' });
-  return privateKey.export({ type: 'sec1', format: 'pem' }).toString();
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
 export function parseSigningKey(pem: string): SigningKey {
