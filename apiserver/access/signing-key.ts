@@ -11,11 +11,11 @@ export interface SigningKey {
   readonly privateKey: KeyObject;
 }
 
-const ALGORITHM = 'ES256';
+const ALGORITHM = 'RS256';
 
 /** Generates a private key as PEM. */
 export async function generateSigningKey(): Promise<string> {
-  const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' });
+  const { privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 });
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
@@ -72,7 +72,7 @@ export function openIdConfiguration(issuer: string, jwksUri: string): OidcDocume
 
 /** Returns the document of `/openid/v1/jwks`. */
 export function keySet({ id, publicKey }: SigningKey): OidcDocument {
-  const { kty, crv, x, y } = publicKey.export({ format: 'jwk' });
-  const body = { keys: [{ use: 'sig', kty, kid: id, crv, alg: ALGORITHM, x, y }] };
+  const { kty, n, e } = publicKey.export({ format: 'jwk' });
+  const body = { keys: [{ use: 'sig', kty, kid: id, alg: ALGORITHM, n, e }] };
   return { body: JSON.stringify(body), contentType: 'application/jwk-set+json', cacheControl: CACHE_CONTROL };
 }

@@ -53,7 +53,7 @@ function decoded(part: string | undefined): unknown {
 describe('verifyServiceAccountToken', () => {
   it('signs the claims of Kubernetes in sorted order', async () => {
     const [header, claims] = (await token({ bound: bound.pod, lifetimeSeconds: 31_536_000 })).split('.');
-    expect(decoded(header)).toEqual({ alg: 'ES256', kid: key.id });
+    expect(decoded(header)).toEqual({ alg: 'RS256', kid: key.id });
     expect(Buffer.from(claims ?? '', 'base64url').toString()).toBe(
       `{"aud":["https://hub.test"],"exp":${seconds + 31_536_000},"iat":${seconds},"iss":"https://hub.test","jti":"j-1",` +
         '"kubernetes.io":{"namespace":"lab","node":{"name":"n","uid":"node-1"},"pod":{"name":"web","uid":"pod-1"},' +
