@@ -14,11 +14,20 @@ export async function printAuthenticationConfig(options: PrintOptions): Promise<
   const issuer = options.one('issuer', httpsUrl);
   if (issuer === undefined || servers.length === 0)
     throw new StartError('purser print authentication-config needs --issuer and --server (for all options, run purser help print)');
+  const targetIssuer = options.one('target-issuer', anyText);
+  if (targetIssuer === issuer) throw new StartError(sameIssuer(issuer));
   const name = options.one('service-account', objectName) ?? FederatedServiceAccount;
   const subject = `system:serviceaccount:${options.one('namespace', namespace) ?? DefaultNamespace}:${name}`;
   const discoveryUrl = options.one('discovery-url', httpsUrl);
   const caFile = options.one('ca', anyText);
-  const trust = { issuer, subject, discoveryUrl, caFile, audiences: servers.map((server) => `${OwnAudiencePrefix}${server}`) };
+  const trust = {
+    issuer,
+    isDistinct: targetIssuer !== undefined,
+    subject,
+    discoveryUrl,
+    caFile,
+    audiences: servers.map((server) => `${OwnAudiencePrefix}${server}`),
+  };
   const minor = options.one('kubernetes-version', minorVersion) ?? V1_MINOR;
   return minor < V1BETA1_MINOR ? flags(trust) : await configuration(trust, minor < V1_MINOR ? 'v1beta1' : 'v1');
 }
@@ -26,6 +35,8 @@ export async function printAuthenticationConfig(options: PrintOptions): Promise<
 /** The hub's issuer, and the tokens of it that the target accepts. */
 interface Trust {
   readonly issuer: string;
+  /** True if the issuer is known to differ from that of the target. */
+  readonly isDistinct: boolean;
   readonly subject: string;
   readonly audiences: readonly string[];
   readonly discoveryUrl: string | undefined;
@@ -77,8 +88,8 @@ function flags(trust: Trust): string {
 ${caFile === undefined ? '' : `--oidc-ca-file=${caFile}\n`}`;
 }
 
-function recipe({ issuer, subject }: Trust, use: string): string {
-  const local = isClusterLocalIssuer(issuer) ? LOCAL_ISSUER : '';
+function recipe({ issuer, isDistinct, subject }: Trust, use: string): string {
+  const local = isClusterLocalIssuer(issuer) && !isDistinct ? LOCAL_ISSUER : '';
   return `# Makes the target cluster accept tokens of one service account of the hub, for its own addresses only. ${use}
 # The issuer must differ from --service-account-issuer of the target cluster.
 ${local}# The target cluster reads the hub's discovery document and keys without authentication. Allow that on the hub:
@@ -86,6 +97,10 @@ ${local}# The target cluster reads the hub's discovery document and keys without
 #     --clusterrole=system:service-account-issuer-discovery --group=system:unauthenticated
 # For the permissions on the target cluster, run: purser print target-rbac --user '${PREFIX}${subject}'
 `;
+}
+
+function sameIssuer(issuer: string): string {
+  return `hub and target cluster have the same issuer, ${issuer}, so that the target cluster cannot trust tokens of the hub. Set --service-account-issuer of the hub's API server to its own URL`;
 }
 
 const LOCAL_ISSUER = `# WARNING: this issuer is the default of many clusters. If it is also the issuer of the target cluster, kube-apiserver does not start:

@@ -36,6 +36,7 @@ const PRINTERS = {
   'authentication-config': {
     options: {
       issuer: TEXT,
+      'target-issuer': TEXT,
       server: TEXT,
       'service-account': TEXT,
       namespace: TEXT,
@@ -71,6 +72,7 @@ Options of hub-rbac:
 
 Options of authentication-config:
   --issuer URL                  issuer of the hub's service account tokens
+  --target-issuer URL           issuer of the target cluster's service account tokens, to check that it differs from --issuer
   --server ADDRESS              address of the target cluster, exactly as the key server of the Secret spells it; can be repeated
   --service-account NAME        service account for federation on the hub (default ${FederatedServiceAccount})
   --namespace NS                namespace of Purser on the hub (default ${DefaultNamespace})
