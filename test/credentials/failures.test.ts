@@ -285,6 +285,65 @@ describe('renewal with a changed hub', () => {
     await world.wait(MINUTE_MS);
     expect(tokenRequests()).toHaveLength(1);
   });
+
+  it('keeps the renewed token in use if another tool reverts the registered Secret to an expired token', async () => {
+    await world.begin({ lifetime: '1h' });
+    const expired = world.target.issueToken(600);
+    await world.register(expired);
+    await world.run();
+    const first = await world.nextToken();
+    await world.wait(11 * MINUTE_MS, 10_000);
+    await world.register(world.target.issueToken());
+    const second = await world.nextToken(first);
+    await world.register(expired);
+    await world.wait(3 * MINUTE_MS, 5_000);
+    expect([await world.renewedToken(), world.target.probedWith, world.target.accepts(second)]).toEqual([second, second, true]);
+    await world.shows('True CredentialValid');
+    await world.shows('True ClusterReady', 'Ready');
+    const third = await world.renewal();
+    await world.wait(2 * MINUTE_MS, 5_000);
+    expect([tokenRequests().length, world.target.accepts(third), world.target.accepts(second)]).toEqual([3, true, false]);
+  });
+
+  it('renews at once if another tool reverts the registered Secret to a valid token', async () => {
+    const former = await world.begin({ lifetime: '1h' });
+    await world.run();
+    const first = await world.nextToken();
+    await world.wait(MINUTE_MS);
+    await world.register(world.target.issueToken());
+    const second = await world.nextToken(first);
+    await world.wait(MINUTE_MS);
+    await world.register(former);
+    const third = await world.nextToken(second);
+    await world.wait(2 * MINUTE_MS, 5_000);
+    expect([first, second, third].map((token) => world.target.accepts(token))).toEqual([false, false, true]);
+    expect(tokenRequests()).toHaveLength(3);
+    await world.shows('True ClusterReady', 'Ready');
+  });
+
+  it('renews a token in an immutable registered Secret, which stays unchanged', async () => {
+    await world.begin({ lifetime: '1h' });
+    const name = { namespace: CREDENTIALS, name: world.name };
+    const { data, metadata } = await world.hub.admin.patch(Secrets, name, { immutable: true });
+    await world.run();
+    await world.nextToken();
+    expect(world.target.accepts(await world.renewal())).toBe(true);
+    const after = await world.hub.admin.get(Secrets, name);
+    expect([after.data, after.metadata.resourceVersion]).toEqual([data, metadata.resourceVersion]);
+  });
+
+  it('reports a deleted registered Secret, sends nothing to the cluster, and renews again after the Secret was created', async () => {
+    const before = await beginRenewed();
+    const registered = await world.hub.admin.get(Secrets, { namespace: CREDENTIALS, name: world.name });
+    await world.hub.admin.delete(Secrets, { namespace: CREDENTIALS, name: world.name });
+    expect(await world.shows('False CredentialNotForCluster', 'Authorized')).toContain(`Secret ${CREDENTIALS}/${world.name} was not found`);
+    const requests = world.target.requests.length;
+    await world.wait(30 * MINUTE_MS, 10_000);
+    expect(world.target.requests).toHaveLength(requests);
+    await world.register(textOf(registered));
+    expect(world.target.accepts(await world.nextToken(before))).toBe(true);
+    await world.shows('True ClusterReady', 'Ready');
+  });
 });
 
 describe('two leaders', () => {
