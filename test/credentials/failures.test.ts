@@ -269,6 +269,21 @@ describe('renewal with a changed hub', () => {
     expect((await world.renewed())?.data).toEqual({ mine: base64('yes') });
   });
 
+  it('continues with the registered token, and names the remedy, if another tool takes over the Secret with the renewed token', async () => {
+    await beginRenewed();
+    const metadata = { labels: { 'registry.purser.dev/renewed': null }, annotations: null, ownerReferences: null };
+    await world.hub.admin.patch(Secrets, renewedName(), { metadata, data: null });
+    await world.hub.admin.patch(Secrets, renewedName(), { data: { mine: base64('yes') } });
+    expect(await world.shows('False CredentialNotStored')).toContain('was not created by Purser. Delete or rename it');
+    await world.wait(5 * MINUTE_MS, 5_000);
+    expect([(await world.renewed())?.data, tokenRequests().length]).toEqual([{ mine: base64('yes') }, 1]);
+    await world.shows('True ClusterReady', 'Ready');
+    await world.hub.admin.delete(Secrets, renewedName());
+    await world.wait(11 * MINUTE_MS, 10_000);
+    expect(world.target.accepts(await world.renewedToken())).toBe(true);
+    await world.shows('True CredentialValid');
+  });
+
   it('renews once more after the registered Secret was deleted and created again', async () => {
     const before = await beginRenewed();
     const registered = await world.hub.admin.get(Secrets, { namespace: CREDENTIALS, name: world.name });
