@@ -61,8 +61,8 @@ admission policies a tenant can remove Purser's finalizer.
 ## Renewal of Purser's credentials
 
 \`npm run faults -- --only renewal --minutes M --seed N\` lets Purser renew its own credentials with lifetimes of ten minutes. A second
-hub, with its own Purser, renews credentials of the same service account on target \`one\`: twelve Clusters in all, four for each pair of a
-hub and a target. Their registered tokens expire after ten minutes too, so that a renewal that is lost for good loses the cluster.
+hub, with its own Purser, renews credentials of the same service account on target \`one\`. Beside the Clusters of the bench, there are
+four for each pair of a hub and a target. Their registered tokens expire after ten minutes too, so that a renewal that is lost for good loses the cluster.
 
 The bench draws one or two faults at a time, and registers a new token during each, which Purser renews at once: a hub or target that
 refuses, resets, freezes or does not respond, responses that are lost, delayed, truncated, altered or errors for the requests of

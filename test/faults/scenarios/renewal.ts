@@ -55,14 +55,32 @@ const isRenewal: Matcher = ({ method, path }) =>
 /** Two hubs: `hub`, and `two`, which is also a target of `hub`. */
 class RenewalWorld {
   readonly bench: Bench;
-  readonly holders: readonly Holder[];
+  /** Clusters of the bench, and those that the scenario adds. */
+  readonly #clusters: { readonly known: readonly Holder[]; readonly added: readonly Holder[] };
   readonly #kubeconfig: string;
   #second: Purser | undefined;
 
-  constructor(bench: Bench, holders: readonly Holder[], kubeconfig: string) {
+  constructor(bench: Bench, clusters: { readonly known: readonly Holder[]; readonly added: readonly Holder[] }, kubeconfig: string) {
     this.bench = bench;
-    this.holders = holders;
+    this.#clusters = clusters;
     this.#kubeconfig = kubeconfig;
+  }
+
+  get holders(): readonly Holder[] {
+    return [...this.#clusters.known, ...this.#clusters.added];
+  }
+
+  /** Stops the second Purser, deletes the added Clusters, and restores the terms of renewal of the others. */
+  async remove(): Promise<void> {
+    const { known, added } = this.#clusters;
+    await this.bench.heal();
+    await this.#second?.stop();
+    for (const { name } of this.bench.targets) await this.bench.deleteToken(`${name}-renewal-1`);
+    for (const { hub, name } of known) await hub.api.patch(paths.clusters(name), { spec: { credential: null } });
+    for (const { hub, name } of added) {
+      await hub.api.delete(paths.clusters(name));
+      for (const suffix of ['', '-renewed']) await hub.api.delete(paths.secrets(PURSER_NAMESPACE, `${name}-credential${suffix}`));
+    }
   }
 
   /** Returns the process of Purser for a hub. */
@@ -78,10 +96,6 @@ class RenewalWorld {
     this.#second = await bench.startPurser({ kubeconfig: this.#kubeconfig });
     // The last process is the one for the first hub.
     bench.pursers.unshift(...bench.pursers.splice(-1));
-  }
-
-  async stopSecond(): Promise<void> {
-    await this.#second?.stop();
   }
 
   /** Waits until Purser has a renewed credential for each Cluster that its cluster accepts. */
@@ -116,36 +130,35 @@ async function runRenewal(bench: Bench, ms: number): Promise<void> {
   } finally {
     end.abort();
     await activity;
-    await removeWorld(world);
+    await world.remove();
   }
 }
 
 async function createWorld(bench: Bench): Promise<RenewalWorld> {
   const { hub, one, two } = bench;
   await seedHub(two);
+  const known = [...(await shortenTerms(bench, hub)), ...(await shortenTerms(bench, two))];
   const pairs = [
     [hub, one],
     [hub, two],
     [two, one],
   ] as const;
-  const holders = pairs.flatMap(([from, target]) =>
+  const added = pairs.flatMap(([from, target]) =>
     Array.from({ length: CLUSTERS }, (_, n): Holder => ({ hub: from, name: `${target.name}-renewal-${n + 1}`, target })),
   );
-  for (const { hub: from, name, target } of holders)
+  for (const { hub: from, name, target } of added)
     await register(from, name, target, { expirationSeconds: LIFETIME_SECONDS, renewal: RENEWAL });
   for (const { name } of [one, two]) await bench.createToken(`${name}-renewal-1`, `${name}-renewal-1`);
-  return new RenewalWorld(bench, holders, await writeKubeconfig(two, bench.folder));
+  return new RenewalWorld(bench, { known, added }, await writeKubeconfig(two, bench.folder));
 }
 
-async function removeWorld(world: RenewalWorld): Promise<void> {
-  const { bench, holders } = world;
-  await bench.heal();
-  await world.stopSecond();
-  for (const { name } of bench.targets) await bench.deleteToken(`${name}-renewal-1`);
-  for (const { hub, name } of holders) {
-    await hub.api.delete(paths.clusters(name));
-    for (const suffix of ['', '-renewed']) await hub.api.delete(paths.secrets(PURSER_NAMESPACE, `${name}-credential${suffix}`));
-  }
+/** Sets the terms of renewal of all Clusters on a hub that have a stored credential, and returns these Clusters. */
+async function shortenTerms(bench: Bench, hub: BenchCluster): Promise<readonly Holder[]> {
+  const names = (await hub.api.list(paths.clusters())).map(({ metadata }) => metadata.name);
+  const secrets = await Promise.all(names.map((name) => hub.api.find(paths.secrets(PURSER_NAMESPACE, `${name}-credential`))));
+  const holders = names.filter((_, index) => secrets[index] !== undefined).map((name) => ({ hub, name, target: bench.target(name) }));
+  for (const { name } of holders) await hub.api.patch(paths.clusters(name), { spec: { credential: RENEWAL } });
+  return holders;
 }
 
 /** Runs one or two faults, then waits until all credentials have recovered and replaced ones must be refused. */
