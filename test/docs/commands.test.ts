@@ -4,10 +4,11 @@ import { existsSync, globSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
-import { printManifests } from '../../src/cli/print.ts';
+import { targetAccess } from '../../src/cli/manifests.ts';
 import { optionOf, variableOf } from '../../src/config/options.ts';
 import { readText } from '../support/repository.ts';
 import { run } from '../support/run.ts';
+import { cliOptions, commandProblem } from './command-lines.ts';
 import { anchorsOf, blocksOf, commandLines, documents, proseCommands, proseOf, stepsOf } from './documents.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
@@ -21,6 +22,9 @@ const linesOf = (isRun: boolean) =>
     .flatMap(commandLines);
 const [ran, unrun] = [linesOf(true), linesOf(false)];
 const prose = all.flatMap(proseCommands);
+const purserLines = [...prose, ...unrun].filter((line) => line.startsWith('purser '));
+/** Commands of purser that need no cluster. */
+const PRINTING = /^purser (print|help|version|.*--help)/;
 /** Environment without the options of the test run. */
 const PLAIN = { NODE_OPTIONS: '' };
 const { scripts } = JSON.parse(readText('package.json')) as { readonly scripts: Readonly<Record<string, string>> };
@@ -59,7 +63,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
       'purser print authentication-config --issuer "$issuer" --target-issuer "$target_issuer" --ca hub-ca.crt --server "$server" > authentication.yaml',
     ].map((command) => [command, 'test/real/federation.test.ts restarts the API server with the printed configuration']),
   ),
-  'KUBECONFIG=$PWD/purser.kubeconfig npm start -- run --facade-tls-secret purser-facade-tls':
+  'KUBECONFIG=$PWD/purser.kubeconfig npm run purser -- run --facade-tls-secret purser-facade-tls':
     'test/real/deploy.test.ts runs the same program with such a kubeconfig',
   "aws eks describe-cluster --name CLUSTER --query 'cluster.[endpoint,certificateAuthority.data]' --output text": 'needs EKS',
   'aws eks associate-identity-provider-config --cluster-name CLUSTER --oidc file://purser.json': 'needs EKS',
@@ -78,7 +82,6 @@ const NOT_RUN_IN_PROSE: Readonly<Record<string, string>> = {
   'npm ci': 'a precondition of this test',
   'npm ci && npm test': 'runs this test',
   'npm start -- --clusters 2': 'test/e2e/start.test.ts starts the same program on free ports',
-  'npm start --silent --': 'tested below as part of a complete command',
   'rm -r .purser': 'every test starts with an empty folder',
   'kubectl explain managedtoken.spec': 'test/real/kubectl.test.ts runs it',
   'kind get kubeconfig --internal': 'needs kind',
@@ -91,8 +94,6 @@ const FOREIGN_OPTIONS: ReadonlySet<string> = new Set(
   [
     '--build-arg --context --create-namespace --enable-ssl-passthrough --internal --rm --silent',
     '--service-account-max-token-expiration --service-account-issuer --authentication-config --kube-apiserver-arg --tls-san --from-literal',
-    // Options of purser print.
-    '--apart --discovery-url --server --service-account --target-issuer --user',
     '--help --check --fault --minutes --only --out --runs --scale --seconds --seed --size --write-docs',
   ]
     .join(' ')
@@ -111,7 +112,11 @@ describe('documentation', () => {
     expect(new Set(others)).toEqual(new Set(Object.keys(NOT_RUN_IN_PROSE)));
   });
 
-  it.each([...new Set(prose.filter((line) => line.startsWith('purser ')))])('shows a command of purser that succeeds: %s', async (line) => {
+  it.each([...new Set(purserLines)])('shows a command of purser with existing subcommands and options: %s', (line) => {
+    expect(commandProblem(line)).toBeUndefined();
+  });
+
+  it.each([...new Set(prose.filter((line) => PRINTING.test(line)))])('shows a command of purser that succeeds: %s', async (line) => {
     const args = [join(REPOSITORY, 'src/start.mjs'), ...line.split(' ').slice(1)];
     expect(await run(process.execPath, args, PLAIN)).toMatchObject({ code: 0, output: expect.stringMatching(/^\S/), stderr: '' });
   });
@@ -127,8 +132,8 @@ describe('documentation', () => {
   });
 
   it('shows a command of npm that prints manifests only', async () => {
-    const { output } = await run('npm', ['start', '--silent', '--', 'print', 'target-rbac'], PLAIN);
-    expect(output).toBe(await printManifests(['print', 'target-rbac']));
+    const { output } = await run('npm', ['run', 'purser', '--silent', '--', 'print', 'target-rbac'], PLAIN);
+    expect(output).toBe(await targetAccess({}));
   });
 
   it('selects only tests that exist after the language of a fenced block', () => {
@@ -164,7 +169,9 @@ describe('documentation', () => {
 
   it.each(all)('names only existing options and environment variables of Purser ($path)', (document) => {
     const words = [...proseOf(document).matchAll(/`[^`]*`/g)].flatMap(([code]) => [...code.matchAll(/(?<![\w-])--[a-z][a-z0-9-]*/g)]);
-    const unknown = words.map(([word]) => word).filter((word) => optionOf(word.slice(2)) === undefined && !FOREIGN_OPTIONS.has(word));
+    const unknown = words
+      .map(([word]) => word)
+      .filter((word) => optionOf(word.slice(2)) === undefined && !cliOptions().has(word) && !FOREIGN_OPTIONS.has(word));
     const variables = [...document.text.matchAll(/PURSER_[A-Z0-9_]+/g)].map(([name]) => name);
     const options = variables.map((name) => name.replace('PURSER_', '').toLowerCase().replaceAll('_', '-'));
     const strange = options.filter((name) => optionOf(name) === undefined || !variables.includes(variableOf(name)));
