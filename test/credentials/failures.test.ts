@@ -270,7 +270,7 @@ describe('renewal with a changed hub', () => {
   });
 
   it('continues with the registered token, and names the remedy, if another tool takes over the Secret with the renewed token', async () => {
-    await beginRenewed();
+    await beginRenewed('168h');
     const metadata = { labels: { 'registry.purser.dev/renewed': null }, annotations: null, ownerReferences: null };
     await world.hub.admin.patch(Secrets, renewedName(), { metadata, data: null });
     await world.hub.admin.patch(Secrets, renewedName(), { data: { mine: base64('yes') } });
@@ -302,7 +302,7 @@ describe('renewal with a changed hub', () => {
   });
 
   it('keeps the renewed token in use if another tool reverts the registered Secret to an expired token', async () => {
-    await world.begin({ lifetime: '1h' });
+    await world.begin({ lifetime: '4h' });
     const expired = world.target.issueToken(600);
     await world.register(expired);
     await world.run();
