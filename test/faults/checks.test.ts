@@ -154,6 +154,7 @@ describe('replacedCredentials', () => {
     });
   const disturbance = (seconds: number, begins: boolean) => at(seconds, { type: 'disturbance', begins });
   const faults = [disturbance(10, true), disturbance(40, false)] as const;
+  const usage = (seconds: number) => at(seconds, { type: 'usage', pid: 1, rssMegabytes: 100, handles: 9 });
 
   it.each<readonly [string, readonly Recorded[], readonly string[]]>([
     ['accepts a credential that is refused 50 s after its replacement', [theft(50, 'accepted', 0), theft(51, 'rejected', 0)], []],
@@ -165,6 +166,7 @@ describe('replacedCredentials', () => {
     ['accepts a replaced credential until 50 s after the last fault', [...faults, theft(90, 'accepted', 0)], []],
     ['accepts a replaced credential during a fault', [disturbance(10, true), theft(90, 'accepted', 0)], []],
     ['reports a replaced credential that is accepted 51 s after the last fault', [...faults, theft(91, 'accepted', 0)], ['I19']],
+    ['accepts a replaced credential until 50 s after the machine was suspended', [usage(5), usage(60), theft(70, 'accepted', 0)], []],
     ['reports a replaced credential that is accepted again', [theft(30, 'rejected', 0), theft(99, 'accepted', 0)], ['I19']],
     ['accepts a credential in use at any time', [theft(0, 'accepted'), theft(400, 'accepted')], []],
     ['reports a rejected credential in use', [theft(5, 'rejected')], ['I20']],

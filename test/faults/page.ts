@@ -106,6 +106,7 @@ A fault that itself invalidates a token is not a violation by Purser. Scenarios 
   time by which Purser must have repaired it (15 to 120 s; with random faults, 90 s after the deletion of a Secret);
 - I2, I5 and I9, while Purser's clock is wrong; the bench then only counts issuances;
 - I2, if callers of the façade, hostile tenants or another hub use the same service account;
+- I19, for the time in which the machine of the bench was suspended;
 - I8, with 500 watchers, each of which has a socket, and with hostile tenants, for which I16 applies.
 
 For I2, every failed or disturbed TokenRequest or Secret write allows one more issuance.

@@ -31,12 +31,20 @@ export const credentialsInUse: Check = (history) =>
     ({ at, cluster, digest }) => ({ invariant: 'I20', at, message: `${cluster} rejects the credential in use, ${digest}` }),
   );
 
-/** Returns a function that returns the end of the last fault before a time; the time itself during a fault. */
+/** Minimum time between two samples of memory, in milliseconds, that shows that the machine was suspended. */
+const SUSPENDED_MS = 15_000;
+
+/** Returns a function that returns the end of the last fault or suspension of the machine before a time; the time itself during a fault. */
 function findCalm(history: readonly Recorded[]): (at: number) => number {
   const changes = ofType(history, 'disturbance');
+  const usage = ofType(history, 'usage');
+  const suspensions = usage
+    .map(({ at }, index) => ({ fromAt: usage[index - 1]?.at ?? at, toAt: at }))
+    .filter(({ fromAt, toAt }) => toAt - fromAt > SUSPENDED_MS);
   return (at) => {
     const last = changes.findLast((change) => change.at <= at);
-    return last?.begins === true ? at : (last?.at ?? 0);
+    const suspended = suspensions.findLast(({ fromAt }) => fromAt < at);
+    return last?.begins === true ? at : Math.max(last?.at ?? 0, Math.min(suspended?.toAt ?? 0, at));
   };
 }
 
