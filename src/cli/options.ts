@@ -28,17 +28,17 @@ export function kubeconfigOption(): Option {
 
 /** `--context` of the hub, for commands with one cluster. */
 export function contextOption(): Option {
-  return parsedOption('--context <NAME>', 'context of the hub', anyText).default(undefined, 'the current context');
+  return parsedOption('--context <CONTEXT>', 'context of the hub', anyText).default(undefined, 'the current context');
 }
 
 /** `--context` of a target cluster, which has no default. */
 export function targetContextOption(description: string): Option {
-  return parsedOption('--context <NAME>', description, anyText);
+  return parsedOption('--context <CONTEXT>', description, anyText);
 }
 
 /** `--hub-context`, for commands with a target cluster and the hub. */
 export function hubContextOption(): Option {
-  return parsedOption('--hub-context <NAME>', 'context of the hub', anyText).default(undefined, 'the current context');
+  return parsedOption('--hub-context <CONTEXT>', 'context of the hub', anyText).default(undefined, 'the current context');
 }
 
 /** `-n`. */

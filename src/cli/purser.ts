@@ -7,6 +7,7 @@ import { versionText } from '../telemetry/build.ts';
 import { clusterCommand } from './cluster.ts';
 import { CommandError, type CommandHost, ExitCode } from './command.ts';
 import { addExamples, defineCommand, unknownWord } from './command-line.ts';
+import { completionCommand } from './completion.ts';
 import { managedTokenCommands } from './managed-token.ts';
 import { printCommand } from './print.ts';
 import { devCommand, type Programs, runCommand } from './serve.ts';
@@ -16,8 +17,14 @@ import { versionCommand } from './version.ts';
 /** Runs a command line and returns the exit code. Prints errors in one line, without tokens. */
 export async function run(argv: readonly string[], host: CommandHost, programs: Programs): Promise<number> {
   const purser = purserCommand(host, programs);
-  if (argv.length === 0) {
+  const [first, ...words] = argv;
+  if (first === undefined) {
     purser.outputHelp();
+    return ExitCode.done;
+  }
+  if (first === COMPLETE) {
+    const { complete } = await import('./complete.ts');
+    await complete(purser, words, host);
     return ExitCode.done;
   }
   try {
@@ -26,12 +33,20 @@ export async function run(argv: readonly string[], host: CommandHost, programs: 
   } catch (error) {
     // Commander has already printed the help or the version.
     if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.done : ExitCode.wrongUse;
-    const text = error instanceof Error ? error.message : String(error);
-    if (text !== '') host.warn(`purser: ${withoutTokens(text)}\n`);
+    const text = oneLine(withoutTokens(error instanceof Error ? error.message : String(error)));
+    if (text !== '') host.warn(`purser: ${text}\n`);
     if (error instanceof StartError) return ExitCode.wrongUse;
     return error instanceof CommandError ? error.code : ExitCode.failed;
   }
 }
+
+/** Returns the text of an error, which may quote a server, in one line without control characters. */
+function oneLine(text: string): string {
+  return text.replace(/[\p{C}\s]+/gu, ' ').trim();
+}
+
+/** Hidden command of shells, which passes its words on unparsed. */
+export const COMPLETE = '__complete';
 
 /** Returns the root command with all commands. */
 export function purserCommand(host: CommandHost, programs: Programs): Command {
@@ -47,7 +62,11 @@ export function purserCommand(host: CommandHost, programs: Programs): Command {
     .commandsGroup('Tokens:')
     .addCommand(statusCommand(host));
   for (const command of managedTokenCommands(host)) purser.addCommand(command);
-  purser.commandsGroup('Other commands:').addCommand(helpCommand(host)).addCommand(versionCommand(host));
+  purser
+    .commandsGroup('Other commands:')
+    .addCommand(completionCommand(host))
+    .addCommand(helpCommand(host))
+    .addCommand(versionCommand(host));
   return addExamples(purser, {
     'Run Purser with a hub and a target cluster on this machine': 'purser dev',
     'Show what fails in all namespaces': 'purser status -A',

@@ -24,7 +24,7 @@ const [ran, unrun] = [linesOf(true), linesOf(false)];
 const prose = all.flatMap(proseCommands);
 const purserLines = [...prose, ...unrun].filter((line) => line.startsWith('purser '));
 /** Commands of purser that need no cluster. */
-const PRINTING = /^purser (print|help|version|.*--help)/;
+const PRINTING = /^purser (print|help|version|completion|.*--help)/;
 /** Environment without the options of the test run. */
 const PLAIN = { NODE_OPTIONS: '' };
 const { scripts } = JSON.parse(readText('package.json')) as { readonly scripts: Readonly<Record<string, string>> };
@@ -34,6 +34,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'kubectl --context hub annotate -n purser-system configmap/purser-removal-limit registry.purser.dev/release="$(date +%s)" --overwrite':
     'needs many withdrawn tokens; test/tokens/removal-limits.test.ts sets the same annotation',
   'npm ci': 'a precondition of this test',
+  'npm pack && npm install -g ./purser-0.1.0.tgz': 'test/real/package.test.ts installs the package in a folder',
+  'source <(purser completion bash)': 'test/cli/complete.test.ts completes in bash',
   'npm ci && npm start': 'test/real/docs-tour.test.ts starts the same program on free ports, and compares its output',
   'docker build -t registry.example.com/purser:0.1.0 .': 'test/real/image.test.ts builds the image, without Docker if it is not installed',
   'docker push registry.example.com/purser:0.1.0': 'needs a registry',
@@ -117,7 +119,7 @@ describe('documentation', () => {
   });
 
   it.each([...new Set(prose.filter((line) => PRINTING.test(line)))])('shows a command of purser that succeeds: %s', async (line) => {
-    const args = [join(REPOSITORY, 'src/start.mjs'), ...line.split(' ').slice(1)];
+    const args = [join(REPOSITORY, 'bin/purser.cjs'), ...line.split(' ').slice(1)];
     expect(await run(process.execPath, args, PLAIN)).toMatchObject({ code: 0, output: expect.stringMatching(/^\S/), stderr: '' });
   });
 

@@ -61,7 +61,7 @@ describe('image', () => {
     );
 
     expect([programs, unwanted]).toEqual([[], []]);
-    expect(paths).toEqual(expect.arrayContaining(['usr/bin/node', 'purser/dist/main.js']));
+    expect(paths).toEqual(expect.arrayContaining(['usr/bin/node', 'purser/dist/src/main.js']));
     expect(bytes / 2 ** 20).toBeLessThan(220);
   });
 
@@ -143,7 +143,7 @@ describe('image', () => {
   it('reports an invalid option and exits with code 2', async () => {
     expect(await purser('run', '--replicas=2')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('unknown option --replicas'),
+      stderr: expect.stringContaining("unknown option '--replicas'"),
     });
   });
 });

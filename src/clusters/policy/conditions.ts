@@ -172,6 +172,7 @@ const CONCERNS = {
   CredentialNotForCluster: 'registration',
   EndpointNotPinned: 'registration',
   CANotPinned: 'registration',
+  EndpointConflict: 'registration',
   HubTokenForbidden: 'registration',
   HubTokenFailed: 'registration',
   DNSFailed: 'connection',
