@@ -16,6 +16,7 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../std/clock.ts';
 import { Http2Limit, type LimitedConnection } from './limits/http2-limit.ts';
+import { ServingTurns } from './limits/serving-turns.ts';
 import { toAddressKey } from './limits/source-address.ts';
 import { MAX_BODY_BYTES } from './request.ts';
 
@@ -34,13 +35,13 @@ export function closeConnectionAfter(response: ServerResponse): void {
   http2StreamOf(response)?.session?.close();
 }
 
-/** Connections on which a request was authenticated. */
-const authenticated = new WeakSet<Http2Session>();
+/** Open connections by their sessions. */
+const connections = new WeakMap<Http2Session, Http2Connection>();
 
-/** Records that the request of a response was authenticated: its HTTP/2 connection does not give way to others. */
+/** Records that the request of a response was authenticated: its HTTP/2 connection does not give way to others for a while. */
 export function recordAuthenticated(response: ServerResponse): void {
-  const session = http2StreamOf(response)?.session;
-  if (session !== undefined) authenticated.add(session);
+  const stream = http2StreamOf(response);
+  if (stream?.session !== undefined) connections.get(stream.session)?.recordAuthenticated(stream);
 }
 
 export interface Http2Options {
@@ -94,6 +95,10 @@ class Http2Connection implements LimitedConnection {
   readonly #openedAt: number;
   /** Number of streams in progress. */
   streams = 0;
+  /** Number of streams in progress whose requests were authenticated. */
+  #authenticated = 0;
+  /** End of the last of them, on the monotonic clock; undefined if there was none. */
+  #authenticatedAt: number | undefined;
 
   constructor(socket: TLSSocket, options: Http2Options) {
     this.address = toAddressKey(socket.remoteAddress);
@@ -103,11 +108,21 @@ class Http2Connection implements LimitedConnection {
     this.#openedAt = options.clock.monotonic();
   }
 
-  /** True if no request on the connection was authenticated, and none can still be. */
+  /** True if no authenticated request is in progress or was recently, and none can still be. */
   get canGiveWay(): boolean {
-    const { clock, arrivalMs } = this.#options;
-    const age = clock.monotonic() - this.#openedAt;
-    return !authenticated.has(this.session) && age >= (this.streams === 0 ? FIRST_REQUEST_MS : arrivalMs);
+    const { clock, arrivalMs, keepAliveMs } = this.#options;
+    if (this.#authenticated > 0) return false;
+    const now = clock.monotonic();
+    if (this.#authenticatedAt !== undefined) return now - this.#authenticatedAt >= keepAliveMs;
+    return now - this.#openedAt >= (this.streams === 0 ? FIRST_REQUEST_MS : arrivalMs);
+  }
+
+  recordAuthenticated(stream: ServerHttp2Stream): void {
+    this.#authenticated += 1;
+    stream.once('close', () => {
+      this.#authenticated -= 1;
+      this.#authenticatedAt = this.#options.clock.monotonic();
+    });
   }
 
   /** Closes the connection after its responses in progress, and even if the client does not close its side. */
@@ -121,6 +136,7 @@ class Http2Connection implements LimitedConnection {
 export class Http2Connections {
   readonly #options: Http2Options;
   readonly #limit = new Http2Limit();
+  readonly #turns = new ServingTurns();
   readonly #sessions = new Set<ServerHttp2Session>();
   #isStopping = false;
 
@@ -142,6 +158,7 @@ export class Http2Connections {
     // Other connections may have used the room since the handshake. The client connects again.
     if (this.#isStopping || !this.#limit.add(connection)) return connection.close();
     this.#sessions.add(session);
+    connections.set(session, connection);
     const cancels = [this.#closeIdle(connection), this.#closeLost(connection)];
     session.once('close', () => {
       for (const cancel of cancels) cancel();
@@ -169,7 +186,7 @@ export class Http2Connections {
         connection.streams -= 1;
         if (connection.streams === 0 && !isOver) cancel = clock.wakeAfter(session.closed ? 0 : keepAliveMs, close);
       });
-      this.#serve(stream, headers, rawHeaders);
+      this.#turns.start(connection.address, () => this.#serve(stream, headers, rawHeaders));
     });
     return () => {
       isOver = true;
@@ -183,6 +200,9 @@ export class Http2Connections {
     let cancel = () => {};
     const pingLater = () => {
       cancel = clock.wakeAfter(PING_MS, () => {
+        // Node throws for a session that is destroyed while its socket is open, and sends no PING after GOAWAY.
+        if (session.destroyed) return socket.destroy();
+        if (session.closed) return pingLater();
         // Only the socket ends a session with a write that never completes.
         cancel = clock.wakeAfter(ACKNOWLEDGE_MS, () => socket.destroy());
         const isSent = session.ping((error) => {
@@ -198,6 +218,7 @@ export class Http2Connections {
   }
 
   #serve(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): void {
+    if (stream.destroyed) return;
     const message = new Http2Request(stream, headers, {}, rawHeaders);
     const response = new Http2Response(stream);
     if (!stream.endAfterHeaders) {

@@ -147,7 +147,7 @@ async function sendFrames(...frames: readonly Buffer[]): Promise<TLSSocket> {
   return socket;
 }
 
-const [DATA, HEADERS, RST_STREAM, SETTINGS, PING, CONTINUATION] = [0, 1, 3, 4, 6, 9];
+const [DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, CONTINUATION] = [0, 1, 3, 4, 6, 7, 9];
 const END_STREAM = 1;
 const END_HEADERS = 4;
 
@@ -245,6 +245,24 @@ describe('requests over HTTP/2', () => {
     expect(await get(polite, '/document')).toMatchObject({ status: 200 });
   });
 
+  it('closes the connection of a client that announces its end and keeps the connection open', async () => {
+    const clock = new FakeClock();
+    await restart({ clock, keepAliveMs: 3_600_000 });
+    const head = headerBlock({ ...HEAD, ':method': 'GET', ':path': '/document' });
+    const socket = await sendFrames(frame(HEADERS, END_STREAM | END_HEADERS, 1, head));
+    socket.allowHalfOpen = true;
+    socket.resume();
+    while (recorded.length < 1) await turn();
+    const ended = once(socket, 'end');
+    socket.write(frame(GOAWAY, 0, 0, Buffer.alloc(8)));
+    await ended;
+    const closed = once(socket, 'close');
+    clock.advance(30_000);
+    socket.end();
+    await closed;
+    await expectServed();
+  });
+
   it('selects HTTP/1.1 if HTTP/2 is disabled', async () => {
     await restart({ isHttp2Served: false });
     expect(await protocolFor('127.0.0.1')).toBe('http/1.1');
@@ -289,6 +307,16 @@ describe('the limits on HTTP/2 connections', () => {
     expect(await protocolFor('127.0.0.10')).toBe('h2');
     expect(await goaway).toEqual([constants.NGHTTP2_NO_ERROR, expect.any(Number), undefined]);
     expect(filled.filter(({ closed }) => closed)).toEqual([filled[0]]);
+  });
+
+  it('closes a connection whose last authenticated request ended long ago, whatever else it sends', async () => {
+    await restart({ clock, keepAliveMs: 20_000 });
+    const filled = await fill('127.0.0.10', '/things');
+    clock.advance(19_000);
+    await Promise.all(filled.map((session) => get(session, '/document')));
+    expect(await protocolFor('127.0.0.10')).toBe('http/1.1');
+    clock.advance(1_000);
+    expect(await protocolFor('127.0.0.10')).toBe('h2');
   });
 
   it('closes connections of the address with the most without an authenticated request above 256 connections', async () => {
@@ -413,6 +441,19 @@ describe('streams over HTTP/2', () => {
     const stream = await openStream(session);
     expect(await once(stream, 'data')).toEqual(['first line\n']);
     expect(await get(session, '/document')).toMatchObject({ status: 200 });
+    written('second line\n');
+    expect(await once(stream, 'data')).toEqual(['second line\n']);
+  });
+
+  it('continues on a connection that accepts no further requests', async () => {
+    const clock = new FakeClock();
+    await restart({ clock, keepAliveMs: 3_600_000 });
+    const session = open();
+    const stream = await openStream(session);
+    expect(await once(stream, 'data')).toEqual(['first line\n']);
+    expect(await responseTo(send(session, { authorization: 'Bearer invalid' }))).toMatchObject({ status: 401 });
+    clock.advance(30_000);
+    clock.advance(30_000);
     written('second line\n');
     expect(await once(stream, 'data')).toEqual(['second line\n']);
   });
