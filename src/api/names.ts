@@ -38,6 +38,12 @@ export const RenewedSuffix = '-renewed';
 export const OwnAnchorPrefix = 'purser-credential-';
 
 /**
+ * Annotation on a registered Secret, by administrators: a new value renews the token of Purser at once. The replaced token stays valid for
+ * the overlap. Each value acts once.
+ */
+export const RenewCredentialAnnotation = `${RegistryGroup}/renew-credential`;
+
+/**
  * Annotation on a registered Secret, by administrators: a new value replaces the renewed token of Purser at once, and revokes all earlier
  * ones. Each value acts once.
  */
@@ -55,6 +61,8 @@ export const RenewalAnnotation = {
   expiresAt: `${RegistryGroup}/expires-at`,
   /** Time at which Purser returned to the registered token, by Purser's clock; the Secret then has no token, only anchors to delete. */
   retiredAt: `${RegistryGroup}/retired-at`,
+  /** Value of `renew-credential` at the last renewal. */
+  renewRequest: `${RegistryGroup}/renew-request`,
   /** Value of `revoke-credential` for which the token was replaced. */
   revokeRequest: `${RegistryGroup}/revoke-request`,
   /** Value of `revoke-credential` for which all earlier tokens were revoked. */
