@@ -26,7 +26,7 @@ function revokeCommand(host: CommandHost): Command {
   });
   return command.action(async (name: string, options: SharedOptions) => {
     const { Connections } = await import('./connection.ts');
-    const { revoke } = await import('./revoke.ts');
+    const { revoke } = await import('./cluster/revoke.ts');
     await using connections = new Connections(host, options.kubeconfig);
     const hub = await connections.open(options.hubContext);
     const target = options.context === undefined ? undefined : await connections.open(options.context);

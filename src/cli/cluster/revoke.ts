@@ -1,17 +1,17 @@
 // `purser cluster revoke`: requests the revocation of Purser's earlier tokens for a cluster, and waits until Purser has completed it.
 
-import type { Cluster } from '../api/cluster.gen.ts';
-import { ClusterConditionType, CredentialSecretKey, RenewalAnnotation, RevokeCredentialAnnotation } from '../api/names.ts';
-import { Clusters, type Secret, Secrets, type ServiceAccount, ServiceAccounts, type Stored } from '../api/resources.ts';
-import type { KubeClient } from '../kube/client.ts';
-import type { ObjectName } from '../kube/paths.ts';
-import { hasReason } from '../kubernetes/status.ts';
-import { sleep } from '../std/clock.ts';
-import { serverUrl } from '../targets/policy/registration.ts';
-import { renewedName } from '../targets/policy/renewed-secret.ts';
-import { type TokenClaims, tokenClaims } from '../targets/policy/token-claims.ts';
-import { toServiceAccount } from '../targets/policy/token-request.ts';
-import { CommandError, type CommandHost, ExitCode } from './command.ts';
+import type { Cluster } from '../../api/cluster.gen.ts';
+import { ClusterConditionType, CredentialSecretKey, RenewalAnnotation, RevokeCredentialAnnotation } from '../../api/names.ts';
+import { Clusters, type Secret, Secrets, type ServiceAccount, ServiceAccounts, type Stored } from '../../api/resources.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import type { ObjectName } from '../../kube/paths.ts';
+import { hasReason } from '../../kubernetes/status.ts';
+import { sleep } from '../../std/clock.ts';
+import { serverUrl } from '../../targets/policy/registration.ts';
+import { renewedName } from '../../targets/policy/renewed-secret.ts';
+import { type TokenClaims, tokenClaims } from '../../targets/policy/token-claims.ts';
+import { toServiceAccount } from '../../targets/policy/token-request.ts';
+import { CommandError, type CommandHost, ExitCode } from '../command.ts';
 
 export interface Revocation {
   /** Name of the Cluster. */

@@ -1,12 +1,12 @@
 // `purser cluster revoke` with an embedded hub, a running credential controller and a scripted target.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { Secrets, type ServiceAccount } from '../../src/api/resources.ts';
-import { CommandError, type CommandHost } from '../../src/cli/command.ts';
-import { type Revocation, revoke } from '../../src/cli/revoke.ts';
-import type { KubeClient } from '../../src/kube/client.ts';
-import { CredentialWorld, textOf } from '../credentials/credential-world.ts';
-import { CREDENTIALS } from '../tokens/token-world.ts';
+import { Secrets, type ServiceAccount } from '../../../src/api/resources.ts';
+import { CommandError, type CommandHost } from '../../../src/cli/command.ts';
+import { type Revocation, revoke } from '../../../src/cli/cluster/revoke.ts';
+import type { KubeClient } from '../../../src/kube/client.ts';
+import { CredentialWorld, textOf } from '../../credentials/credential-world.ts';
+import { CREDENTIALS } from '../../tokens/token-world.ts';
 
 let world: CredentialWorld;
 let printed: string[];
