@@ -35,7 +35,7 @@ export function registeredCluster(
 }
 
 const CREDENTIAL_KEYS: readonly string[] = Object.values(CredentialSecretKey);
-const REQUEST_ANNOTATIONS: readonly string[] = [RenewCredentialAnnotation, RevokeCredentialAnnotation];
+const REQUEST_ANNOTATIONS: ReadonlySet<string> = new Set([RenewCredentialAnnotation, RevokeCredentialAnnotation]);
 
 /**
  * Returns a Secret reduced to the keys of a credential, to the metadata that identifies Secrets of ManagedTokens and renewed ones, and to
@@ -45,7 +45,7 @@ export function reduceCredential(secret: Stored<Secret>): Stored<Secret> {
   const { namespace, name, uid, resourceVersion, labels, annotations = {}, ownerReferences } = secret.metadata;
   const isMarked = isManaged(secret) || isRenewedSecret(secret);
   const isRead = (annotation: string) =>
-    isRenewedSecret(secret) ? annotation.startsWith(`${RegistryGroup}/`) : REQUEST_ANNOTATIONS.includes(annotation);
+    isRenewedSecret(secret) ? annotation.startsWith(`${RegistryGroup}/`) : REQUEST_ANNOTATIONS.has(annotation);
   const read = Object.entries(annotations).filter(([annotation]) => isRead(annotation));
   return {
     metadata: {

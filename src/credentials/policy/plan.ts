@@ -160,16 +160,17 @@ function deleteAt(
   return isRepeated ? nextTurnAt('anchors', uid, startedAt, REPEAT_MS) : at;
 }
 
-function renewAt({ uid, token, record, renewRequest, revokeRequest, history }: CredentialObservation, now: number): number {
+function renewAt(observation: CredentialObservation, now: number): number {
+  const { uid, token, history } = observation;
   if (token === undefined || token.digest === history.foreignDigest) return Infinity;
-  const isRequested = isNew(renewRequest, record?.renewRequest) || isNew(revokeRequest, record?.revokeRequest);
   const isFirst = token.isSupplied && token.digest !== history.renewedDigest;
   const isAhead = !token.isSupplied && (token.issuedAt ?? 0) > now + MAX_AHEAD_MS;
-  const dueAt = isFirst || isAhead || isRequested ? 0 : (halfLifeAt(token, uid) ?? Infinity);
+  const dueAt = isFirst || isAhead || isRequested(observation) ? 0 : (halfLifeAt(token, uid) ?? Infinity);
   return Math.max(dueAt, history.renewNotBefore);
 }
 
-/** Returns whether an administrator requests an action that is not on record. */
-function isNew(request: string | undefined, recorded: string | undefined): boolean {
-  return request !== undefined && request !== recorded;
+/** Returns whether an administrator requests a renewal or a revocation that is not on record. */
+function isRequested({ record, renewRequest, revokeRequest }: CredentialObservation): boolean {
+  const isNew = (request: string | undefined, recorded: string | undefined) => request !== undefined && request !== recorded;
+  return isNew(renewRequest, record?.renewRequest) || isNew(revokeRequest, record?.revokeRequest);
 }
