@@ -111,7 +111,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   },
   config: { imports: ['api', 'kubernetes', 'std'], packages: [], node: true, purpose: 'settings, checked once' },
   cli: {
-    imports: ['api', 'config', 'kube', 'kubernetes', 'std', 'targets/policy', 'telemetry'],
+    imports: ['api', 'config', 'kube', 'kubernetes', 'std', 'targets', 'targets/policy', 'telemetry'],
     packages: ['commander', 'yaml'],
     node: true,
     purpose: 'commands, signals, exit codes',

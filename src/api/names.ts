@@ -15,12 +15,14 @@ export const FieldManager = 'purser';
 /** Finalizer of ManagedTokens with revocation BoundSecret, until the anchor on the target cluster is deleted. */
 export const AnchorFinalizer = `${TokensGroup}/anchor`;
 
-/** Labels that Purser sets. */
+/** Labels of Purser. */
 export const Label = {
   /** On every Secret that Purser writes for a ManagedToken, and on anchors; the informer selects by it. */
   managedBy: `${TokensGroup}/managed-by`,
   /** On the Secret with the renewed token of a credential. */
   renewed: `${RegistryGroup}/renewed`,
+  /** On a Cluster, by administrators: name of the set of Clusters that it belongs to. */
+  set: `${RegistryGroup}/set`,
   /** On an anchor of Purser's own token: hash of the UID of the registered Secret on the hub. */
   credential: `${RegistryGroup}/credential`,
 } as const;

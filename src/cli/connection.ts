@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { StartError } from '../config/start-error.ts';
 import { KubeClient } from '../kube/client.ts';
-import { type Contexts, loadKubeConfig, readContexts } from '../kube/kube-config.ts';
+import { type ContextServer, type Contexts, loadKubeConfig, readContexts, readServer } from '../kube/kube-config.ts';
 import { createTransport } from '../kube/transport.ts';
 import type { CommandHost } from './command.ts';
 
@@ -28,6 +28,11 @@ export class Connections implements AsyncDisposable {
       this.#clients.push(client);
       return client;
     });
+  }
+
+  /** Returns the API server of a context. Sends no request. Throws a StartError. */
+  async serverOf(context: string | undefined): Promise<ContextServer> {
+    return await this.#use(async (paths) => await readServer(await loadKubeConfig(paths, context)));
   }
 
   /** Returns the contexts of the kubeconfig. Throws a StartError. */
