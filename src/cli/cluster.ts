@@ -50,7 +50,7 @@ interface AddOptions extends SharedOptions {
 function addCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'add', 'register a target cluster')
     .description(
-      "Register a target cluster: create Purser's service account and permissions there, and its credential and Cluster on the hub, then wait until the Cluster is Ready. A second run completes an interrupted one.",
+      "Register a target cluster: create Purser's service account and permissions there, create its credential and Cluster on the hub, and wait until the Cluster is Ready.",
     )
     .argument('<NAME>', 'name of the Cluster')
     .addOption(contextOption('context of the target cluster, with permission to create cluster roles').makeOptionMandatory())
@@ -66,7 +66,7 @@ function addCommand(host: CommandHost): Command {
     .addOption(singleOption('--service-account <NAME>', FEDERATED, federatedAccount).default(undefined, FederatedServiceAccount))
     .option('--dry-run', 'print the objects for both clusters without sending requests, with TOKEN in place of the token')
     .addOption(outputOption(['yaml', 'json']))
-    .addOption(timeoutOption('1m'));
+    .addOption(timeoutOption('1m', 'maximum time to wait until the Cluster is Ready (0 does not wait)'));
   addExamples(command, {
     'Register the cluster of the context prod-eu': 'purser cluster add prod-eu --context prod-eu --hub-context hub',
     'Limit Purser to two namespaces, and label the Cluster':
@@ -115,8 +115,7 @@ function listCommand(host: CommandHost): Command {
   addExamples(command, {
     'List all clusters with their addresses and credentials': 'purser cluster list -o wide',
     'List the clusters of production': 'purser cluster list -l env=prod',
-    'Print the reason of each cluster that is not Ready':
-      'purser cluster list -o json | jq -r \'.items[] | .metadata.name as $name | .status.conditions[]? | select(.type == "Ready" and .status != "True") | "\\($name) \\(.reason)"\'',
+    'Print the names for a script': 'purser cluster list -o name',
   });
   return command.action(async (options: SharedOptions & { readonly selector?: string }) => {
     await using connections = await connect(host, options);
@@ -146,10 +145,9 @@ function showCommand(host: CommandHost): Command {
 
 function renewCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'renew', "renew Purser's credential for a cluster")
-    .description(
-      "Renew Purser's credential for a cluster, and wait for the result. If the credential has expired, --context supplies a new token of Purser's service account.",
-    )
-    .argument('<NAME>', 'name of the Cluster')
+    .description("Renew Purser's credential for a cluster, or for all clusters, and wait for the result.")
+    .argument('[NAME]', 'name of the Cluster')
+    .option('--all', 'renew the credentials of all Clusters, with a new token where a context has the address of the cluster')
     .addOption(contextOption(SUPPLY))
     .addOption(hubContextOption())
     .addOption(kubeconfigOption())
@@ -157,13 +155,18 @@ function renewCommand(host: CommandHost): Command {
   addExamples(command, {
     'Renew a credential that is still valid': 'purser cluster renew prod-eu --hub-context hub',
     'Replace a credential that has expired': 'purser cluster renew prod-eu --hub-context hub --context prod-eu',
+    'Replace all credentials after a restore of the hub': 'purser cluster renew --all --hub-context hub',
   });
-  return command.action(async (name: string, options: SharedOptions) => {
+  return command.action(async (name: string | undefined, options: SharedOptions & { readonly all?: true }) => {
+    const { context, timeout: timeoutMs = 0 } = options;
+    if ((name === undefined) !== (options.all === true)) throw new StartError('set either the name of a Cluster or --all');
+    if (name === undefined && context !== undefined) throw new StartError('--context is for one Cluster; omit it with --all');
     await using connections = await connect(host, options);
-    const { renewCredential } = await import('./cluster/renew.ts');
+    const { renewAll, renewCredential } = await import('./cluster/renew.ts');
     const hub = await openHub(connections, options.hubContext);
-    const target = options.context === undefined ? undefined : await openTarget(connections, options.context);
-    await renewCredential({ name, hub, target, timeoutMs: options.timeout ?? 0 }, host);
+    if (name !== undefined) return await renewCredential({ name, hub, target: await openTargetIf(connections, context), timeoutMs }, host);
+    const findTarget = async (addresses: readonly string[]) => await openTargetIf(connections, await connections.contextAt(addresses));
+    await renewAll({ hub, timeoutMs, findTarget }, host);
   });
 }
 
@@ -185,7 +188,7 @@ function revokeCommand(host: CommandHost): Command {
     await using connections = await connect(host, options);
     const { revoke } = await import('./cluster/revoke.ts');
     const hub = await openHub(connections, options.hubContext);
-    const target = options.context === undefined ? undefined : await openTarget(connections, options.context);
+    const target = await openTargetIf(connections, options.context);
     await revoke({ name, hub, target, timeoutMs: options.timeout ?? 0 }, host);
   });
 }
@@ -200,9 +203,7 @@ interface RemoveOptions extends SharedOptions {
 
 function removeCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'remove', 'remove a registered cluster')
-    .description(
-      "Remove a Cluster and Purser's credential for it from the hub. ManagedTokens that use the Cluster are listed first. A second run completes an interrupted one.",
-    )
+    .description("List the ManagedTokens that use a Cluster, then remove the Cluster and Purser's credential for it from the hub.")
     .argument('<NAME>', 'name of the Cluster')
     .option('--purge-target', "also delete Purser's permissions, service account and anchors on the target cluster; needs --context")
     .addOption(contextOption('context of the target cluster'))
@@ -221,7 +222,7 @@ function removeCommand(host: CommandHost): Command {
     await using connections = await connect(host, options);
     const { removeCluster } = await import('./cluster/remove.ts');
     const hub = await openHub(connections, options.hubContext);
-    const target = context === undefined ? undefined : await openTarget(connections, context);
+    const target = await openTargetIf(connections, context);
     await removeCluster({ name, namespace, hub, target, isConfirmed: options.yes === true }, host);
   });
 }
@@ -237,6 +238,10 @@ async function openHub(connections: Connections, context: string | undefined): P
 
 async function openTarget(connections: Connections, context: string): Promise<Peer> {
   return { role: 'target cluster', context, client: await connections.open(context) };
+}
+
+async function openTargetIf(connections: Connections, context: string | undefined): Promise<Peer | undefined> {
+  return context === undefined ? undefined : await openTarget(connections, context);
 }
 
 /** Parses a label, `key=value`. */

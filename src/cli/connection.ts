@@ -6,6 +6,7 @@ import { StartError } from '../config/start-error.ts';
 import { KubeClient } from '../kube/client.ts';
 import { type ContextServer, type Contexts, loadKubeConfig, readContexts, readServer } from '../kube/kube-config.ts';
 import { createTransport } from '../kube/transport.ts';
+import { serverUrl } from '../targets/policy/registration.ts';
 import type { CommandHost } from './command.ts';
 
 /** Opens clients for contexts of one kubeconfig, and closes them all: `await using connections = new Connections(host, kubeconfig)`. */
@@ -33,6 +34,13 @@ export class Connections implements AsyncDisposable {
   /** Returns the API server of a context. Sends no request. Throws a StartError. */
   async serverOf(context: string | undefined): Promise<ContextServer> {
     return await this.#use(async (paths) => await readServer(await loadKubeConfig(paths, context)));
+  }
+
+  /** Returns the first context whose API server has one of these addresses; undefined without one. Sends no request. Throws a StartError. */
+  async contextAt(addresses: readonly string[]): Promise<string | undefined> {
+    const wanted = new Set(addresses.map(serverUrl));
+    for (const { name } of (await this.contexts()).contexts) if (wanted.has(serverUrl((await this.serverOf(name)).server))) return name;
+    return undefined;
   }
 
   /** Returns the contexts of the kubeconfig. Throws a StartError. */

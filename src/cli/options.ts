@@ -70,8 +70,8 @@ export function outputOption(formats: readonly OutputFormat[] = OUTPUT_FORMATS):
 }
 
 /** `--timeout`, in milliseconds. */
-export function timeoutOption(initial: string): Option {
-  return parsedOption('--timeout <DURATION>', 'maximum time to wait for Purser', timeout).default(parseDuration(initial), initial);
+export function timeoutOption(initial: string, description = 'maximum time to wait for Purser'): Option {
+  return parsedOption('--timeout <DURATION>', description, timeout).default(parseDuration(initial), initial);
 }
 
 const ISSUABLE = 'namespaces of the service accounts that Purser can issue tokens for';

@@ -37,8 +37,17 @@ export async function findCluster(client: KubeClient, name: string, options: Cal
 /** Reads a Cluster. Throws a CommandError if it does not exist. */
 export async function readCluster(hub: Peer, name: string, options: CallOptions): Promise<Stored<Cluster>> {
   const cluster = await callPeer(hub, (client) => findCluster(client, name, options));
-  if (cluster === undefined) throw new CommandError(`Cluster ${name} was not found on the hub; check the name and --hub-context`);
+  if (cluster === undefined) throw new CommandError(`Cluster ${name} was not found on the hub; check the name and the context of the hub`);
   return cluster;
+}
+
+/** Reads all Clusters that match a label selector; undefined matches all. Throws a CommandError. */
+export async function readClusters(hub: Peer, labelSelector: string | undefined, { signal }: CommandHost): Promise<Stored<Cluster>[]> {
+  return await callPeer(hub, async (client) => {
+    const clusters: Stored<Cluster>[] = [];
+    for await (const { items } of client.pages(Clusters, { labelSelector, signal })) clusters.push(...items);
+    return clusters;
+  });
 }
 
 /** Returns the name of the Secret that a Cluster refers to; undefined for the hub, and without a credential. */

@@ -8,7 +8,7 @@ import { parseTimestamp } from '../../std/timestamp.ts';
 import type { CommandHost } from '../command.ts';
 import type { OutputFormat } from '../options.ts';
 import { type Column, formatTable, printList, printObject } from '../output.ts';
-import { readCluster } from './credential.ts';
+import { readCluster, readClusters } from './credential.ts';
 import { callPeer, type Peer } from './peer.ts';
 import { conditionsOf } from './readiness.ts';
 
@@ -20,12 +20,7 @@ export interface FleetOptions {
 
 /** Prints all Clusters that match, sorted by name. Throws a CommandError. */
 export async function listClusters(hub: Peer, { output, selector }: FleetOptions, host: CommandHost): Promise<void> {
-  const clusters = await callPeer(hub, async (client) => {
-    const all: Stored<Cluster>[] = [];
-    for await (const { items } of client.pages(Clusters, { labelSelector: selector, signal: host.signal })) all.push(...items);
-    return all;
-  });
-  printList(host, clusters, { resource: Clusters, columns: columns(host), output });
+  printList(host, await readClusters(hub, selector, host), { resource: Clusters, columns: columns(host), output });
 }
 
 /** Prints one Cluster with conditions, addresses, credential and the latest events. Throws a CommandError. */

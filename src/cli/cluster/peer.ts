@@ -31,17 +31,17 @@ export function contextText({ context }: Pick<Peer, 'context'>): string {
   return context === undefined ? 'the current context' : `context ${JSON.stringify(context)}`;
 }
 
-const FLAGS = { hub: '--hub-context', 'target cluster': '--context' } as const;
+const CONTEXTS = { hub: 'the context of the hub', 'target cluster': '--context' } as const;
 
 function explainStatus(peer: Peer, error: StatusError): string {
   const { role } = peer;
-  const flag = FLAGS[role];
+  const choice = CONTEXTS[role];
   const text = cleanMessage(error.message);
   const { reason } = statusFailure(error);
-  if (reason === 'CredentialRejected') return `the ${role} rejects the credential of ${contextText(peer)}; log in again, or check ${flag}`;
-  if (error.code === 403) return `the ${role} responded: ${text}; grant the user of ${contextText(peer)} this permission, or check ${flag}`;
+  if (reason === 'CredentialRejected') return `the ${role} rejects the credential of ${contextText(peer)}; log in again, or check ${choice}`;
+  if (error.code === 403) return `the ${role} responded: ${text}; grant the user of ${contextText(peer)} this permission, or check ${choice}`;
   if (hasReason(error, 'Conflict', 'AlreadyExists')) return `the ${role} responded: ${text}; run the command again`;
-  if (isUnknownKind(error)) return `the ${role} does not serve Purser's resources; install Purser there, or check ${flag}`;
+  if (isUnknownKind(error)) return `the ${role} does not serve Purser's resources; install Purser there, or check ${choice}`;
   return `the ${role} responded: ${text}`;
 }
 
@@ -60,7 +60,7 @@ function explainTransport(peer: Peer, error: TransportError): string {
   if (reason === 'TLSVerifyFailed')
     return `the certificate of ${server} is not trusted (${error.code}); check certificate-authority-data and the address of ${context}`;
   if (reason === 'CredentialRejected')
-    return `the ${role} rejects the client certificate of ${context}; log in again, or check ${FLAGS[role]}`;
+    return `the ${role} rejects the client certificate of ${context}; log in again, or check ${CONTEXTS[role]}`;
   if (reason === 'ResponseUntrusted') return `${server} is not a Kubernetes API server; check the address of ${context}`;
   return `the ${role} at ${server} does not respond (${error.code}); check the network and the address of ${context}`;
 }

@@ -75,7 +75,7 @@ async function findRegistration({ name, namespace, hub }: Removal, options: Call
     const secret =
       cluster === undefined ? await findSecret(client, name, namespace, options) : await readSecret(client, secretName, options);
     if (cluster === undefined && secret === undefined)
-      throw new CommandError(`Cluster ${name} was not found on the hub; check the name and --hub-context`);
+      throw new CommandError(`Cluster ${name} was not found on the hub; check the name and the context of the hub`);
     return { cluster, secret };
   });
 }

@@ -8,7 +8,15 @@ import { sleep } from '../../std/clock.ts';
 import { digestOf } from '../../std/digest.ts';
 import { renewedName } from '../../targets/policy/renewed-secret.ts';
 import { CommandError, type CommandHost, ExitCode } from '../command.ts';
-import { findAccount, issueBootstrapToken, readCluster, readRenewable, type StoredSecrets } from './credential.ts';
+import {
+  findAccount,
+  issueBootstrapToken,
+  readCluster,
+  readClusters,
+  readRenewable,
+  type StoredSecrets,
+  secretNameOf,
+} from './credential.ts';
 import { callPeer, type Peer } from './peer.ts';
 
 export interface Renewal {
@@ -29,6 +37,42 @@ export async function renewCredential(renewal: Renewal, host: CommandHost): Prom
     target === undefined ? await requestRenewal(renewal, secrets, host) : await supplyToken({ ...renewal, target }, secrets, host);
   const { [RenewalAnnotation.expiresAt]: expiresAt } = await waitForRecord(renewal, secrets, record, host);
   host.print(`Purser renewed its credential for Cluster ${name}; it is valid until ${expiresAt}.\n`);
+}
+
+export interface FleetRenewal extends Pick<Renewal, 'hub' | 'timeoutMs'> {
+  /** Returns a context of the user that leads to one of the addresses of a Cluster; undefined without one. */
+  readonly findTarget: (addresses: readonly string[]) => Promise<Peer | undefined>;
+}
+
+/**
+ * Renews the credentials of all Clusters whose credentials Purser renews, with new tokens where a context leads to the cluster: after a
+ * restore of the hub, the stored tokens may have expired. Throws a CommandError if some renewals fail, after all others.
+ */
+export async function renewAll({ hub, timeoutMs, findTarget }: FleetRenewal, host: CommandHost): Promise<void> {
+  const clusters = (await readClusters(hub, undefined, host)).filter(isRenewable);
+  const failures: CommandError[] = [];
+  const renewNext = async (): Promise<void> => {
+    for (let cluster = clusters.pop(); cluster !== undefined; cluster = clusters.pop()) {
+      const { name } = cluster.metadata;
+      const target = await findTarget(cluster.spec.orchestratorApiEndpoints.serverEndpoints.map(({ serverAddress }) => serverAddress));
+      await renewCredential({ name, hub, target, timeoutMs }, host).catch((error: unknown) => {
+        if (!(error instanceof CommandError)) throw error;
+        host.warn(`Cluster ${name}: ${error.message}\n`);
+        failures.push(error);
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, renewNext));
+  const code = failures.every((error) => error.code === ExitCode.notReady) ? ExitCode.notReady : ExitCode.failed;
+  if (failures.length > 0) throw new CommandError(`${failures.length} credentials were not renewed; see the causes above`, code);
+}
+
+/** Maximum number of concurrent renewals. */
+const CONCURRENCY = 8;
+
+/** Returns whether Purser may renew the credential of a Cluster. */
+function isRenewable(cluster: Cluster): boolean {
+  return secretNameOf(cluster) !== undefined && cluster.spec.credential?.renewal !== 'Manual';
 }
 
 /** Annotation of the renewed Secret that proves an action of Purser. */
