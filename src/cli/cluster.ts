@@ -19,6 +19,7 @@ import {
   outputOption,
   ownNamespaceOption,
   type SharedOptions,
+  targetContextOption,
   timeoutOption,
 } from './options.ts';
 
@@ -53,7 +54,7 @@ function addCommand(host: CommandHost): Command {
       "Register a target cluster: create Purser's service account and permissions there, create its credential and Cluster on the hub, and wait until the Cluster is Ready.",
     )
     .argument('<NAME>', 'name of the Cluster')
-    .addOption(contextOption('context of the target cluster, with permission to create cluster roles').makeOptionMandatory())
+    .addOption(targetContextOption('context of the target cluster, with permission to create cluster roles').makeOptionMandatory())
     .addOption(hubContextOption())
     .addOption(kubeconfigOption())
     .addOption(ownNamespaceOption())
@@ -110,7 +111,7 @@ function listCommand(host: CommandHost): Command {
     .description("List registered clusters with their health, latency, and the expiry of Purser's credential.")
     .addOption(parsedOption('-l, --selector <SELECTOR>', 'label selector, such as env=prod', anyText))
     .addOption(outputOption())
-    .addOption(contextOption().default(undefined, 'the current context'))
+    .addOption(contextOption())
     .addOption(kubeconfigOption());
   addExamples(command, {
     'List all clusters with their addresses and credentials': 'purser cluster list -o wide',
@@ -130,7 +131,7 @@ function showCommand(host: CommandHost): Command {
     .description('Show the conditions with their messages, the addresses, the credential and the latest events of a cluster.')
     .argument('<NAME>', 'name of the Cluster')
     .addOption(outputOption(['wide', 'json', 'yaml', 'name']))
-    .addOption(contextOption().default(undefined, 'the current context'))
+    .addOption(contextOption())
     .addOption(kubeconfigOption());
   addExamples(command, {
     'Show why a cluster is not Ready': 'purser cluster show prod-eu --context hub',
@@ -148,7 +149,7 @@ function renewCommand(host: CommandHost): Command {
     .description("Renew Purser's credential for a cluster, or for all clusters, and wait for the result.")
     .argument('[NAME]', 'name of the Cluster')
     .option('--all', 'renew the credentials of all Clusters, with a new token where a context has the address of the cluster')
-    .addOption(contextOption(SUPPLY))
+    .addOption(targetContextOption(SUPPLY))
     .addOption(hubContextOption())
     .addOption(kubeconfigOption())
     .addOption(timeoutOption('2m'));
@@ -176,7 +177,7 @@ function revokeCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'revoke', "revoke Purser's earlier tokens for a cluster")
     .description("Replace Purser's credential for a cluster, and revoke all earlier tokens that Purser obtained for it.")
     .argument('<NAME>', 'name of the Cluster')
-    .addOption(contextOption(RECREATE))
+    .addOption(targetContextOption(RECREATE))
     .addOption(hubContextOption())
     .addOption(kubeconfigOption())
     .addOption(timeoutOption('2m'));
@@ -206,7 +207,7 @@ function removeCommand(host: CommandHost): Command {
     .description("List the ManagedTokens that use a Cluster, then remove the Cluster and Purser's credential for it from the hub.")
     .argument('<NAME>', 'name of the Cluster')
     .option('--purge-target', "also delete Purser's permissions, service account and anchors on the target cluster; needs --context")
-    .addOption(contextOption('context of the target cluster'))
+    .addOption(targetContextOption('context of the target cluster'))
     .addOption(hubContextOption())
     .addOption(kubeconfigOption())
     .addOption(ownNamespaceOption())

@@ -7,15 +7,24 @@ import { versionText } from '../telemetry/build.ts';
 import { clusterCommand } from './cluster.ts';
 import { CommandError, type CommandHost, ExitCode } from './command.ts';
 import { addExamples, defineCommand, unknownWord } from './command-line.ts';
+import { completionCommand } from './completion.ts';
+import { managedTokenCommands } from './managed-token.ts';
 import { printCommand } from './print.ts';
 import { devCommand, type Programs, runCommand } from './serve.ts';
+import { statusCommand } from './status/command.ts';
 import { versionCommand } from './version.ts';
 
 /** Runs a command line and returns the exit code. Prints errors in one line, without tokens. */
 export async function run(argv: readonly string[], host: CommandHost, programs: Programs): Promise<number> {
   const purser = purserCommand(host, programs);
-  if (argv.length === 0) {
+  const [first, ...words] = argv;
+  if (first === undefined) {
     purser.outputHelp();
+    return ExitCode.done;
+  }
+  if (first === COMPLETE) {
+    const { complete } = await import('./complete.ts');
+    await complete(purser, words, host);
     return ExitCode.done;
   }
   try {
@@ -31,8 +40,11 @@ export async function run(argv: readonly string[], host: CommandHost, programs: 
   }
 }
 
+/** Hidden command of shells, which passes its words on unparsed. */
+export const COMPLETE = '__complete';
+
 /** Returns the root command with all commands. */
-function purserCommand(host: CommandHost, programs: Programs): Command {
+export function purserCommand(host: CommandHost, programs: Programs): Command {
   const purser = defineCommand(host, 'purser', '')
     .description('Purser keeps short-lived service account tokens fresh across many Kubernetes clusters.')
     .version(versionText().trimEnd(), '--version', 'print the version of Purser')
@@ -42,11 +54,17 @@ function purserCommand(host: CommandHost, programs: Programs): Command {
     .commandsGroup('Clusters:')
     .addCommand(clusterCommand(host))
     .addCommand(printCommand(host))
+    .commandsGroup('Tokens:')
+    .addCommand(statusCommand(host));
+  for (const command of managedTokenCommands(host)) purser.addCommand(command);
+  purser
     .commandsGroup('Other commands:')
+    .addCommand(completionCommand(host))
     .addCommand(helpCommand(host))
     .addCommand(versionCommand(host));
   return addExamples(purser, {
     'Run Purser with a hub and a target cluster on this machine': 'purser dev',
+    'Show what fails in all namespaces': 'purser status -A',
     'Print the help of a command': 'purser help cluster revoke',
   });
 }

@@ -38,8 +38,15 @@ export function devCommand(host: CommandHost, programs: Programs): Command {
   return command.action(async () => {
     const config = readConfig(command, host);
     if (programs.dev === undefined) throw new StartError('purser dev is not part of the image; install the npm package purser');
+    host.print(startingText(config.clusters));
     await programs.dev(config);
   });
+}
+
+/** Returns the text to print before the program is loaded. */
+function startingText(clusters: number): string {
+  const targets = clusters === 0 ? '' : ` and ${clusters} target cluster${clusters === 1 ? '' : 's'}`;
+  return `Starting Purser with a hub${targets} on this machine…\n\n`;
 }
 
 const VARIABLES = `Environment variables:
@@ -53,7 +60,10 @@ function addOptions(command: Command, isHidden: (option: ServeOption) => boolean
     const initial = option.default ?? option.defaultDescription;
     const description = initial === undefined ? option.description : `${option.description} (default ${initial})`;
     const flags = usageOf(name, option).replace(/ (.+)$/, ' <$1>');
-    command.addOption(new Option(flags, description).hideHelp(isHidden(option)));
+    const declared = new Option(flags, description).hideHelp(isHidden(option));
+    // For completion only: parseConfig reports invalid values together.
+    if (option.parse.words !== undefined) declared.argChoices = [...option.parse.words];
+    command.addOption(declared);
   }
   // The error of readConfig is clearer for users of npm.
   command.allowExcessArguments();

@@ -16,6 +16,8 @@ describe('purser', () => {
     ['help print hub-rbac', 'Usage: purser print hub-rbac [options]'],
     ['print target-rbac --help', 'Usage: purser print target-rbac [options]'],
     ['help cluster', 'Usage: purser cluster COMMAND [options]'],
+    ['status --help', 'Usage: purser status [mt/NAME] [options]'],
+    ['suspend --help', 'Usage: purser suspend mt/NAME [options]'],
     ['cluster revoke --help', 'Usage: purser cluster revoke NAME [options]'],
   ])('prints help for the arguments "%s"', async (line, usage) => {
     const { code, output, stderr } = await ran(line);
@@ -42,14 +44,18 @@ describe('purser', () => {
     ['cluster revok a', "unknown command 'revok'; did you mean revoke? (for help, run purser cluster --help)"],
     ['cluster revoke', "missing required argument 'NAME' (for help, run purser cluster revoke --help)"],
     ['cluster revoke a --kontext b', "unknown option '--kontext'; did you mean --context? (for help, run purser cluster revoke --help)"],
-    ['cluster revoke a --context', '--context needs a value: --context NAME (for help, run purser cluster revoke --help)'],
-    ['cluster revoke a --context --timeout 1s', '--context needs a value: --context NAME (for help, run purser cluster revoke --help)'],
+    ['cluster revoke a --context', '--context needs a value: --context CONTEXT (for help, run purser cluster revoke --help)'],
+    ['cluster revoke a --context --timeout 1s', '--context needs a value: --context CONTEXT (for help, run purser cluster revoke --help)'],
     ['cluster revoke a --timeout x', '--timeout must be a duration such as 2m, not "x"'],
     ['print hub-rbac', "required option '--service-account NAME' not specified (for help, run purser print hub-rbac --help)"],
     [
       'print hub-rbac --service-acount a',
       "unknown option '--service-acount'; did you mean --service-account? (for help, run purser print hub-rbac --help)",
     ],
+    ['status foo/bar', '"foo/bar" is not a ManagedToken; write mt/NAME'],
+    ['rotate mt/', '"mt/" is not a ManagedToken; write mt/NAME'],
+    ['rotate', "missing required argument 'mt/NAME' (for help, run purser rotate --help)"],
+    ['status -o wide', '--output must be one of json, yaml, not "wide"'],
     ['version -o wide', '--output must be one of json, yaml, not "wide"'],
     ['version -o', '-o needs a value: -o FORMAT (for help, run purser version --help)'],
   ])('exits with 2 and one line for "%s"', async (line, problem) => {
@@ -70,6 +76,15 @@ describe('purser', () => {
 describe('purser run and purser dev', () => {
   it.each(['run', 'dev'] as const)('starts the program of %s', async (program) => {
     expect(await runPurser([program, '--namespace', 'tokens'])).toMatchObject({ code: 0, program, config: { namespace: 'tokens' } });
+  });
+
+  it.each([
+    ['dev', 'Starting Purser with a hub and 1 target cluster on this machine…\n\n'],
+    ['dev --clusters 2', 'Starting Purser with a hub and 2 target clusters on this machine…\n\n'],
+    ['dev --clusters 0', 'Starting Purser with a hub on this machine…\n\n'],
+    ['run', ''],
+  ])('prints before it starts "%s"', async (line, text) => {
+    expect((await ran(line)).output).toBe(text);
   });
 
   it('lists all options with their defaults', async () => {

@@ -172,7 +172,7 @@ describe('npm start', () => {
 
     expect({ code, stdout, stderr }).toEqual({
       code: 2,
-      stdout: expect.stringMatching(/^Starting Purser .+\n\n$/),
+      stdout: expect.stringMatching(/^Starting Purser .+…\n\n$/),
       stderr: `purser: port ${port} is already in use; choose another --api-port, or 0 for a free port\n`,
     });
   });

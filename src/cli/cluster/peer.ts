@@ -38,8 +38,10 @@ function explainStatus(peer: Peer, error: StatusError): string {
   const choice = CONTEXTS[role];
   const text = cleanMessage(error.message);
   const { reason } = statusFailure(error);
-  if (reason === 'CredentialRejected') return `the ${role} rejects the credential of ${contextText(peer)}; log in again, or check ${choice}`;
-  if (error.code === 403) return `the ${role} responded: ${text}; grant the user of ${contextText(peer)} this permission, or check ${choice}`;
+  if (reason === 'CredentialRejected')
+    return `the ${role} rejects the credential of ${contextText(peer)}; log in again, or check ${choice}`;
+  if (error.code === 403)
+    return `the ${role} responded: ${text}; grant the user of ${contextText(peer)} this permission, or check ${choice}`;
   if (hasReason(error, 'Conflict', 'AlreadyExists')) return `the ${role} responded: ${text}; run the command again`;
   if (isUnknownKind(error)) return `the ${role} does not serve Purser's resources; install Purser there, or check ${choice}`;
   return `the ${role} responded: ${text}`;
