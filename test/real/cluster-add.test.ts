@@ -450,6 +450,17 @@ describe('purser cluster', () => {
     });
   });
 
+  it('keeps the permissions of another registration of the target', async () => {
+    const subjects = async () => ((await admin.target.get(ClusterRoleBindings, { name: 'purser' })).subjects ?? []).map(({ name }) => name);
+    const user = 'hub:system:serviceaccount:purser-system:purser-federated';
+    expect(await purser(`${ADD.replace(' eu ', ' federated ')} --federated --timeout 0`)).toMatchObject({ code: 0 });
+    expect(await subjects()).toEqual(['purser', user]);
+    expect(await purser(ADD)).toMatchObject({ code: 0 });
+    expect(await subjects()).toEqual([user, 'purser']);
+    expect(await purser(`cluster remove federated ${REMOVE}`)).toMatchObject({ code: 0 });
+    expect(await subjects()).toEqual(['purser']);
+  });
+
   it('lists ManagedTokens before a removal, and needs a confirmation', async () => {
     await admin.hub.apply(Namespaces, { metadata: { name: 'team-a' } });
     const spec = { clusterName: 'eu', serviceAccount: { namespace: 'deploy', name: 'deployer' }, audiences: ['x'] };

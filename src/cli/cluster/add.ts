@@ -13,13 +13,13 @@ import {
   type Stored,
 } from '../../api/resources.ts';
 import type { CallOptions, KubeClient } from '../../kube/client.ts';
-import { applyAll, applyMissing, parseManifests } from '../../kube/manifests.ts';
+import { applyMissing, parseManifests } from '../../kube/manifests.ts';
 import type { NamespacedName } from '../../kube/paths.ts';
 import { hasReason, undefinedFor } from '../../kubernetes/status.ts';
-import { subjectOf } from '../../targets/policy/token-request.ts';
 import { CommandError, type CommandHost } from '../command.ts';
-import { hubAccess, targetAccess } from '../manifests.ts';
+import { hubAccess } from '../manifests.ts';
 import { formatDocument } from '../output.ts';
+import { accessObjects, grantAccess } from './access.ts';
 import { decodeKey, findCluster, issueBootstrapToken, SERVICE_ACCOUNT } from './credential.ts';
 import { callPeer, contextText, type Peer } from './peer.ts';
 import { outdatedVersion, waitUntilReady } from './readiness.ts';
@@ -87,7 +87,7 @@ async function registrationObjects({ registration, serviceAccount }: Pick<Additi
   const { data = {}, ...secret } = toSecret(registration, secretName, credential);
   const stringData = Object.fromEntries(Object.keys(data).map((key) => [key, decodeKey({ metadata: secret.metadata, data }, key)]));
   return {
-    target: await targetObjects(registration, serviceAccount),
+    target: await accessObjects({ ...registration, serviceAccount }),
     hub: [
       ...(await hubObjects(registration, serviceAccount)),
       { apiVersion: 'v1', kind: Secrets.kind, ...secret, stringData } as ApiObject,
@@ -155,10 +155,10 @@ const MAX_ATTEMPTS = 5;
 /** Applies Purser's permissions on the target and, for federation, on the hub. */
 async function grant({ hub, target, registration, serviceAccount }: Addition, host: CommandHost): Promise<void> {
   const options = { signal: host.signal };
-  const objects = await targetObjects(registration, serviceAccount);
-  await callPeer(target, (client) => applyAll(client, objects, options));
+  const objects = await accessObjects({ ...registration, serviceAccount });
+  await callPeer(target, (client) => grantAccess(client, objects, options));
   host.print(`Purser's permissions applied to the target cluster, ${contextText(target)}.\n`);
-  if (registration.namespaces !== undefined) await warnOfWideBinding(target, host);
+  if (registration.namespaces !== undefined && serviceAccount === undefined) await warnOfWideBinding(target, host);
   if (serviceAccount === undefined) return;
   const onHub = await hubObjects(registration, serviceAccount);
   await callPeer(hub, (client) => applyMissing(client, onHub, options));
@@ -168,7 +168,9 @@ async function warnOfWideBinding(target: Peer, host: CommandHost): Promise<void>
   const { name } = SERVICE_ACCOUNT;
   const { signal } = host;
   const find = (client: KubeClient) => undefinedFor(client.get(ClusterRoleBindings, { name }, { signal }), 'NotFound', 'Forbidden');
-  if ((await callPeer(target, find)) === undefined) return;
+  const isOwn = ({ kind, name: subject }: { readonly kind: string; readonly name: string }) =>
+    kind === 'ServiceAccount' && subject === name;
+  if ((await callPeer(target, find))?.subjects?.some(isOwn) !== true) return;
   const context = target.context === undefined ? '' : `--context ${target.context} `;
   host.warn(
     `warning: ClusterRoleBinding ${name} on the target cluster still permits Purser all namespaces; to limit Purser, run kubectl ${context}delete clusterrolebinding ${name}\n`,
@@ -231,14 +233,6 @@ function outcome(found: unknown, isSame: boolean): string {
   return isSame ? 'unchanged' : 'updated';
 }
 
-async function targetObjects(
-  { namespace, namespaces }: TargetRegistration,
-  serviceAccount: string | undefined,
-): Promise<readonly ApiObject[]> {
-  const user = serviceAccount === undefined ? {} : { user: federatedUser(namespace, serviceAccount) };
-  return parseManifests(await targetAccess({ ...(namespaces && { namespaces }), ...user }));
-}
-
 async function hubObjects({ namespace }: TargetRegistration, serviceAccount: string | undefined): Promise<readonly ApiObject[]> {
   return serviceAccount === undefined ? [] : parseManifests(await hubAccess({ serviceAccount: [serviceAccount], namespace }));
 }
@@ -266,9 +260,4 @@ async function readJson(client: KubeClient, path: string, options: CallOptions):
   } catch {
     return {};
   }
-}
-
-/** Returns the user that a federated Purser has on targets, as `purser print authentication-config` names it. */
-export function federatedUser(namespace: string, name: string): string {
-  return `hub:${subjectOf({ namespace, name })}`;
 }

@@ -4,18 +4,8 @@
 import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { CredentialSecretKey, Label } from '../../api/names.ts';
-import {
-  type ApiObject,
-  Clusters,
-  ManagedTokens,
-  Namespaces,
-  type Secret,
-  Secrets,
-  ServiceAccounts,
-  type Stored,
-} from '../../api/resources.ts';
+import { type ApiObject, Clusters, ManagedTokens, type Secret, Secrets, ServiceAccounts, type Stored } from '../../api/resources.ts';
 import type { CallOptions, KubeClient } from '../../kube/client.ts';
-import { deleteAll, parseManifests } from '../../kube/manifests.ts';
 import { type NamespacedName, objectKey } from '../../kube/paths.ts';
 import { undefinedFor } from '../../kubernetes/status.ts';
 import { clustersOf } from '../../targets/credential.ts';
@@ -23,8 +13,8 @@ import { credentialLabel } from '../../targets/own-anchors.ts';
 import { isRenewedSecret, renewedName } from '../../targets/policy/renewed-secret.ts';
 import { anchorName } from '../../targets/policy/token-request.ts';
 import { CommandError, type CommandHost, ExitCode } from '../command.ts';
-import { targetAccess } from '../manifests.ts';
-import { checkIsNotHub, federatedUser } from './add.ts';
+import { accessObjects, permissionsIn, withdrawAccess } from './access.ts';
+import { checkIsNotHub } from './add.ts';
 import { decodeKey, findAccount, findCluster, isRegisteredAddress, SERVICE_ACCOUNT, secretNameOf } from './credential.ts';
 import { callPeer, contextText, type Peer } from './peer.ts';
 
@@ -54,7 +44,7 @@ export async function removeCluster(removal: Removal, host: CommandHost): Promis
     await callPeer(hub, (client) => undefinedFor(client.delete(Clusters, { name }, { uid, ...options }), 'NotFound'));
     host.print(`Cluster ${name} deleted.\n`);
   }
-  if (target !== undefined) await purge({ ...removal, target }, found, tokens, host);
+  if (target !== undefined && secret !== undefined) await purge({ ...removal, target }, secret, tokens, host);
   if (secret !== undefined) await deleteSecrets(removal, secret, host);
   if (target === undefined) host.print(REMAINS);
 }
@@ -137,13 +127,16 @@ async function checkTarget(
     { secretName: { namespace, name: secretName }, registered: secret, renewed },
     options,
   );
-  const others = (await listAnchors(target, serviceAccount.namespace, options)).filter(
-    ({ metadata }) => metadata.labels?.[Label.credential] !== credentialLabel(secret.metadata.uid),
+  const account = `service account ${serviceAccount.namespace}/${serviceAccount.name}`;
+  if (objectText(serviceAccount) !== objectText(SERVICE_ACCOUNT))
+    throw new CommandError(`Cluster ${name} uses ${account}, which purser cluster add does not create; omit --purge-target`);
+  const labels = (await listAnchors(target, serviceAccount.namespace, options)).map(({ metadata }) => metadata.labels?.[Label.credential]);
+  const other = labels.find((label) => label !== credentialLabel(secret.metadata.uid));
+  if (other === undefined) return;
+  const command = `kubectl --context ${target.context} -n ${serviceAccount.namespace} delete secrets -l ${Label.credential}=${other}`;
+  throw new CommandError(
+    `another registration uses ${account} on the target cluster; omit --purge-target, or delete the anchors of a registration that no longer exists with ${command}`,
   );
-  if (others.length > 0)
-    throw new CommandError(
-      `another registration uses service account ${serviceAccount.namespace}/${serviceAccount.name} on the target cluster; omit --purge-target`,
-    );
 }
 
 /** Returns the anchors of Purser's own tokens, of all registrations of the target. */
@@ -157,28 +150,24 @@ async function listAnchors(target: Peer, namespace: string, options: CallOptions
 /** Removes permissions first, so that Purser creates no further anchor, then anchors and the service account. */
 async function purge(
   { name, target }: Removal & { readonly target: Peer },
-  { secret }: Found,
+  secret: Stored<Secret>,
   tokens: readonly Stored<ManagedToken>[],
   host: CommandHost,
 ): Promise<void> {
   const options = { signal: host.signal };
-  const isAccess = ({ kind }: ApiObject) => kind !== Namespaces.kind && kind !== ServiceAccounts.kind;
-  const objects = (await accessObjects(secret)).filter(isAccess);
-  await callPeer(target, (client) => deleteAll(client, objects, options));
+  const permissions = await permissionsOf(secret);
+  await callPeer(target, (client) => withdrawAccess(client, permissions, options));
+  const own = isFederated(secret) ? [] : await listAnchors(target, SERVICE_ACCOUNT.namespace, options);
   const anchors = [
-    ...(secret === undefined || isFederated(secret) ? [] : await listAnchors(target, SERVICE_ACCOUNT.namespace, options)).map(
-      ({ metadata: { namespace, name: anchor } }) => ({ namespace, name: anchor }),
-    ),
+    ...own.map(({ metadata }) => ({ namespace: metadata.namespace, name: metadata.name })),
     ...tokens.flatMap((token) => anchorsOn(name, token)),
   ];
   await callPeer(target, async (client) => {
     for (const anchor of anchors) await undefinedFor(client.delete(Secrets, anchor, options), 'NotFound');
-    if (secret === undefined || isFederated(secret)) return;
-    await undefinedFor(client.delete(ServiceAccounts, SERVICE_ACCOUNT, options), 'NotFound');
+    if (!isFederated(secret)) await undefinedFor(client.delete(ServiceAccounts, SERVICE_ACCOUNT, options), 'NotFound');
   });
-  host.print(
-    `Purser's permissions, service account and ${anchors.length} anchors deleted from the target cluster, ${contextText(target)}.\n`,
-  );
+  const account = isFederated(secret) ? '' : ', its service account';
+  host.print(`Purser's permissions${account} and ${anchors.length} anchors deleted from the target cluster, ${contextText(target)}.\n`);
 }
 
 /** Returns the anchors of a ManagedToken on a cluster. */
@@ -187,16 +176,18 @@ function anchorsOn(cluster: string, { metadata, status }: Stored<ManagedToken>):
   return anchors.map(({ namespace }) => ({ namespace, name: anchorName(metadata.uid) }));
 }
 
-/** Returns the objects of Purser's access on a target, with those that earlier runs with other options may have left. */
-async function accessObjects(secret: Secret | undefined): Promise<readonly ApiObject[]> {
-  const serviceAccount = decodeKey(secret, CredentialSecretKey.serviceAccount);
-  const user = serviceAccount === '' ? {} : { user: federatedUser(secret?.metadata.namespace ?? '', serviceAccount) };
-  const namespaces = decodeKey(secret, CredentialSecretKey.namespaces)
-    .split(/[\s,]+/)
-    .filter((word) => word !== '');
-  const texts = [await targetAccess(user), ...(namespaces.length > 0 ? [await targetAccess({ ...user, namespaces })] : [])];
-  const all = texts.flatMap(parseManifests);
-  return [...new Map(all.map((object) => [`${object.kind} ${objectKey(object)}`, object])).values()];
+/** Returns Purser's permissions on a target, with those that earlier runs with other options may have left. */
+async function permissionsOf(secret: Stored<Secret>): Promise<readonly ApiObject[]> {
+  const { namespace } = secret.metadata;
+  const serviceAccount = decodeKey(secret, CredentialSecretKey.serviceAccount) || undefined;
+  const words = decodeKey(secret, CredentialSecretKey.namespaces).split(/[\s,]+/);
+  const namespaces = words.filter((word) => word !== '');
+  const limited = namespaces.length === 0 ? [] : await accessObjects({ namespace, serviceAccount, namespaces });
+  return permissionsIn(limited, await accessObjects({ namespace, serviceAccount, namespaces: undefined }));
+}
+
+function objectText({ namespace, name }: NamespacedName): string {
+  return `${namespace}/${name}`;
 }
 
 function isFederated(secret: Secret): boolean {
