@@ -42,7 +42,7 @@ const REQUEST_ANNOTATIONS: ReadonlySet<string> = new Set([RenewCredentialAnnotat
  * annotations that Purser reads.
  */
 export function reduceCredential(secret: Stored<Secret>): Stored<Secret> {
-  const { namespace, name, uid, resourceVersion, labels, annotations = {}, ownerReferences } = secret.metadata;
+  const { namespace, name, uid, resourceVersion, creationTimestamp, labels, annotations = {}, ownerReferences } = secret.metadata;
   const isMarked = isManaged(secret) || isRenewedSecret(secret);
   const isRead = (annotation: string) =>
     isRenewedSecret(secret) ? annotation.startsWith(`${RegistryGroup}/`) : REQUEST_ANNOTATIONS.has(annotation);
@@ -53,6 +53,7 @@ export function reduceCredential(secret: Stored<Secret>): Stored<Secret> {
       name,
       uid,
       resourceVersion,
+      ...(creationTimestamp && { creationTimestamp }),
       ...(isMarked && { ...(labels && { labels }), ...(ownerReferences && { ownerReferences }) }),
       ...(read.length > 0 && { annotations: Object.fromEntries(read) }),
     },
