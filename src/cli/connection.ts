@@ -39,7 +39,11 @@ export class Connections implements AsyncDisposable {
   /** Returns the first context whose API server has one of these addresses; undefined without one. Sends no request. Throws a StartError. */
   async contextAt(addresses: readonly string[]): Promise<string | undefined> {
     const wanted = new Set(addresses.map(serverUrl));
-    for (const { name } of (await this.contexts()).contexts) if (wanted.has(serverUrl((await this.serverOf(name)).server))) return name;
+    for (const { name } of (await this.contexts()).contexts) {
+      // A context that is not usable must not hide the others.
+      const server = await this.serverOf(name).catch(() => undefined);
+      if (server !== undefined && wanted.has(serverUrl(server.server))) return name;
+    }
     return undefined;
   }
 

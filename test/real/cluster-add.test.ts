@@ -263,7 +263,8 @@ describe('purser cluster add', () => {
     expect(await purser(`${ADD} --namespaces deploy,missing`)).toEqual({
       code: 1,
       output: '',
-      stderr: 'purser: the target cluster responded: namespaces "missing" not found\n',
+      stderr:
+        'purser: the target cluster responded: namespaces "missing" not found; create the namespace, or correct the option that names it\n',
     });
     expect(await purser(ADD)).toMatchObject({ code: 0 });
     const { code, stderr } = await purser(`${ADD} --namespaces deploy`);

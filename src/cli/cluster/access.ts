@@ -79,7 +79,7 @@ function isBinding(object: ApiObject): object is Binding {
 }
 
 function resourceOf({ kind }: ApiObject): Resource<Binding> {
-  return (kind === RoleBindings.kind ? RoleBindings : ClusterRoleBindings) as Resource<Binding>;
+  return kind === RoleBindings.kind ? RoleBindings : ClusterRoleBindings;
 }
 
 async function findBinding(client: KubeClient, binding: Binding, options: CallOptions): Promise<Stored<Binding> | undefined> {

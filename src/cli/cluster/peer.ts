@@ -1,5 +1,6 @@
 // A cluster that a command sends requests to, with the user's own context, and the failures of these requests: cause, then remedy.
 
+import { Namespaces } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { TransportError } from '../../kube/transport-error.ts';
 import { hasReason, StatusError } from '../../kubernetes/status.ts';
@@ -43,6 +44,7 @@ function explainStatus(peer: Peer, error: StatusError): string {
   if (error.code === 403)
     return `the ${role} responded: ${text}; grant the user of ${contextText(peer)} this permission, or check ${choice}`;
   if (hasReason(error, 'Conflict', 'AlreadyExists')) return `the ${role} responded: ${text}; run the command again`;
+  if (isMissingNamespace(error)) return `the ${role} responded: ${text}; create the namespace, or correct the option that names it`;
   if (isUnknownKind(error)) return `the ${role} does not serve Purser's resources; install Purser there, or check ${choice}`;
   return `the ${role} responded: ${text}`;
 }
@@ -50,6 +52,10 @@ function explainStatus(peer: Peer, error: StatusError): string {
 /** Returns whether a server does not have the kind of the request: the 404 for a path, without the name of an object. */
 function isUnknownKind(error: StatusError): boolean {
   return hasReason(error, 'NotFound') && error.status.details?.name === undefined;
+}
+
+function isMissingNamespace(error: StatusError): boolean {
+  return hasReason(error, 'NotFound') && error.status.details?.kind === Namespaces.plural;
 }
 
 function explainTransport(peer: Peer, error: TransportError): string {

@@ -33,11 +33,12 @@ describe('callPeer', () => {
       "the hub does not serve Purser's resources; install Purser there, or check the context of the hub",
     ],
     [
-      'a missing object',
+      'a missing namespace',
       TARGET,
       notFound({ group: '', name: 'namespaces' }, 'a'),
-      'the target cluster responded: namespaces "a" not found',
+      'the target cluster responded: namespaces "a" not found; create the namespace, or correct the option that names it',
     ],
+    ['a missing object', TARGET, notFound({ group: '', name: 'secrets' }, 'a'), 'the target cluster responded: secrets "a" not found'],
     [
       'a conflict',
       HUB,
