@@ -34,11 +34,17 @@ export async function run(argv: readonly string[], host: CommandHost, programs: 
     // Commander has already printed the help or the version.
     if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.done : ExitCode.wrongUse;
     const message = error instanceof Error ? error.message : String(error);
-    const text = host.signal.aborted ? 'interrupted' : message;
-    if (text !== '') host.warn(`purser: ${withoutTokens(text)}\n`);
+    const text = host.signal.aborted ? 'interrupted' : oneLine(withoutTokens(message));
+    if (text !== '') host.warn(`purser: ${text}
+`);
     if (error instanceof StartError) return ExitCode.wrongUse;
     return error instanceof CommandError ? error.code : ExitCode.failed;
   }
+}
+
+/** Returns the text of an error, which may quote a server, in one line without control characters. */
+function oneLine(text: string): string {
+  return text.replace(/[\p{C}\s]+/gu, ' ').trim();
 }
 
 /** Hidden command of shells, which passes its words on unparsed. */

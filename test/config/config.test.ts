@@ -89,6 +89,7 @@ describe('parseConfig', () => {
     ['an unknown option', ['--nope'], "unknown option '--nope'"],
     ['a misspelled option', ['--facade-prot', '1'], "unknown option '--facade-prot'; did you mean --facade-port?"],
     ['an option with transposed letters', ['--clustres', '2'], "unknown option '--clustres'; did you mean --clusters?"],
+    ['a misspelled option with a value', ['--clustres=2'], "unknown option '--clustres'; did you mean --clusters?"],
     ['a short option', ['-x'], "unknown option '-x'"],
     [
       'an invalid namespace',

@@ -24,7 +24,7 @@ const [ran, unrun] = [linesOf(true), linesOf(false)];
 const prose = all.flatMap(proseCommands);
 const purserLines = [...prose, ...unrun].filter((line) => line.startsWith('purser '));
 /** Commands of purser that need no cluster. */
-const PRINTING = /^purser (print|help|version|.*--help)/;
+const PRINTING = /^purser (print|help|version|completion|.*--help)/;
 /** Environment without the options of the test run. */
 const PLAIN = { NODE_OPTIONS: '' };
 const { scripts } = JSON.parse(readText('package.json')) as { readonly scripts: Readonly<Record<string, string>> };
@@ -35,6 +35,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
     'needs many withdrawn tokens; test/tokens/removal-limits.test.ts sets the same annotation',
   'purser cluster add target-1 --context target --hub-context hub': 'README.md has the same command',
   'npm ci': 'a precondition of this test',
+  'npm pack && npm install -g ./purser-0.1.0.tgz': 'test/real/package.test.ts installs the package in a folder',
+  'source <(purser completion bash)': 'test/cli/complete.test.ts completes in bash',
   'npm ci && npm start': 'test/real/docs-tour.test.ts starts the same program on free ports, and compares its output',
   'docker build -t registry.example.com/purser:0.1.0 .': 'test/real/image.test.ts builds the image, without Docker if it is not installed',
   'docker push registry.example.com/purser:0.1.0': 'needs a registry',
