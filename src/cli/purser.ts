@@ -35,8 +35,7 @@ export async function run(argv: readonly string[], host: CommandHost, programs: 
     if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.done : ExitCode.wrongUse;
     const message = error instanceof Error ? error.message : String(error);
     const text = host.signal.aborted ? 'interrupted' : oneLine(withoutTokens(message));
-    if (text !== '') host.warn(`purser: ${text}
-`);
+    if (text !== '') host.warn(`purser: ${text}\n`);
     if (error instanceof StartError) return ExitCode.wrongUse;
     return error instanceof CommandError ? error.code : ExitCode.failed;
   }
