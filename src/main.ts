@@ -1,5 +1,6 @@
 // The process of Purser. Entry point of the image; bin/purser.cjs is that of the npm package.
 
+import { askUser } from './cli/ask.ts';
 import type { CommandHost } from './cli/command.ts';
 import { handleInterrupts, INTERRUPTED } from './cli/interrupt.ts';
 import type { Programs } from './cli/serve.ts';
@@ -14,6 +15,7 @@ export async function main(args: readonly string[], dev?: Programs['dev']): Prom
     columns: process.stdout.isTTY ? process.stdout.columns : undefined,
     print: (text) => process.stdout.write(text),
     warn: (text) => process.stderr.write(text),
+    ask: process.stdin.isTTY && process.stderr.isTTY ? (question) => askUser(question, process, interruption.signal) : undefined,
     signal: interruption.signal,
   };
   const programs: Programs = {

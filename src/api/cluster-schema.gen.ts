@@ -134,7 +134,7 @@ export const ClusterSchema = {
         },
         "credential": {
           "type": "object",
-          "description": "Renewal of Purser's own credential for the cluster. Purser renews tokens of service accounts and writes them into a second Secret, named after the Secret in authInfo.controller with the suffix -renewed; it never changes the registered Secret. Purser renews a token at half of its granted lifetime, and a token that you supply at once. If several Clusters refer to one Secret, the shortest lifetime and the longest overlap apply, and Manual for one of them stops the renewal. A new value of the annotation registry.purser.dev/revoke-credential on the Secret replaces the renewed token at once and revokes all earlier ones. Each value acts once.",
+          "description": "Renewal of Purser's own credential for the cluster. Purser renews tokens of service accounts and writes them into a second Secret, named after the Secret in authInfo.controller with the suffix -renewed; it never changes the registered Secret. Purser renews a token at half of its granted lifetime, and a token that you supply at once. If several Clusters refer to one Secret, the shortest lifetime and the longest overlap apply, and Manual for one of them stops the renewal. A new value of the annotation registry.purser.dev/renew-credential on the Secret renews the token at once; a new value of registry.purser.dev/revoke-credential also revokes all earlier tokens. Each value acts once.",
           "properties": {
             "renewal": {
               "type": "string",
@@ -184,6 +184,22 @@ export const ClusterSchema = {
           "type": "string",
           "format": "date-time",
           "description": "Time of the last probe before the status was written. Purser probes the cluster more often than it writes the status."
+        },
+        "probeLatencyMilliseconds": {
+          "type": "integer",
+          "format": "int64",
+          "description": "Duration of the last /readyz request before the status was written, in milliseconds; absent if the API server did not respond. The cluster list of the façade omits this field.",
+          "minimum": 0
+        },
+        "credentialExpirationTime": {
+          "type": "string",
+          "format": "date-time",
+          "description": "Expiry of the credential that Purser uses; absent if the credential does not expire, if its expiry is unknown, and for a cluster that trusts the hub. The cluster list of the façade omits this field."
+        },
+        "credentialRenewalTime": {
+          "type": "string",
+          "format": "date-time",
+          "description": "Time of the next renewal of Purser's credential; absent for a credential that Purser does not renew, and for a supplied token, which Purser replaces at once. The cluster list of the façade omits this field."
         },
         "conditions": {
           "type": "array",

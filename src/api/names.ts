@@ -15,12 +15,14 @@ export const FieldManager = 'purser';
 /** Finalizer of ManagedTokens with revocation BoundSecret, until the anchor on the target cluster is deleted. */
 export const AnchorFinalizer = `${TokensGroup}/anchor`;
 
-/** Labels that Purser sets. */
+/** Labels of Purser. */
 export const Label = {
   /** On every Secret that Purser writes for a ManagedToken, and on anchors; the informer selects by it. */
   managedBy: `${TokensGroup}/managed-by`,
   /** On the Secret with the renewed token of a credential. */
   renewed: `${RegistryGroup}/renewed`,
+  /** On a Cluster, by administrators: name of the set of Clusters that it belongs to. */
+  set: `${RegistryGroup}/set`,
   /** On an anchor of Purser's own token: hash of the UID of the registered Secret on the hub. */
   credential: `${RegistryGroup}/credential`,
 } as const;
@@ -36,6 +38,12 @@ export const RenewedSuffix = '-renewed';
 
 /** Prefix of the names of anchors of Purser's own tokens on targets. */
 export const OwnAnchorPrefix = 'purser-credential-';
+
+/**
+ * Annotation on a registered Secret, by administrators: a new value renews the token of Purser at once. The replaced token stays valid for
+ * the overlap. Each value acts once.
+ */
+export const RenewCredentialAnnotation = `${RegistryGroup}/renew-credential`;
 
 /**
  * Annotation on a registered Secret, by administrators: a new value replaces the renewed token of Purser at once, and revokes all earlier
@@ -55,6 +63,8 @@ export const RenewalAnnotation = {
   expiresAt: `${RegistryGroup}/expires-at`,
   /** Time at which Purser returned to the registered token, by Purser's clock; the Secret then has no token, only anchors to delete. */
   retiredAt: `${RegistryGroup}/retired-at`,
+  /** Value of `renew-credential` at the last renewal. */
+  renewRequest: `${RegistryGroup}/renew-request`,
   /** Value of `revoke-credential` for which the token was replaced. */
   revokeRequest: `${RegistryGroup}/revoke-request`,
   /** Value of `revoke-credential` for which all earlier tokens were revoked. */

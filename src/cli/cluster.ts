@@ -1,16 +1,177 @@
 // `purser cluster`: commands for registered clusters.
 
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
+import { DefaultNamespace, FederatedServiceAccount, Label } from '../api/names.ts';
+import { StartError } from '../config/start-error.ts';
+import { anyText, type Parser, ValueError } from '../config/values.ts';
+import { labelValueProblems, qualifiedNameProblems } from '../kubernetes/names.ts';
+import type { Peer } from './cluster/peer.ts';
+import type { TargetRegistration } from './cluster/registration.ts';
 import type { CommandHost } from './command.ts';
-import { addExamples, defineCommand } from './command-line.ts';
-import { hubContextOption, kubeconfigOption, type SharedOptions, targetContextOption, timeoutOption } from './options.ts';
+import { addExamples, defineCommand, parsedOption, repeatableOption, singleOption } from './command-line.ts';
+import type { Connections } from './connection.ts';
+import {
+  contextOption,
+  federatedAccount,
+  hubContextOption,
+  issuableOption,
+  kubeconfigOption,
+  outputOption,
+  ownNamespaceOption,
+  type SharedOptions,
+  targetContextOption,
+  timeoutOption,
+} from './options.ts';
 
 /** Returns `purser cluster` with its commands. */
 export function clusterCommand(host: CommandHost): Command {
   return defineCommand(host, 'cluster', 'manage registered clusters')
     .description('Manage registered clusters with the contexts of your kubeconfig.')
-    .addCommand(revokeCommand(host));
+    .addCommand(addCommand(host))
+    .addCommand(listCommand(host))
+    .addCommand(showCommand(host))
+    .addCommand(renewCommand(host))
+    .addCommand(revokeCommand(host))
+    .addCommand(removeCommand(host));
 }
+
+interface AddOptions extends SharedOptions {
+  readonly context: string;
+  readonly namespaces?: readonly string[];
+  readonly server?: string;
+  readonly allowLoopback?: true;
+  readonly label?: readonly (readonly [string, string])[];
+  readonly set?: string;
+  readonly federated?: true;
+  readonly serviceAccount?: string;
+  readonly dryRun?: true;
+  readonly output?: 'json' | 'yaml';
+}
+
+function addCommand(host: CommandHost): Command {
+  const command = defineCommand(host, 'add', 'register a target cluster')
+    .description(
+      "Register a target cluster: create Purser's service account and permissions there, create its credential and Cluster on the hub, and wait until the Cluster is Ready.",
+    )
+    .argument('<NAME>', 'name of the Cluster')
+    .addOption(targetContextOption('context of the target cluster, with permission to create cluster roles').makeOptionMandatory())
+    .addOption(hubContextOption())
+    .addOption(kubeconfigOption())
+    .addOption(ownNamespaceOption())
+    .addOption(issuableOption())
+    .addOption(singleOption('--server <URL>', ADDRESS, anyText).default(undefined, 'the address of the context'))
+    .option('--allow-loopback', 'accept an address of this machine, for a Purser that runs here with --allow-loopback')
+    .addOption(repeatableOption('--label <KEY=VALUE>', 'label of the Cluster', label))
+    .addOption(singleOption('--set <NAME>', `set of Clusters to add the Cluster to, as label ${Label.set}`, labelValue))
+    .option('--federated', 'store no credential: the target cluster trusts tokens of the hub')
+    .addOption(singleOption('--service-account <NAME>', FEDERATED, federatedAccount).default(undefined, FederatedServiceAccount))
+    .option('--dry-run', 'print the objects for both clusters without sending requests, with TOKEN in place of the token')
+    .addOption(outputOption(['yaml', 'json']))
+    .addOption(timeoutOption('1m', 'maximum time to wait until the Cluster is Ready (0 does not wait)'));
+  addExamples(command, {
+    'Register the cluster of the context prod-eu': 'purser cluster add prod-eu --context prod-eu --hub-context hub',
+    'Limit Purser to two namespaces, and label the Cluster':
+      'purser cluster add prod-eu --context prod-eu --namespaces deploy,argocd --label env=prod --set prod',
+    'Register a kind cluster by the address that a hub on the same machine can reach':
+      'purser cluster add dev --context kind-dev --server https://dev-control-plane:6443',
+  });
+  return command.action(async (name: string, options: AddOptions) => {
+    checkTogether(options);
+    await using connections = await connect(host, options);
+    const { addCluster, printObjects } = await import('./cluster/add.ts');
+    const registration = await registrationFor(connections, name, options);
+    const serviceAccount = options.federated === true ? (options.serviceAccount ?? FederatedServiceAccount) : undefined;
+    if (options.dryRun === true) return await printObjects({ registration, serviceAccount }, options.output ?? 'yaml', host);
+    const hub = await openHub(connections, options.hubContext);
+    const target = await openTarget(connections, options.context);
+    await addCluster({ hub, target, registration, serviceAccount, timeoutMs: options.timeout ?? 0 }, host);
+  });
+}
+
+/** Throws a StartError for options that need others. */
+function checkTogether({ serviceAccount, federated, output, dryRun }: AddOptions): void {
+  if (serviceAccount !== undefined && federated !== true)
+    throw new StartError('--service-account needs --federated; Purser uses its own service account on the target cluster otherwise');
+  if (output !== undefined && dryRun !== true) throw new StartError('--output needs --dry-run');
+}
+
+async function registrationFor(connections: Connections, name: string, options: AddOptions): Promise<TargetRegistration> {
+  const { toRegistration } = await import('./cluster/context.ts');
+  const { namespace = DefaultNamespace, label: given = [], set } = options;
+  const labels = Object.fromEntries([...given, ...(set === undefined ? [] : [[Label.set, set] as const])]);
+  const context = { name: options.context, ...(await connections.serverOf(options.context)) };
+  return await toRegistration({ ...options, name, namespace, labels, context });
+}
+
+const ADDRESS = 'address by which Purser reaches the target cluster';
+const FEDERATED = "service account in Purser's namespace on the hub that the target cluster trusts, with --federated";
+
+function listCommand(host: CommandHost): Command {
+  const command = defineCommand(host, 'list', 'list registered clusters with their health')
+    .description("List registered clusters with their health, latency, and the expiry of Purser's credential.")
+    .addOption(parsedOption('-l, --selector <SELECTOR>', 'label selector, such as env=prod', anyText))
+    .addOption(outputOption())
+    .addOption(contextOption())
+    .addOption(kubeconfigOption());
+  addExamples(command, {
+    'List all clusters with their addresses and credentials': 'purser cluster list -o wide',
+    'List the clusters of production': 'purser cluster list -l env=prod',
+    'Print the names for a script': 'purser cluster list -o name',
+  });
+  return command.action(async (options: SharedOptions & { readonly selector?: string }) => {
+    await using connections = await connect(host, options);
+    const { listClusters } = await import('./cluster/fleet.ts');
+    const hub = await openHub(connections, options.context);
+    await listClusters(hub, { output: options.output, selector: options.selector }, host);
+  });
+}
+
+function showCommand(host: CommandHost): Command {
+  const command = defineCommand(host, 'show', 'show the conditions, addresses, credential and events of a cluster')
+    .description('Show the conditions with their messages, the addresses, the credential and the latest events of a cluster.')
+    .argument('<NAME>', 'name of the Cluster')
+    .addOption(outputOption(['wide', 'json', 'yaml', 'name']))
+    .addOption(contextOption())
+    .addOption(kubeconfigOption());
+  addExamples(command, {
+    'Show why a cluster is not Ready': 'purser cluster show prod-eu --context hub',
+    'Print the Cluster object': 'purser cluster show prod-eu -o yaml',
+  });
+  return command.action(async (name: string, options: SharedOptions) => {
+    await using connections = await connect(host, options);
+    const { showCluster } = await import('./cluster/fleet.ts');
+    await showCluster(await openHub(connections, options.context), name, options.output, host);
+  });
+}
+
+function renewCommand(host: CommandHost): Command {
+  const command = defineCommand(host, 'renew', "renew Purser's credential for a cluster")
+    .description("Renew Purser's credential for a cluster, or for all clusters, and wait for the result.")
+    .argument('[NAME]', 'name of the Cluster')
+    .option('--all', 'renew the credentials of all Clusters, with a new token where a context has the address of the cluster')
+    .addOption(targetContextOption(SUPPLY))
+    .addOption(hubContextOption())
+    .addOption(kubeconfigOption())
+    .addOption(timeoutOption('2m'));
+  addExamples(command, {
+    'Renew a credential that is still valid': 'purser cluster renew prod-eu --hub-context hub',
+    'Replace a credential that has expired': 'purser cluster renew prod-eu --hub-context hub --context prod-eu',
+    'Replace all credentials after a restore of the hub': 'purser cluster renew --all --hub-context hub',
+  });
+  return command.action(async (name: string | undefined, options: SharedOptions & { readonly all?: true }) => {
+    const { context, timeout: timeoutMs = 0 } = options;
+    if ((name === undefined) !== (options.all === true)) throw new StartError('set either the name of a Cluster or --all');
+    if (name === undefined && context !== undefined) throw new StartError('--context is for one Cluster; omit it with --all');
+    await using connections = await connect(host, options);
+    const { renewAll, renewCredential } = await import('./cluster/renew.ts');
+    const hub = await openHub(connections, options.hubContext);
+    if (name !== undefined) return await renewCredential({ name, hub, target: await openTargetIf(connections, context), timeoutMs }, host);
+    const findTarget = async (addresses: readonly string[]) => await openTargetIf(connections, await connections.contextAt(addresses));
+    await renewAll({ hub, timeoutMs, findTarget }, host);
+  });
+}
+
+const SUPPLY = "supply a new token of Purser's service account on the target cluster, with this context";
 
 function revokeCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'revoke', "revoke Purser's earlier tokens for a cluster")
@@ -25,14 +186,75 @@ function revokeCommand(host: CommandHost): Command {
     "Re-create Purser's service account after a theft": 'purser cluster revoke target-1 --hub-context hub --context target-1',
   });
   return command.action(async (name: string, options: SharedOptions) => {
-    const { Connections } = await import('./connection.ts');
-    const { revoke } = await import('./revoke.ts');
-    await using connections = new Connections(host, options.kubeconfig);
-    const hub = await connections.open(options.hubContext);
-    const target = options.context === undefined ? undefined : await connections.open(options.context);
+    await using connections = await connect(host, options);
+    const { revoke } = await import('./cluster/revoke.ts');
+    const hub = await openHub(connections, options.hubContext);
+    const target = await openTargetIf(connections, options.context);
     await revoke({ name, hub, target, timeoutMs: options.timeout ?? 0 }, host);
   });
 }
 
 const RECREATE =
   "also re-create Purser's service account on the target cluster, with this context; this revokes every token of the service account";
+
+interface RemoveOptions extends SharedOptions {
+  readonly purgeTarget?: true;
+  readonly yes?: true;
+}
+
+function removeCommand(host: CommandHost): Command {
+  const command = defineCommand(host, 'remove', 'remove a registered cluster')
+    .description("List the ManagedTokens that use a Cluster, then remove the Cluster and Purser's credential for it from the hub.")
+    .argument('<NAME>', 'name of the Cluster')
+    .option('--purge-target', "also delete Purser's permissions, service account and anchors on the target cluster; needs --context")
+    .addOption(targetContextOption('context of the target cluster'))
+    .addOption(hubContextOption())
+    .addOption(kubeconfigOption())
+    .addOption(ownNamespaceOption())
+    .addOption(new Option('-y, --yes', 'remove without confirmation'));
+  addExamples(command, {
+    'Remove a cluster from the hub': 'purser cluster remove prod-eu --hub-context hub',
+    "Remove a cluster, and Purser's access to it": 'purser cluster remove prod-eu --hub-context hub --purge-target --context prod-eu',
+  });
+  return command.action(async (name: string, options: RemoveOptions) => {
+    const { context, namespace = DefaultNamespace } = options;
+    if ((options.purgeTarget === true) !== (context !== undefined))
+      throw new StartError('--purge-target and --context must be set together: the context leads to the target cluster to purge');
+    await using connections = await connect(host, options);
+    const { removeCluster } = await import('./cluster/remove.ts');
+    const hub = await openHub(connections, options.hubContext);
+    const target = await openTargetIf(connections, context);
+    await removeCluster({ name, namespace, hub, target, isConfirmed: options.yes === true }, host);
+  });
+}
+
+async function connect(host: CommandHost, { kubeconfig }: SharedOptions): Promise<Connections> {
+  const { Connections } = await import('./connection.ts');
+  return new Connections(host, kubeconfig);
+}
+
+async function openHub(connections: Connections, context: string | undefined): Promise<Peer> {
+  return { role: 'hub', context, client: await connections.open(context) };
+}
+
+async function openTarget(connections: Connections, context: string): Promise<Peer> {
+  return { role: 'target cluster', context, client: await connections.open(context) };
+}
+
+async function openTargetIf(connections: Connections, context: string | undefined): Promise<Peer | undefined> {
+  return context === undefined ? undefined : await openTarget(connections, context);
+}
+
+/** Parses a label, `key=value`. */
+const label: Parser<readonly [string, string]> = (text) => {
+  const [, key = '', value = ''] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
+  if (qualifiedNameProblems(key).length > 0 || labelValueProblems(value).length > 0) throw new ValueError('a label such as env=prod');
+  return [key, value];
+};
+
+/** Parses the value of a label that is not empty. */
+const labelValue: Parser<string> = (text) => {
+  if (text === '' || labelValueProblems(text).length > 0)
+    throw new ValueError('a name of at most 63 letters, digits, dots, hyphens and underscores');
+  return text;
+};

@@ -13,6 +13,8 @@ export interface CommandHost {
   print(text: string): void;
   /** Prints to standard error. */
   warn(text: string): void;
+  /** Asks the user a question and returns the line that the user enters; undefined without a terminal. */
+  readonly ask?: ((question: string) => Promise<string>) | undefined;
   /** Aborted by SIGINT and SIGTERM; the process exits with 130 shortly after. */
   readonly signal: AbortSignal;
 }

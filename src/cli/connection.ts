@@ -4,8 +4,9 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { StartError } from '../config/start-error.ts';
 import { KubeClient } from '../kube/client.ts';
-import { type Contexts, loadKubeConfig, readContexts } from '../kube/kube-config.ts';
+import { type ContextServer, type Contexts, loadKubeConfig, readContexts, readServer } from '../kube/kube-config.ts';
 import { createTransport } from '../kube/transport.ts';
+import { serverUrl } from '../targets/policy/registration.ts';
 import type { CommandHost } from './command.ts';
 
 /** Opens clients for contexts of one kubeconfig, and closes them all: `await using connections = new Connections(host, kubeconfig)`. */
@@ -28,6 +29,22 @@ export class Connections implements AsyncDisposable {
       this.#clients.push(client);
       return client;
     });
+  }
+
+  /** Returns the API server of a context. Sends no request. Throws a StartError. */
+  async serverOf(context: string | undefined): Promise<ContextServer> {
+    return await this.#use(async (paths) => await readServer(await loadKubeConfig(paths, context)));
+  }
+
+  /** Returns the first context whose API server has one of these addresses; undefined without one. Sends no request. Throws a StartError. */
+  async contextAt(addresses: readonly string[]): Promise<string | undefined> {
+    const wanted = new Set(addresses.map(serverUrl));
+    for (const { name } of (await this.contexts()).contexts) {
+      // A context that is not usable must not hide the others.
+      const server = await this.serverOf(name).catch(() => undefined);
+      if (server !== undefined && wanted.has(serverUrl(server.server))) return name;
+    }
+    return undefined;
   }
 
   /** Returns the contexts of the kubeconfig. Throws a StartError. */

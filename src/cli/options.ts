@@ -1,9 +1,10 @@
 // Options that several commands share, with the names that kubectl has.
 
 import { Option } from 'commander';
-import { anyText, namespace, oneOf, type Parser, ValueError } from '../config/values.ts';
+import { DefaultNamespace, OwnServiceAccounts } from '../api/names.ts';
+import { anyText, namespace, namespaces, objectName, oneOf, type Parser, ValueError } from '../config/values.ts';
 import { parseDuration } from '../std/duration.ts';
-import { parsedOption } from './command-line.ts';
+import { parsedOption, singleOption } from './command-line.ts';
 
 /** Formats of `-o` for commands that print objects. */
 export const OUTPUT_FORMATS = ['table', 'wide', 'json', 'yaml', 'name'] as const;
@@ -46,6 +47,23 @@ export function namespaceOption(): Option {
   return parsedOption('-n, --namespace <NS>', 'namespace', namespace).default(undefined, 'the namespace of the context');
 }
 
+/** `--namespace` of commands that register clusters. */
+export function ownNamespaceOption(): Option {
+  return singleOption('--namespace <NS>', 'namespace of Purser on the hub', namespace).default(undefined, DefaultNamespace);
+}
+
+/** `--namespaces`, in which Purser has permissions on a target. */
+export function issuableOption(): Option {
+  return singleOption('--namespaces <NS,NS>', ISSUABLE, namespaces).default(undefined, 'all');
+}
+
+/** Parses the name of a service account for federation. */
+export const federatedAccount: Parser<string> = (text) => {
+  const name = objectName(text);
+  if (OwnServiceAccounts.includes(name)) throw new ValueError('another service account than those that Purser runs as');
+  return name;
+};
+
 /** `-A`. */
 export function allNamespacesOption(): Option {
   return new Option('-A, --all-namespaces', 'all namespaces');
@@ -57,9 +75,11 @@ export function outputOption(formats: readonly OutputFormat[] = OUTPUT_FORMATS):
 }
 
 /** `--timeout`, in milliseconds. */
-export function timeoutOption(initial: string): Option {
-  return parsedOption('--timeout <DURATION>', 'maximum time to wait for Purser', timeout).default(parseDuration(initial), initial);
+export function timeoutOption(initial: string, description = 'maximum time to wait for Purser'): Option {
+  return parsedOption('--timeout <DURATION>', description, timeout).default(parseDuration(initial), initial);
 }
+
+const ISSUABLE = 'namespaces of the service accounts that Purser can issue tokens for';
 
 const timeout: Parser<number> = (text) => {
   try {

@@ -1,13 +1,14 @@
 // `purser print`: manifests and configuration that register a target cluster.
 
 import type { Command } from 'commander';
-import { DefaultNamespace, FederatedServiceAccount, OwnServiceAccounts } from '../api/names.ts';
-import { anyText, namespace, namespaces, objectName, type Parser, ValueError } from '../config/values.ts';
+import { FederatedServiceAccount } from '../api/names.ts';
+import { anyText, objectName, type Parser, ValueError } from '../config/values.ts';
 import { serverUrl } from '../targets/policy/registration.ts';
 import type { AuthenticationOptions } from './authentication-config.ts';
 import type { CommandHost } from './command.ts';
 import { addExamples, defineCommand, repeatableOption, singleOption } from './command-line.ts';
 import type { HubAccessOptions, TargetAccessOptions } from './manifests.ts';
+import { federatedAccount, issuableOption, ownNamespaceOption } from './options.ts';
 
 /** Returns `purser print` with its commands. */
 export function printCommand(host: CommandHost): Command {
@@ -22,7 +23,7 @@ export function printCommand(host: CommandHost): Command {
 function targetAccessCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'target-rbac', 'print the service account and permissions of Purser, for the target cluster')
     .description('Print the service account and permissions of Purser, for the target cluster.')
-    .addOption(singleOption('--namespaces <NS,NS>', ISSUABLE, namespaces).default(undefined, 'all'))
+    .addOption(issuableOption())
     .addOption(singleOption('--user <USER>', FEDERATED_USER, userName));
   addExamples(command, {
     'Grant the permissions in two namespaces': 'purser print target-rbac --namespaces deploy,argocd | kubectl --context TARGET apply -f -',
@@ -33,7 +34,6 @@ function targetAccessCommand(host: CommandHost): Command {
   });
 }
 
-const ISSUABLE = 'namespaces of the service accounts that Purser can issue tokens for';
 const FEDERATED_USER = 'user of a federated Purser on the target cluster, in place of a service account there';
 
 function registrationCommand(host: CommandHost): Command {
@@ -101,21 +101,10 @@ function authenticationCommand(host: CommandHost): Command {
 const TARGET_ISSUER = "issuer of the target cluster's service account tokens, to check that it differs from --issuer";
 const ADDRESS = 'address of the target cluster, exactly as the key server of the Secret spells it';
 
-function ownNamespaceOption() {
-  return singleOption('--namespace <NS>', 'namespace of Purser on the hub', namespace).default(undefined, DefaultNamespace);
-}
-
 /** Parses the name of a user, which is quoted in manifests and commands. */
 const userName: Parser<string> = (text) => {
   if (!/^[^\p{C}\s'"]+$/u.test(text)) throw new ValueError('a user name without quotes and white space');
   return text;
-};
-
-/** Parses the name of a service account for federation. */
-const federatedAccount: Parser<string> = (text) => {
-  const name = objectName(text);
-  if (OwnServiceAccounts.includes(name)) throw new ValueError('another service account than those that Purser runs as');
-  return name;
 };
 
 const httpsUrl: Parser<string> = (text) => {

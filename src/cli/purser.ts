@@ -33,7 +33,8 @@ export async function run(argv: readonly string[], host: CommandHost, programs: 
   } catch (error) {
     // Commander has already printed the help or the version.
     if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.done : ExitCode.wrongUse;
-    const text = oneLine(withoutTokens(error instanceof Error ? error.message : String(error)));
+    const message = error instanceof Error ? error.message : String(error);
+    const text = host.signal.aborted ? 'interrupted' : oneLine(withoutTokens(message));
     if (text !== '') host.warn(`purser: ${text}\n`);
     if (error instanceof StartError) return ExitCode.wrongUse;
     return error instanceof CommandError ? error.code : ExitCode.failed;

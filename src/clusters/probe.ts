@@ -6,6 +6,7 @@ import { ProxyErrorCode } from '../kube/proxy.ts';
 import { toStatusError } from '../kube/response.ts';
 import { SelfSubjectAccessReviews } from '../kube/reviews.ts';
 import { StatusError } from '../kubernetes/status.ts';
+import type { Clock } from '../std/clock.ts';
 import { IssueError, type IssueFailure, isOutage, statusFailure } from '../targets/issue-error.ts';
 import { findUsername } from '../targets/reviews.ts';
 import type { Target, TargetCaller } from '../targets/target.ts';
@@ -14,6 +15,7 @@ import { type IssueScope, toIssueScope } from './policy/issue-scope.ts';
 import { parseVersion } from './policy/status.ts';
 
 export interface ProbeScope {
+  readonly clock: Pick<Clock, 'monotonic'>;
   /** True if a failure of /readyz is retried immediately. */
   readonly isRetried: boolean;
   /** True if version, identity and permissions are checked. */
@@ -25,6 +27,8 @@ export interface ProbeScope {
 export interface ProbeResult {
   /** Failure of /readyz; undefined if the cluster is ready. */
   readonly fault?: Fault | undefined;
+  /** Duration of the last /readyz request, in milliseconds; undefined if the cluster did not respond. */
+  readonly latencyMs?: number | undefined;
   /** Identity and permissions; undefined if they were not checked. */
   readonly access?: IssueScope | undefined;
   /** Version of the cluster; undefined if unknown. */
@@ -34,17 +38,22 @@ export interface ProbeResult {
 /** Probes the target. Throws only when `signal` aborts, or for a defect. */
 export async function probe(
   target: Target,
-  { isRetried, includesAccess, namespaces }: ProbeScope,
+  { clock, isRetried, includesAccess, namespaces }: ProbeScope,
   signal: AbortSignal,
 ): Promise<ProbeResult> {
   const prober = target.prober(DEADLINE_MS);
-  const first = await checkReadiness(prober, signal);
-  const fault = first !== undefined && isRetried ? await checkReadiness(prober, signal) : first;
+  const check = async () => {
+    const startedAt = clock.monotonic();
+    return { fault: await checkReadiness(prober, signal), latencyMs: clock.monotonic() - startedAt };
+  };
+  const first = await check();
+  const { fault, latencyMs } = first.fault !== undefined && isRetried ? await check() : first;
   const isResponding = fault === undefined || fault.reason === 'NotReady';
-  if (!includesAccess || !isResponding) return { fault };
+  if (!isResponding) return { fault };
+  if (!includesAccess) return { fault, latencyMs };
   // Sequential, because a second connection to every cluster of a fleet would cost more than the requests.
   const access = await checkAccess(prober, namespaces, signal);
-  return { fault, access, version: await fetchVersion(prober, signal) };
+  return { fault, latencyMs, access, version: await fetchVersion(prober, signal) };
 }
 
 /** Converts an error of a request to the target. Throws errors that do not come from a target. */

@@ -86,7 +86,7 @@ async function probeCluster(
   const namespaces = () => namespacesToReview(view.tokensForCluster(registered.cluster.metadata.name));
   try {
     const probeTarget = async (target: Target): Promise<Probed> => {
-      const result = await probe(target, { isRetried, includesAccess, namespaces }, signal);
+      const result = await probe(target, { clock, isRetried, includesAccess, namespaces }, signal);
       if (result.fault === undefined) return { ...result, activeServer: target.activeServer };
       return { ...result, fault: await explainRejection(result.fault, target, hub, signal) };
     };
@@ -112,7 +112,7 @@ function recordProbe(
   cluster: Cluster,
   result: Probed & { readonly startedAt: number },
 ): void {
-  const { fault, access = tracked.access, version = tracked.version, activeServer, startedAt } = result;
+  const { fault, latencyMs, access = tracked.access, version = tracked.version, activeServer, startedAt } = result;
   const faults = [fault, access === undefined ? PERMISSIONS_UNKNOWN : access.fault].filter((each) => each !== undefined);
   const health = healthAfter(tracked.health, evaluateProbe({ faults, scope: access?.scope }));
   const rejections = faults.some(({ reason }) => reason === 'CredentialRejected') ? tracked.rejections + 1 : 0;
@@ -121,6 +121,7 @@ function recordProbe(
     health,
     access,
     version,
+    latencyMs,
     rejections,
     activeEndpoint: registeredAddress(cluster, activeServer) ?? tracked.activeEndpoint,
     isHanging: fault?.reason === 'Timeout' || fault?.reason === 'DNSFailed',

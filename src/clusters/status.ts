@@ -66,7 +66,7 @@ const TRUNCATED_MS = 1_000;
 function toStatus(
   deps: StatusDeps,
   registered: RegisteredCluster,
-  { health, version, activeEndpoint, probedAt, conditions: previous }: TrackedCluster & { readonly health: Health },
+  { health, version, latencyMs, activeEndpoint, probedAt, conditions: previous }: TrackedCluster & { readonly health: Health },
 ): ClusterStatus {
   const now = deps.clock.now();
   const probed = [...health].map(([type, { shown }]) => [type, shown] as const);
@@ -75,7 +75,26 @@ function toStatus(
   const findings = new Map([...probed, ...evaluateCredential(evidence.type === 'stored' ? { ...evidence, isRejected } : evidence, now)]);
   const conditions = toConditions(findings, previous, now);
   const lastProbeTime = probedAt === undefined ? undefined : formatTimestamp(probedAt);
-  return defined<ClusterStatus>({ type: version && distributionOf(version), version, activeEndpoint, lastProbeTime, conditions });
+  return defined<ClusterStatus>({
+    type: version && distributionOf(version),
+    version,
+    activeEndpoint,
+    lastProbeTime,
+    probeLatencyMilliseconds: latencyMs === undefined ? undefined : Math.round(latencyMs),
+    ...credentialTimes(evidence),
+    conditions,
+  });
+}
+
+/** Returns the times of a stored credential; none for other credentials. */
+function credentialTimes(evidence: CredentialEvidence): Pick<ClusterStatus, 'credentialExpirationTime' | 'credentialRenewalTime'> {
+  if (evidence.type !== 'stored') return {};
+  const { validity, renewAt, isSupplied } = evidence;
+  const expiresAt = validity?.expiresAt;
+  return {
+    ...(expiresAt !== undefined && { credentialExpirationTime: formatTimestamp(expiresAt) }),
+    ...(renewAt !== undefined && isSupplied !== true && { credentialRenewalTime: formatTimestamp(renewAt) }),
+  };
 }
 
 /** Adds the failure of a renewal, or of a request to the hub for a token. */

@@ -32,6 +32,8 @@ export interface TrackedCluster {
   /** Time of the next check of version, identity and permissions. */
   accessAt: number;
   version: string | undefined;
+  /** Duration of the last /readyz request, in milliseconds; undefined if the cluster did not respond. */
+  latencyMs: number | undefined;
   activeEndpoint: string | undefined;
   /** Conditions of the last reconcile. Changes that other writers make to the status are ignored. */
   conditions: readonly ClusterCondition[];
@@ -121,6 +123,7 @@ function initial(uid: string, registration: Registration): TrackedCluster {
     probeAt: -Infinity,
     accessAt: -Infinity,
     version: undefined,
+    latencyMs: undefined,
     activeEndpoint: undefined,
     conditions: [],
     mustWrite: true,

@@ -20,6 +20,7 @@ import {
   type ReplacedAnchor,
   renewedName,
   renewedSecret,
+  renewRequestOf,
   revokeRequestOf,
 } from '../targets/policy/renewed-secret.ts';
 import { tokenClaims } from '../targets/policy/token-claims.ts';
@@ -217,6 +218,7 @@ function recordOf(run: CredentialRun, { grant, anchor, found }: Obtained): Renew
     tokenDigest: digestOf(grant.token.reveal()),
     renewedAt: toWholeSecond(grant.issuedAt),
     expiresAt: toWholeSecond(grant.expiresAt),
+    renewRequest: renewRequestOf(run.credential) ?? run.record?.renewRequest,
     revokeRequest: revokeRequestOf(run.credential) ?? run.record?.revokeRequest,
     revoked: run.record?.revoked,
     anchor,

@@ -11,7 +11,7 @@ import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { readRenewed, readTokenInUse } from '../targets/credential.ts';
 import { IssueError } from '../targets/issue-error.ts';
 import { type RenewalTerms, renewalTerms, type TokenInUse } from '../targets/policy/renewal.ts';
-import { parseRenewal, type RenewalRecord, revokeRequestOf } from '../targets/policy/renewed-secret.ts';
+import { parseRenewal, type RenewalRecord, renewRequestOf, revokeRequestOf } from '../targets/policy/renewed-secret.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { type CredentialObservation, MIN_RETRY_MS } from './policy/plan.ts';
@@ -88,6 +88,7 @@ export function observe(
       token,
       record: registered && record,
       isRenewed: token !== undefined && token.digest === record?.tokenDigest,
+      renewRequest: renewRequestOf(credential),
       revokeRequest: revokeRequestOf(credential),
       isLost,
       isRejected: users.some(({ cluster }) => isRejected(cluster)),

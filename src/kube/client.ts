@@ -123,6 +123,19 @@ export class KubeClient {
     return this.#write(resource, { method: 'PUT', path, body: withType(resource, object) }, options);
   }
 
+  /**
+   * Sends a write as a dry run: the update of an object with a resourceVersion, otherwise the creation. The server validates and authorizes
+   * it without storing the object. Throws as the write would.
+   */
+  async dryRun<T extends ApiObject>(resource: Resource<T>, object: NoInfer<T>, options?: CallOptions): Promise<void> {
+    const { resourceVersion, namespace } = object.metadata;
+    const isUpdate = resourceVersion !== undefined;
+    const path = isUpdate ? objectPath(resource, nameOf(object)) : collectionPath(resource, namespace);
+    const query = { dryRun: 'All', fieldManager: this.#fieldManager };
+    const body = JSON.stringify(withType(resource, object));
+    await this.#call({ method: isUpdate ? 'PUT' : 'POST', path, query, headers: JSON_TYPE, body }, options);
+  }
+
   patch<T extends ApiObject>(resource: Resource<T>, name: ObjectName, patch: Patch, options?: CallOptions): Promise<Stored<T>> {
     return this.#write(resource, { method: 'PATCH', path: objectPath(resource, name), ...patchBody(patch) }, options);
   }

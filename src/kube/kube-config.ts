@@ -6,6 +6,7 @@ import { delimiter, dirname, isAbsolute, resolve } from 'node:path';
 import type { Cluster, Context, User } from '@kubernetes/client-node';
 import { newClusters, newContexts, newUsers } from '@kubernetes/client-node/dist/config_types.js';
 import { parse } from 'yaml';
+import { defined } from '../std/defined.ts';
 
 /** An API server and a user; client-node's `KubeConfig` implements it. */
 export interface KubeConfigSource {
@@ -50,6 +51,32 @@ export function inClusterConfig(env: Readonly<Record<string, string | undefined>
     { name: 'in-cluster', server: `https://${authority}:${port}`, caFile: resolve(folder, 'ca.crt'), skipTLSVerify: false },
     withTokenFile({ name: 'service-account' }, resolve(folder, 'token')),
   );
+}
+
+/** The API server of a context, as another program needs it to connect. */
+export interface ContextServer {
+  readonly server: string;
+  /** PEM of the server's certificate authorities; undefined for system authorities. */
+  readonly ca?: string;
+  /** URL of the proxy; undefined for a direct connection. */
+  readonly proxy?: string;
+  /** Name that the certificate must have in place of the host of `server`; undefined for that host. */
+  readonly tlsServerName?: string;
+  /** False if clients do not verify the certificate. */
+  readonly isVerified: boolean;
+}
+
+/** Reads the API server of a configuration. Throws without one, and if the file with its authorities is not readable. */
+export async function readServer(config: KubeConfigSource): Promise<ContextServer> {
+  const cluster = config.getCurrentCluster();
+  if (cluster === null) throw new Error('the kubeconfig has no current cluster');
+  const { server, caData, caFile, proxyUrl, tlsServerName, skipTLSVerify } = cluster;
+  const ca = caData ? Buffer.from(caData, 'base64').toString('utf8') : caFile && (await readFile(caFile, 'utf8'));
+  return {
+    server,
+    isVerified: !skipTLSVerify,
+    ...defined({ ca: ca || undefined, proxy: proxyUrl || undefined, tlsServerName: tlsServerName || undefined }),
+  };
 }
 
 /** Returns a source with a given API server and user. */

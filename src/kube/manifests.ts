@@ -15,9 +15,9 @@ import {
   Roles,
   ServiceAccounts,
 } from '../api/resources.ts';
-import { hasReason } from '../kubernetes/status.ts';
+import { undefinedFor } from '../kubernetes/status.ts';
 import { packageRoot } from '../std/package-root.ts';
-import type { KubeClient } from './client.ts';
+import type { CallOptions, KubeClient } from './client.ts';
 import { nameOf } from './paths.ts';
 
 /** Reads the objects of a YAML file or of all YAML files of a folder; `path` is relative to the repository. */
@@ -44,19 +44,21 @@ export function repositoryPath(path: string): string {
 }
 
 /** Applies the manifests. */
-export async function applyAll(client: KubeClient, objects: readonly ApiObject[]): Promise<void> {
-  for (const object of objects) await client.apply(resourceOf(object), object, { force: true });
+export async function applyAll(client: KubeClient, objects: readonly ApiObject[], options?: CallOptions): Promise<void> {
+  for (const object of objects) await client.apply(resourceOf(object), object, { ...options, force: true });
+}
+
+/** Deletes the objects of the manifests, the last one first; objects that do not exist are no error. */
+export async function deleteAll(client: KubeClient, objects: readonly ApiObject[], options?: CallOptions): Promise<void> {
+  for (const object of objects.toReversed()) await undefinedFor(client.delete(resourceOf(object), nameOf(object), options), 'NotFound');
 }
 
 /** Creates missing objects; leaves existing ones unchanged. */
-export async function applyMissing(client: KubeClient, objects: readonly ApiObject[]): Promise<void> {
+export async function applyMissing(client: KubeClient, objects: readonly ApiObject[], options?: CallOptions): Promise<void> {
   for (const object of objects) {
     const resource = resourceOf(object);
-    const isMissing = await client.get(resource, nameOf(object)).then(
-      () => false,
-      (error: unknown) => hasReason(error, 'NotFound') || Promise.reject(error as Error),
-    );
-    if (isMissing) await client.apply(resource, object);
+    const found = await undefinedFor(client.get(resource, nameOf(object), options), 'NotFound');
+    if (found === undefined) await client.apply(resource, object, options);
   }
 }
 

@@ -8,6 +8,11 @@ export interface ObjectName {
   readonly name: string;
 }
 
+/** Name of an object of a namespaced kind. */
+export interface NamespacedName extends ObjectName {
+  readonly namespace: string;
+}
+
 /** Returns the apiVersion of a kind: `group/version`, or `v1` for the core group. */
 export function apiVersionOf({ group, version }: Pick<Resource<unknown>, 'group' | 'version'>): string {
   return group === '' ? version : `${group}/${version}`;

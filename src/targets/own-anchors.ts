@@ -30,7 +30,7 @@ export async function ensureOwnAnchor(target: Target, request: OwnAnchorRequest,
   const { serviceAccount, registeredUID, recordedDigest } = request;
   const { namespace, uid } = serviceAccount;
   const name = ownAnchorName(registeredUID, recordedDigest);
-  const labels = { [Label.managedBy]: LabelValue.managedBy, [Label.credential]: shortHash(registeredUID) };
+  const labels = { [Label.managedBy]: LabelValue.managedBy, [Label.credential]: credentialLabel(registeredUID) };
   const owner = { apiVersion: 'v1', kind: ServiceAccounts.kind, name: serviceAccount.name };
   const metadata = { namespace, name, labels, ...(uid !== undefined && { ownerReferences: [{ ...owner, uid }] }) };
   const create: TargetCall<unknown> = (client, options) => client.create(Secrets, { metadata, type: 'Opaque' }, options);
@@ -54,13 +54,18 @@ export function ownAnchorName(registeredUID: string, recordedDigest: string): st
   return `${OwnAnchorPrefix}${shortHash(`${registeredUID} ${recordedDigest}`)}`;
 }
 
+/** Returns the value of the label `credential` on anchors for a registered Secret. */
+export function credentialLabel(registeredUID: string): string {
+  return shortHash(registeredUID);
+}
+
 /** Returns all anchors on the target that were created for a registered Secret. Throws an IssueError. */
 export async function listOwnAnchors(
   target: Target,
   { namespace, registeredUID }: { readonly namespace: string; readonly registeredUID: string },
   signal: AbortSignal,
 ): Promise<readonly OwnAnchor[]> {
-  const labelSelector = `${Label.credential}=${shortHash(registeredUID)}`;
+  const labelSelector = `${Label.credential}=${credentialLabel(registeredUID)}`;
   const anchors: OwnAnchor[] = [];
   const list: TargetCall<void> = async (client, options) => {
     anchors.length = 0;

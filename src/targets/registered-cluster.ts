@@ -1,7 +1,7 @@
 // A registered cluster: the Cluster object and Purser's credential for it.
 
 import type { Cluster } from '../api/cluster.gen.ts';
-import { CredentialSecretKey, Label, RegistryGroup, RevokeCredentialAnnotation } from '../api/names.ts';
+import { CredentialSecretKey, Label, RegistryGroup, RenewCredentialAnnotation, RevokeCredentialAnnotation } from '../api/names.ts';
 import { ManagedTokens, type Secret, type Stored } from '../api/resources.ts';
 import type { Store } from '../kube/store.ts';
 import { digestOf } from '../std/digest.ts';
@@ -35,6 +35,7 @@ export function registeredCluster(
 }
 
 const CREDENTIAL_KEYS: readonly string[] = Object.values(CredentialSecretKey);
+const REQUEST_ANNOTATIONS: ReadonlySet<string> = new Set([RenewCredentialAnnotation, RevokeCredentialAnnotation]);
 
 /**
  * Returns a Secret reduced to the keys of a credential, to the metadata that identifies Secrets of ManagedTokens and renewed ones, and to
@@ -44,7 +45,7 @@ export function reduceCredential(secret: Stored<Secret>): Stored<Secret> {
   const { namespace, name, uid, resourceVersion, creationTimestamp, labels, annotations = {}, ownerReferences } = secret.metadata;
   const isMarked = isManaged(secret) || isRenewedSecret(secret);
   const isRead = (annotation: string) =>
-    isRenewedSecret(secret) ? annotation.startsWith(`${RegistryGroup}/`) : annotation === RevokeCredentialAnnotation;
+    isRenewedSecret(secret) ? annotation.startsWith(`${RegistryGroup}/`) : REQUEST_ANNOTATIONS.has(annotation);
   const read = Object.entries(annotations).filter(([annotation]) => isRead(annotation));
   return {
     metadata: {

@@ -36,6 +36,15 @@ describe('Connections', () => {
     expect([await connections.namespaceOf(undefined), await connections.namespaceOf('two')]).toEqual(['team-a', 'default']);
   });
 
+  it('finds a context by the address of its server, and ignores contexts that are not usable', async () => {
+    const path = join(await newFolder(), 'config');
+    const contexts = ['broken', 'b'].map((name) => ({ name, context: { cluster: name, user: '' } }));
+    await writeFile(path, JSON.stringify({ clusters: [{ name: 'b', cluster: { server: 'https://b.example.com' } }], contexts }));
+    await using connections = connect(path);
+    expect(await connections.contextAt(['https://c.example.com', 'b.example.com:443'])).toBe('b');
+    expect(await connections.contextAt(['https://c.example.com'])).toBeUndefined();
+  });
+
   it('throws a StartError that names the kubeconfig for an unknown context', async () => {
     await using connections = connect(file);
     const opened = connections.open('three');

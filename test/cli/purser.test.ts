@@ -1,6 +1,9 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { CommandError } from '../../src/cli/command.ts';
 import { OPTIONS } from '../../src/config/options.ts';
+import { newFolder } from '../support/folders.ts';
 import { runPurser } from '../support/run-purser.ts';
 
 const ran = (line: string) => runPurser(line.split(' ').filter(Boolean));
@@ -84,6 +87,17 @@ describe('purser', () => {
   it('exits with 2 and the cause for a kubeconfig that cannot be read', async () => {
     const { code, stderr } = await runPurser(['cluster', 'revoke', 'a', '--kubeconfig', '/none/config']);
     expect([code, stderr]).toEqual([2, expect.stringMatching(/^purser: cannot use the kubeconfig \/none\/config: ENOENT.*\n$/)]);
+  });
+});
+
+describe('purser with an interrupted command', () => {
+  it('prints one line', async () => {
+    const path = join(await newFolder(), 'kubeconfig');
+    const cluster = { name: 'hub', cluster: { server: 'https://127.0.0.1:1' } };
+    const context = { name: 'hub', context: { cluster: 'hub', user: '' } };
+    await writeFile(path, JSON.stringify({ clusters: [cluster], contexts: [context], 'current-context': 'hub' }));
+    const result = await runPurser(['cluster', 'list', '--kubeconfig', path], { signal: AbortSignal.abort() });
+    expect(result).toEqual({ code: 1, output: '', stderr: 'purser: interrupted\n' });
   });
 });
 

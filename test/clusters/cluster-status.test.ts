@@ -38,6 +38,7 @@ describe('status of a Cluster', () => {
     ]);
     const { status } = await world.get('well');
     expect(status).toMatchObject({ version: 'v1.28.2+k3s1', type: 'K3s', activeEndpoint: url });
+    expect(status?.probeLatencyMilliseconds).toBeGreaterThanOrEqual(0);
     expect(parseTimestamp(status?.lastProbeTime)).toBeLessThanOrEqual(parseTimestamp(status?.conditions?.[0]?.lastHeartbeatTime) ?? 0);
   });
 

@@ -33,6 +33,7 @@ const { scripts } = JSON.parse(readText('package.json')) as { readonly scripts: 
 const NOT_RUN: Readonly<Record<string, string>> = {
   'kubectl --context hub annotate -n purser-system configmap/purser-removal-limit registry.purser.dev/release="$(date +%s)" --overwrite':
     'needs many withdrawn tokens; test/tokens/removal-limits.test.ts sets the same annotation',
+  'purser cluster add target-1 --context target --hub-context hub': 'README.md has the same command',
   'npm ci': 'a precondition of this test',
   'npm pack && npm install -g ./purser-0.1.0.tgz': 'test/real/package.test.ts installs the package in a folder',
   'source <(purser completion bash)': 'test/cli/complete.test.ts completes in bash',
@@ -81,6 +82,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
 
 /** Commands in running text that no test runs, with the reason. */
 const NOT_RUN_IN_PROSE: Readonly<Record<string, string>> = {
+  'docker run --rm registry.example.com/purser:0.1.0': 'test/real/image.test.ts runs the image',
   'npm ci': 'a precondition of this test',
   'npm ci && npm test': 'runs this test',
   'npm start -- --clusters 2': 'test/e2e/start.test.ts starts the same program on free ports',

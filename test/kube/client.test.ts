@@ -44,6 +44,16 @@ describe('KubeClient', () => {
       'PUT /api/v1/namespaces/ns/configmaps/a?fieldManager=tests',
     ],
     [
+      'dry run of a creation',
+      (c: WireWorld['client']) => c.dryRun(ConfigMaps, { metadata: NAME }),
+      'POST /api/v1/namespaces/ns/configmaps?dryRun=All&fieldManager=tests',
+    ],
+    [
+      'dry run of an update',
+      (c: WireWorld['client']) => c.dryRun(ConfigMaps, { metadata: STORED }),
+      'PUT /api/v1/namespaces/ns/configmaps/a?dryRun=All&fieldManager=tests',
+    ],
+    [
       'updateStatus',
       (c: WireWorld['client']) => c.updateStatus(Namespaces, { metadata: { name: 'x' } }),
       'PUT /api/v1/namespaces/x/status?fieldManager=tests',

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { inClusterConfig, type KubeConfigSource, loadKubeConfig } from '../../src/kube/kube-config.ts';
+import { fixedConfig, inClusterConfig, type KubeConfigSource, loadKubeConfig, readServer } from '../../src/kube/kube-config.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -81,6 +81,27 @@ describe('loadKubeConfig', () => {
     const loaded = await loadKubeConfig([first, '', second].join(delimiter));
     expect(loaded.getCurrentUser()).toMatchObject({ token: 'first' });
     expect(loaded.getCurrentCluster()).toMatchObject({ caFile: join(folder, 'second/pki/ca.crt') });
+  });
+});
+
+describe('readServer', () => {
+  it('returns address, proxy, name and the authority in the file', async () => {
+    mkdirSync(join(folder, 'pki'));
+    writeFileSync(join(folder, 'pki/ca.crt'), 'PEM');
+    const loaded = await load(config('{ token: t }'));
+    expect(await readServer(loaded)).toEqual({ server: 'https://hub:6443', ca: 'PEM', tlsServerName: 'kubernetes', isVerified: true });
+  });
+
+  it('returns embedded authorities, and none for public ones', async () => {
+    const cluster = { name: 'hub', server: 'https://hub', skipTLSVerify: true, caData: 'UEVN', proxyUrl: 'https://proxy' };
+    expect(await readServer(fixedConfig(cluster, { name: 'me' }))).toEqual({
+      server: 'https://hub',
+      ca: 'PEM',
+      proxy: 'https://proxy',
+      isVerified: false,
+    });
+    const plain = { name: 'hub', server: 'https://hub', skipTLSVerify: false };
+    expect(await readServer(fixedConfig(plain, { name: 'me' }))).toEqual({ server: 'https://hub', isVerified: true });
   });
 });
 

@@ -15,7 +15,7 @@ import { run } from '../support/run.ts';
 import { type DeployedObject, type Deployment, isDeployment, renderKustomization, waitUntil } from './deploy-world.ts';
 import { blocksIn, runBlock, startDocsWorld } from './docs-world.ts';
 
-const [install, register, show, renew, revoke, recreate, uninstall] = blocksIn('hub');
+const [install, register, replace, show, renew, revoke, recreate, uninstall] = blocksIn('hub');
 const [hubItself] = blocksIn('hub-itself');
 const [calls, certificate] = blocksIn('facade');
 const [orphans] = blocksIn('orphans');
@@ -100,7 +100,8 @@ describe('commands in docs/operating.md', () => {
     await waitUntil(async () => /is valid until \S+; next renewal at/.test((await message())?.printed ?? ''));
   });
 
-  it('replaces a credential by hand', async () => {
+  it('replaces a credential by hand, and with a command', async () => {
+    expect(await runBlock(replace, docs.shell)).toEqual([]);
     expect(await runBlock(renew, docs.shell)).toEqual([]);
     await docs.world.waitFor('cluster.registry.purser.dev', 'target-1', '--for=condition=Authorized');
   });

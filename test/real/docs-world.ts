@@ -39,10 +39,8 @@ async function createShell({ hub, target }: DeployWorld): Promise<Shell> {
   for (const name of ['deploy', 'crds']) await symlink(join(REPOSITORY, name), join(folder, name));
   const kubeconfig = join(parent, 'kubeconfig');
   await writeFile(kubeconfig, JSON.stringify(await mergeKubeconfigs({ hub, target })));
-  for (const [name, script] of Object.entries({ docker: DOCKER, purser: PURSER })) {
-    await writeFile(join(parent, 'bin', name), script);
-    await chmod(join(parent, 'bin', name), 0o755);
-  }
+  await writeFile(join(parent, 'bin', 'purser'), PURSER);
+  await chmod(join(parent, 'bin', 'purser'), 0o755);
   const programs = [join(parent, 'bin'), ...[kubeBinaries()?.kubectl, helmBinary()].map((path) => dirname(path ?? ''))];
   const PATH = [...programs, process.env['PATH']].join(':');
   return { folder, env: { PATH, HOME: join(parent, 'home'), KUBECONFIG: kubeconfig, NODE_OPTIONS: '' } };
@@ -57,14 +55,9 @@ export async function runBlock(block: Block | undefined, shell: Shell): Promise<
 
 /** The command that the documentation introduces as `purser`. */
 const PURSER = `#!/bin/sh
+# The clusters of tests are on this machine.
+[ "$1 $2" = 'cluster add' ] && set -- "$@" --allow-loopback
 exec ${process.execPath} ${join(REPOSITORY, 'bin/purser.cjs')} "$@"
-`;
-
-/** Stub for docker: `docker run --rm IMAGE …` runs the program of the image. image.test.ts tests the image itself. */
-const DOCKER = `#!/bin/sh
-[ "$1 $2" = 'run --rm' ] || exit 125
-shift 3
-exec ${process.execPath} ${join(REPOSITORY, 'src/main.ts')} "$@"
 `;
 
 /** Returns one kubeconfig with a context for each cluster. */

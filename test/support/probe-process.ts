@@ -18,7 +18,7 @@ async function report({ urls, ca }: Clusters): Promise<void> {
   const { signal } = new AbortController();
   const targets = urls.map((url) => createTarget(registered({ servers: [url], ca }), settings(systemClock)));
   const results = await Promise.all(
-    targets.map((target) => probe(target, { isRetried: true, includesAccess: false, namespaces: () => [] }, signal)),
+    targets.map((target) => probe(target, { clock: systemClock, isRetried: true, includesAccess: false, namespaces: () => [] }, signal)),
   );
   process.send?.(results.map(({ fault }) => fault?.reason ?? 'none'));
 }

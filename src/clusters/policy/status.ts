@@ -19,14 +19,16 @@ export function wasHeartbeat({ conditions = [] }: ClusterStatus): boolean {
   return conditions.every(({ lastTransitionTime, lastHeartbeatTime }) => lastTransitionTime !== lastHeartbeatTime);
 }
 
-/** Returns whether two statuses differ in more than heartbeats, messages and order. */
+/** Returns whether two statuses differ in more than heartbeats, latency, messages and order. */
 export function isDifferentStatus(status: ClusterStatus, other: ClusterStatus): boolean {
   return encodeContent(status) !== encodeContent(other);
 }
 
-function encodeContent({ type, version, activeEndpoint, conditions = [] }: ClusterStatus): string {
+function encodeContent({ conditions = [], ...status }: ClusterStatus): string {
+  const { type, version, activeEndpoint, credentialExpirationTime, credentialRenewalTime } = status;
   const fields = conditions.map((condition) => [condition.type, condition.status, condition.reason, condition.lastTransitionTime]);
-  return JSON.stringify([type, version, activeEndpoint, fields.toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1))]);
+  const times = [credentialExpirationTime, credentialRenewalTime];
+  return JSON.stringify([type, version, activeEndpoint, times, fields.toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1))]);
 }
 
 /** Returns the version that a cluster reports without other characters than those of versions; undefined if none remain. The text is untrusted. */

@@ -18,6 +18,8 @@ export interface CredentialObservation {
   readonly record: RenewalRecord | undefined;
   /** True if the latest token is the one on record, false if it is the registered one. */
   readonly isRenewed: boolean;
+  /** Request of a renewal by an administrator; undefined without one. */
+  readonly renewRequest: string | undefined;
   /** Request of a revocation by an administrator; undefined without one. */
   readonly revokeRequest: string | undefined;
   /** True if the hub has lost the latest renewed token, which this process still has. */
@@ -158,11 +160,17 @@ function deleteAt(
   return isRepeated ? nextTurnAt('anchors', uid, startedAt, REPEAT_MS) : at;
 }
 
-function renewAt({ uid, token, record, revokeRequest, history }: CredentialObservation, now: number): number {
+function renewAt(observation: CredentialObservation, now: number): number {
+  const { uid, token, history } = observation;
   if (token === undefined || token.digest === history.foreignDigest) return Infinity;
-  const isRevocation = revokeRequest !== undefined && revokeRequest !== record?.revokeRequest;
   const isFirst = token.isSupplied && token.digest !== history.renewedDigest;
   const isAhead = !token.isSupplied && (token.issuedAt ?? 0) > now + MAX_AHEAD_MS;
-  const dueAt = isFirst || isAhead || isRevocation ? 0 : (halfLifeAt(token, uid) ?? Infinity);
+  const dueAt = isFirst || isAhead || isRequested(observation) ? 0 : (halfLifeAt(token, uid) ?? Infinity);
   return Math.max(dueAt, history.renewNotBefore);
+}
+
+/** Returns whether an administrator requests a renewal or a revocation that is not on record. */
+function isRequested({ record, renewRequest, revokeRequest }: CredentialObservation): boolean {
+  const isNew = (request: string | undefined, recorded: string | undefined) => request !== undefined && request !== recorded;
+  return isNew(renewRequest, record?.renewRequest) || isNew(revokeRequest, record?.revokeRequest);
 }

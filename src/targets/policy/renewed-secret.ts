@@ -1,7 +1,15 @@
 // The Secret with the renewed token of a credential, beside the registered Secret, which Purser never writes. Its annotations are the
 // record of the renewal.
 
-import { CredentialSecretKey, Label, LabelValue, RenewalAnnotation, RenewedSuffix, RevokeCredentialAnnotation } from '../../api/names.ts';
+import {
+  CredentialSecretKey,
+  Label,
+  LabelValue,
+  RenewalAnnotation,
+  RenewCredentialAnnotation,
+  RenewedSuffix,
+  RevokeCredentialAnnotation,
+} from '../../api/names.ts';
 import { type Secret, Secrets, type Stored } from '../../api/resources.ts';
 import { fieldsOf, textOf } from '../../kubernetes/untrusted.ts';
 import { defined } from '../../std/defined.ts';
@@ -31,6 +39,8 @@ export interface RenewalRecord {
   readonly expiresAt: number;
   /** Time at which Purser returned to the registered token; undefined while the renewed token is in use. */
   readonly retiredAt?: number | undefined;
+  /** Request of a renewal by an administrator, as of the last renewal; undefined before the first one. */
+  readonly renewRequest?: string | undefined;
   /** Request of a revocation for which the token was obtained; undefined before the first one. */
   readonly revokeRequest?: string | undefined;
   /** Request of a revocation that is complete; undefined before the first one. */
@@ -79,13 +89,18 @@ export function parseRenewal({ metadata }: Secret, registeredUID: string): Renew
   const retiredAt = parseTimestamp(annotations[RenewalAnnotation.retiredAt]);
   const anchor = toAnchor(parseJson(annotations[RenewalAnnotation.anchor]));
   const replaced = replacedOf(annotations);
-  const { [RenewalAnnotation.revokeRequest]: revokeRequest, [RenewalAnnotation.revoked]: revoked } = annotations;
+  const {
+    [RenewalAnnotation.renewRequest]: renewRequest,
+    [RenewalAnnotation.revokeRequest]: revokeRequest,
+    [RenewalAnnotation.revoked]: revoked,
+  } = annotations;
   return defined<RenewalRecord>({
     registeredDigest,
     tokenDigest,
     renewedAt,
     expiresAt,
     retiredAt,
+    renewRequest,
     revokeRequest,
     revoked,
     anchor,
@@ -93,9 +108,18 @@ export function parseRenewal({ metadata }: Secret, registeredUID: string): Renew
   });
 }
 
+/** Returns the request of a renewal on a registered Secret, a digest in place of a long text; undefined without one. */
+export function renewRequestOf(registered: Secret): string | undefined {
+  return requestOf(registered, RenewCredentialAnnotation);
+}
+
 /** Returns the request of a revocation on a registered Secret, a digest in place of a long text; undefined without one. */
-export function revokeRequestOf({ metadata: { annotations = {} } }: Secret): string | undefined {
-  const text = annotations[RevokeCredentialAnnotation] ?? '';
+export function revokeRequestOf(registered: Secret): string | undefined {
+  return requestOf(registered, RevokeCredentialAnnotation);
+}
+
+function requestOf({ metadata: { annotations = {} } }: Secret, annotation: string): string | undefined {
+  const text = annotations[annotation] ?? '';
   if (text === '') return undefined;
   return text.length <= MAX_REQUEST_LENGTH ? text : digestOf(text);
 }
@@ -117,7 +141,7 @@ export function anchorsOf(renewed: Secret, now: number): readonly ReplacedAnchor
  */
 export function renewedSecret(registered: Stored<Secret>, token: Sensitive<string> | undefined, record: RenewalRecord): Secret {
   const { namespace, name, uid } = registered.metadata;
-  const { retiredAt, revokeRequest, revoked, anchor, replaced } = record;
+  const { retiredAt, renewRequest, revokeRequest, revoked, anchor, replaced } = record;
   const limits = Object.entries(registered.data ?? {}).filter(([key]) => !SECRET_KEYS.has(key));
   return {
     metadata: {
@@ -130,6 +154,7 @@ export function renewedSecret(registered: Stored<Secret>, token: Sensitive<strin
         [RenewalAnnotation.renewedAt]: formatTimestamp(record.renewedAt),
         [RenewalAnnotation.expiresAt]: formatTimestamp(record.expiresAt),
         ...(retiredAt !== undefined && { [RenewalAnnotation.retiredAt]: formatTimestamp(retiredAt) }),
+        ...(renewRequest !== undefined && { [RenewalAnnotation.renewRequest]: renewRequest }),
         ...(revokeRequest !== undefined && { [RenewalAnnotation.revokeRequest]: revokeRequest }),
         ...(revoked !== undefined && { [RenewalAnnotation.revoked]: revoked }),
         ...(anchor && { [RenewalAnnotation.anchor]: encodeAnchor(anchor) }),

@@ -30,6 +30,7 @@ function observation({ history, terms, ...change }: Change = {}): CredentialObse
     token: OWN,
     record: undefined,
     isRenewed: change.record !== undefined,
+    renewRequest: undefined,
     revokeRequest: undefined,
     isLost: false,
     isRejected: false,
@@ -196,6 +197,13 @@ describe('planCredential', () => {
       },
       NOON,
       { type: 'removeRecord' },
+    ],
+    ['renews at once on request', { record: { ...RECORD, replaced: [] }, renewRequest: 'now' }, NOON, { type: 'renew' }],
+    [
+      'renews once for each request',
+      { record: { ...RECORD, replaced: [], renewRequest: 'now' }, renewRequest: 'now' },
+      NOON,
+      { type: 'wait', until: dueAt },
     ],
     ['renews at once for a revocation', { record: { ...RECORD, replaced: [] }, revokeRequest: 'now' }, NOON, { type: 'renew' }],
     [

@@ -1,12 +1,13 @@
 // `purser cluster revoke` with an embedded hub, a running credential controller and a scripted target.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { Secrets, type ServiceAccount } from '../../src/api/resources.ts';
-import { CommandError, type CommandHost } from '../../src/cli/command.ts';
-import { type Revocation, revoke } from '../../src/cli/revoke.ts';
-import type { KubeClient } from '../../src/kube/client.ts';
-import { CredentialWorld, textOf } from '../credentials/credential-world.ts';
-import { CREDENTIALS } from '../tokens/token-world.ts';
+import { Secrets, type ServiceAccount } from '../../../src/api/resources.ts';
+import type { Peer } from '../../../src/cli/cluster/peer.ts';
+import { type Revocation, revoke } from '../../../src/cli/cluster/revoke.ts';
+import { CommandError, type CommandHost } from '../../../src/cli/command.ts';
+import type { KubeClient } from '../../../src/kube/client.ts';
+import { CredentialWorld, textOf } from '../../credentials/credential-world.ts';
+import { CREDENTIALS } from '../../tokens/token-world.ts';
 
 let world: CredentialWorld;
 let printed: string[];
@@ -24,7 +25,13 @@ async function run(more: Partial<Revocation> = {}): Promise<unknown> {
   const print = (text: string) => void printed.push(text);
   host = { clock: world.clock, env: {}, print, warn: print, signal: new AbortController().signal };
   let isDone = false;
-  const revocation = { name: world.name, hub: world.hub.admin, target: undefined, timeoutMs: 60_000, ...more };
+  const revocation = {
+    name: world.name,
+    hub: { role: 'hub', context: 'hub', client: world.hub.admin } as const,
+    target: undefined,
+    timeoutMs: 60_000,
+    ...more,
+  };
   const running = revoke(revocation, host)
     .catch((error: unknown) => error)
     .finally(() => {
@@ -42,7 +49,7 @@ class Administrator {
     automountServiceAccountToken: false,
   };
 
-  client(server = 'https://elsewhere.example.com'): KubeClient {
+  peer(server = 'https://elsewhere.example.com'): Peer {
     const api = {
       transport: { server },
       get: async () => this.account,
@@ -55,7 +62,7 @@ class Administrator {
       },
       createToken: async () => ({ status: { token: world.target.issueToken(3_600) } }),
     };
-    return api as unknown as KubeClient;
+    return { role: 'target cluster', context: 'target', client: api as unknown as KubeClient };
   }
 }
 
@@ -74,7 +81,7 @@ describe('purser cluster revoke', () => {
     await world.run();
     await world.nextToken();
     const administrator = new Administrator();
-    expect(await run({ target: administrator.client() })).toBeUndefined();
+    expect(await run({ target: administrator.peer() })).toBeUndefined();
     const metadata = { labels: { app: 'purser' }, namespace: 'purser-system', name: 'purser' };
     expect(administrator.requests).toEqual([
       'delete account-uid',
@@ -93,7 +100,7 @@ describe('purser cluster revoke', () => {
     await world.nextToken();
     const administrator = new Administrator();
     administrator.account = { ...administrator.account, metadata: { namespace: 'purser-system', name: 'purser' } };
-    expect(await run({ target: administrator.client(world.url) })).toBeUndefined();
+    expect(await run({ target: administrator.peer(world.url) })).toBeUndefined();
   });
 
   it('refuses the context of another cluster', async () => {
@@ -102,7 +109,7 @@ describe('purser cluster revoke', () => {
     await world.nextToken();
     const administrator = new Administrator();
     administrator.account = { ...administrator.account, metadata: { namespace: 'purser-system', name: 'purser' } };
-    expect(String(await run({ target: administrator.client() }))).toContain('check --context');
+    expect(String(await run({ target: administrator.peer() }))).toContain('check --context');
     expect(administrator.requests).toEqual([]);
   });
 

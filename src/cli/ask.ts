@@ -1,0 +1,21 @@
+// Questions to the user of a terminal.
+
+import { createInterface } from 'node:readline/promises';
+
+/** Streams of a terminal. */
+export interface Terminal {
+  readonly stdin: NodeJS.ReadableStream;
+  readonly stderr: NodeJS.WritableStream;
+}
+
+/** Asks a question, and returns the line that the user enters; empty at the end of the input. Throws if the signal aborts. */
+export async function askUser(question: string, { stdin, stderr }: Terminal, signal: AbortSignal): Promise<string> {
+  // The terminal stays in its own mode, so that Ctrl-C sends SIGINT.
+  const lines = createInterface({ input: stdin, output: stderr, terminal: false });
+  try {
+    const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
+    return await Promise.race([lines.question(question, { signal }), ended]);
+  } finally {
+    lines.close();
+  }
+}

@@ -1,0 +1,97 @@
+// Purser's permissions on a target cluster. Several registrations of one target share the roles and bindings, so that subjects of other
+// registrations are kept.
+
+import {
+  type ApiObject,
+  type ClusterRoleBinding,
+  ClusterRoleBindings,
+  Namespaces,
+  type Resource,
+  type RoleBinding,
+  RoleBindings,
+  ServiceAccounts,
+  type Stored,
+} from '../../api/resources.ts';
+import type { CallOptions, KubeClient } from '../../kube/client.ts';
+import { applyAll, deleteAll, parseManifests } from '../../kube/manifests.ts';
+import { nameOf, objectKey } from '../../kube/paths.ts';
+import { undefinedFor } from '../../kubernetes/status.ts';
+import { subjectOf } from '../../targets/policy/token-request.ts';
+import { targetAccess } from '../manifests.ts';
+
+export interface AccessOptions {
+  /** Namespace of Purser on the hub. */
+  readonly namespace: string;
+  /** Service account of the hub that the target trusts; undefined for a service account on the target. */
+  readonly serviceAccount: string | undefined;
+  /** Namespaces of the service accounts that Purser can issue tokens for; undefined for all. */
+  readonly namespaces: readonly string[] | undefined;
+}
+
+/** Returns the objects of Purser's access, as `purser print target-rbac` prints them. */
+export async function accessObjects({ namespace, serviceAccount, namespaces }: AccessOptions): Promise<readonly ApiObject[]> {
+  // The user as purser print authentication-config names it.
+  const user = serviceAccount === undefined ? {} : { user: `hub:${subjectOf({ namespace, name: serviceAccount })}` };
+  return parseManifests(await targetAccess({ ...(namespaces && { namespaces }), ...user }));
+}
+
+/** Applies the objects, and keeps further subjects of existing bindings. */
+export async function grantAccess(client: KubeClient, objects: readonly ApiObject[], options: CallOptions): Promise<void> {
+  for (const object of objects) {
+    const kept = isBinding(object) ? subjectsBesides(await findBinding(client, object, options), object) : [];
+    const merged = isBinding(object) && kept.length > 0 ? { ...object, subjects: [...kept, ...(object.subjects ?? [])] } : object;
+    await applyAll(client, [merged], options);
+  }
+}
+
+/** Removes the subjects of the objects from bindings, and deletes bindings without subjects, and roles without bindings. */
+export async function withdrawAccess(client: KubeClient, objects: readonly ApiObject[], options: CallOptions): Promise<void> {
+  const usedRoles = new Set<string>();
+  for (const binding of objects.filter(isBinding)) {
+    const found = await findBinding(client, binding, options);
+    const kept = subjectsBesides(found, binding);
+    if (found === undefined || kept.length === 0) {
+      await deleteAll(client, [binding], options);
+      continue;
+    }
+    usedRoles.add(`${binding.roleRef.kind} ${binding.roleRef.name}`);
+    await client.update(resourceOf(binding), { ...found, subjects: kept }, options);
+  }
+  const isRole = ({ kind }: ApiObject) => kind === 'Role' || kind === 'ClusterRole';
+  await deleteAll(
+    client,
+    objects.filter((object) => isRole(object) && !usedRoles.has(`${object.kind} ${nameOf(object).name}`)),
+    options,
+  );
+}
+
+/** Returns the objects of several sets without duplicates, besides the service account and its namespace. */
+export function permissionsIn(...sets: readonly (readonly ApiObject[])[]): readonly ApiObject[] {
+  const all = sets.flat().filter(({ kind }) => kind !== Namespaces.kind && kind !== ServiceAccounts.kind);
+  return [...new Map(all.map((object) => [`${object.kind} ${objectKey(object)}`, object])).values()];
+}
+
+type Binding = ClusterRoleBinding | RoleBinding;
+type Subject = NonNullable<Binding['subjects']>[number];
+
+function isBinding(object: ApiObject): object is Binding {
+  return object.kind === ClusterRoleBindings.kind || object.kind === RoleBindings.kind;
+}
+
+function resourceOf({ kind }: ApiObject): Resource<Binding> {
+  return kind === RoleBindings.kind ? RoleBindings : ClusterRoleBindings;
+}
+
+async function findBinding(client: KubeClient, binding: Binding, options: CallOptions): Promise<Stored<Binding> | undefined> {
+  return await undefinedFor(client.get(resourceOf(binding), nameOf(binding), options), 'NotFound');
+}
+
+/** Returns the subjects of an existing binding that the wanted one does not have. */
+function subjectsBesides(found: Binding | undefined, { subjects = [] }: Binding): readonly Subject[] {
+  const own = new Set(subjects.map(encodeSubject));
+  return (found?.subjects ?? []).filter((subject) => !own.has(encodeSubject(subject)));
+}
+
+function encodeSubject({ kind, namespace = '', name }: Subject): string {
+  return [kind, namespace, name].join(' ');
+}

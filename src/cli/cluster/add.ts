@@ -1,0 +1,263 @@
+// `purser cluster add`: registers a target cluster on the hub. Every step can be repeated: a second run completes an interrupted one.
+
+import type { Cluster } from '../../api/cluster.gen.ts';
+import { ClusterConditionType, CredentialSecretKey } from '../../api/names.ts';
+import {
+  type ApiObject,
+  ClusterRoleBindings,
+  Clusters,
+  Namespaces,
+  type Resource,
+  type Secret,
+  Secrets,
+  type Stored,
+} from '../../api/resources.ts';
+import type { CallOptions, KubeClient } from '../../kube/client.ts';
+import { applyMissing, parseManifests } from '../../kube/manifests.ts';
+import type { NamespacedName } from '../../kube/paths.ts';
+import { hasReason, undefinedFor } from '../../kubernetes/status.ts';
+import { CommandError, type CommandHost } from '../command.ts';
+import { hubAccess } from '../manifests.ts';
+import { formatDocument } from '../output.ts';
+import { accessObjects, grantAccess } from './access.ts';
+import { decodeKey, findCluster, issueBootstrapToken, SERVICE_ACCOUNT } from './credential.ts';
+import { callPeer, contextText, type Peer } from './peer.ts';
+import { outdatedVersion, waitUntilReady } from './readiness.ts';
+import {
+  credentialName,
+  isSameCluster,
+  isSameData,
+  isSameSpec,
+  type SuppliedCredential,
+  type TargetRegistration,
+  TOKEN_PLACEHOLDER,
+  toCluster,
+  toSecret,
+  withKeptAuthorities,
+} from './registration.ts';
+
+export interface Addition {
+  readonly hub: Peer;
+  readonly target: Peer;
+  readonly registration: TargetRegistration;
+  /** Service account of the hub that the target trusts; undefined for a service account on the target. */
+  readonly serviceAccount: string | undefined;
+  /** Maximum time to wait until the Cluster is Ready, in milliseconds; 0 to return at once. */
+  readonly timeoutMs: number;
+}
+
+/** Registers the cluster. Throws a CommandError. */
+export async function addCluster(addition: Addition, host: CommandHost): Promise<void> {
+  const { hub, target, registration, timeoutMs } = addition;
+  const { name } = registration;
+  const options = { signal: host.signal };
+  await checkIsNotHub(addition, options);
+  const found = await prepare(addition, options);
+  await grant(addition, host);
+  const credential = await supply(addition, found, host);
+  const written = await register(addition, found, credential, host);
+  if (addition.serviceAccount !== undefined && !isAuthorized(found.cluster)) host.print(await trustNote(addition, options));
+  if (timeoutMs === 0) return;
+  await waitUntilReady(hub, { name, outdated: written, timeoutMs }, host);
+  host.print(`Cluster ${name} is Ready: Purser can issue tokens for ${contextText(target)}.\n`);
+}
+
+/** Objects that a registration consists of, on both sides. */
+interface Objects {
+  readonly target: readonly ApiObject[];
+  readonly hub: readonly ApiObject[];
+}
+
+/** Prints the objects of a new registration, with a placeholder for the token. Sends no requests. */
+export async function printObjects(
+  addition: Pick<Addition, 'registration' | 'serviceAccount'>,
+  output: 'json' | 'yaml',
+  host: CommandHost,
+): Promise<void> {
+  const { target, hub } = await registrationObjects(addition);
+  const toList = (items: readonly ApiObject[]) => ({ apiVersion: 'v1', kind: 'List', items });
+  if (output === 'json') return host.print(formatDocument({ target: toList(target), hub: toList(hub) }, output));
+  const toDocuments = (objects: readonly ApiObject[]) => objects.map((object) => formatDocument(object, output)).join('---\n');
+  host.print(`# Target cluster\n${toDocuments(target)}---\n# Hub\n${toDocuments(hub)}`);
+}
+
+async function registrationObjects({ registration, serviceAccount }: Pick<Addition, 'registration' | 'serviceAccount'>): Promise<Objects> {
+  const secretName = credentialName(registration, undefined);
+  const credential = serviceAccount === undefined ? { token: TOKEN_PLACEHOLDER } : { serviceAccount };
+  const { data = {}, ...secret } = toSecret(registration, secretName, credential);
+  const stringData = Object.fromEntries(Object.keys(data).map((key) => [key, decodeKey({ metadata: secret.metadata, data }, key)]));
+  return {
+    target: await accessObjects({ ...registration, serviceAccount }),
+    hub: [
+      ...(await hubObjects(registration, serviceAccount)),
+      { apiVersion: 'v1', kind: Secrets.kind, ...secret, stringData } as ApiObject,
+      toCluster(registration, secretName),
+    ],
+  };
+}
+
+/** The existing objects of a registration. */
+interface Found {
+  readonly cluster: Stored<Cluster> | undefined;
+  readonly secret: Stored<Secret> | undefined;
+  readonly secretName: NamespacedName;
+}
+
+/** Throws a CommandError if both contexts lead to one cluster: Purser's own service account there is not that of a target. */
+export async function checkIsNotHub({ hub, target }: Pick<Addition, 'hub' | 'target'>, options: CallOptions): Promise<void> {
+  const identity = async (client: KubeClient) =>
+    (await undefinedFor(client.get(Namespaces, { name: 'kube-system' }, options), 'Forbidden', 'NotFound'))?.metadata.uid;
+  const [hubUID, targetUID] = [await callPeer(hub, identity), await callPeer(target, identity)];
+  const isSame = hubUID === undefined ? hub.client.transport.server === target.client.transport.server : hubUID === targetUID;
+  if (isSame)
+    throw new CommandError(
+      `${contextText(target)} and ${contextText(hub)} lead to the same cluster; choose the context of the target cluster with --context (to register the hub itself, see docs/operating.md)`,
+    );
+}
+
+/**
+ * Reads the existing objects, and sends the writes to the hub as a dry run, so that a missing permission or an invalid object is found before
+ * the target changes.
+ */
+async function prepare(addition: Addition, options: CallOptions): Promise<Found> {
+  const { hub, serviceAccount } = addition;
+  const credential = serviceAccount === undefined ? { token: TOKEN_PLACEHOLDER } : { serviceAccount };
+  return await retryConflicts(hub, async (client) => {
+    const found = await readFound(client, addition, options);
+    const { secret, cluster } = toObjects(addition, found, credential);
+    await client.dryRun(Secrets, secret, options);
+    if (!isSameCluster(found.cluster, cluster)) await client.dryRun(Clusters, cluster, options);
+    return found;
+  });
+}
+
+async function readFound(client: KubeClient, { registration }: Addition, options: CallOptions): Promise<Found> {
+  const cluster = await findCluster(client, registration.name, options);
+  const secretName = credentialName(registration, cluster);
+  const secret = await undefinedFor(client.get(Secrets, secretName, options), 'NotFound');
+  return { cluster, secret, secretName };
+}
+
+/** Sends requests that begin with a read again if the write conflicts: Purser may write the status of the Cluster between both. */
+async function retryConflicts<T>(hub: Peer, send: (client: KubeClient) => Promise<T>): Promise<T> {
+  return await callPeer(hub, async (client) => {
+    for (let attempt = 1; ; attempt++)
+      try {
+        return await send(client);
+      } catch (error) {
+        if (attempt === MAX_ATTEMPTS || !hasReason(error, 'Conflict')) throw error;
+      }
+  });
+}
+
+const MAX_ATTEMPTS = 5;
+
+/** Applies Purser's permissions on the target and, for federation, on the hub. */
+async function grant({ hub, target, registration, serviceAccount }: Addition, host: CommandHost): Promise<void> {
+  const options = { signal: host.signal };
+  const objects = await accessObjects({ ...registration, serviceAccount });
+  await callPeer(target, (client) => grantAccess(client, objects, options));
+  host.print(`Purser's permissions applied to the target cluster, ${contextText(target)}.\n`);
+  if (registration.namespaces !== undefined && serviceAccount === undefined) await warnOfWideBinding(target, host);
+  if (serviceAccount === undefined) return;
+  const onHub = await hubObjects(registration, serviceAccount);
+  await callPeer(hub, (client) => applyMissing(client, onHub, options));
+}
+
+async function warnOfWideBinding(target: Peer, host: CommandHost): Promise<void> {
+  const { name } = SERVICE_ACCOUNT;
+  const { signal } = host;
+  const find = (client: KubeClient) => undefinedFor(client.get(ClusterRoleBindings, { name }, { signal }), 'NotFound', 'Forbidden');
+  const isOwn = ({ kind, name: subject }: { readonly kind: string; readonly name: string }) =>
+    kind === 'ServiceAccount' && subject === name;
+  if ((await callPeer(target, find))?.subjects?.some(isOwn) !== true) return;
+  const context = target.context === undefined ? '' : `--context ${target.context} `;
+  host.warn(
+    `warning: ClusterRoleBinding ${name} on the target cluster still permits Purser all namespaces; to limit Purser, run kubectl ${context}delete clusterrolebinding ${name}\n`,
+  );
+}
+
+/** Returns the credential for the Secret: a new token of one hour, or the existing one if the target accepts Purser's credential. */
+async function supply({ target, serviceAccount }: Addition, { cluster, secret }: Found, host: CommandHost): Promise<SuppliedCredential> {
+  if (serviceAccount !== undefined) return { serviceAccount };
+  const existing = decodeKey(secret, CredentialSecretKey.token);
+  if (existing !== '' && isAuthorized(cluster)) return { token: existing };
+  return { token: await issueBootstrapToken(target, SERVICE_ACCOUNT, host) };
+}
+
+function isAuthorized(cluster: Cluster | undefined): boolean {
+  return cluster?.status?.conditions?.some(({ type, status }) => type === ClusterConditionType.authorized && status === 'True') === true;
+}
+
+/**
+ * Writes Secret and Cluster if they differ, in this order, so that Purser finds the credential. Returns the version of the Cluster whose
+ * status is outdated; undefined if the status applies.
+ */
+async function register(addition: Addition, found: Found, credential: SuppliedCredential, host: CommandHost): Promise<string | undefined> {
+  const { hub, registration } = addition;
+  const options = { signal: host.signal };
+  const { namespace, name } = found.secretName;
+  const { secret } = toObjects(addition, found, credential);
+  const isSecretSame = isSameData(found.secret, secret);
+  if (!isSecretSame) await callPeer(hub, (client) => write(client, Secrets, { object: secret, found: found.secret }, options));
+  host.print(`Secret ${namespace}/${name} ${outcome(found.secret, isSecretSame)}.\n`);
+  const { stored, isSame, isSpecSame } = await retryConflicts(hub, async (client) => {
+    const latest = { ...(found.cluster === undefined ? found : await readFound(client, addition, options)), secret: found.secret };
+    const { cluster } = toObjects(addition, latest, credential);
+    if (isSameCluster(latest.cluster, cluster)) return { stored: found.cluster, isSame: true, isSpecSame: true };
+    const written = await write(client, Clusters, { object: cluster, found: latest.cluster }, options);
+    return { stored: written, isSame: false, isSpecSame: isSameSpec(latest.cluster, cluster) };
+  });
+  host.print(`Cluster ${registration.name} ${outcome(found.cluster, isSame)}.\n`);
+  const isOutdated = !isSecretSame || !isSpecSame;
+  return isOutdated && stored !== undefined ? outdatedVersion(stored) : undefined;
+}
+
+function toObjects({ registration }: Addition, { cluster, secret, secretName }: Found, credential: SuppliedCredential) {
+  const kept = withKeptAuthorities(registration, secret);
+  return { secret: toSecret(kept, secretName, credential, secret), cluster: toCluster(kept, secretName, cluster) };
+}
+
+/** Creates an object, or replaces the version that was read: never an object that another user created or changed since. */
+async function write<T extends ApiObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  { object, found }: { readonly object: T; readonly found: Stored<T> | undefined },
+  options: CallOptions,
+): Promise<Stored<T>> {
+  return found === undefined ? await client.create(resource, object, options) : await client.update(resource, object, options);
+}
+
+function outcome(found: unknown, isSame: boolean): string {
+  if (found === undefined) return 'created';
+  return isSame ? 'unchanged' : 'updated';
+}
+
+async function hubObjects({ namespace }: TargetRegistration, serviceAccount: string | undefined): Promise<readonly ApiObject[]> {
+  return serviceAccount === undefined ? [] : parseManifests(await hubAccess({ serviceAccount: [serviceAccount], namespace }));
+}
+
+/** Returns the commands that make the target trust the hub. */
+async function trustNote({ hub, target, registration, serviceAccount }: Addition, options: CallOptions): Promise<string> {
+  const { issuer = 'ISSUER' } = await callPeer(hub, (client) => readJson(client, '/.well-known/openid-configuration', options));
+  const { gitVersion = '' } = await callPeer(target, (client) => readJson(client, '/version', options));
+  const version = /^v?(\d+\.\d+)/.exec(gitVersion)?.[1];
+  const words = [
+    `purser print authentication-config --issuer ${issuer} --server ${registration.server}`,
+    `--service-account ${serviceAccount} --namespace ${registration.namespace}`,
+    ...(version === undefined ? [] : [`--kubernetes-version ${version}`]),
+  ];
+  return `To make the target cluster trust the hub, configure its API server with the output of:
+  ${words.join(' ')}
+If a private authority signs the certificate of the issuer, add --ca FILE with its certificate.
+`;
+}
+
+async function readJson(client: KubeClient, path: string, options: CallOptions): Promise<Readonly<Record<string, string | undefined>>> {
+  const text = await client.getText(path, options);
+  try {
+    return { ...(JSON.parse(text) as Readonly<Record<string, string>> | null) };
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,41 @@
+// The registration of the cluster that a context of the user leads to.
+
+import { StartError } from '../../config/start-error.ts';
+import { createNameLookup, type NameLookup } from '../../kube/addresses.ts';
+import type { ContextServer } from '../../kube/kube-config.ts';
+import { checkAddress } from './address.ts';
+import type { TargetRegistration } from './registration.ts';
+
+export interface RegistrationRequest {
+  /** Name of the Cluster. */
+  readonly name: string;
+  /** Namespace of Purser on the hub. */
+  readonly namespace: string;
+  /** Context of the target, with its API server. */
+  readonly context: ContextServer & { readonly name: string };
+  /** Address of the target for Purser; undefined for that of the context. */
+  readonly server?: string;
+  /** True if Purser runs on this machine. */
+  readonly allowLoopback?: boolean;
+  readonly namespaces?: readonly string[];
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** Returns the registration. Throws a StartError for a context or address that Purser cannot use. */
+export async function toRegistration(
+  { name, namespace, context, server = context.server, allowLoopback = false, namespaces, labels }: RegistrationRequest,
+  findAddresses: NameLookup = createNameLookup(),
+): Promise<TargetRegistration> {
+  const isOwnAddress = server === context.server;
+  const contextName = `context ${JSON.stringify(context.name)}`;
+  if (!context.isVerified)
+    throw new StartError(
+      `${contextName} does not verify the certificate of the target cluster, which Purser always does; set certificate-authority-data in place of insecure-skip-tls-verify`,
+    );
+  if (isOwnAddress && context.tlsServerName !== undefined)
+    throw new StartError(
+      `${contextName} sets tls-server-name, which Purser does not support; set --server to an address that the certificate covers`,
+    );
+  await checkAddress(server, { source: isOwnAddress ? contextName : '--server', allowLoopback, findAddresses });
+  return { name, namespace, server, ca: context.ca, proxy: context.proxy, namespaces, labels };
+}

@@ -1,0 +1,129 @@
+// Purser's credential for a registered cluster, as the commands of an administrator read and replace it.
+
+import type { Cluster } from '../../api/cluster.gen.ts';
+import { CredentialSecretKey, DefaultNamespace } from '../../api/names.ts';
+import { Clusters, type Secret, Secrets, type ServiceAccount, ServiceAccounts, type Stored } from '../../api/resources.ts';
+import type { CallOptions, KubeClient } from '../../kube/client.ts';
+import type { NamespacedName } from '../../kube/paths.ts';
+import { hasReason, undefinedFor } from '../../kubernetes/status.ts';
+import { serverUrl } from '../../targets/policy/registration.ts';
+import { renewedName } from '../../targets/policy/renewed-secret.ts';
+import { type TokenClaims, tokenClaims } from '../../targets/policy/token-claims.ts';
+import { toServiceAccount } from '../../targets/policy/token-request.ts';
+import { CommandError, type CommandHost } from '../command.ts';
+import { callPeer, type Peer } from './peer.ts';
+
+/** Purser's service account on targets, as `purser print target-rbac` creates it. */
+export const SERVICE_ACCOUNT = { namespace: DefaultNamespace, name: 'purser' };
+
+/** The Secrets of a Cluster's credential. */
+export interface StoredSecrets {
+  readonly secretName: NamespacedName;
+  readonly registered: Stored<Secret>;
+  /** The Secret with the renewed token; undefined before the first renewal. */
+  readonly renewed: Stored<Secret> | undefined;
+}
+
+/** Returns a Cluster; undefined if it does not exist. Throws if the server does not serve Clusters. */
+export async function findCluster(client: KubeClient, name: string, options: CallOptions): Promise<Stored<Cluster> | undefined> {
+  try {
+    return await client.get(Clusters, { name }, options);
+  } catch (error) {
+    if (hasReason(error, 'NotFound') && error.status.details?.name === name) return undefined;
+    throw error;
+  }
+}
+
+/** Reads a Cluster. Throws a CommandError if it does not exist. */
+export async function readCluster(hub: Peer, name: string, options: CallOptions): Promise<Stored<Cluster>> {
+  const cluster = await callPeer(hub, (client) => findCluster(client, name, options));
+  if (cluster === undefined) throw new CommandError(`Cluster ${name} was not found on the hub; check the name and the context of the hub`);
+  return cluster;
+}
+
+/** Reads all Clusters that match a label selector; undefined matches all. Throws a CommandError. */
+export async function readClusters(hub: Peer, labelSelector: string | undefined, { signal }: CommandHost): Promise<Stored<Cluster>[]> {
+  return await callPeer(hub, async (client) => {
+    const clusters: Stored<Cluster>[] = [];
+    for await (const { items } of client.pages(Clusters, { labelSelector, signal })) clusters.push(...items);
+    return clusters;
+  });
+}
+
+/** Returns the name of the Secret that a Cluster refers to; undefined for the hub, and without a credential. */
+export function secretNameOf({ spec }: Cluster): NamespacedName | undefined {
+  const controller = spec.authInfo?.controller;
+  return controller?.kind === 'Secret' ? { namespace: controller.namespace, name: controller.name } : undefined;
+}
+
+/** Reads the Secrets of a credential that Purser renews. Throws a CommandError for other credentials. */
+export async function readRenewable(hub: Peer, name: string, options: CallOptions): Promise<StoredSecrets> {
+  const cluster = await readCluster(hub, name, options);
+  const secretName = secretNameOf(cluster);
+  if (secretName === undefined) throw new CommandError(`Cluster ${name} has no Secret in spec.authInfo.controller`);
+  if (cluster.spec.credential?.renewal === 'Manual')
+    throw new CommandError(
+      `Purser does not renew its credential for Cluster ${name}; set spec.credential.renewal to Auto, or replace the token yourself`,
+    );
+  const read = (secret: NamespacedName) => callPeer(hub, (client) => undefinedFor(client.get(Secrets, secret, options), 'NotFound'));
+  const registered = await read(secretName);
+  if (registered === undefined) throw new CommandError(`Secret ${secretName.namespace}/${secretName.name} was not found on the hub`);
+  if (registered.data?.[CredentialSecretKey.token] === undefined)
+    throw new CommandError(`the Secret of Cluster ${name} contains no token, so that Purser has none to renew or revoke`);
+  return { secretName, registered, renewed: await read({ ...secretName, name: renewedName(secretName.name) }) };
+}
+
+/** Purser's service account on a target. */
+export interface TargetAccount {
+  readonly serviceAccount: NamespacedName;
+  /** The stored object; undefined if it does not exist. */
+  readonly found: Stored<ServiceAccount> | undefined;
+}
+
+/**
+ * Finds Purser's service account on the target by the token in the Secrets. Throws a CommandError unless the context leads to the registered
+ * cluster, which the UID of the service account or a registered address proves.
+ */
+export async function findAccount(target: Peer, name: string, secrets: StoredSecrets, options: CallOptions): Promise<TargetAccount> {
+  const { registered, renewed } = secrets;
+  const claims = [renewed, registered].map(claimsOf).find((each) => each !== undefined);
+  const serviceAccount = toServiceAccount(claims?.subject ?? '');
+  if (serviceAccount === undefined) throw new CommandError(`the credential of Cluster ${name} is not a token of a service account`);
+  const found = await callPeer(target, (client) => undefinedFor(client.get(ServiceAccounts, serviceAccount, options), 'NotFound'));
+  const isSame = found !== undefined && found.metadata.uid === claims?.accountUID;
+  if (!isSame && !isRegisteredAddress(target, registered))
+    throw new CommandError(
+      `service account ${serviceAccount.namespace}/${serviceAccount.name} at ${target.client.transport.server} is not that of Cluster ${name}; check --context`,
+    );
+  return { serviceAccount, found };
+}
+
+/** Returns whether the address of a context is one of the addresses in a registered Secret. */
+export function isRegisteredAddress({ client }: Peer, registered: Secret): boolean {
+  const servers = decodeKey(registered, CredentialSecretKey.server).split(/[\s,]+/);
+  return servers.map(serverUrl).includes(serverUrl(client.transport.server));
+}
+
+/** Requests a token of one hour for a service account; the target may grant less. Throws a CommandError. */
+export async function issueBootstrapToken(target: Peer, serviceAccount: NamespacedName, host: CommandHost): Promise<string> {
+  const spec = { audiences: [], expirationSeconds: BOOTSTRAP_SECONDS };
+  const { status } = await callPeer(target, (client) => client.createToken(serviceAccount, spec, { signal: host.signal }));
+  if (!status?.token) throw new CommandError('the target cluster issued no token; check its service account settings');
+  const { namespace, name } = serviceAccount;
+  host.print(`Token of service account ${namespace}/${name} issued, valid until ${String(status.expirationTimestamp)}.\n`);
+  return status.token;
+}
+
+/** Returns the text of a key of a Secret; empty without the key. */
+export function decodeKey(secret: Secret | undefined, key: string): string {
+  return Buffer.from(secret?.data?.[key] ?? '', 'base64')
+    .toString('utf8')
+    .trim();
+}
+
+/** Lifetime of the token in the registered Secret, in seconds. Purser replaces the token at once. */
+const BOOTSTRAP_SECONDS = 3_600;
+
+function claimsOf(secret: Secret | undefined): TokenClaims | undefined {
+  return tokenClaims(decodeKey(secret, CredentialSecretKey.token));
+}

@@ -1,0 +1,157 @@
+// `purser cluster list` and `purser cluster show`: the registered clusters with their health and Purser's credentials.
+
+import type { Cluster, ClusterCondition } from '../../api/cluster.gen.ts';
+import { ClusterConditionType } from '../../api/names.ts';
+import { Clusters, type Event, Events, type Stored } from '../../api/resources.ts';
+import { humanDuration } from '../../kubernetes/wire/go-duration.ts';
+import { parseTimestamp } from '../../std/timestamp.ts';
+import type { CommandHost } from '../command.ts';
+import type { OutputFormat } from '../options.ts';
+import { type Column, formatTable, printList, printObject } from '../output.ts';
+import { readCluster, readClusters } from './credential.ts';
+import { callPeer, type Peer } from './peer.ts';
+import { conditionsOf } from './readiness.ts';
+
+export interface FleetOptions {
+  readonly output: OutputFormat | undefined;
+  /** Label selector; undefined for all Clusters. */
+  readonly selector: string | undefined;
+}
+
+/** Prints all Clusters that match, sorted by name. Throws a CommandError. */
+export async function listClusters(hub: Peer, { output, selector }: FleetOptions, host: CommandHost): Promise<void> {
+  printList(host, await readClusters(hub, selector, host), { resource: Clusters, columns: columns(host), output });
+}
+
+/** Prints one Cluster with conditions, addresses, credential and the latest events. Throws a CommandError. */
+export async function showCluster(hub: Peer, name: string, output: OutputFormat | undefined, host: CommandHost): Promise<void> {
+  const options = { signal: host.signal };
+  const cluster = await readCluster(hub, name, options);
+  if (output !== undefined) return printObject(host, cluster, { resource: Clusters, columns: columns(host), output });
+  const fieldSelector = `involvedObject.kind=${Clusters.kind},involvedObject.name=${name}`;
+  const { items } = await callPeer(hub, (client) => client.list(Events, { ...options, fieldSelector }));
+  host.print(describe(cluster, items, host));
+}
+
+/** Returns the columns of the fleet table. On a terminal, times are countdowns and ages; elsewhere they are timestamps. */
+function columns(host: CommandHost): readonly Column<Cluster>[] {
+  return [
+    { name: 'NAME', text: ({ metadata }) => metadata.name ?? '' },
+    { name: 'READY', text: (cluster) => readyOf(cluster)?.status ?? 'Unknown' },
+    { name: 'REASON', text: (cluster) => readyOf(cluster)?.reason ?? 'NotProbed' },
+    { name: 'VERSION', text: ({ status }) => status?.version ?? '' },
+    { name: 'LATENCY', text: ({ status }) => latencyText(status?.probeLatencyMilliseconds) },
+    { name: 'CREDENTIAL EXPIRES', text: ({ status }) => futureText(status?.credentialExpirationTime, host) },
+    { name: 'LAST PROBE', text: ({ status }) => pastText(status?.lastProbeTime, host) },
+    { name: 'TYPE', wide: true, text: ({ status }) => status?.type ?? '' },
+    { name: 'ENDPOINT', wide: true, text: ({ status }) => status?.activeEndpoint ?? '' },
+    { name: 'CREDENTIAL', wide: true, text: (cluster) => credentialText(cluster) },
+    { name: 'RENEWAL', wide: true, text: ({ status }) => futureText(status?.credentialRenewalTime, host) },
+    { name: 'AGE', wide: true, text: ({ metadata }) => pastText(metadata.creationTimestamp, host) },
+  ];
+}
+
+function readyOf({ status }: Cluster): ClusterCondition | undefined {
+  return status?.conditions?.find(({ type }) => type === ClusterConditionType.ready);
+}
+
+function latencyText(ms: number | undefined): string {
+  return ms === undefined ? '' : `${ms}ms`;
+}
+
+function futureText(time: string | undefined, { clock, columns: width }: CommandHost): string {
+  const at = parseTimestamp(time);
+  if (at === undefined || width === undefined) return time ?? '';
+  return at <= clock.now() ? 'expired' : `in ${humanDuration(at - clock.now())}`;
+}
+
+function pastText(time: string | undefined, { clock, columns: width }: CommandHost): string {
+  const at = parseTimestamp(time);
+  return at === undefined || width === undefined ? (time ?? '') : `${humanDuration(clock.now() - at)} ago`;
+}
+
+/** Returns the kind and name of the credential's object, `namespace/name`. */
+function credentialText({ spec }: Cluster): string {
+  const controller = spec.authInfo?.controller;
+  return controller === undefined ? '' : `${controller.kind} ${controller.namespace}/${controller.name}`;
+}
+
+/** Maximum number of events that are shown. */
+const MAX_EVENTS = 10;
+
+function describe(cluster: Stored<Cluster>, events: readonly Event[], host: CommandHost): string {
+  const { serverEndpoints } = cluster.spec.orchestratorApiEndpoints;
+  const latest = events.toSorted((a, b) => timeOf(b) - timeOf(a)).slice(0, MAX_EVENTS);
+  return [
+    fieldsOf(cluster, host)
+      .map(([name, text]) => `${`${name}:`.padEnd(FIELD_WIDTH)}${visible(text)}\n`)
+      .join(''),
+    `\nEndpoints:\n${indent(formatTable(ENDPOINT_COLUMNS, serverEndpoints))}`,
+    `\nConditions:\n${indent(formatTable(conditionColumns(host), conditionsOf(cluster)))}`,
+    latest.length === 0 ? '\nEvents: none\n' : `\nEvents:\n${indent(formatTable(eventColumns(host), latest))}`,
+  ].join('');
+}
+
+/** Returns names and texts of the fields above the tables. */
+function fieldsOf(cluster: Stored<Cluster>, host: CommandHost): readonly (readonly [string, string])[] {
+  const { metadata, spec, status = {} } = cluster;
+  const labels = Object.entries(metadata.labels ?? {}).map(([key, value]) => `${key}=${value}`);
+  const { caBundle } = spec.orchestratorApiEndpoints;
+  return [
+    ['Name', metadata.name],
+    ['Labels', labels.join(', ')],
+    ['Version', [status.version, status.type].filter(Boolean).join(', ')],
+    ['Authority', caBundle === undefined ? 'public authorities' : 'caBundle'],
+    ['Active endpoint', status.activeEndpoint ?? ''],
+    ['Latency', latencyText(status.probeLatencyMilliseconds)],
+    ['Last probe', pastText(status.lastProbeTime, host)],
+    ['Credential', credentialText(cluster)],
+    ['  Renewal', spec.credential?.renewal ?? 'Auto'],
+    ['  Expires', futureText(status.credentialExpirationTime, host)],
+    ['  Next renewal', futureText(status.credentialRenewalTime, host)],
+  ];
+}
+
+const FIELD_WIDTH = 18;
+
+const ENDPOINT_COLUMNS: readonly Column<Cluster['spec']['orchestratorApiEndpoints']['serverEndpoints'][number]>[] = [
+  { name: 'ADDRESS', text: ({ serverAddress }) => serverAddress },
+  { name: 'CLIENTS', text: ({ clientCIDR }) => clientCIDR },
+];
+
+function conditionColumns(host: CommandHost): readonly Column<ClusterCondition>[] {
+  return [
+    { name: 'TYPE', text: ({ type }) => type },
+    { name: 'STATUS', text: ({ status }) => status },
+    { name: 'REASON', text: ({ reason }) => reason ?? '' },
+    { name: 'CHANGED', text: ({ lastTransitionTime }) => pastText(lastTransitionTime, host) },
+    { name: 'MESSAGE', text: ({ message }) => message ?? '' },
+  ];
+}
+
+function eventColumns(host: CommandHost): readonly Column<Event>[] {
+  return [
+    { name: 'LAST SEEN', text: (event) => pastText(lastSeen(event), host) },
+    { name: 'TYPE', text: ({ type }) => type ?? '' },
+    { name: 'REASON', text: ({ reason }) => reason ?? '' },
+    { name: 'COUNT', text: ({ count }) => String(count ?? 1) },
+    { name: 'MESSAGE', text: ({ message }) => message ?? '' },
+  ];
+}
+
+function lastSeen({ lastTimestamp, eventTime, metadata }: Event): string {
+  return lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? '';
+}
+
+function timeOf(event: Event): number {
+  return parseTimestamp(lastSeen(event)) ?? 0;
+}
+
+function indent(text: string): string {
+  return text.replace(/^(?=.)/gm, '  ');
+}
+
+/** Returns the text without control characters; `<none>` for an empty one. */
+function visible(text: string): string {
+  return text.replace(/[\p{C}\u2028\u2029]+/gu, ' ').trim() || '<none>';
+}

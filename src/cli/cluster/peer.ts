@@ -1,0 +1,74 @@
+// A cluster that a command sends requests to, with the user's own context, and the failures of these requests: cause, then remedy.
+
+import { Namespaces } from '../../api/resources.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import { TransportError } from '../../kube/transport-error.ts';
+import { hasReason, StatusError } from '../../kubernetes/status.ts';
+import { cleanMessage } from '../../std/clean-message.ts';
+import { statusFailure, transportFailure } from '../../targets/issue-error.ts';
+import { CommandError } from '../command.ts';
+
+/** The hub or a target cluster. */
+export interface Peer {
+  readonly role: 'hub' | 'target cluster';
+  /** Name of the context; undefined for the current one. */
+  readonly context: string | undefined;
+  readonly client: KubeClient;
+}
+
+/** Sends requests. Converts failures to a CommandError, except for an aborted command and for the CommandErrors of `send`. */
+export async function callPeer<T>(peer: Peer, send: (client: KubeClient) => Promise<T>): Promise<T> {
+  try {
+    return await send(peer.client);
+  } catch (error) {
+    if (error instanceof StatusError) throw new CommandError(explainStatus(peer, error));
+    if (error instanceof TransportError) throw new CommandError(explainTransport(peer, error));
+    throw error;
+  }
+}
+
+/** Returns the context of a peer for messages. */
+export function contextText({ context }: Pick<Peer, 'context'>): string {
+  return context === undefined ? 'the current context' : `context ${JSON.stringify(context)}`;
+}
+
+const CONTEXTS = { hub: 'the context of the hub', 'target cluster': '--context' } as const;
+
+function explainStatus(peer: Peer, error: StatusError): string {
+  const { role } = peer;
+  const choice = CONTEXTS[role];
+  const text = cleanMessage(error.message);
+  const { reason } = statusFailure(error);
+  if (reason === 'CredentialRejected')
+    return `the ${role} rejects the credential of ${contextText(peer)}; log in again, or check ${choice}`;
+  if (error.code === 403)
+    return `the ${role} responded: ${text}; grant the user of ${contextText(peer)} this permission, or check ${choice}`;
+  if (hasReason(error, 'Conflict', 'AlreadyExists')) return `the ${role} responded: ${text}; run the command again`;
+  if (isMissingNamespace(error)) return `the ${role} responded: ${text}; create the namespace, or correct the option that names it`;
+  if (isUnknownKind(error)) return `the ${role} does not serve Purser's resources; install Purser there, or check ${choice}`;
+  return `the ${role} responded: ${text}`;
+}
+
+/** Returns whether a server does not have the kind of the request: the 404 for a path, without the name of an object. */
+function isUnknownKind(error: StatusError): boolean {
+  return hasReason(error, 'NotFound') && error.status.details?.name === undefined;
+}
+
+function isMissingNamespace(error: StatusError): boolean {
+  return hasReason(error, 'NotFound') && error.status.details?.kind === Namespaces.plural;
+}
+
+function explainTransport(peer: Peer, error: TransportError): string {
+  const { role, client } = peer;
+  const { server } = client.transport;
+  const context = contextText(peer);
+  const { reason } = transportFailure(error);
+  const plugin = /no credentials for \S+ (.*)$/.exec(error.message)?.[1];
+  if (plugin !== undefined) return `cannot authenticate at the ${role}: ${cleanMessage(plugin)}; check the user of ${context}`;
+  if (reason === 'TLSVerifyFailed')
+    return `the certificate of ${server} is not trusted (${error.code}); check certificate-authority-data and the address of ${context}`;
+  if (reason === 'CredentialRejected')
+    return `the ${role} rejects the client certificate of ${context}; log in again, or check ${CONTEXTS[role]}`;
+  if (reason === 'ResponseUntrusted') return `${server} is not a Kubernetes API server; check the address of ${context}`;
+  return `the ${role} at ${server} does not respond (${error.code}); check the network and the address of ${context}`;
+}

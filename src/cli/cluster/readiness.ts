@@ -1,0 +1,65 @@
+// Waiting until a Cluster is Ready, with its conditions as they change.
+
+import type { Cluster, ClusterCondition } from '../../api/cluster.gen.ts';
+import { ClusterConditionType } from '../../api/names.ts';
+import { Clusters, type Stored } from '../../api/resources.ts';
+import { sleep } from '../../std/clock.ts';
+import { CommandError, type CommandHost, ExitCode } from '../command.ts';
+import { callPeer, type Peer } from './peer.ts';
+
+export interface Readiness {
+  /** Name of the Cluster. */
+  readonly name: string;
+  /** Version of the Cluster whose status is older than the registration; undefined if any status applies. */
+  readonly outdated: string | undefined;
+  /** Maximum time to wait, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** Waits until the Cluster is Ready, and prints each change of a condition. Throws a CommandError with the cause after the timeout. */
+export async function waitUntilReady(hub: Peer, { name, outdated, timeoutMs }: Readiness, host: CommandHost): Promise<void> {
+  const { clock, signal } = host;
+  let shown: readonly string[] = [];
+  for (const end = clock.monotonic() + timeoutMs; ; await sleep(clock, POLL_MS, signal)) {
+    const cluster = await callPeer(hub, (client) => client.get(Clusters, { name }, { signal }));
+    const isCurrent = cluster.metadata.resourceVersion !== outdated;
+    const conditions = isCurrent ? conditionsOf(cluster) : [];
+    const lines = conditions.map(conditionLine);
+    for (const line of lines.filter((each) => !shown.includes(each))) host.print(`${line}\n`);
+    shown = lines;
+    if (conditions.some(({ type, status }) => type === ClusterConditionType.ready && status === 'True')) return;
+    if (clock.monotonic() >= end) throw notReady(name, conditions);
+  }
+}
+
+/** Returns the conditions of a Cluster, Ready last, because it depends on the others. */
+export function conditionsOf({ status }: Cluster): readonly ClusterCondition[] {
+  const isReady = ({ type }: ClusterCondition) => type === ClusterConditionType.ready;
+  const all = status?.conditions ?? [];
+  return [...all.filter((condition) => !isReady(condition)), ...all.filter(isReady)];
+}
+
+/** Returns the first condition that fails, or is unknown; undefined if all are True. */
+export function failingCondition(conditions: readonly ClusterCondition[]): ClusterCondition | undefined {
+  return conditions.find(({ status }) => status === 'False') ?? conditions.find(({ status }) => status === 'Unknown');
+}
+
+/** Returns the resourceVersion if the status of a Cluster is older than a write of its registration; undefined otherwise. */
+export function outdatedVersion({ metadata, status }: Stored<Cluster>): string | undefined {
+  return status?.conditions === undefined ? undefined : metadata.resourceVersion;
+}
+
+const POLL_MS = 250;
+
+function conditionLine({ type, status, reason = '' }: ClusterCondition): string {
+  return `${type}=${status} ${reason}`.trimEnd();
+}
+
+function notReady(name: string, conditions: readonly ClusterCondition[]): CommandError {
+  const failing = failingCondition(conditions);
+  const cause = failing === undefined ? NO_CONDITION : `${conditionLine(failing)}: ${failing.message ?? ''}`;
+  return new CommandError(`Cluster ${name} is not Ready yet: ${cause}`, ExitCode.notReady);
+}
+
+const NO_CONDITION =
+  'Purser has not probed it; check that Purser runs on the hub, with kubectl -n purser-system get pods, and that it reads Secrets in the namespace of the credential';

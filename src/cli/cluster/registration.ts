@@ -1,0 +1,182 @@
+// The objects on the hub that register a target cluster: the Secret with Purser's credential, and the Cluster.
+
+import type { Cluster, ClusterServerEndpoint } from '../../api/cluster.gen.ts';
+import { CredentialSecretKey, Label, SystemAuthorities } from '../../api/names.ts';
+import type { Secret } from '../../api/resources.ts';
+import type { NamespacedName } from '../../kube/paths.ts';
+import { clustersOf, type Pins, parseBundle, readCredential, readPins } from '../../targets/credential.ts';
+import { IssueError } from '../../targets/issue-error.ts';
+import { serverUrl } from '../../targets/policy/registration.ts';
+import { CommandError } from '../command.ts';
+
+/** The cluster to register. */
+export interface TargetRegistration {
+  /** Name of the Cluster. */
+  readonly name: string;
+  /** Namespace of Purser on the hub. */
+  readonly namespace: string;
+  /** Address as an https URL, in the spelling of the user. */
+  readonly server: string;
+  /** PEM certificates of the authorities; undefined for public ones. */
+  readonly ca: string | undefined;
+  /** URL of the proxy for all connections of Purser; undefined for none. */
+  readonly proxy: string | undefined;
+  /** Namespaces of the service accounts that Purser can issue tokens for; undefined for all. */
+  readonly namespaces: readonly string[] | undefined;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** The token, or the service account of the hub, that the Secret contains. */
+export type SuppliedCredential = { readonly token: string } | { readonly serviceAccount: string };
+
+/** Value of the token in the output of a dry run. */
+export const TOKEN_PLACEHOLDER = 'TOKEN';
+
+/**
+ * Returns the name of the Secret: that of an existing Cluster, or one derived from the name of the Cluster. Throws a CommandError if the
+ * existing Cluster describes another server.
+ */
+export function credentialName({ name, namespace, server }: TargetRegistration, found: Cluster | undefined): NamespacedName {
+  const fallback = { namespace, name: `${name}-credential` };
+  if (found === undefined) return fallback;
+  if (found.metadata.deletionTimestamp !== undefined)
+    throw new CommandError(`Cluster ${name} is being deleted; run the command again later`);
+  const addresses = found.spec.orchestratorApiEndpoints.serverEndpoints.map(({ serverAddress }) => serverAddress);
+  if (!addresses.map(serverUrl).includes(serverUrl(server)))
+    throw nameTaken(`Cluster ${name} exists and describes ${addresses.join(', ')}, not ${server}`, name);
+  const controller = found.spec.authInfo?.controller;
+  if (controller?.kind === 'ServiceAccount') throw nameTaken(`Cluster ${name} exists and represents the hub`, name);
+  return controller === undefined ? fallback : { namespace: controller.namespace, name: controller.name };
+}
+
+/**
+ * Returns the registration with the authorities of the existing Secret if they include those of the registration: an administrator may have
+ * added the authority of a further address.
+ */
+export function withKeptAuthorities(registration: TargetRegistration, found: Secret | undefined): TargetRegistration {
+  const { ca } = registration;
+  if (ca === undefined || found === undefined) return registration;
+  const { authorities } = pinsOf(found);
+  const wanted = parseBundle(encodeText(ca)) ?? [];
+  const isCovered = authorities !== SystemAuthorities && wanted.every(({ fingerprint256 }) => authorities.has(fingerprint256));
+  return isCovered ? { ...registration, ca: decodeText(found.data?.[CredentialSecretKey.authority]) } : registration;
+}
+
+/** Returns the Secret to write. Throws a CommandError if the existing Secret is for another Cluster or server, or if the result is invalid. */
+export function toSecret(
+  registration: TargetRegistration,
+  secretName: NamespacedName,
+  credential: SuppliedCredential,
+  found?: Secret,
+): Secret {
+  checkSecret(registration, secretName, found);
+  const { name, server, ca, proxy, namespaces } = registration;
+  const kept = Object.fromEntries(Object.entries(found?.data ?? {}).filter(([key]) => KEPT_KEYS.has(key)));
+  const keys = {
+    ...credential,
+    [CredentialSecretKey.authority]: ca ?? SystemAuthorities,
+    ...(namespaces && { [CredentialSecretKey.namespaces]: namespaces.join('\n') }),
+    ...(proxy !== undefined && { [CredentialSecretKey.proxy]: proxy }),
+  };
+  const data = { ...encode({ cluster: name, server }), ...kept, ...encode(keys) };
+  const secret: Secret = { ...found, metadata: { ...found?.metadata, ...secretName }, type: 'Opaque', data };
+  try {
+    readCredential(secret);
+    readPins(secret);
+    return secret;
+  } catch (error) {
+    if (!(error instanceof IssueError)) throw error;
+    throw new CommandError(`the registration is not usable: ${error.detail}`);
+  }
+}
+
+/** Returns the Cluster to write. Keeps labels, further addresses and all other fields of the existing Cluster. */
+export function toCluster({ name, server, ca, labels }: TargetRegistration, secretName: NamespacedName, found?: Cluster): Cluster {
+  const { caBundle: _, ...endpoints } = found?.spec.orchestratorApiEndpoints ?? { serverEndpoints: [endpoint(server)] };
+  const caBundle = ca === undefined ? {} : { caBundle: encodeText(ca) };
+  return {
+    apiVersion: 'registry.purser.dev/v1alpha1',
+    kind: 'Cluster',
+    ...found,
+    metadata: { ...found?.metadata, name, ...withLabels(found, labels) },
+    spec: {
+      ...found?.spec,
+      orchestratorApiEndpoints: { ...endpoints, ...caBundle },
+      authInfo: { ...found?.spec.authInfo, controller: { kind: 'Secret', ...secretName } },
+    },
+  };
+}
+
+/** Returns whether a write of the Secret would change Purser's registration. */
+export function isSameData(a: Secret | undefined, b: Secret): boolean {
+  return encodeSorted(a?.data) === encodeSorted(b.data);
+}
+
+/** Returns whether a write of the Cluster would change its spec or labels. */
+export function isSameCluster(a: Cluster | undefined, b: Cluster): boolean {
+  return a !== undefined && encodeSorted(a.metadata.labels) === encodeSorted(b.metadata.labels) && isSameSpec(a, b);
+}
+
+/** Returns whether two Clusters have the same addresses, authorities and credential. */
+export function isSameSpec(a: Cluster | undefined, b: Cluster): boolean {
+  return JSON.stringify(specOf(a)) === JSON.stringify(specOf(b));
+}
+
+/** Keys of an existing Secret that stay: further addresses and Clusters, and a proxy that only Purser needs. */
+const KEPT_KEYS: ReadonlySet<string> = new Set([CredentialSecretKey.cluster, CredentialSecretKey.server, CredentialSecretKey.proxy]);
+
+function checkSecret({ name, server }: TargetRegistration, secretName: NamespacedName, found: Secret | undefined): void {
+  if (found === undefined) return;
+  const text = `Secret ${secretName.namespace}/${secretName.name} exists`;
+  if (found.metadata.deletionTimestamp !== undefined) throw new CommandError(`${text} and is being deleted; run the command again later`);
+  if (Object.hasOwn(found.metadata.labels ?? {}, Label.managedBy)) throw nameTaken(`${text} and belongs to a ManagedToken`, name);
+  const { servers } = pinsOf(found);
+  if (clustersOf(found).includes(name) && servers.includes(serverUrl(server) ?? '')) return;
+  const described = [...clustersOf(found), ...servers].join(', ') || 'no cluster';
+  throw nameTaken(`${text} and describes ${described}, not ${name} at ${server}`, name);
+}
+
+/** Returns no pins for a Secret that is not readable. */
+function pinsOf(secret: Secret): Pick<Pins, 'servers' | 'authorities'> {
+  try {
+    return readPins(secret);
+  } catch (error) {
+    if (!(error instanceof IssueError)) throw error;
+    return { servers: [], authorities: new Set() };
+  }
+}
+
+function nameTaken(cause: string, name: string): CommandError {
+  return new CommandError(`${cause}; choose another name, or run purser cluster remove ${name} first`);
+}
+
+function endpoint(serverAddress: string): ClusterServerEndpoint {
+  return { clientCIDR: '0.0.0.0/0', serverAddress };
+}
+
+function withLabels(found: Cluster | undefined, labels: Readonly<Record<string, string>>) {
+  const all = { ...found?.metadata.labels, ...labels };
+  return Object.keys(all).length === 0 ? {} : { labels: all };
+}
+
+function encode(keys: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(keys).map(([key, value]) => [key, encodeText(value)]));
+}
+
+function encodeText(text: string): string {
+  return Buffer.from(text).toString('base64');
+}
+
+function decodeText(base64 = ''): string {
+  return Buffer.from(base64, 'base64').toString('utf8');
+}
+
+function encodeSorted(fields: Readonly<Record<string, string>> = {}): string {
+  return JSON.stringify(Object.entries(fields).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function specOf(cluster: Cluster | undefined): unknown {
+  const { caBundle, serverEndpoints = [] } = cluster?.spec.orchestratorApiEndpoints ?? {};
+  const { kind, namespace, name } = cluster?.spec.authInfo?.controller ?? {};
+  return [caBundle, serverEndpoints.map(({ clientCIDR, serverAddress }) => [clientCIDR, serverAddress]), kind, namespace, name];
+}

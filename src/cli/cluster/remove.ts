@@ -1,0 +1,216 @@
+// `purser cluster remove`: removes a Cluster and its credential from the hub and, on request, Purser's access from the target cluster.
+// Every step can be repeated. The Secret goes last: a second run finds the cluster by it after the Cluster was deleted.
+
+import type { Cluster } from '../../api/cluster.gen.ts';
+import type { ManagedToken } from '../../api/managed-token.gen.ts';
+import { CredentialSecretKey, Label } from '../../api/names.ts';
+import { type ApiObject, Clusters, ManagedTokens, type Secret, Secrets, ServiceAccounts, type Stored } from '../../api/resources.ts';
+import type { CallOptions, KubeClient } from '../../kube/client.ts';
+import { type NamespacedName, objectKey } from '../../kube/paths.ts';
+import { undefinedFor } from '../../kubernetes/status.ts';
+import { clustersOf } from '../../targets/credential.ts';
+import { credentialLabel } from '../../targets/own-anchors.ts';
+import { isRenewedSecret, renewedName } from '../../targets/policy/renewed-secret.ts';
+import { anchorName } from '../../targets/policy/token-request.ts';
+import { CommandError, type CommandHost, ExitCode } from '../command.ts';
+import { accessObjects, permissionsIn, withdrawAccess } from './access.ts';
+import { checkIsNotHub } from './add.ts';
+import { decodeKey, findAccount, findCluster, isRegisteredAddress, SERVICE_ACCOUNT, secretNameOf } from './credential.ts';
+import { callPeer, contextText, type Peer } from './peer.ts';
+
+export interface Removal {
+  /** Name of the Cluster. */
+  readonly name: string;
+  /** Namespace of Purser on the hub, in which a Secret without Cluster is searched. */
+  readonly namespace: string;
+  readonly hub: Peer;
+  /** The target, to remove Purser's access there; undefined to keep it. */
+  readonly target: Peer | undefined;
+  /** True to remove without confirmation. */
+  readonly isConfirmed: boolean;
+}
+
+/** Removes the registration. Throws a CommandError. */
+export async function removeCluster(removal: Removal, host: CommandHost): Promise<void> {
+  const { name, hub, target } = removal;
+  const options = { signal: host.signal };
+  const found = await findRegistration(removal, options);
+  const tokens = await listTokens(hub, name, options);
+  if (target !== undefined) await checkTarget({ ...removal, target }, found, options);
+  await confirm(removal, tokens, host);
+  const { cluster, secret } = found;
+  if (cluster !== undefined) {
+    const { uid } = cluster.metadata;
+    await callPeer(hub, (client) => undefinedFor(client.delete(Clusters, { name }, { uid, ...options }), 'NotFound'));
+    host.print(`Cluster ${name} deleted.\n`);
+  }
+  if (target !== undefined && secret !== undefined) await purge({ ...removal, target }, secret, tokens, host);
+  if (secret !== undefined) await deleteSecrets(removal, secret, host);
+  if (target === undefined) host.print(REMAINS);
+}
+
+const REMAINS =
+  "Purser's service account and permissions remain on the target cluster. To remove them, run: purser print target-rbac | kubectl --context TARGET delete -f -\n";
+
+/** The objects of a registration on the hub; at least one of them exists. */
+interface Found {
+  readonly cluster: Stored<Cluster> | undefined;
+  readonly secret: Stored<Secret> | undefined;
+}
+
+async function findRegistration({ name, namespace, hub }: Removal, options: CallOptions): Promise<Found> {
+  return await callPeer(hub, async (client) => {
+    const cluster = await findCluster(client, name, options);
+    const secretName = cluster && secretNameOf(cluster);
+    const secret =
+      cluster === undefined ? await findSecret(client, name, namespace, options) : await readSecret(client, secretName, options);
+    if (cluster === undefined && secret === undefined)
+      throw new CommandError(`Cluster ${name} was not found on the hub; check the name and the context of the hub`);
+    return { cluster, secret };
+  });
+}
+
+async function readSecret(client: KubeClient, name: NamespacedName | undefined, options: CallOptions): Promise<Stored<Secret> | undefined> {
+  return name && (await undefinedFor(client.get(Secrets, name, options), 'NotFound'));
+}
+
+/** Finds the Secret of a Cluster that an interrupted removal has deleted. */
+async function findSecret(client: KubeClient, name: string, namespace: string, options: CallOptions): Promise<Stored<Secret> | undefined> {
+  for await (const { items } of client.pages(Secrets, { ...options, namespace })) {
+    const found = items.find((secret) => !isRenewedSecret(secret) && clustersOf(secret).includes(name));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+async function listTokens(hub: Peer, name: string, options: CallOptions): Promise<readonly Stored<ManagedToken>[]> {
+  return await callPeer(hub, async (client) => {
+    const tokens: Stored<ManagedToken>[] = [];
+    for await (const { items } of client.pages(ManagedTokens, options))
+      tokens.push(...items.filter(({ spec }) => spec.clusterName === name));
+    return tokens;
+  });
+}
+
+/** Lists the ManagedTokens that lose their cluster, and asks the user. Throws a CommandError without consent. */
+async function confirm({ name, target, isConfirmed }: Removal, tokens: readonly ManagedToken[], host: CommandHost): Promise<void> {
+  if (tokens.length > 0) {
+    host.warn(`${tokens.length} ManagedTokens use Cluster ${name}; their Secrets keep the current tokens until these expire:\n`);
+    for (const token of tokens) host.warn(`  ${objectKey(token)}\n`);
+  }
+  if (isConfirmed) return;
+  if (host.ask === undefined) throw new CommandError('the removal needs a confirmation; set --yes', ExitCode.wrongUse);
+  const scope = target === undefined ? '' : ` and Purser's access to ${contextText(target)}`;
+  const answer = await host.ask(`Remove Cluster ${name}${scope}? [y/N] `);
+  if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError('nothing was removed');
+}
+
+/** Throws a CommandError unless the context leads to the registered cluster, and no other registration uses Purser's service account there. */
+async function checkTarget(
+  { name, hub, target }: Removal & { readonly target: Peer },
+  { secret }: Found,
+  options: CallOptions,
+): Promise<void> {
+  await checkIsNotHub({ hub, target }, options);
+  if (secret === undefined)
+    throw new CommandError(`the Secret of Cluster ${name} was not found, so that --context cannot be verified; omit --purge-target`);
+  if (isFederated(secret)) {
+    if (!isRegisteredAddress(target, secret))
+      throw new CommandError(`${contextText(target)} does not lead to an address of Cluster ${name}; check --context`);
+    return;
+  }
+  const { namespace, name: secretName } = secret.metadata;
+  const renewed = await callPeer(hub, (client) => readSecret(client, { namespace, name: renewedName(secretName) }, options));
+  const { serviceAccount } = await findAccount(
+    target,
+    name,
+    { secretName: { namespace, name: secretName }, registered: secret, renewed },
+    options,
+  );
+  const account = `service account ${serviceAccount.namespace}/${serviceAccount.name}`;
+  if (objectText(serviceAccount) !== objectText(SERVICE_ACCOUNT))
+    throw new CommandError(`Cluster ${name} uses ${account}, which purser cluster add does not create; omit --purge-target`);
+  const labels = (await listAnchors(target, serviceAccount.namespace, options)).map(({ metadata }) => metadata.labels?.[Label.credential]);
+  const other = labels.find((label) => label !== credentialLabel(secret.metadata.uid));
+  if (other === undefined) return;
+  const command = `kubectl --context ${target.context} -n ${serviceAccount.namespace} delete secrets -l ${Label.credential}=${other}`;
+  throw new CommandError(
+    `another registration uses ${account} on the target cluster; omit --purge-target, or delete the anchors of a registration that no longer exists with ${command}`,
+  );
+}
+
+/** Returns the anchors of Purser's own tokens, of all registrations of the target. */
+async function listAnchors(target: Peer, namespace: string, options: CallOptions): Promise<readonly Stored<Secret>[]> {
+  return await callPeer(
+    target,
+    async (client) => (await client.list(Secrets, { ...options, namespace, labelSelector: Label.credential })).items,
+  );
+}
+
+/** Removes permissions first, so that Purser creates no further anchor, then anchors and the service account. */
+async function purge(
+  { name, target }: Removal & { readonly target: Peer },
+  secret: Stored<Secret>,
+  tokens: readonly Stored<ManagedToken>[],
+  host: CommandHost,
+): Promise<void> {
+  const options = { signal: host.signal };
+  const permissions = await permissionsOf(secret);
+  await callPeer(target, (client) => withdrawAccess(client, permissions, options));
+  const own = isFederated(secret) ? [] : await listAnchors(target, SERVICE_ACCOUNT.namespace, options);
+  const anchors = [
+    ...own.map(({ metadata }) => ({ namespace: metadata.namespace, name: metadata.name })),
+    ...tokens.flatMap((token) => anchorsOn(name, token)),
+  ];
+  await callPeer(target, async (client) => {
+    for (const anchor of anchors) await undefinedFor(client.delete(Secrets, anchor, options), 'NotFound');
+    if (!isFederated(secret)) await undefinedFor(client.delete(ServiceAccounts, SERVICE_ACCOUNT, options), 'NotFound');
+  });
+  const account = isFederated(secret) ? '' : ', its service account';
+  host.print(`Purser's permissions${account} and ${anchors.length} anchors deleted from the target cluster, ${contextText(target)}.\n`);
+}
+
+/** Returns the anchors of a ManagedToken on a cluster. */
+function anchorsOn(cluster: string, { metadata, status }: Stored<ManagedToken>): readonly NamespacedName[] {
+  const anchors = (status?.anchors ?? []).filter((anchor) => anchor.cluster === cluster);
+  return anchors.map(({ namespace }) => ({ namespace, name: anchorName(metadata.uid) }));
+}
+
+/** Returns Purser's permissions on a target, with those that earlier runs with other options may have left. */
+async function permissionsOf(secret: Stored<Secret>): Promise<readonly ApiObject[]> {
+  const { namespace } = secret.metadata;
+  const serviceAccount = decodeKey(secret, CredentialSecretKey.serviceAccount) || undefined;
+  const words = decodeKey(secret, CredentialSecretKey.namespaces).split(/[\s,]+/);
+  const namespaces = words.filter((word) => word !== '');
+  const limited = namespaces.length === 0 ? [] : await accessObjects({ namespace, serviceAccount, namespaces });
+  return permissionsIn(limited, await accessObjects({ namespace, serviceAccount, namespaces: undefined }));
+}
+
+function objectText({ namespace, name }: NamespacedName): string {
+  return `${namespace}/${name}`;
+}
+
+function isFederated(secret: Secret): boolean {
+  return decodeKey(secret, CredentialSecretKey.serviceAccount) !== '';
+}
+
+/** Deletes the registered and the renewed Secret, unless other Clusters use them. */
+async function deleteSecrets({ name, hub }: Removal, secret: Stored<Secret>, host: CommandHost): Promise<void> {
+  const { namespace, name: secretName, uid } = secret.metadata;
+  const others = clustersOf(secret).filter((cluster) => cluster !== name);
+  if (others.length > 0) {
+    host.warn(`Secret ${namespace}/${secretName} also names ${others.join(', ')} and stays; remove ${name} from its key cluster.\n`);
+    return;
+  }
+  const options = { signal: host.signal };
+  await callPeer(hub, async (client) => {
+    const renewed = await readSecret(client, { namespace, name: renewedName(secretName) }, options);
+    // Purser re-creates neither: it renews only credentials that a Cluster refers to.
+    if (renewed !== undefined && isRenewedSecret(renewed)) {
+      const { uid: renewedUID } = renewed.metadata;
+      await undefinedFor(client.delete(Secrets, { namespace, name: renewed.metadata.name }, { uid: renewedUID, ...options }), 'NotFound');
+    }
+    await undefinedFor(client.delete(Secrets, { namespace, name: secretName }, { uid, ...options }), 'NotFound');
+  });
+  host.print(`Secret ${namespace}/${secretName} deleted.\n`);
+}

@@ -1,0 +1,139 @@
+// `purser cluster renew`: makes Purser renew its credential for a cluster at once, and waits for the result.
+
+import type { Cluster } from '../../api/cluster.gen.ts';
+import { ClusterConditionType, CredentialSecretKey, RenewalAnnotation, RenewCredentialAnnotation } from '../../api/names.ts';
+import { Secrets } from '../../api/resources.ts';
+import { undefinedFor } from '../../kubernetes/status.ts';
+import { sleep } from '../../std/clock.ts';
+import { digestOf } from '../../std/digest.ts';
+import { renewedName } from '../../targets/policy/renewed-secret.ts';
+import { CommandError, type CommandHost, ExitCode } from '../command.ts';
+import {
+  findAccount,
+  issueBootstrapToken,
+  readCluster,
+  readClusters,
+  readRenewable,
+  type StoredSecrets,
+  secretNameOf,
+} from './credential.ts';
+import { callPeer, type Peer } from './peer.ts';
+
+export interface Renewal {
+  /** Name of the Cluster. */
+  readonly name: string;
+  readonly hub: Peer;
+  /** The target, to supply a new token of Purser's service account; undefined if Purser renews with its current token. */
+  readonly target: Peer | undefined;
+  /** Maximum time to wait for Purser, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** Renews the credential. Throws a CommandError. */
+export async function renewCredential(renewal: Renewal, host: CommandHost): Promise<void> {
+  const { name, hub, target } = renewal;
+  const secrets = await readRenewable(hub, name, { signal: host.signal });
+  const record =
+    target === undefined ? await requestRenewal(renewal, secrets, host) : await supplyToken({ ...renewal, target }, secrets, host);
+  const { [RenewalAnnotation.expiresAt]: expiresAt } = await waitForRecord(renewal, secrets, record, host);
+  host.print(`Purser renewed its credential for Cluster ${name}; it is valid until ${expiresAt}.\n`);
+}
+
+export interface FleetRenewal extends Pick<Renewal, 'hub' | 'timeoutMs'> {
+  /** Returns a context of the user that leads to one of the addresses of a Cluster; undefined without one. */
+  readonly findTarget: (addresses: readonly string[]) => Promise<Peer | undefined>;
+}
+
+/**
+ * Renews the credentials of all Clusters whose credentials Purser renews, with new tokens where a context leads to the cluster: after a
+ * restore of the hub, the stored tokens may have expired. Throws a CommandError if some renewals fail, after all others.
+ */
+export async function renewAll({ hub, timeoutMs, findTarget }: FleetRenewal, host: CommandHost): Promise<void> {
+  const clusters = (await readClusters(hub, undefined, host)).filter(isRenewable);
+  const failures: CommandError[] = [];
+  const renewNext = async (): Promise<void> => {
+    for (let cluster = clusters.pop(); cluster !== undefined; cluster = clusters.pop()) {
+      const { name } = cluster.metadata;
+      const target = await findTarget(cluster.spec.orchestratorApiEndpoints.serverEndpoints.map(({ serverAddress }) => serverAddress));
+      await renewCredential({ name, hub, target, timeoutMs }, host).catch((error: unknown) => {
+        if (!(error instanceof CommandError)) throw error;
+        host.warn(`Cluster ${name}: ${error.message}\n`);
+        failures.push(error);
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, renewNext));
+  const code = failures.every((error) => error.code === ExitCode.notReady) ? ExitCode.notReady : ExitCode.failed;
+  if (failures.length > 0) throw new CommandError(`${failures.length} credentials were not renewed; see the causes above`, code);
+}
+
+/** Maximum number of concurrent renewals. */
+const CONCURRENCY = 8;
+
+/** Returns whether Purser may renew the credential of a Cluster. */
+function isRenewable(cluster: Cluster): boolean {
+  return secretNameOf(cluster) !== undefined && cluster.spec.credential?.renewal !== 'Manual';
+}
+
+/** Annotation of the renewed Secret that proves an action of Purser. */
+export interface ActionRecord {
+  readonly annotation: string;
+  readonly value: string;
+  /** Message after the timeout, without the cause. */
+  readonly failure: string;
+}
+
+/** Waits until the renewed Secret has the record, and returns the annotations. Throws a CommandError with the cause after the timeout. */
+export async function waitForRecord(
+  { name, hub, timeoutMs }: Pick<Renewal, 'name' | 'hub' | 'timeoutMs'>,
+  { secretName }: StoredSecrets,
+  { annotation, value, failure }: ActionRecord,
+  { clock, signal }: CommandHost,
+): Promise<Readonly<Record<string, string>>> {
+  const renewed = { ...secretName, name: renewedName(secretName.name) };
+  for (const end = clock.monotonic() + timeoutMs; ; await sleep(clock, POLL_MS, signal)) {
+    const secret = await callPeer(hub, (client) => undefinedFor(client.get(Secrets, renewed, { signal }), 'NotFound'));
+    const { annotations = {} } = secret?.metadata ?? {};
+    if (annotations[annotation] === value) return annotations;
+    if (clock.monotonic() < end) continue;
+    const cause = causeOf(await readCluster(hub, name, { signal }));
+    throw new CommandError(`${failure}${cause}`, ExitCode.notReady);
+  }
+}
+
+const POLL_MS = 500;
+
+async function requestRenewal(
+  { name, hub }: Renewal,
+  { secretName }: StoredSecrets,
+  { clock, signal }: CommandHost,
+): Promise<ActionRecord> {
+  const value = new Date(clock.now()).toISOString();
+  const patch = { metadata: { annotations: { [RenewCredentialAnnotation]: value } } };
+  await callPeer(hub, (client) => client.patch(Secrets, secretName, patch, { signal }));
+  return { annotation: RenewalAnnotation.renewRequest, value, failure: notRenewed(name) };
+}
+
+/** Writes a new token of Purser's service account into the registered Secret. Purser replaces it at once. */
+async function supplyToken(
+  { name, hub, target }: Renewal & { readonly target: Peer },
+  secrets: StoredSecrets,
+  host: CommandHost,
+): Promise<ActionRecord> {
+  const { signal } = host;
+  const { serviceAccount } = await findAccount(target, name, secrets, { signal });
+  const token = await issueBootstrapToken(target, serviceAccount, host);
+  const data = { [CredentialSecretKey.token]: Buffer.from(token).toString('base64') };
+  await callPeer(hub, (client) => client.patch(Secrets, secrets.secretName, { data }, { signal }));
+  return { annotation: RenewalAnnotation.registeredDigest, value: digestOf(token), failure: notRenewed(name) };
+}
+
+function notRenewed(name: string): string {
+  return `Purser has not renewed its credential for Cluster ${name} yet`;
+}
+
+function causeOf({ status }: Cluster): string {
+  const types: readonly string[] = [ClusterConditionType.credentialFresh, ClusterConditionType.ready];
+  const failing = types.map((type) => status?.conditions?.find((each) => each.type === type)).find((each) => each?.status === 'False');
+  return failing?.message === undefined ? '; check that Purser runs' : `: ${failing.message}`;
+}

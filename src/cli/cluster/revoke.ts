@@ -1,0 +1,74 @@
+// `purser cluster revoke`: requests the revocation of Purser's earlier tokens for a cluster, and waits until Purser has completed it.
+
+import { CredentialSecretKey, RenewalAnnotation, RevokeCredentialAnnotation } from '../../api/names.ts';
+import { Secrets, type ServiceAccount, ServiceAccounts, type Stored } from '../../api/resources.ts';
+import type { CommandHost } from '../command.ts';
+import { findAccount, issueBootstrapToken, readRenewable, type StoredSecrets } from './credential.ts';
+import { callPeer, type Peer } from './peer.ts';
+import { waitForRecord } from './renew.ts';
+
+export interface Revocation {
+  /** Name of the Cluster. */
+  readonly name: string;
+  readonly hub: Peer;
+  /** The target, to re-create Purser's service account; undefined to keep it. */
+  readonly target: Peer | undefined;
+  /** Maximum time to wait for Purser, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** Revokes Purser's earlier tokens. Throws a CommandError. */
+export async function revoke(revocation: Revocation, host: CommandHost): Promise<void> {
+  const { name, hub, target } = revocation;
+  const { clock, signal } = host;
+  const secrets = await readRenewable(hub, name, { signal });
+  const value = new Date(clock.now()).toISOString();
+  const token = target && (await recreateAccount({ ...revocation, target }, secrets, host));
+  const patch = {
+    metadata: { annotations: { [RevokeCredentialAnnotation]: value } },
+    ...(token !== undefined && { data: { [CredentialSecretKey.token]: Buffer.from(token).toString('base64') } }),
+  };
+  await callPeer(hub, (client) => client.patch(Secrets, secrets.secretName, patch, { signal }));
+  const record = {
+    annotation: RenewalAnnotation.revoked,
+    value,
+    failure: `Purser has not revoked its earlier tokens for Cluster ${name} yet`,
+  };
+  await waitForRecord(revocation, secrets, record, host);
+  host.print(`Purser replaced its credential for Cluster ${name} and revoked all earlier tokens that it had obtained.\n`);
+  if (target === undefined) host.print(note(name));
+}
+
+function note(name: string): string {
+  const text = 'The token in the registered Secret, and tokens that an attacker created with a stolen one, stay valid until they expire.';
+  return `${text}\nTo revoke them, run: purser cluster revoke ${name} --context TARGET\n`;
+}
+
+/** Re-creates Purser's service account on the target, which revokes all its tokens, and returns a token of one hour. */
+async function recreateAccount(
+  { name, target, timeoutMs }: Revocation & { readonly target: Peer },
+  secrets: StoredSecrets,
+  host: CommandHost,
+): Promise<string> {
+  const { signal } = host;
+  const { serviceAccount, found } = await findAccount(target, name, secrets, { signal });
+  const account = { ...withoutServerFields(found), metadata: { ...copiedMetadata(found), ...serviceAccount } };
+  await callPeer(target, async (client) => {
+    if (found !== undefined) await client.delete(ServiceAccounts, serviceAccount, { uid: found.metadata.uid, timeoutMs, signal });
+    await client.create(ServiceAccounts, account, { signal });
+  });
+  return await issueBootstrapToken(target, serviceAccount, host);
+}
+
+function copiedMetadata(found: Stored<ServiceAccount> | undefined) {
+  const { labels, annotations } = found?.metadata ?? {};
+  return { ...(labels && { labels }), ...(annotations && { annotations }) };
+}
+
+function withoutServerFields(found: Stored<ServiceAccount> | undefined): Partial<ServiceAccount> {
+  const { automountServiceAccountToken, imagePullSecrets } = found ?? {};
+  return {
+    ...(automountServiceAccountToken !== undefined && { automountServiceAccountToken }),
+    ...(imagePullSecrets && { imagePullSecrets }),
+  };
+}

@@ -1,0 +1,198 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Cluster } from '../../../src/api/cluster.gen.ts';
+import type { Secret } from '../../../src/api/resources.ts';
+import {
+  credentialName,
+  isSameCluster,
+  isSameData,
+  isSameSpec,
+  type TargetRegistration,
+  toCluster,
+  toSecret,
+  withKeptAuthorities,
+} from '../../../src/cli/cluster/registration.ts';
+import { createAuthority } from '../../../src/std/x509/certificates.ts';
+
+const NOW = Date.parse('2026-11-16T12:00:00Z');
+const CA = createAuthority(NOW).certificate;
+const OTHER_CA = createAuthority(NOW).certificate;
+const SECRET = { namespace: 'purser-system', name: 'eu-credential' };
+const EU: TargetRegistration = {
+  name: 'eu',
+  namespace: 'purser-system',
+  server: 'https://eu.example.com:6443',
+  ca: CA,
+  proxy: undefined,
+  namespaces: undefined,
+  labels: {},
+};
+const TOKEN = { token: 'opaque' };
+
+function decode({ data = {} }: Secret): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));
+}
+
+function secretWith(keys: Readonly<Record<string, string>>): Secret {
+  const data = Object.fromEntries(Object.entries(keys).map(([key, value]) => [key, Buffer.from(value).toString('base64')]));
+  return { metadata: { ...SECRET, uid: 'u', resourceVersion: '7', annotations: { note: 'kept' } }, data };
+}
+
+describe('toSecret', () => {
+  it('contains the token and all limits of its use', () => {
+    const secret = toSecret({ ...EU, namespaces: ['a', 'b'], proxy: 'https://proxy.example.com:3128' }, SECRET, TOKEN);
+    expect(secret.metadata).toEqual(SECRET);
+    expect(decode(secret)).toEqual({
+      token: 'opaque',
+      cluster: 'eu',
+      server: EU.server,
+      'ca.crt': CA,
+      namespaces: 'a\nb',
+      proxy: 'https://proxy.example.com:3128',
+    });
+  });
+
+  it('names public authorities for a context without certificate authority', () => {
+    expect(decode(toSecret({ ...EU, ca: undefined }, SECRET, TOKEN))['ca.crt']).toBe('system');
+  });
+
+  it('replaces the credential and the namespaces of an existing Secret, and keeps further Clusters, addresses, proxy and metadata', () => {
+    const found = secretWith({
+      'tls.crt': 'x',
+      'tls.key': 'y',
+      cluster: 'eu eu-2',
+      server: `${EU.server}/ https://10.0.0.1`,
+      'ca.crt': CA,
+      namespaces: 'a',
+      proxy: 'https://proxy.example.com:3128',
+    });
+    const secret = toSecret(EU, SECRET, { serviceAccount: 'purser-federated' }, found);
+    expect(secret.metadata).toEqual(found.metadata);
+    expect(decode(secret)).toEqual({
+      serviceAccount: 'purser-federated',
+      cluster: 'eu eu-2',
+      server: `${EU.server}/ https://10.0.0.1`,
+      'ca.crt': CA,
+      proxy: 'https://proxy.example.com:3128',
+    });
+  });
+
+  it.each([
+    [
+      'another Cluster',
+      secretWith({ cluster: 'us', server: EU.server, 'ca.crt': CA }),
+      /describes us, https:\/\/eu\.example\.com:6443, not eu at/,
+    ],
+    [
+      'another server',
+      secretWith({ cluster: 'eu', server: 'https://us.example.com', 'ca.crt': CA }),
+      /describes eu, https:\/\/us\.example\.com, not/,
+    ],
+    ['no cluster', secretWith({}), /describes no cluster, not eu at/],
+    ['no readable authority', secretWith({ cluster: 'eu', server: EU.server, 'ca.crt': '-----' }), /describes eu, not eu at/],
+  ])('refuses an existing Secret that describes %s', (_, found, problem) => {
+    expect(() => toSecret(EU, SECRET, TOKEN, found)).toThrow(problem);
+    expect(() => toSecret(EU, SECRET, TOKEN, found)).toThrow(/choose another name, or run purser cluster remove eu first$/);
+  });
+
+  it('refuses the Secret of a ManagedToken, and a Secret that is being deleted', () => {
+    const found = secretWith({ cluster: 'eu', server: EU.server, 'ca.crt': CA });
+    const managed = { ...found, metadata: { ...found.metadata, labels: { 'tokens.purser.dev/managed-by': 'purser' } } };
+    expect(() => toSecret(EU, SECRET, TOKEN, managed)).toThrow(/belongs to a ManagedToken/);
+    const deleted = { ...found, metadata: { ...found.metadata, deletionTimestamp: '2026-11-16T12:00:00Z' } };
+    expect(() => toSecret(EU, SECRET, TOKEN, deleted)).toThrow(/is being deleted; run the command again later/);
+  });
+
+  it.each([
+    ['socks5://proxy.example.com', /the key proxy of the Secret is not the URL of a proxy/],
+    ['http://user:secret@proxy.example.com', /contains a user or password, which require an https URL/],
+  ])('refuses the proxy %s without repeating it', (proxy, problem) => {
+    expect(() => toSecret({ ...EU, proxy }, SECRET, TOKEN)).toThrow(problem);
+    expect(() => toSecret({ ...EU, proxy }, SECRET, TOKEN)).not.toThrow(/secret@/);
+  });
+});
+
+describe('withKeptAuthorities', () => {
+  it('keeps the authorities of an existing Secret that include those of the context', () => {
+    const both = `${CA}${OTHER_CA}`;
+    expect(withKeptAuthorities(EU, secretWith({ 'ca.crt': both })).ca).toBe(both);
+  });
+
+  it.each([
+    ['other authorities', OTHER_CA],
+    ['public authorities', 'system'],
+    ['text that is not PEM', 'x'],
+  ])('replaces %s', (_, text) => {
+    expect(withKeptAuthorities(EU, secretWith({ 'ca.crt': text })).ca).toBe(CA);
+  });
+});
+
+describe('toCluster', () => {
+  it('describes the address, the authority and the Secret', () => {
+    expect(toCluster({ ...EU, labels: { env: 'prod' } }, SECRET)).toEqual({
+      apiVersion: 'registry.purser.dev/v1alpha1',
+      kind: 'Cluster',
+      metadata: { name: 'eu', labels: { env: 'prod' } },
+      spec: {
+        orchestratorApiEndpoints: {
+          caBundle: Buffer.from(CA).toString('base64'),
+          serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: EU.server }],
+        },
+        authInfo: { controller: { kind: 'Secret', ...SECRET } },
+      },
+    });
+  });
+
+  it('keeps labels, addresses, renewal and the hint for users of an existing Cluster', () => {
+    const found = withSpec(toCluster({ ...EU, labels: { region: 'eu' } }, SECRET));
+    const cluster = toCluster({ ...EU, ca: undefined, labels: { env: 'prod' } }, SECRET, found);
+    expect(cluster.metadata.labels).toEqual({ region: 'eu', env: 'prod' });
+    expect(cluster.spec).toEqual({
+      ...found.spec,
+      orchestratorApiEndpoints: { serverEndpoints: found.spec.orchestratorApiEndpoints.serverEndpoints },
+    });
+    expect([isSameSpec(found, cluster), isSameCluster(found, cluster)]).toEqual([false, false]);
+    expect(isSameCluster(found, toCluster(EU, SECRET, found))).toBe(true);
+  });
+});
+
+function withSpec(cluster: Cluster): Cluster {
+  const { orchestratorApiEndpoints: endpoints, authInfo } = cluster.spec;
+  const serverEndpoints = [{ clientCIDR: '10.0.0.0/8', serverAddress: 'https://10.0.0.1' }, ...endpoints.serverEndpoints];
+  return {
+    ...cluster,
+    spec: {
+      orchestratorApiEndpoints: { ...endpoints, serverEndpoints },
+      authInfo: { ...authInfo, user: { kind: 'Group', name: 'admins' } },
+      credential: { renewal: 'Auto', lifetime: '24h', overlap: '1m' },
+    },
+  };
+}
+
+describe('credentialName', () => {
+  it('returns the Secret of an existing Cluster with the same address', () => {
+    expect(credentialName(EU, undefined)).toEqual(SECRET);
+    const found = toCluster(EU, { namespace: 'fleet', name: 'shared' });
+    expect(credentialName({ ...EU, server: `${EU.server}/` }, found)).toEqual({ namespace: 'fleet', name: 'shared' });
+    const { authInfo: _, ...spec } = found.spec;
+    expect(credentialName(EU, { ...found, spec })).toEqual(SECRET);
+  });
+
+  it('refuses a Cluster with another address, and the hub', () => {
+    const found = toCluster(EU, SECRET);
+    expect(() => credentialName({ ...EU, server: 'https://us.example.com' }, found)).toThrow(
+      'Cluster eu exists and describes https://eu.example.com:6443, not https://us.example.com; choose another name, or run purser cluster remove eu first',
+    );
+    const hub = { ...found, spec: { ...found.spec, authInfo: { controller: { ...SECRET, kind: 'ServiceAccount' as const } } } };
+    expect(() => credentialName(EU, hub)).toThrow(/represents the hub/);
+    const deleted = { ...found, metadata: { ...found.metadata, deletionTimestamp: '2026-11-16T12:00:00Z' } };
+    expect(() => credentialName(EU, deleted)).toThrow(/is being deleted/);
+  });
+});
+
+describe('isSameData', () => {
+  it('compares the keys of Secrets in any order', () => {
+    expect(isSameData(secretWith({ a: '1', b: '2' }), secretWith({ b: '2', a: '1' }))).toBe(true);
+    expect(isSameData(secretWith({ a: '1' }), secretWith({ a: '2' }))).toBe(false);
+    expect(isSameData(undefined, secretWith({ a: '1' }))).toBe(false);
+  });
+});

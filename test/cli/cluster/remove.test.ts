@@ -1,0 +1,116 @@
+// `purser cluster remove` with an embedded hub and a scripted administrator of the target.
+
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Clusters, Namespaces, type Secret, Secrets } from '../../../src/api/resources.ts';
+import type { Peer } from '../../../src/cli/cluster/peer.ts';
+import { type Removal, removeCluster } from '../../../src/cli/cluster/remove.ts';
+import type { CommandHost } from '../../../src/cli/command.ts';
+import type { KubeClient } from '../../../src/kube/client.ts';
+import { notFound } from '../../../src/kubernetes/status.ts';
+import { CredentialWorld } from '../../credentials/credential-world.ts';
+import { CREDENTIALS } from '../../tokens/token-world.ts';
+
+let world: CredentialWorld;
+let printed = '';
+
+beforeAll(async () => {
+  world = await CredentialWorld.start();
+});
+afterEach(() => world.end());
+afterAll(() => world.close());
+
+/** Removes the Cluster of the test. Returns the error; undefined without one. */
+async function remove(more: Partial<Removal> = {}, ask?: CommandHost['ask']): Promise<unknown> {
+  printed = '';
+  const print = (text: string) => void (printed += text);
+  const host = { clock: world.clock, env: {}, print, warn: print, ask, signal: new AbortController().signal };
+  const hub: Peer = { role: 'hub', context: 'hub', client: world.hub.admin };
+  const removal = { name: world.name, namespace: CREDENTIALS, hub, target: undefined, isConfirmed: true, ...more };
+  return await removeCluster(removal, host).catch((error: unknown) => error);
+}
+
+/** Returns the names of all Clusters and credentials on the hub. */
+async function registered(): Promise<readonly string[]> {
+  const { items: clusters } = await world.hub.admin.list(Clusters);
+  const { items: secrets } = await world.hub.admin.list(Secrets, { namespace: CREDENTIALS });
+  return [...clusters.map(({ metadata }) => metadata.name), ...secrets.map(({ metadata }) => `secret ${metadata.name}`)];
+}
+
+/** Returns the target as an administrator sees it, with these anchors of Purser's own tokens; records deletions. */
+function administrator(anchors: readonly Secret[], deleted: string[], server = world.url): Peer {
+  const api = {
+    transport: { server },
+    get: async ({ plural }: { readonly plural: string }, { name }: { readonly name: string }) => {
+      if (plural !== Namespaces.plural) throw notFound({ group: '', name: plural }, name);
+      return { metadata: { name, uid: 'target' } };
+    },
+    list: async () => ({ items: anchors }),
+    delete: async ({ plural }: { readonly plural: string }, { name }: { readonly name: string }) => void deleted.push(`${plural}/${name}`),
+  };
+  return { role: 'target cluster', context: 'target', client: api as unknown as KubeClient };
+}
+
+describe('removeCluster', () => {
+  it('removes the Cluster and both Secrets after a confirmation', async () => {
+    await world.begin();
+    await world.run();
+    await world.nextToken();
+    const questions: string[] = [];
+    const answer = (text: string) => async (question: string) => {
+      questions.push(question);
+      return text;
+    };
+    expect(String(await remove({ isConfirmed: false }, answer('n')))).toContain('nothing was removed');
+    expect(await registered()).toEqual([world.name, `secret ${world.name}`, `secret ${world.name}-renewed`]);
+    expect(await remove({ isConfirmed: false }, answer('y'))).toBeUndefined();
+    expect(await registered()).toEqual([]);
+    expect(questions).toEqual(Array(2).fill(`Remove Cluster ${world.name}? [y/N] `));
+    expect(printed).toContain('purser print target-rbac | kubectl --context TARGET delete -f -');
+  });
+
+  it('needs --yes without a terminal', async () => {
+    await world.begin();
+    expect(await remove({ isConfirmed: false })).toMatchObject({ code: 2, message: 'the removal needs a confirmation; set --yes' });
+    expect(await registered()).toContain(world.name);
+  });
+
+  it('keeps a Secret that other Clusters use', async () => {
+    const token = await world.begin();
+    await world.register(token, [world.name, 'other']);
+    expect(await remove()).toBeUndefined();
+    expect(await registered()).toEqual([`secret ${world.name}`]);
+    expect(printed).toContain('also names other and stays');
+  });
+
+  it('fails for a Cluster that does not exist', async () => {
+    expect(String(await remove({ name: 'unknown' }))).toContain('Cluster unknown was not found on the hub');
+  });
+
+  it('deletes permissions before anchors and the service account of the target', async () => {
+    await world.begin();
+    const deleted: string[] = [];
+    expect(await remove({ target: administrator([], deleted) })).toBeUndefined();
+    expect(deleted.at(-1)).toBe('serviceaccounts/purser');
+    expect(deleted).toEqual(
+      expect.arrayContaining(['clusterroles/purser', 'clusterrolebindings/purser', 'clusterrolebindings/purser-reviews']),
+    );
+    expect(deleted.filter((name) => name.startsWith('namespaces/'))).toEqual([]);
+    expect(await registered()).toEqual([]);
+  });
+
+  it.each([
+    [
+      'another registration uses the service account',
+      [{ 'registry.purser.dev/credential': 'other' }],
+      undefined,
+      /another registration uses service account/,
+    ],
+    ['the context leads to another cluster', [], 'https://elsewhere.example.com', /is not that of Cluster .*; check --context/],
+  ])('changes nothing if %s', async (_, labels, server, problem) => {
+    await world.begin();
+    const deleted: string[] = [];
+    const anchors = labels.map((each) => ({ metadata: { namespace: 'purser-system', name: 'a', uid: 'a', labels: each } }));
+    expect(String(await remove({ target: administrator(anchors, deleted, server) }))).toMatch(problem);
+    expect([deleted, await registered()]).toEqual([[], [world.name, `secret ${world.name}`]]);
+  });
+});
