@@ -9,7 +9,7 @@ import {
   type ServingCertificate,
   selfSignedCertificate,
 } from '../facade/certificate.ts';
-import { hubCertificate, serviceNames } from '../facade/certificate-secret.ts';
+import { type FacadeAccess, hubCertificate, serviceNames } from '../facade/certificate-secret.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Component } from '../runtime/lifecycle.ts';
 import { retryUntilDone } from '../std/backoff.ts';
@@ -22,10 +22,14 @@ export function servingCertificate(options: CertificateOptions, hub: KubeClient)
   const { facadeTlsCert: certFile, facadeTlsKey: keyFile, facadeTlsSecret: name, namespace, components } = settings;
   const mayIssue = components.includes('controller');
   if (certFile !== undefined && keyFile !== undefined) return logFailureOnce(certificateFiles(certFile, keyFile), log);
-  if (name !== undefined) return logFailureOnce(hubCertificate({ hub, namespace, name, mayIssue, clock }), log);
+  if (name !== undefined) return logFailureOnce(hubCertificate({ hub, namespace, name, mayIssue, access: accessOf(settings), clock }), log);
   return facadeCertificate === undefined
     ? selfSignedCertificate([...serviceNames(namespace), hostname()], clock.now())
     : async () => facadeCertificate;
+}
+
+function accessOf({ facadeUrl, facadePath, facadeAudiences }: AppOptions['settings']): FacadeAccess {
+  return { server: facadeUrl, path: facadePath, audiences: facadeAudiences };
 }
 
 type CertificateOptions = Pick<AppOptions, 'clock' | 'log' | 'settings' | 'facadeCertificate'>;

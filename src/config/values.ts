@@ -73,6 +73,14 @@ export const pathSegment: Parser<string> = (text) => {
   return text;
 };
 
+/** Parses the URL of a server: https, without user, query and fragment. The result has no slash at its end. */
+export const httpsUrl: Parser<string> = (text) => {
+  const url = URL.parse(text);
+  const isServer = url?.protocol === 'https:' && url.username === '' && url.password === '' && !/[?#]/.test(text);
+  if (!isServer) throw new ValueError('an https URL such as https://purser.example.com');
+  return url.href.replace(/\/+$/, '');
+};
+
 /** Returns a parser of one of the words. */
 export function oneOf<const T extends string>(words: readonly T[]): Parser<T> {
   return (text) => {

@@ -2,10 +2,13 @@
 // CA in the same Secret and issues renewals with it, so that callers need not trust another CA.
 
 import { createPublicKey, X509Certificate } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { FacadeConfigMap } from '../api/names.ts';
 import { ConfigMaps, type Secret, Secrets } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { hasReason } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
+import { defined } from '../std/defined.ts';
 import { type Certificate, createAuthority, issueServerCertificate } from '../std/x509/certificates.ts';
 import type { CertificateSource, ServingCertificate } from './certificate.ts';
 
@@ -17,11 +20,20 @@ export interface HubCertificateOptions {
   readonly name: string;
   /** True if this process issues a missing certificate, and renews certificates of Purser's CA. */
   readonly mayIssue: boolean;
+  /** Settings of the façade that callers need. */
+  readonly access: FacadeAccess;
   readonly clock: Clock;
 }
 
-/** ConfigMap with the CA of the certificate, for callers without permission to read the Secret. */
-export const AUTHORITY_CONFIG_MAP = 'purser-facade-ca';
+/** Settings that Purser publishes for callers of the façade beside the CA. */
+export interface FacadeAccess {
+  /** URL of the façade for callers outside the hub; undefined if they forward a port. */
+  readonly server?: string | undefined;
+  /** First path segment of token requests. */
+  readonly path: string;
+  /** Audiences accepted in callers' tokens; empty for the hub's own audiences. */
+  readonly audiences: readonly string[];
+}
 
 /** Returns the DNS names of the façade's Service. */
 export function serviceNames(namespace: string): readonly string[] {
@@ -56,7 +68,7 @@ async function readOrIssue(options: HubCertificateOptions): Promise<ServingCerti
   const found = await hub.get(Secrets, { namespace, name }).catch((error: unknown) => ignoreReasons(error, 'NotFound'));
   const current = mayIssue ? await renewIfDue(options, found) : found;
   const certificate = servingCertificate(current, options);
-  if (mayIssue) await publishAuthority(options, current?.data?.['ca.crt'] ? textOf(current, 'ca.crt') : undefined);
+  if (mayIssue) await publishAccess(options, current?.data?.['ca.crt'] ? textOf(current, 'ca.crt') : undefined);
   return certificate;
 }
 
@@ -102,16 +114,23 @@ function reusableAuthority(secret: Secret | undefined, now: number): Certificate
   return expiresAt - now > 365 * DAY_MS ? { certificate, key, expiresAt } : undefined;
 }
 
-async function publishAuthority({ hub, namespace }: HubCertificateOptions, authority: string | undefined): Promise<void> {
-  const metadata = { namespace, name: AUTHORITY_CONFIG_MAP };
-  const data = authority !== undefined ? { 'ca.crt': authority } : {};
+/** Writes the ConfigMap for callers, who may not read the Secret. */
+async function publishAccess({ hub, namespace, access }: HubCertificateOptions, authority: string | undefined): Promise<void> {
+  const metadata = { namespace, name: FacadeConfigMap.name };
+  const { server, path, audiences } = access;
+  const data = defined<Record<string, string>>({
+    [FacadeConfigMap.authority]: authority,
+    [FacadeConfigMap.server]: server,
+    [FacadeConfigMap.path]: path,
+    [FacadeConfigMap.audiences]: audiences.length > 0 ? audiences.join(',') : undefined,
+  });
   const found = await hub.get(ConfigMaps, metadata).catch((error: unknown) => ignoreReasons(error, 'NotFound'));
-  if (found?.data?.['ca.crt'] === authority) return;
+  if (isDeepStrictEqual(found?.data, data)) return;
   const written =
     found === undefined
       ? hub.create(ConfigMaps, { metadata: { ...metadata, labels: LABELS }, data })
       : hub.update(ConfigMaps, { ...found, data });
-  // A concurrent write of another replica has the same CA.
+  // A concurrent write of another replica has the same content.
   await written.catch((error: unknown) => ignoreReasons(error, 'AlreadyExists', 'Conflict'));
 }
 
