@@ -14,7 +14,7 @@ import type { IssueError } from '../targets/issue-error.ts';
 import { credentialKey } from '../targets/policy/registration.ts';
 import type { RenewalFailure } from '../targets/policy/renewal.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
-import { credentialEvidence } from './credential-freshness.ts';
+import { apiAudiences, credentialEvidence } from './credential-freshness.ts';
 import { type CredentialEvidence, clusterConditions, evaluateCredential, type HubTokenFailure } from './policy/conditions.ts';
 import { type Health, isReadyInDoubt, toConditions } from './policy/health.ts';
 import { distributionOf, heartbeatMs, isDifferentStatus } from './policy/status.ts';
@@ -75,7 +75,14 @@ function toStatus(
   const findings = new Map([...probed, ...evaluateCredential(evidence.type === 'stored' ? { ...evidence, isRejected } : evidence, now)]);
   const conditions = toConditions(findings, previous, now);
   const lastProbeTime = probedAt === undefined ? undefined : formatTimestamp(probedAt);
-  return defined<ClusterStatus>({ type: version && distributionOf(version), version, activeEndpoint, lastProbeTime, conditions });
+  return defined<ClusterStatus>({
+    type: version && distributionOf(version),
+    version,
+    apiAudiences: apiAudiences(registered),
+    activeEndpoint,
+    lastProbeTime,
+    conditions,
+  });
 }
 
 /** Adds the failure of a renewal, or of a request to the hub for a token. */

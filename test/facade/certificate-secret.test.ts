@@ -89,7 +89,7 @@ describe('hubCertificate', () => {
     expect(await published()).toBe('');
   });
 
-  it("publishes the address, the path and the accepted audiences beside the CA, and changes to them", async () => {
+  it('publishes the address, the path and the accepted audiences beside the CA, and changes to them', async () => {
     const data = { 'tls.crt': base64('other'), 'tls.key': base64('key'), 'ca.crt': base64('authority') };
     await hub.create(Secrets, { metadata: { namespace, name: NAME }, data });
     await source()();

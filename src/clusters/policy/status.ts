@@ -24,9 +24,9 @@ export function isDifferentStatus(status: ClusterStatus, other: ClusterStatus): 
   return encodeContent(status) !== encodeContent(other);
 }
 
-function encodeContent({ type, version, activeEndpoint, conditions = [] }: ClusterStatus): string {
+function encodeContent({ type, version, apiAudiences, activeEndpoint, conditions = [] }: ClusterStatus): string {
   const fields = conditions.map((condition) => [condition.type, condition.status, condition.reason, condition.lastTransitionTime]);
-  return JSON.stringify([type, version, activeEndpoint, fields.toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1))]);
+  return JSON.stringify([type, version, apiAudiences, activeEndpoint, fields.toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1))]);
 }
 
 /** Returns the version that a cluster reports without other characters than those of versions; undefined if none remain. The text is untrusted. */
