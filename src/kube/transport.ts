@@ -1,7 +1,7 @@
 // HTTP to one API server: credentials, connections, deadlines and size limits. Never follows redirects, so requests reach only the
 // configured server.
 
-import type { Dispatcher } from 'undici';
+import { type Dispatcher, WebSocket } from 'undici';
 import type { Clock } from '../std/clock.ts';
 import { defined } from '../std/defined.ts';
 import { withoutSecret } from '../std/sensitive.ts';
@@ -34,11 +34,11 @@ export interface TransportOptions extends Partial<DialOptions> {
 export function createTransport(config: KubeConfigSource, options: TransportOptions): Transport {
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw new Error('the kubeconfig has no current cluster');
-  const { clock, connections = 16, mayDial, mayDialProxy, findAddresses, rereadMs = 5_000, execEnv, bearer } = options;
+  const { clock, connections = 16, mayDial, mayDialProxy, findAddresses, tunnel, rereadMs = 5_000, execEnv, bearer } = options;
   checkServer(cluster, options);
   const user = config.getCurrentUser() ?? { name: '' };
   const credentials = new Credentials(cluster, user, defined({ clock, rereadMs, execEnv, bearer }));
-  const dialer = new Dialer(cluster, defined({ connections, mayDial, mayDialProxy, findAddresses }));
+  const dialer = new Dialer(cluster, defined({ connections, mayDial, mayDialProxy, findAddresses, tunnel }));
   return new Transport(cluster.server, { credentials, dialer }, options);
 }
 
@@ -107,6 +107,17 @@ export class Transport {
       deadline.clear();
       throw this.#toError(error, request, deadline);
     }
+  }
+
+  /** Opens a WebSocket, which may still be connecting. */
+  async openWebSocket(path: string, query: Readonly<Record<string, string>>, protocol: string): Promise<WebSocket> {
+    const identity = this.#credentials.fresh ?? (await this.#credentials.identity());
+    const { origin, path: prefix } = this.#base;
+    return new WebSocket(`${origin.replace(/^http/, 'ws')}${prefix}${path}${encodeQuery(query)}`, {
+      protocols: protocol,
+      dispatcher: this.#dialer.connections(identity, 'watches'),
+      headers: { 'user-agent': USER_AGENT, ...identity.headers },
+    });
   }
 
   /** Closes all connections; requests in progress and later requests fail. */
