@@ -30,9 +30,7 @@ const TAKEN: ReadonlySet<string> = new Set([
 ]);
 
 function optionsSchema(): object {
-  const given = Object.entries<Option>(OPTIONS).filter(
-    ([name, { localOnly, printsAndExits }]) => !TAKEN.has(name) && !localOnly && !printsAndExits,
-  );
+  const given = Object.entries<Option>(OPTIONS).filter(([name, { localOnly }]) => !TAKEN.has(name) && !localOnly);
   return {
     type: 'object',
     additionalProperties: false,

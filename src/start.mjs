@@ -12,8 +12,11 @@ else await run();
 
 async function run() {
   module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)));
-  const { isLocalRun } = await import('./config/arguments.ts');
-  await import(isLocalRun(process.argv.slice(2)) ? '../apiserver/dev/main.ts' : './main.ts');
+  const { main } = await import('./main.ts');
+  await main(async (config) => {
+    const { runLocally } = await import('../apiserver/dev/main.ts');
+    await runLocally(config);
+  });
 }
 
 /** Returns the path of the Node that npm installs on Linux; undefined elsewhere. */

@@ -112,7 +112,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   config: { imports: ['api', 'kubernetes', 'std'], packages: [], node: true, purpose: 'settings, checked once' },
   cli: {
     imports: ['api', 'config', 'kube', 'kubernetes', 'std', 'targets/policy', 'telemetry'],
-    packages: [],
+    packages: ['commander', 'yaml'],
     node: true,
     purpose: 'commands, signals, exit codes',
   },
@@ -136,7 +136,13 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     node: true,
     purpose: 'the composition root',
   },
-  main: { imports: ['app', 'cli', 'config', 'kube', 'std', 'telemetry'], packages: [], node: false, purpose: 'the process on a cluster' },
+  operator: {
+    imports: ['app', 'cli', 'config', 'kube', 'std', 'telemetry'],
+    packages: [],
+    node: false,
+    purpose: 'the operator on a cluster',
+  },
+  main: { imports: ['cli', 'operator', 'std'], packages: [], node: false, purpose: 'the process' },
   apiserver: {
     imports: ['kubernetes', 'std'],
     packages: ['@marcbachmann/cel-js', 'jose', 're2js'],

@@ -15,7 +15,7 @@ import { type AccessibleServer, writeAccessFiles } from './access-files.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
 import { addHubSamples, addTargetSamples, installOnHub, registerTarget } from './seed.ts';
 import { adminClient, HUB, type LocalServer, startServers, tokensFor } from './servers.ts';
-import { startingText, welcomeText } from './welcome.ts';
+import { welcomeText } from './welcome.ts';
 
 export interface LocalRunOptions {
   readonly config: Config;
@@ -32,7 +32,6 @@ export async function startLocalRun({ config, log, cwd, print, stopped }: LocalR
   await checkCertificateFiles(config);
   const readyFile = await prepareReadyFile(config.readyFile);
   const folder = await openDataFolder(config.dataDir);
-  print(startingText(config.clusters));
   const isFirstRun = folder.isNew;
   const servers = await startLocalServers(folder, config, log, closing);
   stopped.throwIfAborted();

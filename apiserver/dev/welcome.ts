@@ -1,10 +1,10 @@
-// Texts that `npm start` prints while the local run starts and when it is ready.
+// Text that `purser dev` prints when the local run is ready: one screen.
 
 import { relative } from 'node:path';
 import type { AccessibleServer } from './access-files.ts';
 import { isFederated } from './servers.ts';
 
-type ShownServer = Pick<AccessibleServer, 'name' | 'url' | 'kubeconfig' | 'ca'>;
+type ShownServer = Pick<AccessibleServer, 'name' | 'url' | 'kubeconfig'>;
 
 export interface WelcomeOptions {
   readonly hub: ShownServer;
@@ -21,58 +21,47 @@ export interface WelcomeOptions {
   readonly cwd: string;
 }
 
-/** Returns the text to print while the servers start. */
-export function startingText(clusters: number): string {
-  const targets = clusters === 0 ? '' : ` and ${clusters} target cluster${clusters === 1 ? '' : 's'}`;
-  return `Starting Purser with a hub${targets} on this machine.\n\n`;
-}
+/** Returns the addresses, and three commands that can be pasted into a shell. */
+export function welcomeText(options: WelcomeOptions): string {
+  const { hub, targets, facade, folder, samples, cwd } = options;
+  const path = relativePath(hub.kubeconfig, cwd);
+  const kubeconfig = path === hub.kubeconfig ? shellQuote(path) : `$PWD/${shellQuote(path)}`;
+  const [first] = targets;
+  const [namespace, serviceAccount] = samples && first !== undefined ? ['deploy', 'deployer'] : ['default', 'default'];
+  const server = first === undefined ? '' : ` --audience ${AUDIENCE} --server ${facade}/${first.name}`;
+  return `Purser is ready:
 
-/** Returns the text to print when all servers are ready; its commands can be pasted into a shell. */
-export function welcomeText({ hub, targets, facade, metrics, folder, samples, cwd }: WelcomeOptions): string {
-  const path = (absolute: string) => shellQuote(relativePath(absolute, cwd));
-  const servers = [hub, ...targets];
-  const width = (column: (server: ShownServer) => string) => Math.max(...servers.map((server) => column(server).length)) + 2;
-  const nameWidth = width(({ name }) => name);
-  const urlWidth = width(({ url }) => url);
-  const rows = servers.map(({ name, url, kubeconfig }) => `  ${name.padEnd(nameWidth)}${url.padEnd(urlWidth)}${path(kubeconfig)}`);
-  const [issuer = hub] = targets;
-  const serviceAccount = samples && issuer !== hub ? 'deployer -n deploy' : 'default';
-  return `Purser is running with these API servers and kubeconfig files:
+${addressLines(options).join('\n')}
 
-${rows.join('\n')}
-
-  façade:  ${facade}/CLUSTER
-  metrics: ${metrics}
-${targets.some(({ name }) => isFederated(name)) ? FEDERATION : ''}
 Try in another terminal:
 
-  kubectl --kubeconfig ${path(hub.kubeconfig)} get clusters,managedtokens -A
-  kubectl --kubeconfig ${path(hub.kubeconfig)} explain managedtoken.spec
-  kubectl --kubeconfig ${path(issuer.kubeconfig)} create token ${serviceAccount} --duration 1h
-${issuer === hub ? '' : facadeCommands({ kubeconfig: path(hub.kubeconfig), ca: path(hub.ca), server: `${facade}/${issuer.name}`, samples })}
-Press Ctrl-C to stop. All data is stored in ${path(folder)}. The log follows: warnings, and every token that is issued or removed.
+  export KUBECONFIG=${kubeconfig}
+  kubectl get clusters,managedtokens -A
+  kubectl create token ${serviceAccount} -n ${namespace}${server}
+
+Press Ctrl-C to stop. Data is stored in ${relativePath(folder, cwd)}. The log follows: warnings, and issued and removed tokens.
 `;
 }
 
-/** Returns commands that request a token through the façade, with the hub's kubeconfig: both have the same certificate authority. */
-function facadeCommands({
-  kubeconfig,
-  ca,
-  server,
-  samples,
-}: Readonly<Record<'kubeconfig' | 'ca' | 'server', string>> & { samples: boolean }): string {
-  const [namespace, serviceAccount] = samples ? ['deploy', 'deployer'] : ['default', 'default'];
-  const token = `$(kubectl --kubeconfig ${kubeconfig} config view --raw -o 'jsonpath={.users[0].user.token}')`;
-  return `  kubectl --kubeconfig ${kubeconfig} create token ${serviceAccount} -n ${namespace} --audience ${AUDIENCE} --server ${server}
-  curl --cacert ${ca} -H "Authorization: Bearer ${token}" -H 'Content-Type: application/json' -d '{"spec":{"audiences":["${AUDIENCE}"]}}' \\
-    ${server}/api/v1/namespaces/${namespace}/serviceaccounts/${serviceAccount}/token
-`;
+/** Returns aligned lines with names, addresses and kubeconfig files; lists the first targets only, so that the text fits on a screen. */
+function addressLines({ hub, targets, facade, metrics, folder, cwd }: WelcomeOptions): readonly string[] {
+  const shown = targets.slice(0, MAX_TARGETS);
+  const rows: readonly (readonly string[])[] = [
+    ...[hub, ...shown].map((server) => [server.name, server.url, relativePath(server.kubeconfig, cwd), noteOf(server)]),
+    ...(targets.length > shown.length ? [['…', `${targets.length - shown.length} more targets`, relativePath(folder, cwd)]] : []),
+    ['façade', `${facade}/CLUSTER`],
+    ['metrics', metrics],
+  ];
+  const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map((row) => `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd());
 }
 
-const FEDERATION = `
-target-2 trusts tokens of the hub, so that no credential is stored for it.
-`;
+const MAX_TARGETS = 5;
 const AUDIENCE = 'https://kubernetes.default.svc';
+
+function noteOf({ name }: ShownServer): string {
+  return isFederated(name) ? '(trusts the hub, no stored credential)' : '';
+}
 
 function relativePath(absolute: string, cwd: string): string {
   const below = relative(cwd, absolute);

@@ -1,25 +1,34 @@
-// `purser print authentication-config`: configuration of a target's API server, so that it accepts tokens of the hub.
+// Configuration of a target's API server, so that it accepts tokens of the hub.
 
 import { readFile } from 'node:fs/promises';
 import { DefaultNamespace, FederatedServiceAccount, OwnAudiencePrefix } from '../api/names.ts';
 import { StartError } from '../config/start-error.ts';
-import { anyText, namespace, objectName, type Parser, ValueError } from '../config/values.ts';
 import { isClusterLocalIssuer } from '../targets/policy/federation.ts';
-import { serverUrl } from '../targets/policy/registration.ts';
-import type { PrintOptions } from './print-options.ts';
 
-/** Returns the configuration with instructions. Throws a StartError for invalid options. */
-export async function printAuthenticationConfig(options: PrintOptions): Promise<string> {
-  const servers = options.all('server', address);
-  const issuer = options.one('issuer', httpsUrl);
-  if (issuer === undefined || servers.length === 0)
-    throw new StartError('purser print authentication-config needs --issuer and --server (for all options, run purser help print)');
-  const name = options.one('service-account', objectName) ?? FederatedServiceAccount;
-  const subject = `system:serviceaccount:${options.one('namespace', namespace) ?? DefaultNamespace}:${name}`;
-  const discoveryUrl = options.one('discovery-url', httpsUrl);
-  const caFile = options.one('ca', anyText);
-  const trust = { issuer, subject, discoveryUrl, caFile, audiences: servers.map((server) => `${OwnAudiencePrefix}${server}`) };
-  const minor = options.one('kubernetes-version', minorVersion) ?? V1_MINOR;
+export interface AuthenticationOptions {
+  /** Issuer of the hub's tokens. */
+  readonly issuer: string;
+  /** Addresses of the target cluster as the Secret spells them. */
+  readonly server: readonly string[];
+  /** Service account on the hub; undefined for the default. */
+  readonly serviceAccount?: string;
+  /** Namespace of Purser on the hub; undefined for the default. */
+  readonly namespace?: string;
+  /** Path of the issuer's certificate authority; undefined for public authorities. */
+  readonly ca?: string;
+  /** URL of the discovery document; undefined for that of the issuer. */
+  readonly discoveryUrl?: string;
+  /** Minor version of the target cluster; undefined for 1.34 or later. */
+  readonly kubernetesVersion?: number;
+}
+
+/** Returns the configuration with instructions. Throws a StartError for options that do not fit together. */
+export async function authenticationConfig(options: AuthenticationOptions): Promise<string> {
+  const { issuer, server, discoveryUrl, ca: caFile, kubernetesVersion: minor = V1_MINOR } = options;
+  const { namespace = DefaultNamespace, serviceAccount = FederatedServiceAccount } = options;
+  const subject = `system:serviceaccount:${namespace}:${serviceAccount}`;
+  const audiences = server.map((address) => `${OwnAudiencePrefix}${address}`);
+  const trust = { issuer, subject, discoveryUrl, caFile, audiences };
   return minor < V1BETA1_MINOR ? flags(trust) : await configuration(trust, minor < V1_MINOR ? 'v1beta1' : 'v1');
 }
 
@@ -100,22 +109,3 @@ async function readAuthority(path: string): Promise<string> {
     throw new StartError(`--ca must be a file with PEM certificates, not ${JSON.stringify(path)}`);
   return text.trimEnd();
 }
-
-const httpsUrl: Parser<string> = (text) => {
-  const url = URL.parse(text);
-  const isPlain = url !== null && url.protocol === 'https:' && url.search === '' && url.hash === '' && url.username === '';
-  if (!isPlain || /[\s"\\]/.test(text)) throw new ValueError('an https URL without query');
-  return text;
-};
-
-/** Parses an address and keeps its spelling, which becomes part of the audience. */
-const address: Parser<string> = (text) => {
-  if (serverUrl(text) === undefined) throw new ValueError('an https URL, or a host with a port, as in the key server of the Secret');
-  return text;
-};
-
-const minorVersion: Parser<number> = (text) => {
-  const [, minor] = /^v?1\.(\d{1,3})(\.\d+)?$/.exec(text) ?? [];
-  if (minor === undefined) throw new ValueError('a version of Kubernetes, such as 1.34');
-  return Number(minor);
-};

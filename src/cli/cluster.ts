@@ -1,99 +1,38 @@
-// `purser cluster`: commands for registered clusters, with the kubeconfig of the user.
+// `purser cluster`: commands for registered clusters.
 
-import { homedir } from 'node:os';
-import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { StartError } from '../config/start-error.ts';
-import { KubeClient } from '../kube/client.ts';
-import { loadKubeConfig } from '../kube/kube-config.ts';
-import { createTransport } from '../kube/transport.ts';
-import { parseDuration } from '../std/duration.ts';
-import { withoutTokens } from '../std/sensitive.ts';
-import { CommandError, type CommandHost } from './command.ts';
-import { type Revocation, revoke } from './revoke.ts';
+import type { Command } from 'commander';
+import type { CommandHost } from './command.ts';
+import { addExamples, defineCommand } from './command-line.ts';
+import { contextOption, hubContextOption, kubeconfigOption, type SharedOptions, timeoutOption } from './options.ts';
 
-/** Runs `purser cluster` and returns its exit code; undefined for other commands. Throws a StartError for invalid arguments. */
-export async function runClusterCommand([command, ...args]: readonly string[], host: CommandHost): Promise<number | undefined> {
-  const isHelp = command === 'help' && args[0] === 'cluster';
-  if (command !== 'cluster' && !isHelp) return undefined;
-  if (isHelp || args.includes('--help')) {
-    host.print(HELP);
-    return 0;
-  }
-  const { name, options } = parseClusterArguments(args);
-  const clients: KubeClient[] = [];
-  const connect = async (context: string | undefined) => {
-    const client = await connectTo(options.kubeconfig, context, host);
-    clients.push(client);
-    return client;
-  };
-  try {
-    const hub = await connect(options['hub-context']);
-    const target = options.context === undefined ? undefined : await connect(options.context);
-    const revocation: Revocation = { name, hub, target, timeoutMs: timeoutOf(options.timeout) };
-    return await revoke(revocation, host);
-  } catch (error) {
-    if (error instanceof StartError) throw error;
-    host.warn(`purser: ${withoutTokens(error instanceof Error ? error.message : String(error))}\n`);
-    return error instanceof CommandError ? error.code : 1;
-  } finally {
-    for (const client of clients) await client.transport.close();
-  }
+/** Returns `purser cluster` with its commands. */
+export function clusterCommand(host: CommandHost): Command {
+  return defineCommand(host, 'cluster', 'manage registered clusters')
+    .description('Manage registered clusters with the contexts of your kubeconfig.')
+    .addCommand(revokeCommand(host));
 }
 
-const HELP = `Usage: purser cluster revoke NAME [--context TARGET] [options]
-
-Replaces Purser's credential for a cluster, and revokes all earlier tokens that Purser obtained for it.
-
-Options:
-  --context TARGET      also re-create Purser's service account on the target cluster, with this context;
-                        this revokes every token of the service account
-  --hub-context HUB     context of the hub (default the current context)
-  --kubeconfig FILE     kubeconfig with the contexts (default KUBECONFIG, or ~/.kube/config)
-  --timeout DURATION    maximum time to wait for Purser (default 2m)
-`;
-
-const USAGE = 'usage: purser cluster revoke NAME [--context TARGET] [--hub-context HUB] [--kubeconfig FILE] [--timeout DURATION]';
-const OPTIONS = {
-  context: { type: 'string' },
-  'hub-context': { type: 'string' },
-  kubeconfig: { type: 'string' },
-  timeout: { type: 'string' },
-} as const;
-const TIMEOUT_MS = 120_000;
-/** Another one than that of the operator, which never writes registered Secrets. */
-const FIELD_MANAGER = 'purser-cli';
-
-function parseClusterArguments(args: readonly string[]) {
-  const { values, positionals } = parse(args);
-  const [command, name, ...rest] = positionals;
-  if (command !== 'revoke' || name === undefined || rest.length > 0) throw new StartError(USAGE);
-  return { name, options: values };
+function revokeCommand(host: CommandHost): Command {
+  const command = defineCommand(host, 'revoke', "revoke Purser's earlier tokens for a cluster")
+    .description("Replace Purser's credential for a cluster, and revoke all earlier tokens that Purser obtained for it.")
+    .argument('<NAME>', 'name of the Cluster')
+    .addOption(contextOption(RECREATE))
+    .addOption(hubContextOption())
+    .addOption(kubeconfigOption())
+    .addOption(timeoutOption('2m'));
+  addExamples(command, {
+    'Revoke the tokens that Purser obtained': 'purser cluster revoke target-1 --hub-context hub',
+    "Re-create Purser's service account after a theft": 'purser cluster revoke target-1 --hub-context hub --context target-1',
+  });
+  return command.action(async (name: string, options: SharedOptions) => {
+    const { Connections } = await import('./connection.ts');
+    const { revoke } = await import('./revoke.ts');
+    await using connections = new Connections(host, options.kubeconfig);
+    const hub = await connections.open(options.hubContext);
+    const target = options.context === undefined ? undefined : await connections.open(options.context);
+    await revoke({ name, hub, target, timeoutMs: options.timeout ?? 0 }, host);
+  });
 }
 
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
-  } catch (cause) {
-    throw new StartError(USAGE, { cause });
-  }
-}
-
-function timeoutOf(text: string | undefined): number {
-  if (text === undefined) return TIMEOUT_MS;
-  try {
-    return parseDuration(text);
-  } catch (cause) {
-    throw new StartError(`--timeout must be a duration such as 2m, not ${JSON.stringify(text)}`, { cause });
-  }
-}
-
-/** Returns a client of the cluster of a context; undefined selects the current context. Throws a StartError. */
-async function connectTo(kubeconfig: string | undefined, context: string | undefined, { clock, env }: CommandHost): Promise<KubeClient> {
-  const paths = kubeconfig ?? (env['KUBECONFIG'] || join(homedir(), '.kube', 'config'));
-  try {
-    return new KubeClient(createTransport(await loadKubeConfig(paths, context), { clock, execEnv: env }), FIELD_MANAGER);
-  } catch (cause) {
-    throw new StartError(`cannot use the kubeconfig ${paths}: ${(cause as Error).message}`, { cause });
-  }
-}
+const RECREATE =
+  "also re-create Purser's service account on the target cluster, with this context; this revokes every token of the service account";

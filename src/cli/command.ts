@@ -1,25 +1,31 @@
-// Commands that send requests with the kubeconfig of the user: the process that runs them, and their failures.
+// Commands of the command line: the process that runs them, and their failures.
 
-import type { Env } from '../config/arguments.ts';
+import type { Env } from '../config/variables.ts';
 import type { Clock } from '../std/clock.ts';
 
 /** The process that runs a command. */
 export interface CommandHost {
   readonly clock: Clock;
   readonly env: Env;
+  /** Width of the terminal that standard output is connected to, in characters; undefined for a file or a pipe. */
+  readonly columns?: number | undefined;
   /** Prints to standard output. */
   print(text: string): void;
   /** Prints to standard error. */
   warn(text: string): void;
+  /** Aborted by SIGINT and SIGTERM; the process exits with 130 shortly after. */
   readonly signal: AbortSignal;
 }
 
-/** A failed command, with its exit code. */
+/** Exit codes of all commands. */
+export const ExitCode = { done: 0, failed: 1, wrongUse: 2, notReady: 3 } as const;
+
+/** A failed command, with its exit code. The message is one line: cause, then remedy. An empty message prints nothing. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly code: number;
 
-  constructor(message: string, code = 1) {
+  constructor(message: string, code: number = ExitCode.failed) {
     super(message);
     this.code = code;
   }

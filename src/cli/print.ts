@@ -1,111 +1,106 @@
-// `purser print`: prints manifests and configuration that register a target cluster.
+// `purser print`: manifests and configuration that register a target cluster.
 
-import { readFile } from 'node:fs/promises';
+import type { Command } from 'commander';
 import { DefaultNamespace, FederatedServiceAccount, OwnServiceAccounts } from '../api/names.ts';
-import { StartError } from '../config/start-error.ts';
-import { flag, namespace, namespaces, objectName, type Parser, ValueError } from '../config/values.ts';
-import { repositoryPath } from '../kube/manifests.ts';
-import { printAuthenticationConfig } from './authentication-config.ts';
-import { type KnownOptions, type PrintOptions, parsePrintOptions } from './print-options.ts';
+import { anyText, namespace, namespaces, objectName, type Parser, ValueError } from '../config/values.ts';
+import { serverUrl } from '../targets/policy/registration.ts';
+import type { AuthenticationOptions } from './authentication-config.ts';
+import type { CommandHost } from './command.ts';
+import { addExamples, defineCommand, repeatableOption, singleOption } from './command-line.ts';
+import type { HubAccessOptions, TargetAccessOptions } from './manifests.ts';
 
-/** Returns the output of `purser print` and `purser help print`; undefined for other commands. Throws a StartError for invalid arguments. */
-export async function printManifests([command, ...args]: readonly string[]): Promise<string | undefined> {
-  if (command === 'help' && args[0] === 'print') return HELP;
-  if (command !== 'print') return undefined;
-  if (args.includes('--help')) return HELP;
-  const [name = '', ...options] = args;
-  if (!Object.hasOwn(PRINTERS, name)) throw new StartError(USAGE);
-  const { options: known, print } = PRINTERS[name as keyof typeof PRINTERS];
-  return await print(parsePrintOptions(options, known, USAGE));
+/** Returns `purser print` with its commands. */
+export function printCommand(host: CommandHost): Command {
+  return defineCommand(host, 'print', 'print manifests and configuration that register a cluster')
+    .description('Print manifests and configuration that register a target cluster, with instructions.')
+    .addCommand(targetAccessCommand(host))
+    .addCommand(registrationCommand(host))
+    .addCommand(hubAccessCommand(host))
+    .addCommand(authenticationCommand(host));
 }
 
-interface Printer {
-  readonly options: KnownOptions;
-  readonly print: (options: PrintOptions) => Promise<string>;
+function targetAccessCommand(host: CommandHost): Command {
+  const command = defineCommand(host, 'target-rbac', 'print the service account and permissions of Purser, for the target cluster')
+    .description('Print the service account and permissions of Purser, for the target cluster.')
+    .addOption(singleOption('--namespaces <NS,NS>', ISSUABLE, namespaces).default(undefined, 'all'))
+    .addOption(singleOption('--user <USER>', FEDERATED_USER, userName));
+  addExamples(command, {
+    'Grant the permissions in two namespaces': 'purser print target-rbac --namespaces deploy,argocd | kubectl --context TARGET apply -f -',
+  });
+  return command.action(async (options: TargetAccessOptions) => {
+    const { targetAccess } = await import('./manifests.ts');
+    host.print(await targetAccess(options));
+  });
 }
 
-const TEXT = { type: 'string', multiple: true } as const;
+const ISSUABLE = 'namespaces of the service accounts that Purser can issue tokens for';
+const FEDERATED_USER = 'user of a federated Purser on the target cluster, in place of a service account there';
 
-const PRINTERS = {
-  'target-rbac': { options: { namespaces: TEXT, user: TEXT }, print: printTargetAccess },
-  registration: {
-    options: {},
-    print: async () => `${REGISTRATION}${await readManifest('deploy/samples/cluster.yaml')}`,
-  },
-  'hub-rbac': { options: { 'service-account': TEXT, namespace: TEXT, apart: { type: 'boolean' } }, print: printHubAccess },
-  'authentication-config': {
-    options: {
-      issuer: TEXT,
-      server: TEXT,
-      'service-account': TEXT,
-      namespace: TEXT,
-      ca: TEXT,
-      'discovery-url': TEXT,
-      'kubernetes-version': TEXT,
-    },
-    print: printAuthenticationConfig,
-  },
-} as const satisfies Readonly<Record<string, Printer>>;
-
-const HELP = `Usage: purser print target-rbac [--namespaces NS,NS] [--user USER]
-       purser print registration
-       purser print hub-rbac --service-account NAME [OPTIONS]
-       purser print authentication-config --issuer URL --server ADDRESS [--server ADDRESS] [OPTIONS]
-
-Prints manifests and configuration that register a target cluster, with instructions.
-
-Manifests:
-  target-rbac            service account and permissions of Purser, for the target cluster
-  registration           Cluster, for the hub
-  hub-rbac               service account for federation, and Purser's permission to request its tokens, for the hub
-  authentication-config  configuration of the target cluster's API server, so that it accepts tokens of the hub (federation)
-
-Options of target-rbac:
-  --namespaces NS,NS  namespaces of the service accounts that Purser can issue tokens for (default all)
-  --user USER         user of a federated Purser on the target cluster, in place of a service account there
-
-Options of hub-rbac:
-  --service-account NAME  service account in Purser's namespace, for federation; can be repeated
-  --namespace NS          namespace of Purser on the hub (default ${DefaultNamespace})
-  --apart                 grant to the service accounts of the controller and the façade that run apart
-
-Options of authentication-config:
-  --issuer URL                  issuer of the hub's service account tokens
-  --server ADDRESS              address of the target cluster, exactly as the key server of the Secret spells it; can be repeated
-  --service-account NAME        service account for federation on the hub (default ${FederatedServiceAccount})
-  --namespace NS                namespace of Purser on the hub (default ${DefaultNamespace})
-  --ca FILE                     PEM file with the certificate authority of the issuer (default public authorities)
-  --discovery-url URL           URL of the hub's discovery document, if it differs from the issuer's
-  --kubernetes-version VERSION  version of the target cluster, such as 1.30 (default 1.34 or later)
-`;
-
-const USAGE =
-  'usage: purser print target-rbac, registration, hub-rbac or authentication-config, with options (for all options, run purser help print)';
-
-async function readManifest(path: string): Promise<string> {
-  return await readFile(repositoryPath(path), 'utf8');
+function registrationCommand(host: CommandHost): Command {
+  return defineCommand(host, 'registration', 'print a Cluster, for the hub')
+    .description('Print a Cluster to edit and to apply to the hub.')
+    .action(async () => {
+      const { registration } = await import('./manifests.ts');
+      host.print(await registration());
+    });
 }
 
-const REGISTRATION = `# Set name, addresses and caBundle to the values in the Secret of purser print target-rbac, then apply to the hub:
-#   purser print registration > target-1.yaml
-#   kubectl --context HUB apply -f target-1.yaml
-`;
+function hubAccessCommand(host: CommandHost): Command {
+  const command = defineCommand(host, 'hub-rbac', 'print the permissions that federation needs, for the hub')
+    .description("Print the service account for federation, and Purser's permission to request its tokens, for the hub.")
+    .addOption(repeatableOption('--service-account <NAME>', HUB_ACCOUNT, federatedAccount).makeOptionMandatory())
+    .addOption(ownNamespaceOption())
+    .option('--apart', 'grant to the service accounts of the controller and the façade that run apart');
+  addExamples(command, {
+    'Let Purser request tokens of a service account': `purser print hub-rbac --service-account ${FederatedServiceAccount}`,
+  });
+  return command.action(async (options: HubAccessOptions) => {
+    const { hubAccess } = await import('./manifests.ts');
+    host.print(await hubAccess(options));
+  });
+}
 
-/** Permissions to renew Purser's credential, which permissions in all namespaces include. */
-const RENEWAL = 'deploy/target/namespaces/renewal.yaml';
+const HUB_ACCOUNT = "service account in Purser's namespace, for federation";
 
-/** Name of Purser's service account on a target cluster, of its role and of the role binding. */
-const SERVICE_ACCOUNT = 'purser';
+function authenticationCommand(host: CommandHost): Command {
+  const command = defineCommand(host, 'authentication-config', "print the configuration of a target cluster's API server, for federation")
+    .description("Print the configuration of the target cluster's API server, so that it accepts tokens of the hub (federation).")
+    .addOption(singleOption('--issuer <URL>', "issuer of the hub's service account tokens", httpsUrl).makeOptionMandatory())
+    .addOption(repeatableOption('--server <ADDRESS>', ADDRESS, address).makeOptionMandatory())
+    .addOption(
+      singleOption('--service-account <NAME>', 'service account for federation on the hub', objectName).default(
+        undefined,
+        FederatedServiceAccount,
+      ),
+    )
+    .addOption(ownNamespaceOption())
+    .addOption(
+      singleOption('--ca <FILE>', 'PEM file with the certificate authority of the issuer', anyText).default(
+        undefined,
+        'public authorities',
+      ),
+    )
+    .addOption(singleOption('--discovery-url <URL>', "URL of the hub's discovery document, if it differs from the issuer's", httpsUrl))
+    .addOption(
+      singleOption('--kubernetes-version <VERSION>', 'version of the target cluster, such as 1.30', minorVersion).default(
+        undefined,
+        '1.34 or later',
+      ),
+    );
+  addExamples(command, {
+    'Accept tokens of the hub':
+      'purser print authentication-config --issuer https://hub.example.com --server https://target-1.example.com:6443',
+  });
+  return command.action(async (options: AuthenticationOptions) => {
+    const { authenticationConfig } = await import('./authentication-config.ts');
+    host.print(await authenticationConfig(options));
+  });
+}
 
-async function printTargetAccess(options: PrintOptions): Promise<string> {
-  const names = options.one('namespaces', namespaces);
-  const user = options.one('user', userName);
-  const documents = (await readManifest('deploy/target/access.yaml')).split(SEPARATOR);
-  const limited = names === undefined ? documents : documents.flatMap((document) => limitToNamespaces(document, names));
-  // A federated Purser has no credential to renew, and no service account on the target.
-  const granted = user === undefined ? limited : limited.flatMap((document) => grantToUser(document, user));
-  const renewal = names === undefined || user !== undefined ? [] : [await readManifest(RENEWAL)];
-  return targetRecipe(names, user) + [...granted, ...renewal].join(SEPARATOR);
+const ADDRESS = 'address of the target cluster, exactly as the key server of the Secret spells it';
+
+function ownNamespaceOption() {
+  return singleOption('--namespace <NS>', 'namespace of Purser on the hub', namespace).default(undefined, DefaultNamespace);
 }
 
 /** Parses the name of a user, which is quoted in manifests and commands. */
@@ -114,55 +109,6 @@ const userName: Parser<string> = (text) => {
   return text;
 };
 
-function targetRecipe(names: readonly string[] | undefined, user: string | undefined): string {
-  const options = [
-    ...(names === undefined ? [] : [`--namespaces ${names.join(',')}`]),
-    ...(user === undefined ? [] : [`--user '${user}'`]),
-  ];
-  const wide =
-    names === undefined
-      ? ''
-      : `# If Purser had these permissions in all namespaces before, run: kubectl --context TARGET delete clusterrolebinding ${SERVICE_ACCOUNT}\n`;
-  return `# Apply to the target cluster:
-#   ${['purser print target-rbac', ...options].join(' ')} | kubectl --context TARGET apply -f -
-${user === undefined ? TOKEN_RECIPE : federationRecipe(user)}# If a public CA signed the certificate of the target cluster, use --from-literal=ca.crt=system.
-# For the Cluster that refers to this Secret, run: purser print registration
-${wide}`;
-}
-
-const TOKEN_RECIPE = `# On the hub, create a Secret with a token of the service account, and the Cluster, addresses and CA that the token is for:
-#   kubectl --context HUB -n purser-system create secret generic target-1-credential \\
-#     --from-literal=token="$(kubectl --context TARGET -n purser-system create token purser --duration 1h)" \\
-#     --from-literal=cluster=target-1 --from-literal=server=https://target-1.example.com:6443 --from-file=ca.crt=ca.crt
-# Purser replaces the token at once and renews it; the Secret itself stays unchanged.
-`;
-
-function federationRecipe(user: string): string {
-  const serviceAccount = user.split(':').at(-1);
-  return `# For the configuration of its API server, run purser print authentication-config; for the permissions on the hub, purser print hub-rbac.
-# On the hub, create a Secret with the name of the service account, and the Cluster, addresses and CA that its tokens are for:
-#   kubectl --context HUB -n purser-system create secret generic target-1-credential --from-literal=serviceAccount=${serviceAccount} \\
-#     --from-literal=cluster=target-1 --from-literal=server=https://target-1.example.com:6443 --from-file=ca.crt=ca.crt
-`;
-}
-
-/** Replaces Purser's ClusterRoleBinding by a RoleBinding in each namespace; keeps other objects. */
-function limitToNamespaces(document: string, names: readonly string[]): readonly string[] {
-  const wide = `kind: ClusterRoleBinding\nmetadata:\n  name: ${SERVICE_ACCOUNT}\n`;
-  if (!document.includes(wide)) return [document];
-  return names.map((name) => document.replace(wide, `kind: RoleBinding\nmetadata:\n  name: ${SERVICE_ACCOUNT}\n  namespace: ${name}\n`));
-}
-
-/** Grants to a user instead of Purser's service account; omits the service account, its namespace, and permissions for its own tokens. */
-function grantToUser(document: string, user: string): readonly string[] {
-  if (/^kind: (Namespace|ServiceAccount)$|^ {2}name: purser-anchors$/m.test(document)) return [];
-  // A function, because a user name may contain `$`.
-  return [document.replace(SUBJECT, () => `  - kind: User\n    apiGroup: rbac.authorization.k8s.io\n    name: '${user}'\n`)];
-}
-
-/** Purser's service account in the subjects of a binding, on the hub and on a target. */
-const SUBJECT = `  - kind: ServiceAccount\n    namespace: ${DefaultNamespace}\n    name: ${SERVICE_ACCOUNT}\n`;
-
 /** Parses the name of a service account for federation. */
 const federatedAccount: Parser<string> = (text) => {
   const name = objectName(text);
@@ -170,23 +116,21 @@ const federatedAccount: Parser<string> = (text) => {
   return name;
 };
 
-async function printHubAccess(options: PrintOptions): Promise<string> {
-  const names = options.all('service-account', federatedAccount);
-  if (names.length === 0) throw new StartError(USAGE);
-  const own = options.one('namespace', namespace);
-  const isApart = options.one('apart', flag) === true;
-  const apart = ['controller', 'facade'].map((part) => SUBJECT.replace(/\n$/, `-${part}\n`)).join('');
-  const text = (await readManifest('deploy/components/federation/access.yaml')).replace(SUBJECT, isApart ? apart : SUBJECT);
-  const [serviceAccount = '', ...others] = text.split(SEPARATOR);
-  const accounts = names.map((name) => serviceAccount.replace(`name: ${FederatedServiceAccount}`, `name: ${name}`));
-  const given = [
-    ...names.map((name) => `--service-account ${name}`),
-    ...(own === undefined ? [] : [`--namespace ${own}`]),
-    ...(isApart ? ['--apart'] : []),
-  ];
-  const recipe = `# Apply to the hub:\n#   purser print hub-rbac ${given.join(' ')} | kubectl --context HUB apply -f -\n`;
-  const granted = [...accounts, ...others].join(SEPARATOR).replace(`[${FederatedServiceAccount}]`, `[${names.join(', ')}]`);
-  return recipe + granted.replaceAll(`namespace: ${DefaultNamespace}\n`, `namespace: ${own ?? DefaultNamespace}\n`);
-}
+const httpsUrl: Parser<string> = (text) => {
+  const url = URL.parse(text);
+  const isPlain = url !== null && url.protocol === 'https:' && url.search === '' && url.hash === '' && url.username === '';
+  if (!isPlain || /[\s"\\]/.test(text)) throw new ValueError('an https URL without query');
+  return text;
+};
 
-const SEPARATOR = '---\n';
+/** Parses an address and keeps its spelling, which becomes part of the audience. */
+const address: Parser<string> = (text) => {
+  if (serverUrl(text) === undefined) throw new ValueError('an https URL, or a host with a port, as in the key server of the Secret');
+  return text;
+};
+
+const minorVersion: Parser<number> = (text) => {
+  const [, minor] = /^v?1\.(\d{1,3})(\.\d+)?$/.exec(text) ?? [];
+  if (minor === undefined) throw new ValueError('a version of Kubernetes, such as 1.34');
+  return Number(minor);
+};

@@ -11,7 +11,7 @@ import { serverUrl } from '../targets/policy/registration.ts';
 import { renewedName } from '../targets/policy/renewed-secret.ts';
 import { type TokenClaims, tokenClaims } from '../targets/policy/token-claims.ts';
 import { toServiceAccount } from '../targets/policy/token-request.ts';
-import { CommandError, type CommandHost } from './command.ts';
+import { CommandError, type CommandHost, ExitCode } from './command.ts';
 
 export interface Revocation {
   /** Name of the Cluster. */
@@ -23,8 +23,8 @@ export interface Revocation {
   readonly timeoutMs: number;
 }
 
-/** Revokes Purser's earlier tokens and returns the exit code. Throws a CommandError, or the error of a request. */
-export async function revoke(revocation: Revocation, host: CommandHost): Promise<number> {
+/** Revokes Purser's earlier tokens. Throws a CommandError, or the error of a request. */
+export async function revoke(revocation: Revocation, host: CommandHost): Promise<void> {
   const { name, hub, target } = revocation;
   const { secretName, registered, renewed } = await readRegistration(hub, name);
   const request = new Date(host.clock.now()).toISOString();
@@ -36,12 +36,10 @@ export async function revoke(revocation: Revocation, host: CommandHost): Promise
   await waitUntilRevoked(revocation, host, { ...secretName, name: renewedName(secretName.name) }, request);
   host.print(`Purser replaced its credential for Cluster ${name} and revoked all earlier tokens that it had obtained.\n`);
   if (target === undefined) host.print(note(name));
-  return 0;
 }
 
 const POLL_MS = 500;
 const BOOTSTRAP_SECONDS = 3_600;
-const NOT_IN_TIME = 3;
 
 function note(name: string): string {
   const text = 'The token in the registered Secret, and tokens that an attacker created with a stolen one, stay valid until they expire.';
@@ -138,7 +136,7 @@ async function waitUntilRevoked(
     if (secret?.metadata.annotations?.[RenewalAnnotation.revoked] === request) return;
     if (clock.monotonic() < end) continue;
     const cause = causeOf(await hub.get(Clusters, { name }));
-    throw new CommandError(`Purser has not revoked its earlier tokens for Cluster ${name} yet${cause}`, NOT_IN_TIME);
+    throw new CommandError(`Purser has not revoked its earlier tokens for Cluster ${name} yet${cause}`, ExitCode.notReady);
   }
 }
 

@@ -1,16 +1,12 @@
 // Settings of a run, parsed and validated once. options.ts declares the options.
 
-import { type Command, type Env, type OptionText, readArguments, unknownVariables } from './arguments.ts';
 import { type OPTIONS, type OptionName, optionOf } from './options.ts';
 import { StartError } from './start-error.ts';
 import { ValueError } from './values.ts';
+import { type Env, type OptionTexts, readVariables, unknownVariables } from './variables.ts';
 
 /** Validated, complete settings of one run. */
 export interface Config {
-  /** Command on the command line; undefined for the default, `dev`. */
-  readonly command: Command | undefined;
-  readonly help: boolean;
-  readonly version: boolean;
   /** Value of KUBECONFIG; undefined if it is unset or empty. */
   readonly kubeConfig: string | undefined;
   readonly dataDir: string;
@@ -81,15 +77,14 @@ export interface Config {
   readonly unknownVariables: readonly string[];
 }
 
-/** Parses command line and environment. Throws one StartError that lists all problems. */
-export function parseConfig(args: readonly string[], env: Env): Config {
-  const { command, options, problems: argumentProblems } = readArguments(args, env);
+/**
+ * Parses the options of the command line, which override those of the environment. Throws one StartError that lists all problems.
+ */
+export function parseConfig(given: OptionTexts, env: Env): Config {
+  const options: OptionTexts = new Map([...readVariables(env), ...given]);
   const { read, problems } = createReader(options);
   const namespace = read('namespace');
   const config: Config = {
-    command,
-    help: read('help'),
-    version: read('version'),
     kubeConfig: env['KUBECONFIG'] || undefined,
     dataDir: read('data-dir'),
     apiPort: read('api-port'),
@@ -129,8 +124,8 @@ export function parseConfig(args: readonly string[], env: Env): Config {
     localOnly: [...options].filter(([name]) => optionOf(name)?.localOnly).map(([, { source }]) => source),
     unknownVariables: unknownVariables(env),
   };
-  const all = [...argumentProblems, ...problems, ...portProblems(config), ...certificateProblems(config), ...proxyProblems(config)];
-  if (all.length > 0) throw new StartError(`${all.join('; ')} (for all options, run purser --help)`);
+  const all = [...problems, ...portProblems(config), ...certificateProblems(config), ...proxyProblems(config)];
+  if (all.length > 0) throw new StartError(all.join('; '));
   return Object.freeze(config);
 }
 
@@ -155,7 +150,7 @@ type Value<N extends OptionName> =
   | (Table[N] extends { readonly default: string } ? never : Table[N] extends { readonly value: string } ? undefined : never);
 
 /** Returns a function that parses one option; it collects problems for a single error at the end. */
-function createReader(options: ReadonlyMap<OptionName, OptionText>): {
+function createReader(options: OptionTexts): {
   readonly read: <N extends OptionName>(name: N) => Value<N>;
   readonly problems: readonly string[];
 } {

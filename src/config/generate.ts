@@ -1,7 +1,7 @@
 // Development tool: writes the table of options in docs/operating.md. Run `npm run generate`.
 
 import { readFile, writeFile } from 'node:fs/promises';
-import { optionsTable } from './help.ts';
+import { OPTIONS, type Option, usageOf, variableOf } from './options.ts';
 
 const MANUAL = new URL('../../docs/operating.md', import.meta.url);
 const TABLE = /\| option \| variable \|.*\n(\|.*\n)*/;
@@ -9,6 +9,16 @@ const TABLE = /\| option \| variable \|.*\n(\|.*\n)*/;
 /** Returns docs/operating.md with the current table of options. */
 export async function manualWithOptions(): Promise<string> {
   return (await readFile(MANUAL, 'utf8')).replace(TABLE, () => optionsTable());
+}
+
+/** Returns the options as a Markdown table. */
+export function optionsTable(): string {
+  const rows = Object.entries<Option>(OPTIONS).map(([name, option]) => {
+    const initial = option.default === undefined ? (option.defaultDescription ?? '') : `\`${option.default}\``;
+    const description = `${option.description}${option.localOnly ? ' (local run only)' : ''}`;
+    return `| \`${usageOf(name, option)}\` | \`${variableOf(name)}\` | ${initial} | ${description} |\n`;
+  });
+  return `| option | variable | default | description |\n|---|---|---|---|\n${rows.join('')}`;
 }
 
 if (import.meta.main) await writeFile(MANUAL, await manualWithOptions());

@@ -1,4 +1,4 @@
-// All options, declared once: `--help`, environment variables, validation and the table in docs/operating.md derive from this table.
+// Options of `run` and `dev`, declared once: `--help`, environment variables, validation and the table in docs/operating.md derive from this table.
 
 import {
   anyText,
@@ -32,8 +32,6 @@ export interface Option {
   readonly description: string;
   /** True for an option that only the local run uses. */
   readonly localOnly?: true;
-  /** True for an option that prints a text and exits; it has no environment variable. */
-  readonly printsAndExits?: true;
 }
 
 /** The options in the order of `--help`. */
@@ -202,8 +200,6 @@ export const OPTIONS = {
     parse: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
     description: 'lowest level to log: trace, debug, info, warn, error, fatal or silent',
   },
-  help: { parse: flag, description: 'print this help', printsAndExits: true },
-  version: { parse: flag, description: 'print the version of Purser', printsAndExits: true },
 } as const satisfies Record<string, Option>;
 
 export type OptionName = keyof typeof OPTIONS;
@@ -211,6 +207,11 @@ export type OptionName = keyof typeof OPTIONS;
 /** Returns the option with this name, or undefined. */
 export function optionOf(name: string): Option | undefined {
   return Object.hasOwn(OPTIONS, name) ? OPTIONS[name as OptionName] : undefined;
+}
+
+/** Returns an option with its placeholder, as `--help` shows it. */
+export function usageOf(name: string, { value }: Option): string {
+  return `--${name}${value === undefined ? '' : ` ${value}`}`;
 }
 
 /** Returns the environment variable of an option. */

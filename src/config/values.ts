@@ -5,7 +5,11 @@ import { dns1123LabelProblems, dns1123SubdomainProblems } from '../kubernetes/na
 import { parseDuration } from '../std/duration.ts';
 
 /** Parses the text of an option. */
-export type Parser<T> = (text: string) => T;
+export interface Parser<T> {
+  (text: string): T;
+  /** All valid texts; undefined if they are not a fixed list. */
+  readonly words?: readonly string[];
+}
 
 /** Invalid value of an option; the message describes the expected value and completes "must be …". */
 export class ValueError extends Error {
@@ -83,11 +87,12 @@ export const httpsUrl: Parser<string> = (text) => {
 
 /** Returns a parser of one of the words. */
 export function oneOf<const T extends string>(words: readonly T[]): Parser<T> {
-  return (text) => {
+  const parse = (text: string): T => {
     const word = words.find((candidate) => candidate === text);
     if (word === undefined) throw new ValueError(`one of ${words.join(', ')}`);
     return word;
   };
+  return Object.assign(parse, { words });
 }
 
 /** Returns a parser of comma-separated lists of the words; the result has the order of `words`. */

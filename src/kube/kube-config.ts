@@ -18,9 +18,26 @@ export interface KubeConfigSource {
  * default. Throws without a context.
  */
 export async function loadKubeConfig(paths: string, context?: string): Promise<KubeConfigSource> {
-  const files = paths.split(delimiter).filter((path) => path !== '');
-  const parts = await Promise.all(files.map(async (path) => parsePart(await readFile(path, 'utf8'), dirname(path))));
-  return selectContext(parts, context);
+  return selectContext(await readParts(paths), context);
+}
+
+/** Contexts of a kubeconfig. */
+export interface Contexts {
+  /** Name of the current context; undefined without one. */
+  readonly current: string | undefined;
+  readonly contexts: readonly Context[];
+}
+
+/** Reads the contexts of the files of a `KUBECONFIG` value; the first of several contexts with the same name applies. */
+export async function readContexts(paths: string): Promise<Contexts> {
+  const parts = await readParts(paths);
+  const byName = new Map(
+    parts
+      .flatMap(({ contexts }) => contexts)
+      .toReversed()
+      .map((context) => [context.name, context]),
+  );
+  return { current: findCurrent(parts), contexts: [...byName.values()].toReversed() };
 }
 
 /** Returns the API server and the service account of the pod. Throws outside a pod. */
@@ -47,6 +64,15 @@ interface Part {
   readonly users: readonly User[];
   readonly contexts: readonly Context[];
   readonly currentContext: string;
+}
+
+async function readParts(paths: string): Promise<readonly Part[]> {
+  const files = paths.split(delimiter).filter((path) => path !== '');
+  return await Promise.all(files.map(async (path) => parsePart(await readFile(path, 'utf8'), dirname(path))));
+}
+
+function findCurrent(parts: readonly Part[]): string | undefined {
+  return parts.find((part) => part.currentContext !== '')?.currentContext;
 }
 
 function parsePart(text: string, folder: string): Part {
@@ -92,7 +118,7 @@ function withTokenFile(user: User, tokenFile: string): User {
   return { ...rest, authProvider: { name: 'tokenFile', config: { tokenFile } } };
 }
 
-function selectContext(parts: readonly Part[], name = parts.find((part) => part.currentContext !== '')?.currentContext): KubeConfigSource {
+function selectContext(parts: readonly Part[], name = findCurrent(parts)): KubeConfigSource {
   if (name === undefined) throw new Error('the kubeconfig has no current-context');
   const context = findEntry(parts, 'contexts', name);
   const user = context.user ? findEntry(parts, 'users', context.user) : { name: '' };

@@ -1,4 +1,4 @@
-// Edit distance of two words.
+// Edit distance of two words, and similar words.
 
 /** Returns the Levenshtein distance: the number of added, removed or replaced characters. */
 export function editDistance(a: string, b: string): number {
@@ -12,4 +12,15 @@ export function editDistance(a: string, b: string): number {
     above = row;
   }
   return above[b.length] ?? 0;
+}
+
+/** Maximum edit distance of a similar word; two transposed letters are two edits. */
+const MAX_EDITS = 2;
+
+/** Returns the most similar word of `all`; undefined if no word, or more than one, is the most similar. */
+export function findSimilar(word: string, all: readonly string[]): string | undefined {
+  const distances = all.map((known) => editDistance(word, known));
+  const least = Math.min(...distances);
+  const isUnique = least <= MAX_EDITS && distances.indexOf(least) === distances.lastIndexOf(least);
+  return isUnique ? all[distances.indexOf(least)] : undefined;
 }

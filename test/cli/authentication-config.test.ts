@@ -2,9 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { printManifests } from '../../src/cli/print.ts';
 import { createAuthority } from '../../src/std/x509/certificates.ts';
 import { newFolder } from '../support/folders.ts';
+import { runPurser } from '../support/run-purser.ts';
 
 const SUBJECT = 'system:serviceaccount:purser-system:purser-federated';
 const ISSUER = ['--issuer', 'https://hub.example.com'];
@@ -17,7 +17,9 @@ beforeAll(async () => {
 });
 
 async function print(...args: readonly string[]): Promise<string> {
-  return (await printManifests(['print', 'authentication-config', ...args])) ?? '';
+  const { code, output, stderr } = await runPurser(['print', 'authentication-config', ...args]);
+  if (code !== 0) throw new Error(stderr);
+  return output;
 }
 
 describe('purser print authentication-config', () => {
@@ -86,9 +88,9 @@ describe('purser print authentication-config', () => {
   });
 
   it.each([
-    [[], 'needs --issuer and --server'],
-    [ISSUER, 'needs --issuer and --server'],
-    [SERVER, 'needs --issuer and --server'],
+    [[], "required option '--issuer URL' not specified"],
+    [ISSUER, "required option '--server ADDRESS' not specified"],
+    [SERVER, "required option '--issuer URL' not specified"],
     [['--issuer', 'http://hub', ...SERVER], '--issuer must be an https URL without query, not "http://hub"'],
     [['--issuer', 'https://hub?a', ...SERVER], '--issuer must be an https URL'],
     [[...ISSUER, '--server', 'http://a'], '--server must be an https URL, or a host with a port'],

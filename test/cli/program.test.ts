@@ -1,33 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Host, type Running, runProgram } from '../../src/cli/program.ts';
+import { type Running, runProgram } from '../../src/cli/program.ts';
 import { StartError } from '../../src/config/start-error.ts';
 import { FakeClock } from '../support/clock.ts';
 import { run as runToEnd } from '../support/run.ts';
-
-type HostEvent = Parameters<Host['on']>[0];
-
-/** A process that records its exits. */
-class FakeHost implements Host {
-  readonly exits: number[] = [];
-  readonly #listeners = new Map<HostEvent, (error: unknown) => void>();
-  text = '';
-  readonly stderr = { write: (text: string) => (this.text += text) };
-
-  on(event: HostEvent, listener: (error: unknown) => void): void {
-    this.#listeners.set(event, listener);
-  }
-
-  exit(code: number): void {
-    this.exits.push(code);
-  }
-
-  send(event: HostEvent, error?: unknown): void {
-    this.#listeners.get(event)?.(error);
-  }
-}
+import { FakeProcess } from './fake-process.ts';
 
 function run(start: (stopped: AbortSignal) => Promise<Running | undefined>) {
-  const host = new FakeHost();
+  const host = new FakeProcess();
   const clock = new FakeClock();
   return { host, clock, ended: runProgram({ host, clock, stopMs: 1_800 }, start) };
 }

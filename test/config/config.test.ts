@@ -1,13 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseConfig } from '../../src/config/config.ts';
 import { StartError } from '../../src/config/start-error.ts';
+import { configOf } from '../support/run-purser.ts';
 
 describe('parseConfig', () => {
   it('returns defaults for all settings without arguments', () => {
-    expect(parseConfig([], {})).toEqual({
-      command: undefined,
-      help: false,
-      version: false,
+    expect(parseConfig(new Map(), {})).toEqual({
       kubeConfig: undefined,
       dataDir: '.purser',
       apiPort: 7443,
@@ -57,8 +55,6 @@ describe('parseConfig', () => {
     ['--clusters 0', ['--clusters', '0'], { clusters: 0 }],
     ['--no-samples', ['--no-samples'], { samples: false }],
     ['--ready-file', ['--ready-file', 'f.json'], { readyFile: 'f.json' }],
-    ['--help', ['--help'], { help: true }],
-    ['--version', ['--version'], { version: true }],
     ['--namespace, also for credentials', ['--namespace', 'tokens'], { namespace: 'tokens', credentialNamespaces: ['tokens'] }],
     ['--credential-namespaces', ['--credential-namespaces', 'a,b'], { namespace: 'purser-system', credentialNamespaces: ['a', 'b'] }],
     ['--protected-namespaces', ['--protected-namespaces', 'kube-system,vault'], { protectedNamespaces: ['kube-system', 'vault'] }],
@@ -83,16 +79,16 @@ describe('parseConfig', () => {
     ['--facade-tls-secret', ['--facade-tls-secret', 'facade.tls'], { facadeTlsSecret: 'facade.tls' }],
     ['--allow-loopback', ['--allow-loopback'], { allowLoopback: true }],
     ['--log-level', ['--log-level', 'trace'], { logLevel: 'trace' }],
-    ['the command run', ['run', '--namespace', 'tokens'], { command: 'run', namespace: 'tokens' }],
-    ['the command dev', ['dev', '--clusters', '2'], { command: 'dev', clusters: 2 }],
     ['the last of several occurrences', ['--clusters', '2', '--clusters', '3'], { clusters: 3 }],
-  ])('accepts %s', (_name, args, expected) => {
-    expect(parseConfig(args, {})).toMatchObject(expected);
+  ])('accepts %s', async (_name, args, expected) => {
+    expect(await configOf(['dev', ...args])).toMatchObject(expected);
   });
 
   it.each([
-    ['an unknown option', ['--nope'], 'unknown option --nope'],
-    ['a short option', ['-h'], 'unknown option -h'],
+    ['an unknown option', ['--nope'], "unknown option '--nope'"],
+    ['a misspelled option', ['--facade-prot', '1'], "unknown option '--facade-prot'; did you mean --facade-port?"],
+    ['an option with transposed letters', ['--clustres', '2'], "unknown option '--clustres'; did you mean --clusters?"],
+    ['a short option', ['-x'], "unknown option '-x'"],
     [
       'an invalid namespace',
       ['--credential-namespaces', 'a,B'],
@@ -142,13 +138,13 @@ describe('parseConfig', () => {
       ['--facade-tls-secret', '../x'],
       '--facade-tls-secret must be a name of lower-case letters, digits, dots and hyphens, not "../x"',
     ],
-    ['the name of a JavaScript built-in', ['--constructor'], 'unknown option --constructor'],
-    ['a flag without its prefix no-', ['--samples'], 'unknown option --samples'],
+    ['the name of a JavaScript built-in', ['--constructor'], "unknown option '--constructor'"],
+    ['a flag without its prefix no-', ['--samples'], "unknown option '--samples'; did you mean --no-samples?"],
     ['a missing value', ['--data-dir'], '--data-dir needs a value: --data-dir DIR'],
     ['an empty value', ['--ready-file='], '--ready-file needs a value: --ready-file FILE'],
     ['an option in place of a value', ['--ready-file', '--help'], '--ready-file needs a value: --ready-file FILE'],
     ['a value for a flag', ['--no-samples=yes'], '--no-samples takes no value'],
-    ['a command after an option', ['--help', 'run'], 'unexpected argument "run"; with npm, write options after --'],
+    ['a second command', ['run'], 'unexpected argument "run"; with npm, write options after --'],
     ['a positional argument', ['2'], 'unexpected argument "2"; with npm, write options after --'],
     ['a port that is not a number', ['--api-port', 'https'], '--api-port must be an integer from 0 to 65535, not "https"'],
     ['a port above 65535', ['--facade-port', '65536'], '--facade-port must be an integer from 0 to 65535, not "65536"'],
@@ -159,14 +155,14 @@ describe('parseConfig', () => {
       ['--api-port', '9000', '--metrics-port', '9000'],
       '--api-port and --metrics-port are both 9000; choose different ports',
     ],
-  ])('rejects %s', (_name, args, problem) => {
-    expect(() => parseConfig(args, {})).toThrow(new StartError(`${problem} (for all options, run purser --help)`));
+  ])('rejects %s', async (_name, args, problem) => {
+    await expect(configOf(['dev', ...args])).rejects.toThrow(new Error(`purser: ${problem} (for help, run purser dev --help)\n`));
   });
 
-  it('lists all problems in one line', () => {
-    expect(() => parseConfig(['--nope', '--clusters', 'x'], { PURSER_LOG_LEVEL: 'loud' })).toThrow(
-      'unknown option --nope; --clusters must be an integer from 0 to 100, not "x"; ' +
-        'PURSER_LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent, not "loud" (for all options, run purser --help)',
+  it('lists all invalid values in one line', async () => {
+    await expect(configOf(['run', '--facade-rate', '-1', '--clusters', 'x'], { PURSER_LOG_LEVEL: 'loud' })).rejects.toThrow(
+      'purser: --facade-rate must be an integer from 0 to 1000000, not "-1"; --clusters must be an integer from 0 to 100, not "x"; ' +
+        'PURSER_LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent, not "loud" (for help, run purser run --help)\n',
     );
   });
 
@@ -183,33 +179,27 @@ describe('parseConfig', () => {
     ],
     ['the default for an empty variable', { PURSER_NAMESPACE: '' }, { namespace: 'purser-system' }],
     ['the default instead of a service link', { PURSER_METRICS_PORT: 'tcp://10.0.0.1:7445' }, { metricsPort: 7445 }],
-    [
-      'no value of --help and --version',
-      { PURSER_SERVICE_HOST: '10.0.0.1', PURSER_HELP: 'true', PURSER_VERSION: 'true' },
-      { help: false, version: false },
-    ],
     ['an option of the local run', { PURSER_CLUSTERS: '2' }, { clusters: 2, localOnly: ['PURSER_CLUSTERS'] }],
   ])('reads %s from the environment', (_name, env, expected) => {
-    expect(parseConfig([], env)).toMatchObject(expected);
+    expect(parseConfig(new Map(), env)).toMatchObject(expected);
   });
 
   it.each(['socks5://user:pass@a:1', 'http://'])('rejects the proxy %s without repeating its URL', (httpsProxy) => {
-    const problem = 'HTTPS_PROXY must be an http or https URL (for all options, run purser --help)';
-    expect(() => parseConfig([], { HTTPS_PROXY: httpsProxy })).toThrow(new StartError(problem));
+    expect(() => parseConfig(new Map(), { HTTPS_PROXY: httpsProxy })).toThrow(new StartError('HTTPS_PROXY must be an http or https URL'));
   });
 
-  it('prefers the command line over the environment', () => {
-    expect(parseConfig(['--clusters', '3'], { PURSER_CLUSTERS: 'x' })).toMatchObject({ clusters: 3, localOnly: ['--clusters'] });
+  it('prefers the command line over the environment', async () => {
+    expect(await configOf(['dev', '--clusters', '3'], { PURSER_CLUSTERS: 'x' })).toMatchObject({ clusters: 3, localOnly: ['--clusters'] });
   });
 
   it('names the variables with invalid values', () => {
-    expect(() => parseConfig([], { PURSER_ALLOW_LOOPBACK: 'yes', PURSER_API_PORT: 'x' })).toThrow(
+    expect(() => parseConfig(new Map(), { PURSER_ALLOW_LOOPBACK: 'yes', PURSER_API_PORT: 'x' })).toThrow(
       'PURSER_API_PORT must be an integer from 0 to 65535, not "x"; PURSER_ALLOW_LOOPBACK must be true or false, not "yes"',
     );
   });
 
-  it('returns KUBECONFIG and lists options that apply to the local run only', () => {
-    const config = parseConfig(['--clusters', '2', '--facade-port', '0', '--no-samples'], {
+  it('returns KUBECONFIG and lists options that apply to the local run only', async () => {
+    const config = await configOf(['run', '--clusters', '2', '--facade-port', '0', '--no-samples'], {
       KUBECONFIG: '/a:/b',
       PURSER_LOG_LEVEL: 'debug',
     });
@@ -218,10 +208,10 @@ describe('parseConfig', () => {
   });
 
   it('treats an empty KUBECONFIG as unset', () => {
-    expect(parseConfig([], { KUBECONFIG: '' }).kubeConfig).toBeUndefined();
+    expect(parseConfig(new Map(), { KUBECONFIG: '' }).kubeConfig).toBeUndefined();
   });
 
   it('returns a frozen object', () => {
-    expect(Object.isFrozen(parseConfig([], {}))).toBe(true);
+    expect(Object.isFrozen(parseConfig(new Map(), {}))).toBe(true);
   });
 });

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
 import { schemaWithOptions } from '../../deploy/generate-schema.ts';
-import { parseConfig } from '../../src/config/config.ts';
 import { METADATA } from '../../src/targets/dial-policy.ts';
 import { readText } from '../support/repository.ts';
+import { runPurser } from '../support/run-purser.ts';
 
 interface Role {
   readonly kind: string;
@@ -44,9 +44,10 @@ describe('Deployment', () => {
     ['with only the controller', ['--components=controller']],
     ['with only the façade', ['--components=facade']],
     ['for named namespaces', ['--namespaces=team-a']],
-  ])('passes valid options to Purser %s', (_, more) => {
-    expect(parseConfig([...(container?.args ?? []), ...more], {})).toMatchObject({
-      command: 'run',
+  ])('passes valid options to Purser %s', async (_, more) => {
+    const { program, config } = await runPurser([...(container?.args ?? []), ...more]);
+    expect(program).toBe('run');
+    expect(config).toMatchObject({
       localOnly: [],
       facadePort: 7444,
       metricsPort: 7445,
@@ -81,7 +82,7 @@ describe('Deployment', () => {
   });
 
   it('allows more time to stop than Purser needs', () => {
-    const [, stopMs = ''] = /STOP_MS = ([\d_]+)/.exec(readText('src/main.ts')) ?? [];
+    const [, stopMs = ''] = /STOP_MS = ([\d_]+)/.exec(readText('src/operator.ts')) ?? [];
     const { terminationGracePeriodSeconds, containers } = deployment.spec.template.spec;
     // The preStop hook keeps the pod serving until nodes have removed it from the Service.
     const preStopSeconds = containers[0]?.lifecycle.preStop.sleep.seconds ?? 0;

@@ -4,7 +4,7 @@ import { existsSync, globSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
-import { printManifests } from '../../src/cli/print.ts';
+import { targetAccess } from '../../src/cli/manifests.ts';
 import { optionOf, variableOf } from '../../src/config/options.ts';
 import { readText } from '../support/repository.ts';
 import { run } from '../support/run.ts';
@@ -58,7 +58,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
       'purser print authentication-config --issuer "$issuer" --ca hub-ca.crt --server "$server" > authentication.yaml',
     ].map((command) => [command, 'test/real/federation.test.ts restarts the API server with the printed configuration']),
   ),
-  'KUBECONFIG=$PWD/purser.kubeconfig npm start -- run --facade-tls-secret purser-facade-tls':
+  'KUBECONFIG=$PWD/purser.kubeconfig npm run purser -- run --facade-tls-secret purser-facade-tls':
     'test/real/deploy.test.ts runs the same program with such a kubeconfig',
   "aws eks describe-cluster --name CLUSTER --query 'cluster.[endpoint,certificateAuthority.data]' --output text": 'needs EKS',
   'aws eks associate-identity-provider-config --cluster-name CLUSTER --oidc file://purser.json': 'needs EKS',
@@ -77,7 +77,6 @@ const NOT_RUN_IN_PROSE: Readonly<Record<string, string>> = {
   'npm ci': 'a precondition of this test',
   'npm ci && npm test': 'runs this test',
   'npm start -- --clusters 2': 'test/e2e/start.test.ts starts the same program on free ports',
-  'npm start --silent --': 'tested below as part of a complete command',
   'rm -r .purser': 'every test starts with an empty folder',
   'kubectl explain managedtoken.spec': 'test/real/kubectl.test.ts runs it',
   'kind get kubeconfig --internal': 'needs kind',
@@ -126,8 +125,8 @@ describe('documentation', () => {
   });
 
   it('shows a command of npm that prints manifests only', async () => {
-    const { output } = await run('npm', ['start', '--silent', '--', 'print', 'target-rbac'], PLAIN);
-    expect(output).toBe(await printManifests(['print', 'target-rbac']));
+    const { output } = await run('npm', ['run', 'purser', '--silent', '--', 'print', 'target-rbac'], PLAIN);
+    expect(output).toBe(await targetAccess({}));
   });
 
   it('selects only tests that exist after the language of a fenced block', () => {

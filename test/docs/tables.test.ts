@@ -72,7 +72,7 @@ describe('docs/operating.md', () => {
     const files = globSync('src/{app,clusters,credentials,tokens,facade,runtime,telemetry}/**/*.ts', {
       cwd: join(import.meta.dirname, '../..'),
     });
-    const sources = ['src/main.ts', 'src/access/issue-permission.ts', ...files].map(readText).join('\n');
+    const sources = ['src/operator.ts', 'src/access/issue-permission.ts', ...files].map(readText).join('\n');
     const keys = rowsUnder(manual, 'Logs').flatMap(([cell = '']) => [...cell.matchAll(/`(\w+)`/g)].map(([, key = '']) => key));
     expect(keys.filter((key) => !new RegExp(`\\b${key}\\b`).test(sources))).toEqual([]);
   });

@@ -1,4 +1,4 @@
-// `npm start` as a separate process.
+// The command line as a separate process, such as `npm start`.
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -41,7 +41,7 @@ export interface ExitResult {
 /** Starts a local run, and waits until it is ready. Throws with its output if it exits before. */
 export async function startLocalRun(folder: string, ...args: readonly string[]): Promise<LocalRun> {
   const readyFile = join(folder, 'ready.json');
-  const child = launch({}, '--data-dir', join(folder, 'data'), '--api-port', '0', '--ready-file', readyFile, ...args);
+  const child = launch({}, 'dev', '--data-dir', join(folder, 'data'), '--api-port', '0', '--ready-file', readyFile, ...args);
   const ended = waitForExit(child);
   const serves = new Promise<void>((resolve) => {
     // This line is printed when everything serves.
@@ -85,7 +85,7 @@ export function startOnCluster(kubeconfig: string, ...args: readonly string[]): 
   };
 }
 
-/** Runs `npm start`, and waits for its exit. */
+/** Runs a command line, and waits for its exit. */
 export async function runToExit(args: readonly string[], env: Env = {}): Promise<ExitResult> {
   return await waitForExit(launch(env, ...args));
 }

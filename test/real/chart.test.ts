@@ -6,10 +6,10 @@ import { describe, expect, it } from '@jest/globals';
 import { parseAllDocuments, stringify } from 'yaml';
 import type { Manifest } from '../../deploy/chart-template.ts';
 import { chartTemplates } from '../../deploy/generate-chart.ts';
-import { parseConfig } from '../../src/config/config.ts';
 import { newFolder } from '../support/folders.ts';
 import { findBinary, helmBinary } from '../support/kube-binaries.ts';
 import { run } from '../support/run.ts';
+import { configOf } from '../support/run-purser.ts';
 import { isDeployment } from './deploy-world.ts';
 
 const DEPLOY = join(import.meta.dirname, '../../deploy');
@@ -282,7 +282,7 @@ describe('Helm chart', () => {
       const deployment = [...objects.values()].find(isDeployment);
       const rendered = deployment?.spec.template.spec.containers[0]?.args ?? [];
       expect(rendered.slice(-args.length)).toEqual(args);
-      expect(parseConfig(rendered, {})).toMatchObject({ facadeRate: 1_000_000, hubCluster: 'true' });
+      expect(await configOf(rendered)).toMatchObject({ facadeRate: 1_000_000, hubCluster: 'true' });
     }
   });
 

@@ -7,5 +7,13 @@ import { parseConfig } from '../../src/config/config.ts';
 export function appSettings(overrides: Partial<AppSettings>): AppSettings {
   const loopback = { bindAddress: '127.0.0.1', ownAddress: '127.0.0.1', allowLoopback: true, facadePort: 0, metricsPort: 0 };
   const credentials = overrides.namespace === undefined ? {} : { credentialNamespaces: [overrides.namespace] };
-  return { ...parseConfig([], {}), ...loopback, ...credentials, metricsAuth: 'none', verifyIntervalMs: 0, drainMs: 5_000, ...overrides };
+  return {
+    ...parseConfig(new Map(), {}),
+    ...loopback,
+    ...credentials,
+    metricsAuth: 'none',
+    verifyIntervalMs: 0,
+    drainMs: 5_000,
+    ...overrides,
+  };
 }

@@ -1,32 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isLocalRun, readArguments, unknownVariables } from '../../src/config/arguments.ts';
-
-describe('isLocalRun', () => {
-  it.each([
-    ['dev', true],
-    ['run', false],
-    ['print target-rbac', false],
-    ['cluster revoke target-1', false],
-    ['help cluster', false],
-    ['', true],
-    ['--help', true],
-  ])('evaluates arguments "%s" to %s', (line, expected) => {
-    expect(isLocalRun(line.split(' ').filter(Boolean))).toBe(expected);
-  });
-});
-
-describe('readArguments', () => {
-  it.each([
-    ['--facade-prot 1', 'unknown option --facade-prot; did you mean --facade-port?'],
-    ['--clustres 2', 'unknown option --clustres; did you mean --clusters?'],
-    ['--nope', 'unknown option --nope'],
-    ['rnu', 'unknown command "rnu"; did you mean run?'],
-    ['verison', 'unknown command "verison"; did you mean version?'],
-    ['everything', 'unexpected argument "everything"; with npm, write options after --'],
-  ])('reports the problem of the arguments %s', (line, problem) => {
-    expect(readArguments(line.split(' '), {}).problems).toContain(problem);
-  });
-});
+import { unknownVariables } from '../../src/config/variables.ts';
 
 describe('unknownVariables', () => {
   it.each([

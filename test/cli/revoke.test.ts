@@ -2,10 +2,8 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Secrets, type ServiceAccount } from '../../src/api/resources.ts';
-import { runClusterCommand } from '../../src/cli/cluster.ts';
 import { CommandError, type CommandHost } from '../../src/cli/command.ts';
 import { type Revocation, revoke } from '../../src/cli/revoke.ts';
-import { StartError } from '../../src/config/start-error.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { CredentialWorld, textOf } from '../credentials/credential-world.ts';
 import { CREDENTIALS } from '../tokens/token-world.ts';
@@ -20,7 +18,7 @@ beforeAll(async () => {
 afterEach(() => world.end());
 afterAll(() => world.close());
 
-/** Runs the command while simulated time passes. Returns the exit code or the error. */
+/** Runs the command while simulated time passes. Returns the error; undefined without one. */
 async function run(more: Partial<Revocation> = {}): Promise<unknown> {
   printed = [];
   const print = (text: string) => void printed.push(text);
@@ -66,7 +64,7 @@ describe('purser cluster revoke', () => {
     await world.begin({ overlap: '24h' });
     await world.run();
     const token = await world.nextToken();
-    expect(await run()).toBe(0);
+    expect(await run()).toBeUndefined();
     expect(world.target.accepts(token)).toBe(false);
     expect(printed.join('')).toContain(`purser cluster revoke ${world.name} --context TARGET`);
   });
@@ -76,7 +74,7 @@ describe('purser cluster revoke', () => {
     await world.run();
     await world.nextToken();
     const administrator = new Administrator();
-    expect(await run({ target: administrator.client() })).toBe(0);
+    expect(await run({ target: administrator.client() })).toBeUndefined();
     const metadata = { labels: { app: 'purser' }, namespace: 'purser-system', name: 'purser' };
     expect(administrator.requests).toEqual([
       'delete account-uid',
@@ -95,7 +93,7 @@ describe('purser cluster revoke', () => {
     await world.nextToken();
     const administrator = new Administrator();
     administrator.account = { ...administrator.account, metadata: { namespace: 'purser-system', name: 'purser' } };
-    expect(await run({ target: administrator.client(world.url) })).toBe(0);
+    expect(await run({ target: administrator.client(world.url) })).toBeUndefined();
   });
 
   it('refuses the context of another cluster', async () => {
@@ -119,30 +117,5 @@ describe('purser cluster revoke', () => {
     const result = await run();
     expect(result).toBeInstanceOf(CommandError);
     expect(result).toMatchObject({ code: 3, message: expect.stringContaining('check that Purser runs') });
-  });
-});
-
-describe('runClusterCommand', () => {
-  const silent: CommandHost = { clock: undefined as never, env: {}, print: () => {}, warn: () => {}, signal: new AbortController().signal };
-
-  it.each([
-    'cluster',
-    'cluster revoke',
-    'cluster revoke a b',
-    'cluster renew a',
-    'cluster revoke a --nope',
-    'cluster revoke a --timeout x',
-  ])('rejects the arguments "%s"', async (line) => {
-    await expect(runClusterCommand(line.split(' '), { ...silent, env: { KUBECONFIG: '/dev/null' } })).rejects.toThrow(StartError);
-  });
-
-  it.each(['help cluster', 'cluster --help', 'cluster revoke --help'])('prints the help for "%s"', async (line) => {
-    const output: string[] = [];
-    expect(await runClusterCommand(line.split(' '), { ...silent, print: (text) => void output.push(text) })).toBe(0);
-    expect(output.join('')).toContain('purser cluster revoke NAME');
-  });
-
-  it('ignores other commands', async () => {
-    expect(await runClusterCommand(['run'], silent)).toBeUndefined();
   });
 });

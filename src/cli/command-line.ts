@@ -1,0 +1,149 @@
+// Commands as commander declares them, with Purser's help layout and errors of one line.
+
+import { type Argument, Command, type ErrorOptions, Help, Option } from 'commander';
+import { StartError } from '../config/start-error.ts';
+import { type Parser, ValueError } from '../config/values.ts';
+import { findSimilar } from '../std/edit-distance.ts';
+import type { CommandHost } from './command.ts';
+
+/**
+ * Returns a new command that prints to the host and never exits the process. Wrong use throws a StartError that names the nearest
+ * spelling. `summary` is a lower-case imperative for the list of commands; the description of `--help` is a sentence of the caller.
+ */
+export function defineCommand(host: CommandHost, name: string, summary: string): Command {
+  return new CommandLine(name)
+    .summary(summary)
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand(false)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => host.print(text),
+      writeErr: (text) => host.warn(text),
+      getOutHelpWidth: () => host.columns ?? DEFAULT_COLUMNS,
+      getErrHelpWidth: () => host.columns ?? DEFAULT_COLUMNS,
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    });
+}
+
+/** Returns an option whose value is parsed; the last occurrence applies. `flags` are as in `-n, --namespace <NS>`. */
+export function parsedOption<T>(flags: string, description: string, parser: Parser<T>): Option {
+  const option = new Option(flags, description);
+  if (parser.words !== undefined) option.argChoices = [...parser.words];
+  return option.argParser((text: string) => parseValue(option, parser, text));
+}
+
+/** Returns an option that must not be set twice, because one value would silently replace the other. */
+export function singleOption<T>(flags: string, description: string, parser: Parser<T>): Option {
+  const option = new Option(flags, description);
+  return option.argParser((text: string, earlier: T | undefined) => {
+    if (earlier !== undefined) throw new StartError(`${option.long} is set twice; set it once`);
+    return parseValue(option, parser, text);
+  });
+}
+
+/** Returns an option that can be repeated; its value is the list of all values. */
+export function repeatableOption<T>(flags: string, description: string, parser: Parser<T>): Option {
+  const option = new Option(flags, `${description}; can be repeated`);
+  return option.argParser((text: string, earlier: readonly T[] | undefined) => [...(earlier ?? []), parseValue(option, parser, text)]);
+}
+
+/** Adds examples to the help of a command: command lines by the comments above them. */
+export function addExamples(command: Command, examples: Readonly<Record<string, string>>): Command {
+  const lines = Object.entries(examples).map(([comment, line]) => `  # ${comment}\n  ${line}`);
+  return command.addHelpText('after', `\nExamples:\n${lines.join('\n\n')}`);
+}
+
+/** Returns the path of a command from the root, for example `purser cluster revoke`. */
+export function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+}
+
+/** Width of help texts without a terminal, in characters. */
+const DEFAULT_COLUMNS = 120;
+
+function parseValue<T>({ long }: Option, parser: Parser<T>, text: string): T {
+  try {
+    return parser(text);
+  } catch (error) {
+    if (!(error instanceof ValueError)) throw error;
+    throw new StartError(`${long} must be ${error.message}, not ${JSON.stringify(text)}`, { cause: error });
+  }
+}
+
+class CommandLine extends Command {
+  override createHelp(): Help {
+    return Object.assign(new CommandHelp(), this.configureHelp());
+  }
+
+  /** Throws a StartError of one line; commander reports all wrong use here. */
+  override error(message: string, options?: ErrorOptions): never {
+    const unknown = options?.code === MISSING_OPTION ? this.args.find((arg) => /^--?\w/.test(arg)) : undefined;
+    // A misspelled option is the cause of a missing one.
+    const cause = unknown === undefined ? message : unknownWord('option', unknown, this.createHelp().visibleOptions(this).map(longName));
+    const text = cause
+      .replace(/^error: /, '')
+      .replace(/\n\(Did you mean (.*)\?\)/, '; did you mean $1?')
+      .replace(/<(.+)>/, '$1')
+      .replace(/\.?\n*$/, '');
+    throw new StartError(`${text} (for help, run ${pathOf(this)} --help)`);
+  }
+
+  /** Rejects missing values first: commander would read the next option as the value. */
+  override parseOptions(argv: string[]): ReturnType<Command['parseOptions']> {
+    const end = argv.indexOf('--');
+    const args = end === -1 ? argv : argv.slice(0, end);
+    const problem = args.map((arg, index) => valueProblem(this.options, arg, argv[index + 1])).find((each) => each !== undefined);
+    return problem === undefined ? super.parseOptions(argv) : this.error(problem);
+  }
+}
+
+/** Code of commander for a mandatory option that is not set. */
+const MISSING_OPTION = 'commander.missingMandatoryOptionValue';
+
+function longName({ long = '' }: Option): string {
+  return long;
+}
+
+/** Returns the message of commander for an unknown word, with the most similar one of `known`. */
+export function unknownWord(type: 'command' | 'option', word: string, known: readonly string[]): string {
+  const similar = findSimilar(word, known);
+  return `unknown ${type} '${word}'${similar === undefined ? '' : `; did you mean ${similar}?`}`;
+}
+
+/** Returns the problem of an argument with a missing or unexpected value; undefined without one. `next` is the next argument. */
+function valueProblem(options: readonly Option[], arg: string, next: string | undefined): string | undefined {
+  const [flag = '', inline] = arg.startsWith('--') ? arg.split(/=(.*)/s) : [arg];
+  const option = options.find(({ long, short }) => long === flag || short === flag);
+  if (option === undefined) return undefined;
+  if (!option.required) return inline === undefined ? undefined : `${flag} takes no value`;
+  const isMissing = inline === undefined ? !next || next.startsWith('--') : inline === '';
+  return isMissing ? `${flag} needs a value: ${flag} ${/<(.+)>/.exec(option.flags)?.[1] ?? ''}` : undefined;
+}
+
+/** Help in the layout of kubectl: placeholders in capital letters without brackets, arguments before options. */
+class CommandHelp extends Help {
+  override commandUsage(command: Command): string {
+    const args = command.registeredArguments.map((argument) => this.argumentTerm(argument));
+    const group = command.commands.length > 0 ? ['COMMAND'] : [];
+    return [pathOf(command), ...group, ...args, '[options]'].join(' ');
+  }
+
+  override subcommandTerm(command: Command): string {
+    return command.name();
+  }
+
+  override argumentTerm(argument: Argument): string {
+    const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
+    return argument.required ? name : `[${name}]`;
+  }
+
+  override optionTerm({ flags }: Option): string {
+    return flags.replace(/<(.+)>/, '$1');
+  }
+
+  override optionDescription({ description, defaultValue, defaultValueDescription, required }: Option): string {
+    const text = defaultValueDescription ?? (required && defaultValue !== undefined ? String(defaultValue) : undefined);
+    return text === undefined ? description : `${description} (default ${text})`;
+  }
+}

@@ -1,0 +1,58 @@
+// Connections of a command to the clusters of the user's kubeconfig.
+
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { StartError } from '../config/start-error.ts';
+import { KubeClient } from '../kube/client.ts';
+import { type Contexts, loadKubeConfig, readContexts } from '../kube/kube-config.ts';
+import { createTransport } from '../kube/transport.ts';
+import type { CommandHost } from './command.ts';
+
+/** Opens clients for contexts of one kubeconfig, and closes them all: `await using connections = new Connections(host, kubeconfig)`. */
+export class Connections implements AsyncDisposable {
+  readonly #host: CommandHost;
+  readonly #paths: string;
+  readonly #clients: KubeClient[] = [];
+
+  /** `kubeconfig` is the value of `--kubeconfig`; undefined selects KUBECONFIG, or the default file of kubectl. */
+  constructor(host: CommandHost, kubeconfig: string | undefined) {
+    this.#host = host;
+    this.#paths = kubeconfig ?? (host.env['KUBECONFIG'] || join(homedir(), '.kube', 'config'));
+  }
+
+  /** Returns a client of the cluster of a context; undefined selects the current context. Throws a StartError. */
+  async open(context: string | undefined): Promise<KubeClient> {
+    const { clock, env } = this.#host;
+    return await this.#use(async (paths) => {
+      const client = new KubeClient(createTransport(await loadKubeConfig(paths, context), { clock, execEnv: env }), FIELD_MANAGER);
+      this.#clients.push(client);
+      return client;
+    });
+  }
+
+  /** Returns the contexts of the kubeconfig. Throws a StartError. */
+  async contexts(): Promise<Contexts> {
+    return await this.#use(readContexts);
+  }
+
+  /** Returns the namespace of a context; undefined selects the current context. Throws a StartError. */
+  async namespaceOf(context: string | undefined): Promise<string> {
+    const { current, contexts } = await this.contexts();
+    return contexts.find(({ name }) => name === (context ?? current))?.namespace || 'default';
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const client of this.#clients) await client.transport.close();
+  }
+
+  async #use<T>(action: (paths: string) => Promise<T>): Promise<T> {
+    try {
+      return await action(this.#paths);
+    } catch (cause) {
+      throw new StartError(`cannot use the kubeconfig ${this.#paths}: ${(cause as Error).message}`, { cause });
+    }
+  }
+}
+
+/** Field manager of commands. It differs from that of the operator, which never writes registered Secrets. */
+const FIELD_MANAGER = 'purser-cli';

@@ -1,0 +1,44 @@
+// Signals and uncaught errors of a command that runs to completion. program.ts handles those of `run` and `dev`.
+
+import type { Clock } from '../std/clock.ts';
+import { withoutTokens } from '../std/sensitive.ts';
+import type { Host } from './program.ts';
+
+/** Handling of signals until `release`. */
+export interface Interruption {
+  /** Aborted by SIGINT and SIGTERM. */
+  readonly signal: AbortSignal;
+  /** Ends the handling, for a program that handles signals itself. */
+  release(): void;
+}
+
+/** Exit code of an interrupted command. */
+export const INTERRUPTED = 130;
+
+/** Makes SIGINT and SIGTERM abort a command: the process exits with 130 within a second. An uncaught error exits with 1. */
+export function handleInterrupts(host: Host, clock: Clock): Interruption {
+  const stopping = new AbortController();
+  let isReleased = false;
+  const onSignal = (): void => {
+    if (isReleased) return;
+    if (stopping.signal.aborted) return host.exit(INTERRUPTED);
+    clock.wakeAt(clock.now() + STOP_MS, () => host.exit(INTERRUPTED));
+    stopping.abort();
+  };
+  host.on('SIGINT', onSignal);
+  host.on('SIGTERM', onSignal);
+  host.on('uncaughtException', (error) => {
+    if (isReleased) return;
+    host.stderr.write(`purser: ${withoutTokens(error instanceof Error ? (error.stack ?? error.message) : String(error))}\n`);
+    host.exit(1);
+  });
+  return {
+    signal: stopping.signal,
+    release: () => {
+      isReleased = true;
+    },
+  };
+}
+
+/** Maximum time to end after a signal, in milliseconds. */
+const STOP_MS = 1_000;

@@ -1,0 +1,118 @@
+// Manifests that `purser print` prints, with instructions.
+
+import { readFile } from 'node:fs/promises';
+import { DefaultNamespace, FederatedServiceAccount } from '../api/names.ts';
+import { repositoryPath } from '../kube/manifests.ts';
+
+export interface TargetAccessOptions {
+  /** Namespaces of the service accounts that Purser can issue tokens for; undefined for all. */
+  readonly namespaces?: readonly string[];
+  /** User of a federated Purser; undefined for a service account on the target. */
+  readonly user?: string;
+}
+
+/** Returns Purser's service account and permissions on a target cluster. */
+export async function targetAccess({ namespaces: names, user }: TargetAccessOptions): Promise<string> {
+  const documents = (await readManifest('deploy/target/access.yaml')).split(SEPARATOR);
+  const limited = names === undefined ? documents : documents.flatMap((document) => limitToNamespaces(document, names));
+  // A federated Purser has no credential to renew, and no service account on the target.
+  const granted = user === undefined ? limited : limited.flatMap((document) => grantToUser(document, user));
+  const renewal = names === undefined || user !== undefined ? [] : [await readManifest(RENEWAL)];
+  return targetRecipe(names, user) + [...granted, ...renewal].join(SEPARATOR);
+}
+
+/** Returns a Cluster to edit. */
+export async function registration(): Promise<string> {
+  return `${REGISTRATION}${await readManifest('deploy/samples/cluster.yaml')}`;
+}
+
+export interface HubAccessOptions {
+  /** Service accounts for federation. */
+  readonly serviceAccount: readonly string[];
+  /** Namespace of Purser on the hub; undefined for the default. */
+  readonly namespace?: string;
+  /** True if the controller and the façade run apart. */
+  readonly apart?: boolean;
+}
+
+/** Returns the service accounts for federation, and Purser's permission to request their tokens. */
+export async function hubAccess({ serviceAccount: names, namespace: own, apart: isApart = false }: HubAccessOptions): Promise<string> {
+  const apart = ['controller', 'facade'].map((part) => SUBJECT.replace(/\n$/, `-${part}\n`)).join('');
+  const text = (await readManifest('deploy/components/federation/access.yaml')).replace(SUBJECT, isApart ? apart : SUBJECT);
+  const [serviceAccount = '', ...others] = text.split(SEPARATOR);
+  const accounts = names.map((name) => serviceAccount.replace(`name: ${FederatedServiceAccount}`, `name: ${name}`));
+  const given = [
+    ...names.map((name) => `--service-account ${name}`),
+    ...(own === undefined ? [] : [`--namespace ${own}`]),
+    ...(isApart ? ['--apart'] : []),
+  ];
+  const recipe = `# Apply to the hub:\n#   purser print hub-rbac ${given.join(' ')} | kubectl --context HUB apply -f -\n`;
+  const granted = [...accounts, ...others].join(SEPARATOR).replace(`[${FederatedServiceAccount}]`, `[${names.join(', ')}]`);
+  return recipe + granted.replaceAll(`namespace: ${DefaultNamespace}\n`, `namespace: ${own ?? DefaultNamespace}\n`);
+}
+
+async function readManifest(path: string): Promise<string> {
+  return await readFile(repositoryPath(path), 'utf8');
+}
+
+const REGISTRATION = `# Set name, addresses and caBundle to the values in the Secret of purser print target-rbac, then apply to the hub:
+#   purser print registration > target-1.yaml
+#   kubectl --context HUB apply -f target-1.yaml
+`;
+
+/** Permissions to renew Purser's credential, which permissions in all namespaces include. */
+const RENEWAL = 'deploy/target/namespaces/renewal.yaml';
+
+/** Name of Purser's service account on a target cluster, of its role and of the role binding. */
+const SERVICE_ACCOUNT = 'purser';
+
+function targetRecipe(names: readonly string[] | undefined, user: string | undefined): string {
+  const options = [
+    ...(names === undefined ? [] : [`--namespaces ${names.join(',')}`]),
+    ...(user === undefined ? [] : [`--user '${user}'`]),
+  ];
+  const wide =
+    names === undefined
+      ? ''
+      : `# If Purser had these permissions in all namespaces before, run: kubectl --context TARGET delete clusterrolebinding ${SERVICE_ACCOUNT}\n`;
+  return `# Apply to the target cluster:
+#   ${['purser print target-rbac', ...options].join(' ')} | kubectl --context TARGET apply -f -
+${user === undefined ? TOKEN_RECIPE : federationRecipe(user)}# If a public CA signed the certificate of the target cluster, use --from-literal=ca.crt=system.
+# For the Cluster that refers to this Secret, run: purser print registration
+${wide}`;
+}
+
+const TOKEN_RECIPE = `# On the hub, create a Secret with a token of the service account, and the Cluster, addresses and CA that the token is for:
+#   kubectl --context HUB -n purser-system create secret generic target-1-credential \\
+#     --from-literal=token="$(kubectl --context TARGET -n purser-system create token purser --duration 1h)" \\
+#     --from-literal=cluster=target-1 --from-literal=server=https://target-1.example.com:6443 --from-file=ca.crt=ca.crt
+# Purser replaces the token at once and renews it; the Secret itself stays unchanged.
+`;
+
+function federationRecipe(user: string): string {
+  const serviceAccount = user.split(':').at(-1);
+  return `# For the configuration of its API server, run purser print authentication-config; for the permissions on the hub, purser print hub-rbac.
+# On the hub, create a Secret with the name of the service account, and the Cluster, addresses and CA that its tokens are for:
+#   kubectl --context HUB -n purser-system create secret generic target-1-credential --from-literal=serviceAccount=${serviceAccount} \\
+#     --from-literal=cluster=target-1 --from-literal=server=https://target-1.example.com:6443 --from-file=ca.crt=ca.crt
+`;
+}
+
+/** Replaces Purser's ClusterRoleBinding by a RoleBinding in each namespace; keeps other objects. */
+function limitToNamespaces(document: string, names: readonly string[]): readonly string[] {
+  const wide = `kind: ClusterRoleBinding\nmetadata:\n  name: ${SERVICE_ACCOUNT}\n`;
+  if (!document.includes(wide)) return [document];
+  return names.map((name) => document.replace(wide, `kind: RoleBinding\nmetadata:\n  name: ${SERVICE_ACCOUNT}\n  namespace: ${name}\n`));
+}
+
+/** Grants to a user instead of Purser's service account; omits the service account, its namespace, and permissions for its own tokens. */
+function grantToUser(document: string, user: string): readonly string[] {
+  if (/^kind: (Namespace|ServiceAccount)$|^ {2}name: purser-anchors$/m.test(document)) return [];
+  // A function, because a user name may contain `$`.
+  return [document.replace(SUBJECT, () => `  - kind: User\n    apiGroup: rbac.authorization.k8s.io\n    name: '${user}'\n`)];
+}
+
+/** Purser's service account in the subjects of a binding, on the hub and on a target. */
+const SUBJECT = `  - kind: ServiceAccount\n    namespace: ${DefaultNamespace}\n    name: ${SERVICE_ACCOUNT}\n`;
+
+const SEPARATOR = '---\n';

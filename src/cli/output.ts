@@ -1,0 +1,83 @@
+// Output of commands: tables like kubectl's, JSON, YAML and names.
+
+import { stringify } from 'yaml';
+import type { ApiObject, Resource } from '../api/resources.ts';
+import { apiVersionOf } from '../kube/paths.ts';
+import type { CommandHost } from './command.ts';
+import type { OutputFormat } from './options.ts';
+
+/** A column of a table. */
+export interface Column<T> {
+  /** Heading in capital letters. */
+  readonly name: string;
+  /** True for a column of `-o wide` only. */
+  readonly wide?: true;
+  /** Returns the text of a cell; an empty text is printed as `<none>`. */
+  readonly text: (row: T) => string;
+}
+
+/** Objects to print, and how to print them. */
+export interface Printing<T extends ApiObject> {
+  readonly resource: Resource<T>;
+  readonly columns: readonly Column<T>[];
+  /** Default: `table`. */
+  readonly output?: OutputFormat | undefined;
+}
+
+/** Prints a list of objects in the format of `-o`; JSON and YAML are a List. */
+export function printList<T extends ApiObject>(host: CommandHost, objects: readonly T[], printing: Printing<T>): void {
+  const { resource, columns, output = 'table' } = printing;
+  if (output === 'json' || output === 'yaml') {
+    const items = objects.map((object) => toPrinted(resource, object));
+    host.print(formatDocument({ apiVersion: 'v1', kind: 'List', metadata: { resourceVersion: '' }, items }, output));
+  } else if (output === 'name') host.print(objects.map((object) => `${nameLine(resource, object)}\n`).join(''));
+  else if (objects.length === 0) host.warn('No resources found.\n');
+  else host.print(formatTable(columns, objects, output === 'wide'));
+}
+
+/** Prints one object in the format of `-o`; JSON and YAML are the object itself. */
+export function printObject<T extends ApiObject>(host: CommandHost, object: T, printing: Printing<T>): void {
+  const { resource, output } = printing;
+  if (output === 'json' || output === 'yaml') host.print(formatDocument(toPrinted(resource, object), output));
+  else printList(host, [object], printing);
+}
+
+/** Returns a table with aligned columns. Replaces control characters, with which a cell could control the terminal. */
+export function formatTable<T>(columns: readonly Column<T>[], rows: readonly T[], wide = false): string {
+  const shown = columns.filter((column) => wide || column.wide !== true);
+  const cells = [shown.map(({ name }) => name), ...rows.map((row) => shown.map(({ text }) => toCell(text(row))))];
+  const widths = shown.map((_, index) => Math.max(...cells.map((line) => line[index]?.length ?? 0)) + GAP);
+  return cells
+    .map((line) =>
+      line
+        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+        .join('')
+        .trimEnd(),
+    )
+    .join('\n')
+    .concat('\n');
+}
+
+/** Returns a value as JSON or YAML. */
+export function formatDocument(value: unknown, output: 'json' | 'yaml'): string {
+  return output === 'json' ? `${JSON.stringify(value, null, 2)}\n` : stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
+}
+
+/** Distance between two columns, in characters. */
+const GAP = 3;
+
+function toCell(text: string): string {
+  const visible = text.replace(/[\p{C}\u2028\u2029]+/gu, ' ').trim();
+  return visible === '' ? '<none>' : visible;
+}
+
+/** Adds apiVersion and kind, and omits managedFields, as kubectl does. */
+function toPrinted<T extends ApiObject>(resource: Resource<T>, object: T): object {
+  const { managedFields: _, ...metadata } = object.metadata as T['metadata'] & { readonly managedFields?: unknown };
+  return { apiVersion: apiVersionOf(resource), kind: resource.kind, ...object, metadata };
+}
+
+function nameLine({ kind, group }: Resource<unknown>, { metadata }: ApiObject): string {
+  const type = group === '' ? kind.toLowerCase() : `${kind.toLowerCase()}.${group}`;
+  return `${type}/${metadata.name}`;
+}

@@ -1,0 +1,73 @@
+// The command line of Purser: all commands, and their exit codes.
+
+import { type Command, CommanderError } from 'commander';
+import { StartError } from '../config/start-error.ts';
+import { withoutTokens } from '../std/sensitive.ts';
+import { versionText } from '../telemetry/build.ts';
+import { clusterCommand } from './cluster.ts';
+import { CommandError, type CommandHost, ExitCode } from './command.ts';
+import { addExamples, defineCommand, unknownWord } from './command-line.ts';
+import { printCommand } from './print.ts';
+import { devCommand, type Programs, runCommand } from './serve.ts';
+import { versionCommand } from './version.ts';
+
+/** Runs a command line and returns the exit code. Prints errors in one line, without tokens. */
+export async function run(argv: readonly string[], host: CommandHost, programs: Programs): Promise<number> {
+  const purser = purserCommand(host, programs);
+  if (argv.length === 0) {
+    purser.outputHelp();
+    return ExitCode.done;
+  }
+  try {
+    await purser.parseAsync([...argv], { from: 'user' });
+    return ExitCode.done;
+  } catch (error) {
+    // Commander has already printed the help or the version.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.done : ExitCode.wrongUse;
+    const text = error instanceof Error ? error.message : String(error);
+    if (text !== '') host.warn(`purser: ${withoutTokens(text)}\n`);
+    if (error instanceof StartError) return ExitCode.wrongUse;
+    return error instanceof CommandError ? error.code : ExitCode.failed;
+  }
+}
+
+/** Returns the root command with all commands. */
+function purserCommand(host: CommandHost, programs: Programs): Command {
+  const purser = defineCommand(host, 'purser', '')
+    .description('Purser keeps short-lived service account tokens fresh across many Kubernetes clusters.')
+    .version(versionText().trimEnd(), '--version', 'print the version of Purser')
+    .commandsGroup('Programs:')
+    .addCommand(runCommand(host, programs))
+    .addCommand(devCommand(host, programs))
+    .commandsGroup('Clusters:')
+    .addCommand(clusterCommand(host))
+    .addCommand(printCommand(host))
+    .commandsGroup('Other commands:')
+    .addCommand(helpCommand(host))
+    .addCommand(versionCommand(host));
+  return addExamples(purser, {
+    'Run Purser with a hub and a target cluster on this machine': 'purser dev',
+    'Print the help of a command': 'purser help cluster revoke',
+  });
+}
+
+/** Returns `purser help`, which prints the same as `--help` of the named command. */
+function helpCommand(host: CommandHost): Command {
+  const command = defineCommand(host, 'help', 'print the help of a command').argument(
+    '[COMMAND...]',
+    'command, for example cluster revoke',
+  );
+  return command.action((names: readonly string[]) => {
+    let found = command.parent as Command;
+    for (const name of names) {
+      const next = found.commands.find((each) => each.name() === name);
+      if (next === undefined) return found.error(unknownWord('command', name, found.commands.map(nameOf)));
+      found = next;
+    }
+    found.outputHelp();
+  });
+}
+
+function nameOf(command: Command): string {
+  return command.name();
+}

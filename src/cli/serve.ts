@@ -1,0 +1,91 @@
+// `purser run` and `purser dev`: programs that run until a signal. src/config declares their options.
+
+import { type Command, Option } from 'commander';
+import { type Config, parseConfig } from '../config/config.ts';
+import { OPTIONS, type OptionName, type Option as ServeOption, usageOf, variableOf } from '../config/options.ts';
+import { StartError } from '../config/start-error.ts';
+import type { OptionText, OptionTexts } from '../config/variables.ts';
+import type { CommandHost } from './command.ts';
+import { addExamples, defineCommand } from './command-line.ts';
+
+/** Programs that run until a signal; each resolves after the program has stopped. */
+export interface Programs {
+  /** Runs the operator on a cluster. */
+  run(config: Config): Promise<void>;
+  /** Runs Purser with a hub and target clusters on this machine; undefined where the embedded API server is not installed. */
+  dev?(config: Config): Promise<void>;
+}
+
+/** Returns `purser run`. */
+export function runCommand(host: CommandHost, programs: Programs): Command {
+  const command = defineCommand(host, 'run', 'run Purser on a cluster')
+    .description("Run Purser on the cluster that KUBECONFIG selects or, in a pod, on the pod's cluster.")
+    .addHelpText('after', `\n${VARIABLES}`);
+  addOptions(command, ({ localOnly }) => localOnly === true);
+  return command.action(() => programs.run(readConfig(command, host)));
+}
+
+/** Returns `purser dev`. */
+export function devCommand(host: CommandHost, programs: Programs): Command {
+  const command = defineCommand(host, 'dev', 'run Purser on this machine, with a hub and target clusters')
+    .description('Run Purser on this machine, with an embedded API server as the hub and target clusters. KUBECONFIG is ignored.')
+    .addHelpText('after', `\n${VARIABLES}`);
+  addOptions(command, () => false);
+  addExamples(command, {
+    'Run with two target clusters': 'purser dev --clusters 2',
+    'Run on free ports, with data in another folder': 'purser dev --data-dir /tmp/purser --api-port 0 --facade-port 0 --metrics-port 0',
+  });
+  return command.action(async () => {
+    const config = readConfig(command, host);
+    if (programs.dev === undefined) throw new StartError('purser dev is not part of the image; install the npm package purser');
+    host.print(startingText(config.clusters));
+    await programs.dev(config);
+  });
+}
+
+/** Returns the text to print before the program is loaded. */
+function startingText(clusters: number): string {
+  const targets = clusters === 0 ? '' : ` and ${clusters} target cluster${clusters === 1 ? '' : 's'}`;
+  return `Starting Purser with a hub${targets} on this machine…\n\n`;
+}
+
+const VARIABLES = `Environment variables:
+  HTTPS_PROXY, NO_PROXY  proxy for target clusters whose credential names no proxy, and hosts to reach without the proxy
+  KUBECONFIG             kubeconfig file of the cluster to run on (purser run)
+  PURSER_…               any option, for example ${variableOf('verify-interval')}=1h; true or false for a flag;
+                         the command line overrides environment variables`;
+
+function addOptions(command: Command, isHidden: (option: ServeOption) => boolean): void {
+  for (const [name, option] of Object.entries<ServeOption>(OPTIONS)) {
+    const initial = option.default ?? option.defaultDescription;
+    const description = initial === undefined ? option.description : `${option.description} (default ${initial})`;
+    const flags = usageOf(name, option).replace(/ (.+)$/, ' <$1>');
+    command.addOption(new Option(flags, description).hideHelp(isHidden(option)));
+  }
+  // The error of readConfig is clearer for users of npm.
+  command.allowExcessArguments();
+}
+
+/** Returns the settings of the command line and of the environment. Throws a StartError. */
+function readConfig(command: Command, host: CommandHost): Config {
+  const [unexpected] = command.args;
+  if (unexpected !== undefined) command.error(`unexpected argument ${JSON.stringify(unexpected)}; with npm, write options after --`);
+  try {
+    return parseConfig(givenOptions(command), host.env);
+  } catch (error) {
+    if (error instanceof StartError) return command.error(error.message);
+    throw error;
+  }
+}
+
+/** Returns the options of the command line in the order of their declaration; the last occurrence of each applies. */
+function givenOptions(command: Command): OptionTexts {
+  return new Map(
+    command.options.flatMap((option): (readonly [OptionName, OptionText])[] => {
+      const key = option.attributeName();
+      if (command.getOptionValueSource(key) !== 'cli') return [];
+      const text = option.required ? String(command.getOptionValue(key)) : 'true';
+      return [[option.name() as OptionName, { text, source: `--${option.name()}` }]];
+    }),
+  );
+}

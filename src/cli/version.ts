@@ -1,0 +1,19 @@
+// `purser version`.
+
+import type { Command } from 'commander';
+import { readBuild, versionText } from '../telemetry/build.ts';
+import type { CommandHost } from './command.ts';
+import { defineCommand } from './command-line.ts';
+import { outputOption } from './options.ts';
+
+/** Returns `purser version`. */
+export function versionCommand(host: CommandHost): Command {
+  return defineCommand(host, 'version', 'print the versions of Purser and Node.js')
+    .description('Print the version of Purser; with -o json or -o yaml, also the version of Node.js.')
+    .addOption(outputOption(['json', 'yaml']))
+    .action(async ({ output }: { readonly output?: 'json' | 'yaml' }) => {
+      if (output === undefined) return host.print(versionText());
+      const { formatDocument } = await import('./output.ts');
+      host.print(formatDocument(readBuild(), output));
+    });
+}

@@ -1,0 +1,70 @@
+// `purser run`: the operator on the cluster that KUBECONFIG selects, or on the cluster of the pod.
+
+import { type App, startApp } from './app/app.ts';
+import { type Running, runProgram } from './cli/program.ts';
+import { prepareReadyFile } from './cli/ready-file.ts';
+import type { Config } from './config/config.ts';
+import { checkCertificateFiles, checkEnvironment } from './config/preflight.ts';
+import { StartError, toListenError } from './config/start-error.ts';
+import { localAddressFor } from './kube/addresses.ts';
+import { inClusterConfig, loadKubeConfig } from './kube/kube-config.ts';
+import { systemClock } from './std/clock.ts';
+import { defined } from './std/defined.ts';
+import { createLogger, type Logger } from './telemetry/logger.ts';
+
+/** Shorter than the Deployment's termination grace period of 35 seconds. */
+const STOP_MS = 25_000;
+const DRAIN_MS = 20_000;
+
+/** Runs the operator until a signal, then exits the process. */
+export async function runOperator(config: Config): Promise<void> {
+  await runProgram({ host: process, clock: systemClock, stopMs: STOP_MS }, (stopped) => start(config, stopped));
+}
+
+async function start(config: Config, stopped: AbortSignal): Promise<Running> {
+  checkEnvironment(process.env);
+  const log = createLogger({
+    level: config.logLevel ?? 'info',
+    readable: process.stderr.isTTY,
+    write: (line) => process.stderr.write(line),
+  });
+  if (config.localOnly.length > 0) log.warn({ options: config.localOnly }, 'ignoring options of the local run');
+  if (config.unknownVariables.length > 0) log.warn({ variables: config.unknownVariables }, 'ignoring unknown environment variables');
+  await checkCertificateFiles(config);
+  const readyFile = await prepareReadyFile(config.readyFile);
+  const app = await startOnCluster(config, log);
+  stopped.addEventListener('abort', () => void app.stop());
+  log.info({ hub: app.server }, 'starting');
+  const served = await app.ready.catch((error: unknown) => {
+    throw toListenError(error, config);
+  });
+  await readyFile.write({ ...defined({ kubeconfig: config.kubeConfig }), api: app.server, ...served });
+  return {
+    stop: async () => {
+      await app.stop();
+      await readyFile.remove();
+    },
+  };
+}
+
+async function startOnCluster(config: Config, log: Logger): Promise<App> {
+  const { kubeConfig } = config;
+  try {
+    const hub = kubeConfig === undefined ? inClusterConfig(process.env) : await loadKubeConfig(kubeConfig);
+    const ownAddress = await localAddressFor(hub.getCurrentCluster()?.server ?? '');
+    const { metricsAuth = 'token' } = config;
+    const settings = { ...config, metricsAuth, ownAddress, drainMs: DRAIN_MS, memoryBytes: process.constrainedMemory() || undefined };
+    return startApp({ hub, clock: systemClock, random: Math.random, log, execEnv: process.env, settings, onDefect: fatal(log) });
+  } catch (cause) {
+    const problem = kubeConfig === undefined ? 'no cluster to run on' : `cannot use KUBECONFIG=${kubeConfig}`;
+    throw new StartError(`${problem}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** Exits after an unrecoverable error; Kubernetes restarts the process. */
+function fatal(log: Logger): (error: unknown) => void {
+  return (error) => {
+    log.fatal({ error }, 'controllers failed');
+    process.exit(1);
+  };
+}

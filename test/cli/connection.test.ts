@@ -1,0 +1,45 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { CommandHost } from '../../src/cli/command.ts';
+import { Connections } from '../../src/cli/connection.ts';
+import { StartError } from '../../src/config/start-error.ts';
+import { FakeClock } from '../support/clock.ts';
+import { newFolder } from '../support/folders.ts';
+
+let file: string;
+beforeAll(async () => {
+  file = join(await newFolder(), 'config');
+  const clusters = [{ name: 'a', cluster: { server: 'https://a.example.com:6443' } }];
+  const contexts = [
+    { name: 'one', context: { cluster: 'a', user: '', namespace: 'team-a' } },
+    { name: 'two', context: { cluster: 'a', user: '' } },
+  ];
+  await writeFile(file, JSON.stringify({ clusters, contexts, users: [], 'current-context': 'one' }));
+});
+
+function connect(kubeconfig: string | undefined, env: CommandHost['env'] = {}): Connections {
+  return new Connections({ clock: new FakeClock(), env } as unknown as CommandHost, kubeconfig);
+}
+
+describe('Connections', () => {
+  it('opens the named context, or the current one, of KUBECONFIG', async () => {
+    await using connections = connect(undefined, { KUBECONFIG: file });
+    expect((await connections.open('two')).transport.server).toBe('https://a.example.com:6443');
+    expect((await connections.open(undefined)).transport.server).toBe('https://a.example.com:6443');
+  });
+
+  it('returns the contexts and their namespaces', async () => {
+    await using connections = connect(file);
+    const { current, contexts } = await connections.contexts();
+    expect([current, contexts.map(({ name }) => name)]).toEqual(['one', ['one', 'two']]);
+    expect([await connections.namespaceOf(undefined), await connections.namespaceOf('two')]).toEqual(['team-a', 'default']);
+  });
+
+  it('throws a StartError that names the kubeconfig for an unknown context', async () => {
+    await using connections = connect(file);
+    const opened = connections.open('three');
+    await expect(opened).rejects.toThrow(StartError);
+    await expect(opened).rejects.toThrow(`cannot use the kubeconfig ${file}: the kubeconfig has no context "three"`);
+  });
+});

@@ -1,0 +1,43 @@
+import { describe, expect, it } from '@jest/globals';
+import { Command } from 'commander';
+import {
+  allNamespacesOption,
+  contextOption,
+  hubContextOption,
+  kubeconfigOption,
+  namespaceOption,
+  outputOption,
+  timeoutOption,
+} from '../../src/cli/options.ts';
+
+function parse(...args: readonly string[]): unknown {
+  const command = new Command().exitOverride();
+  const options = [allNamespacesOption, contextOption, hubContextOption, kubeconfigOption, namespaceOption, outputOption];
+  for (const option of [...options.map((each) => each()), timeoutOption('2m')]) command.addOption(option);
+  return command.parse(args, { from: 'user' }).opts();
+}
+
+describe('shared options', () => {
+  it('reads long and short names, and durations in milliseconds', () => {
+    expect(
+      parse('-A', '-n', 'team-a', '-o', 'wide', '--context', 'a', '--hub-context', 'b', '--kubeconfig', 'c', '--timeout', '90s'),
+    ).toEqual({
+      allNamespaces: true,
+      namespace: 'team-a',
+      output: 'wide',
+      context: 'a',
+      hubContext: 'b',
+      kubeconfig: 'c',
+      timeout: 90_000,
+    });
+    expect(parse()).toEqual({ timeout: 120_000 });
+  });
+
+  it.each([
+    [['-n', 'A'], '--namespace must be a namespace name, not "A"'],
+    [['-o', 'xml'], '--output must be one of table, wide, json, yaml, name, not "xml"'],
+    [['--timeout', 'soon'], '--timeout must be a duration such as 2m, not "soon"'],
+  ])('rejects %j', (args, message) => {
+    expect(() => parse(...args)).toThrow(message);
+  });
+});

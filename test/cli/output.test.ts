@@ -1,0 +1,59 @@
+import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { Clusters } from '../../src/api/resources.ts';
+import type { CommandHost } from '../../src/cli/command.ts';
+import type { OutputFormat } from '../../src/cli/options.ts';
+import { type Column, printList, printObject } from '../../src/cli/output.ts';
+
+const clusterOf = (name: string, annotations: Readonly<Record<string, string>> = {}) => ({
+  metadata: { name, annotations, managedFields: [{ manager: 'kubectl' }] },
+  spec: {},
+});
+type Cluster = ReturnType<typeof clusterOf>;
+
+const COLUMNS: readonly Column<Cluster>[] = [
+  { name: 'NAME', text: ({ metadata }) => metadata.name },
+  { name: 'NOTE', text: ({ metadata }) => metadata.annotations['note'] ?? '' },
+  { name: 'REGION', wide: true, text: () => 'eu' },
+];
+
+function printed(print: typeof printList | typeof printObject, value: never, output?: OutputFormat) {
+  const texts = { output: '', stderr: '' };
+  const host = { print: (text: string) => (texts.output += text), warn: (text: string) => (texts.stderr += text) };
+  print(host as unknown as CommandHost, value, { resource: Clusters, columns: COLUMNS, output } as never);
+  return texts;
+}
+
+const CLUSTERS = [clusterOf('target-1', { note: 'a\u001B[31m b\nc' }), clusterOf('b')];
+
+describe('printList', () => {
+  it.each([
+    [undefined, 'NAME       NOTE\ntarget-1   a [31m b c\nb          <none>\n'],
+    ['table', 'NAME       NOTE\ntarget-1   a [31m b c\nb          <none>\n'],
+    ['wide', 'NAME       NOTE         REGION\ntarget-1   a [31m b c   eu\nb          <none>       eu\n'],
+    ['name', 'cluster.registry.purser.dev/target-1\ncluster.registry.purser.dev/b\n'],
+  ] as const)('prints objects without control characters for -o %s', (output, expected) => {
+    expect(printed(printList, CLUSTERS as never, output)).toEqual({ output: expected, stderr: '' });
+  });
+
+  it.each(['json', 'yaml'] as const)('prints a List without managedFields for -o %s', (output) => {
+    expect(parse(printed(printList, [clusterOf('b')] as never, output).output)).toEqual({
+      apiVersion: 'v1',
+      kind: 'List',
+      metadata: { resourceVersion: '' },
+      items: [{ apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata: { name: 'b', annotations: {} }, spec: {} }],
+    });
+  });
+
+  it('prints a note to standard error if there are no objects', () => {
+    expect(printed(printList, [] as never)).toEqual({ output: '', stderr: 'No resources found.\n' });
+  });
+});
+
+describe('printObject', () => {
+  it('prints the object itself as JSON, and a table of one row', () => {
+    const { output } = printed(printObject, clusterOf('b') as never, 'json');
+    expect(JSON.parse(output)).toMatchObject({ kind: 'Cluster', metadata: { name: 'b' } });
+    expect(printed(printObject, clusterOf('b') as never).output).toBe('NAME   NOTE\nb      <none>\n');
+  });
+});

@@ -1,0 +1,103 @@
+import { describe, expect, it } from '@jest/globals';
+import { OPTIONS } from '../../src/config/options.ts';
+import { runPurser } from '../support/run-purser.ts';
+
+const ran = (line: string) => runPurser(line.split(' ').filter(Boolean));
+
+describe('purser', () => {
+  it.each([
+    ['', 'Usage: purser COMMAND [options]'],
+    ['--help', 'Usage: purser COMMAND [options]'],
+    ['help', 'Usage: purser COMMAND [options]'],
+    ['help run', 'Usage: purser run [options]'],
+    ['run --help', 'Usage: purser run [options]'],
+    ['run -h', 'Usage: purser run [options]'],
+    ['help print', 'Usage: purser print COMMAND [options]'],
+    ['help print hub-rbac', 'Usage: purser print hub-rbac [options]'],
+    ['print target-rbac --help', 'Usage: purser print target-rbac [options]'],
+    ['help cluster', 'Usage: purser cluster COMMAND [options]'],
+    ['cluster revoke --help', 'Usage: purser cluster revoke NAME [options]'],
+  ])('prints help for the arguments "%s"', async (line, usage) => {
+    const { code, output, stderr } = await ran(line);
+    expect([code, output.split('\n')[0], stderr]).toEqual([0, usage, '']);
+  });
+
+  it.each(['--version', 'version', 'run --version'])('prints the version for "%s"', async (line) => {
+    expect(await ran(line)).toEqual({ code: 0, output: expect.stringMatching(/^purser \d+\.\d+\.\d+\n$/), stderr: '' });
+  });
+
+  it('prints the versions of Purser and Node.js as JSON and YAML', async () => {
+    const { output } = await ran('version -o json');
+    expect(JSON.parse(output)).toEqual({ version: expect.stringMatching(/^\d/), node: process.version });
+    expect((await ran('version --output=yaml')).output).toBe(`version: ${JSON.parse(output).version}\nnode: ${process.version}\n`);
+  });
+
+  it.each([
+    ['rnu', "unknown command 'rnu'; did you mean run? (for help, run purser --help)"],
+    ['verison', "unknown command 'verison'; did you mean version? (for help, run purser --help)"],
+    ['everything', "unknown command 'everything' (for help, run purser --help)"],
+    ['--nope', "unknown option '--nope' (for help, run purser --help)"],
+    ['help rnu', "unknown command 'rnu'; did you mean run? (for help, run purser --help)"],
+    ['help cluster revok', "unknown command 'revok'; did you mean revoke? (for help, run purser cluster --help)"],
+    ['cluster revok a', "unknown command 'revok'; did you mean revoke? (for help, run purser cluster --help)"],
+    ['cluster revoke', "missing required argument 'NAME' (for help, run purser cluster revoke --help)"],
+    ['cluster revoke a --kontext b', "unknown option '--kontext'; did you mean --context? (for help, run purser cluster revoke --help)"],
+    ['cluster revoke a --context', '--context needs a value: --context NAME (for help, run purser cluster revoke --help)'],
+    ['cluster revoke a --context --timeout 1s', '--context needs a value: --context NAME (for help, run purser cluster revoke --help)'],
+    ['cluster revoke a --timeout x', '--timeout must be a duration such as 2m, not "x"'],
+    ['print hub-rbac', "required option '--service-account NAME' not specified (for help, run purser print hub-rbac --help)"],
+    [
+      'print hub-rbac --service-acount a',
+      "unknown option '--service-acount'; did you mean --service-account? (for help, run purser print hub-rbac --help)",
+    ],
+    ['version -o wide', '--output must be one of json, yaml, not "wide"'],
+    ['version -o', '-o needs a value: -o FORMAT (for help, run purser version --help)'],
+  ])('exits with 2 and one line for "%s"', async (line, problem) => {
+    expect(await ran(line)).toEqual({ code: 2, output: '', stderr: `purser: ${problem}\n` });
+  });
+
+  it.each(['cluster', 'print'])('exits with 2 and prints help to standard error for "%s" without a command', async (group) => {
+    const { code, output, stderr } = await ran(group);
+    expect([code, output, stderr.split('\n')[0]]).toEqual([2, '', `Usage: purser ${group} COMMAND [options]`]);
+  });
+
+  it('exits with 2 and the cause for a kubeconfig that cannot be read', async () => {
+    const { code, stderr } = await runPurser(['cluster', 'revoke', 'a', '--kubeconfig', '/none/config']);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/^purser: cannot use the kubeconfig \/none\/config: ENOENT.*\n$/)]);
+  });
+});
+
+describe('purser run and purser dev', () => {
+  it.each(['run', 'dev'] as const)('starts the program of %s', async (program) => {
+    expect(await runPurser([program, '--namespace', 'tokens'])).toMatchObject({ code: 0, program, config: { namespace: 'tokens' } });
+  });
+
+  it.each([
+    ['dev', 'Starting Purser with a hub and 1 target cluster on this machine…\n\n'],
+    ['dev --clusters 2', 'Starting Purser with a hub and 2 target clusters on this machine…\n\n'],
+    ['dev --clusters 0', 'Starting Purser with a hub on this machine…\n\n'],
+    ['run', ''],
+  ])('prints before it starts "%s"', async (line, text) => {
+    expect((await ran(line)).output).toBe(text);
+  });
+
+  it('lists all options with their defaults', async () => {
+    const { output } = await ran('help dev');
+    expect(output).toContain(
+      '  --data-dir DIR                      directory for all data of the local run, reused on restart (default .purser)\n',
+    );
+    expect(output.match(/^ {2}--[a-z0-9-]+/gm)).toEqual(Object.keys(OPTIONS).map((name) => `  --${name}`));
+  });
+
+  it('omits options of the local run from the help of run', async () => {
+    const { output } = await ran('help run');
+    expect(output).toContain('--metrics-port PORT');
+    expect(output).not.toContain('--data-dir');
+  });
+
+  it('wraps the help to the width of the terminal', async () => {
+    const { output } = await runPurser(['help', 'dev'], { columns: 90 });
+    const [, options = ''] = output.split('Options:\n');
+    expect((options.split('\n\n')[0] ?? '').split('\n').filter((line) => line.length > 90)).toEqual([]);
+  });
+});
