@@ -119,7 +119,8 @@ function createPool(cluster: Cluster, tls: TlsIdentity, options: DialOptions, co
     return createProxyAgent({ ...limits, ...timeouts, connections, proxyUrl, requestTls, proxyTls });
   }
   const { origin } = new URL(cluster.server);
-  if (options.tunnel !== undefined) return new Pool(origin, { ...limits, connections, connect: tunnelConnector(options.tunnel, requestTls) });
+  if (options.tunnel !== undefined)
+    return new Pool(origin, { ...limits, connections, connect: tunnelConnector(options.tunnel, requestTls) });
   const direct = {
     ...limits,
     connect: { ...requestTls, ...keepAlive, timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(options.mayDial, options.findAddresses) },

@@ -1,48 +1,51 @@
 import { once } from 'node:events';
-import { createServer as createHttpServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { WebSocketServer } from 'ws';
 import { fixedConfig } from '../../src/kube/kube-config.ts';
 import { forwardPort } from '../../src/kube/port-forward.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { createAuthority, issueServerCertificate } from '../../src/std/x509/certificates.ts';
+import { forwardConnection } from '../support/port-forward-server.ts';
 
 const authority = createAuthority(Date.now());
 const { certificate: cert, key } = issueServerCertificate(authority, ['purser.purser-system.svc'], Date.now());
 const pod = createTlsServer({ cert, key }, (request, response) => response.end(`${request.headers.host} ${'x'.repeat(200_000)}`));
 const api = createHttpServer();
 const seen: { path: string | undefined; authorization: string | undefined }[] = [];
-let error: string | undefined;
+/** Error of the kubelet, or `HTTP` if the API server rejects the WebSocket. */
+let rejection: string | undefined;
 
 beforeAll(async () => {
   await Promise.all([pod, api].map((server) => once(server.listen(0, '127.0.0.1'), 'listening')));
-  const sockets = new WebSocketServer({ server: api, handleProtocols: () => 'v4.channel.k8s.io' });
-  sockets.on('connection', (socket, { url, headers }) => {
-    seen.push({ path: url, authorization: headers.authorization });
-    for (const channel of [0, 1]) socket.send(Buffer.of(channel, 7444 & 0xff, 7444 >> 8));
-    if (error !== undefined) return socket.send(Buffer.concat([Buffer.of(1), Buffer.from(error)]));
-    const connection = connect((pod.address() as AddressInfo).port, '127.0.0.1');
-    connection.on('data', (data) => socket.send(Buffer.concat([Buffer.of(0), data])));
-    connection.on('close', () => socket.close());
-    socket.on('message', (message: Buffer) => connection.write(message.subarray(1)));
-    socket.on('close', () => connection.destroy());
+  api.on('upgrade', (request: IncomingMessage, socket: Socket) => {
+    if (rejection === 'HTTP') return socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n');
+    seen.push({ path: request.url, authorization: request.headers.authorization });
+    const { port } = pod.address() as AddressInfo;
+    forwardConnection(request, socket, rejection === undefined ? { port } : { error: rejection });
   });
 });
 afterAll(() => [pod, api].map((server) => server.close()));
 
 const hub = () => {
   const server = `http://127.0.0.1:${(api.address() as AddressInfo).port}`;
-  return createTransport(fixedConfig({ name: 'hub', server, skipTLSVerify: false }, { name: 'admin', token: 'secret' }), { clock: systemClock });
+  return createTransport(fixedConfig({ name: 'hub', server, skipTLSVerify: false }, { name: 'admin', token: 'secret' }), {
+    clock: systemClock,
+  });
 };
 const target = { namespace: 'purser-system', pod: 'purser-0', port: 7444 };
 
 /** Sends a request to the pod, whose certificate must be valid for `name`. */
 async function request(name: string): Promise<string> {
   const transport = hub();
-  const cluster = { name: 'facade', server: `https://${name}`, caData: Buffer.from(authority.certificate).toString('base64'), skipTLSVerify: false };
+  const cluster = {
+    name: 'facade',
+    server: `https://${name}`,
+    caData: Buffer.from(authority.certificate).toString('base64'),
+    skipTLSVerify: false,
+  };
   const forwarded = createTransport(fixedConfig(cluster, { name: '' }), {
     clock: systemClock,
     tunnel: () => forwardPort(transport, target),
@@ -68,16 +71,16 @@ describe('forwardPort', () => {
   });
 
   it('reports the error of the kubelet', async () => {
-    error = 'connection refused by the container';
+    rejection = 'connection refused by the container';
     await expect(request('purser.purser-system.svc')).rejects.toThrow('connection refused by the container');
-    error = undefined;
+    rejection = undefined;
   });
 
   it('fails if the API server rejects the WebSocket', async () => {
-    const transport = createTransport(fixedConfig({ name: 'hub', server: 'http://127.0.0.1:1', skipTLSVerify: false }, { name: '' }), {
-      clock: systemClock,
-    });
+    const transport = hub();
+    rejection = 'HTTP';
     await expect(forwardPort(transport, target)).rejects.toThrow('port-forward to pod purser-system/purser-0 failed');
     await transport.close();
+    rejection = undefined;
   });
 });
