@@ -7,8 +7,22 @@ import { fileURLToPath } from 'node:url';
 
 const NEEDED = 24;
 
-if (Number.parseInt(process.versions.node, 10) < NEEDED) runWith(installedNode());
-else await run();
+const isAnswered = process.argv[2] === 'credential' && (await answerCredential());
+if (!isAnswered && Number.parseInt(process.versions.node, 10) < NEEDED) runWith(installedNode());
+else if (!isAnswered) await run();
+
+/** Prints a cached credential with any Node, and without loading the command line. Returns false without one. */
+async function answerCredential() {
+  const { answerArguments } = await import('./cli/credential/cached-answer.mjs');
+  const code = answerArguments(process.argv.slice(3), {
+    env: process.env,
+    now: Date.now,
+    print: (text) => process.stdout.write(text),
+    warn: (text) => process.stderr.write(text),
+  });
+  if (code !== undefined) process.exitCode = code;
+  return code !== undefined;
+}
 
 async function run() {
   module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)));

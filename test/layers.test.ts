@@ -111,7 +111,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   },
   config: { imports: ['api', 'kubernetes', 'std'], packages: [], node: true, purpose: 'settings, checked once' },
   cli: {
-    imports: ['api', 'config', 'kube', 'kubernetes', 'std', 'targets/policy', 'telemetry'],
+    imports: ['api', 'config', 'kube', 'kubernetes', 'std', 'targets', 'targets/policy', 'telemetry'],
     packages: ['commander', 'yaml'],
     node: true,
     purpose: 'commands, signals, exit codes',
@@ -150,7 +150,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     purpose: 'the embedded API server: meets its clients only on the wire, never imports kube',
   },
   'apiserver/dev': {
-    imports: ['api', 'apiserver', 'app', 'cli', 'config', 'kube', 'kubernetes', 'std', 'telemetry'],
+    imports: ['api', 'apiserver', 'app', 'cli', 'config', 'facade', 'kube', 'kubernetes', 'std', 'telemetry'],
     packages: ['yaml'],
     node: true,
     purpose: 'the local run and its process',

@@ -1,6 +1,7 @@
 // Selection of the serving certificate: from files, from a Secret on the hub, from the options, or self-signed.
 
 import { hostname } from 'node:os';
+import type { FacadeAccess } from '../facade/access-config-map.ts';
 import {
   type CertificateSource,
   certificateFiles,
@@ -9,7 +10,7 @@ import {
   type ServingCertificate,
   selfSignedCertificate,
 } from '../facade/certificate.ts';
-import { type FacadeAccess, hubCertificate, serviceNames } from '../facade/certificate-secret.ts';
+import { hubCertificate, serviceNames } from '../facade/certificate-secret.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Component } from '../runtime/lifecycle.ts';
 import { retryUntilDone } from '../std/backoff.ts';

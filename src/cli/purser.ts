@@ -7,8 +7,11 @@ import { versionText } from '../telemetry/build.ts';
 import { clusterCommand } from './cluster.ts';
 import { CommandError, type CommandHost, ExitCode } from './command.ts';
 import { addExamples, defineCommand, unknownWord } from './command-line.ts';
+import { credentialCommand } from './credential/command.ts';
+import { kubeconfigCommand } from './kubeconfig/command.ts';
 import { printCommand } from './print.ts';
 import { devCommand, type Programs, runCommand } from './serve.ts';
+import { tokenCommand } from './token/command.ts';
 import { versionCommand } from './version.ts';
 
 /** Runs a command line and returns the exit code. Prints errors in one line, without tokens. */
@@ -42,6 +45,10 @@ function purserCommand(host: CommandHost, programs: Programs): Command {
     .commandsGroup('Clusters:')
     .addCommand(clusterCommand(host))
     .addCommand(printCommand(host))
+    .commandsGroup('Tokens:')
+    .addCommand(tokenCommand(host))
+    .addCommand(kubeconfigCommand(host))
+    .addCommand(credentialCommand(host))
     .commandsGroup('Other commands:')
     .addCommand(helpCommand(host))
     .addCommand(versionCommand(host));

@@ -2,14 +2,12 @@
 // CA in the same Secret and issues renewals with it, so that callers need not trust another CA.
 
 import { createPublicKey, X509Certificate } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
-import { FacadeConfigMap } from '../api/names.ts';
-import { ConfigMaps, type Secret, Secrets } from '../api/resources.ts';
+import { type Secret, Secrets } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { hasReason } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
-import { defined } from '../std/defined.ts';
 import { type Certificate, createAuthority, issueServerCertificate } from '../std/x509/certificates.ts';
+import { type FacadeAccess, publishFacade } from './access-config-map.ts';
 import type { CertificateSource, ServingCertificate } from './certificate.ts';
 
 export interface HubCertificateOptions {
@@ -23,16 +21,6 @@ export interface HubCertificateOptions {
   /** Settings of the façade that callers need. */
   readonly access: FacadeAccess;
   readonly clock: Clock;
-}
-
-/** Settings that Purser publishes for callers of the façade beside the CA. */
-export interface FacadeAccess {
-  /** URL of the façade for callers outside the hub; undefined if they forward a port. */
-  readonly server?: string | undefined;
-  /** First path segment of token requests. */
-  readonly path: string;
-  /** Audiences accepted in callers' tokens; empty for the hub's own audiences. */
-  readonly audiences: readonly string[];
 }
 
 /** Returns the DNS names of the façade's Service. */
@@ -68,7 +56,8 @@ async function readOrIssue(options: HubCertificateOptions): Promise<ServingCerti
   const found = await hub.get(Secrets, { namespace, name }).catch((error: unknown) => ignoreReasons(error, 'NotFound'));
   const current = mayIssue ? await renewIfDue(options, found) : found;
   const certificate = servingCertificate(current, options);
-  if (mayIssue) await publishAccess(options, current?.data?.['ca.crt'] ? textOf(current, 'ca.crt') : undefined);
+  const authority = current?.data?.['ca.crt'] ? textOf(current, 'ca.crt') : undefined;
+  if (mayIssue) await publishFacade(hub, namespace, { authority, ...options.access });
   return certificate;
 }
 
@@ -112,26 +101,6 @@ function reusableAuthority(secret: Secret | undefined, now: number): Certificate
   const [certificate, key] = [textOf(secret, 'ca.crt'), textOf(secret, 'ca.key')];
   const expiresAt = new X509Certificate(certificate).validToDate.getTime();
   return expiresAt - now > 365 * DAY_MS ? { certificate, key, expiresAt } : undefined;
-}
-
-/** Writes the ConfigMap for callers, who may not read the Secret. */
-async function publishAccess({ hub, namespace, access }: HubCertificateOptions, authority: string | undefined): Promise<void> {
-  const metadata = { namespace, name: FacadeConfigMap.name };
-  const { server, path, audiences } = access;
-  const data = defined<Record<string, string>>({
-    [FacadeConfigMap.authority]: authority,
-    [FacadeConfigMap.server]: server,
-    [FacadeConfigMap.path]: path,
-    [FacadeConfigMap.audiences]: audiences.length > 0 ? audiences.join(',') : undefined,
-  });
-  const found = await hub.get(ConfigMaps, metadata).catch((error: unknown) => ignoreReasons(error, 'NotFound'));
-  if (isDeepStrictEqual(found?.data, data)) return;
-  const written =
-    found === undefined
-      ? hub.create(ConfigMaps, { metadata: { ...metadata, labels: LABELS }, data })
-      : hub.update(ConfigMaps, { ...found, data });
-  // A concurrent write of another replica has the same content.
-  await written.catch((error: unknown) => ignoreReasons(error, 'AlreadyExists', 'Conflict'));
 }
 
 /** Returns true if the CA in the Secret signed the certificate. A controller that replaces the certificate may keep Purser's CA. */

@@ -132,12 +132,13 @@ function createPool(cluster: Cluster, tls: TlsIdentity, options: DialOptions, co
 /** Returns a connector that negotiates TLS over a byte stream. */
 function tunnelConnector(tunnel: () => Promise<Duplex>, requestTls: buildConnector.BuildOptions): buildConnector.connector {
   const connect = buildConnector({ ...requestTls, timeout: CONNECT_TIMEOUT_MS });
+  const open = callbackify(tunnel);
   return (options, callback) => {
-    tunnel().then(
+    open((error, stream) => {
+      if (error !== null) callback(error, null);
       // undici passes the stream to tls.connect, which takes any Duplex.
-      (stream) => connect({ ...options, httpSocket: stream as Socket }, callback),
-      (error: Error) => callback(error, null),
-    );
+      else connect({ ...options, httpSocket: stream as Socket }, callback);
+    });
   };
 }
 

@@ -57,7 +57,8 @@ class PortStream extends Duplex {
       if (payload.length === PORT_BYTES) return;
     }
     if (channel === DATA) this.push(payload);
-    else if (channel === ERROR && payload.length > 0) this.destroy(new TransportError('ECONNREFUSED', `port-forward failed: ${payload}`));
+    else if (channel === ERROR && payload.length > 0)
+      this.destroy(new TransportError('ECONNREFUSED', `port-forward failed: ${payload.toString()}`));
   }
 
   override _read(): void {}

@@ -4,7 +4,7 @@
 import { type Dispatcher, WebSocket } from 'undici';
 import type { Clock } from '../std/clock.ts';
 import { defined } from '../std/defined.ts';
-import { withoutSecret } from '../std/sensitive.ts';
+import { Sensitive, withoutSecret } from '../std/sensitive.ts';
 import { type BearerTokens, Credentials, type Identity } from './credentials.ts';
 import { type Deadline, startDeadline, untilAborted } from './deadline.ts';
 import { checkServer, Dialer, type DialOptions } from './dial.ts';
@@ -68,6 +68,13 @@ export class Transport {
   /** PEM of the server's certificate authorities; undefined before the first request and for system authorities. */
   get ca(): string | undefined {
     return this.#credentials.ca;
+  }
+
+  /** Returns the bearer token that requests send; undefined for another credential, and for one that impersonates another user. */
+  async bearerToken(): Promise<Sensitive<string> | undefined> {
+    const { headers, secret } = await this.#credentials.identity();
+    const isAlone = secret !== undefined && headers['authorization'] === `Bearer ${secret}` && Object.keys(headers).length === 1;
+    return isAlone ? new Sensitive(secret) : undefined;
   }
 
   /** Returns the response, with any status code. Throws TransportError, or the reason of `signal` after an abort. */

@@ -27,7 +27,9 @@ beforeAll(async () => {
     forwardConnection(request, socket, rejection === undefined ? { port } : { error: rejection });
   });
 });
-afterAll(() => [pod, api].map((server) => server.close()));
+afterAll(() => {
+  for (const server of [pod, api]) server.close();
+});
 
 const hub = () => {
   const server = `http://127.0.0.1:${(api.address() as AddressInfo).port}`;
@@ -38,7 +40,7 @@ const hub = () => {
 const target = { namespace: 'purser-system', pod: 'purser-0', port: 7444 };
 
 /** Sends a request to the pod, whose certificate must be valid for `name`. */
-async function request(name: string): Promise<string> {
+async function fetchFrom(name: string): Promise<string> {
   const transport = hub();
   const cluster = {
     name: 'facade',
@@ -60,19 +62,19 @@ async function request(name: string): Promise<string> {
 
 describe('forwardPort', () => {
   it('connects to a port of a pod with the credential of the hub, and verifies the certificate of the pod', async () => {
-    expect(await request('purser.purser-system.svc')).toBe(`purser.purser-system.svc ${'x'.repeat(200_000)}`);
+    expect(await fetchFrom('purser.purser-system.svc')).toBe(`purser.purser-system.svc ${'x'.repeat(200_000)}`);
     expect(seen).toEqual([
       { path: '/api/v1/namespaces/purser-system/pods/purser-0/portforward?ports=7444', authorization: 'Bearer secret' },
     ]);
   });
 
   it('fails for a certificate with another name', async () => {
-    await expect(request('other.purser-system.svc')).rejects.toMatchObject({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
+    await expect(fetchFrom('other.purser-system.svc')).rejects.toMatchObject({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
   });
 
   it('reports the error of the kubelet', async () => {
     rejection = 'connection refused by the container';
-    await expect(request('purser.purser-system.svc')).rejects.toThrow('connection refused by the container');
+    await expect(fetchFrom('purser.purser-system.svc')).rejects.toThrow('connection refused by the container');
     rejection = undefined;
   });
 

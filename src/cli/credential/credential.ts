@@ -1,0 +1,72 @@
+// `purser credential`: requests a token from the façade unless the cache has one.
+
+import { resolve } from 'node:path';
+import { SystemAuthorities } from '../../api/names.ts';
+import { parseTimestamp } from '../../std/timestamp.ts';
+import { grantedLifetimeMs } from '../../targets/policy/grant.ts';
+import { tokenClaims } from '../../targets/policy/token-claims.ts';
+import { CommandError, type CommandHost } from '../command.ts';
+import { Connections } from '../connection.ts';
+import { Facade, type IssuedToken } from '../facade/facade.ts';
+import { requestToken, type WantedToken } from '../token/token.ts';
+import { cacheFolder, digestOf, type Entry, isExpiredFile, removeFiles } from './cache.mjs';
+import { answerFromCache, type CredentialRequest, encodeExecCredential } from './cached-answer.mjs';
+
+/** Prints an ExecCredential. Of several processes with the same request, one sends it; the others wait for its credential or failure. */
+export async function printCredential(wanted: WantedToken & { readonly forceRefresh?: true }, host: CommandHost): Promise<void> {
+  const { env, clock } = host;
+  const cacheHost = { env, now: () => clock.now(), print: host.print.bind(host), warn: host.warn.bind(host) };
+  const { code, cache, client = '' } = answerFromCache(toRequest(wanted), cacheHost, wanted.forceRefresh === true);
+  if (code === 0) return;
+  // The cause is printed already.
+  if (code !== undefined) throw new CommandError('', code);
+  try {
+    const entry = await requestEntry(wanted, host);
+    if (cache !== undefined) {
+      cache.write(entry);
+      cache.recordClient(client, entry, clock.now());
+      removeFiles(cache.folder, (name, text) => isExpiredFile(name, text, clock.now()));
+    }
+    host.print(encodeExecCredential(entry, env));
+  } catch (error) {
+    if (!host.signal.aborted) cache?.writeFailure(error instanceof Error ? error.message : String(error), clock.now());
+    throw error;
+  } finally {
+    cache?.unlock();
+  }
+}
+
+/** Removes all cached credentials. */
+export function removeCredentials(host: CommandHost): void {
+  const folder = cacheFolder(host.env);
+  const removed = removeFiles(folder, (name) => name.endsWith('.json'));
+  removeFiles(folder, () => true);
+  host.print(`Removed ${removed} cached ${removed === 1 ? 'credential' : 'credentials'} from ${folder}.\n`);
+}
+
+function toRequest(wanted: WantedToken): CredentialRequest {
+  const { cluster, account, audience = [], duration, kubeconfig, context } = wanted;
+  const { facade, facadeCa, facadePath, serviceAccount, purserNamespace } = wanted;
+  const caller = { kubeconfig, context, serviceAccount };
+  return { cluster, account, audience, duration, ...caller, facade, facadeCa, facadePath, purserNamespace };
+}
+
+async function requestEntry(wanted: WantedToken, host: CommandHost): Promise<Entry> {
+  await using connections = new Connections(host, wanted.kubeconfig);
+  const ca = wanted.facadeCa === undefined || wanted.facadeCa === SystemAuthorities ? [] : [resolve(wanted.facadeCa)];
+  const files = [...(await connections.credentialFiles(wanted.context)), ...ca];
+  // Before the request: a file that changes during the request is then noticed.
+  const inputs = files.map((path) => ({ path, digest: digestOf(path) }));
+  await using facade = await Facade.open(wanted, host);
+  return { ...toEntry(await requestToken(facade, wanted)), inputs };
+}
+
+/** Returns a token with its validity on the clock of this machine, which may differ from that of the cluster. */
+export function toEntry({ request, sentAt, serverAt }: IssuedToken): Omit<Entry, 'inputs'> {
+  const { token = '', expirationTimestamp } = request.status ?? {};
+  const claims = tokenClaims(token);
+  const lifetimeMs = grantedLifetimeMs({ expirationTimestamp, ...(claims !== undefined && { claims }) }, serverAt);
+  if (parseTimestamp(expirationTimestamp) === undefined || lifetimeMs <= 0)
+    throw new CommandError('the façade returned a token that has expired. Check the clocks of the hub and of the cluster');
+  return { token, issuedAt: sentAt, expiresAt: sentAt + lifetimeMs };
+}
