@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { CommandHost } from '../command.ts';
 import { addExamples, defineCommand } from '../command-line.ts';
 import { withVariables } from '../facade/options.ts';
-import { addTokenOptions, type TokenOptions } from '../token/command.ts';
+import { addTokenOptions, type TokenOptions } from '../token/options.ts';
 
 /** Returns `purser credential` with its commands. */
 export function credentialCommand(host: CommandHost): Command {

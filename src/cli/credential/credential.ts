@@ -2,6 +2,7 @@
 
 import { resolve } from 'node:path';
 import { SystemAuthorities } from '../../api/names.ts';
+import { withoutTokens } from '../../std/sensitive.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import { grantedLifetimeMs } from '../../targets/policy/grant.ts';
 import { tokenClaims } from '../../targets/policy/token-claims.ts';
@@ -9,7 +10,7 @@ import { CommandError, type CommandHost } from '../command.ts';
 import { Connections } from '../connection.ts';
 import { Facade, type IssuedToken } from '../facade/facade.ts';
 import { requestToken, type WantedToken } from '../token/token.ts';
-import { cacheFolder, digestOf, type Entry, isExpiredFile, removeFiles } from './cache.mjs';
+import { type CachedCredential, cacheFolder, digestOf, type Entry, isExpiredFile, removeFiles } from './cache.mjs';
 import { answerFromCache, type CredentialRequest, encodeExecCredential } from './cached-answer.mjs';
 
 /** Prints an ExecCredential. Of several processes with the same request, one sends it; the others wait for its credential or failure. */
@@ -20,19 +21,28 @@ export async function printCredential(wanted: WantedToken & { readonly forceRefr
   if (code === 0) return;
   // The cause is printed already.
   if (code !== undefined) throw new CommandError('', code);
+  /** Changes the cache; the credential is valid without it. */
+  const change = (action: (opened: CachedCredential) => void) => {
+    try {
+      if (cache !== undefined) action(cache);
+    } catch (error) {
+      host.warn(`purser: cannot write the cache ${cache?.folder}: ${(error as Error).message}\n`);
+    }
+  };
   try {
     const entry = await requestEntry(wanted, host);
-    if (cache !== undefined) {
-      cache.write(entry);
-      cache.recordClient(client, entry, clock.now());
-      removeFiles(cache.folder, (name, text) => isExpiredFile(name, text, clock.now()));
-    }
+    change((opened) => {
+      opened.write(entry);
+      opened.recordClient(client, entry, clock.now());
+      removeFiles(opened.folder, (name, text) => isExpiredFile(name, text, clock.now()));
+    });
     host.print(encodeExecCredential(entry, env));
   } catch (error) {
-    if (!host.signal.aborted) cache?.writeFailure(error instanceof Error ? error.message : String(error), clock.now());
+    const message = error instanceof Error ? error.message : String(error);
+    if (!host.signal.aborted) change((opened) => opened.writeFailure(withoutTokens(message), clock.now()));
     throw error;
   } finally {
-    cache?.unlock();
+    change((opened) => opened.unlock());
   }
 }
 

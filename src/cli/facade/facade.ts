@@ -8,6 +8,7 @@ import { Clusters, ConfigMaps, type EndpointSlice, EndpointSlices } from '../../
 import { StartError } from '../../config/start-error.ts';
 import { httpsUrl, type ServiceAccountName, serviceAccount } from '../../config/values.ts';
 import { FacadeVariable } from '../../config/variables.ts';
+import { localAddressFor } from '../../kube/addresses.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { fixedConfig } from '../../kube/kube-config.ts';
 import { forwardPort, type PodPort } from '../../kube/port-forward.ts';
@@ -34,12 +35,14 @@ export interface IssuedToken {
 /** Client of the façade: `await using facade = await Facade.open(options, host)`. */
 export class Facade implements AsyncDisposable {
   readonly #host: CommandHost;
+  readonly #hub: KubeClient;
   readonly #access: FacadeAccess;
   readonly #transport: Transport;
   readonly #closing: AsyncDisposableStack;
 
-  private constructor(host: CommandHost, access: FacadeAccess, transport: Transport, closing: AsyncDisposableStack) {
+  private constructor(host: CommandHost, hub: KubeClient, { access, transport, closing }: Opened) {
     this.#host = host;
+    this.#hub = hub;
     this.#access = access;
     this.#transport = transport;
     this.#closing = closing;
@@ -61,7 +64,7 @@ export class Facade implements AsyncDisposable {
     const tunnel = pod && (() => forwardPort(hub.transport, pod));
     const transport = createTransport(fixedConfig(cluster, { name: 'caller', token }), defined({ clock: host.clock, tunnel }));
     closing.defer(() => transport.close());
-    return new Facade(host, access, transport, closing.move());
+    return new Facade(host, hub, { access, transport, closing: closing.move() });
   }
 
   /** Returns a registered cluster as the caller sees it. */
@@ -83,6 +86,11 @@ export class Facade implements AsyncDisposable {
     if (!request?.status?.token || !request.status.expirationTimestamp) throw this.#notAFacade();
     const serverAt = Date.parse(String(response.headers['date'] ?? ''));
     return { request, sentAt, serverAt: Number.isNaN(serverAt) ? sentAt : serverAt };
+  }
+
+  /** Returns the address of this machine on the route to the hub; undefined without a route. */
+  async ownAddress(): Promise<string | undefined> {
+    return await localAddressFor(this.#hub.transport.server);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -113,6 +121,13 @@ export class Facade implements AsyncDisposable {
   #notAFacade(): CommandError {
     return new CommandError(`${this.#access.server} is not the façade of Purser. Check the URL, which is from ${this.#access.source}`);
   }
+}
+
+/** The façade that was found, and its connections. */
+interface Opened {
+  readonly access: FacadeAccess;
+  readonly transport: Transport;
+  readonly closing: AsyncDisposableStack;
 }
 
 /** Spec of a token request. */

@@ -6,17 +6,8 @@ import type { CommandHost } from '../command.ts';
 import { addExamples, defineCommand, parsedOption } from '../command-line.ts';
 import { withVariables } from '../facade/options.ts';
 import { namespaceOption } from '../options.ts';
-import { addTokenOptions, type TokenOptions } from '../token/command.ts';
-
-/** Values of the options. */
-export interface KubeconfigOptions extends TokenOptions {
-  /** Name of the context. */
-  readonly name?: string;
-  readonly namespace?: string;
-  /** URL of the cluster's API server. */
-  readonly server?: string;
-  readonly merge?: true;
-}
+import { addTokenOptions } from '../token/options.ts';
+import type { KubeconfigOptions } from './kubeconfig.ts';
 
 /** Returns `purser kubeconfig`. */
 export function kubeconfigCommand(host: CommandHost): Command {

@@ -5,32 +5,28 @@ import type { Cluster } from '../../api/cluster.gen.ts';
 import { SystemAuthorities } from '../../api/names.ts';
 import { StartError } from '../../config/start-error.ts';
 import { serviceAccount } from '../../config/values.ts';
-import { localAddressFor } from '../../kube/addresses.ts';
 import { defined } from '../../std/defined.ts';
 import { serversFor } from '../../targets/endpoints.ts';
 import { CommandError, type CommandHost } from '../command.ts';
 import { Connections } from '../connection.ts';
 import { Facade } from '../facade/facade.ts';
 import { formatDocument } from '../output.ts';
+import type { TokenOptions } from '../token/options.ts';
 import { audiencesOf, type WantedToken } from '../token/token.ts';
-import type { KubeconfigOptions } from './command.ts';
-import { mergeIntoFile } from './merge.ts';
+import { type Kubeconfig, mergeIntoFile } from './merge.ts';
+
+/** Values of the options. */
+export interface KubeconfigOptions extends TokenOptions {
+  /** Name of the context. */
+  readonly name?: string;
+  readonly namespace?: string;
+  /** URL of the cluster's API server. */
+  readonly server?: string;
+  readonly merge?: true;
+}
 
 /** A kubeconfig to write. */
 export type WantedKubeconfig = WantedToken & KubeconfigOptions;
-
-/** A kubeconfig with one context. */
-export interface Kubeconfig {
-  readonly apiVersion: 'v1';
-  readonly kind: 'Config';
-  readonly clusters: readonly [Named<'cluster'>];
-  readonly users: readonly [Named<'user'>];
-  readonly contexts: readonly [Named<'context'>];
-  readonly 'current-context': string;
-}
-
-/** An entry of a list of a kubeconfig. */
-export type Named<Field extends string> = { readonly name: string } & { readonly [Key in Field]: Readonly<Record<string, unknown>> };
 
 /** Prints a kubeconfig, or merges it into the kubeconfig of the user. */
 export async function writeKubeconfig(wanted: WantedKubeconfig, host: CommandHost): Promise<void> {
@@ -41,7 +37,7 @@ export async function writeKubeconfig(wanted: WantedKubeconfig, host: CommandHos
   if (name === hubContext) throw new StartError(`${name} is the context of the hub. Set --name to another name for the new context`);
   await using facade = await Facade.open(wanted, host);
   const cluster = await facade.cluster(wanted.cluster);
-  const server = await selectServer(cluster, wanted.server);
+  const server = selectServer(cluster, wanted.server, await facade.ownAddress());
   const audience = wanted.audience ?? audiencesOf(cluster.status?.apiAudiences, wanted.cluster);
   const caller = {
     ...wanted,
@@ -114,11 +110,10 @@ function credentialArguments(wanted: WantedKubeconfig): readonly string[] {
   return [CREDENTIAL, cluster, account, ...audience.map((each) => `--audience=${each}`), ...given];
 }
 
-/** Returns the registered address for this machine, or the given one if it is registered. */
-async function selectServer({ metadata, spec }: Cluster, given: string | undefined): Promise<string> {
+/** Returns the registered address for a client at `ownAddress`, or the given one if it is registered. */
+function selectServer({ metadata, spec }: Cluster, given: string | undefined, ownAddress: string | undefined): string {
   const { serverEndpoints } = spec.orchestratorApiEndpoints;
-  const [preferred] = serversFor(serverEndpoints, undefined);
-  const servers = serversFor(serverEndpoints, preferred && (await localAddressFor(preferred)));
+  const servers = serversFor(serverEndpoints, ownAddress);
   const selected = given === undefined ? servers[0] : servers.find((server) => server === given);
   if (selected !== undefined) return selected;
   if (given === undefined) throw new CommandError(`the cluster ${metadata.name} has no usable address. Correct the Cluster on the hub`);

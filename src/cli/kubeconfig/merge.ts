@@ -5,7 +5,19 @@ import { dirname } from 'node:path';
 import { type Document, isMap, isSeq, parseDocument, type YAMLMap, type YAMLSeq } from 'yaml';
 import { writePrivate } from '../../std/private-file.ts';
 import { CommandError } from '../command.ts';
-import type { Kubeconfig } from './kubeconfig.ts';
+
+/** A kubeconfig with one context. */
+export interface Kubeconfig {
+  readonly apiVersion: 'v1';
+  readonly kind: 'Config';
+  readonly clusters: readonly [Named<'cluster'>];
+  readonly users: readonly [Named<'user'>];
+  readonly contexts: readonly [Named<'context'>];
+  readonly 'current-context': string;
+}
+
+/** An entry of a list of a kubeconfig. */
+export type Named<Field extends string> = { readonly name: string } & { readonly [Key in Field]: Readonly<Record<string, unknown>> };
 
 /**
  * Merges a kubeconfig into the file that kubectl would write to: the first of several files that exists. Returns its path. Replaces the

@@ -6,7 +6,7 @@ import { defined } from '../../std/defined.ts';
 import type { CommandHost } from '../command.ts';
 import { Facade, type IssuedToken } from '../facade/facade.ts';
 import { formatDocument } from '../output.ts';
-import type { TokenOptions } from './command.ts';
+import type { TokenOptions } from './options.ts';
 
 /** A token to request. */
 export interface WantedToken extends TokenOptions {
