@@ -61,5 +61,5 @@ EXPOSE 7444 7445
 # collections use four threads, and the memory of a peak is never returned.
 # Node may read only its own files, the files that Kubernetes mounts, /etc/hosts, and files that you mount below /etc/purser, such as a
 # kubeconfig or a certificate. It may not write files or start programs.
-ENTRYPOINT ["/usr/bin/node", "--max-semi-space-size=4", "--no-parallel-scavenge", "--heap-growing-percent=40", "--memory-saver-mode", "--disable-sigusr1", "--report-exclude-env", "--disable-proto=delete", "--max-http-header-size=16384", "--permission", "--allow-fs-read=/purser/*", "--allow-fs-read=/var/run/secrets/*", "--allow-fs-read=/etc/purser/*", "--allow-fs-read=/etc/hosts", "dist/main.js"]
+ENTRYPOINT ["/usr/bin/node", "--max-semi-space-size=4", "--no-parallel-scavenge", "--heap-growing-percent=40", "--memory-saver-mode", "--disable-sigusr1", "--report-exclude-env", "--disable-proto=delete", "--max-http-header-size=16384", "--permission", "--allow-fs-read=/purser/*", "--allow-fs-read=/var/run/secrets/*", "--allow-fs-read=/etc/purser/*", "--allow-fs-read=/etc/hosts", "dist/src/main.js"]
 CMD ["run"]

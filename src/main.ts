@@ -1,12 +1,12 @@
-// Entry point of Purser, in the image and for src/start.mjs.
+// The process of Purser. Entry point of the image; bin/purser.cjs is that of the npm package.
 
 import type { CommandHost } from './cli/command.ts';
 import { handleInterrupts, INTERRUPTED } from './cli/interrupt.ts';
 import type { Programs } from './cli/serve.ts';
 import { systemClock } from './std/clock.ts';
 
-/** Runs the command line of the process. `dev` runs a local run; the image has none. Imports no more than the command needs. */
-export async function main(dev?: Programs['dev']): Promise<void> {
+/** Runs a command line. `dev` runs a local run; the image has none. Imports no more than the command needs. */
+export async function main(args: readonly string[], dev?: Programs['dev']): Promise<void> {
   const interruption = handleInterrupts(process, systemClock);
   const host: CommandHost = {
     clock: systemClock,
@@ -29,10 +29,12 @@ export async function main(dev?: Programs['dev']): Promise<void> {
       },
     }),
   };
-  const { run } = await import('./cli/purser.ts');
-  const code = await run(process.argv.slice(2), host, programs);
+  const { COMPLETE, run } = await import('./cli/purser.ts');
+  const code = await run(args, host, programs);
   if (interruption.signal.aborted) process.exit(INTERRUPTED);
+  // A credential plugin may still run, but the shell waits for this process.
+  if (args[0] === COMPLETE) process.exit(code);
   process.exitCode = code;
 }
 
-if (import.meta.main) await main();
+if (import.meta.main) void main(process.argv.slice(2));

@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import type { CommandHost } from './command.ts';
 import { addExamples, defineCommand } from './command-line.ts';
-import { contextOption, hubContextOption, kubeconfigOption, type SharedOptions, timeoutOption } from './options.ts';
+import { hubContextOption, kubeconfigOption, type SharedOptions, targetContextOption, timeoutOption } from './options.ts';
 
 /** Returns `purser cluster` with its commands. */
 export function clusterCommand(host: CommandHost): Command {
@@ -16,7 +16,7 @@ function revokeCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'revoke', "revoke Purser's earlier tokens for a cluster")
     .description("Replace Purser's credential for a cluster, and revoke all earlier tokens that Purser obtained for it.")
     .argument('<NAME>', 'name of the Cluster')
-    .addOption(contextOption(RECREATE))
+    .addOption(targetContextOption(RECREATE))
     .addOption(hubContextOption())
     .addOption(kubeconfigOption())
     .addOption(timeoutOption('2m'));

@@ -26,14 +26,19 @@ export function kubeconfigOption(): Option {
   return parsedOption('--kubeconfig <FILE>', 'kubeconfig with the contexts', anyText).default(undefined, 'KUBECONFIG, or ~/.kube/config');
 }
 
-/** `--context`, for commands with one cluster, or with a target cluster. */
-export function contextOption(description = 'context of the hub'): Option {
-  return parsedOption('--context <NAME>', description, anyText);
+/** `--context` of the hub, for commands with one cluster. */
+export function contextOption(): Option {
+  return parsedOption('--context <CONTEXT>', 'context of the hub', anyText).default(undefined, 'the current context');
+}
+
+/** `--context` of a target cluster, which has no default. */
+export function targetContextOption(description: string): Option {
+  return parsedOption('--context <CONTEXT>', description, anyText);
 }
 
 /** `--hub-context`, for commands with a target cluster and the hub. */
 export function hubContextOption(): Option {
-  return parsedOption('--hub-context <NAME>', 'context of the hub', anyText).default(undefined, 'the current context');
+  return parsedOption('--hub-context <CONTEXT>', 'context of the hub', anyText).default(undefined, 'the current context');
 }
 
 /** `-n`. */

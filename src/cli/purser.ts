@@ -7,18 +7,27 @@ import { versionText } from '../telemetry/build.ts';
 import { clusterCommand } from './cluster.ts';
 import { CommandError, type CommandHost, ExitCode } from './command.ts';
 import { addExamples, defineCommand, unknownWord } from './command-line.ts';
+import { completionCommand } from './completion.ts';
 import { credentialCommand } from './credential/command.ts';
 import { kubeconfigCommand } from './kubeconfig/command.ts';
+import { managedTokenCommands } from './managed-token.ts';
 import { printCommand } from './print.ts';
 import { devCommand, type Programs, runCommand } from './serve.ts';
+import { statusCommand } from './status/command.ts';
 import { tokenCommand } from './token/command.ts';
 import { versionCommand } from './version.ts';
 
 /** Runs a command line and returns the exit code. Prints errors in one line, without tokens. */
 export async function run(argv: readonly string[], host: CommandHost, programs: Programs): Promise<number> {
   const purser = purserCommand(host, programs);
-  if (argv.length === 0) {
+  const [first, ...words] = argv;
+  if (first === undefined) {
     purser.outputHelp();
+    return ExitCode.done;
+  }
+  if (first === COMPLETE) {
+    const { complete } = await import('./complete.ts');
+    await complete(purser, words, host);
     return ExitCode.done;
   }
   try {
@@ -34,8 +43,11 @@ export async function run(argv: readonly string[], host: CommandHost, programs: 
   }
 }
 
+/** Hidden command of shells, which passes its words on unparsed. */
+export const COMPLETE = '__complete';
+
 /** Returns the root command with all commands. */
-function purserCommand(host: CommandHost, programs: Programs): Command {
+export function purserCommand(host: CommandHost, programs: Programs): Command {
   const purser = defineCommand(host, 'purser', '')
     .description('Purser keeps short-lived service account tokens fresh across many Kubernetes clusters.')
     .version(versionText().trimEnd(), '--version', 'print the version of Purser')
@@ -49,11 +61,16 @@ function purserCommand(host: CommandHost, programs: Programs): Command {
     .addCommand(tokenCommand(host))
     .addCommand(kubeconfigCommand(host))
     .addCommand(credentialCommand(host))
+    .addCommand(statusCommand(host));
+  for (const command of managedTokenCommands(host)) purser.addCommand(command);
+  purser
     .commandsGroup('Other commands:')
+    .addCommand(completionCommand(host))
     .addCommand(helpCommand(host))
     .addCommand(versionCommand(host));
   return addExamples(purser, {
     'Run Purser with a hub and a target cluster on this machine': 'purser dev',
+    'Show what fails in all namespaces': 'purser status -A',
     'Print the help of a command': 'purser help cluster revoke',
   });
 }

@@ -60,7 +60,10 @@ function addOptions(command: Command, isHidden: (option: ServeOption) => boolean
     const initial = option.default ?? option.defaultDescription;
     const description = initial === undefined ? option.description : `${option.description} (default ${initial})`;
     const flags = usageOf(name, option).replace(/ (.+)$/, ' <$1>');
-    command.addOption(new Option(flags, description).hideHelp(isHidden(option)));
+    const declared = new Option(flags, description).hideHelp(isHidden(option));
+    // For completion only: parseConfig reports invalid values together.
+    if (option.parse.words !== undefined) declared.argChoices = [...option.parse.words];
+    command.addOption(declared);
   }
   // The error of readConfig is clearer for users of npm.
   command.allowExcessArguments();

@@ -16,6 +16,7 @@ import {
   ServiceAccounts,
 } from '../api/resources.ts';
 import { hasReason } from '../kubernetes/status.ts';
+import { packageRoot } from '../std/package-root.ts';
 import type { KubeClient } from './client.ts';
 import { nameOf } from './paths.ts';
 
@@ -37,9 +38,9 @@ export function parseManifests(text: string): readonly ApiObject[] {
   return parseAllDocuments(text).map((document) => document.toJS() as ApiObject);
 }
 
-/** Returns the absolute path of a file in the repository, or in the image, which has the same layout. */
+/** Returns the absolute path of a file in the repository, or in the package or the image, which have the same layout. */
 export function repositoryPath(path: string): string {
-  return join(import.meta.dirname, '../..', path);
+  return join(packageRoot, path);
 }
 
 /** Applies the manifests. */

@@ -32,7 +32,7 @@ export async function startPurser(kubeconfig: string, options: readonly string[]
   const [readyFile, logFile] = [join(folder, 'ready.json'), join(folder, 'purser.log')];
   const common = ['--allow-loopback', '--facade-port', '0', '--metrics-port', '0', '--metrics-auth', 'none', '--facade-rate', '0'];
   const env = { ...process.env, KUBECONFIG: kubeconfig, PURSER_LOG_LEVEL: 'warn' };
-  const args = [...(await nodeOptions()), 'src/start.mjs', 'run', ...common, '--ready-file', readyFile, ...options];
+  const args = [...(await nodeOptions()), 'bin/purser.cjs', 'run', ...common, '--ready-file', readyFile, ...options];
   const startedAt = performance.now();
   const program = await startProgram(process.execPath, args, logFile, { env });
   const assertRunning = async () => {

@@ -14,6 +14,7 @@ import { facadeTokens } from './scenarios/facade-tokens.ts';
 import { growingLists, growingRest, growingTokens } from './scenarios/growth.ts';
 import { idleClusters } from './scenarios/idle-clusters.ts';
 import { manyTokens, someTokens } from './scenarios/managed-tokens.ts';
+import { statusReport } from './scenarios/status-report.ts';
 import { textTable } from './table.ts';
 
 const SCENARIOS: readonly Scenario[] = [
@@ -26,6 +27,7 @@ const SCENARIOS: readonly Scenario[] = [
   growingTokens,
   growingLists,
   growingRest,
+  statusReport,
 ];
 
 async function main({ only, scale, size, out, writeDocs }: BenchOptions): Promise<boolean> {

@@ -16,6 +16,8 @@ describe('purser', () => {
     ['help print hub-rbac', 'Usage: purser print hub-rbac [options]'],
     ['print target-rbac --help', 'Usage: purser print target-rbac [options]'],
     ['help cluster', 'Usage: purser cluster COMMAND [options]'],
+    ['status --help', 'Usage: purser status [mt/NAME] [options]'],
+    ['suspend --help', 'Usage: purser suspend mt/NAME [options]'],
     ['cluster revoke --help', 'Usage: purser cluster revoke NAME [options]'],
   ])('prints help for the arguments "%s"', async (line, usage) => {
     const { code, output, stderr } = await ran(line);
@@ -42,14 +44,18 @@ describe('purser', () => {
     ['cluster revok a', "unknown command 'revok'; did you mean revoke? (for help, run purser cluster --help)"],
     ['cluster revoke', "missing required argument 'NAME' (for help, run purser cluster revoke --help)"],
     ['cluster revoke a --kontext b', "unknown option '--kontext'; did you mean --context? (for help, run purser cluster revoke --help)"],
-    ['cluster revoke a --context', '--context needs a value: --context NAME (for help, run purser cluster revoke --help)'],
-    ['cluster revoke a --context --timeout 1s', '--context needs a value: --context NAME (for help, run purser cluster revoke --help)'],
+    ['cluster revoke a --context', '--context needs a value: --context CONTEXT (for help, run purser cluster revoke --help)'],
+    ['cluster revoke a --context --timeout 1s', '--context needs a value: --context CONTEXT (for help, run purser cluster revoke --help)'],
     ['cluster revoke a --timeout x', '--timeout must be a duration such as 2m, not "x"'],
     ['print hub-rbac', "required option '--service-account NAME' not specified (for help, run purser print hub-rbac --help)"],
     [
       'print hub-rbac --service-acount a',
       "unknown option '--service-acount'; did you mean --service-account? (for help, run purser print hub-rbac --help)",
     ],
+    ['status foo/bar', '"foo/bar" is not a ManagedToken; write mt/NAME'],
+    ['rotate mt/', '"mt/" is not a ManagedToken; write mt/NAME'],
+    ['rotate', "missing required argument 'mt/NAME' (for help, run purser rotate --help)"],
+    ['status -o wide', '--output must be one of json, yaml, not "wide"'],
     ['version -o wide', '--output must be one of json, yaml, not "wide"'],
     ['version -o', '-o needs a value: -o FORMAT (for help, run purser version --help)'],
   ])('exits with 2 and one line for "%s"', async (line, problem) => {

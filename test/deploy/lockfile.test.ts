@@ -12,9 +12,20 @@ interface Locked {
   readonly bin?: Readonly<Record<string, string>>;
 }
 
-const { packages } = JSON.parse(readText('package-lock.json')) as { packages: Readonly<Record<string, Locked>> };
-const { '': root, ...locked } = packages as Readonly<Record<string, Locked>> & { readonly '': { optionalDependencies?: object } };
+const lock = JSON.parse(readText('package-lock.json')) as { packages: Readonly<Record<string, Locked>> };
+const { '': root, ...locked } = lock.packages as Readonly<Record<string, Locked>> & { readonly '': { optionalDependencies?: object } };
 const namesOf = (isMeant: (each: Locked) => boolean) => Object.keys(locked).filter((name) => isMeant(locked[name] as Locked));
+
+describe('package-lock.json of test/real/nodes', () => {
+  it('pins releases of Node.js by their integrity hashes, without a registry URL', () => {
+    const { packages: nodes } = JSON.parse(readText('test/real/nodes/package-lock.json')) as typeof lock;
+    const { '': _, ...pinned } = nodes;
+    expect(Object.keys(pinned)).toHaveLength(6);
+    expect(
+      Object.values(pinned).filter(({ integrity = '', resolved }) => !integrity.startsWith('sha512-') || resolved !== undefined),
+    ).toEqual([]);
+  });
+});
 
 describe('package-lock.json', () => {
   it('pins every package by its integrity hash', () => {

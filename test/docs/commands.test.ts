@@ -8,6 +8,7 @@ import { targetAccess } from '../../src/cli/manifests.ts';
 import { optionOf, variableOf } from '../../src/config/options.ts';
 import { readText } from '../support/repository.ts';
 import { run } from '../support/run.ts';
+import { cliOptions, commandProblem } from './command-lines.ts';
 import { anchorsOf, blocksOf, commandLines, documents, proseCommands, proseOf, stepsOf } from './documents.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
@@ -21,6 +22,9 @@ const linesOf = (isRun: boolean) =>
     .flatMap(commandLines);
 const [ran, unrun] = [linesOf(true), linesOf(false)];
 const prose = all.flatMap(proseCommands);
+const purserLines = [...prose, ...unrun].filter((line) => line.startsWith('purser '));
+/** Commands of purser that need no cluster. */
+const PRINTING = /^purser (print|help|version|completion|.*--help)/;
 /** Environment without the options of the test run. */
 const PLAIN = { NODE_OPTIONS: '' };
 const { scripts } = JSON.parse(readText('package.json')) as { readonly scripts: Readonly<Record<string, string>> };
@@ -30,6 +34,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'kubectl --context hub annotate -n purser-system configmap/purser-removal-limit registry.purser.dev/release="$(date +%s)" --overwrite':
     'needs many withdrawn tokens; test/tokens/removal-limits.test.ts sets the same annotation',
   'npm ci': 'a precondition of this test',
+  'npm pack && npm install -g ./purser-0.1.0.tgz': 'test/real/package.test.ts installs the package in a folder',
+  'source <(purser completion bash)': 'test/cli/complete.test.ts completes in bash',
   'npm ci && npm start': 'test/real/docs-tour.test.ts starts the same program on free ports, and compares its output',
   'docker build -t registry.example.com/purser:0.1.0 .': 'test/real/image.test.ts builds the image, without Docker if it is not installed',
   'docker push registry.example.com/purser:0.1.0': 'needs a registry',
@@ -89,8 +95,6 @@ const FOREIGN_OPTIONS: ReadonlySet<string> = new Set(
   [
     '--build-arg --context --create-namespace --enable-ssl-passthrough --internal --rm --silent',
     '--service-account-max-token-expiration --service-account-issuer --authentication-config --kube-apiserver-arg --tls-san --from-literal',
-    // Options of purser print.
-    '--apart --discovery-url --server --service-account --user',
     '--help --check --fault --minutes --only --out --runs --scale --seconds --seed --size --write-docs',
   ]
     .join(' ')
@@ -109,8 +113,12 @@ describe('documentation', () => {
     expect(new Set(others)).toEqual(new Set(Object.keys(NOT_RUN_IN_PROSE)));
   });
 
-  it.each([...new Set(prose.filter((line) => line.startsWith('purser ')))])('shows a command of purser that succeeds: %s', async (line) => {
-    const args = [join(REPOSITORY, 'src/start.mjs'), ...line.split(' ').slice(1)];
+  it.each([...new Set(purserLines)])('shows a command of purser with existing subcommands and options: %s', (line) => {
+    expect(commandProblem(line)).toBeUndefined();
+  });
+
+  it.each([...new Set(prose.filter((line) => PRINTING.test(line)))])('shows a command of purser that succeeds: %s', async (line) => {
+    const args = [join(REPOSITORY, 'bin/purser.cjs'), ...line.split(' ').slice(1)];
     expect(await run(process.execPath, args, PLAIN)).toMatchObject({ code: 0, output: expect.stringMatching(/^\S/), stderr: '' });
   });
 
@@ -162,7 +170,9 @@ describe('documentation', () => {
 
   it.each(all)('names only existing options and environment variables of Purser ($path)', (document) => {
     const words = [...proseOf(document).matchAll(/`[^`]*`/g)].flatMap(([code]) => [...code.matchAll(/(?<![\w-])--[a-z][a-z0-9-]*/g)]);
-    const unknown = words.map(([word]) => word).filter((word) => optionOf(word.slice(2)) === undefined && !FOREIGN_OPTIONS.has(word));
+    const unknown = words
+      .map(([word]) => word)
+      .filter((word) => optionOf(word.slice(2)) === undefined && !cliOptions().has(word) && !FOREIGN_OPTIONS.has(word));
     const variables = [...document.text.matchAll(/PURSER_[A-Z0-9_]+/g)].map(([name]) => name);
     const options = variables.map((name) => name.replace('PURSER_', '').toLowerCase().replaceAll('_', '-'));
     const strange = options.filter((name) => optionOf(name) === undefined || !variables.includes(variableOf(name)));

@@ -7,12 +7,12 @@ import { startTimeOf } from '../../src/cli/credential/cache.mjs';
 import { AUDIENCE, CallerWorld } from '../cli/facade/caller-world.ts';
 import { run } from '../support/run.ts';
 
-const START = join(import.meta.dirname, '../../src/start.mjs');
+const START = join(import.meta.dirname, '../../bin/purser.cjs');
 /** Reports each process and each file that it loads. */
 const REPORT = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from 'node:module';
   process.stderr.write('process\\n');
-  registerHooks({ load(url, context, next) { if (url.startsWith('file:')) process.stderr.write(url.replace(/.*\\/(src|node_modules)\\//, '') + '\\n'); return next(url, context); } });
+  registerHooks({ load(url, context, next) { if (url.startsWith('file:')) process.stderr.write(url.replace(/.*\\/(src|bin|node_modules)\\//, '') + '\\n'); return next(url, context); } });
 `)}`;
 const OLDER = "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.20.2'})";
 
@@ -59,7 +59,13 @@ describe('purser credential', () => {
     await start();
     const { code, output, stderr } = await start(['--import', REPORT]);
     expect([code, output]).toEqual([0, expect.stringContaining('ExecCredential')]);
-    expect(stderr.trim().split('\n')).toEqual(['process', 'start.mjs', 'cli/credential/cached-answer.mjs', 'cli/credential/cache.mjs']);
+    expect(stderr.trim().split('\n')).toEqual([
+      'process',
+      'purser.cjs',
+      'credential.cjs',
+      'cli/credential/cached-answer.mjs',
+      'cli/credential/cache.mjs',
+    ]);
   });
 
   it('returns a cached token on an older Node.js without another process', async () => {

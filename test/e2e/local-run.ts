@@ -108,7 +108,7 @@ type Env = Readonly<Record<string, string>>;
 /** Free ports, so that several runs do not conflict. */
 const ANY_PORTS = { PURSER_FACADE_PORT: '0', PURSER_METRICS_PORT: '0' };
 
-const START = join(import.meta.dirname, '../../src/start.mjs');
+const START = join(import.meta.dirname, '../../bin/purser.cjs');
 
 function launch(env: Env, ...args: readonly string[]): ChildProcessWithoutNullStreams {
   const { NODE_OPTIONS: _, ...inherited } = process.env;

@@ -194,7 +194,7 @@ export class DeployWorld {
 
   /** Writes the output of `purser print` to a file, and returns its path. */
   async print(what: string, ...options: readonly string[]): Promise<string> {
-    const printed = await run(process.execPath, [join(REPOSITORY, 'src/start.mjs'), 'print', what, ...options], { NODE_OPTIONS: '' });
+    const printed = await run(process.execPath, [join(REPOSITORY, 'bin/purser.cjs'), 'print', what, ...options], { NODE_OPTIONS: '' });
     if (printed.code !== 0) throw new Error(printed.stderr);
     const file = join(this.hub.folder, `${what}.yaml`);
     await writeFile(file, printed.output);

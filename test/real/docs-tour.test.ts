@@ -44,7 +44,7 @@ describe('tour', () => {
 
   it('starts with the output of npm start', async () => {
     const { stdout } = await local.end('SIGTERM');
-    const [introduction = ''] = welcome.split('…');
+    const [introduction = ''] = welcome.split('\n…\n');
     const [printed = ''] = stdout.split('Try in');
     const dataFolder = /(\S+\/)?data\//g;
     expect(comparable(printed.replaceAll(dataFolder, '.purser/'))).toBe(comparable(introduction));

@@ -57,7 +57,7 @@ export async function runBlock(block: Block | undefined, shell: Shell): Promise<
 
 /** The command that the documentation introduces as `purser`. */
 const PURSER = `#!/bin/sh
-exec ${process.execPath} ${join(REPOSITORY, 'src/start.mjs')} "$@"
+exec ${process.execPath} ${join(REPOSITORY, 'bin/purser.cjs')} "$@"
 `;
 
 /** Stub for docker: `docker run --rm IMAGE …` runs the program of the image. image.test.ts tests the image itself. */

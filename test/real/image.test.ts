@@ -61,7 +61,7 @@ describe('image', () => {
     );
 
     expect([programs, unwanted]).toEqual([[], []]);
-    expect(paths).toEqual(expect.arrayContaining(['usr/bin/node', 'purser/dist/main.js']));
+    expect(paths).toEqual(expect.arrayContaining(['usr/bin/node', 'purser/dist/src/main.js']));
     expect(bytes / 2 ** 20).toBeLessThan(220);
   });
 

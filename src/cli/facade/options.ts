@@ -25,7 +25,7 @@ export interface FacadeOptions extends Pick<SharedOptions, 'kubeconfig' | 'conte
 export function addFacadeOptions(command: Command): Command {
   const published = `published in the ConfigMap ${FacadeConfigMap.name}`;
   return command
-    .addOption(contextOption('context of the hub, whose bearer token authenticates you to the façade').default(undefined, CURRENT))
+    .addOption(contextOption())
     .addOption(kubeconfigOption())
     .addOption(parsedOption('--service-account <NS/NAME>', CALLER, sameText(serviceAccount)))
     .addOption(
@@ -73,6 +73,5 @@ export function sameText(parser: Parser<unknown>): Parser<string> {
   };
 }
 
-const CURRENT = 'the current context';
 const CALLER =
   'service account on the hub that authenticates you to the façade: its token for ten minutes is requested with the context; required for contexts without a bearer token, such as those of kind';

@@ -33,7 +33,7 @@ export interface TokenFailure {
 export function tokenFailure(reason: FailureReason, token: StoredToken, response = ''): TokenFailure {
   const text = OWN_TEXTS[reason]?.(token) ?? FailureReason[reason];
   const relayed = RELAYED.has(reason) ? redacted(response, token) : '';
-  const remedy = ADMINISTRATORS.has(reason) ? ` The conditions of Cluster ${token.spec.clusterName} show the cause to administrators.` : '';
+  const remedy = isClusterFailure(reason) ? ` The conditions of Cluster ${token.spec.clusterName} show the cause to administrators.` : '';
   return { reason, message: `${sentence(relayed === '' ? text : `${text}: ${relayed}`)}${remedy}` };
 }
 
@@ -116,7 +116,11 @@ const OWN_TEXTS: Partial<Readonly<Record<FailureReason, (token: StoredToken) => 
 /** Reasons that stand for a response about an object of the tenant: the TokenRequest, or the Secret in the tenant's namespace. */
 const RELAYED: ReadonlySet<FailureReason> = new Set(['RequestRejected', 'SecretReadFailed', 'SecretWriteFailed']);
 
-/** Reasons whose cause lies between Purser and the cluster. */
+/** Returns whether the cause of a failure lies between Purser and the cluster, so that the conditions of the Cluster show it. */
+export function isClusterFailure(reason: string): boolean {
+  return ADMINISTRATORS.has(reason);
+}
+
 const ADMINISTRATORS: ReadonlySet<string> = new Set([
   'ClusterUnreachable',
   'ClusterTimeout',

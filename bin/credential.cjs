@@ -1,0 +1,25 @@
+// Prints a cached credential of `purser credential`: kubectl runs it for every command, with any Node that runs the launcher.
+'use strict';
+
+const { existsSync } = require('fs');
+const { join } = require('path');
+const { pathToFileURL } = require('url');
+
+/** Prints the credential for the arguments of `purser credential`, or calls `otherwise`. */
+function printCached(root, args, otherwise) {
+  const source = join(root, 'src/cli/credential/cached-answer.mjs');
+  const path = existsSync(source) ? source : join(root, 'dist/src/cli/credential/cached-answer.mjs');
+  const host = {
+    env: process.env,
+    now: Date.now,
+    print: (text) => process.stdout.write(text),
+    warn: (text) => process.stderr.write(text),
+  };
+  import(pathToFileURL(path)).then(({ answerArguments }) => {
+    const code = answerArguments(args, host);
+    if (code === undefined) otherwise();
+    else process.exitCode = code;
+  });
+}
+
+module.exports = { printCached };

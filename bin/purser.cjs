@@ -1,0 +1,55 @@
+#!/usr/bin/env node
+// Launcher of `purser` and `kubectl purser`. ES2018 and CommonJS, so that an older Node can run it and continue with the Node that npm
+// installed. In a checkout it runs the sources, in the package the compiled files.
+'use strict';
+
+const { spawn } = require('child_process');
+const { existsSync } = require('fs');
+const { enableCompileCache } = require('module');
+const { join } = require('path');
+
+const NEEDED = 24;
+const ROOT = join(__dirname, '..');
+const MAJOR = Number.parseInt(process.versions.node, 10);
+
+/** Runs the command line with the arguments. Prints a cached credential without loading the command line. */
+function launch(args) {
+  // The launcher itself has no dynamic import, which is a syntax error for a very old Node.
+  if (args[0] !== 'credential' || MAJOR < 20) return launchCommand(args);
+  require('./credential.cjs').printCached(ROOT, args.slice(1), () => launchCommand(args));
+}
+
+function launchCommand(args) {
+  if (MAJOR < NEEDED) return launchWith(installedNode(), args);
+  enableCompileCache(join(ROOT, 'node_modules/.cache/compiled'));
+  const source = join(ROOT, 'apiserver/dev/purser.ts');
+  const { runPurser } = require(existsSync(source) ? source : join(ROOT, 'dist/apiserver/dev/purser.js'));
+  runPurser(args);
+}
+
+/** Returns the path of the Node that npm installs on Linux; undefined elsewhere. */
+function installedNode() {
+  try {
+    return require.resolve(`node-linux-${process.arch}/bin/node`);
+  } catch (error) {
+    if (error.code !== 'MODULE_NOT_FOUND') throw error;
+    return undefined;
+  }
+}
+
+/** Runs the command line with another Node; forwards signals and the exit code. */
+function launchWith(node, args) {
+  if (node === undefined) {
+    process.stderr.write(
+      `purser: requires Node ${NEEDED}, found ${process.version}; install it from nodejs.org, or on Linux run npm install with --include=optional\n`,
+    );
+    process.exit(2);
+  }
+  const child = spawn(node, [__filename, ...args], { stdio: 'inherit' });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('exit', (code, signal) => process.exit(code === null ? (signal === 'SIGINT' ? 130 : 143) : code));
+}
+
+module.exports = { launch };
+
+if (require.main === module) launch(process.argv.slice(2));

@@ -1,0 +1,58 @@
+// `purser rotate`, `revoke`, `suspend` and `resume`: commands for one ManagedToken.
+
+import type { Command } from 'commander';
+import { StartError } from '../config/start-error.ts';
+import type { CommandHost } from './command.ts';
+import { addExamples, defineCommand } from './command-line.ts';
+import { contextOption, kubeconfigOption, namespaceOption, type SharedOptions, timeoutOption } from './options.ts';
+import type { TokenRequestName } from './token-requests.ts';
+
+/** Returns the name in `mt/NAME`, `managedtoken/NAME` or `NAME`. Throws a StartError for another resource. */
+export function managedTokenName(text: string): string {
+  const [resource = '', name = '', ...rest] = text.includes('/') ? text.split('/') : ['mt', text];
+  const [kind = ''] = resource.split('.');
+  if (!['mt', 'managedtoken', 'managedtokens'].includes(kind.toLowerCase()) || name === '' || rest.length > 0)
+    throw new StartError(`${JSON.stringify(text)} is not a ManagedToken; write mt/NAME`);
+  return name;
+}
+
+/** Returns the commands that change a ManagedToken and wait for the result. */
+export function managedTokenCommands(host: CommandHost): readonly Command[] {
+  return (Object.keys(DESCRIPTIONS) as TokenRequestName[]).map((request) => changeCommand(host, request));
+}
+
+const DESCRIPTIONS: Readonly<Record<TokenRequestName, readonly [summary: string, description: string]>> = {
+  rotate: [
+    'replace a token now',
+    'Replace the token of a ManagedToken now, and wait for the new one. The old token stays valid until its expiry.',
+  ],
+  revoke: [
+    'revoke a token now',
+    'Revoke the token of a ManagedToken with spec.revocation BoundSecret, and wait for the new one. The target cluster rejects the old token within seconds.',
+  ],
+  suspend: ['suspend rotation of a token', 'Suspend the rotation of a ManagedToken. Its token stays in the Secret until its expiry.'],
+  resume: ['resume rotation of a token', 'Resume the rotation of a ManagedToken, and wait for a valid token.'],
+};
+
+function changeCommand(host: CommandHost, request: TokenRequestName): Command {
+  const [summary, description] = DESCRIPTIONS[request];
+  const command = defineCommand(host, request, summary)
+    .description(description)
+    .argument('<mt/NAME>', 'ManagedToken')
+    .addOption(namespaceOption())
+    .addOption(timeoutOption('1m'))
+    .addOption(contextOption())
+    .addOption(kubeconfigOption());
+  addExamples(command, {
+    [`${description.slice(0, description.indexOf('.')).split(',')[0]}`]: `purser ${request} mt/ci-deployer -n team-a`,
+  });
+  return command.action(async (text: string, options: SharedOptions) => {
+    const name = managedTokenName(text);
+    const { Connections } = await import('./connection.ts');
+    const { requestChange } = await import('./token-requests.ts');
+    await using connections = new Connections(host, options.kubeconfig);
+    const hub = await connections.open(options.context);
+    const namespace = options.namespace ?? (await connections.namespaceOf(options.context));
+    await requestChange({ hub, namespace, name, request, timeoutMs: options.timeout ?? 0 }, host);
+  });
+}

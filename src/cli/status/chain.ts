@@ -1,0 +1,139 @@
+// The chain from permission to Secret for one ManagedToken: each link with the verdict of its own check.
+
+import type { Cluster } from '../../api/cluster.gen.ts';
+import type { ManagedToken } from '../../api/managed-token.gen.ts';
+import { ClusterConditionType } from '../../api/names.ts';
+import type { Secret, ServiceAccount, Stored } from '../../api/resources.ts';
+import { humanDuration } from '../../kubernetes/wire/go-duration.ts';
+import { parseTimestamp } from '../../std/timestamp.ts';
+import { type TokenClaims, tokenClaims } from '../../targets/policy/token-claims.ts';
+import { subjectOf } from '../../targets/policy/token-request.ts';
+import { TOKEN_KEY } from '../../tokens/outputs/outputs.ts';
+import { forbiddenMessage, requesterMissingMessage } from '../../tokens/policy/messages.ts';
+import { isOwnedBy, secretNameOf } from '../../tokens/policy/secret.ts';
+
+/** Result of a check; `needs` names what the user lacks for it. */
+export type Checked<T> = { readonly value: T } | { readonly needs: string };
+
+/** Everything that was read for the chain. */
+export interface Evidence {
+  readonly token: Stored<ManagedToken>;
+  /** True if the service account that requests the token exists. */
+  readonly hasRequester: Checked<boolean>;
+  /** Name under which the requester may issue the token; undefined if it may not. */
+  readonly issueName: Checked<string | undefined>;
+  /** Most specific name of the permission. */
+  readonly exactName: string;
+  readonly cluster: Checked<Stored<Cluster> | undefined>;
+  /** Service account on the target cluster. */
+  readonly account: Checked<Stored<ServiceAccount> | undefined>;
+  readonly secret: Checked<Stored<Secret> | undefined>;
+  /** True if the target cluster accepts the token in the Secret; undefined without one. */
+  readonly isAccepted: Checked<boolean | undefined>;
+}
+
+export type Verdict = 'ok' | 'failed' | 'unchecked';
+
+/** One link. `message` is cause and remedy if it failed. */
+export interface Link {
+  readonly name: 'permission' | 'cluster' | 'service account' | 'token' | 'secret';
+  readonly verdict: Verdict;
+  readonly message: string;
+}
+
+/** Returns the links, in the order in which a token is issued. */
+export function chainOf(evidence: Evidence, now: number): readonly Link[] {
+  return [permission(evidence), cluster(evidence, now), account(evidence), token(evidence, now), secret(evidence)];
+}
+
+function ok(name: Link['name'], message: string): Link {
+  return { name, verdict: 'ok', message };
+}
+
+function failed(name: Link['name'], message: string): Link {
+  return { name, verdict: 'failed', message };
+}
+
+function unchecked(name: Link['name'], needs: string): Link {
+  return { name, verdict: 'unchecked', message: `not checked (needs ${needs})` };
+}
+
+function permission({ token: managed, hasRequester, issueName, exactName }: Evidence): Link {
+  if ('value' in hasRequester && !hasRequester.value) return failed('permission', requesterMissingMessage(managed));
+  if ('needs' in issueName) return unchecked('permission', issueName.needs);
+  if (issueName.value === undefined) return failed('permission', forbiddenMessage(managed, exactName));
+  const { namespace } = managed.metadata;
+  return ok('permission', `service account ${namespace}/${managed.spec.requesterServiceAccountName} may issue ${issueName.value}`);
+}
+
+function cluster({ token: { spec }, cluster: checked }: Evidence, now: number): Link {
+  const name = spec.clusterName;
+  if ('needs' in checked) return unchecked('cluster', checked.needs);
+  if (checked.value === undefined) return failed('cluster', `Cluster ${name} was not found. Register it, or change spec.clusterName.`);
+  const { conditions = [], lastProbeTime } = checked.value.status ?? {};
+  const ready = conditions.find(({ type }) => type === ClusterConditionType.ready);
+  if (ready?.status !== 'True') return failed('cluster', `Cluster ${name}: ${ready?.message ?? 'Purser has not probed it yet.'}`);
+  const probedAt = parseTimestamp(lastProbeTime);
+  return ok('cluster', `Cluster ${name} is ready${probedAt === undefined ? '' : `, probed ${humanDuration(now - probedAt)} ago or later`}`);
+}
+
+function account({ token: { spec, status }, account: checked }: Evidence): Link {
+  const { namespace, name } = spec.serviceAccount;
+  const text = `service account ${namespace}/${name}`;
+  if ('needs' in checked) return unchecked('service account', checked.needs);
+  if (checked.value === undefined)
+    return failed(
+      'service account',
+      `Service account ${namespace}/${name} was not found on the cluster. Create it, or change spec.serviceAccount.`,
+    );
+  const issuedFor = status?.serviceAccountUID;
+  if (issuedFor !== undefined && issuedFor !== checked.value.metadata.uid)
+    return failed(
+      'service account',
+      `Service account ${namespace}/${name} was re-created, so the token is no longer valid. Purser replaces it.`,
+    );
+  return ok('service account', `${text} exists on the cluster`);
+}
+
+function token({ token: managed, secret: checked, isAccepted }: Evidence, now: number): Link {
+  if ('needs' in checked) return unchecked('token', checked.needs);
+  const text = textOf(checked.value);
+  if (text === '') return failed('token', 'There is no token in the Secret.');
+  const claims = tokenClaims(text);
+  const problem = claims && claimProblem(managed, claims, now);
+  if (problem !== undefined) return failed('token', problem);
+  if ('value' in isAccepted && isAccepted.value === false)
+    return failed('token', 'The cluster rejects the token. Request another one with purser rotate.');
+  const expiry = claims?.expiresAt === undefined ? 'is opaque' : `expires in ${humanDuration(claims.expiresAt - now)}`;
+  return ok(
+    'token',
+    `token ${expiry}${'value' in isAccepted ? ', and the cluster accepts it' : `; acceptance not checked (needs ${isAccepted.needs})`}`,
+  );
+}
+
+function claimProblem({ spec }: Stored<ManagedToken>, { subject, audiences, expiresAt }: TokenClaims, now: number): string | undefined {
+  if (expiresAt !== undefined && expiresAt <= now) return `The token expired ${humanDuration(now - expiresAt)} ago.`;
+  if (subject !== subjectOf(spec.serviceAccount))
+    return `The token is for ${subject ?? 'an unknown user'}, not for the service account of the spec.`;
+  const missing = spec.audiences.filter((audience) => !audiences.includes(audience));
+  return missing.length === 0 ? undefined : `The token lacks the audience ${missing.join(', ')} of the spec.`;
+}
+
+function secret({ token: managed, secret: checked }: Evidence): Link {
+  const name = `Secret ${managed.metadata.namespace}/${secretNameOf(managed)}`;
+  if ('needs' in checked) return unchecked('secret', checked.needs);
+  if (checked.value === undefined) return failed('secret', `${name} does not exist.`);
+  if (!isOwnedBy(checked.value.metadata, managed))
+    return failed('secret', `${name} is not owned by the ManagedToken. Delete the Secret, or choose another spec.secret.name.`);
+  return ok(
+    'secret',
+    `${name} holds ${Object.keys(checked.value.data ?? {})
+      .sort()
+      .join(', ')}`,
+  );
+}
+
+/** Returns the token in a Secret; empty without one. */
+export function textOf(found: Secret | undefined): string {
+  return Buffer.from(found?.data?.[TOKEN_KEY] ?? '', 'base64').toString();
+}

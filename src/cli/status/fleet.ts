@@ -1,0 +1,183 @@
+// The state of all clusters and ManagedTokens, with the objects that need attention, the most urgent first.
+
+import type { Cluster } from '../../api/cluster.gen.ts';
+import type { ManagedToken, ManagedTokenCondition } from '../../api/managed-token.gen.ts';
+import { ClusterConditionType, TokenConditionType } from '../../api/names.ts';
+import { ReadyReason } from '../../api/reasons.ts';
+import type { Stored } from '../../api/resources.ts';
+import type { Condition } from '../../kubernetes/conditions.ts';
+import { defined } from '../../std/defined.ts';
+import { sentence } from '../../std/sentence.ts';
+import { parseTimestamp } from '../../std/timestamp.ts';
+import { isClusterFailure } from '../../tokens/policy/messages.ts';
+
+/** An object that needs attention. Times are in milliseconds since the epoch. */
+export interface Problem {
+  readonly reason: string;
+  /** Cause and remedy. */
+  readonly message: string;
+  /** Time since which the object is in this state; absent if unknown. */
+  readonly since?: number;
+}
+
+export interface ClusterProblem extends Problem {
+  readonly name: string;
+  /** Number of ManagedTokens that fail because of the cluster. */
+  readonly failingTokens: number;
+  /** Earliest expiry of their tokens; absent if none is valid. */
+  readonly firstExpiry?: number;
+}
+
+export interface TokenProblem extends Problem {
+  readonly namespace: string;
+  readonly name: string;
+  readonly cluster: string;
+  /** True if the Secret holds a valid token for the spec. */
+  readonly usable: boolean;
+  readonly expiresAt?: number;
+  /** True if the cause is a failing cluster in the same report. */
+  readonly isCausedByCluster: boolean;
+}
+
+interface Tally<P extends Problem> {
+  readonly total: number;
+  readonly ready: number;
+  readonly problems: readonly P[];
+}
+
+export interface FleetStatus {
+  /** Undefined if the user may not list Clusters. */
+  readonly clusters: Tally<ClusterProblem> | undefined;
+  readonly managedTokens: Tally<TokenProblem> & {
+    readonly suspended: number;
+    /** First renewal that is planned; absent without one. */
+    readonly nextRotation?: number;
+  };
+  /** Time of Purser's last probe of any cluster, if it is so old that Purser probably does not run. */
+  readonly silentSince?: number;
+}
+
+/** Returns the state of a fleet; `clusters` is undefined if the user may not list them. */
+export function fleetStatus(
+  tokens: readonly Stored<ManagedToken>[],
+  clusters: readonly Stored<Cluster>[] | undefined,
+  now: number,
+): FleetStatus {
+  const failing = new Map((clusters ?? []).flatMap((cluster) => entryOf(cluster)));
+  const problems = tokens.flatMap((token) => tokenProblem(token, failing, now) ?? []).sort(byUrgency);
+  const rotations = tokens.flatMap(({ status }) => parseTimestamp(status?.nextRotationTime) ?? []);
+  return defined({
+    clusters: clusters && {
+      total: clusters.length,
+      ready: clusters.filter((cluster) => conditionOf(cluster, ClusterConditionType.ready)?.status === 'True').length,
+      problems: clusterProblems(failing, problems),
+    },
+    managedTokens: defined({
+      total: tokens.length,
+      ready: tokens.filter((token) => conditionOf(token, TokenConditionType.ready)?.status === 'True').length,
+      suspended: tokens.filter(({ spec }) => spec.rotation.suspend).length,
+      problems,
+      nextRotation: least(rotations),
+    }),
+    silentSince: silentSince(clusters ?? [], now),
+  });
+}
+
+/** Time without a probe after which Purser is considered stopped, in milliseconds. The time of a probe is written every five minutes. */
+const SILENT_MS = 720_000;
+/** Time for a first token, in milliseconds; a ManagedToken is no problem before. */
+const FIRST_TOKEN_MS = 60_000;
+
+function conditionOf(object: { readonly status?: { readonly conditions?: readonly Condition[] } }, type: string): Condition | undefined {
+  return object.status?.conditions?.find((condition) => condition.type === type);
+}
+
+function entryOf(cluster: Stored<Cluster>): readonly (readonly [string, Problem])[] {
+  const { ready, credentialFresh } = ClusterConditionType;
+  const condition = [ready, credentialFresh]
+    .map((type) => conditionOf(cluster, type))
+    .find((each) => each !== undefined && each.status !== 'True' && each.reason !== 'CredentialRenewalPending');
+  const problem = condition ? toProblem(condition) : undefined;
+  if (problem !== undefined) return [[cluster.metadata.name, problem]];
+  return conditionOf(cluster, ready) === undefined ? [[cluster.metadata.name, NOT_PROBED]] : [];
+}
+
+const CHECK_PURSER = 'check that Purser runs: kubectl get pods -n purser-system';
+const NOT_PROBED: Problem = { reason: 'NotProbed', message: sentence(`Purser has not probed the cluster yet; ${CHECK_PURSER}`) };
+
+function toProblem({ reason = '', message = '', lastTransitionTime }: Condition): Problem {
+  return defined({ reason, message, since: parseTimestamp(lastTransitionTime) });
+}
+
+function clusterProblems(failing: ReadonlyMap<string, Problem>, tokens: readonly TokenProblem[]): readonly ClusterProblem[] {
+  const caused = Map.groupBy(
+    tokens.filter((token) => token.isCausedByCluster),
+    ({ cluster }) => cluster,
+  );
+  return [...failing]
+    .map(([name, problem]) => {
+      const affected = caused.get(name) ?? [];
+      const expiries = affected.flatMap(({ usable, expiresAt }) => (usable && expiresAt !== undefined ? [expiresAt] : []));
+      return defined({ ...problem, name, failingTokens: affected.length, firstExpiry: least(expiries) });
+    })
+    .sort((a, b) => b.failingTokens - a.failingTokens || (a.since ?? 0) - (b.since ?? 0) || compare(a.name, b.name));
+}
+
+function tokenProblem(token: Stored<ManagedToken>, failing: ReadonlyMap<string, Problem>, now: number): TokenProblem | undefined {
+  const found = findProblem(token, now);
+  if (found === undefined) return undefined;
+  const { namespace, name } = token.metadata;
+  const cluster = token.spec.clusterName;
+  const expiresAt = parseTimestamp(token.status?.expirationTimestamp);
+  const usable = conditionOf(token, TokenConditionType.ready)?.status === 'True' && (expiresAt ?? 0) > now;
+  return defined({
+    ...found,
+    namespace,
+    name,
+    cluster,
+    usable,
+    expiresAt,
+    isCausedByCluster: failing.has(cluster) && isClusterFailure(found.reason),
+  });
+}
+
+function findProblem(token: Stored<ManagedToken>, now: number): Problem | undefined {
+  const ready = conditionOf(token, TokenConditionType.ready) as ManagedTokenCondition | undefined;
+  const rotation = conditionOf(token, TokenConditionType.rotationFailing);
+  const expiresAt = parseTimestamp(token.status?.expirationTimestamp);
+  if (rotation?.status === 'True') return toProblem(rotation);
+  if (ready?.status === 'True') return expiresAt !== undefined && expiresAt <= now ? expiredUnnoticed(expiresAt) : undefined;
+  if (ready?.reason === 'Suspended' || isNew(token, ready, now)) return undefined;
+  return ready === undefined ? { reason: 'Pending', message: sentence(`${ReadyReason.Pending}; ${CHECK_PURSER}`) } : toProblem(ready);
+}
+
+function isNew({ metadata }: Stored<ManagedToken>, ready: Condition | undefined, now: number): boolean {
+  const since = parseTimestamp(ready?.lastTransitionTime ?? metadata.creationTimestamp) ?? 0;
+  return (ready === undefined || ready.reason === 'Pending') && now - since < FIRST_TOKEN_MS;
+}
+
+function expiredUnnoticed(since: number): Problem {
+  return { reason: 'Expired', message: sentence(`${ReadyReason.Expired}; ${CHECK_PURSER}`), since };
+}
+
+/** Tokens that are not usable come first, the oldest problem first; then tokens by expiry. */
+function byUrgency(a: TokenProblem, b: TokenProblem): number {
+  if (a.usable !== b.usable) return a.usable ? 1 : -1;
+  const [left, right] = a.usable ? [a.expiresAt, b.expiresAt] : [a.since, b.since];
+  return (left ?? 0) - (right ?? 0) || compare(a.namespace, b.namespace) || compare(a.name, b.name);
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+function silentSince(clusters: readonly Cluster[], now: number): number | undefined {
+  const probes = clusters.flatMap(({ status }) => parseTimestamp(status?.lastProbeTime) ?? []);
+  const last = probes.length === 0 ? undefined : probes.reduce((a, b) => Math.max(a, b));
+  return last !== undefined && now - last > SILENT_MS ? last : undefined;
+}
+
+function least(times: readonly number[]): number | undefined {
+  return times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b));
+}

@@ -1,0 +1,64 @@
+// Reads and prints what `purser status` reports.
+
+import { type ApiObject, Clusters, ManagedTokens, type Resource, type Stored } from '../../api/resources.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import { hasReason, undefinedFor } from '../../kubernetes/status.ts';
+import { CommandError, type CommandHost } from '../command.ts';
+import type { OutputFormat } from '../options.ts';
+import { formatDocument } from '../output.ts';
+import { chainOf } from './chain.ts';
+import { fleetStatus } from './fleet.ts';
+import { type Inspection, inspect } from './inspect.ts';
+import { chainReport, fleetReport } from './report.ts';
+import { chainText, fleetText, type Paint } from './text.ts';
+
+interface Appearance {
+  readonly output: OutputFormat | undefined;
+  readonly paint: Paint;
+}
+
+export interface FleetQuestion extends Appearance {
+  readonly hub: KubeClient;
+  /** Undefined for all namespaces. */
+  readonly namespace: string | undefined;
+}
+
+/** Prints the problems of all ManagedTokens and Clusters that the user may list. Throws a CommandError without permission. */
+export async function showFleet({ hub, namespace, output, paint }: FleetQuestion, host: CommandHost): Promise<void> {
+  const [tokens, clusters] = await Promise.all([
+    listTokens(hub, namespace),
+    undefinedFor(listAll(hub, Clusters), 'Forbidden', 'Unauthorized'),
+  ]);
+  const now = host.clock.now();
+  const status = fleetStatus(tokens, clusters, now);
+  host.print(isDocument(output) ? formatDocument(fleetReport(status), output) : fleetText(status, now, paint));
+}
+
+/** Prints the chain of one ManagedToken. Throws a CommandError if there is none. */
+export async function showToken({ output, paint, ...inspection }: Inspection & Appearance, host: CommandHost): Promise<void> {
+  const evidence = await inspect(inspection);
+  const now = host.clock.now();
+  const links = chainOf(evidence, now);
+  host.print(isDocument(output) ? formatDocument(chainReport(evidence, links), output) : chainText(evidence.token, links, now, paint));
+}
+
+function isDocument(output: OutputFormat | undefined): output is 'json' | 'yaml' {
+  return output === 'json' || output === 'yaml';
+}
+
+async function listTokens(hub: KubeClient, namespace: string | undefined) {
+  try {
+    return await listAll(hub, ManagedTokens, namespace);
+  } catch (error) {
+    if (!hasReason(error, 'Forbidden')) throw error;
+    const where =
+      namespace === undefined ? 'in all namespaces; name one of yours with -n' : `in namespace ${namespace}; name another with -n`;
+    throw new CommandError(`not permitted to list ManagedTokens ${where}`);
+  }
+}
+
+async function listAll<T extends ApiObject>(hub: KubeClient, resource: Resource<T>, namespace?: string): Promise<readonly Stored<T>[]> {
+  const items: Stored<T>[] = [];
+  for await (const page of hub.pages(resource, { namespace })) items.push(...page.items);
+  return items;
+}

@@ -1,0 +1,90 @@
+// The text of `purser status`.
+
+import type { ManagedToken } from '../../api/managed-token.gen.ts';
+import { TokenConditionType } from '../../api/names.ts';
+import { humanDuration } from '../../kubernetes/wire/go-duration.ts';
+import { parseTimestamp } from '../../std/timestamp.ts';
+import type { Link, Verdict } from './chain.ts';
+import type { ClusterProblem, FleetStatus, TokenProblem } from './fleet.ts';
+
+/** Marks up a text for a terminal; returns it unchanged for a pipe. */
+export type Paint = (color: 'red' | 'yellow' | 'green' | 'bold', text: string) => string;
+
+/** Returns the report on a fleet, with the problems first. */
+export function fleetText({ clusters, managedTokens, silentSince }: FleetStatus, now: number, paint: Paint): string {
+  const own = managedTokens.problems.filter(({ isCausedByCluster }) => !isCausedByCluster);
+  const blocks = [
+    ...(silentSince === undefined ? [] : [silentText(silentSince, now, paint)]),
+    ...(clusters?.problems ?? []).map((problem) => clusterText(problem, now, paint)),
+    ...own.map((problem) => tokenText(problem, now, paint)),
+    summaryText({ clusters, managedTokens }, now, paint),
+  ];
+  return blocks.join('\n');
+}
+
+function silentText(since: number, now: number, paint: Paint): string {
+  const title = paint('red', `Purser has not reported for ${humanDuration(now - since)}`);
+  return `${title}\n  Everything below may be outdated. Check that Purser runs: kubectl get pods -n purser-system\n`;
+}
+
+function clusterText({ name, reason, message, since, failingTokens, firstExpiry }: ClusterProblem, now: number, paint: Paint): string {
+  const expiry = firstExpiry === undefined ? '' : `, the first expires in ${humanDuration(firstExpiry - now)}`;
+  const affected = failingTokens === 0 ? '' : `; ${counted(failingTokens, 'ManagedToken')} cannot be renewed${expiry}`;
+  return `${paint('red', `Cluster ${name}`)}: ${reason}${forTime(since, now)}${affected}\n  ${message}\n`;
+}
+
+function tokenText({ namespace, name, reason, message, since, usable, expiresAt }: TokenProblem, now: number, paint: Paint): string {
+  const state = usable && expiresAt !== undefined ? `; the token expires in ${humanDuration(expiresAt - now)}` : '; no valid token';
+  const title = paint(usable ? 'yellow' : 'red', `ManagedToken ${namespace}/${name}`);
+  return `${title}: ${reason}${forTime(since, now)}${state}\n  ${message}\n`;
+}
+
+function forTime(since: number | undefined, now: number): string {
+  return since === undefined ? '' : ` for ${humanDuration(now - since)}`;
+}
+
+function summaryText({ clusters, managedTokens }: Omit<FleetStatus, 'silentSince'>, now: number, paint: Paint): string {
+  const { total, ready, suspended, nextRotation } = managedTokens;
+  const lines = [
+    clusters === undefined
+      ? 'Clusters: not checked (needs list on clusters.registry.purser.dev)'
+      : `Clusters: ${share(clusters.ready, clusters.total, paint)} ready`,
+    `ManagedTokens: ${share(ready, total, paint)} ready${suspended === 0 ? '' : `, ${suspended} suspended`}${rotation(nextRotation, now)}`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function rotation(at: number | undefined, now: number): string {
+  if (at === undefined) return '';
+  return at <= now ? ', the next rotation is due' : `, the next rotation is in ${humanDuration(at - now)}`;
+}
+
+function share(part: number, total: number, paint: Paint): string {
+  return paint(part === total ? 'green' : 'yellow', `${part} of ${total}`);
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** Returns the report on one ManagedToken: its state and each link of the chain. */
+export function chainText(token: ManagedToken, links: readonly Link[], now: number, paint: Paint): string {
+  const { metadata, status, spec } = token;
+  const ready = status?.conditions?.find(({ type }) => type === TokenConditionType.ready);
+  const isReady = ready?.status === 'True';
+  const title = paint('bold', `ManagedToken ${metadata.namespace}/${metadata.name}`);
+  const state = paint(isReady ? 'green' : 'red', isReady ? 'ready' : (ready?.reason ?? 'Pending'));
+  const width = Math.max(...links.map(({ name }) => name.length));
+  const lines = links.map(({ name, verdict, message }) => `  ${paint(COLORS[verdict], MARKS[verdict])} ${name.padEnd(width)}  ${message}`);
+  const cause = isReady || ready === undefined ? [] : [`  ${ready.message}`];
+  return `${[`${title}: ${state}${times(token, now)}${spec.rotation.suspend ? ', suspended' : ''}`, ...cause, '', ...lines].join('\n')}\n`;
+}
+
+function times({ status }: ManagedToken, now: number): string {
+  const [expiresAt, rotatesAt] = [status?.expirationTimestamp, status?.nextRotationTime].map(parseTimestamp);
+  const expiry = expiresAt === undefined || expiresAt <= now ? '' : `, expires in ${humanDuration(expiresAt - now)}`;
+  return rotatesAt === undefined || rotatesAt <= now ? expiry : `${expiry}, rotates in ${humanDuration(rotatesAt - now)}`;
+}
+
+const MARKS: Readonly<Record<Verdict, string>> = { ok: '✓', failed: '✗', unchecked: '?' };
+const COLORS = { ok: 'green', failed: 'red', unchecked: 'yellow' } as const satisfies Readonly<Record<Verdict, string>>;

@@ -1,0 +1,118 @@
+// `purser rotate`, `revoke`, `suspend` and `resume`: request a change of a ManagedToken, and wait until Purser has made it.
+
+import type { ManagedToken } from '../api/managed-token.gen.ts';
+import { Annotation, TokenConditionType } from '../api/names.ts';
+import { ManagedTokens, type Stored } from '../api/resources.ts';
+import type { KubeClient, Patch } from '../kube/client.ts';
+import { undefinedFor } from '../kubernetes/status.ts';
+import { humanDuration } from '../kubernetes/wire/go-duration.ts';
+import { sleep } from '../std/clock.ts';
+import { parseTimestamp } from '../std/timestamp.ts';
+import { CommandError, type CommandHost, ExitCode } from './command.ts';
+
+export type TokenRequestName = 'rotate' | 'revoke' | 'suspend' | 'resume';
+
+export interface TokenChange {
+  readonly hub: KubeClient;
+  readonly namespace: string;
+  readonly name: string;
+  readonly request: TokenRequestName;
+  /** Maximum time to wait for Purser, in milliseconds; 0 to return without waiting. */
+  readonly timeoutMs: number;
+}
+
+/** Requests the change and waits for it. Throws a CommandError, or the error of a request. */
+export async function requestChange(change: TokenChange, host: CommandHost): Promise<void> {
+  const { hub, namespace, name, request, timeoutMs } = change;
+  const { check, patch, isDone, done } = REQUESTS[request];
+  const title = `ManagedToken ${namespace}/${name}`;
+  const found = await undefinedFor(hub.get(ManagedTokens, { namespace, name }), 'NotFound');
+  if (found === undefined) throw new CommandError(`${title} was not found; list them with kubectl get managedtokens -A`);
+  const problem = check?.(found);
+  if (problem !== undefined) throw new CommandError(`${title} ${problem}`);
+  const value = new Date(host.clock.now()).toISOString();
+  const requested = await hub.patch(ManagedTokens, { namespace, name }, patch(value));
+  if (timeoutMs === 0) return host.print(`${title}: ${request} requested.\n`);
+  const changed = await waitUntil(change, host, (token) => token.metadata.uid === found.metadata.uid && isDone(token, value, requested));
+  host.print(`${title} ${done(changed, host.clock.now())}.\n`);
+}
+
+interface Request {
+  /** Returns why the request would have no effect; undefined if it has one. */
+  readonly check?: (token: ManagedToken) => string | undefined;
+  readonly patch: (value: string) => Patch;
+  readonly isDone: (token: ManagedToken, value: string, requested: ManagedToken) => boolean;
+  /** Returns the result, as the predicate of a sentence. */
+  readonly done: (token: ManagedToken, now: number) => string;
+}
+
+const REQUESTS: Readonly<Record<TokenRequestName, Request>> = {
+  rotate: {
+    check: ({ spec }) => (spec.rotation.suspend ? 'is suspended; resume it with purser resume' : undefined),
+    patch: (value) => ({ metadata: { annotations: { [Annotation.rotate]: value } } }),
+    isDone: (token, value) => token.status?.lastRotateRequest === value && isReady(token),
+    done: (token, now) => `has a new token, which expires in ${expiry(token, now)}`,
+  },
+  revoke: {
+    check: ({ spec }) =>
+      spec.revocation === 'BoundSecret'
+        ? undefined
+        : 'does not have spec.revocation BoundSecret, so its token cannot be revoked; it is valid until its expiry',
+    patch: (value) => ({ metadata: { annotations: { [Annotation.revoke]: value } } }),
+    isDone: (token, value) => token.status?.lastRevokeRequest === value && (token.spec.rotation.suspend || isReady(token)),
+    done: (token, now) =>
+      `had its token revoked${token.spec.rotation.suspend ? '; no other is issued while it is suspended' : `; the new one expires in ${expiry(token, now)}`}`,
+  },
+  suspend: {
+    patch: () => ({ spec: { rotation: { suspend: true } } }),
+    isDone: isObserved,
+    done: (token, now) => `is suspended; its token expires in ${expiry(token, now)}`,
+  },
+  resume: {
+    patch: () => ({ spec: { rotation: { suspend: false } } }),
+    isDone: (token, value, requested) => isObserved(token, value, requested) && isReady(token),
+    done: (token, now) => `is resumed; its token expires in ${expiry(token, now)}`,
+  },
+};
+
+function isObserved({ status }: ManagedToken, _: string, requested: ManagedToken): boolean {
+  return (status?.observedGeneration ?? 0) >= (requested.metadata.generation ?? 0);
+}
+
+function isReady({ status }: ManagedToken): boolean {
+  return status?.conditions?.some(({ type, status: value }) => type === TokenConditionType.ready && value === 'True') === true;
+}
+
+function expiry({ status }: ManagedToken, now: number): string {
+  const at = parseTimestamp(status?.expirationTimestamp);
+  return at === undefined ? 'an unknown time' : humanDuration(at - now);
+}
+
+const POLL_MS = 500;
+
+/** Returns the ManagedToken when the change is made. Throws a CommandError with the cause after the timeout. */
+async function waitUntil(
+  { hub, namespace, name, request, timeoutMs }: TokenChange,
+  { clock, signal }: CommandHost,
+  isDone: (token: Stored<ManagedToken>) => boolean,
+): Promise<Stored<ManagedToken>> {
+  for (const end = clock.monotonic() + timeoutMs; ; await sleep(clock, POLL_MS, signal)) {
+    const token = await hub.get(ManagedTokens, { namespace, name }, { signal });
+    if (isDone(token)) return token;
+    if (clock.monotonic() >= end)
+      throw new CommandError(
+        `Purser has not handled the request to ${request} ManagedToken ${namespace}/${name} yet${causeOf(token)}`,
+        ExitCode.notReady,
+      );
+  }
+}
+
+function causeOf({ status }: ManagedToken): string {
+  const { rotationFailing, ready } = TokenConditionType;
+  const failures = new Map<string, string>([
+    [rotationFailing, 'True'],
+    [ready, 'False'],
+  ]);
+  const failing = status?.conditions?.find((condition) => failures.get(condition.type) === condition.status);
+  return failing === undefined ? '; check that Purser runs: kubectl get pods -n purser-system' : `: ${failing.message}`;
+}

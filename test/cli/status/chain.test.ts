@@ -1,0 +1,122 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ServiceAccount } from '../../../src/api/resources.ts';
+import { chainOf, type Evidence, type Link } from '../../../src/cli/status/chain.ts';
+import { chainText } from '../../../src/cli/status/text.ts';
+import { ACCOUNT_UID, aCluster, aGrant, aToken, at, NOON, SECRET_IDENTITY } from '../../support/builders.ts';
+import { stored } from '../../support/stored.ts';
+
+const owner = {
+  apiVersion: 'tokens.purser.dev/v1alpha1',
+  kind: 'ManagedToken',
+  name: 'ci',
+  uid: aToken().build().metadata.uid,
+  controller: true,
+};
+const secret = {
+  metadata: { ...SECRET_IDENTITY, namespace: 'team-a', ownerReferences: [owner] },
+  data: { token: Buffer.from(aGrant().text()).toString('base64') },
+};
+const ready = {
+  type: 'Ready',
+  status: 'True',
+  reason: 'ClusterReady',
+  message: 'Ready.',
+  lastHeartbeatTime: '',
+  lastTransitionTime: '',
+} as const;
+const account: ServiceAccount = { metadata: { namespace: 'deploy', name: 'deployer', uid: ACCOUNT_UID } };
+
+/** Evidence of a token for which everything is in order. */
+const good: Evidence = {
+  token: aToken().withStatus({ serviceAccountUID: ACCOUNT_UID }).build(),
+  hasRequester: { value: true },
+  issueName: { value: 'prod-eu/deploy' },
+  exactName: 'prod-eu/deploy/deployer',
+  cluster: { value: { ...aCluster(), status: { conditions: [ready] } } },
+  account: { value: stored(account) },
+  secret: { value: secret },
+  isAccepted: { value: true },
+};
+
+function link(name: Link['name'], more: Partial<Evidence>, now = NOON): Link | undefined {
+  return chainOf({ ...good, ...more }, now).find((each) => each.name === name);
+}
+
+describe('chainOf', () => {
+  it('confirms every link of a good token', () => {
+    expect(chainOf(good, NOON).map(({ verdict }) => verdict)).toEqual(['ok', 'ok', 'ok', 'ok', 'ok']);
+  });
+
+  it('names what the user lacks for each check', () => {
+    const needs = { needs: 'a permission' };
+    const evidence = { ...good, hasRequester: needs, issueName: needs, cluster: needs, account: needs, secret: needs, isAccepted: needs };
+    expect(chainOf(evidence, NOON).map(({ message }) => message)).toEqual(Array(5).fill('not checked (needs a permission)'));
+  });
+
+  it.each<[string, Link['name'], Partial<Evidence>, string]>([
+    ['a missing requester', 'permission', { hasRequester: { value: false } }, 'does not exist'],
+    ['a missing permission', 'permission', { issueName: { value: undefined } }, 'cannot issue clusters/token "prod-eu/deploy/deployer"'],
+    ['a missing Cluster', 'cluster', { cluster: { value: undefined } }, 'Cluster prod-eu was not found. Register it'],
+    ['a Cluster that was never probed', 'cluster', { cluster: { value: aCluster() } }, 'has not probed it yet'],
+    ['a missing service account', 'service account', { account: { value: undefined } }, 'was not found on the cluster'],
+    [
+      'a re-created service account',
+      'service account',
+      { account: { value: stored({ ...account, metadata: { ...account.metadata, uid: 'other' } }) } },
+      'was re-created',
+    ],
+    ['a Secret without a token', 'token', { secret: { value: { ...secret, data: {} } } }, 'There is no token in the Secret'],
+    ['a rejected token', 'token', { isAccepted: { value: false } }, 'The cluster rejects the token'],
+    [
+      'a token for another audience',
+      'token',
+      {
+        token: aToken()
+          .with({ audiences: ['vault'] })
+          .build(),
+      },
+      'lacks the audience vault',
+    ],
+    [
+      'a token of another service account',
+      'token',
+      {
+        token: aToken()
+          .with({ serviceAccount: { namespace: 'deploy', name: 'other' } })
+          .build(),
+      },
+      'not for the service account of the spec',
+    ],
+    ['a missing Secret', 'secret', { secret: { value: undefined } }, 'Secret team-a/ci does not exist'],
+    [
+      'a Secret of another owner',
+      'secret',
+      { secret: { value: { ...secret, metadata: { ...secret.metadata, ownerReferences: [] } } } },
+      'is not owned by the ManagedToken',
+    ],
+  ])('reports %s with its remedy', (_, name, more, message) => {
+    expect(link(name, more)).toMatchObject({ verdict: 'failed', message: expect.stringContaining(message) });
+  });
+
+  it('reports an expired token', () => {
+    expect(link('token', {}, at('13:10:00'))).toMatchObject({ verdict: 'failed', message: 'The token expired 10m ago.' });
+  });
+
+  it('never contains the token', () => {
+    expect(JSON.stringify(chainOf(good, NOON))).not.toContain(aGrant().text());
+  });
+});
+
+describe('chainText', () => {
+  it('prints the state of the ManagedToken and one line for each link', () => {
+    const printed = chainText(good.token, chainOf({ ...good, account: { needs: '--target-context' } }, NOON), NOON, (_, text) => text);
+    expect(printed).toBe(`ManagedToken team-a/ci: Pending
+
+  ✓ permission       service account team-a/default may issue prod-eu/deploy
+  ✓ cluster          Cluster prod-eu is ready
+  ? service account  not checked (needs --target-context)
+  ✓ token            token expires in 60m, and the cluster accepts it
+  ✓ secret           Secret team-a/ci holds token
+`);
+  });
+});

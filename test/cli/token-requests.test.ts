@@ -1,0 +1,146 @@
+// Requests to change a ManagedToken, and the inspection of one, with an embedded hub, a target and a running controller.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { RoleBindings, Roles } from '../../src/api/resources.ts';
+import type { CommandHost } from '../../src/cli/command.ts';
+import { chainOf } from '../../src/cli/status/chain.ts';
+import { type Inspection, inspect } from '../../src/cli/status/inspect.ts';
+import { requestChange, type TokenRequestName } from '../../src/cli/token-requests.ts';
+import { TokenWorld } from '../tokens/token-world.ts';
+
+let world: TokenWorld;
+let printed: string;
+const RBAC = 'rbac.authorization.k8s.io';
+
+beforeAll(async () => {
+  world = await TokenWorld.start();
+});
+beforeEach(() => world.begin());
+afterEach(() => world.end());
+afterAll(() => world.close());
+
+/** Runs a request while simulated time passes. Returns the output, or the message and exit code of the error. */
+async function run(request: TokenRequestName, { name = 'ci', timeoutMs = 280_000 } = {}): Promise<unknown> {
+  printed = '';
+  const print = (text: string) => {
+    printed += text;
+  };
+  const host: CommandHost = { clock: world.clock, env: {}, print, warn: print, signal: new AbortController().signal };
+  let isDone = false;
+  const running = requestChange({ hub: world.hub.admin, namespace: world.namespace, name, request, timeoutMs }, host)
+    .then(
+      () => printed,
+      ({ message, code }: { message: string; code?: number }) => `${code}: ${message}`,
+    )
+    .finally(() => {
+      isDone = true;
+    });
+  await world.until(async () => isDone);
+  return await running;
+}
+
+async function issued(spec: Parameters<TokenWorld['create']>[1] = {}): Promise<string> {
+  await world.run();
+  await world.create('ci', spec);
+  await world.ready();
+  return await world.tokenText();
+}
+
+const name = () => `ManagedToken ${world.namespace}/ci`;
+
+describe('requestChange', () => {
+  it('waits for the rotated token', async () => {
+    const before = await issued();
+    expect(await run('rotate')).toMatch(new RegExp(`^${name()} has a new token, which expires in \\d+m\\.\n$`));
+    expect(await world.tokenText()).not.toBe(before);
+  });
+
+  it('waits until the token is revoked and replaced', async () => {
+    const before = await issued({ revocation: 'BoundSecret' });
+    expect(await run('revoke')).toMatch(/had its token revoked; the new one expires in \d+m/);
+    expect(await world.isAccepted(before)).toBe(false);
+    expect(await world.isAccepted(await world.tokenText())).toBe(true);
+  });
+
+  it('suspends and resumes rotation', async () => {
+    await issued();
+    expect(await run('suspend')).toMatch(/is suspended; its token expires in \d+m/);
+    expect((await world.get()).spec.rotation.suspend).toBe(true);
+    expect(await run('rotate')).toBe(`1: ${name()} is suspended; resume it with purser resume`);
+    expect(await run('resume')).toMatch(/is resumed; its token expires in \d+m/);
+    expect((await world.get()).spec.rotation.suspend).toBe(false);
+  });
+
+  it('fails for a token that cannot be revoked', async () => {
+    await issued();
+    expect(await run('revoke')).toContain(`1: ${name()} does not have spec.revocation BoundSecret`);
+  });
+
+  it('fails for a ManagedToken that does not exist', async () => {
+    expect(await run('rotate', { name: 'other' })).toBe(
+      `1: ManagedToken ${world.namespace}/other was not found; list them with kubectl get managedtokens -A`,
+    );
+  });
+
+  it('exits with 3 and the cause if the token is not issued in time', async () => {
+    await issued();
+    await world.forbid();
+    expect(await run('rotate', { timeoutMs: 30_000 })).toMatch(
+      /^3: Purser has not handled the request to rotate .* cannot issue clusters\/token/,
+    );
+  });
+
+  it('exits with 3 and a hint if Purser does not run', async () => {
+    await world.create();
+    expect(await run('rotate', { timeoutMs: 5_000 })).toContain('check that Purser runs');
+  });
+
+  it('returns without waiting for a timeout of zero', async () => {
+    await world.create();
+    expect(await run('rotate', { timeoutMs: 0 })).toBe(`${name()}: rotate requested.\n`);
+  });
+});
+
+describe('inspect', () => {
+  const chain = async (more: Partial<Inspection> = {}) => {
+    const inspection = { hub: world.hub.admin, target: world.target.admin, name: { namespace: world.namespace, name: 'ci' }, ...more };
+    const links = chainOf(await inspect(inspection), world.clock.now());
+    return Object.fromEntries(links.map((link) => [link.name, link.verdict === 'unchecked' ? link.message : link.verdict]));
+  };
+
+  it('confirms each link but the Cluster, which nothing probes here', async () => {
+    await issued();
+    const verdicts = { permission: 'ok', cluster: 'failed', 'service account': 'ok', token: 'ok', secret: 'ok' };
+    expect(await chain()).toEqual(verdicts);
+  });
+
+  it('reports a lost permission', async () => {
+    await issued();
+    await world.forbid();
+    expect(await chain()).toMatchObject({ permission: 'failed' });
+  });
+
+  it('sends nothing to the target without its client', async () => {
+    await issued();
+    expect(await chain({ target: undefined })).toMatchObject({ 'service account': 'not checked (needs --target-context)', token: 'ok' });
+  });
+
+  it('names the permissions that the user lacks', async () => {
+    await issued();
+    const rules = [{ apiGroups: ['tokens.purser.dev'], resources: ['managedtokens'], verbs: ['get'] }];
+    const subjects = [{ kind: 'User', name: 'bob', apiGroup: RBAC }];
+    const metadata = { namespace: world.namespace, name: 'viewer' };
+    await world.hub.admin.create(Roles, { metadata, rules });
+    await world.hub.admin.create(RoleBindings, { metadata, roleRef: { apiGroup: RBAC, kind: 'Role', name: 'viewer' }, subjects });
+    const bob = world.hub.client('bobtoken');
+    const links = await chain({ hub: bob, target: undefined });
+    await bob.transport.close();
+    expect(links).toEqual({
+      permission: 'not checked (needs create on subjectaccessreviews.authorization.k8s.io)',
+      cluster: `not checked (needs get on clusters.registry.purser.dev named ${world.cluster})`,
+      'service account': 'not checked (needs --target-context)',
+      token: `not checked (needs get on secrets in namespace ${world.namespace})`,
+      secret: `not checked (needs get on secrets in namespace ${world.namespace})`,
+    });
+  });
+});

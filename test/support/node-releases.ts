@@ -1,0 +1,30 @@
+// Releases of Node.js, which npm installs from test/real/nodes into the cache once.
+
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { cacheBase } from './kube-binaries.ts';
+import { run } from './run.ts';
+
+const PINS = join(import.meta.dirname, '../real/nodes');
+
+/** Returns the folder with the program `node` of a major version. */
+export async function nodeFolder(major: number): Promise<string> {
+  return join(await installed(), 'node_modules', `node-${major}-${process.arch}`, 'bin');
+}
+
+/** Installs all releases in a new folder and renames it, so that test processes at the same time do not disturb each other. */
+async function installed(): Promise<string> {
+  const lock = await readFile(join(PINS, 'package-lock.json'));
+  const base = cacheBase('nodes');
+  const folder = join(base, createHash('sha256').update(lock).digest('hex').slice(0, 12));
+  if (existsSync(folder)) return folder;
+  await mkdir(base, { recursive: true });
+  const draft = await mkdtemp(`${folder}-`);
+  await cp(PINS, draft, { recursive: true });
+  const { code, stderr } = await run('npm', ['ci', '--prefix', draft, '--ignore-scripts', '--no-audit', '--no-fund']);
+  if (code !== 0) throw new Error(`npm did not install Node.js: ${stderr}`);
+  await rename(draft, folder).catch(() => rm(draft, { recursive: true }));
+  return folder;
+}
