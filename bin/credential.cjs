@@ -9,16 +9,21 @@ const { pathToFileURL } = require('url');
 function printCached(root, args, otherwise) {
   const source = join(root, 'src/cli/credential/cached-answer.mjs');
   const path = existsSync(source) ? source : join(root, 'dist/src/cli/credential/cached-answer.mjs');
+  let warnings = '';
   const host = {
     env: process.env,
     now: Date.now,
     print: (text) => process.stdout.write(text),
-    warn: (text) => process.stderr.write(text),
+    warn: (text) => {
+      warnings += text;
+    },
   };
   import(pathToFileURL(path)).then(({ answerArguments }) => {
     const code = answerArguments(args, host);
-    if (code === undefined) otherwise();
-    else process.exitCode = code;
+    // The command line reads the cache again, and prints the warnings.
+    if (code === undefined) return otherwise();
+    process.stderr.write(warnings);
+    process.exitCode = code;
   });
 }
 

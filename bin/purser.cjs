@@ -3,9 +3,7 @@
 // installed. In a checkout it runs the sources, in the package the compiled files.
 'use strict';
 
-const { spawn } = require('child_process');
 const { existsSync } = require('fs');
-const { enableCompileCache } = require('module');
 const { join } = require('path');
 
 const NEEDED = 24;
@@ -21,7 +19,7 @@ function launch(args) {
 
 function launchCommand(args) {
   if (MAJOR < NEEDED) return launchWith(installedNode(), args);
-  enableCompileCache(join(ROOT, 'node_modules/.cache/compiled'));
+  require('module').enableCompileCache(join(ROOT, 'node_modules/.cache/compiled'));
   const source = join(ROOT, 'apiserver/dev/purser.ts');
   const { runPurser } = require(existsSync(source) ? source : join(ROOT, 'dist/apiserver/dev/purser.js'));
   runPurser(args);
@@ -45,7 +43,7 @@ function launchWith(node, args) {
     );
     process.exit(2);
   }
-  const child = spawn(node, [__filename, ...args], { stdio: 'inherit' });
+  const child = require('child_process').spawn(node, [__filename, ...args], { stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => process.exit(code === null ? (signal === 'SIGINT' ? 130 : 143) : code));
 }

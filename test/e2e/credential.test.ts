@@ -25,7 +25,7 @@ afterEach(() => world.close());
 const ARGS = ['credential', 'target-1', 'deploy/deployer', `--audience=${AUDIENCE}`, '--context=token'];
 const start = (options: readonly string[] = [], args = ARGS) =>
   run(process.execPath, [...options, START, ...args], { ...process.env, ...world.env } as Record<string, string>);
-const folder = () => join(world.folder, 'cache', 'purser');
+const folder = () => join(world.folder, 'cache', 'purser', 'credentials');
 /** Removes the cached token and returns the name of its files. */
 async function forget(): Promise<string> {
   const name = (await readdir(folder())).find((each) => each.endsWith('.json')) ?? '';

@@ -2,7 +2,6 @@
 // The cache of `purser credential`: one file per request, a lock for the process that requests a credential, and the failure of its
 // last request. Plain JavaScript, so that the launcher reads the cache with an older Node, too.
 
-import { createHash, randomBytes } from 'node:crypto';
 import {
   appendFileSync,
   closeSync,
@@ -15,6 +14,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  statSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -26,12 +26,13 @@ import { isAbsolute, join } from 'node:path';
  * @property {string} token
  * @property {number} issuedAt Time of the request for the token.
  * @property {number} expiresAt
+ * @property {string} request Everything that the request depended on.
  * @property {readonly Input[]} inputs Files that the request depended on.
  */
 /**
- * @typedef {object} Input A file and the digest of its content.
+ * @typedef {object} Input A file and its version.
  * @property {string} path
- * @property {string} digest Empty for a file that does not exist.
+ * @property {string} version Empty for a file that does not exist.
  */
 /**
  * @typedef {object} Owner The process that holds a lock.
@@ -57,18 +58,20 @@ const MAX_FILE_BYTES = 1048576;
 export function cacheFolder(env) {
   const base = env['XDG_CACHE_HOME'];
   // The XDG specification ignores relative paths.
-  return join(base && isAbsolute(base) ? base : join(env['HOME'] || homedir(), '.cache'), 'purser');
+  return join(base && isAbsolute(base) ? base : join(env['HOME'] || homedir(), '.cache'), 'purser', 'credentials');
 }
 
 /** Credentials of one request. */
 export class CachedCredential {
   /**
    * @param {string} folder
-   * @param {string} key Digest of the request.
+   * @param {string} request Everything that the credential depends on.
    * @param {(text: string) => void} warn Receives one line for each file that is not used.
    */
-  constructor(folder, key, warn) {
+  constructor(folder, request, warn) {
+    const key = hashOf(request);
     this.folder = folder;
+    this.request = request;
     this.file = join(folder, `${key}.json`);
     this.lockFile = join(folder, `${key}.lock`);
     this.failureFile = join(folder, `${key}.failed`);
@@ -103,15 +106,16 @@ export class CachedCredential {
     if (entry === undefined) return undefined;
     // A clock that was set back gives the credential an unknown age.
     const isFresh = entry.issuedAt <= now && now < entry.issuedAt + USABLE_SHARE * (entry.expiresAt - entry.issuedAt);
-    return isFresh && entry.inputs.every(({ path, digest }) => digestOf(path) === digest) ? entry : undefined;
+    const isSame = entry.request === this.request && entry.inputs.every(({ path, version }) => versionOf(path) === version);
+    return isFresh && isSame ? entry : undefined;
   }
 
   /**
    * Replaces the credential.
-   * @param {Entry} entry
+   * @param {Omit<Entry, 'request'>} entry
    */
   write(entry) {
-    this.writePrivate(this.file, JSON.stringify(entry));
+    this.writePrivate(this.file, JSON.stringify(Object.assign({ request: this.request }, entry)));
     remove(this.clientsFile);
     remove(this.failureFile);
   }
@@ -120,7 +124,7 @@ export class CachedCredential {
    * Records that a client receives a credential. Returns false if it received the same one before: a client runs the plugin again only
    * after expiry, or after the cluster rejected the credential.
    * @param {string} client Empty if unknown.
-   * @param {Entry} entry
+   * @param {Pick<Entry, 'issuedAt'>} entry
    * @param {number} now
    */
   recordClient(client, entry, now) {
@@ -198,7 +202,7 @@ export class CachedCredential {
    * @param {string} text
    */
   takeOver(text) {
-    const moved = `${this.lockFile}.${randomBytes(6).toString('hex')}`;
+    const moved = `${this.lockFile}.${uniqueName()}`;
     try {
       renameSync(this.lockFile, moved);
       const isSame = readFileSync(moved, 'utf8') === text;
@@ -242,7 +246,7 @@ export class CachedCredential {
    * @param {string} text
    */
   writePrivate(path, text) {
-    const draft = `${path}.${randomBytes(6).toString('hex')}`;
+    const draft = `${path}.${uniqueName()}`;
     try {
       writeFileSync(draft, text, { flag: 'wx', mode: 0o600 });
       renameSync(draft, path);
@@ -288,15 +292,33 @@ export function isExpiredFile(name, text, now) {
 }
 
 /**
- * Returns the digest of a file's content; empty if the file cannot be read.
+ * Returns a text that differs after a change of the file; empty if the file does not exist. Reading the file would take longer.
  * @param {string} path
  */
-export function digestOf(path) {
+export function versionOf(path) {
   try {
-    return createHash('sha256').update(readFileSync(path)).digest('hex');
+    const { ino, size, mtimeMs, ctimeMs } = statSync(path);
+    return `${ino} ${size} ${mtimeMs} ${ctimeMs}`;
   } catch {
     return '';
   }
+}
+
+/**
+ * Returns the name of a request's files. Two requests may have the same name: the file has the request. node:crypto would take longer.
+ * @param {string} text
+ */
+function hashOf(text) {
+  let [a, b] = [0x811c9dc5, 0x01000193];
+  for (let index = 0; index < text.length; index += 1) {
+    a = Math.imul(a ^ text.charCodeAt(index), 0x01000193);
+    b = Math.imul(b + text.charCodeAt(index), 0x85ebca6b) ^ (b >>> 13);
+  }
+  return [a, b].map((part) => (part >>> 0).toString(16).padStart(8, '0')).join('');
+}
+
+function uniqueName() {
+  return `${process.pid}-${Math.random().toString(36).slice(2)}`;
 }
 
 /**
@@ -361,15 +383,16 @@ function problemOf(stat, type) {
  * @returns {Entry | undefined}
  */
 function parseEntry(text) {
-  const { token, issuedAt, expiresAt, inputs } = parseObject(text);
+  const { token, issuedAt, expiresAt, request, inputs } = parseObject(text);
   const isValid =
     typeof token === 'string' &&
     token !== '' &&
     typeof issuedAt === 'number' &&
     typeof expiresAt === 'number' &&
+    typeof request === 'string' &&
     Array.isArray(inputs) &&
     inputs.every((input) => input !== null && typeof input === 'object' && typeof input.path === 'string');
-  return isValid ? { token, issuedAt, expiresAt, inputs } : undefined;
+  return isValid ? { token, issuedAt, expiresAt, request, inputs } : undefined;
 }
 
 /**

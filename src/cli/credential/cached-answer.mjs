@@ -2,7 +2,6 @@
 // The response of `purser credential` from its cache. The launcher calls it before it loads anything else: kubectl runs the plugin for
 // every command. Plain JavaScript, like the launcher.
 
-import { createHash } from 'node:crypto';
 import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { CachedCredential, cacheFolder, processId, startTimeOf } from './cache.mjs';
@@ -115,7 +114,7 @@ export function answerFromCache(request, host, isForced) {
     host.warn(`purser: KUBERNETES_EXEC_INFO is invalid; in the kubeconfig, set the apiVersion of exec to ${VERSIONS[0]}\n`);
     return { code: 1, cache: undefined };
   }
-  const cache = new CachedCredential(cacheFolder(host.env), cacheKey(request, host.env), host.warn);
+  const cache = new CachedCredential(cacheFolder(host.env), encodeRequest(request, host.env), host.warn);
   try {
     if (cache.open()) return readOrLock(cache, host, isForced);
   } catch (error) {
@@ -126,7 +125,7 @@ export function answerFromCache(request, host, isForced) {
 
 /**
  * Returns the ExecCredential of a cached credential in the version that the client requests.
- * @param {import('./cache.mjs').Entry} entry
+ * @param {Pick<import('./cache.mjs').Entry, 'token' | 'issuedAt' | 'expiresAt'>} entry
  * @param {Readonly<Record<string, string | undefined>>} env
  */
 export function encodeExecCredential({ token, issuedAt, expiresAt }, env) {
@@ -143,11 +142,11 @@ export function encodeExecCredential({ token, issuedAt, expiresAt }, env) {
 }
 
 /**
- * Returns the digest of a request, which names its files in the cache.
+ * Returns a request as text.
  * @param {CredentialRequest} request
  * @param {Readonly<Record<string, string | undefined>>} env
  */
-function cacheKey(request, env) {
+function encodeRequest(request, env) {
   const paths = request.kubeconfig || env['KUBECONFIG'] || join(env['HOME'] || homedir(), '.kube', 'config');
   const files = paths.split(delimiter).map((path) => resolve(path));
   const parts = [
@@ -164,7 +163,7 @@ function cacheKey(request, env) {
     request.serviceAccount,
     request.purserNamespace,
   ];
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+  return JSON.stringify(parts);
 }
 
 /**
@@ -176,7 +175,8 @@ function cacheKey(request, env) {
 function readOrLock(cache, { env, now, print, warn }, isForced) {
   const startedAt = now();
   let waitedMs = 0;
-  const client = cache.clientOfLauncher() || processId(process.ppid);
+  // A script may run the plugin any number of times.
+  const client = env['KUBERNETES_EXEC_INFO'] ? cache.clientOfLauncher() || processId(process.ppid) : '';
   const owner = { pid: process.pid, startedAt: startTimeOf(process.pid), client };
   const read = () => (isForced ? undefined : cache.read(now()));
   for (;;) {

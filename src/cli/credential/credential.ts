@@ -10,7 +10,7 @@ import { CommandError, type CommandHost } from '../command.ts';
 import { Connections } from '../connection.ts';
 import { Facade, type IssuedToken } from '../facade/facade.ts';
 import { requestToken, type WantedToken } from '../token/token.ts';
-import { type CachedCredential, cacheFolder, digestOf, type Entry, isExpiredFile, removeFiles } from './cache.mjs';
+import { type CachedCredential, cacheFolder, type Entry, isExpiredFile, removeFiles, versionOf } from './cache.mjs';
 import { answerFromCache, type CredentialRequest, encodeExecCredential } from './cached-answer.mjs';
 
 /** Prints an ExecCredential. Of several processes with the same request, one sends it; the others wait for its credential or failure. */
@@ -61,18 +61,18 @@ function toRequest(wanted: WantedToken): CredentialRequest {
   return { cluster, account, audience, duration, ...caller, facade, facadeCa, facadePath, purserNamespace };
 }
 
-async function requestEntry(wanted: WantedToken, host: CommandHost): Promise<Entry> {
+async function requestEntry(wanted: WantedToken, host: CommandHost): Promise<Omit<Entry, 'request'>> {
   await using connections = new Connections(host, wanted.kubeconfig);
   const ca = wanted.facadeCa === undefined || wanted.facadeCa === SystemAuthorities ? [] : [resolve(wanted.facadeCa)];
   const files = [...(await connections.credentialFiles(wanted.context)), ...ca];
   // Before the request: a file that changes during the request is then noticed.
-  const inputs = files.map((path) => ({ path, digest: digestOf(path) }));
+  const inputs = files.map((path) => ({ path, version: versionOf(path) }));
   await using facade = await Facade.open(wanted, host);
   return { ...toEntry(await requestToken(facade, wanted)), inputs };
 }
 
 /** Returns a token with its validity on the clock of this machine, which may differ from that of the cluster. */
-export function toEntry({ request, sentAt, serverAt }: IssuedToken): Omit<Entry, 'inputs'> {
+export function toEntry({ request, sentAt, serverAt }: IssuedToken): Omit<Entry, 'inputs' | 'request'> {
   const { token = '', expirationTimestamp } = request.status ?? {};
   const claims = tokenClaims(token);
   const lifetimeMs = grantedLifetimeMs({ expirationTimestamp, ...(claims !== undefined && { claims }) }, serverAt);

@@ -28,7 +28,7 @@ async function newHost(env: Readonly<Record<string, string>> = {}) {
     print: (text: string) => void (texts.output += text),
     warn: (text: string) => void (texts.warnings += text),
   };
-  return { host, texts, folder: join(base, 'purser') };
+  return { host, texts, folder: join(base, 'purser', 'credentials') };
 }
 
 describe('answerArguments', () => {

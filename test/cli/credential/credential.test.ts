@@ -12,7 +12,7 @@ afterEach(() => world.close());
 
 const COMMAND = `credential target-1 deploy/deployer --audience=${AUDIENCE}`;
 const MINUTE_MS = 60_000;
-const folder = () => join(world.folder, 'cache', 'purser');
+const folder = () => join(world.folder, 'cache', 'purser', 'credentials');
 const files = async (suffix: string) =>
   (await readdir(folder())).filter((name) => name.endsWith(suffix)).map((name) => join(folder(), name));
 
@@ -49,7 +49,6 @@ describe('purser credential', () => {
     const first = await credential();
     world.clock.advance(5_000);
     expect(await credential()).toEqual(first);
-    await rm((await files('.clients'))[0] ?? '');
     world.clock.advance(48 * MINUTE_MS - 5_001);
     expect(await credential()).toEqual(first);
     world.clock.advance(1);
@@ -58,11 +57,16 @@ describe('purser credential', () => {
   });
 
   it('requests a token after the same client received the cached one before, because the cluster rejected it', async () => {
-    const first = await credential();
+    const client = { ...world.env, KUBERNETES_EXEC_INFO: '{}' };
+    const first = await credential(COMMAND, client);
     world.clock.advance(9_000);
-    expect(await credential()).toEqual(first);
+    expect(await credential(COMMAND, client)).toEqual(first);
     world.clock.advance(2_000);
-    expect(await credential()).not.toEqual(first);
+    const second = await credential(COMMAND, client);
+    expect(second).not.toEqual(first);
+    // A script that runs the command is no such client.
+    world.clock.advance(MINUTE_MS);
+    expect([await credential(), await credential()]).toEqual([second, second]);
   });
 
   it('requests a token with --force-refresh, and caches it', async () => {
