@@ -27,7 +27,7 @@ export const cachedCredential: Scenario = {
   title: 'Cached credential of kubectl',
   sizeUnit: 'runs',
   sizes: { small: 40, full: 200 },
-  note: '`purser credential` with a cached token, compared with `node -e 0` in the same minute; medians.',
+  note: '`purser credential` with a cached token, compared with a Node.js that evaluates 0 in the same minute; medians.',
   run: async ({ size }, progress) => {
     const world = await CallerWorld.start(Date.now());
     try {
