@@ -6,25 +6,23 @@ const { join } = require('path');
 const { pathToFileURL } = require('url');
 
 /** Prints the credential for the arguments of `purser credential`, or calls `otherwise`. */
-function printCached(root, args, otherwise) {
+async function printCached(root, args, otherwise) {
   const source = join(root, 'src/cli/credential/cached-answer.mjs');
   const path = existsSync(source) ? source : join(root, 'dist/src/cli/credential/cached-answer.mjs');
+  const { answerArguments } = await import(pathToFileURL(path));
   let warnings = '';
-  const host = {
+  const code = answerArguments(args, {
     env: process.env,
     now: Date.now,
     print: (text) => process.stdout.write(text),
     warn: (text) => {
       warnings += text;
     },
-  };
-  import(pathToFileURL(path)).then(({ answerArguments }) => {
-    const code = answerArguments(args, host);
-    // The command line reads the cache again, and prints the warnings.
-    if (code === undefined) return otherwise();
-    process.stderr.write(warnings);
-    process.exitCode = code;
   });
+  // The command line reads the cache again, and prints the warnings.
+  if (code === undefined) return otherwise();
+  process.stderr.write(warnings);
+  process.exitCode = code;
 }
 
 module.exports = { printCached };

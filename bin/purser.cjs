@@ -14,7 +14,7 @@ const MAJOR = Number.parseInt(process.versions.node, 10);
 function launch(args) {
   // The launcher itself has no dynamic import, which is a syntax error for a very old Node.
   if (args[0] !== 'credential' || MAJOR < 20) return launchCommand(args);
-  require('./credential.cjs').printCached(ROOT, args.slice(1), () => launchCommand(args));
+  void require('./credential.cjs').printCached(ROOT, args.slice(1), () => launchCommand(args));
 }
 
 function launchCommand(args) {

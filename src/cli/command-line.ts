@@ -131,7 +131,7 @@ function valueProblem(options: readonly Option[], arg: string, next: string | un
 class CommandHelp extends Help {
   override commandUsage(command: Command): string {
     const args = command.registeredArguments.map((argument) => this.argumentTerm(argument));
-    const group = command.commands.length > 0 ? ['COMMAND'] : [];
+    const group = command.commands.length > 0 && args.length === 0 ? ['COMMAND'] : [];
     return [pathOf(command), ...group, ...args, '[options]'].join(' ');
   }
 

@@ -55,5 +55,5 @@ it("uses a certificate that another client applied, and publishes its CA, althou
   expect(issued.cert).not.toBe(certificate);
   expect((await hub.get(Secrets, SECRET)).metadata.resourceVersion).toBe(metadata.resourceVersion);
   const published = await hub.get(ConfigMaps, { namespace: SECRET.namespace, name: FacadeConfigMap.name });
-  expect(published.data).toEqual({ 'ca.crt': authority.certificate });
+  expect(published.data).toEqual({ 'ca.crt': authority.certificate, path: 'orchestrator' });
 });

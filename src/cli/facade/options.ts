@@ -73,5 +73,4 @@ export function sameText(parser: Parser<unknown>): Parser<string> {
   };
 }
 
-const CALLER =
-  'service account on the hub that authenticates you to the façade: its token for ten minutes is requested with the context; required for contexts without a bearer token, such as those of kind';
+const CALLER = 'service account on the hub to authenticate as, for a context without a bearer token, such as one of kind';

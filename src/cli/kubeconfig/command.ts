@@ -1,11 +1,10 @@
 // `purser kubeconfig`: the command and its options.
 
 import type { Command } from 'commander';
-import { anyText, httpsUrl } from '../../config/values.ts';
+import { anyText, httpsUrl, namespace } from '../../config/values.ts';
 import type { CommandHost } from '../command.ts';
 import { addExamples, defineCommand, parsedOption } from '../command-line.ts';
 import { withVariables } from '../facade/options.ts';
-import { namespaceOption } from '../options.ts';
 import { addTokenOptions } from '../token/options.ts';
 import type { KubeconfigOptions } from './kubeconfig.ts';
 
@@ -16,7 +15,12 @@ export function kubeconfigCommand(host: CommandHost): Command {
       .description('Print a kubeconfig for a service account on a registered cluster. It runs purser credential and contains no secret.')
       .option('--merge', 'add the context to your kubeconfig instead of printing it')
       .addOption(parsedOption('--name <NAME>', 'name of the context', anyText).default(undefined, 'the name of the cluster'))
-      .addOption(namespaceOption().default(undefined, 'the namespace of the service account'))
+      .addOption(
+        parsedOption('-n, --namespace <NS>', 'namespace of the context', namespace).default(
+          undefined,
+          'the namespace of the service account',
+        ),
+      )
       .addOption(
         parsedOption('--server <URL>', "registered address of the cluster's API server", httpsUrl).default(
           undefined,

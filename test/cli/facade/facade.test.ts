@@ -67,7 +67,7 @@ describe('Facade.open', () => {
   it('requests a hub token for ten minutes with --service-account', async () => {
     world.published = { ...world.published, audiences: 'facade,other' };
     expect(await world.run(`${TOKEN} --context certificate --service-account team-a/ci`)).toMatchObject({ code: 0 });
-    const [request] = world.hub.requests.filter(({ method }) => method === 'POST');
+    const request = world.hub.requests.find(({ method }) => method === 'POST');
     expect(JSON.parse(request?.body ?? '')).toMatchObject({ spec: { audiences: ['facade'], expirationSeconds: 600 } });
     expect(world.tokenRequests[0]?.headers.authorization).toBe('Bearer hub-token-of-service-account');
     expect(await failure(`${TOKEN} --service-account team-a/missing`)).toContain('Check --service-account');

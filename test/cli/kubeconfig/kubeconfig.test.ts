@@ -105,7 +105,7 @@ describe('purser kubeconfig --merge', () => {
     await world.run(`${COMMAND} --merge`);
     await world.run(`${COMMAND} --merge --duration 10m`);
     const { users } = parse(await readFile(world.kubeconfig, 'utf8')) as Kubeconfig;
-    const names = users.map(({ name }) => name as string);
+    const names = users.map(({ name }): string => name);
     expect(names.filter((name) => name === 'purser-target-1')).toHaveLength(1);
     expect(JSON.stringify(users)).toContain('--duration=10m');
   });
