@@ -8,9 +8,10 @@ import { type Component, Lifecycle } from '../runtime/lifecycle.ts';
 import { defined } from '../std/defined.ts';
 import { ClusterClients } from '../targets/cluster-clients.ts';
 import { proxyPolicy } from '../targets/dial-policy.ts';
+import { FederatedAddresses } from '../targets/federated-addresses.ts';
 import { readBuild } from '../telemetry/build.ts';
 import { Metrics } from '../telemetry/metrics.ts';
-import { createTokenInformers } from '../tokens/informers.ts';
+import { createTokenInformers, type TokenInformers } from '../tokens/informers.ts';
 import { certificateUpkeep, servingCertificate } from './certificate.ts';
 import { leaderWork } from './controllers.ts';
 import { facade, facadeInformers } from './facade.ts';
@@ -67,7 +68,7 @@ function componentsOf(options: AppOptions, { client, state, served }: Parts): re
   const { clock, random, log, settings } = options;
   const { credentialNamespaces, namespaces, facadeAnnotations: annotationPrefixes, components } = settings;
   const informers = createTokenInformers({ client, clock, random, credentialNamespaces, namespaces, annotationPrefixes });
-  const clients = clusterClients(options, client);
+  const clients = clusterClients(options, client, informers);
   const certificate = servingCertificate(options, client);
   const reviewLimit = new ReviewLimit(clock);
   const metrics = new Metrics({ build: readBuild(), tokens: informers.tokens.store, clusters: informers.clusters.store });
@@ -89,9 +90,11 @@ function componentsOf(options: AppOptions, { client, state, served }: Parts): re
   ];
 }
 
-function clusterClients({ clock, settings }: AppOptions, client: KubeClient): ClusterClients {
+function clusterClients({ clock, settings }: AppOptions, client: KubeClient, { credentials }: TokenInformers): ClusterClients {
   const { credentialNamespaces, allowLoopback, hubCluster, namespace, ownAddress } = settings;
   const hub = { clusterName: hubCluster, client, namespace };
   const reach = { allowLoopback, proxyFor: proxyPolicy(settings), ownAddress };
-  return new ClusterClients({ clock, ...reach, credentialNamespaces, hub });
+  const stores = credentials.map(({ store }) => store);
+  const federatedAddresses = new FederatedAddresses(stores, namespace);
+  return new ClusterClients({ clock, ...reach, credentialNamespaces, hub, federatedAddresses });
 }

@@ -100,7 +100,10 @@ class CommandLine extends Command {
     const end = argv.indexOf('--');
     const args = end === -1 ? argv : argv.slice(0, end);
     const problem = args.map((arg, index) => valueProblem(this.options, arg, argv[index + 1])).find((each) => each !== undefined);
-    return problem === undefined ? super.parseOptions(argv) : this.error(problem);
+    if (problem !== undefined) return this.error(problem);
+    const parsed = super.parseOptions(argv);
+    // Groups pass unknown options on to their commands. A value would hide the nearest spelling, and may be secret.
+    return this.commands.length > 0 ? parsed : { ...parsed, unknown: parsed.unknown.map((arg) => arg.replace(/^(--\w[^=]*)=.*/s, '$1')) };
   }
 }
 

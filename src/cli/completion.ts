@@ -49,7 +49,8 @@ _purser() {
   local directive=\${lines[-1]#:}
   for line in "\${(@)lines[1,-2]}"; do
     value=\${line%%$'\\t'*}
-    candidates+=("\${value//:/\\\\:}:\${line#*$'\\t'}")
+    line=\${line#"$value"}
+    candidates+=("\${value//:/\\\\:}\${line:+:\${line#$'\\t'}}")
   done
   if (( \${#candidates} )); then
     # The value of --option=value is the part after the equals sign.

@@ -29,6 +29,7 @@ export function handleInterrupts(host: Host, clock: Clock): Interruption {
   host.on('SIGTERM', onSignal);
   host.on('uncaughtException', (error) => {
     if (isReleased) return;
+    if (isBrokenPipe(error)) return host.exit(BROKEN_PIPE);
     host.stderr.write(`purser: ${withoutTokens(error instanceof Error ? (error.stack ?? error.message) : String(error))}\n`);
     host.exit(1);
   });
@@ -38,6 +39,14 @@ export function handleInterrupts(host: Host, clock: Clock): Interruption {
       isReleased = true;
     },
   };
+}
+
+/** Exit code of a program that SIGPIPE ends, which Node.js ignores. */
+const BROKEN_PIPE = 141;
+
+/** Returns whether the reader of the output has exited, such as `head`. */
+function isBrokenPipe(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EPIPE';
 }
 
 /** Maximum time to end after a signal, in milliseconds. */

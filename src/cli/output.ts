@@ -66,8 +66,13 @@ export function formatDocument(value: unknown, output: 'json' | 'yaml'): string 
 /** Distance between two columns, in characters. */
 const GAP = 3;
 
+/** Returns one line without control characters, with which a text could control the terminal. */
+export function visibleText(text: string): string {
+  return text.replace(/[\p{C}\u2028\u2029]+/gu, ' ').trim();
+}
+
 function toCell(text: string): string {
-  const visible = text.replace(/[\p{C}\u2028\u2029]+/gu, ' ').trim();
+  const visible = visibleText(text);
   return visible === '' ? '<none>' : visible;
 }
 

@@ -36,11 +36,16 @@ export async function run(argv: readonly string[], host: CommandHost, programs: 
   } catch (error) {
     // Commander has already printed the help or the version.
     if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.done : ExitCode.wrongUse;
-    const text = error instanceof Error ? error.message : String(error);
-    if (text !== '') host.warn(`purser: ${withoutTokens(text)}\n`);
+    const text = oneLine(withoutTokens(error instanceof Error ? error.message : String(error)));
+    if (text !== '') host.warn(`purser: ${text}\n`);
     if (error instanceof StartError) return ExitCode.wrongUse;
     return error instanceof CommandError ? error.code : ExitCode.failed;
   }
+}
+
+/** Returns the text of an error, which may quote a server, in one line without control characters. */
+function oneLine(text: string): string {
+  return text.replace(/[\p{C}\s]+/gu, ' ').trim();
 }
 
 /** Hidden command of shells, which passes its words on unparsed. */

@@ -83,6 +83,7 @@ const REASONS: Readonly<Partial<Record<IssueFailure, FaultReason>>> = {
   CredentialNotForCluster: 'CredentialNotForCluster',
   EndpointNotPinned: 'EndpointNotPinned',
   CANotPinned: 'CANotPinned',
+  EndpointConflict: 'EndpointConflict',
   HubTokenForbidden: 'HubTokenForbidden',
   HubTokenFailed: 'HubTokenFailed',
   TargetThrottled: 'Throttled',

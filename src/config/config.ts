@@ -95,7 +95,7 @@ export function parseConfig(given: OptionTexts, env: Env): Config {
     facadeDefaultAudiences: read('facade-default-audiences') ?? [],
     facadeAnnotations: read('facade-annotations') ?? [],
     facadeRate: read('facade-rate'),
-    facadeHttp2: read('facade-http2'),
+    facadeHttp2: !read('no-facade-http2'),
     facadeTlsCert: read('facade-tls-cert'),
     facadeTlsKey: read('facade-tls-key'),
     facadeTlsSecret: read('facade-tls-secret'),

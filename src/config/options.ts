@@ -95,10 +95,7 @@ export const OPTIONS = {
     parse: integer(1_000_000),
     description: 'requests per second allowed for each façade caller, with bursts of twice as many (0 disables)',
   },
-  'facade-http2': {
-    parse: flag,
-    description: 'serve HTTP/2 at the façade, over which watches use less memory; allow only known networks to connect',
-  },
+  'no-facade-http2': { parse: flag, description: 'serve only HTTP/1.1 at the façade, over which watches use more memory' },
   'facade-tls-cert': {
     value: 'FILE',
     defaultDescription: 'self-signed',

@@ -16,9 +16,9 @@ import { readBody } from '../kubernetes/wire/read-body.ts';
 import { warningHeaders } from '../kubernetes/wire/warning.ts';
 import type { Clock } from '../std/clock.ts';
 import type { BodyStream } from './body-stream.ts';
-import { closeConnectionAfter, isHttp2, MAX_HEADER_BYTES } from './http2.ts';
+import { closeConnectionAfter, isHttp2, MAX_HEADER_BYTES, recordAuthenticated } from './http2.ts';
 import { bufferOf, recordBody, recordWrite } from './limits/connection-buffers.ts';
-import { toAddressKey } from './limits/connections.ts';
+import { toAddressKey } from './limits/source-address.ts';
 import type { Caller, FacadeReply, FacadeRequest } from './request.ts';
 
 /** Abort reason of a request whose caller has disconnected, or whose stream ends because the server stops. */
@@ -123,6 +123,7 @@ export class Exchange implements FacadeRequest {
 
   set caller(caller: Caller) {
     this.#caller = caller;
+    recordAuthenticated(this.response);
   }
 
   readonly warn = (text: string): void => void this.warnings.push(text);

@@ -36,7 +36,7 @@ export interface FacadeSettings {
   readonly facadeDefaultAudiences?: readonly string[];
   /** Maximum rate of one caller, in requests per second; unlimited by default, and for 0. */
   readonly facadeRate?: number;
-  /** True to serve HTTP/2 in addition to HTTP/1.1. */
+  /** False to serve only HTTP/1.1; true if undefined. */
   readonly facadeHttp2?: boolean;
   /** Prefixes of Cluster annotations that are public; none by default. */
   readonly facadeAnnotations?: readonly string[];

@@ -6,13 +6,17 @@ import {
   constants,
   Http2ServerRequest,
   Http2ServerResponse,
+  type Http2Session,
   type IncomingHttpHeaders,
   performServerHandshake,
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
+import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../std/clock.ts';
+import { Http2Limit, type LimitedConnection } from './limits/http2-limit.ts';
+import { toAddressKey } from './limits/source-address.ts';
 import { MAX_BODY_BYTES } from './request.ts';
 
 /** Returns the HTTP/2 stream of a response; undefined for HTTP/1.1. */
@@ -30,6 +34,15 @@ export function closeConnectionAfter(response: ServerResponse): void {
   http2StreamOf(response)?.session?.close();
 }
 
+/** Connections on which a request was authenticated. */
+const authenticated = new WeakSet<Http2Session>();
+
+/** Records that the request of a response was authenticated: its HTTP/2 connection does not give way to others. */
+export function recordAuthenticated(response: ServerResponse): void {
+  const session = http2StreamOf(response)?.session;
+  if (session !== undefined) authenticated.add(session);
+}
+
 export interface Http2Options {
   readonly clock: Clock;
   /** Maximum time for the first request on a connection, and for the body of each request, in milliseconds. */
@@ -40,11 +53,8 @@ export interface Http2Options {
   readonly serve: (message: IncomingMessage, response: ServerResponse) => void;
 }
 
-/**
- * Maximum number of HTTP/2 connections; further clients get HTTP/1.1. A connection uses 57 kB, so that the limit on watches needs no share
- * for the connections themselves.
- */
-const MAX_CONNECTIONS = 256;
+/** Time in which no connection gives way to another, so that a client can send its first request, in milliseconds. */
+const FIRST_REQUEST_MS = 1_000;
 /** Interval of PING frames, and time for the client to acknowledge one, in milliseconds. Node does not notice every lost connection. */
 const PING_MS = 30_000;
 const ACKNOWLEDGE_MS = 15_000;
@@ -75,8 +85,42 @@ const LIMITS = {
   streamResetRate: 33,
 };
 
+/** An HTTP/2 connection and its streams. */
+class Http2Connection implements LimitedConnection {
+  readonly address: string;
+  readonly session: ServerHttp2Session;
+  readonly socket: TLSSocket;
+  readonly #options: Http2Options;
+  readonly #openedAt: number;
+  /** Number of streams in progress. */
+  streams = 0;
+
+  constructor(socket: TLSSocket, options: Http2Options) {
+    this.address = toAddressKey(socket.remoteAddress);
+    this.session = performServerHandshake(socket, LIMITS);
+    this.socket = socket;
+    this.#options = options;
+    this.#openedAt = options.clock.monotonic();
+  }
+
+  /** True if no request on the connection was authenticated, and none can still be. */
+  get canGiveWay(): boolean {
+    const { clock, arrivalMs } = this.#options;
+    const age = clock.monotonic() - this.#openedAt;
+    return !authenticated.has(this.session) && age >= (this.streams === 0 ? FIRST_REQUEST_MS : arrivalMs);
+  }
+
+  /** Closes the connection after its responses in progress, and even if the client does not close its side. */
+  readonly close = (): void => {
+    this.session.close();
+    const cancel = this.#options.clock.wakeAfter(LINGER_MS, () => this.socket.destroy());
+    this.socket.once('close', cancel);
+  };
+}
+
 export class Http2Connections {
   readonly #options: Http2Options;
+  readonly #limit = new Http2Limit();
   readonly #sessions = new Set<ServerHttp2Session>();
   #isStopping = false;
 
@@ -85,22 +129,23 @@ export class Http2Connections {
   }
 
   /** Returns true if a new connection may use HTTP/2. */
-  get hasRoom(): boolean {
-    return this.#sessions.size < MAX_CONNECTIONS && !this.#isStopping;
+  hasRoom({ remoteAddress }: Socket): boolean {
+    return !this.#isStopping && this.#limit.hasRoom(toAddressKey(remoteAddress));
   }
 
   /** Serves a connection whose TLS handshake has selected HTTP/2. */
   open(socket: TLSSocket): void {
-    const session = performServerHandshake(socket, LIMITS);
+    const connection = new Http2Connection(socket, this.#options);
+    const { session } = connection;
     // The session closes itself after an error.
     session.on('error', ignore);
-    const close = () => this.#close(session, socket);
     // Other connections may have used the room since the handshake. The client connects again.
-    if (!this.hasRoom) return close();
+    if (this.#isStopping || !this.#limit.add(connection)) return connection.close();
     this.#sessions.add(session);
-    const cancels = [this.#closeIdle(session, close), this.#closeLost(session, socket)];
+    const cancels = [this.#closeIdle(connection), this.#closeLost(connection)];
     session.once('close', () => {
       for (const cancel of cancels) cancel();
+      this.#limit.remove(connection);
       this.#sessions.delete(session);
     });
   }
@@ -111,18 +156,18 @@ export class Http2Connections {
     for (const session of this.#sessions) session.close();
   }
 
-  /** Serves the streams of a session, and calls `close` when it has none for too long. Returns a function that cancels this. */
-  #closeIdle(session: ServerHttp2Session, close: () => void): () => void {
+  /** Serves the streams of a connection, and closes it when it has none for too long. Returns a function that cancels this. */
+  #closeIdle(connection: Http2Connection): () => void {
     const { clock, arrivalMs, keepAliveMs } = this.#options;
-    let streams = 0;
+    const { session, close } = connection;
     let isOver = false;
     let cancel = clock.wakeAfter(arrivalMs, close);
     session.on('stream', (stream, headers, _flags, rawHeaders) => {
       cancel();
-      streams += 1;
+      connection.streams += 1;
       stream.once('close', () => {
-        streams -= 1;
-        if (streams === 0 && !isOver) cancel = clock.wakeAfter(session.closed ? 0 : keepAliveMs, close);
+        connection.streams -= 1;
+        if (connection.streams === 0 && !isOver) cancel = clock.wakeAfter(session.closed ? 0 : keepAliveMs, close);
       });
       this.#serve(stream, headers, rawHeaders);
     });
@@ -133,7 +178,7 @@ export class Http2Connections {
   }
 
   /** Closes a connection whose client does not acknowledge a PING. Returns a function that cancels this. */
-  #closeLost(session: ServerHttp2Session, socket: TLSSocket): () => void {
+  #closeLost({ session, socket }: Http2Connection): () => void {
     const { clock } = this.#options;
     let cancel = () => {};
     const pingLater = () => {
@@ -172,13 +217,6 @@ export class Http2Connections {
     // Node sends the end of the response after this event. A reset before it would make the client lose the response.
     stream.once('finish', () => closeAfterEnd(stream, TURNS));
   }
-
-  /** Closes a connection after its responses in progress, and even if the client does not close its side. */
-  #close(session: ServerHttp2Session, socket: TLSSocket): void {
-    session.close();
-    const cancel = this.#options.clock.wakeAfter(LINGER_MS, () => socket.destroy());
-    socket.once('close', cancel);
-  }
 }
 
 /** Number of turns of the event loop within which Node sends the end of a response, unless the client does not read. */
@@ -194,7 +232,9 @@ function closeAfterEnd(stream: ServerHttp2Stream, turns: number): void {
 
 /** A request whose body is received as it arrives. Node would keep the whole TLS record of each byte that is not read. */
 class Http2Request extends Http2ServerRequest {
-  #body: Buffer = Buffer.alloc(0);
+  /** Received bytes, and room for more. A new buffer for each chunk would be large for a client that sends single bytes. */
+  #buffer: Buffer = Buffer.alloc(0);
+  #length = 0;
   #isPushed = false;
 
   /** The body is pushed when it is complete, or longer than any endpoint accepts. */
@@ -204,17 +244,30 @@ class Http2Request extends Http2ServerRequest {
   receive(stream: ServerHttp2Stream): void {
     stream.on('data', (chunk: Buffer) => {
       if (this.#isPushed) return;
-      this.#body = Buffer.concat([this.#body, chunk]);
-      if (this.#body.length > MAX_BODY_BYTES) this.#push();
+      this.#append(chunk);
+      if (this.#length > MAX_BODY_BYTES) this.#push();
     });
     // Before the listener of Node, which ends the body.
     stream.prependListener('end', () => this.#push());
   }
 
+  #append(chunk: Buffer): void {
+    const length = this.#length + chunk.length;
+    if (length > this.#buffer.length) {
+      const larger = Buffer.alloc(Math.max(length, 2 * this.#buffer.length));
+      this.#buffer.copy(larger, 0, 0, this.#length);
+      this.#buffer = larger;
+    }
+    chunk.copy(this.#buffer, this.#length);
+    this.#length = length;
+  }
+
   #push(): void {
     if (this.#isPushed) return;
     this.#isPushed = true;
-    if (this.#body.length > 0) this.push(this.#body);
+    if (this.#length > 0) this.push(this.#buffer.subarray(0, this.#length));
+    // The request remains as long as its stream.
+    this.#buffer = Buffer.alloc(0);
   }
 }
 

@@ -24,7 +24,7 @@ export interface ServerOptions extends RouterOptions {
   readonly keepAliveMs?: number | undefined;
   /** Maximum time for a request to arrive, head and body, in milliseconds; 9 s if undefined. */
   readonly arrivalMs?: number | undefined;
-  /** True to serve HTTP/2 in addition to HTTP/1.1; false if undefined. */
+  /** False to serve only HTTP/1.1; true if undefined. */
   readonly isHttp2Served?: boolean | undefined;
 }
 
@@ -83,8 +83,8 @@ function createServerFor(options: ServerOptions, active: ActiveRequests, router:
     if (!active.isEnding(message.socket)) router.serve(active.begin(message, response), active.isStopping);
   };
   const http2 = new Http2Connections({ clock, keepAliveMs, arrivalMs, serve });
-  const hasRoom = () => options.isHttp2Served === true && http2.hasRoom;
-  const server = createServer({ ...limits(options), ALPNCallback: ({ protocols }) => selectProtocol(protocols, hasRoom()) }, serve);
+  const hasRoom = (socket: Socket) => options.isHttp2Served !== false && http2.hasRoom(socket);
+  const server = createServer({ ...limits(options), ALPNCallback: protocolSelector(hasRoom) }, serve);
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
   // Streams detach their connections as upgrades.
@@ -123,11 +123,13 @@ function limits({ certificate, keepAliveMs = KEEP_ALIVE_MS, arrivalMs = ARRIVAL_
 }
 
 /**
- * Returns the protocol to speak; without one, Node rejects the connection. Node would copy a list of protocols into its buffer pool
- * for each connection, and the 8 kB around each copy would stay in memory with the connection.
+ * Returns a function that selects the protocol of a connection; without one, Node rejects the connection. Node would copy a list of
+ * protocols into its buffer pool for each connection, and the 8 kB around each copy would stay in memory with the connection.
  */
-function selectProtocol(protocols: readonly string[], hasHttp2Room: boolean): string | undefined {
-  return PROTOCOLS.find((protocol) => protocols.includes(protocol) && (protocol !== 'h2' || hasHttp2Room));
+function protocolSelector(hasHttp2Room: (socket: Socket) => boolean) {
+  return function selectProtocol(this: TLSSocket, { protocols }: { readonly protocols: readonly string[] }): string | undefined {
+    return PROTOCOLS.find((protocol) => protocols.includes(protocol) && (protocol !== 'h2' || hasHttp2Room(this)));
+  };
 }
 
 /** Protocols in the order of preference. */

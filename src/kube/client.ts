@@ -145,8 +145,8 @@ export class KubeClient {
     return this.#write(resource, request, options);
   }
 
-  /** Requests deletion; finalizers can delay it. */
-  async delete(resource: Resource<unknown>, name: ObjectName, options: DeleteOptions = {}): Promise<void> {
+  /** Requests deletion. Returns the object if finalizers delay it. */
+  async delete<T extends ApiObject>(resource: Resource<T>, name: ObjectName, options: DeleteOptions = {}): Promise<Stored<T> | undefined> {
     const { uid, resourceVersion, propagation } = options;
     const body = {
       kind: 'DeleteOptions',
@@ -155,7 +155,8 @@ export class KubeClient {
       propagationPolicy: propagation,
     };
     const path = objectPath(resource, name);
-    await this.#call({ method: 'DELETE', path, headers: JSON_TYPE, body: JSON.stringify(body) }, options);
+    const response: T = await this.#call({ method: 'DELETE', path, headers: JSON_TYPE, body: JSON.stringify(body) }, options);
+    return isStored(resource, response) && response.metadata.deletionTimestamp !== undefined ? response : undefined;
   }
 
   /** Requests a token for a service account (TokenRequest). */

@@ -80,7 +80,7 @@ export function isOwnedBy(anchor: unknown, serviceAccountUID: string): boolean {
 
 /** Deletes the Secret with this UID; one that does not exist any more is no error. Throws an IssueError. */
 export async function deleteSecret(target: Target, anchor: AnchorName, uid: string, signal: AbortSignal): Promise<void> {
-  const request: TargetCall<void> = (client, options) => client.delete(Secrets, anchor, { uid, ...options });
+  const request: TargetCall<unknown> = (client, options) => client.delete(Secrets, anchor, { uid, ...options });
   // A conflict means that a Secret with another UID has the name: the anchor itself was deleted.
   const isDeleted = (error: StatusError) => error.code === 404 || error.code === 409;
   await target.call(request, signal).catch((error: unknown) => {

@@ -48,7 +48,7 @@ export class ClusterClients {
   async useOnce<T>(registered: RegisteredCluster, token: Sensitive<string>, work: Work<T>): Promise<T> {
     this.#checkOpen();
     const target = createTarget(registered, this.#settings, { type: 'token', token });
-    const slot: Slot = { ...registrationOf(registered), target, users: 0, isRetired: true };
+    const slot: Slot = { ...registrationOf(registered), isTaken: false, target, users: 0, isRetired: true };
     this.#open.add(slot);
     return await this.#run(slot, work);
   }
@@ -130,12 +130,17 @@ export class ClusterClients {
     const registered = this.#fresh.latest(known);
     const former = this.#current.get(name);
     const registration = registrationOf(registered);
-    if (former !== undefined && isSameRegistration(former, registration)) return former;
-    const slot: Slot = { ...registration, target: this.#create(registered), users: 0, isRetired: false };
+    const isTaken = this.#isTaken(registered);
+    if (former !== undefined && isSameRegistration(former, registration) && former.isTaken === isTaken) return former;
+    const slot: Slot = { ...registration, isTaken, target: this.#create(registered), users: 0, isRetired: false };
     this.#current.set(name, slot);
     this.#open.add(slot);
     if (former !== undefined) this.#replace(former, slot);
     return slot;
+  }
+
+  #isTaken({ credential }: RegisteredCluster): boolean {
+    return credential !== undefined && this.#settings.federatedAddresses?.isTaken(credential) === true;
   }
 
   #create(registered: RegisteredCluster): Slot['target'] {
@@ -151,7 +156,7 @@ export class ClusterClients {
   /** Replaces a target. Requests in progress may finish with the old credential, but not at an old address. */
   #replace(former: Slot, next: Slot): void {
     former.isRetired = true;
-    if (former.users === 0 || former.cluster !== next.cluster) void this.#end(former);
+    if (former.users === 0 || former.cluster !== next.cluster || next.isTaken) void this.#end(former);
   }
 
   async #end(slot: Slot): Promise<void> {
@@ -165,6 +170,8 @@ const MAX_DELETED = 1_024;
 type Work<T> = (target: Target) => Promise<T>;
 
 interface Slot extends Registration {
+  /** True if an older Secret directs an address of the credential to another server. */
+  readonly isTaken: boolean;
   readonly target: Target | IssueError;
   users: number;
   isRetired: boolean;

@@ -18,6 +18,7 @@ import {
 } from './credential.ts';
 import { dialPolicy, type ProxyPolicy } from './dial-policy.ts';
 import { pinnedEndpoints } from './endpoints.ts';
+import type { FederatedAddresses } from './federated-addresses.ts';
 import { HubIdentity, type HubSettings, hubEndpoints, isHubAddress } from './hub.ts';
 import type { HubTokens } from './hub-tokens.ts';
 import { IssueError } from './issue-error.ts';
@@ -39,6 +40,8 @@ export interface TargetSettings {
   readonly credentialNamespaces: readonly string[];
   /** The hub; undefined in tests without a hub. */
   readonly hub?: HubSettings;
+  /** Addresses of all Secrets that name a service account of the hub; undefined in tests without stores. */
+  readonly federatedAddresses?: FederatedAddresses;
 }
 
 /** Settings of all targets, and the tokens that the hub issues for them. */
@@ -152,18 +155,21 @@ function renewedReference(key: string): IssueError {
 
 /**
  * Returns a credential with the tokens of a service account, one for each address. Throws an IssueError for a Secret outside of Purser's
- * namespace: its writers could otherwise use any service account that a cluster accepts.
+ * namespace, whose writers could otherwise use any service account that a cluster accepts, and for one that directs an address of an
+ * older Secret to another server.
  */
 function federatedCredential(
   { name, audiences }: ServiceAccountCredential,
-  { metadata }: Stored<Secret>,
-  { hub, hubTokens }: TargetContext,
+  secret: Stored<Secret>,
+  { hub, hubTokens, federatedAddresses }: TargetContext,
 ): TargetCredential {
+  const { metadata } = secret;
   if (hub === undefined || hubTokens === undefined || metadata.namespace !== hub.namespace)
     throw new IssueError(
       'CredentialMissing',
       `the key serviceAccount is allowed only in Secrets in Purser's namespace, not in ${metadata.namespace}. Move the Secret`,
     );
+  if (federatedAddresses?.isTaken(secret)) throw new IssueError('EndpointConflict');
   const tokens = [...audiences].map(([server, audience]) => [server, hubTokens.token({ serviceAccount: name, audience })] as const);
   return { type: 'serviceAccount', tokens: new Map(tokens) };
 }

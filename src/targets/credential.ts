@@ -45,9 +45,14 @@ export interface Pins {
   readonly proxy?: Sensitive<string>;
 }
 
+/** Returns whether a Secret names a service account of the hub in place of a stored credential. */
+export function isFederated(secret: Secret): boolean {
+  return hasKey(secret, CredentialSecretKey.serviceAccount);
+}
+
 /** Reads the service account, the token or the client certificate. Throws an IssueError, CredentialMissing, that names the problem. */
 export function readCredential(secret: Secret): Credential {
-  if (hasKey(secret, CredentialSecretKey.serviceAccount)) return serviceAccountCredential(secret);
+  if (isFederated(secret)) return serviceAccountCredential(secret);
   const token = valueOf(secret, CredentialSecretKey.token);
   if (token !== undefined) return tokenCredential(token);
   const certificate = valueOf(secret, CredentialSecretKey.clientCertificate);
@@ -102,18 +107,40 @@ export function readTokenInUse(registered: Stored<Secret>, renewed: Secret | und
   return { digest: digestOf(text), isSupplied: !isOwn, issuedAt, expiresAt, audiences };
 }
 
+/** Addresses of a Secret, and everything else that determines the server behind them. */
+export interface Route {
+  /** Addresses in the spelling of `serverUrl`. */
+  readonly servers: readonly string[];
+  /** Digest of certificate authorities and proxy; undefined if a key is not readable. */
+  readonly digest: string | undefined;
+}
+
+/** Reads the route; it has no addresses if the key server is not readable. */
+export function readRoute(secret: Secret): Route {
+  const digest = readable(() => {
+    const { authorities, proxy } = readPins(secret);
+    const fingerprints = authorities === SystemAuthorities ? authorities : [...authorities].sort().join();
+    return digestOf(`${fingerprints} ${proxy?.reveal() ?? ''}`);
+  });
+  return { servers: readable(() => serversOf(secret)) ?? [], digest };
+}
+
 /** Reads the permitted uses of the credential. Throws an IssueError, CredentialMissing, for a key that is not readable. */
 export function readPins(secret: Secret): Pins {
   return {
-    servers: wordsOf(secret, CredentialSecretKey.server)
-      .map(serverUrl)
-      .filter((server) => server !== undefined),
+    servers: serversOf(secret),
     authorities: authoritiesOf(secret),
     // A key without any namespace allows none, so that a mistake does not widen the credential.
     namespaces: hasKey(secret, CredentialSecretKey.namespaces) ? wordsOf(secret, CredentialSecretKey.namespaces) : undefined,
     // A blank key is a mistake, not a direct connection.
     ...(hasKey(secret, CredentialSecretKey.proxy) && { proxy: parseProxy(valueOf(secret, CredentialSecretKey.proxy)) }),
   };
+}
+
+function serversOf(secret: Secret): readonly string[] {
+  return wordsOf(secret, CredentialSecretKey.server)
+    .map(serverUrl)
+    .filter((server) => server !== undefined);
 }
 
 /** Returns the names of the Clusters that the credential is for; none if the key is not readable. */

@@ -41,7 +41,7 @@ const CREDENTIAL_KEYS: readonly string[] = Object.values(CredentialSecretKey);
  * annotations that Purser reads.
  */
 export function reduceCredential(secret: Stored<Secret>): Stored<Secret> {
-  const { namespace, name, uid, resourceVersion, labels, annotations = {}, ownerReferences } = secret.metadata;
+  const { namespace, name, uid, resourceVersion, creationTimestamp, labels, annotations = {}, ownerReferences } = secret.metadata;
   const isMarked = isManaged(secret) || isRenewedSecret(secret);
   const isRead = (annotation: string) =>
     isRenewedSecret(secret) ? annotation.startsWith(`${RegistryGroup}/`) : annotation === RevokeCredentialAnnotation;
@@ -52,6 +52,7 @@ export function reduceCredential(secret: Stored<Secret>): Stored<Secret> {
       name,
       uid,
       resourceVersion,
+      ...(creationTimestamp && { creationTimestamp }),
       ...(isMarked && { ...(labels && { labels }), ...(ownerReferences && { ownerReferences }) }),
       ...(read.length > 0 && { annotations: Object.fromEntries(read) }),
     },

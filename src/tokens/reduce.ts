@@ -9,34 +9,36 @@ import { defined } from '../std/defined.ts';
 import { digestOf } from '../std/digest.ts';
 import { tokenClaims } from '../targets/policy/token-claims.ts';
 import { TOKEN_KEY } from './outputs/outputs.ts';
-import { digestOfData, type StoredSecret } from './policy/secret.ts';
+import { digestOfData, holdsToken, type StoredSecret } from './policy/secret.ts';
 import { MAX_TOKEN_BYTES, type StoredToken } from './policy/spec.ts';
 
 /**
  * Returns identity, metadata, claims and digests of a Secret. A Secret whose metadata is too large, or whose namespace is over its
  * budget, loses the metadata set by others and is marked, because a tenant can create any number of such Secrets.
  */
-export function reduceSecret(
-  { metadata, type = 'Opaque', immutable = false, data = {} }: Stored<Secret>,
-  { isOverBudget }: Pick<StoredSecret, 'isOverBudget'> = {},
-): Stored<StoredSecret> {
+export function reduceSecret(object: Stored<Secret>, { isOverBudget }: Pick<StoredSecret, 'isOverBudget'> = {}): Stored<StoredSecret> {
+  const whole = withoutData(object);
+  const bytes = bytesIn(whole.metadata);
+  const isTooLarge = bytes > MAX_METADATA_LENGTH;
+  const marks = { ...(isTooLarge && { isTooLarge }), ...(isOverBudget && { isOverBudget }) };
+  const secret = isTooLarge || isOverBudget ? { ...stubOfSecret(whole), ...marks } : whole;
+  sizes.set(secret, secret === whole ? bytes + bytesIn(whole.claims) : bytesIn(secret));
+  return secret;
+}
+
+function withoutData({ metadata, type = 'Opaque', immutable = false, data = {} }: Stored<Secret>): Stored<StoredSecret> {
   const { managedFields: _, ...kept } = metadata;
   const token = tokenOf({ data });
   const claims = tokenClaims(token);
-  const whole: Stored<StoredSecret> = {
+  return {
     metadata: kept,
     type,
     immutable,
+    ...(metadata.deletionTimestamp !== undefined && !holdsToken({ data }) && { isEmptied: true }),
     ...(token !== '' && { tokenDigest: digestOf(token) }),
     dataDigest: digestOfData(data),
     ...(claims && { claims }),
   };
-  const bytes = bytesIn(kept);
-  const isTooLarge = bytes > MAX_METADATA_LENGTH;
-  const marks = { ...(isTooLarge && { isTooLarge }), ...(isOverBudget && { isOverBudget }) };
-  const secret = isTooLarge || isOverBudget ? { ...stubOfSecret(whole), ...marks } : whole;
-  sizes.set(secret, secret === whole ? bytes + bytesIn(claims) : bytesIn(secret));
-  return secret;
 }
 
 /** Maximum length of the metadata as JSON. The labels and annotations of a spec and Purser's record need less. */

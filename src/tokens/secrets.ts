@@ -5,13 +5,13 @@ import { Label, LabelValue } from '../api/names.ts';
 import type { IssueReason } from '../api/reasons.ts';
 import { type Secret, Secrets, type Stored } from '../api/resources.ts';
 import { objectKey } from '../kube/paths.ts';
-import { StatusError, undefinedFor } from '../kubernetes/status.ts';
+import { type Status, StatusError, undefinedFor } from '../kubernetes/status.ts';
 import { defined } from '../std/defined.ts';
 import { IssueError, orIssueError } from '../targets/issue-error.ts';
 import { type TokenFailure, tokenFailure } from './policy/messages.ts';
 import { type IssuePlan, nextReconcileAt, type RewritePlan, type SecretWrite } from './policy/plan.ts';
 import { latestRetryAt } from './policy/rotation.ts';
-import { isOwnedBy, type StoredSecret, secretNameOf, withoutToken } from './policy/secret.ts';
+import { holdsToken, isOwnedBy, type StoredSecret, secretNameOf, withoutToken } from './policy/secret.ts';
 import type { StoredToken } from './policy/spec.ts';
 import { currentSecret, type Situation, type TokenObservation } from './policy/state.ts';
 import { reduceSecret } from './reduce.ts';
@@ -62,16 +62,10 @@ function informedSecret({ view }: TokenRun, { metadata }: Secret): StoredSecret 
 }
 
 /** Deletes this version of a Secret; returns false if it has changed, and true if it does not exist. */
-async function deleteSecret(run: TokenRun, { metadata }: Pick<StoredSecret, 'metadata'>): Promise<boolean> {
-  return await sendDelete(run, metadata, defined({ uid: metadata.uid, resourceVersion: metadata.resourceVersion }));
-}
-
-async function sendDelete(
-  { hub, signal }: TokenRun,
-  { namespace, name }: StoredSecret['metadata'],
-  preconditions: { readonly uid?: string; readonly resourceVersion?: string },
-): Promise<boolean> {
-  const deleted = undefinedFor(hub.delete(Secrets, { namespace, name }, { ...preconditions, signal }), 'NotFound').then(() => true);
+async function deleteSecret({ hub, signal }: TokenRun, { metadata }: Pick<StoredSecret, 'metadata'>): Promise<boolean> {
+  const { namespace, name, uid, resourceVersion } = metadata;
+  const sent = hub.delete(Secrets, { namespace, name }, { ...defined({ uid, resourceVersion }), signal });
+  const deleted = undefinedFor(sent, 'NotFound').then(() => true);
   return (await orIssueError(undefinedFor(deleted, 'Conflict'), 'SecretWriteFailed', signal)) ?? false;
 }
 
@@ -85,14 +79,45 @@ export async function findStray(run: TokenRun, observation: TokenObservation): P
   return found?.metadata.uid === written.uid ? { ...observation, stray: reduceSecret(found) } : observation;
 }
 
-/** Deletes Secrets after a withdrawal. Changes of a Secret do not prevent it: a tenant could change it constantly to keep the token. */
+/**
+ * Deletes Secrets after a withdrawal, and removes the token from those that finalizers keep. Changes of a Secret do not prevent it: a
+ * tenant could change it constantly to keep the token. Throws an IssueError if a Secret still holds the token.
+ */
 export async function withdrawSecrets(run: TokenRun, observation: TokenObservation, names: readonly string[]): Promise<TokenObservation> {
   const { secret, former, stray } = observation;
   for (const each of [secret, ...former, stray]) {
-    if (each !== undefined && names.includes(each.metadata.name)) await sendDelete(run, each.metadata, { uid: each.metadata.uid });
+    if (each !== undefined && names.includes(each.metadata.name)) await withdrawSecret(run, observation.token, each);
   }
   run.tracked.writtenSecret = undefined;
   return { ...withoutSecrets(run, observation, names), stray: undefined, writtenSecret: undefined };
+}
+
+async function withdrawSecret(run: TokenRun, token: StoredToken, { metadata }: StoredSecret): Promise<void> {
+  const { namespace, name, uid } = metadata;
+  const { hub, signal } = run;
+  // A conflict means that another Secret has the name.
+  const sent = undefinedFor(hub.delete(Secrets, { namespace, name }, { uid, signal }), 'NotFound', 'Conflict');
+  let kept = await orIssueError(sent, 'SecretWriteFailed', signal);
+  for (let attempt = 0; attempt < MAX_STRIPS; attempt++) {
+    if (kept?.metadata.uid !== uid || !holdsToken(kept)) return;
+    if (await strip(run, kept)) return;
+    kept = await readSecret(run, token, name);
+  }
+  throw keptError('another client keeps changing it');
+}
+
+/** Maximum number of attempts to remove the token from a Secret that other clients change. */
+const MAX_STRIPS = 5;
+
+/** Removes the token from this version of a Secret; returns false if it has changed. Throws an IssueError if it cannot be changed. */
+async function strip({ hub, signal }: TokenRun, secret: Stored<Secret>): Promise<boolean> {
+  const sent = hub.update(Secrets, withoutToken(secret), { signal }).then(() => true);
+  try {
+    return (await orIssueError(undefinedFor(sent, 'NotFound', 'Conflict'), 'SecretWriteFailed', signal)) ?? false;
+  } catch (error) {
+    if (!isUnwritable(error)) throw error;
+    throw keptError('its token cannot be removed');
+  }
 }
 
 /** Deletes Secrets of the ManagedToken. Throws a Conflict if one has changed. */
@@ -143,19 +168,32 @@ async function writeStripped(
   try {
     return await writeSecret(run, observed, { wanted: withoutToken(found), write: 'update' });
   } catch (error) {
-    if (!(error instanceof IssueError) || !UNWRITABLE.has(error.status?.code ?? 0)) throw error;
+    if (!isUnwritable(error)) throw error;
     return (await deleteSecret(run, found)) ? 'deleted' : undefined;
   }
+}
+
+function isUnwritable(error: unknown): boolean {
+  return error instanceof IssueError && UNWRITABLE.has(error.status?.code ?? 0);
 }
 
 /** Codes of a rejected update that no repetition makes valid. */
 const UNWRITABLE: ReadonlySet<number> = new Set([400, 413, 422]);
 
+/** Returns the error of a withdrawn token that stays in its Secret. */
+function keptError(cause: string): IssueError {
+  const message = `finalizers keep the Secret, and ${cause}. Remove the finalizers`;
+  return new IssueError('SecretWriteFailed', message, { status: conflict(message) });
+}
+
 /** Returns the Conflict that the server would return: retried at once, and not reported as a failure. */
 function conflictError(secret: StoredSecret | undefined): StatusError {
   const { name = '' } = secret?.metadata ?? {};
-  const message = `secrets "${name}" has been modified`;
-  return new StatusError({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason: 'Conflict', code: 409 });
+  return new StatusError(conflict(`secrets "${name}" has been modified`));
+}
+
+function conflict(message: string): Status {
+  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason: 'Conflict', code: 409 };
 }
 
 function withoutVersion(secret: Secret): Secret {

@@ -251,7 +251,7 @@ async function slowReaders(world: RegistryWorld): Promise<object> {
 }
 
 async function bench(clusters: number, watchers: number): Promise<object> {
-  const world = await startRegistryWorld(clusters, { callers, options: ['--facade-rate', '100', '--facade-http2'] });
+  const world = await startRegistryWorld(clusters, { callers, options: ['--facade-rate', '100'] });
   try {
     const { rssMegabytes: restMegabytes } = await memoryOf(world.facade.pid);
     const rest = await measureNewcomers(world, 'rest');

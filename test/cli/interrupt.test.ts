@@ -29,6 +29,13 @@ describe('handleInterrupts', () => {
     expect(host.exits).toEqual([1]);
   });
 
+  it('exits silently if the reader of the output has exited', () => {
+    const host = new FakeProcess();
+    handleInterrupts(host, new FakeClock());
+    host.send('uncaughtException', Object.assign(new Error('write EPIPE'), { code: 'EPIPE', syscall: 'write' }));
+    expect([host.text, host.exits]).toEqual(['', [141]]);
+  });
+
   it('ignores signals and errors after the release', () => {
     const host = new FakeProcess();
     const interruption = handleInterrupts(host, new FakeClock());

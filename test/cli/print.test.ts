@@ -81,8 +81,8 @@ describe('purser print', () => {
     [['secrets'], "unknown command 'secrets'"],
     [['constructor'], "unknown command 'constructor'"],
     [['target-rbac', 'more'], 'too many arguments'],
-    [['registration', '--namespaces=a'], "unknown option '--namespaces=a'"],
-    [['target-rbac', '--names=a'], "unknown option '--names=a'"],
+    [['registration', '--namespaces=a'], "unknown option '--namespaces'"],
+    [['target-rbac', '--names=a'], "unknown option '--names'"],
   ])('rejects %j', async (args, text) => {
     await expect(printText(...args)).rejects.toThrow(text);
   });

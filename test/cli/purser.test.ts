@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { CommandError } from '../../src/cli/command.ts';
 import { OPTIONS } from '../../src/config/options.ts';
 import { runPurser } from '../support/run-purser.ts';
 
@@ -60,6 +61,19 @@ describe('purser', () => {
     ['version -o', '-o needs a value: -o FORMAT (for help, run purser version --help)'],
   ])('exits with 2 and one line for "%s"', async (line, problem) => {
     expect(await ran(line)).toEqual({ code: 2, output: '', stderr: `purser: ${problem}\n` });
+  });
+
+  it('exits with 1 and prints other errors in one line, without tokens and control characters', async () => {
+    const token = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl';
+    const result = await runPurser(['run'], {}, { run: () => Promise.reject(new Error(`a\n \u001B[31mb ${token}`)) });
+    expect(result).toMatchObject({ code: 1, output: '', stderr: 'purser: a [31mb [redacted]\n' });
+  });
+
+  it.each([
+    ['with a code', new CommandError('not ready', 3), 3, 'purser: not ready\n'],
+    ['without a text', new CommandError(''), 1, ''],
+  ])('exits with the code of a failed command %s', async (_, error, code, stderr) => {
+    expect(await runPurser(['run'], {}, { run: () => Promise.reject(error) })).toMatchObject({ code, stderr });
   });
 
   it.each(['cluster', 'print'])('exits with 2 and prints help to standard error for "%s" without a command', async (group) => {

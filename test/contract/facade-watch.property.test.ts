@@ -53,11 +53,11 @@ class World {
       case 'put':
         return void (await this.#hub.apply(Clusters, buildCluster(next.name, next.env), { force: true }));
       case 'delete':
-        return this.#hub.delete(Clusters, { name: next.name }).catch(ignoreNotFound);
+        return void (await this.#hub.delete(Clusters, { name: next.name }).catch(ignoreNotFound));
       case 'grant':
         return this.#grant(next.user, next.names);
       case 'withdraw':
-        return this.#hub.delete(ClusterRoleBindings, { name: next.user }).catch(ignoreNotFound);
+        return void (await this.#hub.delete(ClusterRoleBindings, { name: next.user }).catch(ignoreNotFound));
     }
   }
 

@@ -150,7 +150,10 @@ const TESTED_BY: Readonly<Record<string, readonly [file: string, words: string]>
     'facade/server.test.ts',
     'closes the oldest connection of a client that does not read public documents',
   ],
-  'HTTP/2': ['facade/http2.test.ts', 'selects HTTP/1.1 unless HTTP/2 is enabled'],
+  'more than 32 HTTP/2 connections of one source address, or 256 in total': [
+    'facade/http2.test.ts',
+    'selects HTTP/1.1 for an address above 32 connections, and HTTP/2 for other addresses',
+  ],
 };
 
 describe('docs/facade-differences.md', () => {

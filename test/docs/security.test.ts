@@ -1,4 +1,4 @@
-// Compares the table of permissions in docs/security.md with the roles of deploy/base. test/real/permissions.test.ts sends its requests.
+// Compares the table of permissions in docs/security.md with the roles of deploy/base and of federation. test/real/permissions.test.ts sends its requests.
 
 import { describe, expect, it } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
@@ -18,11 +18,11 @@ interface Role {
 }
 
 const rolesIn = (file: string) =>
-  parseAllDocuments(readText(`deploy/base/${file}`))
+  parseAllDocuments(readText(`deploy/${file}`))
     .map((document) => document.toJS() as Role)
     .filter(({ kind }) => kind === 'Role' || kind === 'ClusterRole');
-const ofPeople = rolesIn('people.yaml');
-const ofPurser = rolesIn('access.yaml');
+const ofPeople = rolesIn('base/people.yaml');
+const ofPurser = [...rolesIn('base/access.yaml'), ...rolesIn('components/federation/access.yaml')];
 
 /** Returns the permissions of roles, one line for each verb. */
 function granted(roles: readonly Role[]): readonly string[] {
@@ -57,6 +57,12 @@ describe('table of permissions in docs/security.md', () => {
     const namespaced = new Set(ofPeople.filter(({ kind }) => kind === 'Role').map(({ metadata }) => metadata.name));
     const rows = permissions().filter(({ role }) => role !== undefined && namespaced.has(role));
     expect(rows.filter(({ scope }) => scope !== "Purser's namespace")).toEqual([]);
+  });
+
+  it('lists every rule of the role for federation', () => {
+    const lines = granted(rolesIn('components/federation/access.yaml'));
+    expect(lines.length).toBeGreaterThan(0);
+    expect(lines.filter((line) => !documented.includes(line))).toEqual([]);
   });
 
   it('lists allowed and rejected actions for every permission', () => {

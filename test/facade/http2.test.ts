@@ -66,7 +66,6 @@ async function startServer(
   server = createFacadeServer({
     clock: systemClock,
     certificate: serving,
-    isHttp2Served: true,
     routes: [
       { method: 'POST', path: '/things/:name', endpoint: (request) => endpoint(request) },
       { method: 'GET', path: '/things', endpoint: (request) => endpoint(request) },
@@ -92,7 +91,9 @@ async function restart(options: Partial<Pick<ServerOptions, 'arrivalMs' | 'keepA
   await startServer(options);
 }
 
-function open(options: ClientSessionOptions & SecureClientSessionOptions = {}): ClientHttp2Session {
+type ClientOptions = ClientSessionOptions & SecureClientSessionOptions & { readonly localAddress?: string };
+
+function open(options: ClientOptions = {}): ClientHttp2Session {
   const session = connect(`https://127.0.0.1:${port}`, { ca: authority.certificate, ...options });
   session.on('error', () => {});
   sessions.push(session);
@@ -115,6 +116,16 @@ interface Received {
 async function responseTo(stream: ClientHttp2Stream): Promise<Received> {
   const [headers] = (await once(stream, 'response')) as [Readonly<Record<string, unknown>>];
   return { status: Number(headers[':status']), headers, body: await text(stream) };
+}
+
+/** Returns the protocol that the server selects for a client with this address that offers both. */
+async function protocolFor(localAddress: string): Promise<string | false | null> {
+  // The type of the options lacks the address, which TLS passes to TCP.
+  const from = { localAddress };
+  const socket = connectTls({ port, host: '127.0.0.1', ca: authority.certificate, ALPNProtocols: ['h2', 'http/1.1'], ...from });
+  sockets.push(socket);
+  await once(socket, 'secureConnect');
+  return socket.alpnProtocol;
 }
 
 const HEAD = { ':scheme': 'https', ':authority': 'f' };
@@ -234,24 +245,84 @@ describe('requests over HTTP/2', () => {
     expect(await get(polite, '/document')).toMatchObject({ status: 200 });
   });
 
-  const protocolOf = async () => {
-    const socket = connectTls({ port, host: '127.0.0.1', ca: authority.certificate, ALPNProtocols: ['h2', 'http/1.1'] });
-    sockets.push(socket);
-    await once(socket, 'secureConnect');
-    return socket.alpnProtocol;
-  };
-
-  it('selects HTTP/1.1 unless HTTP/2 is enabled', async () => {
+  it('selects HTTP/1.1 if HTTP/2 is disabled', async () => {
     await restart({ isHttp2Served: false });
-    expect(await protocolOf()).toBe('http/1.1');
+    expect(await protocolFor('127.0.0.1')).toBe('http/1.1');
+  });
+});
+
+describe('the limits on HTTP/2 connections', () => {
+  const PER_ADDRESS = 32;
+  const ADDRESSES = Array.from({ length: 8 }, (_, index) => `127.0.0.${index + 10}`);
+  let clock: FakeClock;
+  beforeEach(async () => {
+    clock = new FakeClock();
+    await restart({ clock });
   });
 
-  it('selects HTTP/1.1 for clients above 256 HTTP/2 connections, and HTTP/2 again after one has closed', async () => {
-    const connections = Array.from({ length: 256 }, () => open());
-    await Promise.all(connections.map((session) => get(session, '/document')));
-    expect(await protocolOf()).toBe('http/1.1');
-    connections[0]?.close();
-    while ((await protocolOf()) !== 'h2') await turn();
+  /** Opens connections from an address, and sends one request on each. */
+  async function fill(localAddress: string, path: string, length = PER_ADDRESS): Promise<ClientHttp2Session[]> {
+    const filled = Array.from({ length }, () => open({ localAddress }));
+    await Promise.all(filled.map((session) => get(session, path)));
+    return filled;
+  }
+
+  it('selects HTTP/1.1 for clients above 256 connections, and HTTP/2 again after one has closed', async () => {
+    const filled = await Promise.all(ADDRESSES.map((address) => fill(address, '/things')));
+    clock.advance(1_000);
+    expect(await protocolFor('127.0.0.9')).toBe('http/1.1');
+    filled[0]?.[0]?.close();
+    while ((await protocolFor('127.0.0.9')) !== 'h2') await turn();
+  });
+
+  it('selects HTTP/1.1 for an address above 32 connections, and HTTP/2 for other addresses', async () => {
+    await fill('127.0.0.10', '/things');
+    clock.advance(1_000);
+    expect(await protocolFor('127.0.0.10')).toBe('http/1.1');
+    expect(await protocolFor('127.0.0.11')).toBe('h2');
+  });
+
+  it('closes the oldest idle connection without an authenticated request above 32 connections of an address', async () => {
+    const filled = await fill('127.0.0.10', '/document');
+    clock.advance(1_000);
+    const goaway = once(filled[0] as ClientHttp2Session, 'goaway');
+    expect(await protocolFor('127.0.0.10')).toBe('h2');
+    expect(await goaway).toEqual([constants.NGHTTP2_NO_ERROR, expect.any(Number), undefined]);
+    expect(filled.filter(({ closed }) => closed)).toEqual([filled[0]]);
+  });
+
+  it('closes connections of the address with the most without an authenticated request above 256 connections', async () => {
+    const silent = open({ localAddress: '127.0.0.9' });
+    await get(silent, '/document');
+    const [few = '', ...full] = ADDRESSES;
+    const first = await fill(few, '/document', PER_ADDRESS - 1);
+    await Promise.all(full.map((address) => fill(address, '/things')));
+    clock.advance(1_000);
+    const closed = once(first[0] as ClientHttp2Session, 'close');
+    expect(await protocolFor('127.0.0.20')).toBe('h2');
+    await closed;
+    expect(silent.closed).toBe(false);
+  });
+
+  it('closes a connection with an unread response to a request without a caller after the time for a request', async () => {
+    await restart({ clock, arrivalMs: 9_000 });
+    const deaf = open({ localAddress: '127.0.0.10', settings: { initialWindowSize: 0 } });
+    await once(send(deaf, { ':path': '/large' }), 'response');
+    await fill('127.0.0.10', '/things', PER_ADDRESS - 1);
+    clock.advance(8_000);
+    expect(await protocolFor('127.0.0.10')).toBe('http/1.1');
+    clock.advance(1_000);
+    expect(await protocolFor('127.0.0.10')).toBe('h2');
+    const closed = once(deaf, 'close');
+    await once(deaf, 'goaway');
+    clock.advance(1_000);
+    await closed;
+  });
+
+  it('keeps new connections for the first second', async () => {
+    const filled = await fill('127.0.0.10', '/document');
+    expect(await protocolFor('127.0.0.10')).toBe('http/1.1');
+    expect(filled.some(({ closed }) => closed)).toBe(false);
   });
 });
 
@@ -368,6 +439,23 @@ describe('streams over HTTP/2', () => {
     await server.close(10_000);
     expect(await received).toBe('first line\n');
     await closed;
+  });
+
+  it('announces the end of the connection, and completes responses in progress when the server stops', async () => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    endpoint = async () => {
+      await released;
+      return OK;
+    };
+    const session = open();
+    const [response, goaway, closed] = [get(session, '/things'), once(session, 'goaway'), once(session, 'close')];
+    await eventually(() => expect(begun).toBe(1));
+    const stopped = server.close(10_000);
+    expect((await goaway)[0]).toBe(constants.NGHTTP2_NO_ERROR);
+    release();
+    expect(await response).toMatchObject({ status: 200, body: 'ok' });
+    await closed;
+    await stopped;
   });
 
   it('serves at most 100 streams of a connection', async () => {

@@ -143,7 +143,7 @@ describe('image', () => {
   it('reports an invalid option and exits with code 2', async () => {
     expect(await purser('run', '--replicas=2')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('unknown option --replicas'),
+      stderr: expect.stringContaining("unknown option '--replicas'"),
     });
   });
 });

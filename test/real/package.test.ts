@@ -75,10 +75,11 @@ describe.each([20, 22, 24])('the package on Node.js %i', (major) => {
     expect(packages.filter((name) => /^(typescript|jest|knip|oxlint|@biomejs)$/.test(name))).toEqual([]);
     expect(await run('node', ['--version'], env)).toMatchObject({ output: expect.stringMatching(`^v${major}\\.`) });
     expect(await purser('--version')).toEqual({ code: 0, output: `purser ${version}\n`, stderr: '' });
+    expect(await purser('dev', '--clustres=2')).toMatchObject({ code: 2, stderr: expect.stringContaining('did you mean --clusters?') });
     expect(await purser('--nope')).toMatchObject({ code: 2, stderr: expect.stringMatching(/^purser: unknown option '--nope'/) });
   });
 
-  it('runs a hub and a target, whose name kubectl completes, and for which kubectl uses tokens from the façade', async () => {
+  it('runs a hub and a target, prints their status through kubectl purser, completes names, and obtains tokens for kubectl', async () => {
     const ports = ['--api-port', '0', '--facade-port', '0', '--metrics-port', '0'];
     const log = join(folder, 'dev.log');
     const dev = await startProgram(join(folder, 'node_modules/.bin/purser'), ['dev', ...ports], log, {
@@ -107,5 +108,13 @@ describe.each([20, 22, 24])('the package on Node.js %i', (major) => {
       dev.signal('SIGINT');
       await dev.ended;
     }
+  });
+
+  it('exits with 2 and the remedy for purser dev without optional dependencies', async () => {
+    await rm(join(folder, 'node_modules/jose'), { recursive: true });
+    expect(await purser('dev')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^purser: purser dev needs .* --include=optional\n$/),
+    });
   });
 });

@@ -36,6 +36,7 @@ beforeAll(async () => {
   ] as const)
     await world.kubectlOnTarget('create', 'serviceaccount', name, '-n', namespace);
   await world.kubectl('create', 'namespace', 'holders');
+  await world.kubectl('create', 'serviceaccount', 'purser-federated', '-n', 'purser-system');
   await world.apply([{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'purser-removal-limit', namespace: 'purser-system' } }]);
   await world.kubectl('apply', '-f', 'REPO/deploy/samples/ci-deployer.yaml');
   for (const name of ['target-1', 'target-2']) await world.waitFor(`cluster.registry.purser.dev/${name}`, '--for=condition=Ready');
@@ -192,6 +193,17 @@ const authInfo = sends(patches(`${CLUSTERS}/target-1`, { spec: { authInfo: { con
 const setLabel = sends(patches(`${CLUSTERS}/target-1`, { metadata: { labels: { 'registry.purser.dev/set': 'prod' } } }));
 const otherMetadata = sends(patches(`${CLUSTERS}/target-1`, { metadata: { labels: { env: 'x' }, annotations: { note: 'x' } } }));
 
+const finalizersAndOwners = (name: string) =>
+  sends(
+    patches(`${CLUSTERS}/${name}`, { metadata: { finalizers: ['example.com/hold'] } }),
+    patches(`${CLUSTERS}/${name}`, { metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'Namespace', name: 'x', uid: 'x' }] } }),
+  );
+const requestsToken = (account: string, spec: object) =>
+  sends([
+    `POST ${PURSER_PATH}/serviceaccounts/${account}/token${DRY}`,
+    { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec },
+  ]);
+
 /** Requests of each action in the table. */
 const ACTIONS: Readonly<Record<string, Action>> = {
   'obtain tokens': issues('target-1', 'deploy/deployer'),
@@ -217,6 +229,9 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   'change authInfo of that Cluster': authInfo,
   'change the set label of Clusters': setLabel,
   'change the set label of that Cluster': setLabel,
+  'change finalizers and owners of Clusters': finalizersAndOwners('target-1'),
+  'change finalizers and owners of that Cluster': finalizersAndOwners('target-1'),
+  'change finalizers and owners of other Clusters': finalizersAndOwners('target-2'),
   'change other labels and annotations of Clusters': otherMetadata,
   'change other labels and annotations of that Cluster': otherMetadata,
   'write the status of Clusters': replaces(`${CLUSTERS}/target-1`, { status: { version: 'v0' } }, '/status'),
@@ -242,10 +257,10 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   'read Secrets of that namespace': sends([`GET ${SECRETS('team-a')}/ci-deployer`]),
   'read credentials of clusters': sends([`GET ${SECRETS('purser-system')}/target-1-credential`]),
   'replace credentials of clusters': replaces(`${SECRETS('purser-system')}/target-1-credential`, { data: {} }),
-  'act as Purser': sends([
-    `POST ${PURSER_PATH}/serviceaccounts/purser/token${DRY}`,
-    { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} },
-  ]),
+  'act as Purser': requestsToken('purser', {}),
+  'obtain tokens that federated clusters accept from Purser': requestsToken('purser-federated', {
+    audiences: ['purser:https://target.test'],
+  }),
   'release paused removals': sends(
     patches(`${PURSER_PATH}/configmaps/purser-removal-limit`, { metadata: { annotations: { 'registry.purser.dev/release': 'x' } } }),
   ),

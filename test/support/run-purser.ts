@@ -2,6 +2,7 @@
 
 import type { CommandHost } from '../../src/cli/command.ts';
 import { run } from '../../src/cli/purser.ts';
+import type { Programs } from '../../src/cli/serve.ts';
 import type { Config } from '../../src/config/config.ts';
 import type { Env } from '../../src/config/variables.ts';
 import { FakeClock } from './clock.ts';
@@ -13,8 +14,12 @@ export interface CommandResult extends RunResult {
   readonly config?: Config;
 }
 
-/** Runs a command line with a fake host; `run` and `dev` start nothing. */
-export async function runPurser(argv: readonly string[], host: Partial<CommandHost> = {}): Promise<CommandResult> {
+/** Runs a command line with a fake host; `run` and `dev` start nothing, except those of `programs`. */
+export async function runPurser(
+  argv: readonly string[],
+  host: Partial<CommandHost> = {},
+  programs: Partial<Programs> = {},
+): Promise<CommandResult> {
   let [output, stderr] = ['', ''];
   let started: Pick<CommandResult, 'program' | 'config'> = {};
   const code = await run(
@@ -30,6 +35,7 @@ export async function runPurser(argv: readonly string[], host: Partial<CommandHo
     {
       run: async (config) => void (started = { program: 'run', config }),
       dev: async (config) => void (started = { program: 'dev', config }),
+      ...programs,
     },
   );
   return { code, output, stderr, ...started };

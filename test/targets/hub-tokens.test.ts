@@ -2,11 +2,14 @@
 
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Secret } from '../../src/api/resources.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { fixedConfig } from '../../src/kube/kube-config.ts';
+import { ObjectStore } from '../../src/kube/store.ts';
 import { createTransport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
+import { FederatedAddresses } from '../../src/targets/federated-addresses.ts';
 import { tokenClaims } from '../../src/targets/policy/token-claims.ts';
 import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts';
 import { findUsername } from '../../src/targets/reviews.ts';
@@ -103,6 +106,24 @@ describe('ClusterClients with a service account of the hub', () => {
     expect(new Set(received(target).flatMap(({ aud }) => aud))).toEqual(new Set([`purser:${target.url}`]));
     expect(new Set(received(other).flatMap(({ aud }) => aud))).toEqual(new Set([`purser:${url}`]));
     expect(tokenRequests()).toHaveLength(2);
+  });
+
+  it('sends nothing with a Secret whose address an older Secret reaches by another certificate authority, until that Secret is deleted', async () => {
+    const store = new ObjectStore<Secret>();
+    const federatedAddresses = new FederatedAddresses([store], CREDENTIALS);
+    await clients.close();
+    clients = new ClusterClients(settings(clock, { hub: { client, namespace: CREDENTIALS }, federatedAddresses }));
+    const { metadata, ...older } = aCredential({ serviceAccount: SERVICE_ACCOUNT, server: target.url, 'ca.crt': 'system' });
+    const object = { ...older, metadata: { ...metadata, name: 'older', uid: 'older', creationTimestamp: '2026-01-01T00:00:00Z' } };
+    const cluster = federated([target.url]);
+    const credential = { ...cluster.credential, metadata: { ...metadata, creationTimestamp: '2026-01-02T00:00:00Z' } };
+    const younger = { ...cluster, credential };
+    expect(await use(younger)).toBe('ok');
+    store.apply({ type: 'listed', objects: [credential, object], resourceVersion: '1' });
+    await expect(use(younger)).rejects.toMatchObject({ reason: 'EndpointConflict', detail: '', isLasting: false });
+    expect([tokenRequests().length, target.requests.length]).toEqual([1, 1]);
+    store.apply({ type: 'deleted', object, resourceVersion: '2' });
+    expect(await use(younger)).toBe('ok');
   });
 
   it('requests one token for concurrent requests of several Clusters with the same address', async () => {

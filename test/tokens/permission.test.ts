@@ -158,6 +158,21 @@ describe('token controller after a withdrawal', () => {
     await world.expectEvents(['Normal Issued', 'Warning WithdrawalPending', 'Warning Forbidden', 'Warning Withdrawn']);
   });
 
+  it('removes the token from a Secret that a finalizer keeps, and reports the withdrawal once', async () => {
+    await world.run();
+    await issued();
+    const name = { namespace: world.namespace, name: 'ci' };
+    await world.hub.admin.patch(Secrets, name, { metadata: { finalizers: ['example.com/hold'] } });
+    await world.reconciled();
+    await world.forbid();
+    await world.pass(40_000, 1_000);
+    await world.until(async () => (await world.secret())?.data?.['token'] === undefined);
+    await world.pass(10 * MINUTE, 5_000);
+    await world.expectEvents(['Normal Issued', 'Warning WithdrawalPending', 'Warning Forbidden', 'Warning Withdrawn']);
+    await world.hub.admin.patch(Secrets, name, { metadata: { finalizers: null } });
+    await world.until(async () => (await world.secret()) === undefined);
+  });
+
   it('re-creates the Secret when the permission is restored', async () => {
     await world.run();
     await issued();

@@ -87,12 +87,19 @@ export class ScriptedHub {
     if ((resourceVersion !== stored.metadata.resourceVersion && !isAnyVersion) || uid !== stored.metadata.uid)
       return reply.json(409, refused(409, 'Conflict'));
     if (!this.#isOurs(stored)) this.trespasses.push(`${method} ${name}`);
-    if (method === 'DELETE') {
-      this.secrets.delete(name);
-      return reply.json(200, stored);
-    }
+    if (method === 'DELETE') return reply.json(200, this.#delete(name, stored));
     if (stored.immutable === true || sent.type !== stored.type) return reply.json(422, refused(422, 'Invalid'));
     return reply.json(200, this.#stored(name, sent));
+  }
+
+  /** Deletes a Secret, or marks it if it has finalizers, and returns it. */
+  #delete(name: string, stored: Secret): Secret {
+    if (stored.metadata.finalizers === undefined) {
+      this.secrets.delete(name);
+      return stored;
+    }
+    const { deletionTimestamp = '2026-01-01T00:00:00Z' } = stored.metadata;
+    return this.#stored(name, { ...stored, metadata: { ...stored.metadata, deletionTimestamp } });
   }
 
   /** Returns whether the ManagedToken owns a Secret, or its status names the Secret. */

@@ -38,6 +38,91 @@ async function restart(reconciler: TestReconciler): Promise<TestReconciler> {
   return world.reconciler();
 }
 
+describe('withdrawSecrets', () => {
+  const held = () => world.hub.secrets.get('ci') as Secret;
+  const hasToken = () => Object.hasOwn(held().data ?? {}, 'token');
+
+  /** Adds a finalizer to the Secret of an issued token, withdraws the permission, and waits for the time of the removal. */
+  async function withdraw(reconciler: TestReconciler, change = (issued: Secret) => issued): Promise<void> {
+    await issue(reconciler);
+    world.hub.put(change({ ...secret, metadata: { ...secret.metadata, finalizers: ['example.com/hold'] } }));
+    await refuse(reconciler);
+    world.clock.advance(16_000);
+    world.hub.served.splice(0);
+  }
+
+  it('removes the token from a Secret that a finalizer keeps, and keeps other data', async () => {
+    const reconciler = world.reconciler();
+    await withdraw(reconciler, (issued) => ({ ...issued, data: { ...issued.data, other: 'b3RoZXI=' } }));
+    await reconciler.reconcile();
+    expect(held().data).toMatchObject({ other: 'b3RoZXI=', server: expect.any(String) });
+    expect(hasToken()).toBe(false);
+    expect(held().metadata).toMatchObject({ deletionTimestamp: expect.any(String), finalizers: ['example.com/hold'] });
+    expect(world.hub.served.filter((request) => request.endsWith(' secrets'))).toEqual(['DELETE secrets', 'PUT secrets']);
+    await reconciler.close();
+  });
+
+  it('withdraws nothing again from a Secret that is being deleted without a token', async () => {
+    const reconciler = world.reconciler();
+    await withdraw(reconciler);
+    await reconciler.reconcile();
+    world.hub.served.splice(0);
+    for (let time = 0; time < 3; time++) {
+      reconciler.sync();
+      reconciler.forgetPermissions();
+      await reconciler.reconcile();
+      world.clock.advance(16_000);
+    }
+    expect(world.hub.served.filter((request) => request.endsWith(' secrets'))).toEqual([]);
+    await reconciler.close();
+  });
+
+  it('removes the token from a Secret that another client changes after the deletion', async () => {
+    const reconciler = world.reconciler();
+    await withdraw(reconciler);
+    let changes = 2;
+    world.hub.meanwhile = () => {
+      if (changes-- > 0) world.hub.put(held());
+    };
+    await reconciler.reconcile();
+    expect(hasToken()).toBe(false);
+    await reconciler.close();
+  });
+
+  it('reports an immutable Secret that a finalizer keeps as not removed, and retries', async () => {
+    const reconciler = world.reconciler();
+    await withdraw(reconciler, (issued) => ({ ...issued, immutable: true }));
+    await reconciler.reconcile();
+    const conditions = () => world.hub.token.status?.conditions?.map(({ status, reason, message }) => `${status} ${reason} ${message}`);
+    expect(conditions()?.join()).toContain('finalizers keep the Secret, and its token cannot be removed. Remove the finalizers.');
+    expect(world.hub.token.status?.secretRef).toBeDefined();
+    world.hub.secrets.delete('ci');
+    reconciler.sync();
+    world.clock.advance(60_000);
+    await reconciler.reconcile();
+    expect(conditions()?.join()).toContain('False Forbidden');
+    await reconciler.close();
+  });
+
+  it('removes the token after a restart between the deletion and the removal of the token', async () => {
+    const first = world.reconciler();
+    await withdraw(first);
+    world.hub.meanwhile = () => {
+      world.hub.isReadOnly = true;
+    };
+    await first.reconcile();
+    expect(hasToken()).toBe(true);
+    world.hub.meanwhile = () => {};
+    world.hub.isReadOnly = false;
+    const second = await restart(first);
+    await refuse(second);
+    world.clock.advance(16_000);
+    await second.reconcile();
+    expect(hasToken()).toBe(false);
+    await second.close();
+  });
+});
+
 describe('RemovalLimits after a restart or a forged Secret', () => {
   it('counts a token that Purser issued', async () => {
     const reconciler = world.reconciler();

@@ -4,6 +4,7 @@ import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { TokenConditionType } from '../../api/names.ts';
 import { humanDuration } from '../../kubernetes/wire/go-duration.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
+import { visibleText } from '../output.ts';
 import type { Link, Verdict } from './chain.ts';
 import type { ClusterProblem, FleetStatus, TokenProblem } from './fleet.ts';
 
@@ -30,13 +31,13 @@ function silentText(since: number, now: number, paint: Paint): string {
 function clusterText({ name, reason, message, since, failingTokens, firstExpiry }: ClusterProblem, now: number, paint: Paint): string {
   const expiry = firstExpiry === undefined ? '' : `, the first expires in ${humanDuration(firstExpiry - now)}`;
   const affected = failingTokens === 0 ? '' : `; ${counted(failingTokens, 'ManagedToken')} cannot be renewed${expiry}`;
-  return `${paint('red', `Cluster ${name}`)}: ${reason}${forTime(since, now)}${affected}\n  ${message}\n`;
+  return `${paint('red', `Cluster ${name}`)}: ${visibleText(reason)}${forTime(since, now)}${affected}\n  ${visibleText(message)}\n`;
 }
 
 function tokenText({ namespace, name, reason, message, since, usable, expiresAt }: TokenProblem, now: number, paint: Paint): string {
   const state = usable && expiresAt !== undefined ? `; the token expires in ${humanDuration(expiresAt - now)}` : '; no valid token';
   const title = paint(usable ? 'yellow' : 'red', `ManagedToken ${namespace}/${name}`);
-  return `${title}: ${reason}${forTime(since, now)}${state}\n  ${message}\n`;
+  return `${title}: ${visibleText(reason)}${forTime(since, now)}${state}\n  ${visibleText(message)}\n`;
 }
 
 function forTime(since: number | undefined, now: number): string {
@@ -73,10 +74,12 @@ export function chainText(token: ManagedToken, links: readonly Link[], now: numb
   const ready = status?.conditions?.find(({ type }) => type === TokenConditionType.ready);
   const isReady = ready?.status === 'True';
   const title = paint('bold', `ManagedToken ${metadata.namespace}/${metadata.name}`);
-  const state = paint(isReady ? 'green' : 'red', isReady ? 'ready' : (ready?.reason ?? 'Pending'));
+  const state = paint(isReady ? 'green' : 'red', isReady ? 'ready' : visibleText(ready?.reason ?? 'Pending'));
   const width = Math.max(...links.map(({ name }) => name.length));
-  const lines = links.map(({ name, verdict, message }) => `  ${paint(COLORS[verdict], MARKS[verdict])} ${name.padEnd(width)}  ${message}`);
-  const cause = isReady || ready === undefined ? [] : [`  ${ready.message}`];
+  const lines = links.map(
+    ({ name, verdict, message }) => `  ${paint(COLORS[verdict], MARKS[verdict])} ${name.padEnd(width)}  ${visibleText(message)}`,
+  );
+  const cause = isReady || ready === undefined ? [] : [`  ${visibleText(ready.message)}`];
   return `${[`${title}: ${state}${times(token, now)}${spec.rotation.suspend ? ', suspended' : ''}`, ...cause, '', ...lines].join('\n')}\n`;
 }
 

@@ -170,6 +170,7 @@ const CONCERNS = {
   CredentialNotForCluster: 'registration',
   EndpointNotPinned: 'registration',
   CANotPinned: 'registration',
+  EndpointConflict: 'registration',
   HubTokenForbidden: 'registration',
   HubTokenFailed: 'registration',
   DNSFailed: 'connection',

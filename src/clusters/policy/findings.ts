@@ -73,6 +73,8 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
   EndpointNotPinned: 'add the address to the key server of the Secret if the credential may be sent there',
   CANotPinned:
     "set caBundle and the key ca.crt of the Secret to the cluster's certificate authority or, for a public one, omit caBundle and set ca.crt to the word system",
+  EndpointConflict:
+    'use the ca.crt and proxy of the oldest Secret with this address, or remove the address from the key server of the other Secrets',
   HubTokenForbidden:
     'apply the output of purser print hub-rbac --service-account NAME to the hub, where NAME is the service account in the Secret',
   HubTokenFailed: "check that the service account that the Secret names exists in Purser's namespace on the hub, and that the hub responds",

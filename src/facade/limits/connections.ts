@@ -2,9 +2,10 @@
 // them loses its oldest, so that new connections are always accepted.
 
 import type { Server, ServerResponse } from 'node:http';
-import { isIPv6, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { isHttp2 } from '../http2.ts';
 import { bufferOf } from './connection-buffers.ts';
+import { toAddressKey } from './source-address.ts';
 
 export interface ConnectionLimits {
   /** Maximum number of connections without a request in progress: in the TLS handshake, before a complete request head, or idle. */
@@ -168,19 +169,4 @@ function sizeOf({ silent, idle }: Waiting): number {
 /** Returns a key that is unique among the open connections of a listener. */
 function peerOf({ remoteAddress = '', remotePort = 0, localAddress = '' }: Socket): string {
   return `${remotePort} ${remoteAddress} ${localAddress}`;
-}
-
-/**
- * Returns the key of a source address for limits. An IPv4-mapped address has the key of its IPv4 address. All IPv6 addresses of a
- * /64 share a key, because one host can use any of them.
- */
-export function toAddressKey(remoteAddress: string | undefined): string {
-  const address = (remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
-  if (!isIPv6(address)) return address;
-  const [head = '', tail] = address.split('::', 2);
-  const first = head === '' ? [] : head.split(':');
-  const last = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = tail === undefined ? [] : Array.from({ length: Math.max(8 - first.length - last.length, 0) }, () => '0');
-  const groups = [...first, ...zeros, ...last].slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16));
-  return `${groups.join(':')}::/64`;
 }

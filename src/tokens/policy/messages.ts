@@ -129,6 +129,7 @@ const ADMINISTRATORS: ReadonlySet<string> = new Set([
   'CredentialRejected',
   'EndpointNotPinned',
   'CANotPinned',
+  'EndpointConflict',
   'CredentialNotForCluster',
   'HubTokenForbidden',
   'HubTokenFailed',

@@ -21,6 +21,8 @@ export interface StoredSecret {
   readonly isOverBudget?: true;
   readonly type: string;
   readonly immutable: boolean;
+  /** True if the Secret is being deleted and no key holds the token in any encoding. */
+  readonly isEmptied?: true;
   /** Digest of the token; undefined if the key `token` is missing or empty. */
   readonly tokenDigest?: string;
   /** Digest of all data, the token included. */
@@ -52,6 +54,11 @@ export function desiredSecret({ token, record, target, existing }: SecretTemplat
     ...desiredMetadata(token, record, existing),
   };
   return { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data: encoded(outputTexts(target, tokenText)) };
+}
+
+/** Returns whether a key of a Secret can hold the token in any encoding. */
+export function holdsToken({ data = {} }: Pick<Secret, 'data'>): boolean {
+  return tokenKeys().some((key) => Object.hasOwn(data, key));
 }
 
 /** Returns the Secret without the token in any encoding. The record of the token stays. */

@@ -145,11 +145,12 @@ export function isIssued({ hasToken, record, forged, expired }: TokenState): boo
   return hasToken && record !== undefined && !forged && !expired;
 }
 
-/** Returns the names of all Secrets that the ManagedToken owns, and of the stray one. */
+/** Returns the names of all Secrets that the ManagedToken owns, and of the stray one, except those that are being deleted without a token. */
 export function ownedNames({ token, secret, former, stray }: TokenObservation): readonly string[] {
   const secrets = secret === undefined ? former : [secret, ...former];
   const owned = secrets.filter(({ metadata }) => isOwnedBy(metadata, token));
-  return [...owned, ...(stray === undefined ? [] : [stray])].map(({ metadata }) => metadata.name);
+  const held = [...owned, ...(stray === undefined ? [] : [stray])].filter(({ isEmptied }) => isEmptied !== true);
+  return held.map(({ metadata }) => metadata.name);
 }
 
 /** Returns the Cluster if its credential covers it; otherwise a user who may write Clusters could have tokens removed. */

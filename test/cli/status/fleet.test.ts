@@ -133,6 +133,13 @@ ManagedTokens: 2 of 2 ready, the next rotation is in 30m
 `);
   });
 
+  it('prints no control characters of the objects', () => {
+    const down = cluster('prod-eu', ['Ready', 'False', 'Time\u001b[2Jout\nCluster forged: ClusterReady']);
+    const printed = text([], [down], NOON);
+    expect(printed).toContain('  Message of Time [2Jout Cluster forged: ClusterReady.\n');
+    expect(printed).not.toMatch(/\u001b|^Cluster forged/m);
+  });
+
   it('names the permission to list Clusters if the user lacks it', () => {
     expect(text([], undefined, NOON)).toContain('Clusters: not checked (needs list on clusters.registry.purser.dev)');
   });

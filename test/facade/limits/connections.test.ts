@@ -3,7 +3,7 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { bufferOf, recordBody, recordWrite } from '../../../src/facade/limits/connection-buffers.ts';
-import { Connections, toAddressKey } from '../../../src/facade/limits/connections.ts';
+import { Connections } from '../../../src/facade/limits/connections.ts';
 
 class FakeSocket extends EventEmitter {
   destroyed = false;
@@ -130,20 +130,5 @@ describe('Connections', () => {
     expect(socket.destroyed).toBe(false);
     request(socket);
     expect(socket.destroyed).toBe(true);
-  });
-});
-
-describe('toAddressKey', () => {
-  it.each([
-    ['10.1.2.3', '10.1.2.3'],
-    ['::ffff:10.1.2.3', '10.1.2.3'],
-    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-    ['2001:db8:1:2::9', '2001:db8:1:2::/64'],
-    ['2001:0db8::1', '2001:db8:0:0::/64'],
-    ['::1', '0:0:0:0::/64'],
-    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-    [undefined, ''],
-  ])('returns for the address %s the key %s', (address, key) => {
-    expect(toAddressKey(address)).toBe(key);
   });
 });

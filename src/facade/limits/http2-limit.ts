@@ -1,0 +1,73 @@
+// The limits on HTTP/2 connections, per source address and in total. Connections without an authenticated request give way to new ones, so
+// that silent clients cannot keep others on HTTP/1.1.
+
+/** A connection that the limits apply to. */
+export interface LimitedConnection {
+  /** Key of the source address. */
+  readonly address: string;
+  /** True for a connection that may be closed in favor of another one. */
+  readonly canGiveWay: boolean;
+  /** Closes the connection after its responses in progress. */
+  readonly close: () => void;
+}
+
+/** Maximum numbers of connections. Eight addresses together can reach the total. */
+const MAX_PER_ADDRESS = 32;
+const MAX_TOTAL = 256;
+
+export class Http2Limit {
+  /** Connections by source address, the oldest first. */
+  readonly #byAddress = new Map<string, Set<LimitedConnection>>();
+  #total = 0;
+
+  /** Returns true if `add` would admit a connection from this address. */
+  hasRoom(address: string): boolean {
+    return !this.#isFull(address) || this.#replaceable(address) !== undefined;
+  }
+
+  /** Adds a connection, and closes the connection that gives way to it. Returns false if none does. */
+  add(connection: LimitedConnection): boolean {
+    const { address } = connection;
+    if (this.#isFull(address)) {
+      const replaced = this.#replaceable(address);
+      if (replaced === undefined) return false;
+      this.remove(replaced);
+      replaced.close();
+    }
+    const connections = this.#byAddress.get(address) ?? new Set();
+    this.#byAddress.set(address, connections.add(connection));
+    this.#total += 1;
+    return true;
+  }
+
+  /** Removes a connection. Does nothing for a connection that has given way. */
+  remove(connection: LimitedConnection): void {
+    const connections = this.#byAddress.get(connection.address);
+    if (connections?.delete(connection) !== true) return;
+    this.#total -= 1;
+    if (connections.size === 0) this.#byAddress.delete(connection.address);
+  }
+
+  #isFull(address: string): boolean {
+    return this.#total >= MAX_TOTAL || this.#isAddressFull(address);
+  }
+
+  #isAddressFull(address: string): boolean {
+    return (this.#byAddress.get(address)?.size ?? 0) >= MAX_PER_ADDRESS;
+  }
+
+  /** Returns the oldest connection that can give way, of this address if it is full, or else of the address with the most of them. */
+  #replaceable(address: string): LimitedConnection | undefined {
+    if (this.#isAddressFull(address)) return replaceableOf(this.#byAddress.get(address))[0];
+    let most: readonly LimitedConnection[] = [];
+    for (const connections of this.#byAddress.values()) {
+      const replaceable = replaceableOf(connections);
+      if (replaceable.length > most.length) most = replaceable;
+    }
+    return most[0];
+  }
+}
+
+function replaceableOf(connections: Iterable<LimitedConnection> = []): readonly LimitedConnection[] {
+  return [...connections].filter(({ canGiveWay }) => canGiveWay);
+}

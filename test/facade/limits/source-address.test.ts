@@ -1,0 +1,17 @@
+import { describe, expect, it } from '@jest/globals';
+import { toAddressKey } from '../../../src/facade/limits/source-address.ts';
+
+describe('toAddressKey', () => {
+  it.each([
+    ['10.1.2.3', '10.1.2.3'],
+    ['::ffff:10.1.2.3', '10.1.2.3'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8:1:2::9', '2001:db8:1:2::/64'],
+    ['2001:0db8::1', '2001:db8:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    [undefined, ''],
+  ])('returns for the address %s the key %s', (address, key) => {
+    expect(toAddressKey(address)).toBe(key);
+  });
+});
