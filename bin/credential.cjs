@@ -7,11 +7,11 @@ const { pathToFileURL } = require('url');
 
 /** Prints the credential for the arguments of `purser credential`, or calls `otherwise`. */
 async function printCached(root, args, otherwise) {
-  const source = join(root, 'src/cli/credential/cached-answer.mjs');
-  const path = existsSync(source) ? source : join(root, 'dist/src/cli/credential/cached-answer.mjs');
-  const { answerArguments } = await import(pathToFileURL(path));
+  const source = join(root, 'src/cli/credential/print-cached.mjs');
+  const path = existsSync(source) ? source : join(root, 'dist/src/cli/credential/print-cached.mjs');
+  const { printForArguments } = await import(pathToFileURL(path));
   let warnings = '';
-  const code = answerArguments(args, {
+  const code = printForArguments(args, {
     env: process.env,
     now: Date.now,
     print: (text) => process.stdout.write(text),

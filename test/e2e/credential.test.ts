@@ -63,7 +63,7 @@ describe('purser credential', () => {
       'process',
       'purser.cjs',
       'credential.cjs',
-      'cli/credential/cached-answer.mjs',
+      'cli/credential/print-cached.mjs',
       'cli/credential/cache.mjs',
     ]);
   });

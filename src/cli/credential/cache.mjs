@@ -264,31 +264,53 @@ export class CachedCredential {
 }
 
 /**
- * Removes all files of the cache for which `isRemoved` returns true. Returns their number.
+ * Removes all files of the cache. Returns the number of credentials among them.
  * @param {string} folder
- * @param {(name: string, text: string) => boolean} isRemoved
  */
-export function removeFiles(folder, isRemoved) {
-  let removed = 0;
-  for (const name of listFiles(folder)) {
-    const path = join(folder, name);
-    if (!lstatSync(path).isFile() || !isRemoved(name, readFileSync(path, 'utf8'))) continue;
-    remove(path);
-    removed += 1;
-  }
-  return removed;
+export function removeAll(folder) {
+  const names = listFiles(folder);
+  for (const name of names) remove(join(folder, name));
+  return names.filter((name) => name.endsWith('.json')).length;
 }
 
 /**
- * Returns whether a file holds a credential that has expired, or is left over from a process that ended while writing it.
- * @param {string} name
- * @param {string} text
+ * Removes the files of credentials that have expired, and files that a process left when it was ended.
+ * @param {string} folder
  * @param {number} now
  */
-export function isExpiredFile(name, text, now) {
-  if (!name.endsWith('.json')) return false;
-  const entry = parseEntry(text);
-  return entry === undefined || entry.expiresAt <= now;
+export function removeExpired(folder, now) {
+  for (const name of listFiles(folder)) {
+    const path = join(folder, name);
+    const key = name.split('.')[0] || '';
+    if (name === `${key}.json` && isExpired(path, now))
+      for (const type of ['json', 'clients', 'failed']) remove(join(folder, `${key}.${type}`));
+    else if (name.split('.').length > 2 && Math.abs(now - changedAt(path)) > LOCK_MS) remove(path);
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {number} now
+ */
+function isExpired(path, now) {
+  try {
+    const entry = parseEntry(readFileSync(path, 'utf8'));
+    return entry === undefined || entry.expiresAt <= now;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Returns the time of the last change of a file, in epoch milliseconds; 0 if it does not exist.
+ * @param {string} path
+ */
+function changedAt(path) {
+  try {
+    return lstatSync(path).mtimeMs;
+  } catch {
+    return 0;
+  }
 }
 
 /**
@@ -331,7 +353,7 @@ export function processId(pid) {
 }
 
 /**
- * Returns the start time of a process in ticks since boot, which tells it from a later one with the same id; empty if unknown.
+ * Returns the start time of a process in ticks since boot, which distinguishes it from a later one with the same id; empty if unknown.
  * @param {number} pid
  */
 export function startTimeOf(pid) {

@@ -10,14 +10,14 @@ import { CommandError, type CommandHost } from '../command.ts';
 import { Connections } from '../connection.ts';
 import { Facade, type IssuedToken } from '../facade/facade.ts';
 import { requestToken, type WantedToken } from '../token/token.ts';
-import { type CachedCredential, cacheFolder, type Entry, isExpiredFile, removeFiles, versionOf } from './cache.mjs';
-import { answerFromCache, type CredentialRequest, encodeExecCredential } from './cached-answer.mjs';
+import { type CachedCredential, cacheFolder, type Entry, removeAll, removeExpired, versionOf } from './cache.mjs';
+import { type CredentialRequest, encodeExecCredential, printFromCache } from './print-cached.mjs';
 
 /** Prints an ExecCredential. Of several processes with the same request, one sends it; the others wait for its credential or failure. */
 export async function printCredential(wanted: WantedToken & { readonly forceRefresh?: true }, host: CommandHost): Promise<void> {
   const { env, clock } = host;
   const cacheHost = { env, now: () => clock.now(), print: host.print.bind(host), warn: host.warn.bind(host) };
-  const { code, cache, client = '' } = answerFromCache(toRequest(wanted), cacheHost, wanted.forceRefresh === true);
+  const { code, cache, client = '' } = printFromCache(toRequest(wanted), cacheHost, wanted.forceRefresh === true);
   if (code === 0) return;
   // The cause is printed already.
   if (code !== undefined) throw new CommandError('', code);
@@ -34,7 +34,7 @@ export async function printCredential(wanted: WantedToken & { readonly forceRefr
     change((opened) => {
       opened.write(entry);
       opened.recordClient(client, entry, clock.now());
-      removeFiles(opened.folder, (name, text) => isExpiredFile(name, text, clock.now()));
+      removeExpired(opened.folder, clock.now());
     });
     host.print(encodeExecCredential(entry, env));
   } catch (error) {
@@ -49,8 +49,7 @@ export async function printCredential(wanted: WantedToken & { readonly forceRefr
 /** Removes all cached credentials. */
 export function removeCredentials(host: CommandHost): void {
   const folder = cacheFolder(host.env);
-  const removed = removeFiles(folder, (name) => name.endsWith('.json'));
-  removeFiles(folder, () => true);
+  const removed = removeAll(folder);
   host.print(`Removed ${removed} cached ${removed === 1 ? 'credential' : 'credentials'} from ${folder}.\n`);
 }
 

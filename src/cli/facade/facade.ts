@@ -23,10 +23,10 @@ import { CommandError, type CommandHost } from '../command.ts';
 import { Connections } from '../connection.ts';
 import type { FacadeOptions } from './options.ts';
 
-/** A token with the time of its request, which the machine's own clock tells. */
+/** A token, and the times of its request. */
 export interface IssuedToken {
   readonly request: TokenRequest;
-  /** Time before the request was sent, in epoch milliseconds. */
+  /** Time before the request was sent on the clock of this machine, in epoch milliseconds. */
   readonly sentAt: number;
   /** Time of the response on the clock of the façade, in epoch milliseconds. */
   readonly serverAt: number;

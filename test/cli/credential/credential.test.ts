@@ -105,10 +105,12 @@ describe('purser credential', () => {
   });
 
   it('removes expired tokens of other requests', async () => {
-    await credential(`${COMMAND} --duration=10m`);
+    await credential(`${COMMAND} --duration=10m`, { ...world.env, KUBERNETES_EXEC_INFO: '{}' });
+    expect(await readdir(folder())).toHaveLength(2);
+    await writeFile(join(folder(), 'key.json.1-draft'), '');
     world.clock.advance(11 * MINUTE_MS);
     await credential();
-    expect(await files('.json')).toHaveLength(1);
+    expect(await readdir(folder())).toHaveLength(1);
   });
 
   it('reports the failure of a request, and requests again', async () => {

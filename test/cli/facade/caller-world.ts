@@ -48,8 +48,8 @@ export class CallerWorld {
     this.facade = facade;
     this.clock = clock;
     this.published = { 'ca.crt': authority.certificate, server: facade.url, path: 'orchestrator' };
-    hub.handle((request, reply) => this.#answerHub(request, reply));
-    facade.handle((request, reply) => (this.rejection ?? this.#answer)(request, reply));
+    hub.handle((request, reply) => this.#respondAsHub(request, reply));
+    facade.handle((request, reply) => (this.rejection ?? this.#respond)(request, reply));
   }
 
   static async start(now?: number): Promise<CallerWorld> {
@@ -88,7 +88,7 @@ export class CallerWorld {
     await this.facade.close();
   }
 
-  readonly #answerHub: WireHandler = ({ method, path }, reply) => {
+  readonly #respondAsHub: WireHandler = ({ method, path }, reply) => {
     const metadata = { namespace: 'purser-system', name: path.split('/').at(-1), uid: 'u', resourceVersion: '1' };
     if (path.endsWith('/configmaps/purser-facade-ca') && this.published !== undefined)
       return reply.json(200, { metadata, data: this.published });
@@ -97,7 +97,7 @@ export class CallerWorld {
     reply.json(404, errorStatus(404, `${path} not found`, { reason: 'NotFound' }));
   };
 
-  readonly #answer: WireHandler = ({ method, path, body, headers }, reply) => {
+  readonly #respond: WireHandler = ({ method, path, body, headers }, reply) => {
     const date = { date: new Date(this.#serverAt).toUTCString() };
     const isKnown = [CALLER, HUB_TOKEN, 'second-token'].some((token) => headers.authorization === `Bearer ${token}`);
     if (!isKnown) return reply.json(401, errorStatus(401, 'Unauthorized', { reason: 'Unauthorized' }));

@@ -2,7 +2,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { CachedCredential, startTimeOf } from '../../../src/cli/credential/cache.mjs';
-import { answerArguments, answerFromCache } from '../../../src/cli/credential/cached-answer.mjs';
+import { printForArguments, printFromCache } from '../../../src/cli/credential/print-cached.mjs';
 import { newFolder } from '../../support/folders.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
@@ -31,7 +31,7 @@ async function newHost(env: Readonly<Record<string, string>> = {}) {
   return { host, texts, folder: join(base, 'purser', 'credentials') };
 }
 
-describe('answerArguments', () => {
+describe('printForArguments', () => {
   it.each([
     [['target-1']],
     [['target-1', 'deploy/deployer', 'more']],
@@ -44,7 +44,7 @@ describe('answerArguments', () => {
     [['--help']],
   ])('leaves the arguments %p to the command line, without touching the cache', async (args) => {
     const { host, texts, folder } = await newHost();
-    expect(answerArguments(args, host)).toBeUndefined();
+    expect(printForArguments(args, host)).toBeUndefined();
     expect(texts).toEqual({ output: '', warnings: '' });
     await expect(readdir(folder)).rejects.toThrow('ENOENT');
   });
@@ -57,18 +57,18 @@ describe('answerArguments', () => {
     ['--kubeconfig=/config', { KUBECONFIG: '/config' }],
   ])('uses the same files for %s and for its environment variable', async (option, env) => {
     const { host, folder } = await newHost();
-    answerArguments(['target-1', 'deploy/deployer', option], host);
-    answerArguments(['target-1', 'deploy/deployer'], { ...host, env: { ...host.env, ...env } });
+    printForArguments(['target-1', 'deploy/deployer', option], host);
+    printForArguments(['target-1', 'deploy/deployer'], { ...host, env: { ...host.env, ...env } });
     expect(await readdir(folder)).toHaveLength(1);
-    answerArguments(['target-1', 'deploy/deployer'], host);
+    printForArguments(['target-1', 'deploy/deployer'], host);
     expect(await readdir(folder)).toHaveLength(2);
   });
 });
 
-describe('answerFromCache', () => {
+describe('printFromCache', () => {
   it('takes the lock without a cached credential', async () => {
     const { host, folder } = await newHost();
-    const { code, cache } = answerFromCache({ ...UNSET, ...REQUEST }, host, false);
+    const { code, cache } = printFromCache({ ...UNSET, ...REQUEST }, host, false);
     expect([code, await readdir(folder)]).toEqual([undefined, [expect.stringMatching(/\.lock$/)]]);
     cache?.unlock();
     expect(await readdir(folder)).toEqual([]);
@@ -76,21 +76,21 @@ describe('answerFromCache', () => {
 
   it('reports the failure of the process that it waits for', async () => {
     const { host, texts, folder } = await newHost();
-    const { cache } = answerFromCache({ ...UNSET, ...REQUEST }, host, false);
+    const { cache } = printFromCache({ ...UNSET, ...REQUEST }, host, false);
     // Process 1 always runs.
     await writeFile(cache?.lockFile ?? '', JSON.stringify({ pid: 1, startedAt: startTimeOf(1), client: '' }), { mode: 0o600 });
     cache?.writeFailure('the façade is down', NOW);
-    expect(answerFromCache({ ...UNSET, ...REQUEST }, host, false)).toMatchObject({ code: 1 });
+    expect(printFromCache({ ...UNSET, ...REQUEST }, host, false)).toMatchObject({ code: 1 });
     expect(texts).toEqual({ output: '', warnings: 'purser: the façade is down\n' });
     expect(await readdir(folder)).toHaveLength(2);
   });
 
   it('ignores a failure before it started', async () => {
     const { host } = await newHost();
-    const first = answerFromCache({ ...UNSET, ...REQUEST }, host, false);
+    const first = printFromCache({ ...UNSET, ...REQUEST }, host, false);
     first.cache?.writeFailure('the façade is down', NOW - 1);
     first.cache?.unlock();
-    expect(answerFromCache({ ...UNSET, ...REQUEST }, host, false).code).toBeUndefined();
+    expect(printFromCache({ ...UNSET, ...REQUEST }, host, false).code).toBeUndefined();
   });
 });
 

@@ -1,5 +1,5 @@
 // @ts-check
-// The response of `purser credential` from its cache. The launcher calls it before it loads anything else: kubectl runs the plugin for
+// Prints the cached credential of `purser credential`. The launcher does so before it loads anything else: kubectl runs the plugin for
 // every command. Plain JavaScript, like the launcher.
 
 import { homedir } from 'node:os';
@@ -28,7 +28,7 @@ import { CachedCredential, cacheFolder, processId, startTimeOf } from './cache.m
  * @property {(text: string) => void} warn
  */
 /**
- * @typedef {object} CachedAnswer
+ * @typedef {object} CacheResult
  * @property {number | undefined} code Exit code; undefined if the caller has to request a credential.
  * @property {string} [client] Process that receives the credential.
  * @property {CachedCredential | undefined} cache Cache whose lock the caller holds and must release; undefined if there is none to use.
@@ -97,9 +97,9 @@ function parseCredentialArguments(args, env) {
  * @param {readonly string[]} args Arguments after `credential`.
  * @param {CacheHost} host
  */
-export function answerArguments(args, host) {
+export function printForArguments(args, host) {
   const request = parseCredentialArguments(args, host.env);
-  return request === undefined ? undefined : answerFromCache(request, host, false).code;
+  return request === undefined ? undefined : printFromCache(request, host, false).code;
 }
 
 /**
@@ -107,9 +107,9 @@ export function answerArguments(args, host) {
  * @param {CredentialRequest} request
  * @param {CacheHost} host
  * @param {boolean} isForced True to ignore the cached credential.
- * @returns {CachedAnswer}
+ * @returns {CacheResult}
  */
-export function answerFromCache(request, host, isForced) {
+export function printFromCache(request, host, isForced) {
   if (VERSIONS.indexOf(requestedVersion(host.env)) < 0) {
     host.warn(`purser: KUBERNETES_EXEC_INFO is invalid; in the kubeconfig, set the apiVersion of exec to ${VERSIONS[0]}\n`);
     return { code: 1, cache: undefined };
@@ -170,7 +170,7 @@ function encodeRequest(request, env) {
  * @param {CachedCredential} cache
  * @param {CacheHost} host
  * @param {boolean} isForced
- * @returns {CachedAnswer}
+ * @returns {CacheResult}
  */
 function readOrLock(cache, { env, now, print, warn }, isForced) {
   const startedAt = now();
