@@ -32,17 +32,25 @@ const common = {
   setupFilesAfterEnv: ['<rootDir>/test/support/leak-watch.ts'],
 };
 
+// Several processes that are stopped and restarted again and again: too long for `npm test`.
+const LONG = ['crash', 'replicas'].map((name) => `<rootDir>/test/e2e/${name}.test.ts`);
+
 export default {
   projects: [
     {
       ...common,
       displayName: 'unit',
       testMatch: ['<rootDir>/{test,apiserver/test}/**/*.test.ts'],
-      testPathIgnorePatterns: ['<rootDir>/test/real/'],
+      testPathIgnorePatterns: ['<rootDir>/test/real/', ...LONG],
       globals: { testServer: 'embedded' },
     },
     // Real etcd and kube-apiserver processes: `npm run test:kube`.
-    { ...common, displayName: 'kube', testMatch: ['<rootDir>/test/{contract,real}/**/*.test.ts'], globals: { testServer: 'real' } },
+    {
+      ...common,
+      displayName: 'kube',
+      testMatch: ['<rootDir>/test/{contract,real}/**/*.test.ts', ...LONG],
+      globals: { testServer: 'real' },
+    },
   ],
   // One more than there are cores, because some tests wait for real processes and connections.
   maxWorkers: availableParallelism() + 1,
