@@ -1,5 +1,9 @@
 import { readFileSync, statfsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+// Workers and the programs that tests start compile each module once. Also src/start.mjs uses this folder.
+process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url));
 
 // The servers of tests sync every change to disk: with a folder in memory, the suite takes half the time of a slow disk.
 if (hasRoomInMemory()) process.env.TMPDIR ??= '/dev/shm';
@@ -28,20 +32,29 @@ const common = {
   setupFilesAfterEnv: ['<rootDir>/test/support/leak-watch.ts'],
 };
 
+// Several processes that are stopped and restarted again and again: too long for `npm test`.
+const LONG = ['crash', 'replicas'].map((name) => `<rootDir>/test/e2e/${name}.test.ts`);
+
 export default {
   projects: [
     {
       ...common,
       displayName: 'unit',
       testMatch: ['<rootDir>/{test,apiserver/test}/**/*.test.ts'],
-      testPathIgnorePatterns: ['<rootDir>/test/real/'],
+      testPathIgnorePatterns: ['<rootDir>/test/real/', ...LONG],
       globals: { testServer: 'embedded' },
     },
     // Real etcd and kube-apiserver processes: `npm run test:kube`.
-    { ...common, displayName: 'kube', testMatch: ['<rootDir>/test/{contract,real}/**/*.test.ts'], globals: { testServer: 'real' } },
+    {
+      ...common,
+      displayName: 'kube',
+      testMatch: ['<rootDir>/test/{contract,real}/**/*.test.ts', ...LONG],
+      globals: { testServer: 'real' },
+    },
   ],
   // One more than there are cores, because some tests wait for real processes and connections.
   maxWorkers: availableParallelism() + 1,
+  testSequencer: './test/support/sequencer.ts',
   reporters: ['default', '<rootDir>/test/support/leak-reporter.ts'],
   // Long, so that no test fails because the machine is busy.
   testTimeout: 300_000,

@@ -8,6 +8,8 @@ import { isClusterLocalIssuer } from '../targets/policy/federation.ts';
 export interface AuthenticationOptions {
   /** Issuer of the hub's tokens. */
   readonly issuer: string;
+  /** Issuer of the target cluster's tokens; undefined if it is not to be compared. */
+  readonly targetIssuer?: string;
   /** Addresses of the target cluster as the Secret spells them. */
   readonly server: readonly string[];
   /** Service account on the hub; undefined for the default. */
@@ -24,17 +26,20 @@ export interface AuthenticationOptions {
 
 /** Returns the configuration with instructions. Throws a StartError for options that do not fit together. */
 export async function authenticationConfig(options: AuthenticationOptions): Promise<string> {
-  const { issuer, server, discoveryUrl, ca: caFile, kubernetesVersion: minor = V1_MINOR } = options;
+  const { issuer, targetIssuer, server, discoveryUrl, ca: caFile, kubernetesVersion: minor = V1_MINOR } = options;
+  if (targetIssuer === issuer) throw new StartError(sameIssuer(issuer));
   const { namespace = DefaultNamespace, serviceAccount = FederatedServiceAccount } = options;
   const subject = `system:serviceaccount:${namespace}:${serviceAccount}`;
   const audiences = server.map((address) => `${OwnAudiencePrefix}${address}`);
-  const trust = { issuer, subject, discoveryUrl, caFile, audiences };
+  const trust = { issuer, isDistinct: targetIssuer !== undefined, subject, discoveryUrl, caFile, audiences };
   return minor < V1BETA1_MINOR ? flags(trust) : await configuration(trust, minor < V1_MINOR ? 'v1beta1' : 'v1');
 }
 
 /** The hub's issuer, and the tokens of it that the target accepts. */
 interface Trust {
   readonly issuer: string;
+  /** True if the issuer is known to differ from that of the target. */
+  readonly isDistinct: boolean;
   readonly subject: string;
   readonly audiences: readonly string[];
   readonly discoveryUrl: string | undefined;
@@ -86,8 +91,8 @@ function flags(trust: Trust): string {
 ${caFile === undefined ? '' : `--oidc-ca-file=${caFile}\n`}`;
 }
 
-function recipe({ issuer, subject }: Trust, use: string): string {
-  const local = isClusterLocalIssuer(issuer) ? LOCAL_ISSUER : '';
+function recipe({ issuer, isDistinct, subject }: Trust, use: string): string {
+  const local = isClusterLocalIssuer(issuer) && !isDistinct ? LOCAL_ISSUER : '';
   return `# Makes the target cluster accept tokens of one service account of the hub, for its own addresses only. ${use}
 # The issuer must differ from --service-account-issuer of the target cluster.
 ${local}# The target cluster reads the hub's discovery document and keys without authentication. Allow that on the hub:
@@ -95,6 +100,10 @@ ${local}# The target cluster reads the hub's discovery document and keys without
 #     --clusterrole=system:service-account-issuer-discovery --group=system:unauthenticated
 # For the permissions on the target cluster, run: purser print target-rbac --user '${PREFIX}${subject}'
 `;
+}
+
+function sameIssuer(issuer: string): string {
+  return `hub and target cluster have the same issuer, ${issuer}, so that the target cluster cannot trust tokens of the hub. Set --service-account-issuer of the hub's API server to its own URL`;
 }
 
 const LOCAL_ISSUER = `# WARNING: this issuer is the default of many clusters. If it is also the issuer of the target cluster, kube-apiserver does not start:

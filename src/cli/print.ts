@@ -66,6 +66,7 @@ function authenticationCommand(host: CommandHost): Command {
   const command = defineCommand(host, 'authentication-config', "print the configuration of a target cluster's API server, for federation")
     .description("Print the configuration of the target cluster's API server, so that it accepts tokens of the hub (federation).")
     .addOption(singleOption('--issuer <URL>', "issuer of the hub's service account tokens", httpsUrl).makeOptionMandatory())
+    .addOption(singleOption('--target-issuer <URL>', TARGET_ISSUER, anyText))
     .addOption(repeatableOption('--server <ADDRESS>', ADDRESS, address).makeOptionMandatory())
     .addOption(
       singleOption('--service-account <NAME>', 'service account for federation on the hub', objectName).default(
@@ -97,6 +98,7 @@ function authenticationCommand(host: CommandHost): Command {
   });
 }
 
+const TARGET_ISSUER = "issuer of the target cluster's service account tokens, to check that it differs from --issuer";
 const ADDRESS = 'address of the target cluster, exactly as the key server of the Secret spells it';
 
 function ownNamespaceOption() {

@@ -1,6 +1,6 @@
 // The Cluster controller: probes clusters in turn and keeps their status up to date.
 
-import { defer, filter, merge, mergeMap, type Observable, takeUntil } from 'rxjs';
+import { defer, filter, finalize, merge, mergeMap, type Observable, takeUntil } from 'rxjs';
 import { Clusters } from '../api/resources.ts';
 import { type Outcome, runController } from '../runtime/controller.ts';
 import { whenAborted } from '../runtime/leadership.ts';
@@ -21,8 +21,13 @@ export interface ClusterControllerOptions extends Omit<ClusterDeps, 'view' | 'tr
 /** Returns the controller: each subscription runs one term, and terms share no state. A term stops cleanly after `stopping` aborts. */
 export function createClusterController(options: ClusterControllerOptions): (stopping: AbortSignal) => Observable<Outcome<string>> {
   const view = new RegistryView(options.informers);
-  options.metrics?.observeCredentials(() => credentialTimes(view, options.clients));
-  return (stopping) => defer(() => term(options, view, stopping));
+  let terms = 0;
+  options.metrics?.observeCredentials(() => credentialTimes(view, options.clients, terms > 0));
+  return (stopping) =>
+    defer(() => {
+      terms += 1;
+      return term(options, view, stopping).pipe(finalize(() => (terms -= 1)));
+    });
 }
 
 /** Maximum number of concurrent probes per lane; most probes in the lane `hanging` only wait. */

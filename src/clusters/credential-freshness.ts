@@ -12,11 +12,14 @@ import type { CredentialTimes } from '../telemetry/exposition.ts';
 import type { CredentialEvidence, StoredEvidence, Validity } from './policy/conditions.ts';
 import type { RegistryView } from './registry-view.ts';
 
+/** Lookups in the targets of clusters. */
+export type CredentialClients = Pick<ClusterClients, 'isHub' | 'hubTokenTimes'>;
+
 /** Returns the evidence about Purser's credential for the condition CredentialFresh. */
 export function credentialEvidence(
   { cluster, credential, renewed }: RegisteredCluster,
   view: Pick<RegistryView, 'clustersOfCredential'>,
-  clients: Pick<ClusterClients, 'isHub'>,
+  clients: CredentialClients,
 ): CredentialEvidence {
   const isOwn = cluster.spec.authInfo?.controller?.kind === 'ServiceAccount' && clients.isHub(cluster);
   if (isOwn) return { type: 'own' };
@@ -24,7 +27,7 @@ export function credentialEvidence(
   // A user who may write Clusters must not learn the validity of the credential of another Cluster.
   if (credential === undefined || stored === undefined || !stored.clusters.includes(cluster.metadata.name)) return { type: 'missing' };
   const { clusters, token, serviceAccount } = stored;
-  if (serviceAccount !== undefined) return { type: 'federated', serviceAccount };
+  if (serviceAccount !== undefined) return { type: 'federated', serviceAccount, times: clients.hubTokenTimes(cluster) };
   const users = view.clustersOfCredential(credentialKey(cluster)).filter(({ metadata }) => clusters.includes(metadata.name));
   const renewAt = token && renewalDueAt(token, renewalTerms(users), credential.metadata.uid);
   const failure = renewAt === undefined ? revocationFailure(credential, renewed) : undefined;
@@ -63,13 +66,18 @@ function revocationFailure(
   return request === undefined || request === revoked ? undefined : { failure: NOT_RENEWED };
 }
 
-/** Yields the times of Purser's credential for each Cluster; omits credentials that do not expire or whose expiry is unknown. */
-export function* credentialTimes(view: RegistryView, clients: Pick<ClusterClients, 'isHub'>): Generator<CredentialTimes> {
+/**
+ * Yields the times of Purser's credential for each Cluster; omits credentials that do not expire or whose expiry is unknown. Tokens of the
+ * hub are omitted unless `isProbing`: a process that sends no probes does not renew them in time.
+ */
+export function* credentialTimes(view: RegistryView, clients: CredentialClients, isProbing: boolean): Generator<CredentialTimes> {
   for (const registered of view.allRegistered()) {
+    const cluster = registered.cluster.metadata.name;
     const evidence = credentialEvidence(registered, view, clients);
-    const { startsAt, expiresAt } = (evidence.type === 'stored' ? evidence.validity : undefined) ?? {};
-    const renewAt = evidence.type === 'stored' ? evidence.renewAt : undefined;
-    if (expiresAt !== undefined) yield { cluster: registered.cluster.metadata.name, issuedAt: startsAt, expiresAt, renewAt };
+    if (evidence.type === 'federated' && evidence.times !== undefined && isProbing) yield { cluster, ...evidence.times };
+    if (evidence.type !== 'stored') continue;
+    const { startsAt: issuedAt, expiresAt } = evidence.validity ?? {};
+    if (expiresAt !== undefined) yield { cluster, issuedAt, expiresAt, renewAt: evidence.renewAt };
   }
 }
 

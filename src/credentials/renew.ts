@@ -9,7 +9,7 @@ import { sentence } from '../std/sentence.ts';
 import { toWholeSecond } from '../std/timestamp.ts';
 import { readCredential, readCredentialInUse, readTokenInUse } from '../targets/credential.ts';
 import { IssueError, orIssueError } from '../targets/issue-error.ts';
-import { deleteOwnAnchor, ensureOwnAnchor } from '../targets/own-anchors.ts';
+import { deleteOwnAnchor, ensureOwnAnchor, listOwnAnchors } from '../targets/own-anchors.ts';
 import type { Grant } from '../targets/policy/grant.ts';
 import {
   anchorsOf,
@@ -32,7 +32,9 @@ import type { CredentialRun } from './run.ts';
 
 /** Renews the token in use. Throws an IssueError, or the reason of the run's signal if it aborts. */
 export async function renew(run: CredentialRun, registered: RegisteredCluster): Promise<void> {
-  await store(run, registered, await run.clients.use(registered, (target) => obtain(run, target)));
+  // Without a record, nothing else names the anchors of earlier tokens.
+  const isUnrecorded = run.record === undefined;
+  await store(run, registered, await run.clients.use(registered, (target) => obtain(run, target, isUnrecorded)));
 }
 
 /**
@@ -41,7 +43,8 @@ export async function renew(run: CredentialRun, registered: RegisteredCluster): 
  */
 export async function recover(run: CredentialRun, registered: RegisteredCluster): Promise<void> {
   const { clients, credential } = run;
-  const request = (target: Target) => obtain(run, target);
+  // The record may come from a backup, and then lists no anchors of later tokens.
+  const request = (target: Target) => obtain(run, target, true);
   const obtained = await clients.useOnce(registered, registeredToken(credential), request).catch(async (error: unknown) => {
     if (!(error instanceof IssueError) || error.reason !== 'CredentialRejected') throw error;
     return await clients.use(registered, request);
@@ -155,10 +158,13 @@ interface Obtained {
   readonly grant: Grant;
   /** Undefined if the cluster forbids anchors. */
   readonly anchor: OwnAnchor | undefined;
+  /** Anchors on the cluster that no record may list. */
+  readonly found: readonly OwnAnchor[];
 }
 
-/** Requests the token; returns undefined if Purser's user is not a service account. */
-async function obtain({ credential, record, terms, signal }: CredentialRun, target: Target): Promise<Obtained | undefined> {
+/** Requests the token, and lists anchors if `isUnrecorded`; returns undefined if Purser's user is not a service account. */
+async function obtain(run: CredentialRun, target: Target, isUnrecorded: boolean): Promise<Obtained | undefined> {
+  const { credential, record, terms, signal } = run;
   const username = await ownUsername(target, signal);
   const serviceAccount = toServiceAccount(username);
   if (serviceAccount === undefined || target.credential?.type !== 'token') return undefined;
@@ -171,10 +177,26 @@ async function obtain({ credential, record, terms, signal }: CredentialRun, targ
     recordedDigest: record?.tokenDigest ?? '',
   };
   const anchor = await ensureOwnAnchor(target, request, signal);
+  const found = isUnrecorded && anchor !== undefined ? await findAnchors(run, target, serviceAccount.namespace) : [];
   const expirationSeconds = Math.floor(terms.lifetimeMs / 1_000);
   const bound = anchor && { boundObject: { kind: 'Secret' as const, name: anchor.name, uid: anchor.uid } };
   const grant = await issueOwnToken(target, { ...serviceAccount, expirationSeconds, ...bound }, signal);
-  return { username, grant, anchor };
+  return { username, grant, anchor, found };
+}
+
+/** Returns the anchors on the cluster that were created for the registered Secret; none if the cluster forbids to list them. */
+async function findAnchors(
+  { credential, log, key, signal }: CredentialRun,
+  target: Target,
+  namespace: string,
+): Promise<readonly OwnAnchor[]> {
+  try {
+    return await listOwnAnchors(target, { namespace, registeredUID: credential.metadata.uid }, signal);
+  } catch (error) {
+    if (!(error instanceof IssueError) || error.reason !== 'TargetForbidden') throw error;
+    log.info({ key }, 'anchors not listed: the cluster forbids it');
+    return [];
+  }
 }
 
 /** Reviews the new token over a new connection. Throws an IssueError unless it belongs to the same user. */
@@ -189,7 +211,7 @@ async function prove({ clients, signal }: CredentialRun, registered: RegisteredC
   if (found !== username) throw new IssueError('ResponseUntrusted', 'the token belongs to another user');
 }
 
-function recordOf(run: CredentialRun, { grant, anchor }: Obtained): RenewalRecord {
+function recordOf(run: CredentialRun, { grant, anchor, found }: Obtained): RenewalRecord {
   return {
     registeredDigest: digestOf(registeredToken(run.credential).reveal()),
     tokenDigest: digestOf(grant.token.reveal()),
@@ -198,17 +220,20 @@ function recordOf(run: CredentialRun, { grant, anchor }: Obtained): RenewalRecor
     revokeRequest: revokeRequestOf(run.credential) ?? run.record?.revokeRequest,
     revoked: run.record?.revoked,
     anchor,
-    replaced: replacedAnchors(run, anchor),
+    replaced: replacedAnchors(run, anchor, found),
   };
 }
 
-/** Returns the anchors of the Secret that is overwritten, and of later and former ones that the hub has lost. */
+/** Returns the anchors of the Secret that is overwritten, of later and former ones that the hub has lost, and those found on the cluster. */
 export function replacedAnchors(
   { renewed, state, clock, log, key }: CredentialRun,
   current: OwnAnchor | undefined,
+  found: readonly OwnAnchor[] = [],
 ): readonly ReplacedAnchor[] {
-  const recorded = [state.former, state.latest, renewed].flatMap((secret) => (secret === undefined ? [] : anchorsOf(secret, clock.now())));
-  const left = recorded.filter(({ uid }) => uid !== current?.uid && !state.deletedAnchors.has(uid));
+  const now = clock.now();
+  const recorded = [state.former, state.latest, renewed].flatMap((secret) => (secret === undefined ? [] : anchorsOf(secret, now)));
+  const all = [...recorded, ...found.map((anchor) => ({ ...anchor, replacedAt: toWholeSecond(now) }))];
+  const left = all.filter(({ uid }) => uid !== current?.uid && !state.deletedAnchors.has(uid));
   // Of several entries for one anchor, the one with the earliest replacement applies.
   const sorted = left.toSorted((a, b) => b.replacedAt - a.replacedAt);
   const replaced = [...new Map(sorted.map((each) => [each.uid, each])).values()];

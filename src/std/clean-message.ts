@@ -2,18 +2,19 @@
 
 import { withoutTokens } from './sensitive.ts';
 
-/** Returns one line of at most 256 characters without control characters and without long runs that may be part of a token. */
-export function cleanMessage(text: string): string {
+/** Returns one line of limited length without control characters and without long runs that may be part of a token. */
+export function cleanMessage(text: string, maxLength = MAX_LENGTH): string {
   // Invisible characters are removed first, because they could split a token.
   const visible = text.slice(0, MAX_READ).replace(INVISIBLE, '');
   const line = withoutTokens(visible)
     .replace(/\s+/g, ' ')
     .trim()
     .replace(LONG_RUN, (run) => (isRandom(run) ? '[redacted]' : run));
-  return line.length <= MAX_LENGTH ? line : `${line.slice(0, MAX_LENGTH - 1).toWellFormed()}…`;
+  return line.length <= maxLength ? line : `${line.slice(0, maxLength - 1).toWellFormed()}…`;
 }
 
 const MAX_READ = 4_096;
+/** Maximum length of a text of another program, in characters. */
 const MAX_LENGTH = 256;
 /** Control, format, unassigned and surrogate characters except white space, which is collapsed later. */
 const INVISIBLE = /(?![\t\n\r])[\p{C}\u2028\u2029]/gu;

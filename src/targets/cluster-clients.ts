@@ -13,6 +13,7 @@ import { HubTokens } from './hub-tokens.ts';
 import { IssueError, isRejection } from './issue-error.ts';
 import { isSameRegistration, type RegisteredCluster, type Registration, registrationOf } from './registered-cluster.ts';
 import type { Target } from './target.ts';
+import type { HubTokenTimes } from './target-credential.ts';
 
 /** Keeps one target per Cluster. */
 export class ClusterClients {
@@ -88,6 +89,13 @@ export class ClusterClients {
     const credential = target?.credential;
     if (credential?.type !== 'serviceAccount') return undefined;
     return [...credential.tokens.values()].map(({ failure }) => failure).find((failure) => failure !== undefined);
+  }
+
+  /** Returns the times of the token of the hub for the address in use; undefined for a stored credential, and before the first token. */
+  hubTokenTimes({ metadata }: Stored<Cluster>): HubTokenTimes | undefined {
+    const target = this.#current.get(metadata.name)?.target;
+    if (target === undefined || target instanceof IssueError || target.credential?.type !== 'serviceAccount') return undefined;
+    return target.credential.tokens.get(target.activeServer ?? '')?.times;
   }
 
   /** Closes all connections to a cluster that is no longer registered. */

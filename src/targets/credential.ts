@@ -70,15 +70,22 @@ export interface RenewedToken {
 
 /**
  * Returns the renewed token of a registered Secret; undefined if `renewed` belongs to another Secret, was edited or retired, or succeeds
- * another token than the registered one: a new token in the registered Secret takes precedence. Throws an IssueError, CredentialMissing,
- * if the registered Secret is not readable.
+ * another token than the registered one: a new token in the registered Secret takes precedence. A token that had expired before the
+ * renewal is not new; another tool has reverted the registered Secret. Throws an IssueError, CredentialMissing, if the registered Secret
+ * is not readable.
  */
 export function readRenewed(registered: Stored<Secret>, renewed: Secret | undefined): RenewedToken | undefined {
   const record = renewed && parseRenewal(renewed, registered.metadata.uid);
   const text = valueOf(registered, CredentialSecretKey.token);
-  if (renewed === undefined || record === undefined || text === undefined || digestOf(text) !== record.registeredDigest) return undefined;
+  if (renewed === undefined || record === undefined || text === undefined) return undefined;
+  if (digestOf(text) !== record.registeredDigest && !isExpiredAt(text, record.renewedAt)) return undefined;
   const token = renewedText(renewed);
   return token !== undefined && digestOf(token) === record.tokenDigest ? { token: new Sensitive(token), record } : undefined;
+}
+
+/** Returns whether a JWT expires at or before a time; false for a token whose expiry is unknown. */
+function isExpiredAt(token: string, at: number): boolean {
+  return (tokenClaims(token)?.expiresAt ?? Infinity) <= at;
 }
 
 /** Returns the credential in use: the renewed token, or else that of the registered Secret. Throws an IssueError, CredentialMissing. */

@@ -8,7 +8,7 @@ import type { Sensitive } from '../std/sensitive.ts';
 import type { HubSettings } from './hub.ts';
 import { HubAccounts } from './hub-accounts.ts';
 import { IssueError } from './issue-error.ts';
-import type { AddressToken } from './target-credential.ts';
+import type { AddressToken, HubTokenTimes } from './target-credential.ts';
 import { type HubTokenName, issueHubToken } from './token-exchange.ts';
 
 /** Keeps one token per service account and address, for all targets. */
@@ -40,12 +40,15 @@ export class HubTokens {
   }
 }
 
-/** A token with its times, in milliseconds on the monotonic clock. */
+/** A token. */
 interface Held {
   readonly token: Sensitive<string>;
   /** Issuer of the token; undefined if unknown. */
   readonly issuer: string | undefined;
+  readonly times: HubTokenTimes;
+  /** Time of the renewal on the monotonic clock. */
   readonly renewAt: number;
+  /** Time from which on the token is not sent, on the monotonic clock. */
   readonly expiresAt: number;
 }
 
@@ -73,6 +76,10 @@ export class HubToken implements AddressToken {
 
   get issuer(): string | undefined {
     return this.#held?.issuer;
+  }
+
+  get times(): HubTokenTimes | undefined {
+    return this.#held?.times;
   }
 
   get failure(): IssueError | undefined {
@@ -121,7 +128,8 @@ export class HubToken implements AddressToken {
       // Tokens that were requested together are not renewed together.
       const renewMs = lifetimeMs * (RENEW_SHARE - MAX_JITTER_SHARE * shareOf(this.audience));
       const usableMs = lifetimeMs - Math.min(EXPIRY_MARGIN_MS, lifetimeMs / 10);
-      this.#held = { token, issuer: claims?.issuer, renewAt: sentAt + renewMs, expiresAt: sentAt + usableMs };
+      const times = { issuedAt, renewAt: issuedAt + renewMs, expiresAt };
+      this.#held = { token, issuer: claims?.issuer, times, renewAt: sentAt + renewMs, expiresAt: sentAt + usableMs };
       this.#failure = undefined;
       this.#failures.reset();
       return token;

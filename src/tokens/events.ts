@@ -4,13 +4,12 @@ import type { ManagedTokenStatus } from '../api/managed-token.gen.ts';
 import { Annotation, TokenConditionType } from '../api/names.ts';
 import { AlertReason, IssueReason, ReadyReason } from '../api/reasons.ts';
 import type { Note } from '../kube/recorder.ts';
-import { cleanMessage } from '../std/clean-message.ts';
 import { sentence } from '../std/sentence.ts';
 import { formatTimestamp } from '../std/timestamp.ts';
 import { isLastingReason } from '../targets/issue-error.ts';
 import { requestedSeconds, type TokenLimits } from '../targets/policy/token-request.ts';
 import { recordedAnchor } from './policy/anchors.ts';
-import { shortenedMessage, type TokenFailure } from './policy/messages.ts';
+import { failureText, shortenedMessage, type TokenFailure } from './policy/messages.ts';
 import type { IssuePlan, TokenPlan } from './policy/plan.ts';
 import { parseRecord, requestOf, type TokenRecord } from './policy/record.ts';
 import { isClamped, renewAt } from './policy/rotation.ts';
@@ -97,7 +96,7 @@ function clampedEvents(observation: Step['observation']): readonly Note[] {
 function failureEvents(failure: TokenFailure | undefined, previous: ManagedTokenStatus, before: TokenFailure | undefined): readonly Note[] {
   if (failure === undefined || failure.reason === before?.reason) return [];
   if (previous.conditions?.some(({ type, status, reason }) => isFailing(type, status) && reason === failure.reason)) return [];
-  return [{ type: 'Warning', reason: failure.reason, message: sentence(cleanMessage(failure.message)) }];
+  return [{ type: 'Warning', reason: failure.reason, message: sentence(failureText(failure)) }];
 }
 
 function expiryEvents(previous: ManagedTokenStatus, next: ManagedTokenStatus): readonly Note[] {

@@ -84,7 +84,9 @@ describe('purser print authentication-config', () => {
     expect(text).toContain('--clusterrole=system:service-account-issuer-discovery --group=system:unauthenticated');
     expect(text).toContain(`purser print target-rbac --user 'hub:${SUBJECT}'`);
     expect(text).not.toContain('WARNING');
-    expect(await print('--issuer', 'https://kubernetes.default.svc.cluster.local', ...SERVER)).toContain('# WARNING: this issuer');
+    const local = ['--issuer', 'https://kubernetes.default.svc.cluster.local', ...SERVER];
+    expect(await print(...local)).toContain('# WARNING: this issuer');
+    expect(await print(...local, '--target-issuer', 'https://target-1.example.com')).not.toContain('WARNING');
   });
 
   it.each([
@@ -95,6 +97,11 @@ describe('purser print authentication-config', () => {
     [['--issuer', 'https://hub?a', ...SERVER], '--issuer must be an https URL'],
     [[...ISSUER, '--server', 'http://a'], '--server must be an https URL, or a host with a port'],
     [[...ISSUER, '--server', 'https://a b'], '--server must be an https URL, or a host with a port'],
+    [
+      [...ISSUER, ...SERVER, '--target-issuer', 'https://hub.example.com'],
+      'hub and target cluster have the same issuer, https://hub.example.com, so that the target cluster cannot trust tokens of the hub. Set ' +
+        "--service-account-issuer of the hub's API server to its own URL",
+    ],
     [[...ISSUER, ...SERVER, '--kubernetes-version', '2'], '--kubernetes-version must be a version of Kubernetes, such as 1.34, not "2"'],
     [[...ISSUER, ...SERVER, ...SERVER, '--kubernetes-version', '1.29'], 'accepts one audience; set --server once'],
     [[...ISSUER, ...SERVER, '--kubernetes-version', '1.29', '--discovery-url', 'https://a'], 'omit --discovery-url'],

@@ -5,6 +5,9 @@ import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts'
 import { aCredential, registered } from '../targets/registration.ts';
 import { jwt } from '../targets/wire-target.ts';
 
+const CLIENTS = { isHub: () => false, hubTokenTimes: () => undefined };
+const HUB_TOKEN = { issuedAt: 1_000, renewAt: 2_000, expiresAt: 3_000 };
+
 /** Returns a view of these Clusters, all of which refer to one key. */
 function viewOf(all: readonly RegisteredCluster[]): RegistryView {
   const view = { allRegistered: () => all, clustersOfCredential: () => all.map(({ cluster }) => cluster) };
@@ -22,11 +25,10 @@ it('reads the validity of each credential Secret once', () => {
     },
   };
   const { cluster } = registered({});
-  const isHub = () => false;
   const view = viewOf([{ cluster, credential }]);
-  const first = credentialEvidence({ cluster, credential }, view, { isHub });
+  const first = credentialEvidence({ cluster, credential }, view, CLIENTS);
   const readsOfFirst = reads;
-  expect(credentialEvidence({ cluster, credential }, view, { isHub })).toEqual(first);
+  expect(credentialEvidence({ cluster, credential }, view, CLIENTS)).toEqual(first);
   expect(reads).toBe(readsOfFirst);
 });
 
@@ -34,7 +36,7 @@ it('reads the service account of a credential without a stored token only for a 
   const credential = aCredential({ serviceAccount: 'federated', cluster: 'prod-eu' });
   const evidenceOf = (name: string) => {
     const cluster = registered({ name, credential });
-    return credentialEvidence(cluster, viewOf([cluster]), { isHub: () => false });
+    return credentialEvidence(cluster, viewOf([cluster]), CLIENTS);
   };
   expect(evidenceOf('prod-eu')).toEqual({ type: 'federated', serviceAccount: 'purser-system/federated' });
   expect(evidenceOf('other')).toEqual({ type: 'missing' });
@@ -49,7 +51,7 @@ it('yields the times of credentials that are known to expire and that name the C
     registered({ name: 'not-named', credential: aCredential({ ...expiring, cluster: 'other' }) }),
     registered({ name: 'missing', credential: null }),
   ];
-  const times = [...credentialTimes(viewOf(all), { isHub: () => false })];
+  const times = [...credentialTimes(viewOf(all), CLIENTS, false)];
   expect(times).toEqual([{ cluster: 'expiring', issuedAt: undefined, expiresAt: exp * 1_000, renewAt: 0 }]);
 });
 
@@ -71,4 +73,13 @@ it.each([
 ])('returns %s as audiences of the API server', (_, data, expected) => {
   const credential = aCredential({ cluster: 'prod-eu', ...data });
   expect(apiAudiences(registered({ name: 'prod-eu', credential }))).toEqual(expected);
+});
+
+it.each([
+  ['yields the times of the token of the hub that the process probes a federated cluster with', true, [HUB_TOKEN]],
+  ['yields no times of tokens of the hub in a process that does not probe clusters', false, []],
+])('%s', (_, isProbing, expected) => {
+  const federated = registered({ name: 'prod-eu', credential: aCredential({ serviceAccount: 'federated', cluster: 'prod-eu' }) });
+  const times = credentialTimes(viewOf([federated]), { ...CLIENTS, hubTokenTimes: () => HUB_TOKEN }, isProbing);
+  expect([...times]).toEqual(expected.map((each) => ({ cluster: 'prod-eu', ...each })));
 });

@@ -10,6 +10,7 @@ const REJECTED = { reason: 'CredentialRejected', detail: 'Unauthorized' } as con
 const token: AddressToken = {
   audience: `purser:${SERVER}`,
   issuer: 'https://hub.example.com',
+  times: undefined,
   failure: undefined,
   current: undefined,
   get: () => Promise.reject(new Error('unused')),

@@ -171,7 +171,8 @@ describe('authentication of callers of the façade', () => {
       roleRef,
       subjects,
     });
-    const issue = { verb: 'issue', group: 'registry.purser.dev', resource: 'clusters', subresource: 'token', name: CLUSTER };
+    const name = `${CLUSTER}/team-a`;
+    const issue = { verb: 'issue', group: 'registry.purser.dev', resource: 'clusters', subresource: 'token', name };
     await eventually(() => expectAllowed(server, 'system:serviceaccount:team-a:builder', issue));
   });
 

@@ -33,7 +33,7 @@ export async function createTokenWorld(server: ContractServer): Promise<void> {
   await eventually(() => expectAllowed(server, 'alice', creation));
 }
 
-/** Allows alice to have all tokens of the target issued by the façade. */
+/** Allows alice to have tokens of team-a issued by the façade, as on kube-apiserver. */
 export async function allowAlice(server: ContractServer): Promise<void> {
   const rbac = (kind: string, rest: object) => ({
     apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -41,12 +41,13 @@ export async function allowAlice(server: ContractServer): Promise<void> {
     metadata: { name: 'issuer' },
     ...rest,
   });
-  const rules = [{ apiGroups: ['registry.purser.dev'], resources: ['clusters/token'], resourceNames: [CLUSTER], verbs: ['issue'] }];
+  const name = `${CLUSTER}/team-a`;
+  const rules = [{ apiGroups: ['registry.purser.dev'], resources: ['clusters/token'], resourceNames: [name], verbs: ['issue'] }];
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'issuer' };
   const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'alice' }];
   await create(server, '/apis/rbac.authorization.k8s.io/v1/clusterroles', rbac('ClusterRole', { rules }));
   await create(server, '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', rbac('ClusterRoleBinding', { roleRef, subjects }));
-  const issue = { verb: 'issue', group: 'registry.purser.dev', resource: 'clusters', subresource: 'token', name: CLUSTER };
+  const issue = { verb: 'issue', group: 'registry.purser.dev', resource: 'clusters', subresource: 'token', name };
   await eventually(() => expectAllowed(server, 'alice', issue));
 }
 

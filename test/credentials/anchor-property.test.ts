@@ -33,8 +33,14 @@ type Action =
   | { readonly type: 'register' }
   | { readonly type: 'terms'; readonly lifetime: string; readonly overlap: string }
   | { readonly type: 'lose' }
-  /** The process loses all requests from one on, and is replaced after a time. */
-  | { readonly type: 'crash'; readonly after: number; readonly isServed: boolean; readonly minutes: number };
+  /** The process loses all requests from one on, and is replaced after a time, in which the Secret with the record may be lost. */
+  | {
+      readonly type: 'crash';
+      readonly after: number;
+      readonly isServed: boolean;
+      readonly minutes: number;
+      readonly isRecordLost: boolean;
+    };
 
 const actions: fc.Arbitrary<Action> = fc.oneof(
   fc.record({ type: fc.constant('wait' as const), minutes: fc.integer({ min: 1, max: 40 }) }),
@@ -50,6 +56,7 @@ const actions: fc.Arbitrary<Action> = fc.oneof(
     after: fc.integer({ min: 0, max: 8 }),
     isServed: fc.boolean(),
     minutes: fc.integer({ min: 0, max: 3 }),
+    isRecordLost: fc.boolean(),
   }),
 );
 
@@ -110,9 +117,16 @@ class Simulation {
       this.#process.isDead = true;
       this.#process.subscription?.unsubscribe();
       await this.wait(action.minutes * 60_000);
+      if (action.isRecordLost) this.#loseRecord();
       this.#startProcess();
     }
     await this.wait(STEP_MS);
+  }
+
+  /** Loses the Secret with the record while no process runs; the overlap of all anchors begins again when a process finds them. */
+  #loseRecord(): void {
+    this.#renewed = undefined;
+    this.#replacedAt.clear();
   }
 
   async wait(ms: number): Promise<void> {
@@ -231,6 +245,7 @@ class Simulation {
   }
 
   #target(process: Process, token: Sensitive<string>): object {
+    const anchors = () => [...this.anchors].map(([name, uid]) => ({ metadata: { name, uid } }));
     const client = {
       create: (_: unknown, { metadata: { name = '' } }: Secret) => {
         const known = this.anchors.get(name);
@@ -240,6 +255,9 @@ class Simulation {
       },
       delete: (_: unknown, { name }: { readonly name: string }, { uid }: { readonly uid: string }) => {
         if (this.anchors.get(name) === uid) this.anchors.delete(name);
+      },
+      pages: async function* (this: void) {
+        yield { items: anchors() };
       },
       createReview: () => ({ status: { userInfo: { username: USERNAME } } }),
       transport: { request: async (request: TransportRequest) => this.#issue(request) },

@@ -109,6 +109,50 @@ describe('credential controller', () => {
     expect([acceptedOf([first, second]), world.target.anchors.size]).toEqual([[second], 1]);
   });
 
+  it('deletes the anchor whose record was lost while no process ran', async () => {
+    await world.begin({ lifetime: '1h' });
+    const stopped = await world.run({ isProbing: false });
+    const lost = await renewals(2);
+    await world.wait(2 * MINUTE_MS, 5_000);
+    await stopped.stop();
+    await world.hub.admin.delete(Secrets, { namespace: CREDENTIALS, name: `${world.name}-renewed` });
+    expect(acceptedOf(lost)).toEqual(lost.slice(-1));
+    await world.run({ isProbing: false });
+    const token = await world.nextToken();
+    expect(acceptedOf(lost)).toEqual(lost.slice(-1));
+    await world.wait(2 * MINUTE_MS, 5_000);
+    expect([acceptedOf([...lost, token]), world.target.anchors.size]).toEqual([[token], 1]);
+  });
+
+  it('deletes anchors that a restored record does not list, if its token was revoked', async () => {
+    await world.begin({ lifetime: '1h' });
+    const stopped = await world.run({ isProbing: false });
+    await world.nextToken();
+    const backup = await world.renewed();
+    const [second, third] = [await world.renewal(), await world.renewal()];
+    await world.wait(2 * MINUTE_MS, 5_000);
+    await stopped.stop();
+    const {
+      uid: _,
+      resourceVersion: __,
+      ...metadata
+    } = backup?.metadata ?? { namespace: CREDENTIALS, name: '', uid: '', resourceVersion: '' };
+    await world.hub.admin.delete(Secrets, { namespace: CREDENTIALS, name: metadata.name });
+    await world.hub.admin.create(Secrets, { metadata, type: 'Opaque', data: backup?.data ?? {} });
+    expect(acceptedOf([textOf(backup), second, third])).toEqual([third]);
+    await world.run();
+    const token = await world.nextToken(textOf(backup));
+    await world.wait(2 * MINUTE_MS, 5_000);
+    expect([acceptedOf([third, token]), world.target.anchors.size]).toEqual([[token], 1]);
+  });
+
+  it('renews a token for the first time although the target forbids to list anchors', async () => {
+    await world.begin();
+    world.target.intercept = (name, reply) => name === 'GET secrets' && forbid(reply);
+    await world.run({ isProbing: false });
+    expect(world.target.accepts(await world.nextToken())).toBe(true);
+  });
+
   it('re-creates the anchor of an interrupted renewal that a former service account of the same name owns', async () => {
     await world.begin();
     const { uid } = (await world.hub.admin.get(Secrets, { namespace: CREDENTIALS, name: world.name })).metadata;

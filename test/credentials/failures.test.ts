@@ -269,6 +269,21 @@ describe('renewal with a changed hub', () => {
     expect((await world.renewed())?.data).toEqual({ mine: base64('yes') });
   });
 
+  it('continues with the registered token, and names the remedy, if another tool takes over the Secret with the renewed token', async () => {
+    await beginRenewed('168h');
+    const metadata = { labels: { 'registry.purser.dev/renewed': null }, annotations: null, ownerReferences: null };
+    await world.hub.admin.patch(Secrets, renewedName(), { metadata, data: null });
+    await world.hub.admin.patch(Secrets, renewedName(), { data: { mine: base64('yes') } });
+    expect(await world.shows('False CredentialNotStored')).toContain('was not created by Purser. Delete or rename it');
+    await world.wait(5 * MINUTE_MS, 5_000);
+    expect([(await world.renewed())?.data, tokenRequests().length]).toEqual([{ mine: base64('yes') }, 1]);
+    await world.shows('True ClusterReady', 'Ready');
+    await world.hub.admin.delete(Secrets, renewedName());
+    await world.wait(11 * MINUTE_MS, 10_000);
+    expect(world.target.accepts(await world.renewedToken())).toBe(true);
+    await world.shows('True CredentialValid');
+  });
+
   it('renews once more after the registered Secret was deleted and created again', async () => {
     const before = await beginRenewed();
     const registered = await world.hub.admin.get(Secrets, { namespace: CREDENTIALS, name: world.name });
@@ -284,6 +299,65 @@ describe('renewal with a changed hub', () => {
     await world.hub.admin.patch(Secrets, { namespace: CREDENTIALS, name: world.name }, { metadata: { labels: { app: 'gitops' } } });
     await world.wait(MINUTE_MS);
     expect(tokenRequests()).toHaveLength(1);
+  });
+
+  it('keeps the renewed token in use if another tool reverts the registered Secret to an expired token', async () => {
+    await world.begin({ lifetime: '4h' });
+    const expired = world.target.issueToken(600);
+    await world.register(expired);
+    await world.run();
+    const first = await world.nextToken();
+    await world.wait(11 * MINUTE_MS, 10_000);
+    await world.register(world.target.issueToken());
+    const second = await world.nextToken(first);
+    await world.register(expired);
+    await world.wait(3 * MINUTE_MS, 5_000);
+    expect([await world.renewedToken(), world.target.probedWith, world.target.accepts(second)]).toEqual([second, second, true]);
+    await world.shows('True CredentialValid');
+    await world.shows('True ClusterReady', 'Ready');
+    const third = await world.renewal();
+    await world.wait(2 * MINUTE_MS, 5_000);
+    expect([tokenRequests().length, world.target.accepts(third), world.target.accepts(second)]).toEqual([3, true, false]);
+  });
+
+  it('renews at once if another tool reverts the registered Secret to a valid token', async () => {
+    const former = await world.begin({ lifetime: '1h' });
+    await world.run();
+    const first = await world.nextToken();
+    await world.wait(MINUTE_MS);
+    await world.register(world.target.issueToken());
+    const second = await world.nextToken(first);
+    await world.wait(MINUTE_MS);
+    await world.register(former);
+    const third = await world.nextToken(second);
+    await world.wait(2 * MINUTE_MS, 5_000);
+    expect([first, second, third].map((token) => world.target.accepts(token))).toEqual([false, false, true]);
+    expect(tokenRequests()).toHaveLength(3);
+    await world.shows('True ClusterReady', 'Ready');
+  });
+
+  it('renews a token in an immutable registered Secret, which stays unchanged', async () => {
+    await world.begin({ lifetime: '1h' });
+    const name = { namespace: CREDENTIALS, name: world.name };
+    const { data, metadata } = await world.hub.admin.patch(Secrets, name, { immutable: true });
+    await world.run();
+    await world.nextToken();
+    expect(world.target.accepts(await world.renewal())).toBe(true);
+    const after = await world.hub.admin.get(Secrets, name);
+    expect([after.data, after.metadata.resourceVersion]).toEqual([data, metadata.resourceVersion]);
+  });
+
+  it('reports a deleted registered Secret, sends nothing to the cluster, and renews again after the Secret was created', async () => {
+    const before = await beginRenewed();
+    const registered = await world.hub.admin.get(Secrets, { namespace: CREDENTIALS, name: world.name });
+    await world.hub.admin.delete(Secrets, { namespace: CREDENTIALS, name: world.name });
+    expect(await world.shows('False CredentialNotForCluster', 'Authorized')).toContain(`Secret ${CREDENTIALS}/${world.name} was not found`);
+    const requests = world.target.requests.length;
+    await world.wait(30 * MINUTE_MS, 10_000);
+    expect(world.target.requests).toHaveLength(requests);
+    await world.register(textOf(registered));
+    expect(world.target.accepts(await world.nextToken(before))).toBe(true);
+    await world.shows('True ClusterReady', 'Ready');
   });
 });
 

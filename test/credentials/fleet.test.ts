@@ -94,6 +94,9 @@ class Fleet {
     const client = {
       create: async () => ({ metadata: { uid: `anchor-${++this.#count}` } }),
       delete: async () => {},
+      async *pages() {
+        yield { items: [] };
+      },
       createReview: async () => ({ status: { userInfo: { username: USERNAME } } }),
       transport: { request: async (request: TransportRequest) => this.#issue(request) },
     };

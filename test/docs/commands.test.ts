@@ -57,12 +57,13 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     [
       'issuer=$(kubectl --context hub get --raw /.well-known/openid-configuration | jq -r .issuer)',
+      'target_issuer=$(kubectl --context target get --raw /.well-known/openid-configuration | jq -r .issuer)',
       "server=$(kubectl --context target config view --minify -o jsonpath='{.clusters[0].cluster.server}')",
       'user=hub:system:serviceaccount:purser-system:purser-federated',
       'kubectl --context hub create clusterrolebinding purser-issuer-discovery --clusterrole=system:service-account-issuer-discovery --group=system:unauthenticated',
       'purser print hub-rbac --service-account purser-federated | kubectl --context hub apply -f -',
       'purser print target-rbac --user "$user" | kubectl --context target apply -f -',
-      'purser print authentication-config --issuer "$issuer" --ca hub-ca.crt --server "$server" > authentication.yaml',
+      'purser print authentication-config --issuer "$issuer" --target-issuer "$target_issuer" --ca hub-ca.crt --server "$server" > authentication.yaml',
     ].map((command) => [command, 'test/real/federation.test.ts restarts the API server with the printed configuration']),
   ),
   'KUBECONFIG=$PWD/purser.kubeconfig npm run purser -- run --facade-tls-secret purser-facade-tls':

@@ -2,6 +2,7 @@
 
 import { type RealCluster, type RealClusterOptions, startRealCluster } from '../support/real-cluster.ts';
 import { Api } from './api.ts';
+import type { Bearers } from './bearers.ts';
 import type { History } from './history.ts';
 import { FaultProxy } from './proxy/fault-proxy.ts';
 
@@ -14,14 +15,21 @@ export interface BenchCluster {
   readonly proxy: FaultProxy;
 }
 
+/** Records of the requests through the proxies. */
+export interface Records {
+  readonly history: History;
+  readonly bearers: Bearers;
+}
+
 /** Starts a cluster behind a proxy; records every request through the proxy. */
-export async function startCluster(name: string, history: History, options: RealClusterOptions = {}): Promise<BenchCluster> {
+export async function startCluster(name: string, { history, bearers }: Records, options: RealClusterOptions = {}): Promise<BenchCluster> {
   const cluster = await startRealCluster(options);
   const upstream = { port: cluster.port, ca: () => cluster.ca };
   const proxy = await FaultProxy.start({
     name,
     upstream,
     onRelayed: (relayed) => history.add({ type: 'request', ...relayed }),
+    onBearer: (token) => bearers.record(name, token),
     onWire: (isFaulty) => history.add({ type: 'wire', server: name, isFaulty }),
   });
   return { name, cluster, api: new Api(cluster.port, () => cluster.ca), proxy };

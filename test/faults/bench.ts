@@ -9,7 +9,8 @@ import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../s
 import { removeOnExit } from '../support/processes.ts';
 import { createRandom } from '../support/random.ts';
 import { conditionOf, type KubeObject, paths } from './api.ts';
-import { type BenchCluster, startCluster, stopCluster } from './bench-cluster.ts';
+import { Bearers } from './bearers.ts';
+import { type BenchCluster, type Records, startCluster, stopCluster } from './bench-cluster.ts';
 import { History, type Invariant, ofType } from './history.ts';
 import { Prober, textOf } from './prober.ts';
 import { Purser, type PurserOptions } from './purser.ts';
@@ -31,21 +32,25 @@ const SHORT = { expirationSeconds: 600, rotation: { renewBefore: '90%', suspend:
 
 export class Bench {
   readonly history: History;
+  readonly bearers: Bearers;
   readonly prober: Prober;
   readonly random: () => number;
   readonly pursers: Purser[] = [];
   readonly folder: string;
+  readonly historyFile: string;
   readonly #clusters: readonly BenchCluster[];
   readonly #cancelRemoval: () => void;
   readonly #authority = createAuthority(Date.now());
   #kubeconfig = '';
   #requests = 0;
 
-  private constructor(folder: string, options: BenchOptions, history: History, clusters: readonly BenchCluster[]) {
+  private constructor(folder: string, options: BenchOptions, { history, bearers }: Records, clusters: readonly BenchCluster[]) {
     this.folder = folder;
+    this.historyFile = options.historyFile;
     this.#cancelRemoval = removeOnExit(folder);
     this.#clusters = clusters;
     this.history = history;
+    this.bearers = bearers;
     this.random = createRandom(options.seed);
     this.prober = new Prober({ history, hub: this.hub, targetOf: (name) => this.target(name), pursers: () => this.pursers });
   }
@@ -53,12 +58,13 @@ export class Bench {
   static async start(options: BenchOptions): Promise<Bench> {
     const folder = await mkdtemp(join(tmpdir(), 'purser-faults-'));
     const history = new History(options.historyFile);
+    const records = { history, bearers: new Bearers(history) };
     const clusters = await Promise.all([
-      startCluster('hub', history, { controllers: true }),
-      startCluster('one', history),
-      startCluster('two', history, { flags: ['--service-account-max-token-expiration=2h'] }),
+      startCluster('hub', records, { controllers: true }),
+      startCluster('one', records),
+      startCluster('two', records, { flags: ['--service-account-max-token-expiration=2h'] }),
     ]);
-    const bench = new Bench(folder, options, history, clusters);
+    const bench = new Bench(folder, options, records, clusters);
     await bench.#seed(options.fleet);
     return bench;
   }

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from '@jest/globals';
 import { checkHistory } from './checks/check-history.ts';
+import { computeRenewalFigures } from './checks/renewals.ts';
 import type { Entry, Recorded, Sample } from './history.ts';
 import { containsAny, toWindows } from './leak-scan.ts';
 
@@ -139,5 +140,55 @@ describe('containsAny', () => {
     ['ignores other text of the same length', signature.toUpperCase(), false],
   ])('%s', (_, text, isFound) => {
     expect(containsAny(text, toWindows([signature]))).toBe(isFound);
+  });
+});
+
+describe('replacedCredentials', () => {
+  const theft = (seconds: number, verdict: 'accepted' | 'rejected', replacedAt?: number) =>
+    at(seconds, {
+      type: 'theft',
+      cluster: 'one',
+      digest: 'd',
+      verdict,
+      ...(replacedAt !== undefined && { replacedAt: instant(replacedAt) }),
+    });
+  const disturbance = (seconds: number, begins: boolean) => at(seconds, { type: 'disturbance', begins });
+  const faults = [disturbance(10, true), disturbance(40, false)] as const;
+  const usage = (seconds: number) => at(seconds, { type: 'usage', pid: 1, rssMegabytes: 100, handles: 9 });
+
+  it.each<readonly [string, readonly Recorded[], readonly string[]]>([
+    ['accepts a credential that is refused 50 s after its replacement', [theft(50, 'accepted', 0), theft(51, 'rejected', 0)], []],
+    [
+      'reports a credential that is accepted 51 s after its replacement, once',
+      [theft(51, 'accepted', 0), theft(52, 'accepted', 0)],
+      ['I19'],
+    ],
+    ['accepts a replaced credential until 50 s after the last fault', [...faults, theft(90, 'accepted', 0)], []],
+    ['accepts a replaced credential during a fault', [disturbance(10, true), theft(90, 'accepted', 0)], []],
+    ['reports a replaced credential that is accepted 51 s after the last fault', [...faults, theft(91, 'accepted', 0)], ['I19']],
+    ['accepts a replaced credential until 50 s after the machine was suspended', [usage(5), usage(60), theft(70, 'accepted', 0)], []],
+    ['reports a replaced credential that is accepted again', [theft(30, 'rejected', 0), theft(99, 'accepted', 0)], ['I19']],
+    ['accepts a credential in use at any time', [theft(0, 'accepted'), theft(400, 'accepted')], []],
+    ['reports a rejected credential in use', [theft(5, 'rejected')], ['I20']],
+  ])('%s', (_, history, invariants) => {
+    expect(findInvariants(...history)).toEqual(invariants);
+  });
+
+  it('returns the figures of a run', () => {
+    const renewal = (seconds: number, digest: string) =>
+      at(seconds, { type: 'renewal', holder: 'hub/one', digest, expiresAt: instant(seconds + 600) });
+    const step = at(20, { type: 'step', description: 'one: refuse' });
+    const thefts = [theft(60, 'accepted', 0), theft(95, 'rejected', 0), theft(99, 'rejected', 0)];
+    expect(computeRenewalFigures([renewal(0, 'c'), ...faults, step, renewal(300, 'd'), ...thefts])).toEqual({
+      renewals: 2,
+      holders: 1,
+      faults: 1,
+      presented: 3,
+      refused: 1,
+      refusedInTime: 0,
+      worstRefusalMs: 95_000,
+      leastRemainingMs: 300_000,
+    });
+    expect(computeRenewalFigures([])).toBeUndefined();
   });
 });

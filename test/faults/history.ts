@@ -53,7 +53,9 @@ export type Invariant =
   | 'I15'
   | 'I16'
   | 'I17'
-  | 'I18';
+  | 'I18'
+  | 'I19'
+  | 'I20';
 
 /** Service accounts for which a tenant may hold tokens: one, or all of a namespace, on one cluster of the bench. */
 export interface Reach {
@@ -132,6 +134,19 @@ export type Entry =
     }
   /** Credential of Purser, and the cluster that it belongs to. */
   | { readonly type: 'credential'; readonly cluster: string; readonly digest: string }
+  /** Renewed credential that a thief found in its Secret on a hub; `holder` names the hub and the Cluster. */
+  | { readonly type: 'renewal'; readonly holder: string; readonly digest: string; readonly expiresAt: number }
+  /** Response of a cluster to a thief that presents a renewed credential. */
+  | {
+      readonly type: 'theft';
+      readonly cluster: string;
+      readonly digest: string;
+      readonly verdict: Exclude<Verdict, 'none'>;
+      /** Time at which the credential was last in use, or first seen if no Secret contained it; undefined while it is in use. */
+      readonly replacedAt?: number;
+    }
+  /** Start or end of faults in the renewal bench. */
+  | { readonly type: 'disturbance'; readonly begins: boolean }
   /** Addresses and CAs that the administrator pinned for a Cluster. */
   | { readonly type: 'pins'; readonly cluster: string; readonly servers: readonly string[]; readonly cas: readonly string[] }
   /** Addresses and CAs next to the token in a well-behaved tenant's Secret. */

@@ -2,15 +2,19 @@
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ApiError } from './api.ts';
 import type { Bench } from './bench.ts';
+import type { BenchCluster } from './bench-cluster.ts';
+import type { Purser } from './purser.ts';
 
 /** Length of the searched parts of a signature, in characters. */
 const WINDOW = 24;
 
 /** Records a violation for each text that contains a part of a token's signature. */
-export async function scanForTokens(bench: Bench, historyFile: string): Promise<void> {
-  const windows = toWindows([...bench.prober.seenTokens].flatMap(encodeSignature));
-  for (const [where, text] of await collectTexts(bench, historyFile)) {
+export async function scanForTokens(bench: Bench): Promise<void> {
+  const tokens = new Set([...bench.prober.seenTokens, ...bench.bearers.clusters.keys()]);
+  const windows = toWindows([...tokens].flatMap(encodeSignature));
+  for (const [where, text] of await collectTexts(bench)) {
     if (containsAny(text, windows)) bench.recordViolation('I6', `${where} contains a part of a token`);
   }
 }
@@ -37,17 +41,37 @@ function encodeSignature(token: string): readonly string[] {
   return [signature, ...encoded];
 }
 
-async function collectTexts({ hub, folder, purser }: Bench, historyFile: string): Promise<readonly (readonly [string, string])[]> {
-  const lists = [
-    '/apis/tokens.purser.dev/v1alpha1/managedtokens',
-    '/apis/registry.purser.dev/v1alpha1/clusters',
-    '/api/v1/events',
-    '/api/v1/configmaps',
-  ];
-  const objects = await Promise.all(lists.map(async (path) => [path, JSON.stringify(await hub.api.list(path))] as const));
-  const secrets = (await hub.api.list('/api/v1/secrets')).map(({ metadata }) => metadata);
+const LISTS = [
+  '/apis/tokens.purser.dev/v1alpha1/managedtokens',
+  '/apis/registry.purser.dev/v1alpha1/clusters',
+  '/api/v1/events',
+  '/api/v1/configmaps',
+];
+
+type Text = readonly [where: string, text: string];
+
+async function collectTexts({ clusters, folder, historyFile, pursers }: Bench): Promise<readonly Text[]> {
+  const objects = await Promise.all(clusters.map(collectObjects));
   const files = (await readdir(folder)).filter((name) => !/\.(token|kubeconfig|key)$/.test(name)).map((name) => join(folder, name));
-  const texts = await Promise.all([...files, historyFile].map(async (path) => [path, await readFile(path, 'utf8')] as const));
-  const metrics = await fetch(`${(await purser.waitForAddresses()).metrics}/metrics`).then((response) => response.text());
-  return [...objects, ['metrics', metrics], ['metadata of Secrets', JSON.stringify(secrets)], ...texts];
+  const texts = await Promise.all([...files, historyFile].map(async (path): Promise<Text> => [path, await readFile(path, 'utf8')]));
+  const metrics = await Promise.all(pursers.filter(({ isRunning }) => isRunning).map(collectMetrics));
+  return [...objects.flat(), ...metrics, ...texts];
+}
+
+/** Returns the objects of a cluster; of Secrets, the metadata. Purser's kinds exist only on hubs. */
+async function collectObjects({ name, api }: BenchCluster): Promise<readonly Text[]> {
+  const list = async (path: string): Promise<Text> => {
+    const objects = await api.list(path).catch((error: unknown) => {
+      if (error instanceof ApiError && error.code === 404) return [];
+      throw error as Error;
+    });
+    return [`${name}: ${path}`, JSON.stringify(objects)];
+  };
+  const secrets = (await api.list('/api/v1/secrets')).map(({ metadata }) => metadata);
+  return [...(await Promise.all(LISTS.map(list))), [`${name}: metadata of Secrets`, JSON.stringify(secrets)]];
+}
+
+async function collectMetrics(purser: Purser): Promise<Text> {
+  const { metrics } = await purser.waitForAddresses();
+  return ['metrics', await fetch(`${metrics}/metrics`).then((response) => response.text())];
 }

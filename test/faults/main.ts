@@ -10,16 +10,17 @@ import { readHistory } from './history.ts';
 import { scanForTokens } from './leak-scan.ts';
 import { type FaultOptions, HELP, parseOptions } from './options.ts';
 import { renderPage } from './page.ts';
-import { buildRows, formatHeading, formatRow, formatTenantFigures, formatViolations, type Row } from './report.ts';
+import { buildRows, formatFigures, formatHeading, formatRow, formatViolations, type Row } from './report.ts';
 import { runScenario, type Scenario } from './scenario.ts';
 import { SCENARIOS, SKIPPED_FAULTS } from './scenarios/all.ts';
 import { randomFaults } from './scenarios/random-faults.ts';
+import { renewalUnderFaults } from './scenarios/renewal.ts';
 import { hostileTenants } from './scenarios/tenants.ts';
 
 const FLEET = 4;
 const FIRST_TOKENS_MS = 60_000;
 /** All scenarios, for IDs and titles. */
-const ALL: readonly Scenario[] = [...SCENARIOS, hostileTenants({ minutes: 0 }), randomFaults(0)];
+const ALL: readonly Scenario[] = [...SCENARIOS, hostileTenants({ minutes: 0 }), renewalUnderFaults(0), randomFaults(0)];
 
 async function main(options: FaultOptions): Promise<boolean> {
   const { seed, only, custom, runs, out } = options;
@@ -34,10 +35,10 @@ async function main(options: FaultOptions): Promise<boolean> {
     await bench.waitUntilHealthy(FIRST_TOKENS_MS);
     console.log(formatHeading());
     for (const scenario of selected) for (let run = 0; run < runs; run += 1) await runAndPrint(bench, scenario);
-    await scanForTokens(bench, historyFile);
+    await scanForTokens(bench);
     for (const { log } of bench.pursers) await cp(log, join(out, basename(log)));
     const rows = buildRows(bench.history.entries, new Map(selected.map(({ id, title }) => [id, title])));
-    const figures = formatTenantFigures(bench.history.entries);
+    const figures = formatFigures(bench.history.entries);
     for (const line of figures) console.log(line);
     await writeReport(out, { seed, rows, figures, all: only.length + custom.length === 0 });
     return rows.every(({ violations }) => violations.length === 0) && !bench.history.entries.some(({ type }) => type === 'violation');
@@ -49,7 +50,7 @@ async function main(options: FaultOptions): Promise<boolean> {
 /** Returns the selected faults, the custom faults, or all of them. */
 function selectScenarios({ minutes, only, custom, seconds, writesStatus }: FaultOptions): readonly Scenario[] {
   if (custom.length > 0) return [customFaults(custom, seconds)];
-  const all = [...SCENARIOS, hostileTenants({ minutes, writesStatus }), randomFaults(minutes)];
+  const all = [...SCENARIOS, hostileTenants({ minutes, writesStatus }), renewalUnderFaults(minutes), randomFaults(minutes)];
   return only.length === 0 ? all : all.filter((scenario) => splitIds(scenario).some((id) => only.includes(id)));
 }
 
@@ -69,7 +70,7 @@ async function recheck({ check, seed, out }: FaultOptions): Promise<boolean> {
     console.log(formatRow(row));
     for (const line of formatViolations(row.violations)) console.log(`    ${line}`);
   }
-  const figures = histories.flatMap(formatTenantFigures);
+  const figures = histories.flatMap(formatFigures);
   for (const line of figures) console.log(line);
   await mkdir(out, { recursive: true });
   await writeReport(out, { seed, rows, figures, all: true });
@@ -88,7 +89,7 @@ async function runAndPrint(bench: Bench, scenario: Scenario): Promise<void> {
 interface Results {
   readonly seed: number;
   readonly rows: readonly Row[];
-  /** Figures of the hostile-tenant bench, as sentences. */
+  /** Figures of the tenant and renewal benches, as sentences. */
   readonly figures: readonly string[];
   /** True if all faults were run. */
   readonly all: boolean;

@@ -7,7 +7,7 @@ export interface RunDetails {
   readonly seed: number;
   readonly command: string;
   readonly machine: string;
-  /** Figures of the tenant bench, in sentences. */
+  /** Figures of the tenant and renewal benches, in sentences. */
   readonly figures: readonly string[];
 }
 
@@ -58,6 +58,20 @@ The writer of Clusters does not change \`one\` and \`two\`, where the bench meas
 stop issuance for it. The bench does not check a tenant's own \`BoundSecret\` token after its ManagedToken is deleted, because without the
 admission policies a tenant can remove Purser's finalizer.
 
+## Renewal of Purser's credentials
+
+\`npm run faults -- --only renewal --minutes M --seed N\` lets Purser renew its own credentials with lifetimes of ten minutes. A second
+hub, with its own Purser, renews credentials of the same service account on target \`one\`. Beside the Clusters of the bench, there are
+four for each pair of a hub and a target. Their registered tokens expire after ten minutes too, so that a renewal that is lost for good loses the cluster.
+
+The bench draws one or two faults at a time, and registers a new token during each, which Purser renews at once: a hub or target that
+refuses, resets, freezes or does not respond, responses that are lost, delayed, truncated, altered or errors for the requests of
+renewals, an API server that is killed, etcd that stalls or is full, Purser killed at a random time, or before or after one of the
+requests of a renewal, or suspended.
+
+A thief keeps every renewed token that it finds in a Secret on a hub or in a request, also tokens that Purser obtained but did not store
+because of a crash, and presents each to its cluster, without the proxies. It checks invariants I19 and I20.
+
 ${figures.map((line) => `- ${line}\n`).join('')}
 ## Invariants
 
@@ -68,7 +82,7 @@ ${figures.map((line) => `- ${line}\n`).join('')}
 | I3 | a restart with nothing due writes only the Lease | every write at the proxies |
 | I4 | the expiry in a Secret never decreases | every sample |
 | I5 | a fault of one cluster delays no renewal on another cluster by more than 5 s | renewals on the other cluster |
-| I6 | no part of a token (24 characters of its signature) appears in logs, events, status, annotations, metrics or files | all of these, at the end of the run |
+| I6 | no part of a token (24 characters of its signature) appears in logs, events, status, annotations, metrics or files | all of these, on all hubs, at the end of the run; for issued tokens and for all credentials that Purser sends |
 | I7 | no token is issued without permission | every TokenRequest, against the history of permissions |
 | I8 | memory stays below 300 MB and file descriptors below 150, without growth | values of the kernel, every 5 s |
 | I9 | the status is correct (Ready, transition times, observed generation) and shows a change of a cluster within 40 s | every sample |
@@ -76,11 +90,13 @@ ${figures.map((line) => `- ${line}\n`).join('')}
 | I11 | a withdrawn permission removes the Secret within 40 s; a revocable token becomes invalid, at most 10 s later if the API server caches reviews | every sample; TokenReviews every 2 s |
 | I12 | a valid token stays in its Secret while it cannot be renewed | every sample |
 | I13 | hostile tenants hold no token that a cluster accepts for a service account, cluster or audience that RBAC did not allow within 10 s of its issuance, and none for more than a day | every token in façade responses and in the tenants' Secrets, by a TokenReview on all three clusters |
-| I14 | no issued token and no credential of Purser reaches an address that is not pinned | all requests to the attacker's API server; bearer tokens at the proxies of the other clusters |
+| I14 | no issued token and no credential of Purser reaches an address that is not pinned | all requests to the attacker's API server; all bearer tokens at the proxies, renewed credentials included |
 | I15 | hostile tenants delay no requested rotation of another tenant beyond twice the worst delay without them, or 5 s more | every rotation that well-behaved tenants request; the bench sends the same requests itself, and allows twice their slowdown in addition |
 | I16 | hostile tenants cannot raise memory above 512 MB or keep it raised by 120 MB, and cannot cause 700 metric series, 600 error lines per minute or lookups of one object's anchors in 32 namespaces | memory, metrics and logs, every 5 s; every request at the proxies |
 | I17 | Secrets hold only pinned addresses and CAs | every change of the Secrets of Clusters under attack |
 | I18 | no condition, event or response discloses an address, a credential or Purser's identity to a hostile tenant | all conditions, events and responses |
+| I19 | a cluster refuses a replaced credential of Purser within the overlap plus 30 s of its replacement, or of the end of the last fault | every renewed token in a Secret or in a request at the proxies; the thief presents it every second, and every 10 s after its refusal |
+| I20 | a cluster accepts the renewed credential that is in use | every renewed token in a Secret, every 10 s |
 
 ## Exceptions
 
@@ -90,6 +106,7 @@ A fault that itself invalidates a token is not a violation by Purser. Scenarios 
   time by which Purser must have repaired it (15 to 120 s; with random faults, 90 s after the deletion of a Secret);
 - I2, I5 and I9, while Purser's clock is wrong; the bench then only counts issuances;
 - I2, if callers of the façade, hostile tenants or another hub use the same service account;
+- I19, for the time in which the machine of the bench was suspended;
 - I8, with 500 watchers, each of which has a socket, and with hostile tenants, for which I16 applies.
 
 For I2, every failed or disturbed TokenRequest or Secret write allows one more issuance.
@@ -102,6 +119,7 @@ npm run faults                # all faults, then ten minutes of random faults
 npm run faults -- --only F32  # SIGKILL before and after every request
 npm run faults -- --only F56 --minutes 60 --seed 7
 npm run faults -- --only tenants --minutes 10 --seed 7
+npm run faults -- --only renewal --minutes 30 --seed 7
 npm run faults -- --fault 'one lose tokens' --fault 'hub respond 503 secrets' --seconds 60  # custom faults; see --help
 \`\`\`
 

@@ -2,6 +2,7 @@
 
 import { checkHistory } from './checks/check-history.ts';
 import { findIssuances } from './checks/issuances.ts';
+import { computeRenewalFigures, REFUSED_MS } from './checks/renewals.ts';
 import { computeTenantFigures, type Times } from './checks/tenants.ts';
 import { findRenewals } from './checks/timing.ts';
 import type { Violation } from './checks/violation.ts';
@@ -97,8 +98,24 @@ export function formatViolations(violations: readonly Violation[]): readonly str
   return [...groups].map(([text, each]) => `${text}${each.length > 1 ? ` (${each.length} times)` : ''}`);
 }
 
-/** Formats the figures of the hostile-tenant bench as sentences; none if it was not run. */
-export function formatTenantFigures(history: readonly Recorded[]): readonly string[] {
+/** Formats the figures of the hostile-tenant and renewal benches as sentences; none of those that were not run. */
+export function formatFigures(history: readonly Recorded[]): readonly string[] {
+  return [...formatTenantFigures(history), ...formatRenewalFigures(history)];
+}
+
+function formatRenewalFigures(history: readonly Recorded[]): readonly string[] {
+  const figures = computeRenewalFigures(history);
+  if (figures === undefined) return [];
+  const { renewals, holders, faults, presented, refused, refusedInTime, worstRefusalMs, leastRemainingMs } = figures;
+  const seconds = (ms: number) => `${Math.round(ms / 1_000)} s`;
+  return [
+    `Purser renewed ${holders} credentials ${renewals} times under ${faults} faults.`,
+    `A thief presented every renewed credential, ${presented} times. The clusters refused ${refused} replaced ones, ${refusedInTime} of them within ${seconds(REFUSED_MS)} of the replacement, and all after at most ${seconds(worstRefusalMs)}.`,
+    ...(leastRemainingMs === Infinity ? [] : [`A replaced credential had at least ${seconds(leastRemainingMs)} left before expiry.`]),
+  ];
+}
+
+function formatTenantFigures(history: readonly Recorded[]): readonly string[] {
   const figures = computeTenantFigures(history);
   if (figures === undefined) return [];
   const { actions, held, rotations, calls, control, memory } = figures;

@@ -35,12 +35,17 @@ export interface Registration {
   readonly address?: string;
   /** Namespaces of service accounts that the credential may issue tokens for; empty: all. */
   readonly namespaces?: readonly string[];
+  /** Lifetime of the registered token, in seconds; default: a day. */
+  readonly expirationSeconds?: number;
+  /** Terms of renewal in the Cluster; default: those of the CRD. */
+  readonly renewal?: { readonly lifetime: string; readonly overlap: string };
 }
 
 /** Registers a target on a hub under a name, with a credential for that name. */
 export async function register(hub: BenchCluster, name: string, target: BenchCluster, registration: Registration = {}): Promise<void> {
-  await writeCredential(hub, name, target, { token: await requestPurserToken(target), ...registration });
-  await hub.api.apply(paths.clusters(name), buildCluster(name, target, registration.address));
+  const token = await requestPurserToken(target, registration.expirationSeconds);
+  await writeCredential(hub, name, target, { token, ...registration });
+  await hub.api.apply(paths.clusters(name), buildCluster(name, target, registration));
 }
 
 /** Address and CA of a target. */
@@ -49,7 +54,11 @@ export interface Reachable {
 }
 
 /** Returns the Cluster object that registers a target under a name. */
-export function buildCluster(name: string, target: Reachable, address = target.proxy.url): object {
+export function buildCluster(
+  name: string,
+  target: Reachable,
+  { address = target.proxy.url, renewal }: Pick<Registration, 'address' | 'renewal'> = {},
+): object {
   return {
     apiVersion: 'registry.purser.dev/v1alpha1',
     kind: 'Cluster',
@@ -60,6 +69,7 @@ export function buildCluster(name: string, target: Reachable, address = target.p
         serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: address }],
       },
       authInfo: { controller: { kind: 'Secret', namespace: PURSER_NAMESPACE, name: `${name}-credential` } },
+      ...(renewal && { credential: renewal }),
     },
   };
 }
@@ -90,9 +100,9 @@ export async function writeCredential(
 }
 
 /** Requests a token of Purser's own service account on a cluster. */
-export async function requestPurserToken({ api }: BenchCluster): Promise<string> {
+export async function requestPurserToken({ api }: BenchCluster, expirationSeconds = 86_400): Promise<string> {
   const { status } = await api.create(`${paths.serviceAccounts(PURSER_NAMESPACE, 'purser')}/token`, {
-    spec: { expirationSeconds: 86_400 },
+    spec: { expirationSeconds },
   });
   return status?.token ?? '';
 }

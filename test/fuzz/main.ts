@@ -15,7 +15,7 @@ import { World } from './world.ts';
 const SIDES: readonly Side[] = ['kube', 'facade'];
 /** Number of watches that run at once. */
 const BATCH = 24;
-/** Time after which the client ends watches, in milliseconds; the same as `timeoutSeconds` of most of them. */
+/** Time from the last response head of a batch until the client ends its watches, in milliseconds; `timeoutSeconds` of most of them. */
 const WATCH_MS = 5_000;
 
 /** One run: sends requests in order, except watches, which are sent together. */
@@ -51,13 +51,13 @@ class Run {
   async flush(): Promise<void> {
     const numbers = this.#waiting.splice(0);
     if (numbers.length === 0) return;
-    const cut = AbortSignal.timeout(WATCH_MS);
+    const cut = new AbortController();
     const heads: Promise<void>[] = [];
     const responses = numbers.map(async (number) => {
       const request = this.#request(number);
       const sides = SIDES.map((side) => {
         const { promise, resolve } = Promise.withResolvers<void>();
-        const response = this.#world.send(side, request, { onHead: resolve, cut }).finally(resolve);
+        const response = this.#world.send(side, request, { onHead: resolve, cut: cut.signal }).finally(resolve);
         heads.push(promise);
         return response;
       });
@@ -65,7 +65,11 @@ class Run {
     });
     await Promise.race([Promise.all(heads), delay(WATCH_MS / 2)]);
     await this.#world.change();
-    for (const { number, request, responses: both } of await Promise.all(responses)) {
+    await Promise.all(heads);
+    const timer = setTimeout(() => cut.abort(), WATCH_MS);
+    const complete = await Promise.all(responses);
+    clearTimeout(timer);
+    for (const { number, request, responses: both } of complete) {
       const [kube, facade] = both.map((response, index) => toComparable(SIDES[index] as Side, request, response)) as [
         Comparable,
         Comparable,

@@ -242,7 +242,9 @@ function isContinuedAtStart(text: string): boolean {
   let isOpen = false;
   for (const line of text.split('\n')) {
     if (isOpen && /^\S/.test(line)) return true;
-    if ((line.match(/(?<!\\)"/g) ?? []).length % 2 === 1) isOpen = !isOpen;
+    // A quote within a plain text does not begin a quoted one.
+    const quotes = line.match(isOpen ? /(?<!\\)"/g : /(?<=^|[\s,:{[])"|(?<!\\)"(?=$|[\s,:}\]])/g) ?? [];
+    if (quotes.length % 2 === 1) isOpen = !isOpen;
   }
   return false;
 }

@@ -1,4 +1,4 @@
-// Short, seeded version of `npm run faults`: selected faults, crashes, hostile tenants, and random faults.
+// Short, seeded version of `npm run faults`: selected faults, crashes, hostile tenants, renewals of credentials, and random faults.
 
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -11,12 +11,14 @@ import { runScenario, type Scenario } from '../faults/scenario.ts';
 import { SCENARIOS } from '../faults/scenarios/all.ts';
 import { crashPoints } from '../faults/scenarios/crash.ts';
 import { randomFaults } from '../faults/scenarios/random-faults.ts';
+import { renewalUnderFaults } from '../faults/scenarios/renewal.ts';
 import { hostileTenants } from '../faults/scenarios/tenants.ts';
 import { newFolder } from '../support/folders.ts';
 
 const SEED = 8;
 const RANDOM_MINUTES = 0.3;
 const ATTACK_MINUTES = 0.5;
+const RENEWAL_MINUTES = 0.5;
 const CRASHES = 3;
 /** IDs of short faults of each kind, as in docs/faults.md. */
 const SELECTED = new Set(['F14', 'F16', 'F19', 'F44', 'F57d', 'T2', 'H2']);
@@ -25,6 +27,7 @@ const scenarios: readonly Scenario[] = [
   ...SCENARIOS.filter(({ id }) => SELECTED.has(id)),
   { id: 'F32', title: `SIGKILL at ${CRASHES} random requests`, on: 'purser', run: crashPoints(CRASHES) },
   hostileTenants({ minutes: ATTACK_MINUTES }),
+  renewalUnderFaults(RENEWAL_MINUTES),
   randomFaults(RANDOM_MINUTES),
 ];
 
@@ -52,7 +55,7 @@ it.each(scenarios.map((scenario) => [scenario.id, scenario.title, scenario] as c
 );
 
 it('writes no token to logs, events, status, metrics or files', async () => {
-  await scanForTokens(bench, historyFile);
+  await scanForTokens(bench);
   expect(bench.prober.seenTokens.size).toBeGreaterThan(10);
   expect(formatViolations(violations())).toEqual([]);
 });

@@ -26,6 +26,11 @@ describe('cleanMessage', () => {
     expect(cleanMessage(text)).toBe(text);
   });
 
+  it('returns as many characters as the caller allows', () => {
+    expect(cleanMessage('x y '.repeat(100), 300)).toHaveLength(300);
+    expect(cleanMessage('x y '.repeat(70), 300)).toHaveLength(279);
+  });
+
   it('returns at most 256 characters, quickly for a long text', () => {
     const text = cleanMessage('x y '.repeat(2_500_000));
     expect(text).toHaveLength(256);

@@ -1,5 +1,6 @@
 // Environment of Jest without a sandbox: test files run with the globals of the process; see jest-runtime.ts.
 
+import { flushCompileCache } from 'node:module';
 import { removeFolders } from './folders.ts';
 
 interface Settings {
@@ -18,11 +19,12 @@ export default class ProcessEnvironment {
 
   async setup(): Promise<void> {}
 
-  /** Restores the environment variables, and removes the folders of the test file. */
+  /** Restores the environment variables, removes the folders of the test file, and stores compiled modules for other processes. */
   async teardown(): Promise<void> {
     for (const name of Object.keys(process.env)) if (!(name in this.#variables)) Reflect.deleteProperty(process.env, name);
     Object.assign(process.env, this.#variables);
     await removeFolders();
+    flushCompileCache();
   }
 
   getVmContext(): null {

@@ -9,6 +9,8 @@ import { createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../s
 const [count = '1'] = process.argv.slice(2);
 const authority = createAuthority(Date.now());
 
+const ANCHORS_PATH = '/api/v1/namespaces/purser-system/secrets';
+
 const RESPONSES: Readonly<Record<string, object>> = {
   '/version': { gitVersion: 'v1.36.4' },
   '/apis/authentication.k8s.io/v1/selfsubjectreviews': {
@@ -25,7 +27,7 @@ const RESPONSES: Readonly<Record<string, object>> = {
     status: { allowed: true },
   },
   // The anchor of Purser's own token.
-  '/api/v1/namespaces/purser-system/secrets': {
+  [ANCHORS_PATH]: {
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: { namespace: 'purser-system', name: 'anchor', uid: 'anchor', resourceVersion: '1' },
@@ -41,12 +43,20 @@ function tokenResponse(): object {
   return { ...type, metadata: {}, spec: {}, status: { token: `stub-token-${++issued}`, expirationTimestamp } };
 }
 
+/** Response to a list of the anchors of Purser's own tokens. */
+const NO_ANCHORS = { apiVersion: 'v1', kind: 'SecretList', metadata: { resourceVersion: '1' }, items: [] };
+
+function bodyOf(method: string, path: string): object | undefined {
+  if (path === TOKEN_PATH) return tokenResponse();
+  return method === 'GET' && path === ANCHORS_PATH ? NO_ANCHORS : RESPONSES[path];
+}
+
 const LIFETIME_MS = 3_600_000;
 const TOKEN_PATH = '/api/v1/namespaces/purser-system/serviceaccounts/purser/token';
 
 const respond: RequestListener = (request, response) => {
   const path = request.url?.split('?')[0] ?? '';
-  const body = path === TOKEN_PATH ? tokenResponse() : RESPONSES[path];
+  const body = bodyOf(request.method ?? '', path);
   request.resume();
   if (request.url === '/readyz') response.writeHead(200, { 'content-type': 'text/plain' }).end('ok');
   else if (body === undefined) response.writeHead(404, { 'content-type': 'application/json' }).end('{"kind":"Status","code":404}');

@@ -168,6 +168,21 @@ describe('ClusterClients with a service account of the hub', () => {
     expect(clients.hubTokenFailure(cluster.cluster)).toBeUndefined();
   });
 
+  it('returns the times of the token for the address in use, also of an expired one while the renewal fails', async () => {
+    const cluster = federated([target.url, other.url]);
+    expect(clients.hubTokenTimes(cluster.cluster)).toBeUndefined();
+    const issuedAt = clock.now();
+    await use(cluster);
+    const times = clients.hubTokenTimes(cluster.cluster);
+    expect(times).toEqual({ issuedAt, renewAt: expect.any(Number), expiresAt: issuedAt + HOUR_MS });
+    expect((times?.renewAt ?? 0) - issuedAt).toBeGreaterThanOrEqual(0.45 * HOUR_MS);
+    expect((times?.renewAt ?? 0) - issuedAt).toBeLessThanOrEqual(0.5 * HOUR_MS);
+    hub.handle((_, reply) => reply.json(500, errorStatus(500, 'etcd is down')));
+    clock.advance(1.1 * HOUR_MS);
+    await expect(use(cluster)).rejects.toMatchObject({ reason: 'HubTokenFailed' });
+    expect(clients.hubTokenTimes(cluster.cluster)).toEqual(times);
+  });
+
   it('reports a missing role, sends nothing to the target, and requests again only after a growing delay', async () => {
     const message = `serviceaccounts "federated" is forbidden: User "x" cannot create resource "serviceaccounts/token" in API group ""`;
     hub.handle((request, reply) =>

@@ -40,6 +40,8 @@ interface FederatedEvidence {
   readonly type: 'federated';
   /** Namespace and name of the service account on the hub. */
   readonly serviceAccount: string;
+  /** Times of the last token, in milliseconds since 1970; undefined before the first one. */
+  readonly times?: { readonly issuedAt: number; readonly renewAt: number; readonly expiresAt: number } | undefined;
   /** Failure of the last request to the hub; undefined after a success. */
   readonly failure?: HubTokenFailure;
 }
@@ -225,14 +227,14 @@ function evaluateAuthorized(evidence: ProbeEvidence, of: FindingOf): Finding {
 function evaluateCredentialFresh(credential: CredentialEvidence, now: number): Finding {
   if (credential.type === 'own') return findingOf('True', 'CredentialValid', "Purser uses its own service account's token on the hub");
   if (credential.type === 'missing') return finding('Unknown', 'CredentialMissing');
-  return credential.type === 'federated' ? evaluateFederated(credential) : evaluateStored(credential, now);
+  return credential.type === 'federated' ? evaluateFederated(credential, now) : evaluateStored(credential, now);
 }
 
 function evaluateStored(credential: StoredEvidence, now: number): Finding {
   const { validity, failure } = credential;
   const expiresAt = validity?.expiresAt;
   if (expiresAt !== undefined && expiresAt <= now) return expired(credential, expiresAt);
-  if (failure !== undefined) return finding('False', failure.reason, [failure.detail, ...expiryNote(expiresAt)].filter(Boolean).join('; '));
+  if (failure !== undefined) return renewalFailed(failure, expiresAt);
   if (credential.isRejected === true) return finding('False', 'CredentialRejected');
   if (validity === undefined) return finding('Unknown', 'ExpiryUnknown');
   const valid = credential.isSupplied === true ? 'CredentialRenewalPending' : 'CredentialValid';
@@ -243,8 +245,8 @@ function evaluateStored(credential: StoredEvidence, now: number): Finding {
     : findingOf('True', valid, `the credential is valid until ${expiry}${renewalNote(credential, now)}`);
 }
 
-function evaluateFederated({ serviceAccount, failure }: FederatedEvidence): Finding {
-  if (failure !== undefined) return finding('False', failure.reason, failure.detail);
+function evaluateFederated({ serviceAccount, times, failure }: FederatedEvidence, now: number): Finding {
+  if (failure !== undefined) return renewalFailed(failure, times !== undefined && times.expiresAt > now ? times.expiresAt : undefined);
   return findingOf('True', 'CredentialValid', `no credential is stored; Purser requests tokens of ${serviceAccount} from the hub`);
 }
 
@@ -253,8 +255,10 @@ function expired({ cluster }: StoredEvidence, expiresAt: number): Finding {
   return findingOf('False', 'CredentialExpired', cause, cluster === undefined ? undefined : renewCommand(cluster));
 }
 
-function expiryNote(expiresAt: number | undefined): readonly string[] {
-  return expiresAt === undefined ? [] : [`the credential in use expires at ${formatTimestamp(expiresAt)}`];
+/** Returns the finding of a failed renewal; `expiresAt` is undefined for a credential that does not expire, or that is expired. */
+function renewalFailed({ reason, detail }: RenewalFailure | HubTokenFailure, expiresAt: number | undefined): Finding {
+  const expiry = expiresAt === undefined ? '' : `the credential in use expires at ${formatTimestamp(expiresAt)}`;
+  return finding('False', reason, [detail, expiry].filter(Boolean).join('; '));
 }
 
 /** Returns the end of a sentence about the next renewal; empty without one. */

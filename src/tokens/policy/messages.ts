@@ -51,6 +51,14 @@ export function requesterMissingMessage({ metadata, spec }: StoredToken): string
   return `Service account ${metadata.namespace}/${spec.requesterServiceAccountName}, which requests the token, does not exist. Create it, or change spec.requesterServiceAccountName.`;
 }
 
+/** Returns the message of a failure for conditions and events. A text by Purser is complete with its remedy; one that quotes is short. */
+export function failureText({ reason, message }: TokenFailure): string {
+  return QUOTING.has(reason) ? cleanMessage(message) : cleanMessage(message, MAX_OWN_CHARS);
+}
+
+/** Maximum length of a text by Purser, in characters: the limit of events. */
+const MAX_OWN_CHARS = 1_024;
+
 /** Returns the failure of an invalid spec; `problems` name fields and values of the spec only. */
 export function invalidSpecFailure(problems: readonly string[]): TokenFailure {
   const texts = problems.join('; ');
@@ -115,6 +123,9 @@ const OWN_TEXTS: Partial<Readonly<Record<FailureReason, (token: StoredToken) => 
 
 /** Reasons that stand for a response about an object of the tenant: the TokenRequest, or the Secret in the tenant's namespace. */
 const RELAYED: ReadonlySet<FailureReason> = new Set(['RequestRejected', 'SecretReadFailed', 'SecretWriteFailed']);
+
+/** Reasons whose messages quote a response or values of the spec. */
+const QUOTING: ReadonlySet<string> = new Set([...RELAYED, 'InvalidSpec']);
 
 /** Returns whether the cause of a failure lies between Purser and the cluster, so that the conditions of the Cluster show it. */
 export function isClusterFailure(reason: string): boolean {

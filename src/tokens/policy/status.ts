@@ -5,12 +5,11 @@ import type { ManagedTokenCondition, ManagedTokenStatus } from '../../api/manage
 import { Annotation, TokenConditionType as Type } from '../../api/names.ts';
 import { IssueReason, ReadyReason, type Reason } from '../../api/reasons.ts';
 import { withCondition } from '../../kubernetes/conditions.ts';
-import { cleanMessage } from '../../std/clean-message.ts';
 import { defined } from '../../std/defined.ts';
 import { sentence } from '../../std/sentence.ts';
 import { formatTimestamp } from '../../std/timestamp.ts';
 import { isRevocable } from './anchors.ts';
-import type { TokenFailure } from './messages.ts';
+import { failureText, type TokenFailure } from './messages.ts';
 import { requestOf, type SignedDigest } from './record.ts';
 import { renewAt } from './rotation.ts';
 import type { StoredToken } from './spec.ts';
@@ -188,10 +187,10 @@ function is(status: 'True' | 'False', reason: ReadyReason, addition?: string): A
   return { status, reason, message: sentence(addition === undefined ? text : `${text}: ${addition}`) };
 }
 
-function because(status: 'True' | 'False', { reason, message }: TokenFailure): Aspect {
-  return { status, reason, message: sentence(cleanMessage(message)) };
+function because(status: 'True' | 'False', failure: TokenFailure): Aspect {
+  return { status, reason: failure.reason, message: sentence(failureText(failure)) };
 }
 
-function named({ reason, message }: TokenFailure): string {
-  return `${cleanMessage(message)} (${reason})`;
+function named(failure: TokenFailure): string {
+  return `${failureText(failure)} (${failure.reason})`;
 }

@@ -106,6 +106,15 @@ describe('evaluateCredential', () => {
     });
   });
 
+  it('names the expiry of the last token of the hub while the hub issues none, until that token expires', () => {
+    const failure = { reason: 'HubTokenFailed', detail: 'etcd is down' } as const;
+    const messageAt = (expiresAt: number) =>
+      fresh({ type: 'federated', serviceAccount: 'x', times: { issuedAt: 0, renewAt: 0, expiresAt }, failure })?.message;
+    const expiry = new Date(NOW + HOUR_MS).toISOString().replace('.000', '');
+    expect(messageAt(NOW + HOUR_MS)).toContain(`: etcd is down; the credential in use expires at ${expiry}. Check `);
+    expect(messageAt(NOW)).toContain(': etcd is down. Check ');
+  });
+
   it('shows the next renewal, and a supplied credential that Purser is about to replace', () => {
     const validity = { startsAt: NOW, expiresAt: NOW + DAY_MS };
     const renewed = fresh({ type: 'stored', validity, renewAt: NOW + HOUR_MS });

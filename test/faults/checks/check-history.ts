@@ -2,6 +2,7 @@
 
 import { ofType, type Recorded } from '../history.ts';
 import { idleWrites, issuancesPerCause, permissions } from './issuances.ts';
+import { credentialsInUse, replacedCredentials } from './renewals.ts';
 import { expiryOrder, statusAccuracy, tokenRetention, validity } from './samples.ts';
 import {
   anchorLookups,
@@ -37,6 +38,8 @@ const CHECKS: readonly Check[] = [
   anchorLookups,
   pinnedAddresses,
   disclosures,
+  replacedCredentials,
+  credentialsInUse,
 ];
 
 /** Returns all violations, including those that scenarios recorded themselves (I6, I10), in order of time. */

@@ -10,6 +10,7 @@ export interface ProxyOptions {
   readonly name: string;
   readonly upstream: RelayOptions['upstream'];
   readonly onRelayed: (relayed: Relayed) => void;
+  readonly onBearer: RelayOptions['onBearer'];
   /** Called when connections or traffic become faulty or normal. */
   readonly onWire: (isFaulty: boolean) => void;
 }

@@ -29,6 +29,8 @@ export interface RelayOptions {
   readonly certificate: Certificate;
   readonly rules: Rules;
   readonly onRelayed: (relayed: Relayed) => void;
+  /** Called with the bearer token of each request. */
+  readonly onBearer: (token: string) => void;
 }
 
 /** HTTPS server that relays requests. */
@@ -74,7 +76,7 @@ export class HttpRelay {
   async #relay(options: RelayOptions, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const proxied: ProxiedRequest = { server: options.name, method: incoming.method ?? '', path: incoming.url ?? '' };
     const action = options.rules.takeAction(proxied);
-    const bearer = readBearer(incoming);
+    const bearer = reportBearer(options, incoming);
     const startedAt = performance.now();
     const report = (status: number, forwarded: boolean) =>
       options.onRelayed({
@@ -115,9 +117,12 @@ export class HttpRelay {
   }
 }
 
-function readBearer({ headers }: IncomingMessage): Pick<Relayed, 'bearer'> {
+/** Passes the bearer token of a request to `onBearer`, and returns its digest; empty without a token. */
+function reportBearer({ onBearer }: RelayOptions, { headers }: IncomingMessage): Pick<Relayed, 'bearer'> {
   const token = /^Bearer (.+)$/i.exec(headers.authorization ?? '')?.[1];
-  return token === undefined ? {} : { bearer: digestOf(token) };
+  if (token === undefined) return {};
+  onBearer(token);
+  return { bearer: digestOf(token) };
 }
 
 function createAgent({ upstream }: RelayOptions): Agent {

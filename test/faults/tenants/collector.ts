@@ -81,8 +81,9 @@ export class Collector {
     this.#receivedCount += added.length;
     for (const { path, tokens } of added) {
       for (const token of tokens) {
-        const isIssued =
-          this.#bench.prober.seenTokens.has(token) || this.#known.has(`writer ${token}`) || this.#known.has(`caller ${token}`);
+        const { prober, bearers } = this.#bench;
+        const isHeld = this.#known.has(`writer ${token}`) || this.#known.has(`caller ${token}`);
+        const isIssued = isHeld || prober.seenTokens.has(token) || bearers.clusters.has(token);
         const acceptedBy = await this.#reviewEverywhere(token);
         this.#bench.history.add({ type: 'received', path, digest: digestOf(token), acceptedBy, isIssued });
       }

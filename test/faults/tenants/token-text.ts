@@ -5,7 +5,7 @@ export interface Claims {
   readonly aud?: readonly string[];
   readonly iat?: number;
   readonly exp?: number;
-  readonly 'kubernetes.io'?: { readonly secret?: { readonly name?: string } };
+  readonly 'kubernetes.io'?: { readonly secret?: { readonly name?: string; readonly uid?: string } };
 }
 
 /** Returns every JWT in a text, each once. */

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import type { ManagedTokenCondition } from '../../../src/api/managed-token.gen.ts';
 import { Annotation } from '../../../src/api/names.ts';
 import { FailureReason, IssueReason } from '../../../src/api/reasons.ts';
-import type { TokenFailure } from '../../../src/tokens/policy/messages.ts';
+import { forbiddenMessage, type TokenFailure } from '../../../src/tokens/policy/messages.ts';
 import { withoutToken } from '../../../src/tokens/policy/secret.ts';
 import { situationOf } from '../../../src/tokens/policy/state.ts';
 import { conditionsFor, desiredStatus, type TokenFacts } from '../../../src/tokens/policy/status.ts';
@@ -200,6 +200,14 @@ describe('conditionsFor', () => {
   it('names the failure of the issuance in the message of Ready', () => {
     const [ready] = conditionsFor({ ...facts, token: 'none', superseded: 'SpecChanged', failure: unreachable }, [], NOON);
     expect(ready?.message).toBe('No token has been issued for this spec yet: no address of prod-eu responds (ClusterUnreachable)');
+  });
+
+  it('reports a missing permission completely, with the remedy for a protected namespace', () => {
+    const protection = 'namespace kube-system is protected: a rule must name it or the service account';
+    const message = forbiddenMessage(aToken().build(), `cluster/kube-system/${'a'.repeat(200)}`, protection);
+    const [ready] = conditionsFor({ ...facts, token: 'none', failure: { reason: 'Forbidden', message } }, [], NOON);
+    expect(ready?.message).toBe(message);
+    expect(message).toMatch(/must name it or the service account\.$/);
   });
 
   it('shows one line of a foreign message, and no token', () => {

@@ -1,0 +1,47 @@
+// Order of test files: files that take long begin first, so that no core waits for one of them at the end.
+//
+// Jest orders files by their duration in earlier runs. A fresh clone has none, and files that wait for real timeouts are small.
+
+import { createRequire } from 'node:module';
+import type sequencer from '@jest/test-sequencer';
+
+// The package declares its types for CommonJS only.
+const { default: TestSequencer } = createRequire(import.meta.url)('@jest/test-sequencer') as typeof sequencer;
+
+/** Files that take more than six seconds, from the longest; relative to the root of the repository. */
+export const LONGEST: readonly string[] = [
+  'test/e2e/replicas.test.ts',
+  'test/e2e/start.test.ts',
+  'test/facade/tokens/limits.test.ts',
+  'test/contract/reading-watch.test.ts',
+  'test/e2e/crash.test.ts',
+  'test/tokens/escapes.test.ts',
+  'test/facade/tokens/body.test.ts',
+  'test/credentials/crash.test.ts',
+  'test/facade/server.test.ts',
+  'test/tokens/revocation.test.ts',
+  'test/contract/reading-history.test.ts',
+  'test/credentials/failures.test.ts',
+  'test/contract/golden-cluster-lists.test.ts',
+  'test/tokens/escapes.property.test.ts',
+  'test/contract/golden-facade-lists.test.ts',
+  'test/tokens/permission.test.ts',
+  'test/kube/addresses.test.ts',
+  'test/credentials/manual.test.ts',
+  'test/targets/cluster-clients.test.ts',
+  'test/docs/commands.test.ts',
+];
+
+type Tests = Parameters<InstanceType<typeof TestSequencer>['sort']>[0];
+
+/** Sorts the longest files to the front, and keeps Jest's order of the others. */
+export default class LongestFirst extends TestSequencer {
+  override async sort(tests: Tests): Promise<Tests> {
+    return (await super.sort(tests)).toSorted((a, b) => positionOf(a.path) - positionOf(b.path));
+  }
+}
+
+function positionOf(path: string): number {
+  const position = LONGEST.findIndex((file) => path.endsWith(`/${file}`));
+  return position === -1 ? LONGEST.length : position;
+}
