@@ -3,18 +3,23 @@
 // installed. In a checkout it runs the sources, in the package the compiled files.
 'use strict';
 
-const { spawn } = require('child_process');
 const { existsSync } = require('fs');
-const { enableCompileCache } = require('module');
 const { join } = require('path');
 
 const NEEDED = 24;
 const ROOT = join(__dirname, '..');
+const MAJOR = Number.parseInt(process.versions.node, 10);
 
-/** Runs the command line with the arguments. */
+/** Runs the command line with the arguments. Prints a cached credential without loading the command line. */
 function launch(args) {
-  if (Number.parseInt(process.versions.node, 10) < NEEDED) return launchWith(installedNode(), args);
-  enableCompileCache(join(ROOT, 'node_modules/.cache/compiled'));
+  // The launcher itself has no dynamic import, which is a syntax error for a very old Node.
+  if (args[0] !== 'credential' || MAJOR < 20) return launchCommand(args);
+  void require('./credential.cjs').printCached(ROOT, args.slice(1), () => launchCommand(args));
+}
+
+function launchCommand(args) {
+  if (MAJOR < NEEDED) return launchWith(installedNode(), args);
+  require('module').enableCompileCache(join(ROOT, 'node_modules/.cache/compiled'));
   const source = join(ROOT, 'apiserver/dev/purser.ts');
   const { runPurser } = require(existsSync(source) ? source : join(ROOT, 'dist/apiserver/dev/purser.js'));
   runPurser(args);
@@ -38,7 +43,7 @@ function launchWith(node, args) {
     );
     process.exit(2);
   }
-  const child = spawn(node, [__filename, ...args], { stdio: 'inherit' });
+  const child = require('child_process').spawn(node, [__filename, ...args], { stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => process.exit(code === null ? (signal === 'SIGINT' ? 130 : 143) : code));
 }

@@ -219,9 +219,12 @@ function setAffinity(document: Document, path: Path, placeholders: Placeholders)
   document.setIn(path, { [given]: null, ...(isMap(own) ? own.toJSON() : {}), [placeholders.lines('{{- end }}')]: null });
 }
 
-/** Arguments from `options`. Helm parses numbers as float64, and prints large ones with an exponent unless converted. */
+/** Arguments from values. Helm parses numbers as float64, and prints large ones with an exponent unless converted. */
 const OPTIONS = `{{- with $.Values.namespaces }}
 - --namespaces={{ join "," . }}
+{{- end }}
+{{- with $.Values.facade.url }}
+- --facade-url={{ . }}
 {{- end }}
 {{- range $name, $value := $.Values.options }}
 {{- $text := kindIs "float64" $value | ternary (int64 $value) $value }}

@@ -21,6 +21,7 @@ const TAKEN: ReadonlySet<string> = new Set([
   'facade-tls-cert',
   'facade-tls-key',
   'facade-tls-secret',
+  'facade-url',
   'metrics-port',
   'metrics-tls',
   'namespace',

@@ -162,7 +162,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     purpose: 'the embedded API server: meets its clients only on the wire, never imports kube',
   },
   'apiserver/dev': {
-    imports: ['api', 'apiserver', 'app', 'cli', 'config', 'kube', 'kubernetes', 'main', 'std', 'telemetry'],
+    imports: ['api', 'apiserver', 'app', 'cli', 'config', 'facade', 'kube', 'kubernetes', 'main', 'std', 'telemetry'],
     packages: ['yaml'],
     node: true,
     purpose: 'the local run and its process',

@@ -7,6 +7,7 @@ import { prepareReadyFile } from '../../src/cli/ready-file.ts';
 import type { Config } from '../../src/config/config.ts';
 import { checkCertificateFiles } from '../../src/config/preflight.ts';
 import { toListenError } from '../../src/config/start-error.ts';
+import { publishFacade } from '../../src/facade/access-config-map.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
 import { retryUntilDone } from '../../src/std/backoff.ts';
 import { systemClock } from '../../src/std/clock.ts';
@@ -56,6 +57,7 @@ export async function startLocalRun({ config, log, cwd, print, stopped }: LocalR
   const served = await app.ready.catch((error: unknown) => {
     throw toListenError(error, config);
   });
+  await publish(servers.hub, served.facade, config).catch((error: unknown) => log.warn({ error }, 'façade not published'));
   closing.defer(() => readyFile.remove());
   await readyFile.write({
     ...summary(hub),
@@ -105,6 +107,14 @@ async function seed({ hub, targets }: Servers, folder: DataFolder, { samples }: 
   const unsampled = samples ? [hub, ...targets].filter(({ name }) => !sampled.includes(name)) : [];
   await Promise.all(unsampled.map((server) => (server === hub ? addHubSamples : addTargetSamples)(adminClient(server, KUBECTL, closing))));
   await folder.saveState({ sampled: [...sampled, ...unsampled.map(({ name }) => name)] });
+}
+
+/** Publishes the façade for the commands of Purser, unless it has a certificate of another CA. */
+async function publish(hub: LocalServer, server: string | undefined, { namespace, facadePath, ...config }: Config): Promise<void> {
+  if (config.facadeTlsCert !== undefined || config.facadeTlsSecret !== undefined) return;
+  await using closing = new AsyncDisposableStack();
+  const access = { server, path: facadePath, audiences: config.facadeAudiences };
+  await publishFacade(adminClient(hub, LOCAL_RUN, closing), namespace, { authority: hub.ca, ...access });
 }
 
 function summary({ kubeconfig, ca, url, tokens }: AccessibleServer): object {

@@ -175,6 +175,16 @@ export const ClusterSchema = {
           "description": "Version reported by the cluster's API server (gitVersion), such as v1.36.4.",
           "maxLength": 256
         },
+        "apiAudiences": {
+          "type": "array",
+          "description": "Audiences that the cluster's API server accepts: those of the token that Purser uses on the cluster. Absent if Purser uses another credential. Purser's own commands request tokens for these audiences by default.",
+          "maxItems": 16,
+          "items": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 256
+          }
+        },
         "activeEndpoint": {
           "type": "string",
           "description": "Address that Purser currently uses, one of spec.orchestratorApiEndpoints.serverEndpoints. Purser switches to another address while this one does not respond. The cluster list of the façade omits this field.",

@@ -117,6 +117,12 @@ export interface ClusterStatus {
    */
   readonly version?: string;
   /**
+   * Audiences that the cluster's API server accepts: those of the token that Purser uses on the cluster. Absent if Purser uses another credential. Purser's own commands request tokens for these audiences by default.
+   *
+   * @maxItems 16
+   */
+  readonly apiAudiences?: readonly string[];
+  /**
    * Address that Purser currently uses, one of spec.orchestratorApiEndpoints.serverEndpoints. Purser switches to another address while this one does not respond. The cluster list of the façade omits this field.
    */
   readonly activeEndpoint?: string;

@@ -162,3 +162,16 @@ export const FederatedServiceAccount = 'purser-federated';
 
 /** Value of the key `ca.crt` for public certificate authorities. */
 export const SystemAuthorities = 'system';
+
+/** ConfigMap in Purser's namespace with the settings that callers of the façade need, and its keys. */
+export const FacadeConfigMap = {
+  name: 'purser-facade-ca',
+  /** PEM certificates of the authorities that sign the façade's certificate; absent for public authorities. */
+  authority: 'ca.crt',
+  /** URL of the façade for callers outside the hub; absent if none is configured. */
+  server: 'server',
+  /** First path segment of token requests. */
+  path: 'path',
+  /** Audiences accepted in callers' tokens, separated by commas; absent for those of the hub. */
+  audiences: 'audiences',
+} as const;

@@ -6,6 +6,7 @@ import type {
   V1ClusterRoleBinding,
   V1ConfigMap,
   V1CustomResourceDefinition,
+  V1EndpointSlice,
   V1Lease,
   V1Namespace,
   V1Pod,
@@ -54,6 +55,7 @@ export type Namespace = Model<V1Namespace>;
 export type Event = NamespacedModel<CoreV1Event>;
 export type ConfigMap = NamespacedModel<V1ConfigMap>;
 export type Pod = NamespacedModel<V1Pod>;
+export type EndpointSlice = NamespacedModel<V1EndpointSlice>;
 export type Lease = NamespacedModel<V1Lease>;
 export type Role = NamespacedModel<V1Role>;
 export type RoleBinding = NamespacedModel<V1RoleBinding>;
@@ -73,6 +75,7 @@ export const Namespaces: Resource<Namespace> = clusterScoped('', 'v1', 'namespac
 export const Events: Resource<Event> = namespaced('', 'v1', 'events', 'Event');
 export const ConfigMaps: Resource<ConfigMap> = namespaced('', 'v1', 'configmaps', 'ConfigMap');
 export const Pods: Resource<Pod> = namespaced('', 'v1', 'pods', 'Pod');
+export const EndpointSlices: Resource<EndpointSlice> = namespaced('discovery.k8s.io', 'v1', 'endpointslices', 'EndpointSlice');
 export const Leases: Resource<Lease> = namespaced('coordination.k8s.io', 'v1', 'leases', 'Lease');
 export const Roles: Resource<Role> = namespaced(RBAC, 'v1', 'roles', 'Role');
 export const RoleBindings: Resource<RoleBinding> = namespaced(RBAC, 'v1', 'rolebindings', 'RoleBinding');

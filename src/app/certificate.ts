@@ -1,6 +1,7 @@
 // Selection of the serving certificate: from files, from a Secret on the hub, from the options, or self-signed.
 
 import { hostname } from 'node:os';
+import type { FacadeAccess } from '../facade/access-config-map.ts';
 import {
   type CertificateSource,
   certificateFiles,
@@ -22,10 +23,14 @@ export function servingCertificate(options: CertificateOptions, hub: KubeClient)
   const { facadeTlsCert: certFile, facadeTlsKey: keyFile, facadeTlsSecret: name, namespace, components } = settings;
   const mayIssue = components.includes('controller');
   if (certFile !== undefined && keyFile !== undefined) return logFailureOnce(certificateFiles(certFile, keyFile), log);
-  if (name !== undefined) return logFailureOnce(hubCertificate({ hub, namespace, name, mayIssue, clock }), log);
+  if (name !== undefined) return logFailureOnce(hubCertificate({ hub, namespace, name, mayIssue, access: accessOf(settings), clock }), log);
   return facadeCertificate === undefined
     ? selfSignedCertificate([...serviceNames(namespace), hostname()], clock.now())
     : async () => facadeCertificate;
+}
+
+function accessOf({ facadeUrl, facadePath, facadeAudiences }: AppOptions['settings']): FacadeAccess {
+  return { server: facadeUrl, path: facadePath, audiences: facadeAudiences };
 }
 
 type CertificateOptions = Pick<AppOptions, 'clock' | 'log' | 'settings' | 'facadeCertificate'>;

@@ -1,6 +1,6 @@
 // Commands as commander declares them, with Purser's help layout and errors of one line.
 
-import { type Argument, Command, type ErrorOptions, Help, Option } from 'commander';
+import { Argument, Command, type ErrorOptions, Help, Option } from 'commander';
 import { StartError } from '../config/start-error.ts';
 import { type Parser, ValueError } from '../config/values.ts';
 import { findSimilar } from '../std/edit-distance.ts';
@@ -48,6 +48,12 @@ export function repeatableOption<T>(flags: string, description: string, parser: 
   return option.argParser((text: string, earlier: readonly T[] | undefined) => [...(earlier ?? []), parseValue(option, parser, text)]);
 }
 
+/** Returns an argument whose value is parsed. `name` is as in `<NAME>`. */
+export function parsedArgument<T>(name: string, description: string, parser: Parser<T>): Argument {
+  const argument = new Argument(name, description);
+  return argument.argParser((text: string) => parseValue({ long: argument.name() }, parser, text));
+}
+
 /** Adds examples to the help of a command: command lines by the comments above them. */
 export function addExamples(command: Command, examples: Readonly<Record<string, string>>): Command {
   const lines = Object.entries(examples).map(([comment, line]) => `  # ${comment}\n  ${line}`);
@@ -62,7 +68,7 @@ export function pathOf(command: Command): string {
 /** Width of help texts without a terminal, in characters. */
 const DEFAULT_COLUMNS = 120;
 
-function parseValue<T>({ long }: Option, parser: Parser<T>, text: string): T {
+function parseValue<T>({ long }: Pick<Option, 'long'>, parser: Parser<T>, text: string): T {
   try {
     return parser(text);
   } catch (error) {
@@ -128,7 +134,7 @@ function valueProblem(options: readonly Option[], arg: string, next: string | un
 class CommandHelp extends Help {
   override commandUsage(command: Command): string {
     const args = command.registeredArguments.map((argument) => this.argumentTerm(argument));
-    const group = command.commands.length > 0 ? ['COMMAND'] : [];
+    const group = command.commands.length > 0 && args.length === 0 ? ['COMMAND'] : [];
     return [pathOf(command), ...group, ...args, '[options]'].join(' ');
   }
 

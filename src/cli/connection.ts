@@ -1,10 +1,10 @@
 // Connections of a command to the clusters of the user's kubeconfig.
 
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { StartError } from '../config/start-error.ts';
 import { KubeClient } from '../kube/client.ts';
-import { type ContextServer, type Contexts, loadKubeConfig, readContexts, readServer } from '../kube/kube-config.ts';
+import { type ContextServer, type Contexts, loadKubeConfig, readContexts, readServer, referencedFiles } from '../kube/kube-config.ts';
 import { createTransport } from '../kube/transport.ts';
 import { serverUrl } from '../targets/policy/registration.ts';
 import type { CommandHost } from './command.ts';
@@ -56,6 +56,20 @@ export class Connections implements AsyncDisposable {
   async namespaceOf(context: string | undefined): Promise<string> {
     const { current, contexts } = await this.contexts();
     return contexts.find(({ name }) => name === (context ?? current))?.namespace || 'default';
+  }
+
+  /** Returns absolute paths of the kubeconfig files. */
+  get files(): readonly string[] {
+    return this.#paths
+      .split(delimiter)
+      .filter((path) => path !== '')
+      .map((path) => resolve(path));
+  }
+
+  /** Returns all files that the credential of a context depends on. Throws a StartError. */
+  async credentialFiles(context: string | undefined): Promise<readonly string[]> {
+    const source = await this.#use((paths) => loadKubeConfig(paths, context));
+    return [...this.files, ...referencedFiles(source)];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -8,10 +8,13 @@ import { clusterCommand } from './cluster.ts';
 import { CommandError, type CommandHost, ExitCode } from './command.ts';
 import { addExamples, defineCommand, unknownWord } from './command-line.ts';
 import { completionCommand } from './completion.ts';
+import { credentialCommand } from './credential/command.ts';
+import { kubeconfigCommand } from './kubeconfig/command.ts';
 import { managedTokenCommands } from './managed-token.ts';
 import { printCommand } from './print.ts';
 import { devCommand, type Programs, runCommand } from './serve.ts';
 import { statusCommand } from './status/command.ts';
+import { tokenCommand } from './token/command.ts';
 import { versionCommand } from './version.ts';
 
 /** Runs a command line and returns the exit code. Prints errors in one line, without tokens. */
@@ -61,6 +64,9 @@ export function purserCommand(host: CommandHost, programs: Programs): Command {
     .addCommand(clusterCommand(host))
     .addCommand(printCommand(host))
     .commandsGroup('Tokens:')
+    .addCommand(tokenCommand(host))
+    .addCommand(kubeconfigCommand(host))
+    .addCommand(credentialCommand(host))
     .addCommand(statusCommand(host));
   for (const command of managedTokenCommands(host)) purser.addCommand(command);
   purser

@@ -34,6 +34,21 @@ export function credentialEvidence(
   return { ...storedEvidence(stored, renewAt, cluster.metadata.name), ...failure };
 }
 
+/**
+ * Returns the audiences that the API server of a cluster accepts: those of the token that Purser uses there. Undefined if Purser uses
+ * another credential.
+ */
+export function apiAudiences({ cluster, credential, renewed }: RegisteredCluster): readonly string[] | undefined {
+  const stored = credential && readStored(credential, renewed);
+  const audiences = stored?.clusters.includes(cluster.metadata.name) ? stored.token?.audiences : undefined;
+  const usable = audiences?.filter(({ length }) => length > 0 && length <= MAX_AUDIENCE_LENGTH).slice(0, MAX_AUDIENCES);
+  return usable?.length ? usable : undefined;
+}
+
+/** Limits of the custom resource definition. */
+const MAX_AUDIENCES = 16;
+const MAX_AUDIENCE_LENGTH = 256;
+
 function storedEvidence({ validity, token }: ReadCredential, renewAt: number | undefined, cluster: string): StoredEvidence {
   if (token === undefined) return { type: 'stored', validity };
   return { type: 'stored', validity, renewAt, isSupplied: token.isSupplied && renewAt !== undefined, cluster };

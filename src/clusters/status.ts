@@ -14,7 +14,7 @@ import type { IssueError } from '../targets/issue-error.ts';
 import { credentialKey } from '../targets/policy/registration.ts';
 import type { RenewalFailure } from '../targets/policy/renewal.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
-import { credentialEvidence } from './credential-freshness.ts';
+import { apiAudiences, credentialEvidence } from './credential-freshness.ts';
 import { type CredentialEvidence, clusterConditions, evaluateCredential, type HubTokenFailure } from './policy/conditions.ts';
 import { type Health, isReadyInDoubt, toConditions } from './policy/health.ts';
 import { distributionOf, heartbeatMs, isDifferentStatus } from './policy/status.ts';
@@ -78,6 +78,7 @@ function toStatus(
   return defined<ClusterStatus>({
     type: version && distributionOf(version),
     version,
+    apiAudiences: apiAudiences(registered),
     activeEndpoint,
     lastProbeTime,
     probeLatencyMilliseconds: latencyMs === undefined ? undefined : Math.round(latencyMs),

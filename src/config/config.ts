@@ -14,6 +14,8 @@ export interface Config {
   readonly facadePort: number;
   /** First path segment of token requests. */
   readonly facadePath: string;
+  /** URL of the façade for callers outside the hub; undefined if none is published. */
+  readonly facadeUrl: string | undefined;
   /** Audiences accepted in callers' tokens; empty for the hub's own audiences. */
   readonly facadeAudiences: readonly string[];
   /** Audiences for token requests that name none; if empty, the façade rejects such requests. */
@@ -88,6 +90,7 @@ export function parseConfig(given: OptionTexts, env: Env): Config {
     apiPort: read('api-port'),
     facadePort: read('facade-port'),
     facadePath: read('facade-path'),
+    facadeUrl: read('facade-url'),
     facadeAudiences: read('facade-audiences') ?? [],
     facadeDefaultAudiences: read('facade-default-audiences') ?? [],
     facadeAnnotations: read('facade-annotations') ?? [],

@@ -6,6 +6,7 @@ import {
   duration,
   durationOrZero,
   flag,
+  httpsUrl,
   integer,
   list,
   namespace,
@@ -63,6 +64,12 @@ export const OPTIONS = {
     default: 'orchestrator',
     parse: pathSegment,
     description: 'first path segment of token requests to the façade',
+  },
+  'facade-url': {
+    value: 'URL',
+    defaultDescription: 'none',
+    parse: httpsUrl,
+    description: "URL of the façade for callers outside the hub, published in the ConfigMap purser-facade-ca for Purser's own commands",
   },
   'facade-audiences': {
     value: 'AUD,AUD',

@@ -77,6 +77,28 @@ export const pathSegment: Parser<string> = (text) => {
   return text;
 };
 
+/** Parses the URL of a server: https, without user, query and fragment. The result has no slash at its end. */
+export const httpsUrl: Parser<string> = (text) => {
+  const url = URL.parse(text);
+  const isServer = url?.protocol === 'https:' && url.username === '' && url.password === '' && !/[?#]/.test(text);
+  if (!isServer) throw new ValueError('an https URL such as https://purser.example.com');
+  return url.href.replace(/\/+$/, '');
+};
+
+/** Parses a service account, written as NAMESPACE/NAME. */
+export const serviceAccount: Parser<ServiceAccountName> = (text) => {
+  const [own = '', name = '', ...rest] = text.split('/');
+  const isValid = isLabel(own) && dns1123SubdomainProblems(name).length === 0 && rest.length === 0;
+  if (!isValid) throw new ValueError('a service account such as deploy/deployer');
+  return { namespace: own, name };
+};
+
+/** Namespace and name of a service account. */
+export interface ServiceAccountName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
 /** Returns a parser of one of the words. */
 export function oneOf<const T extends string>(words: readonly T[]): Parser<T> {
   const parse = (text: string): T => {

@@ -49,4 +49,7 @@ export function unknownVariables(env: Env): readonly string[] {
 }
 
 const PREFIX = variableOf('');
-const KNOWN = Object.keys(OPTIONS).map(variableOf);
+/** Variables of commands that send requests to the façade. */
+export const FacadeVariable = { url: 'PURSER_FACADE', authority: 'PURSER_FACADE_CA' } as const;
+
+const KNOWN = [...Object.keys(OPTIONS).map(variableOf), ...Object.values(FacadeVariable)];

@@ -2,11 +2,12 @@
 // CA in the same Secret and issues renewals with it, so that callers need not trust another CA.
 
 import { createPublicKey, X509Certificate } from 'node:crypto';
-import { ConfigMaps, type Secret, Secrets } from '../api/resources.ts';
+import { type Secret, Secrets } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { hasReason } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
 import { type Certificate, createAuthority, issueServerCertificate } from '../std/x509/certificates.ts';
+import { type FacadeAccess, publishFacade } from './access-config-map.ts';
 import type { CertificateSource, ServingCertificate } from './certificate.ts';
 
 export interface HubCertificateOptions {
@@ -17,11 +18,10 @@ export interface HubCertificateOptions {
   readonly name: string;
   /** True if this process issues a missing certificate, and renews certificates of Purser's CA. */
   readonly mayIssue: boolean;
+  /** Settings of the façade that callers need. */
+  readonly access: FacadeAccess;
   readonly clock: Clock;
 }
-
-/** ConfigMap with the CA of the certificate, for callers without permission to read the Secret. */
-export const AUTHORITY_CONFIG_MAP = 'purser-facade-ca';
 
 /** Returns the DNS names of the façade's Service. */
 export function serviceNames(namespace: string): readonly string[] {
@@ -56,7 +56,8 @@ async function readOrIssue(options: HubCertificateOptions): Promise<ServingCerti
   const found = await hub.get(Secrets, { namespace, name }).catch((error: unknown) => ignoreReasons(error, 'NotFound'));
   const current = mayIssue ? await renewIfDue(options, found) : found;
   const certificate = servingCertificate(current, options);
-  if (mayIssue) await publishAuthority(options, current?.data?.['ca.crt'] ? textOf(current, 'ca.crt') : undefined);
+  const authority = current?.data?.['ca.crt'] ? textOf(current, 'ca.crt') : undefined;
+  if (mayIssue) await publishFacade(hub, namespace, { authority, ...options.access });
   return certificate;
 }
 
@@ -100,19 +101,6 @@ function reusableAuthority(secret: Secret | undefined, now: number): Certificate
   const [certificate, key] = [textOf(secret, 'ca.crt'), textOf(secret, 'ca.key')];
   const expiresAt = new X509Certificate(certificate).validToDate.getTime();
   return expiresAt - now > 365 * DAY_MS ? { certificate, key, expiresAt } : undefined;
-}
-
-async function publishAuthority({ hub, namespace }: HubCertificateOptions, authority: string | undefined): Promise<void> {
-  const metadata = { namespace, name: AUTHORITY_CONFIG_MAP };
-  const data = authority !== undefined ? { 'ca.crt': authority } : {};
-  const found = await hub.get(ConfigMaps, metadata).catch((error: unknown) => ignoreReasons(error, 'NotFound'));
-  if (found?.data?.['ca.crt'] === authority) return;
-  const written =
-    found === undefined
-      ? hub.create(ConfigMaps, { metadata: { ...metadata, labels: LABELS }, data })
-      : hub.update(ConfigMaps, { ...found, data });
-  // A concurrent write of another replica has the same CA.
-  await written.catch((error: unknown) => ignoreReasons(error, 'AlreadyExists', 'Conflict'));
 }
 
 /** Returns true if the CA in the Secret signed the certificate. A controller that replaces the certificate may keep Purser's CA. */

@@ -1,10 +1,11 @@
 // Connections to one API server: a pool for requests and a pool for watches, both HTTP/1.1. With HTTP/2 all requests would share one
 // connection and fail with it.
 
-import { isIP, type LookupFunction } from 'node:net';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { callbackify } from 'node:util';
 import type { Cluster } from '@kubernetes/client-node';
-import { Client, type Dispatcher, Pool } from 'undici';
+import { buildConnector, Client, type Dispatcher, Pool } from 'undici';
 import { defined } from '../std/defined.ts';
 import { createNameLookup, type NameLookup } from './addresses.ts';
 import type { Identity, TlsIdentity } from './credentials.ts';
@@ -20,6 +21,8 @@ export interface DialOptions {
   readonly mayDialProxy?: AddressCheck;
   /** Name lookup at every connect; undefined for the lookup of this machine. */
   readonly findAddresses?: NameLookup;
+  /** Opens the byte stream of each connection; undefined to connect to the server directly. */
+  readonly tunnel?: () => Promise<Duplex>;
 }
 
 /** Returns whether an IP address is allowed. */
@@ -115,13 +118,28 @@ function createPool(cluster: Cluster, tls: TlsIdentity, options: DialOptions, co
     const timeouts = { connectTimeout: CONNECT_TIMEOUT_MS, tunnelTimeout: TUNNEL_TIMEOUT_MS };
     return createProxyAgent({ ...limits, ...timeouts, connections, proxyUrl, requestTls, proxyTls });
   }
+  const { origin } = new URL(cluster.server);
+  if (options.tunnel !== undefined)
+    return new Pool(origin, { ...limits, connections, connect: tunnelConnector(options.tunnel, requestTls) });
   const direct = {
     ...limits,
     connect: { ...requestTls, ...keepAlive, timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(options.mayDial, options.findAddresses) },
   };
-  const { origin } = new URL(cluster.server);
   // A Pool takes more memory than a single Client.
   return connections === 1 ? new Client(origin, direct) : new Pool(origin, { ...direct, connections });
+}
+
+/** Returns a connector that negotiates TLS over a byte stream. */
+function tunnelConnector(tunnel: () => Promise<Duplex>, requestTls: buildConnector.BuildOptions): buildConnector.connector {
+  const connect = buildConnector({ ...requestTls, timeout: CONNECT_TIMEOUT_MS });
+  const open = callbackify(tunnel);
+  return (options, callback) => {
+    open((error, stream) => {
+      if (error !== null) callback(error, null);
+      // undici passes the stream to tls.connect, which takes any Duplex.
+      else connect({ ...options, httpSocket: stream as Socket }, callback);
+    });
+  };
 }
 
 function guardedLookup(mayDial: AddressCheck = () => true, findAddresses: NameLookup = createNameLookup()): LookupFunction {

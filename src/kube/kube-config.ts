@@ -84,6 +84,13 @@ export function fixedConfig(cluster: Cluster, user: User): KubeConfigSource {
   return { getCurrentCluster: () => cluster, getCurrentUser: () => user };
 }
 
+/** Returns the files that a user's credential is in. */
+export function referencedFiles(source: KubeConfigSource): readonly string[] {
+  const user = source.getCurrentUser();
+  const tokenFile: unknown = user?.authProvider?.config?.tokenFile;
+  return [user?.certFile, user?.keyFile, tokenFile].filter((file) => typeof file === 'string' && file !== '') as string[];
+}
+
 const SERVICE_ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 interface Part {

@@ -1,10 +1,10 @@
 // HTTP to one API server: credentials, connections, deadlines and size limits. Never follows redirects, so requests reach only the
 // configured server.
 
-import type { Dispatcher } from 'undici';
+import { type Dispatcher, WebSocket } from 'undici';
 import type { Clock } from '../std/clock.ts';
 import { defined } from '../std/defined.ts';
-import { withoutSecret } from '../std/sensitive.ts';
+import { Sensitive, withoutSecret } from '../std/sensitive.ts';
 import { type BearerTokens, Credentials, type Identity } from './credentials.ts';
 import { type Deadline, startDeadline, untilAborted } from './deadline.ts';
 import { checkServer, Dialer, type DialOptions } from './dial.ts';
@@ -34,11 +34,11 @@ export interface TransportOptions extends Partial<DialOptions> {
 export function createTransport(config: KubeConfigSource, options: TransportOptions): Transport {
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw new Error('the kubeconfig has no current cluster');
-  const { clock, connections = 16, mayDial, mayDialProxy, findAddresses, rereadMs = 5_000, execEnv, bearer } = options;
+  const { clock, connections = 16, mayDial, mayDialProxy, findAddresses, tunnel, rereadMs = 5_000, execEnv, bearer } = options;
   checkServer(cluster, options);
   const user = config.getCurrentUser() ?? { name: '' };
   const credentials = new Credentials(cluster, user, defined({ clock, rereadMs, execEnv, bearer }));
-  const dialer = new Dialer(cluster, defined({ connections, mayDial, mayDialProxy, findAddresses }));
+  const dialer = new Dialer(cluster, defined({ connections, mayDial, mayDialProxy, findAddresses, tunnel }));
   return new Transport(cluster.server, { credentials, dialer }, options);
 }
 
@@ -68,6 +68,13 @@ export class Transport {
   /** PEM of the server's certificate authorities; undefined before the first request and for system authorities. */
   get ca(): string | undefined {
     return this.#credentials.ca;
+  }
+
+  /** Returns the bearer token that requests send; undefined for another credential, and for one that impersonates another user. */
+  async bearerToken(): Promise<Sensitive<string> | undefined> {
+    const { headers, secret } = await this.#credentials.identity();
+    const isAlone = secret !== undefined && headers['authorization'] === `Bearer ${secret}` && Object.keys(headers).length === 1;
+    return isAlone ? new Sensitive(secret) : undefined;
   }
 
   /** Returns the response, with any status code. Throws TransportError, or the reason of `signal` after an abort. */
@@ -107,6 +114,17 @@ export class Transport {
       deadline.clear();
       throw this.#toError(error, request, deadline);
     }
+  }
+
+  /** Opens a WebSocket, which may still be connecting. */
+  async openWebSocket(path: string, query: Readonly<Record<string, string>>, protocol: string): Promise<WebSocket> {
+    const identity = this.#credentials.fresh ?? (await this.#credentials.identity());
+    const { origin, path: prefix } = this.#base;
+    return new WebSocket(`${origin.replace(/^http/, 'ws')}${prefix}${path}${encodeQuery(query)}`, {
+      protocols: protocol,
+      dispatcher: this.#dialer.connections(identity, 'watches'),
+      headers: { 'user-agent': USER_AGENT, ...identity.headers },
+    });
   }
 
   /** Closes all connections; requests in progress and later requests fail. */

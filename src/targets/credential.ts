@@ -102,7 +102,7 @@ export function readTokenInUse(registered: Stored<Secret>, renewed: Secret | und
   const found = readRenewed(registered, renewed);
   if (found !== undefined) {
     const { tokenDigest: digest, renewedAt: issuedAt, expiresAt } = found.record;
-    return { digest, isSupplied: false, issuedAt, expiresAt };
+    return { digest, isSupplied: false, issuedAt, expiresAt, audiences: tokenClaims(found.token.reveal())?.audiences };
   }
   const credential = readCredential(registered);
   if (credential.type !== 'token') return undefined;
@@ -110,7 +110,8 @@ export function readTokenInUse(registered: Stored<Secret>, renewed: Secret | und
   const claims = tokenClaims(text);
   if (claims !== undefined && serviceAccountNamespace(claims.subject ?? '') === undefined) return undefined;
   const isOwn = claims?.boundSecretName?.startsWith(OwnAnchorPrefix) === true;
-  return { digest: digestOf(text), isSupplied: !isOwn, issuedAt: claims?.issuedAt, expiresAt: claims?.expiresAt };
+  const { issuedAt, expiresAt, audiences } = claims ?? {};
+  return { digest: digestOf(text), isSupplied: !isOwn, issuedAt, expiresAt, audiences };
 }
 
 /** Addresses of a Secret, and everything else that determines the server behind them. */

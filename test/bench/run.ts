@@ -8,6 +8,7 @@ import { barChart } from './chart.ts';
 import { type BenchOptions, helpText, parseOptions } from './options.ts';
 import { type Run, renderPage } from './page.ts';
 import { type Extent, isMet, type PrintProgress, type Scenario } from './scenario.ts';
+import { cachedCredential } from './scenarios/cached-credential.ts';
 import { clusterLists } from './scenarios/cluster-lists.ts';
 import { facadeCrowd } from './scenarios/facade-crowd.ts';
 import { facadeTokens } from './scenarios/facade-tokens.ts';
@@ -27,6 +28,7 @@ const SCENARIOS: readonly Scenario[] = [
   growingTokens,
   growingLists,
   growingRest,
+  cachedCredential,
   statusReport,
 ];
 

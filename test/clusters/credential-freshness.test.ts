@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { credentialEvidence, credentialTimes } from '../../src/clusters/credential-freshness.ts';
+import { apiAudiences, credentialEvidence, credentialTimes } from '../../src/clusters/credential-freshness.ts';
 import type { RegistryView } from '../../src/clusters/registry-view.ts';
 import type { RegisteredCluster } from '../../src/targets/registered-cluster.ts';
 import { aCredential, registered } from '../targets/registration.ts';
@@ -53,6 +53,26 @@ it('yields the times of credentials that are known to expire and that name the C
   ];
   const times = [...credentialTimes(viewOf(all), CLIENTS, false)];
   expect(times).toEqual([{ cluster: 'expiring', issuedAt: undefined, expiresAt: exp * 1_000, renewAt: 0 }]);
+});
+
+it.each([
+  [
+    'the audiences of a service account token',
+    { token: jwt({ sub: 'system:serviceaccount:a:b', aud: ['https://a', 'k3s'] }) },
+    ['https://a', 'k3s'],
+  ],
+  ['no audience that is too long for the status', { token: jwt({ sub: 'system:serviceaccount:a:b', aud: ['x'.repeat(257), 'b'] }) }, ['b']],
+  ['nothing for the token of another user', { token: jwt({ sub: 'admin', aud: ['oidc-client'] }) }, undefined],
+  ['nothing for a token that is not a JWT', { token: 'opaque' }, undefined],
+  ['nothing for a service account of the hub', { serviceAccount: 'federated' }, undefined],
+  [
+    'nothing for a Cluster that the Secret does not name',
+    { cluster: 'other', token: jwt({ sub: 'system:serviceaccount:a:b', aud: 'a' }) },
+    undefined,
+  ],
+])('returns %s as audiences of the API server', (_, data, expected) => {
+  const credential = aCredential({ cluster: 'prod-eu', ...data });
+  expect(apiAudiences(registered({ name: 'prod-eu', credential }))).toEqual(expected);
 });
 
 it.each([

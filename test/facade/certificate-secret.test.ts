@@ -4,8 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { connect, createServer } from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ApiServer, startApiServer } from '../../apiserver/server.ts';
+import { FacadeConfigMap } from '../../src/api/names.ts';
 import { ConfigMaps, Namespaces, Secrets } from '../../src/api/resources.ts';
-import { AUTHORITY_CONFIG_MAP, type HubCertificateOptions, hubCertificate } from '../../src/facade/certificate-secret.ts';
+import { type HubCertificateOptions, hubCertificate } from '../../src/facade/certificate-secret.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { fixedConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
@@ -42,9 +43,10 @@ afterAll(async () => {
 });
 
 const source = (options: Partial<HubCertificateOptions> = {}) =>
-  hubCertificate({ hub, namespace, name: NAME, mayIssue: true, clock, ...options });
+  hubCertificate({ hub, namespace, name: NAME, mayIssue: true, access: { path: 'orchestrator', audiences: [] }, clock, ...options });
 const secret = () => hub.get(Secrets, { namespace, name: NAME });
-const published = async () => (await hub.get(ConfigMaps, { namespace, name: AUTHORITY_CONFIG_MAP })).data?.['ca.crt'] ?? '';
+const settings = async () => (await hub.get(ConfigMaps, { namespace, name: FacadeConfigMap.name })).data;
+const published = async () => (await settings())?.['ca.crt'] ?? '';
 
 describe('hubCertificate', () => {
   it('issues one certificate for all replicas, valid for the name of the Service', async () => {
@@ -81,10 +83,27 @@ describe('hubCertificate', () => {
       data: { 'tls.crt': base64('other'), 'tls.key': base64('key') },
     });
     await source()();
-    await expect(published()).rejects.toThrow('not found');
-    await hub.create(ConfigMaps, { metadata: { namespace, name: AUTHORITY_CONFIG_MAP }, data: { 'ca.crt': 'of another one' } });
+    expect(await published()).toBe('');
+    await hub.update(ConfigMaps, { metadata: { namespace, name: FacadeConfigMap.name }, data: { 'ca.crt': 'of another one' } });
     await source()();
     expect(await published()).toBe('');
+  });
+
+  it('publishes the address, the path and the accepted audiences beside the CA, and changes to them', async () => {
+    const data = { 'tls.crt': base64('other'), 'tls.key': base64('key'), 'ca.crt': base64('authority') };
+    await hub.create(Secrets, { metadata: { namespace, name: NAME }, data });
+    await source()();
+    expect(await settings()).toEqual({ 'ca.crt': 'authority', path: 'orchestrator' });
+    const access = { server: 'https://purser.example.com', path: 'kubernetes', audiences: ['facade', 'other'] };
+    await source({ access })();
+    expect(await settings()).toEqual({
+      'ca.crt': 'authority',
+      server: 'https://purser.example.com',
+      path: 'kubernetes',
+      audiences: 'facade,other',
+    });
+    await source()();
+    expect(await settings()).toEqual({ 'ca.crt': 'authority', path: 'orchestrator' });
   });
 
   it('keeps a certificate of another issuer beside our CA key', async () => {

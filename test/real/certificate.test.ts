@@ -3,8 +3,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { FacadeConfigMap } from '../../src/api/names.ts';
 import { ConfigMaps, Namespaces, Secrets } from '../../src/api/resources.ts';
-import { AUTHORITY_CONFIG_MAP, hubCertificate } from '../../src/facade/certificate-secret.ts';
+import { hubCertificate } from '../../src/facade/certificate-secret.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { loadKubeConfig } from '../../src/kube/kube-config.ts';
 import { createTransport } from '../../src/kube/transport.ts';
@@ -33,7 +34,7 @@ afterAll(async () => {
 
 it("uses a certificate that another client applied, and publishes its CA, although the key of Purser's own CA stays in the Secret", async () => {
   const clock = new FakeClock(Date.now());
-  const source = () => hubCertificate({ hub, ...SECRET, mayIssue: true, clock })();
+  const source = () => hubCertificate({ hub, ...SECRET, mayIssue: true, access: { path: 'orchestrator', audiences: [] }, clock })();
   const issued = await source();
   const authority = createAuthority(Date.now());
   const { certificate, key } = issueServerCertificate(authority, ['purser.purser-system.svc'], Date.now());
@@ -53,6 +54,6 @@ it("uses a certificate that another client applied, and publishes its CA, althou
   }
   expect(issued.cert).not.toBe(certificate);
   expect((await hub.get(Secrets, SECRET)).metadata.resourceVersion).toBe(metadata.resourceVersion);
-  const published = await hub.get(ConfigMaps, { namespace: SECRET.namespace, name: AUTHORITY_CONFIG_MAP });
-  expect(published.data).toEqual({ 'ca.crt': authority.certificate });
+  const published = await hub.get(ConfigMaps, { namespace: SECRET.namespace, name: FacadeConfigMap.name });
+  expect(published.data).toEqual({ 'ca.crt': authority.certificate, path: 'orchestrator' });
 });

@@ -17,7 +17,7 @@ import { blocksIn, runBlock, startDocsWorld } from './docs-world.ts';
 
 const [install, register, replace, show, renew, revoke, recreate, uninstall] = blocksIn('hub');
 const [hubItself] = blocksIn('hub-itself');
-const [calls, certificate] = blocksIn('facade');
+const [calls, plugin, certificate] = blocksIn('facade');
 const [orphans] = blocksIn('orphans');
 const [audiences] = blocksIn('providers');
 
@@ -52,6 +52,12 @@ describe('commands in docs/operating.md', () => {
     const localCalls = calls && { ...calls, text: calls.text.replace('https://purser.purser-system.svc', facade) };
     // Reviews are cached for ten seconds.
     await waitUntil(async () => (await runBlock(localCalls, docs.shell)).length === 0);
+  });
+
+  it('authenticates kubectl with purser credential', async () => {
+    const { world, shell } = docs;
+    const { facade } = JSON.parse(await readFile(join(world.hub.folder, 'purser.ready.json'), 'utf8')) as { facade: string };
+    expect(await runBlock(plugin, { ...shell, env: { ...shell.env, PURSER_FACADE: facade } })).toEqual([]);
   });
 
   it('authenticates kubectl with tokens from the façade', async () => {

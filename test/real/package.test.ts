@@ -42,11 +42,16 @@ describe('npm pack', () => {
 
   it('packs launchers that are executable', async () => {
     const { output } = await run('tar', ['-tvzf', tarball]);
-    const launchers = output.split('\n').filter((line) => line.includes('package/bin/'));
+    const launchers = output.split('\n').filter((line) => /package\/bin\/\S*purser\.cjs/.test(line));
     expect(launchers).toHaveLength(2);
     expect(launchers.filter((line) => !line.startsWith('-rwxr-xr-x'))).toEqual([]);
   });
 });
+
+/** Returns the variables that select the files of a user. */
+function filesIn(folder: string): Readonly<Record<string, string>> {
+  return { KUBECONFIG: join(folder, '.purser/kubeconfig'), XDG_CACHE_HOME: join(folder, 'cache') };
+}
 
 describe.each([20, 22, 24])('the package on Node.js %i', (major) => {
   let folder: string;
@@ -56,7 +61,7 @@ describe.each([20, 22, 24])('the package on Node.js %i', (major) => {
   beforeAll(async () => {
     folder = await newFolder();
     const programs = [await nodeFolder(major), join(folder, 'node_modules/.bin'), dirname(kubeBinaries()?.kubectl ?? '')];
-    env = { PATH: [...programs, process.env['PATH']].join(':'), NODE_OPTIONS: '', KUBECONFIG: join(folder, '.purser/kubeconfig') };
+    env = { PATH: [...programs, process.env['PATH']].join(':'), NODE_OPTIONS: '', ...filesIn(folder) };
     const options = ['--prefix', folder, '--no-audit', '--no-fund', '--prefer-offline'];
     const { code, stderr } = await run('npm', ['install', ...options, tarball], env);
     expect([code, stderr]).toEqual([0, expect.anything()]);
@@ -74,7 +79,7 @@ describe.each([20, 22, 24])('the package on Node.js %i', (major) => {
     expect(await purser('--nope')).toMatchObject({ code: 2, stderr: expect.stringMatching(/^purser: unknown option '--nope'/) });
   });
 
-  it('runs a hub and a target, prints their status through kubectl purser, and completes names for kubectl', async () => {
+  it('runs a hub and a target, prints their status through kubectl purser, completes names, and obtains tokens for kubectl', async () => {
     const ports = ['--api-port', '0', '--facade-port', '0', '--metrics-port', '0'];
     const log = join(folder, 'dev.log');
     const dev = await startProgram(join(folder, 'node_modules/.bin/purser'), ['dev', ...ports], log, {
@@ -90,6 +95,15 @@ describe.each([20, 22, 24])('the package on Node.js %i', (major) => {
       });
       const { output } = await run('kubectl', ['__complete', 'purser', 'cluster', 'revoke', 'target'], env);
       expect(output).toBe('target-1\n:4\n');
+      expect(await purser('kubeconfig', 'target-1', 'deploy/deployer', '--merge')).toMatchObject({ code: 0, stderr: '' });
+      // The first run requests a token, the second one reads it from the cache.
+      for (const _ of [1, 2]) {
+        expect(await run('kubectl', ['--context', 'target-1', 'auth', 'whoami'], env)).toMatchObject({
+          code: 0,
+          stderr: '',
+          output: expect.stringContaining('system:serviceaccount:deploy:deployer'),
+        });
+      }
     } finally {
       dev.signal('SIGINT');
       await dev.ended;

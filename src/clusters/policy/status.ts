@@ -25,10 +25,10 @@ export function isDifferentStatus(status: ClusterStatus, other: ClusterStatus): 
 }
 
 function encodeContent({ conditions = [], ...status }: ClusterStatus): string {
-  const { type, version, activeEndpoint, credentialExpirationTime, credentialRenewalTime } = status;
+  const { type, version, apiAudiences, activeEndpoint, credentialExpirationTime, credentialRenewalTime } = status;
   const fields = conditions.map((condition) => [condition.type, condition.status, condition.reason, condition.lastTransitionTime]);
   const times = [credentialExpirationTime, credentialRenewalTime];
-  return JSON.stringify([type, version, activeEndpoint, times, fields.toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1))]);
+  return JSON.stringify([type, version, apiAudiences, activeEndpoint, times, fields.toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1))]);
 }
 
 /** Returns the version that a cluster reports without other characters than those of versions; undefined if none remain. The text is untrusted. */

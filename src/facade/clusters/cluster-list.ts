@@ -53,7 +53,7 @@ function publicFields({ spec, status }: Cluster): Fields {
   const { orchestratorApiEndpoints: endpoints } = fieldsOf(spec);
   return {
     ...(isFields(endpoints) && { spec: { orchestratorApiEndpoints: publicEndpoints(endpoints) } }),
-    ...(isFields(status) && { status: { ...pickFields(status, STATUS), ...conditionsOf(status) } }),
+    ...(isFields(status) && { status: { ...pickFields(status, STATUS), ...audiencesOf(status), ...conditionsOf(status) } }),
   };
 }
 
@@ -72,6 +72,10 @@ function publicEndpoints(endpoints: Fields): Fields {
       serverEndpoints: serverEndpoints.filter(isFields).map((endpoint) => pickFields(endpoint, SERVER_ENDPOINT)),
     }),
   };
+}
+
+function audiencesOf({ apiAudiences }: Fields): Fields {
+  return Array.isArray(apiAudiences) && apiAudiences.every((audience) => typeof audience === 'string') ? { apiAudiences } : {};
 }
 
 function conditionsOf({ conditions }: Fields): Fields {
@@ -102,9 +106,10 @@ function publicReason(reason: unknown): Fields {
 const BASE_WEIGHT = 2_000;
 
 /** Returns the approximate size of a public Cluster in memory, in bytes. */
-function weightOf({ metadata, spec }: Cluster): number {
+function weightOf({ metadata, spec, status }: Cluster): number {
+  const audiences = status?.apiAudiences?.reduce((sum, { length }) => sum + length, 0) ?? 0;
   const labels = Object.entries(metadata.labels ?? {}).reduce((sum, [key, value]) => sum + key.length + value.length, 0);
-  return BASE_WEIGHT + labels + (spec.orchestratorApiEndpoints?.caBundle?.length ?? 0);
+  return BASE_WEIGHT + audiences + labels + (spec.orchestratorApiEndpoints?.caBundle?.length ?? 0);
 }
 
 const { spec, status } = ClusterSchema.properties;
@@ -125,8 +130,13 @@ const SCHEMA: PublicSchema = {
     }),
     status: object(
       'Observed state of the cluster.',
-      { type: status.properties.type, version: status.properties.version, conditions: { ...conditions, items: conditionSchema() } },
-      ['type', 'version', 'conditions'],
+      {
+        type: status.properties.type,
+        version: status.properties.version,
+        apiAudiences: status.properties.apiAudiences,
+        conditions: { ...conditions, items: conditionSchema() },
+      },
+      ['type', 'version', 'apiAudiences', 'conditions'],
     ),
   },
   optional: ['status'],

@@ -44,6 +44,8 @@ export interface TokenInUse {
   readonly issuedAt?: number | undefined;
   /** Undefined for a token that does not expire, or whose expiry is unknown. */
   readonly expiresAt?: number | undefined;
+  /** Audiences of the token; undefined for a token that is not a JWT. */
+  readonly audiences?: readonly string[] | undefined;
 }
 
 /** Reasons of a renewal, or of another step, that failed. */

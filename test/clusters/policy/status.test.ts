@@ -44,6 +44,7 @@ describe('isDifferentStatus and wasHeartbeat', () => {
     ['another transition time', { ...status, conditions: [{ ...condition, lastTransitionTime: '2020-03-01T12:00:00Z' }, other] }, true],
     ['an additional condition', { ...status, conditions: [condition, other, { type: 'X', status: 'True' as const }] }, true],
     ['another version', { ...status, version: 'v1.36.5' }, true],
+    ['an audience', { ...status, apiAudiences: ['https://a'] }, true],
     ['an endpoint', { ...status, activeEndpoint: 'https://a' }, true],
   ])('returns for a status with %s: %3$p', (_, given, expected) => expect(isDifferentStatus(status, given)).toBe(expected));
 

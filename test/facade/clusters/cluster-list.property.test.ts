@@ -16,6 +16,7 @@ const PUBLIC = [
   /^spec\.orchestratorApiEndpoints\.caBundle$/,
   /^spec\.orchestratorApiEndpoints\.serverEndpoints\.\d+\.(clientCIDR|serverAddress)$/,
   /^status\.(type|version)$/,
+  /^status\.apiAudiences\.\d+$/,
   /^status\.conditions\.\d+\.(type|status|reason|message|lastHeartbeatTime|lastTransitionTime)$/,
 ];
 
@@ -77,6 +78,7 @@ const cluster = fc
       ...status,
       type: 'K3s',
       version: 'v1',
+      apiAudiences: ['https://kubernetes.default.svc'],
       activeEndpoint: SECRET,
       conditions: [
         { ...condition, type: 'Ready', status: 'True', reason: 'ClusterReady', message: SECRET },

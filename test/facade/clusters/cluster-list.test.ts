@@ -67,6 +67,19 @@ function publish(conditions: readonly unknown[]): unknown {
   return (CLUSTER_LIST.toPublic(cluster)['status'] as { readonly conditions: unknown }).conditions;
 }
 
+describe('CLUSTER_LIST.toPublic for the audiences of the API server', () => {
+  const publicStatus = (apiAudiences: unknown) =>
+    CLUSTER_LIST.toPublic({ metadata: { name: 'prod' }, spec: {}, status: { apiAudiences } } as unknown as Cluster)['status'];
+
+  it('returns a list of texts', () => {
+    expect(publicStatus(['https://kubernetes.default.svc'])).toEqual({ apiAudiences: ['https://kubernetes.default.svc'] });
+  });
+
+  it('omits every other value', () => {
+    expect([publicStatus('text'), publicStatus([{ token: 'x' }])]).toEqual([{}, {}]);
+  });
+});
+
 const TIMES = { lastHeartbeatTime: '2026-03-01T12:00:00Z', lastTransitionTime: '2026-03-01T11:00:00Z' };
 
 describe('CLUSTER_LIST.toPublic for conditions', () => {

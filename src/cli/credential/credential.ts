@@ -1,0 +1,81 @@
+// `purser credential`: requests a token from the façade unless the cache has one.
+
+import { resolve } from 'node:path';
+import { SystemAuthorities } from '../../api/names.ts';
+import { withoutTokens } from '../../std/sensitive.ts';
+import { parseTimestamp } from '../../std/timestamp.ts';
+import { grantedLifetimeMs } from '../../targets/policy/grant.ts';
+import { tokenClaims } from '../../targets/policy/token-claims.ts';
+import { CommandError, type CommandHost } from '../command.ts';
+import { Connections } from '../connection.ts';
+import { Facade, type IssuedToken } from '../facade/facade.ts';
+import { requestToken, type WantedToken } from '../token/token.ts';
+import { type CachedCredential, cacheFolder, type Entry, removeAll, removeExpired, versionOf } from './cache.mjs';
+import { type CredentialRequest, encodeExecCredential, printFromCache } from './print-cached.mjs';
+
+/** Prints an ExecCredential. Of several processes with the same request, one sends it; the others wait for its credential or failure. */
+export async function printCredential(wanted: WantedToken & { readonly forceRefresh?: true }, host: CommandHost): Promise<void> {
+  const { env, clock } = host;
+  const cacheHost = { env, now: () => clock.now(), print: host.print.bind(host), warn: host.warn.bind(host) };
+  const { code, cache, client = '' } = printFromCache(toRequest(wanted), cacheHost, wanted.forceRefresh === true);
+  if (code === 0) return;
+  // The cause is printed already.
+  if (code !== undefined) throw new CommandError('', code);
+  /** Changes the cache; the credential is valid without it. */
+  const change = (action: (opened: CachedCredential) => void) => {
+    try {
+      if (cache !== undefined) action(cache);
+    } catch (error) {
+      host.warn(`purser: cannot write the cache ${cache?.folder}: ${(error as Error).message}\n`);
+    }
+  };
+  try {
+    const entry = await requestEntry(wanted, host);
+    change((opened) => {
+      opened.write(entry);
+      opened.recordClient(client, entry, clock.now());
+      removeExpired(opened.folder, clock.now());
+    });
+    host.print(encodeExecCredential(entry, env));
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    if (!host.signal.aborted) change((opened) => opened.writeFailure(withoutTokens(message), clock.now()));
+    throw error;
+  } finally {
+    change((opened) => opened.unlock());
+  }
+}
+
+/** Removes all cached credentials. */
+export function removeCredentials(host: CommandHost): void {
+  const folder = cacheFolder(host.env);
+  const removed = removeAll(folder);
+  host.print(`Removed ${removed} cached ${removed === 1 ? 'credential' : 'credentials'} from ${folder}.\n`);
+}
+
+function toRequest(wanted: WantedToken): CredentialRequest {
+  const { cluster, account, audience = [], duration, kubeconfig, context } = wanted;
+  const { facade, facadeCa, facadePath, serviceAccount, purserNamespace } = wanted;
+  const caller = { kubeconfig, context, serviceAccount };
+  return { cluster, account, audience, duration, ...caller, facade, facadeCa, facadePath, purserNamespace };
+}
+
+async function requestEntry(wanted: WantedToken, host: CommandHost): Promise<Omit<Entry, 'request'>> {
+  await using connections = new Connections(host, wanted.kubeconfig);
+  const ca = wanted.facadeCa === undefined || wanted.facadeCa === SystemAuthorities ? [] : [resolve(wanted.facadeCa)];
+  const files = [...(await connections.credentialFiles(wanted.context)), ...ca];
+  // Before the request: a file that changes during the request is then noticed.
+  const inputs = files.map((path) => ({ path, version: versionOf(path) }));
+  await using facade = await Facade.open(wanted, host);
+  return { ...toEntry(await requestToken(facade, wanted)), inputs };
+}
+
+/** Returns a token with its validity on the clock of this machine, which may differ from that of the cluster. */
+export function toEntry({ request, sentAt, serverAt }: IssuedToken): Omit<Entry, 'inputs' | 'request'> {
+  const { token = '', expirationTimestamp } = request.status ?? {};
+  const claims = tokenClaims(token);
+  const lifetimeMs = grantedLifetimeMs({ expirationTimestamp, ...(claims !== undefined && { claims }) }, serverAt);
+  if (parseTimestamp(expirationTimestamp) === undefined || lifetimeMs <= 0)
+    throw new CommandError('the façade returned a token that has expired. Check the clocks of the hub and of the cluster');
+  return { token, issuedAt: sentAt, expiresAt: sentAt + lifetimeMs };
+}

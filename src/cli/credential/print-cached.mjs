@@ -1,0 +1,224 @@
+// @ts-check
+// Prints the cached credential of `purser credential`. The launcher does so before it loads anything else: kubectl runs the plugin for
+// every command. Plain JavaScript, like the launcher.
+
+import { homedir } from 'node:os';
+import { delimiter, join, resolve } from 'node:path';
+import { CachedCredential, cacheFolder, processId, startTimeOf } from './cache.mjs';
+
+/**
+ * @typedef {object} CredentialRequest Everything that a credential depends on. Undefined selects the default of an option.
+ * @property {string} cluster
+ * @property {string} account Service account on the cluster, as NAMESPACE/NAME.
+ * @property {readonly string[]} audience
+ * @property {string | undefined} duration
+ * @property {string | undefined} kubeconfig
+ * @property {string | undefined} context
+ * @property {string | undefined} facade
+ * @property {string | undefined} facadeCa
+ * @property {string | undefined} facadePath
+ * @property {string | undefined} serviceAccount
+ * @property {string | undefined} purserNamespace
+ */
+/**
+ * @typedef {object} CacheHost The process that runs the command.
+ * @property {Readonly<Record<string, string | undefined>>} env
+ * @property {() => number} now Returns the time in epoch milliseconds.
+ * @property {(text: string) => void} print
+ * @property {(text: string) => void} warn
+ */
+/**
+ * @typedef {object} CacheResult
+ * @property {number | undefined} code Exit code; undefined if the caller has to request a credential.
+ * @property {string} [client] Process that receives the credential.
+ * @property {CachedCredential | undefined} cache Cache whose lock the caller holds and must release; undefined if there is none to use.
+ */
+
+/** Options of the command that the cache depends on, with their environment variables. */
+const OPTIONS = {
+  duration: '',
+  kubeconfig: '',
+  context: '',
+  facade: 'PURSER_FACADE',
+  'facade-ca': 'PURSER_FACADE_CA',
+  'facade-path': 'PURSER_FACADE_PATH',
+  'service-account': '',
+  'purser-namespace': 'PURSER_NAMESPACE',
+};
+/** Version of the cache: another one has other files. */
+const FORMAT = 1;
+const VERSIONS = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'];
+/** Maximum time between the reported and the actual expiry, in milliseconds. */
+const MAX_MARGIN_MS = 60000;
+const POLL_MS = 20;
+/** Maximum time to wait for the request of another process, in milliseconds. */
+const MAX_WAIT_MS = 180000;
+
+/**
+ * Parses the arguments that `purser kubeconfig` writes. Returns undefined for any others, which the full command parses.
+ * @param {readonly string[]} args Arguments after `credential`.
+ * @param {Readonly<Record<string, string | undefined>>} env
+ * @returns {CredentialRequest | undefined}
+ */
+function parseCredentialArguments(args, env) {
+  const names = args.filter((arg) => !arg.startsWith('-'));
+  /** @type {Record<string, string>} */
+  const values = {};
+  const audience = [];
+  for (const arg of args) {
+    if (!arg.startsWith('-')) continue;
+    const [, name = '', value = ''] = /^--([a-z-]+)=(.+)$/.exec(arg) || [];
+    if (name === 'audience') audience.push(value);
+    else if (Object.prototype.hasOwnProperty.call(OPTIONS, name)) values[name] = value;
+    else return undefined;
+  }
+  const [cluster, account, ...rest] = names;
+  if (cluster === undefined || account === undefined || rest.length > 0) return undefined;
+  /** @param {keyof typeof OPTIONS} name */
+  const valueOf = (name) => values[name] || (OPTIONS[name] && env[OPTIONS[name]]) || undefined;
+  return {
+    cluster,
+    account,
+    audience,
+    duration: valueOf('duration'),
+    kubeconfig: valueOf('kubeconfig'),
+    context: valueOf('context'),
+    facade: valueOf('facade'),
+    facadeCa: valueOf('facade-ca'),
+    facadePath: valueOf('facade-path'),
+    serviceAccount: valueOf('service-account'),
+    purserNamespace: valueOf('purser-namespace'),
+  };
+}
+
+/**
+ * Prints the cached credential for arguments in the form that `purser kubeconfig` writes. Returns the exit code; undefined if the full
+ * command has to run, which may then hold the lock of the request.
+ * @param {readonly string[]} args Arguments after `credential`.
+ * @param {CacheHost} host
+ */
+export function printForArguments(args, host) {
+  const request = parseCredentialArguments(args, host.env);
+  return request === undefined ? undefined : printFromCache(request, host, false).code;
+}
+
+/**
+ * Prints the cached credential. Without one, takes the lock of the request, or waits for the process that holds it.
+ * @param {CredentialRequest} request
+ * @param {CacheHost} host
+ * @param {boolean} isForced True to ignore the cached credential.
+ * @returns {CacheResult}
+ */
+export function printFromCache(request, host, isForced) {
+  if (VERSIONS.indexOf(requestedVersion(host.env)) < 0) {
+    host.warn(`purser: KUBERNETES_EXEC_INFO is invalid; in the kubeconfig, set the apiVersion of exec to ${VERSIONS[0]}\n`);
+    return { code: 1, cache: undefined };
+  }
+  const cache = new CachedCredential(cacheFolder(host.env), encodeRequest(request, host.env), host.warn);
+  try {
+    if (cache.open()) return readOrLock(cache, host, isForced);
+  } catch (error) {
+    host.warn(`purser: not using the cache ${cache.folder}: ${/** @type {Error} */ (error).message}\n`);
+  }
+  return { code: undefined, cache: undefined };
+}
+
+/**
+ * Returns the ExecCredential of a cached credential in the version that the client requests.
+ * @param {Pick<import('./cache.mjs').Entry, 'token' | 'issuedAt' | 'expiresAt'>} entry
+ * @param {Readonly<Record<string, string | undefined>>} env
+ */
+export function encodeExecCredential({ token, issuedAt, expiresAt }, env) {
+  // A client replaces the credential at this time, not before it, so that the time must not be the last moment.
+  const margin = Math.min(MAX_MARGIN_MS, (expiresAt - issuedAt) / 10);
+  const expirationTimestamp = `${new Date(expiresAt - margin).toISOString().slice(0, 19)}Z`;
+  const credential = {
+    apiVersion: requestedVersion(env),
+    kind: 'ExecCredential',
+    spec: { interactive: false },
+    status: { expirationTimestamp, token },
+  };
+  return `${JSON.stringify(credential)}\n`;
+}
+
+/**
+ * Returns a request as text.
+ * @param {CredentialRequest} request
+ * @param {Readonly<Record<string, string | undefined>>} env
+ */
+function encodeRequest(request, env) {
+  const paths = request.kubeconfig || env['KUBECONFIG'] || join(env['HOME'] || homedir(), '.kube', 'config');
+  const files = paths.split(delimiter).map((path) => resolve(path));
+  const parts = [
+    FORMAT,
+    request.cluster,
+    request.account,
+    request.audience,
+    request.duration,
+    files,
+    request.context,
+    request.facade,
+    request.facadeCa && resolve(request.facadeCa),
+    request.facadePath,
+    request.serviceAccount,
+    request.purserNamespace,
+  ];
+  return JSON.stringify(parts);
+}
+
+/**
+ * @param {CachedCredential} cache
+ * @param {CacheHost} host
+ * @param {boolean} isForced
+ * @returns {CacheResult}
+ */
+function readOrLock(cache, { env, now, print, warn }, isForced) {
+  const startedAt = now();
+  let waitedMs = 0;
+  // A script may run the plugin any number of times.
+  const client = env['KUBERNETES_EXEC_INFO'] ? cache.clientOfLauncher() || processId(process.ppid) : '';
+  const owner = { pid: process.pid, startedAt: startTimeOf(process.pid), client };
+  const read = () => (isForced ? undefined : cache.read(now()));
+  for (;;) {
+    const entry = read();
+    if (entry !== undefined && cache.recordClient(client, entry, now())) {
+      print(encodeExecCredential(entry, env));
+      return { code: 0, cache: undefined };
+    }
+    const failure = cache.failureSince(startedAt);
+    if (failure !== undefined) {
+      warn(`purser: ${failure}\n`);
+      return { code: 1, cache: undefined };
+    }
+    if (cache.lock(owner, now())) {
+      const latest = read();
+      const isReplaced = latest !== undefined && (entry === undefined || latest.issuedAt !== entry.issuedAt);
+      if (!isReplaced) return { code: undefined, cache, client };
+      cache.unlock();
+    } else if (waitedMs > MAX_WAIT_MS) return { code: undefined, cache: undefined };
+    else {
+      wait(POLL_MS);
+      waitedMs += POLL_MS;
+    }
+  }
+}
+
+/**
+ * Returns the version of ExecCredential that the client requests, v1 without a request. v1 and v1beta1 have the same fields.
+ * @param {Readonly<Record<string, string | undefined>>} env
+ */
+function requestedVersion(env) {
+  try {
+    return String(JSON.parse(env['KUBERNETES_EXEC_INFO'] || '{}').apiVersion || VERSIONS[0]);
+  } catch {
+    return '';
+  }
+}
+
+/**
+ * Blocks the process, which has nothing else to do.
+ * @param {number} ms
+ */
+function wait(ms) {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}

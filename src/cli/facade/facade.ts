@@ -1,0 +1,297 @@
+// Requests of commands to the façade: its address and CA, the caller's token, and errors with remedies.
+
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { Cluster } from '../../api/cluster.gen.ts';
+import { DefaultNamespace, FacadeConfigMap, SystemAuthorities } from '../../api/names.ts';
+import { Clusters, ConfigMaps, type EndpointSlice, EndpointSlices } from '../../api/resources.ts';
+import { StartError } from '../../config/start-error.ts';
+import { httpsUrl, type ServiceAccountName, serviceAccount } from '../../config/values.ts';
+import { FacadeVariable } from '../../config/variables.ts';
+import { localAddressFor } from '../../kube/addresses.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import { fixedConfig } from '../../kube/kube-config.ts';
+import { forwardPort, type PodPort } from '../../kube/port-forward.ts';
+import { type HttpResponse, toStatusError, warningTexts } from '../../kube/response.ts';
+import type { TokenRequest } from '../../kube/reviews.ts';
+import { createTransport, type Transport, type TransportRequest } from '../../kube/transport.ts';
+import { TransportError } from '../../kube/transport-error.ts';
+import { StatusError } from '../../kubernetes/status.ts';
+import { defined } from '../../std/defined.ts';
+import { withoutTokens } from '../../std/sensitive.ts';
+import { CommandError, type CommandHost } from '../command.ts';
+import { Connections } from '../connection.ts';
+import type { FacadeOptions } from './options.ts';
+
+/** A token, and the times of its request. */
+export interface IssuedToken {
+  readonly request: TokenRequest;
+  /** Time before the request was sent on the clock of this machine, in epoch milliseconds. */
+  readonly sentAt: number;
+  /** Time of the response on the clock of the façade, in epoch milliseconds. */
+  readonly serverAt: number;
+}
+
+/** Client of the façade: `await using facade = await Facade.open(options, host)`. */
+export class Facade implements AsyncDisposable {
+  readonly #host: CommandHost;
+  readonly #hub: KubeClient;
+  readonly #access: FacadeAccess;
+  readonly #transport: Transport;
+  readonly #closing: AsyncDisposableStack;
+
+  private constructor(host: CommandHost, hub: KubeClient, { access, transport, closing }: Opened) {
+    this.#host = host;
+    this.#hub = hub;
+    this.#access = access;
+    this.#transport = transport;
+    this.#closing = closing;
+  }
+
+  /** Finds the façade and obtains the caller's token. Throws a CommandError, or a StartError for an unusable kubeconfig. */
+  static async open(options: FacadeOptions, host: CommandHost): Promise<Facade> {
+    await using closing = new AsyncDisposableStack();
+    const hub = await closing.use(new Connections(host, options.kubeconfig)).open(options.context);
+    const access = await findFacade(options, hub, host);
+    const token = await callerToken(options, access, hub, host);
+    const { server, authority, pod } = access;
+    const cluster = {
+      name: 'facade',
+      server,
+      skipTLSVerify: false,
+      ...(authority !== undefined && { caData: Buffer.from(authority).toString('base64') }),
+    };
+    const tunnel = pod && (() => forwardPort(hub.transport, pod));
+    const transport = createTransport(fixedConfig(cluster, { name: 'caller', token }), defined({ clock: host.clock, tunnel }));
+    closing.defer(() => transport.close());
+    return new Facade(host, hub, { access, transport, closing: closing.move() });
+  }
+
+  /** Returns a registered cluster as the caller sees it. */
+  async cluster(name: string): Promise<Cluster> {
+    const { body } = await this.#send({ method: 'GET', path: `/auth/v1/clusters/${encodeURIComponent(name)}` });
+    const cluster = parseObject(body) as Cluster | undefined;
+    if (cluster?.kind !== Clusters.kind || cluster.metadata?.name !== name) throw this.#notAFacade();
+    return cluster;
+  }
+
+  /** Requests a token for a service account on a cluster. Prints warnings of the façade. */
+  async requestToken(cluster: string, { namespace, name }: ServiceAccountName, spec: TokenSpec): Promise<IssuedToken> {
+    const path = `/${this.#access.path}/${encodeURIComponent(cluster)}/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
+    const sentAt = this.#host.clock.now();
+    const body = JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec });
+    const response = await this.#send({ method: 'POST', path, headers: { 'content-type': 'application/json' }, body });
+    for (const text of warningTexts(response.headers)) this.#host.warn(`Warning: ${withoutTokens(text)}\n`);
+    const request: TokenRequest | undefined = parseObject(response.body);
+    if (!request?.status?.token || !request.status.expirationTimestamp) throw this.#notAFacade();
+    const serverAt = Date.parse(String(response.headers['date'] ?? ''));
+    return { request, sentAt, serverAt: Number.isNaN(serverAt) ? sentAt : serverAt };
+  }
+
+  /** Returns the address of this machine on the route to the hub; undefined without a route. */
+  async ownAddress(): Promise<string | undefined> {
+    return await localAddressFor(this.#hub.transport.server);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#closing.disposeAsync();
+  }
+
+  async #send(request: TransportRequest): Promise<HttpResponse> {
+    const response = await this.#transport
+      .request({ ...request, headers: { 'user-agent': 'purser-cli', ...request.headers }, signal: this.#host.signal })
+      .catch((error: unknown) => {
+        throw this.#toUnreachable(error);
+      });
+    if (response.status >= 200 && response.status < 300) return response;
+    throw toCommandError(toStatusError(response), this.#access);
+  }
+
+  #toUnreachable(error: unknown): unknown {
+    if (!(error instanceof TransportError)) return error;
+    const { server, pod, source } = this.#access;
+    const cause = withoutTokens(error.message.replace(/^(GET|POST) \S+: /, '').replace(/;.*/s, ''));
+    if (UNVERIFIED.test(error.code))
+      return new CommandError(`cannot verify the certificate of the façade ${server}: ${cause}. Set --facade-ca to its CA`);
+    const remedy =
+      pod === undefined ? `Check the URL, which is from ${source}, or set --facade` : 'Set --facade, or check your permissions';
+    return new CommandError(`cannot connect to the façade ${server}: ${cause}. ${remedy}`);
+  }
+
+  #notAFacade(): CommandError {
+    return new CommandError(`${this.#access.server} is not the façade of Purser. Check the URL, which is from ${this.#access.source}`);
+  }
+}
+
+/** The façade that was found, and its connections. */
+interface Opened {
+  readonly access: FacadeAccess;
+  readonly transport: Transport;
+  readonly closing: AsyncDisposableStack;
+}
+
+/** Spec of a token request. */
+export interface TokenSpec {
+  readonly audiences: readonly string[];
+  readonly expirationSeconds?: number;
+}
+
+/** Address and settings of the façade. */
+interface FacadeAccess {
+  readonly server: string;
+  /** Origin of the address, for messages. */
+  readonly source: string;
+  /** PEM; undefined for public authorities. */
+  readonly authority: string | undefined;
+  readonly path: string;
+  /** Audiences accepted in callers' tokens; empty for those of the hub. */
+  readonly audiences: readonly string[];
+  /** Pod to forward a port to; undefined to connect to the address. */
+  readonly pod?: PodPort;
+}
+
+const DEFAULT_PATH = 'orchestrator';
+const SERVICE = 'purser';
+/** Lifetime of a hub token for `--service-account`, in seconds. */
+const CALLER_SECONDS = 600;
+/** Codes of OpenSSL's certificate verification. */
+const UNVERIFIED = /CERT|^ERR_(TLS|SSL)_|^(EPROTO|INVALID_CA|UNABLE_TO_\w+)$/;
+
+async function findFacade(options: FacadeOptions, hub: KubeClient, { signal }: CommandHost): Promise<FacadeAccess> {
+  const namespace = options.purserNamespace ?? DefaultNamespace;
+  const isComplete = options.facade !== undefined && options.facadeCa !== undefined && options.facadePath !== undefined;
+  const published = isComplete ? {} : await readPublished(hub, namespace, options, signal);
+  const settings = {
+    authority: await readAuthority(options.facadeCa, published[FacadeConfigMap.authority]),
+    path: options.facadePath ?? published[FacadeConfigMap.path] ?? DEFAULT_PATH,
+    audiences: published[FacadeConfigMap.audiences]?.split(',') ?? [],
+  };
+  if (options.facade !== undefined) return { ...settings, server: parseUrl(options.facade), source: '--facade' };
+  const server = published[FacadeConfigMap.server];
+  if (server !== undefined) return { ...settings, server, source: `the ConfigMap ${namespace}/${FacadeConfigMap.name}` };
+  const pod = await findPod(hub, namespace, signal);
+  return { ...settings, server: `https://${SERVICE}.${namespace}.svc`, source: `the Service ${namespace}/${SERVICE}`, pod };
+}
+
+function parseUrl(text: string): string {
+  try {
+    return httpsUrl(text);
+  } catch (cause) {
+    throw new StartError(`${FacadeVariable.url} must be ${(cause as Error).message}, not ${JSON.stringify(text)}`, { cause });
+  }
+}
+
+/** Reads the ConfigMap. Its absence is an error only if nothing else names the façade. */
+async function readPublished(
+  hub: KubeClient,
+  namespace: string,
+  { facade }: FacadeOptions,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, string>>> {
+  try {
+    return (await hub.get(ConfigMaps, { namespace, name: FacadeConfigMap.name }, { signal })).data ?? {};
+  } catch (error) {
+    if (signal.aborted) throw error;
+    if (facade !== undefined || (error instanceof StatusError && error.code === 404)) return {};
+    const cause = error instanceof Error ? error.message : String(error);
+    throw new CommandError(
+      `cannot read the ConfigMap ${namespace}/${FacadeConfigMap.name} on the hub: ${cause}. Check --context, or set --facade`,
+    );
+  }
+}
+
+async function readAuthority(file: string | undefined, published: string | undefined): Promise<string | undefined> {
+  if (file === undefined) return published;
+  if (file === SystemAuthorities) return undefined;
+  try {
+    const text = await readFile(file, 'utf8');
+    parsePem(text);
+    return text;
+  } catch (cause) {
+    throw new CommandError(`cannot use the CA ${file}: ${(cause as Error).message}. Set --facade-ca to a PEM file`);
+  }
+}
+
+/** Throws for a text that does not begin with a PEM certificate. */
+function parsePem(text: string): X509Certificate {
+  return new X509Certificate(text);
+}
+
+/** Returns a ready pod of the façade's Service. */
+async function findPod(hub: KubeClient, namespace: string, signal: AbortSignal): Promise<PodPort> {
+  const labelSelector = `kubernetes.io/service-name=${SERVICE}`;
+  const slices = await hub.list(EndpointSlices, { namespace, labelSelector, signal }).catch((error: unknown) => {
+    if (signal.aborted) throw error;
+    const cause = error instanceof Error ? error.message : String(error);
+    throw new CommandError(`Purser publishes no URL of the façade, and a port-forward is not possible: ${cause}. Set --facade`);
+  });
+  const found = slices.items.flatMap(readyPods)[0];
+  if (found !== undefined) return { namespace, ...found };
+  throw new CommandError(
+    `Purser publishes no URL of the façade, and the Service ${namespace}/${SERVICE} has no ready pod. Set --facade, or check that Purser runs`,
+  );
+}
+
+function readyPods({ endpoints = [], ports = [] }: EndpointSlice): readonly Omit<PodPort, 'namespace'>[] {
+  const port = ports?.[0]?.port;
+  const ready = (endpoints ?? []).filter(({ conditions, targetRef }) => conditions?.ready !== false && targetRef?.kind === 'Pod');
+  return port === undefined ? [] : ready.map(({ targetRef }) => ({ pod: targetRef?.name ?? '', port }));
+}
+
+/** Returns the token that authenticates the caller to the façade. */
+async function callerToken(
+  { serviceAccount: account }: FacadeOptions,
+  { audiences }: FacadeAccess,
+  hub: KubeClient,
+  { signal }: CommandHost,
+): Promise<string> {
+  if (account !== undefined) return await hubToken(serviceAccount(account), audiences, hub, signal);
+  const token = await hub.transport.bearerToken().catch((error: unknown) => {
+    throw new CommandError(`${error instanceof Error ? error.message : String(error)}. Check the user of the context`);
+  });
+  if (token !== undefined) return token.reveal();
+  throw new CommandError(
+    'the context has no bearer token, and the façade accepts no client certificates. Set --service-account NAMESPACE/NAME to a service account on the hub',
+  );
+}
+
+async function hubToken(name: ServiceAccountName, audiences: readonly string[], hub: KubeClient, signal: AbortSignal): Promise<string> {
+  const account = `${name.namespace}/${name.name}`;
+  try {
+    // Without audiences, the hub grants those of its own API, which the façade accepts unless it publishes others.
+    const { status } = await hub.createToken(name, { audiences: audiences.slice(0, 1), expirationSeconds: CALLER_SECONDS }, { signal });
+    if (status?.token) return status.token;
+  } catch (error) {
+    if (signal.aborted) throw error;
+    const cause = error instanceof Error ? error.message : String(error);
+    throw new CommandError(
+      `cannot request a token for the service account ${account} on the hub: ${cause}. Check --service-account, and your permission to create serviceaccounts/token`,
+    );
+  }
+  throw new CommandError(`the hub returned no token for the service account ${account}`);
+}
+
+/** Returns the error of a request that the façade rejected, with a remedy. */
+function toCommandError({ code, message }: StatusError, { server }: FacadeAccess): CommandError {
+  const text = withoutTokens(message).replace(/\.$/, '');
+  const remedy = REMEDIES[code];
+  return new CommandError(`the façade ${server} rejected the request: ${text}${remedy === undefined ? '' : `. ${remedy}`}`);
+}
+
+const REMEDIES: Readonly<Record<number, string>> = {
+  401: 'Log in to the hub again, or set --service-account',
+  403: 'Ask an administrator of the hub to grant the permission',
+  404: 'Check the names of the cluster, the namespace and the service account',
+  429: 'Try again later',
+  503: 'Try again later, or check the status of the Cluster',
+  504: 'Try again later, or check the status of the Cluster',
+};
+
+function parseObject(body: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

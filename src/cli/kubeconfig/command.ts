@@ -1,0 +1,40 @@
+// `purser kubeconfig`: the command and its options.
+
+import type { Command } from 'commander';
+import { anyText, httpsUrl, namespace } from '../../config/values.ts';
+import type { CommandHost } from '../command.ts';
+import { addExamples, defineCommand, parsedOption } from '../command-line.ts';
+import { withVariables } from '../facade/options.ts';
+import { addTokenOptions } from '../token/options.ts';
+import type { KubeconfigOptions } from './kubeconfig.ts';
+
+/** Returns `purser kubeconfig`. */
+export function kubeconfigCommand(host: CommandHost): Command {
+  const command = addTokenOptions(
+    defineCommand(host, 'kubeconfig', 'print a kubeconfig for a cluster, without any secret')
+      .description('Print a kubeconfig for a service account on a registered cluster. It runs purser credential and contains no secret.')
+      .option('--merge', 'add the context to your kubeconfig instead of printing it')
+      .addOption(parsedOption('--name <NAME>', 'name of the context', anyText).default(undefined, 'the name of the cluster'))
+      .addOption(
+        parsedOption('-n, --namespace <NS>', 'namespace of the context', namespace).default(
+          undefined,
+          'the namespace of the service account',
+        ),
+      )
+      .addOption(
+        parsedOption('--server <URL>', "registered address of the cluster's API server", httpsUrl).default(
+          undefined,
+          'the address for your network',
+        ),
+      ),
+  );
+  addExamples(command, {
+    'Add a context with tokens for ten minutes': 'purser kubeconfig target-1 deploy/deployer --merge --duration 10m',
+    'Use the context': 'kubectl --context target-1 get pods',
+    'Write another file': 'purser kubeconfig target-1 deploy/deployer > target-1.kubeconfig',
+  });
+  return command.action(async (cluster: string, account: string, options: KubeconfigOptions) => {
+    const { writeKubeconfig } = await import('./kubeconfig.ts');
+    await writeKubeconfig({ ...withVariables(options, host.env), cluster, account }, host);
+  });
+}

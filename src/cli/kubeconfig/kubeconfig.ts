@@ -1,0 +1,121 @@
+// `purser kubeconfig`: a kubeconfig that runs `purser credential`.
+
+import { resolve } from 'node:path';
+import type { Cluster } from '../../api/cluster.gen.ts';
+import { SystemAuthorities } from '../../api/names.ts';
+import { StartError } from '../../config/start-error.ts';
+import { serviceAccount } from '../../config/values.ts';
+import { defined } from '../../std/defined.ts';
+import { serversFor } from '../../targets/endpoints.ts';
+import { CommandError, type CommandHost } from '../command.ts';
+import { Connections } from '../connection.ts';
+import { Facade } from '../facade/facade.ts';
+import { formatDocument } from '../output.ts';
+import type { TokenOptions } from '../token/options.ts';
+import { audiencesOf, type WantedToken } from '../token/token.ts';
+import { type Kubeconfig, mergeIntoFile } from './merge.ts';
+
+/** Values of the options. */
+export interface KubeconfigOptions extends TokenOptions {
+  /** Name of the context. */
+  readonly name?: string;
+  readonly namespace?: string;
+  /** URL of the cluster's API server. */
+  readonly server?: string;
+  readonly merge?: true;
+}
+
+/** A kubeconfig to write. */
+export type WantedKubeconfig = WantedToken & KubeconfigOptions;
+
+/** Prints a kubeconfig, or merges it into the kubeconfig of the user. */
+export async function writeKubeconfig(wanted: WantedKubeconfig, host: CommandHost): Promise<void> {
+  await using connections = new Connections(host, wanted.kubeconfig);
+  const { current } = await connections.contexts();
+  const hubContext = wanted.context ?? current;
+  const name = wanted.name ?? wanted.cluster;
+  if (name === hubContext) throw new StartError(`${name} is the context of the hub. Set --name to another name for the new context`);
+  await using facade = await Facade.open(wanted, host);
+  const cluster = await facade.cluster(wanted.cluster);
+  const server = selectServer(cluster, wanted.server, await facade.ownAddress());
+  const audience = wanted.audience ?? audiencesOf(cluster.status?.apiAudiences, wanted.cluster);
+  const caller = {
+    ...wanted,
+    audience,
+    kubeconfig: connections.files.join(':'),
+    ...defined<{ context?: string }>({ context: hubContext }),
+  };
+  const kubeconfig = toKubeconfig(caller, { name, server, caBundle: cluster.spec.orchestratorApiEndpoints.caBundle });
+  if (wanted.merge !== true) return host.print(formatDocument(kubeconfig, 'yaml'));
+  const file = await mergeIntoFile(connections.files, kubeconfig);
+  host.print(`Context ${name} written to ${file}. To use it, run kubectl --context ${name} get pods.\n`);
+}
+
+/** Address, CA and name of a context. */
+interface ContextDetails {
+  readonly name: string;
+  readonly server: string;
+  /** Base64 of PEM; undefined for public authorities. */
+  readonly caBundle: string | undefined;
+}
+
+/** Returns the kubeconfig of a context that obtains its tokens with `purser credential`. */
+export function toKubeconfig(wanted: WantedKubeconfig, { name, server, caBundle }: ContextDetails): Kubeconfig {
+  const entry = `purser-${name}`;
+  const namespace = wanted.namespace ?? serviceAccount(wanted.account).namespace;
+  const exec = {
+    apiVersion: 'client.authentication.k8s.io/v1',
+    command: COMMAND,
+    args: credentialArguments(wanted),
+    interactiveMode: 'Never',
+    provideClusterInfo: false,
+    installHint: INSTALL_HINT,
+  };
+  return {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: entry, cluster: { server, ...(caBundle && { 'certificate-authority-data': caBundle.replace(/\s/g, '') }) } }],
+    users: [{ name: entry, user: { exec } }],
+    contexts: [{ name, context: { cluster: entry, user: entry, namespace } }],
+    'current-context': name,
+  };
+}
+
+/** Command of the plugin, which PATH resolves. */
+export const COMMAND = 'purser';
+/** First argument of the plugin. */
+export const CREDENTIAL = 'credential';
+const INSTALL_HINT = `The command purser was not found.
+
+To install it, run npm install -g purser. It requests short-lived tokens for this cluster; see the documentation of Purser.`;
+
+/**
+ * Returns the arguments of `purser credential`, in the form that the launcher parses without loading the command line. They name the
+ * kubeconfig and the context of the hub, because the client may use another kubeconfig.
+ */
+function credentialArguments(wanted: WantedKubeconfig): readonly string[] {
+  const { cluster, account, audience = [], duration, kubeconfig, context, serviceAccount: caller } = wanted;
+  const { facade, facadeCa, facadePath, purserNamespace } = wanted;
+  const options = {
+    duration,
+    kubeconfig,
+    context,
+    'service-account': caller,
+    facade,
+    'facade-ca': facadeCa === undefined || facadeCa === SystemAuthorities ? facadeCa : resolve(facadeCa),
+    'facade-path': facadePath,
+    'purser-namespace': purserNamespace,
+  };
+  const given = Object.entries(options).flatMap(([name, value]) => (value === undefined ? [] : `--${name}=${value}`));
+  return [CREDENTIAL, cluster, account, ...audience.map((each) => `--audience=${each}`), ...given];
+}
+
+/** Returns the registered address for a client at `ownAddress`, or the given one if it is registered. */
+function selectServer({ metadata, spec }: Cluster, given: string | undefined, ownAddress: string | undefined): string {
+  const { serverEndpoints } = spec.orchestratorApiEndpoints;
+  const servers = serversFor(serverEndpoints, ownAddress);
+  const selected = given === undefined ? servers[0] : servers.find((server) => server === given);
+  if (selected !== undefined) return selected;
+  if (given === undefined) throw new CommandError(`the cluster ${metadata.name} has no usable address. Correct the Cluster on the hub`);
+  throw new StartError(`${given} is not an address of the cluster ${metadata.name}. Set --server to one of ${servers.join(', ')}`);
+}

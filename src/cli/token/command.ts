@@ -1,0 +1,26 @@
+// `purser token`: the command and its options.
+
+import type { Command } from 'commander';
+import type { CommandHost } from '../command.ts';
+import { addExamples, defineCommand } from '../command-line.ts';
+import { withVariables } from '../facade/options.ts';
+import { outputOption } from '../options.ts';
+import { addTokenOptions, type TokenOptions } from './options.ts';
+
+/** Returns `purser token`. */
+export function tokenCommand(host: CommandHost): Command {
+  const command = addTokenOptions(
+    defineCommand(host, 'token', 'print a token for a service account on a cluster')
+      .description('Request a token for a service account on a registered cluster from the façade, and print it.')
+      .addOption(outputOption(['json', 'yaml'])),
+  );
+  addExamples(command, {
+    'Print a token for ten minutes': 'purser token target-1 deploy/deployer --duration 10m',
+    'Print the TokenRequest with its expiry': 'purser token target-1 deploy/deployer -o json',
+    'Use a context with a client certificate': 'purser token target-1 deploy/deployer --context kind-hub --service-account team-a/ci',
+  });
+  return command.action(async (cluster: string, account: string, options: TokenOptions & { readonly output?: 'json' | 'yaml' }) => {
+    const { printToken } = await import('./token.ts');
+    await printToken({ ...withVariables(options, host.env), cluster, account }, host);
+  });
+}

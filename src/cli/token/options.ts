@@ -1,0 +1,35 @@
+// Arguments and options of commands that request tokens.
+
+import type { Command, Option } from 'commander';
+import { anyText, objectName, serviceAccount, tokenLifetime } from '../../config/values.ts';
+import { parsedArgument, parsedOption, repeatableOption } from '../command-line.ts';
+import { addFacadeOptions, type FacadeOptions, sameText } from '../facade/options.ts';
+
+/** Values of the options that tokens depend on. */
+export interface TokenOptions extends FacadeOptions {
+  readonly audience?: readonly string[];
+  /** Duration, as it was written. */
+  readonly duration?: string;
+}
+
+/** Adds the arguments and options of a command that requests tokens for a service account. */
+export function addTokenOptions(command: Command): Command {
+  command
+    .addArgument(parsedArgument('<CLUSTER>', 'name of the registered cluster', objectName))
+    .addArgument(parsedArgument('<NAMESPACE/NAME>', 'service account on the cluster', sameText(serviceAccount)))
+    .addOption(audienceOption())
+    .addOption(
+      parsedOption('--duration <DURATION>', 'lifetime of the token, at least 10m', sameText(tokenLifetime)).default(
+        undefined,
+        'that of the cluster, usually 1h',
+      ),
+    );
+  return addFacadeOptions(command);
+}
+
+function audienceOption(): Option {
+  return repeatableOption('--audience <AUD>', 'audience of the token', anyText).default(
+    undefined,
+    "the audiences of the cluster's API server",
+  );
+}

@@ -1,0 +1,42 @@
+// `purser token`: requests a token from the façade.
+
+import { StartError } from '../../config/start-error.ts';
+import { serviceAccount, tokenLifetime } from '../../config/values.ts';
+import { defined } from '../../std/defined.ts';
+import type { CommandHost } from '../command.ts';
+import { Facade, type IssuedToken } from '../facade/facade.ts';
+import { formatDocument } from '../output.ts';
+import type { TokenOptions } from './options.ts';
+
+/** A token to request. */
+export interface WantedToken extends TokenOptions {
+  readonly cluster: string;
+  /** NAMESPACE/NAME. */
+  readonly account: string;
+}
+
+/** Prints a token, or with `output` the TokenRequest. */
+export async function printToken(wanted: WantedToken & { readonly output?: 'json' | 'yaml' }, host: CommandHost): Promise<void> {
+  await using facade = await Facade.open(wanted, host);
+  const { request } = await requestToken(facade, wanted);
+  host.print(wanted.output === undefined ? `${request.status?.token}\n` : formatDocument(request, wanted.output));
+}
+
+/** Requests a token, by default for the audiences of the cluster's API server. */
+export async function requestToken(facade: Facade, wanted: WantedToken): Promise<IssuedToken> {
+  const audiences = wanted.audience ?? (await apiAudiences(facade, wanted.cluster));
+  const expirationSeconds = wanted.duration === undefined ? undefined : tokenLifetime(wanted.duration);
+  const spec = { audiences, ...defined<{ expirationSeconds?: number }>({ expirationSeconds }) };
+  return await facade.requestToken(wanted.cluster, serviceAccount(wanted.account), spec);
+}
+
+/** Returns the audiences of a cluster's API server. Throws a StartError if they are unknown. */
+async function apiAudiences(facade: Facade, name: string): Promise<readonly string[]> {
+  return audiencesOf((await facade.cluster(name)).status?.apiAudiences, name);
+}
+
+/** Returns the audiences in the status of a cluster. Throws a StartError if there are none. */
+export function audiencesOf(audiences: readonly string[] | undefined, cluster: string): readonly string[] {
+  if (audiences !== undefined && audiences.length > 0) return audiences;
+  throw new StartError(`the audiences of cluster ${cluster} are unknown. Set --audience, for example https://kubernetes.default.svc`);
+}

@@ -1,0 +1,51 @@
+// The ConfigMap with the CA and the settings of the façade, for callers, who may not read the Secret of its certificate.
+
+import { isDeepStrictEqual } from 'node:util';
+import { FacadeConfigMap } from '../api/names.ts';
+import { ConfigMaps } from '../api/resources.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { hasReason } from '../kubernetes/status.ts';
+import { defined } from '../std/defined.ts';
+
+/** Settings that callers of the façade need. */
+export interface FacadeAccess {
+  /** URL of the façade for callers outside the hub; undefined if they forward a port. */
+  readonly server?: string | undefined;
+  /** First path segment of token requests. */
+  readonly path: string;
+  /** Audiences accepted in callers' tokens; empty for the hub's own audiences. */
+  readonly audiences: readonly string[];
+}
+
+/** Settings and the CA of the certificate. */
+export interface PublishedFacade extends FacadeAccess {
+  /** PEM; undefined for public authorities. */
+  readonly authority: string | undefined;
+}
+
+/** Writes the ConfigMap if its content differs. */
+export async function publishFacade(
+  hub: Pick<KubeClient, 'get' | 'create' | 'update'>,
+  namespace: string,
+  { authority, server, path, audiences }: PublishedFacade,
+): Promise<void> {
+  const metadata = { namespace, name: FacadeConfigMap.name };
+  const data = defined<Record<string, string>>({
+    [FacadeConfigMap.authority]: authority,
+    [FacadeConfigMap.server]: server,
+    [FacadeConfigMap.path]: path,
+    [FacadeConfigMap.audiences]: audiences.length > 0 ? audiences.join(',') : undefined,
+  });
+  const found = await hub.get(ConfigMaps, metadata).catch((error: unknown) => ignoreReasons(error, 'NotFound'));
+  if (isDeepStrictEqual(found?.data, data)) return;
+  const written =
+    found === undefined
+      ? hub.create(ConfigMaps, { metadata: { ...metadata, labels: { 'app.kubernetes.io/name': 'purser' } }, data })
+      : hub.update(ConfigMaps, { ...found, data });
+  // A concurrent write of another replica has the same content.
+  await written.catch((error: unknown) => ignoreReasons(error, 'AlreadyExists', 'Conflict'));
+}
+
+function ignoreReasons(error: unknown, ...reasons: Parameters<typeof hasReason>[1][]): undefined {
+  if (!hasReason(error, ...reasons)) throw error;
+}

@@ -1,0 +1,137 @@
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createAuthority } from '../../../src/std/x509/certificates.ts';
+import { forwardConnection } from '../../support/port-forward-server.ts';
+import { errorStatus } from '../../targets/wire-target.ts';
+import { CallerWorld } from './caller-world.ts';
+
+let world: CallerWorld;
+beforeEach(async () => {
+  world = await CallerWorld.start();
+});
+afterEach(() => world.close());
+
+const TOKEN = 'token target-1 deploy/deployer';
+/** Runs the command and returns its only line of standard error. */
+const failure = async (line: string, env = world.env) => {
+  const { code, output, stderr } = await world.run(line, { env });
+  expect([code, output]).toEqual([1, '']);
+  expect(stderr).toMatch(/^purser: [^\n]*\n$/);
+  return stderr;
+};
+
+describe('Facade.open', () => {
+  it('prefers --facade, then PURSER_FACADE, then the published URL', async () => {
+    const published = world.published;
+    world.published = { ...published, server: 'https://127.0.0.1:1' };
+    expect(await failure(TOKEN)).toContain('cannot connect to the façade https://127.0.0.1:1');
+    const env = { ...world.env, PURSER_FACADE: world.facade.url };
+    expect(await world.run(TOKEN, { env })).toMatchObject({ code: 0 });
+    expect(await failure(`${TOKEN} --facade https://127.0.0.1:2`, env)).toContain('https://127.0.0.1:2');
+  });
+
+  it('sends no request to the hub if options name URL, CA and path of the façade', async () => {
+    const { code } = await world.run(
+      `${TOKEN} --facade ${world.facade.url}/ --facade-ca ${world.authorityFile} --facade-path orchestrator`,
+    );
+    expect([code, world.hub.requests]).toEqual([0, []]);
+  });
+
+  it('uses the published path of token requests', async () => {
+    world.published = { ...world.published, path: 'kubernetes' };
+    await world.run(TOKEN);
+    expect(world.tokenRequests[0]?.path).toMatch(/^\/kubernetes\/target-1\//);
+  });
+
+  it('names --facade-ca for a certificate that it cannot verify', async () => {
+    const other = join(world.folder, 'other.crt');
+    await writeFile(other, createAuthority(Date.now()).certificate);
+    expect(await failure(`${TOKEN} --facade-ca ${other}`)).toMatch(
+      /cannot verify the certificate of the façade .* Set --facade-ca to its CA/,
+    );
+    expect(await failure(`${TOKEN} --facade-ca system`)).toContain('cannot verify the certificate');
+    await writeFile(other, 'no PEM');
+    expect(await failure(`${TOKEN} --facade-ca ${other}`)).toContain(`cannot use the CA ${other}`);
+  });
+
+  it('names --service-account for contexts without a bearer token', async () => {
+    for (const context of ['certificate', 'basic', 'impersonating']) {
+      expect(await failure(`${TOKEN} --context ${context}`)).toContain('Set --service-account NAMESPACE/NAME');
+    }
+  });
+
+  it('requests a hub token for ten minutes with --service-account', async () => {
+    world.published = { ...world.published, audiences: 'facade,other' };
+    expect(await world.run(`${TOKEN} --context certificate --service-account team-a/ci`)).toMatchObject({ code: 0 });
+    const request = world.hub.requests.find(({ method }) => method === 'POST');
+    expect(JSON.parse(request?.body ?? '')).toMatchObject({ spec: { audiences: ['facade'], expirationSeconds: 600 } });
+    expect(world.tokenRequests[0]?.headers.authorization).toBe('Bearer hub-token-of-service-account');
+    expect(await failure(`${TOKEN} --service-account team-a/missing`)).toContain('Check --service-account');
+  });
+
+  it.each([
+    [401, 'Unauthorized', 'Log in to the hub again'],
+    [403, 'cannot issue', 'Ask an administrator of the hub'],
+    [404, 'not found', 'Check the names'],
+    [503, 'unreachable', 'check the status of the Cluster'],
+    [422, 'spec.audiences: Required value', 'spec.audiences: Required value'],
+  ])('reports a response %i in one line with a remedy', async (code, message, remedy) => {
+    world.rejection = (_, reply) => reply.json(code, errorStatus(code, `${message} Bearer eyJhbGciOi.eyJzdWIiOi.c2ln`));
+    const text = await failure(TOKEN);
+    expect(text).toContain(remedy);
+    expect(text).not.toContain('eyJ');
+  });
+
+  it('rejects a server that is not the façade', async () => {
+    world.rejection = (_, reply) => reply.text(200, '<html>');
+    expect(await failure(TOKEN)).toContain('is not the façade of Purser');
+  });
+
+  it('reports a hub without URL and without ready pods of the Service', async () => {
+    world.published = undefined;
+    expect(await failure(TOKEN)).toContain('Purser publishes no URL of the façade, and a port-forward is not possible');
+  });
+});
+
+describe('Facade.open with a port-forward', () => {
+  it('connects to a ready pod of the Service, whose certificate is valid for the name of the Service', async () => {
+    const { server: _, ...published } = world.published ?? {};
+    const slice = {
+      metadata: { namespace: 'purser-system', name: 'purser-1', uid: 'u', resourceVersion: '1' },
+      ports: [{ port: 7444 }],
+      endpoints: [
+        { conditions: { ready: false }, targetRef: { kind: 'Pod', name: 'purser-0' } },
+        { conditions: { ready: true }, targetRef: { kind: 'Pod', name: 'purser-1' } },
+      ],
+    };
+    const hub = createServer((request, response) => {
+      const isList = request.url?.includes('/endpointslices?') === true;
+      const object = {
+        metadata: { namespace: 'purser-system', name: 'purser-facade-ca', uid: 'u', resourceVersion: '1' },
+        data: published,
+      };
+      response.end(JSON.stringify(isList ? { metadata: { resourceVersion: '1' }, items: [slice] } : object));
+    });
+    const paths: (string | undefined)[] = [];
+    hub.on('upgrade', (request, socket: Socket) => {
+      paths.push(request.url);
+      forwardConnection(request, socket, { port: Number(new URL(world.facade.url).port) });
+    });
+    await once(hub.listen(0, '127.0.0.1'), 'listening');
+    const server = `http://127.0.0.1:${(hub.address() as AddressInfo).port}`;
+    const kubeconfig = join(world.folder, 'forwarded');
+    const context = { name: 'hub', context: { cluster: 'hub', user: 'me' } };
+    const users = [{ name: 'me', user: { token: 'caller-token' } }];
+    await writeFile(
+      kubeconfig,
+      JSON.stringify({ clusters: [{ name: 'hub', cluster: { server } }], users, contexts: [context], 'current-context': 'hub' }),
+    );
+    expect(await world.run(`${TOKEN} --kubeconfig ${kubeconfig}`)).toMatchObject({ code: 0, stderr: '' });
+    expect(paths).toEqual(['/api/v1/namespaces/purser-system/pods/purser-1/portforward?ports=7444']);
+    hub.close();
+  });
+});

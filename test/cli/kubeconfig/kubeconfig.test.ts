@@ -1,0 +1,157 @@
+import { readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { toKubeconfig } from '../../../src/cli/kubeconfig/kubeconfig.ts';
+import { type Kubeconfig, mergeText } from '../../../src/cli/kubeconfig/merge.ts';
+import { AUDIENCE, CallerWorld } from '../facade/caller-world.ts';
+
+let world: CallerWorld;
+beforeEach(async () => {
+  world = await CallerWorld.start();
+});
+afterEach(() => world.close());
+
+const COMMAND = 'kubeconfig target-1 deploy/deployer';
+
+describe('purser kubeconfig', () => {
+  it('prints a context that runs purser credential, without any secret', async () => {
+    const { code, output, stderr } = await world.run(`${COMMAND} --duration 10m`);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(output).not.toContain('caller-token');
+    expect(parse(output)).toEqual({
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 'purser-target-1', cluster: { server: 'https://127.0.0.1:6443', 'certificate-authority-data': 'Y2E=' } }],
+      users: [
+        {
+          name: 'purser-target-1',
+          user: {
+            exec: {
+              apiVersion: 'client.authentication.k8s.io/v1',
+              command: 'purser',
+              args: [
+                'credential',
+                'target-1',
+                'deploy/deployer',
+                `--audience=${AUDIENCE}`,
+                '--duration=10m',
+                `--kubeconfig=${world.kubeconfig}`,
+                '--context=token',
+              ],
+              interactiveMode: 'Never',
+              provideClusterInfo: false,
+              installHint: expect.stringContaining('npm install -g purser'),
+            },
+          },
+        },
+      ],
+      contexts: [{ name: 'target-1', context: { cluster: 'purser-target-1', user: 'purser-target-1', namespace: 'deploy' } }],
+      'current-context': 'target-1',
+    });
+    expect(world.tokenRequests).toEqual([]);
+  });
+
+  it('passes all options of the façade to purser credential, with absolute paths', async () => {
+    const options = `--service-account team-a/ci --facade ${world.facade.url} --facade-ca ${world.authorityFile}`;
+    const { output } = await world.run(`${COMMAND} --context certificate ${options} --facade-path orchestrator --purser-namespace system`);
+    const { users } = parse(output) as {
+      readonly users: readonly [{ readonly user: { readonly exec: { readonly args: readonly string[] } } }];
+    };
+    expect(users[0].user.exec.args.slice(5)).toEqual([
+      '--context=certificate',
+      '--service-account=team-a/ci',
+      `--facade=${world.facade.url}`,
+      `--facade-ca=${world.authorityFile}`,
+      '--facade-path=orchestrator',
+      '--purser-namespace=system',
+    ]);
+  });
+
+  it('uses --server, --name and --namespace', async () => {
+    const { output } = await world.run(`${COMMAND} --server https://elsewhere.example.com --name mine -n team-a`);
+    expect(parse(output)).toMatchObject({
+      clusters: [{ cluster: { server: 'https://elsewhere.example.com' } }],
+      contexts: [{ name: 'mine', context: { namespace: 'team-a' } }],
+    });
+  });
+
+  it.each([
+    ['--server https://other.example.com', 'Set --server to one of https://127.0.0.1:6443, https://elsewhere.example.com'],
+    ['--name token', 'token is the context of the hub. Set --name'],
+  ])('rejects %s', async (options, text) => {
+    expect(await world.run(`${COMMAND} ${options}`)).toMatchObject({ code: 2, output: '', stderr: expect.stringContaining(text) });
+  });
+});
+
+describe('purser kubeconfig --merge', () => {
+  it('adds the context to the kubeconfig, readable by its owner only, and keeps the current context', async () => {
+    const before = parse(await readFile(world.kubeconfig, 'utf8')) as Kubeconfig;
+    expect(await world.run(`${COMMAND} --merge`)).toMatchObject({
+      code: 0,
+      output: `Context target-1 written to ${world.kubeconfig}. To use it, run kubectl --context target-1 get pods.\n`,
+    });
+    const after = parse(await readFile(world.kubeconfig, 'utf8')) as Kubeconfig;
+    expect(after).toMatchObject({
+      ...before,
+      clusters: [...before.clusters, {}],
+      users: [...before.users, {}],
+      contexts: [...before.contexts, {}],
+    });
+    expect((await stat(world.kubeconfig)).mode & 0o777).toBe(0o600);
+  });
+
+  it('replaces a context that it wrote before', async () => {
+    await world.run(`${COMMAND} --merge`);
+    await world.run(`${COMMAND} --merge --duration 10m`);
+    const { users } = parse(await readFile(world.kubeconfig, 'utf8')) as Kubeconfig;
+    const names = users.map(({ name }): string => name);
+    expect(names.filter((name) => name === 'purser-target-1')).toHaveLength(1);
+    expect(JSON.stringify(users)).toContain('--duration=10m');
+  });
+
+  it('keeps a symbolic link to the kubeconfig', async () => {
+    const link = join(world.folder, 'link');
+    await symlink(world.kubeconfig, link);
+    await world.run(`${COMMAND} --merge --kubeconfig ${link}`);
+    expect(await readFile(world.kubeconfig, 'utf8')).toContain('purser-target-1');
+    expect(await readFile(link, 'utf8')).toContain('purser-target-1');
+  });
+
+  it('fails while kubectl holds the lock of the file, and leaves the file unchanged', async () => {
+    const before = await readFile(world.kubeconfig, 'utf8');
+    await writeFile(`${world.kubeconfig}.lock`, '');
+    expect(await world.run(`${COMMAND} --merge`)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('is locked by another program'),
+    });
+    expect(await readFile(world.kubeconfig, 'utf8')).toBe(before);
+  });
+});
+
+describe('mergeText', () => {
+  const wanted = { cluster: 'target-1', account: 'deploy/deployer', audience: ['a'] };
+  const kubeconfig = toKubeconfig(wanted, { name: 'target-1', server: 'https://target-1', caBundle: undefined });
+
+  it('keeps comments, order and unknown fields', () => {
+    const text =
+      '# mine\napiVersion: v1\nkind: Config\nextra: {a: 1} # kept\nusers:\n  # a colleague\n  - name: other\n    user: {token: x}\ncontexts: []\ncurrent-context: other\n';
+    const merged = mergeText(text, kubeconfig, 'config');
+    for (const line of ['# mine', 'extra: { a: 1 } # kept', '  # a colleague', 'current-context: other']) expect(merged).toContain(line);
+    expect(parse(merged)).toMatchObject({ users: [{ name: 'other' }, { name: 'purser-target-1' }], contexts: [{ name: 'target-1' }] });
+  });
+
+  it('writes a complete kubeconfig into an empty file, with its context as the current one', () => {
+    expect(parse(mergeText('', kubeconfig, 'config'))).toEqual(kubeconfig);
+    expect(parse(mergeText('clusters: null\nusers: null\n', kubeconfig, 'config'))).toEqual(kubeconfig);
+  });
+
+  it.each([
+    ['contexts: [{name: target-1, context: {cluster: c, user: admin}}]', 'has a context target-1 that purser did not write. Set --name'],
+    ['users: [{name: purser-target-1, user: {token: x}}]', 'has a context target-1 that purser did not write. Set --name'],
+    ['- a list', 'is not a kubeconfig'],
+    ['a: [', 'is not a kubeconfig'],
+  ])('rejects the file %s', (text, message) => {
+    expect(() => mergeText(text, kubeconfig, 'config')).toThrow(message);
+  });
+});

@@ -1,0 +1,56 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { AUDIENCE, CallerWorld } from '../facade/caller-world.ts';
+
+let world: CallerWorld;
+beforeEach(async () => {
+  world = await CallerWorld.start();
+});
+afterEach(() => world.close());
+
+const bodies = () => world.tokenRequests.map(({ body }) => (JSON.parse(body) as { readonly spec: unknown }).spec);
+
+describe('purser token', () => {
+  it("prints a token for the audiences of the cluster's API server", async () => {
+    const { code, output, stderr } = await world.run('token target-1 deploy/deployer');
+    expect([code, stderr]).toEqual([0, '']);
+    expect(output).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
+    expect(bodies()).toEqual([{ audiences: [AUDIENCE] }]);
+    expect(world.tokenRequests[0]?.headers).toMatchObject({ authorization: 'Bearer caller-token', 'user-agent': 'purser-cli' });
+  });
+
+  it('requests the given audiences and lifetime with one request', async () => {
+    await world.run('token target-1 deploy/deployer --audience a --audience b --duration 10m');
+    expect(world.facade.requests).toHaveLength(1);
+    expect(bodies()).toEqual([{ audiences: ['a', 'b'], expirationSeconds: 600 }]);
+  });
+
+  it('prints the TokenRequest with -o json, and warnings of the façade on standard error', async () => {
+    const { output, stderr } = await world.run('token target-1 deploy/deployer --duration 48h -o json');
+    expect(JSON.parse(output)).toMatchObject({ kind: 'TokenRequest', status: { expirationTimestamp: '2026-03-03T12:00:00Z' } });
+    expect(stderr).toBe('Warning: requested expiration shortened\n');
+  });
+
+  it('requires an audience if those of the cluster are unknown', async () => {
+    world.apiAudiences = undefined;
+    expect(await world.run('token target-1 deploy/deployer')).toMatchObject({
+      code: 2,
+      output: '',
+      stderr: 'purser: the audiences of cluster target-1 are unknown. Set --audience, for example https://kubernetes.default.svc\n',
+    });
+  });
+
+  it.each([
+    ['token target-1 deployer', 'NAMESPACE/NAME must be a service account such as deploy/deployer'],
+    ['token target-1 deploy/a/b', 'NAMESPACE/NAME must be a service account such as deploy/deployer'],
+    ['token Target deploy/deployer', 'CLUSTER must be a name of lower-case letters, digits, dots and hyphens'],
+    ['token target-1', "missing required argument 'NAMESPACE/NAME'"],
+    ['token target-1 deploy/deployer --duration 1m', '--duration must be a duration of at least 10m'],
+    ['token target-1 deploy/deployer --facade http://a', '--facade must be an https URL'],
+    ['token target-1 deploy/deployer --service-account ci', '--service-account must be a service account'],
+    ['token target-1 deploy/deployer --audiance a', "unknown option '--audiance'; did you mean --audience?"],
+  ])('rejects the arguments "%s"', async (line, text) => {
+    const { code, stderr } = await world.run(line);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(text)]);
+    expect(stderr.trimEnd()).not.toContain('\n');
+  });
+});

@@ -1,0 +1,87 @@
+// `purser credential` as processes, as kubectl runs it.
+
+import { readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { startTimeOf } from '../../src/cli/credential/cache.mjs';
+import { AUDIENCE, CallerWorld } from '../cli/facade/caller-world.ts';
+import { run } from '../support/run.ts';
+
+const START = join(import.meta.dirname, '../../bin/purser.cjs');
+/** Reports each process and each file that it loads. */
+const REPORT = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from 'node:module';
+  process.stderr.write('process\\n');
+  registerHooks({ load(url, context, next) { if (url.startsWith('file:')) process.stderr.write(url.replace(/.*\\/(src|bin|node_modules)\\//, '') + '\\n'); return next(url, context); } });
+`)}`;
+const OLDER = "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.20.2'})";
+
+let world: CallerWorld;
+beforeEach(async () => {
+  world = await CallerWorld.start(Date.now());
+});
+afterEach(() => world.close());
+
+const ARGS = ['credential', 'target-1', 'deploy/deployer', `--audience=${AUDIENCE}`, '--context=token'];
+const start = (options: readonly string[] = [], args = ARGS) =>
+  run(process.execPath, [...options, START, ...args], { ...process.env, ...world.env } as Record<string, string>);
+const folder = () => join(world.folder, 'cache', 'purser', 'credentials');
+/** Removes the cached token and returns the name of its files. */
+async function forget(): Promise<string> {
+  const name = (await readdir(folder())).find((each) => each.endsWith('.json')) ?? '';
+  await rm(join(folder(), name));
+  return name.replace('.json', '');
+}
+
+describe('purser credential', () => {
+  it('sends one request for 20 processes at once', async () => {
+    const results = await Promise.all(Array.from({ length: 20 }, () => start()));
+    expect(new Set(results.map(({ code, stderr }) => `${code}${stderr}`))).toEqual(new Set(['0']));
+    expect(new Set(results.map(({ output }) => output)).size).toBe(1);
+    expect(world.tokenRequests).toHaveLength(1);
+    expect((await readdir(folder())).filter((name) => name.endsWith('.lock'))).toEqual([]);
+  });
+
+  it.each([
+    ['a process that ended', () => ({ pid: 2 ** 22 - 1, startedAt: '1' })],
+    ['another process with the same id', () => ({ pid: process.pid, startedAt: `${startTimeOf(process.pid)}0` })],
+    ['an unknown process', () => ({})],
+  ])('takes over the lock of %s', async (_, owner) => {
+    await start();
+    const key = await forget();
+    await writeFile(join(folder(), `${key}.lock`), JSON.stringify(owner()), { mode: 0o600 });
+    // Its parent is this process, whose lock would be that of its launcher.
+    expect(await start()).toMatchObject({ code: 0, stderr: '' });
+    expect(world.tokenRequests).toHaveLength(2);
+  });
+
+  it('loads nothing but the cache for a cached token', async () => {
+    await start();
+    const { code, output, stderr } = await start(['--import', REPORT]);
+    expect([code, output]).toEqual([0, expect.stringContaining('ExecCredential')]);
+    expect(stderr.trim().split('\n')).toEqual([
+      'process',
+      'purser.cjs',
+      'credential.cjs',
+      'cli/credential/print-cached.mjs',
+      'cli/credential/cache.mjs',
+    ]);
+  });
+
+  it('returns a cached token on an older Node.js without another process', async () => {
+    const first = await start(['--import', OLDER]);
+    expect(first).toMatchObject({ code: 0, stderr: '', output: expect.stringContaining('ExecCredential') });
+    const { output, stderr } = await start(['--import', OLDER, '--import', REPORT]);
+    expect(output).toBe(first.output);
+    expect(stderr.match(/^process$/gm)).toHaveLength(1);
+    expect(world.tokenRequests).toHaveLength(1);
+  });
+
+  it('parses other forms of its options with the command line, and uses the same cache', async () => {
+    const { output } = await start();
+    const other = ['credential', '--context', 'token', 'target-1', 'deploy/deployer', '--audience', AUDIENCE];
+    expect(await start([], other)).toMatchObject({ code: 0, output });
+    expect(await start([], ['credential', 'clean'])).toMatchObject({ code: 0, output: expect.stringContaining('Removed 1') });
+    expect(await start([], ['credential', '--help'])).toMatchObject({ code: 0, output: expect.stringContaining('--force-refresh') });
+  });
+});
