@@ -38,7 +38,7 @@ export const FailureReason = {
   CredentialNotForCluster: 'Purser has no credential that names this Cluster',
   EndpointNotPinned: "Purser's credential does not name every address of the cluster",
   CANotPinned: "Purser's credential does not contain every certificate authority of the cluster",
-  EndpointConflict: 'an older credential names the same address with another certificate authority or proxy',
+  EndpointConflict: 'two credentials that name a service account of the hub have the same address',
   HubTokenForbidden: 'Purser is not permitted to request tokens of the service account from the hub',
   HubTokenFailed: 'Purser could not request a token of the service account from the hub',
   NamespaceNotAllowed: "Purser's credential for the cluster does not allow service accounts of this namespace",

@@ -49,7 +49,7 @@ export class ClusterClients {
   async useOnce<T>(registered: RegisteredCluster, token: Sensitive<string>, work: Work<T>): Promise<T> {
     this.#checkOpen();
     const target = createTarget(registered, this.#settings, { type: 'token', token });
-    const slot: Slot = { ...registrationOf(registered), isTaken: false, target, users: 0, isRetired: true };
+    const slot: Slot = { ...registrationOf(registered), hasConflict: false, target, users: 0, isRetired: true };
     this.#open.add(slot);
     return await this.#run(slot, work);
   }
@@ -138,17 +138,17 @@ export class ClusterClients {
     const registered = this.#fresh.latest(known);
     const former = this.#current.get(name);
     const registration = registrationOf(registered);
-    const isTaken = this.#isTaken(registered);
-    if (former !== undefined && isSameRegistration(former, registration) && former.isTaken === isTaken) return former;
-    const slot: Slot = { ...registration, isTaken, target: this.#create(registered), users: 0, isRetired: false };
+    const hasConflict = this.#hasConflict(registered);
+    if (former !== undefined && isSameRegistration(former, registration) && former.hasConflict === hasConflict) return former;
+    const slot: Slot = { ...registration, hasConflict, target: this.#create(registered), users: 0, isRetired: false };
     this.#current.set(name, slot);
     this.#open.add(slot);
     if (former !== undefined) this.#replace(former, slot);
     return slot;
   }
 
-  #isTaken({ credential }: RegisteredCluster): boolean {
-    return credential !== undefined && this.#settings.federatedAddresses?.isTaken(credential) === true;
+  #hasConflict({ credential }: RegisteredCluster): boolean {
+    return credential !== undefined && this.#settings.federatedAddresses?.hasConflict(credential) === true;
   }
 
   #create(registered: RegisteredCluster): Slot['target'] {
@@ -164,7 +164,7 @@ export class ClusterClients {
   /** Replaces a target. Requests in progress may finish with the old credential, but not at an old address. */
   #replace(former: Slot, next: Slot): void {
     former.isRetired = true;
-    if (former.users === 0 || former.cluster !== next.cluster || next.isTaken) void this.#end(former);
+    if (former.users === 0 || former.cluster !== next.cluster || next.hasConflict) void this.#end(former);
   }
 
   async #end(slot: Slot): Promise<void> {
@@ -178,8 +178,8 @@ const MAX_DELETED = 1_024;
 type Work<T> = (target: Target) => Promise<T>;
 
 interface Slot extends Registration {
-  /** True if an older Secret directs an address of the credential to another server. */
-  readonly isTaken: boolean;
+  /** True if another Secret names an address of the credential. */
+  readonly hasConflict: boolean;
   readonly target: Target | IssueError;
   users: number;
   isRetired: boolean;

@@ -169,7 +169,7 @@ function federatedCredential(
       'CredentialMissing',
       `the key serviceAccount is allowed only in Secrets in Purser's namespace, not in ${metadata.namespace}. Move the Secret`,
     );
-  if (federatedAddresses?.isTaken(secret)) throw new IssueError('EndpointConflict');
+  if (federatedAddresses?.hasConflict(secret)) throw new IssueError('EndpointConflict');
   const tokens = [...audiences].map(([server, audience]) => [server, hubTokens.token({ serviceAccount: name, audience })] as const);
   return { type: 'serviceAccount', tokens: new Map(tokens) };
 }

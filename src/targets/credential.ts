@@ -114,22 +114,9 @@ export function readTokenInUse(registered: Stored<Secret>, renewed: Secret | und
   return { digest: digestOf(text), isSupplied: !isOwn, issuedAt, expiresAt, audiences };
 }
 
-/** Addresses of a Secret, and everything else that determines the server behind them. */
-export interface Route {
-  /** Addresses in the spelling of `serverUrl`. */
-  readonly servers: readonly string[];
-  /** Digest of certificate authorities and proxy; undefined if a key is not readable. */
-  readonly digest: string | undefined;
-}
-
-/** Reads the route; it has no addresses if the key server is not readable. */
-export function readRoute(secret: Secret): Route {
-  const digest = readable(() => {
-    const { authorities, proxy } = readPins(secret);
-    const fingerprints = authorities === SystemAuthorities ? authorities : [...authorities].sort().join();
-    return digestOf(`${fingerprints} ${proxy?.reveal() ?? ''}`);
-  });
-  return { servers: readable(() => serversOf(secret)) ?? [], digest };
+/** Returns the addresses of a Secret, in the spelling of `serverUrl`; none if the key server is not readable. */
+export function addressesOf(secret: Secret): readonly string[] {
+  return readable(() => serversOf(secret)) ?? [];
 }
 
 /** Reads the permitted uses of the credential. Throws an IssueError, CredentialMissing, for a key that is not readable. */

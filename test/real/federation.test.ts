@@ -200,6 +200,18 @@ describe('federation with a hostile server', () => {
     expect(hostile.requests).toEqual([]);
   });
 
+  it('sends nothing to an address that two Secrets name, nor to the proxy of one, until one of them is deleted', async () => {
+    const seen = hostile.requests.length;
+    const other = { url: world.target.url, ca: hostile.ca };
+    await world.createCluster('copy', other, { serviceAccount: SERVICE_ACCOUNT, proxy: hostile.url });
+    for (const name of ['target-1', 'copy'])
+      await waitUntil(async () => (await conditionOf(name, 'Ready', 'reason')) === 'EndpointConflict');
+    await world.kubectl('delete', 'cluster.registry.purser.dev/copy');
+    await world.kubectl('delete', 'secret/copy-credential', '-n', 'purser-system');
+    await world.waitFor('cluster.registry.purser.dev/target-1', '--for=condition=Ready');
+    expect(hostile.requests).toHaveLength(seen);
+  });
+
   it('sends to a hostile server that the Secret pins only a token that target, hub and façade reject', async () => {
     await world.createCluster('hostile', hostile, { serviceAccount: SERVICE_ACCOUNT });
     await waitUntil(async () => received().length > 0);
@@ -228,7 +240,7 @@ describe('federation without the role on the hub', () => {
   it('reports the missing permission and the command that prints it', async () => {
     await world.kubectl('delete', 'rolebinding', 'purser-federation', '-n', 'purser-system');
     await world.kubectl('create', 'serviceaccount', 'unlisted', '-n', 'purser-system');
-    await world.createCluster('target-2', world.target, { serviceAccount: 'unlisted' });
+    await world.createCluster('target-2', { url: 'https://127.0.0.1:1', ca: world.target.ca }, { serviceAccount: 'unlisted' });
     await waitUntil(async () => (await conditionOf('target-2', 'Authorized', 'reason')) === 'HubTokenForbidden');
     expect(await conditionOf('target-2', 'Authorized', 'message')).toMatch(
       /cannot create resource "serviceaccounts\/token" .* Apply the output of purser print hub-rbac --service-account NAME to the hub/,

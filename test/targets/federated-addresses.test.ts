@@ -29,59 +29,42 @@ function list(...objects: readonly Stored<Secret>[]): void {
 describe('FederatedAddresses', () => {
   it.each([
     ['another ca.crt', { 'ca.crt': OTHER_CA }],
-    ['public certificate authorities', { 'ca.crt': 'system' }],
+    ['another Cluster and the same ca.crt', { cluster: 'own' }],
+    ['other namespaces', { namespaces: 'kube-system' }],
     ['a proxy', { proxy: 'https://proxy.example.com:3128' }],
-    ['an unreadable ca.crt', { 'ca.crt': 'no PEM' }],
-    ['an unreadable proxy', { proxy: 'no URL' }],
-    ['another spelling of the address', { server: 'PROD.example.com:443/', 'ca.crt': OTHER_CA }],
-    ['further addresses', { server: `https://own.example.com ${PROD}`, 'ca.crt': OTHER_CA }],
-    ['another service account', { serviceAccount: 'another', 'ca.crt': OTHER_CA }],
-  ])('rejects the younger of two Secrets with one address: %s', (_case, keys) => {
-    const [prod, younger] = [aFederated('prod', FIRST), aFederated('younger', LATER, keys)];
-    list(prod, younger);
-    expect([addresses.isTaken(prod), addresses.isTaken(younger)]).toEqual([false, true]);
-  });
-
-  it.each([
-    ['the same ca.crt and proxy', aFederated('younger', LATER)],
-    ['another address', aFederated('younger', LATER, { server: 'https://own.example.com', 'ca.crt': OTHER_CA })],
-    ['a stored token', aCredential({ token: 'abc', server: PROD, 'ca.crt': OTHER_CA })],
-  ])('accepts both of two Secrets: %s', (_case, younger) => {
-    list(aFederated('prod', FIRST), younger);
-    expect(addresses.isTaken(younger)).toBe(false);
-  });
-
-  it('rejects the Secret with the higher UID of two that were created in the same second, in every order of the list', () => {
-    const [a, b] = [aFederated('a', FIRST, { 'ca.crt': OTHER_CA }), aFederated('b', FIRST)];
-    for (const order of [
-      [a, b],
-      [b, a],
-    ]) {
-      list(...order);
-      expect([addresses.isTaken(a), addresses.isTaken(b)]).toEqual([false, true]);
+    ['another spelling of the address', { server: 'PROD.example.com:443/' }],
+    ['further addresses', { server: `https://own.example.com ${PROD}` }],
+    ['another service account', { serviceAccount: 'another' }],
+  ])('rejects both of two Secrets with one address, whichever is older: %s', (_case, keys) => {
+    for (const [first, second] of [
+      [FIRST, LATER],
+      [LATER, FIRST],
+    ] as const) {
+      const [prod, other] = [aFederated('prod', first), aFederated('other', second, keys)];
+      list(prod, other);
+      expect([addresses.hasConflict(prod), addresses.hasConflict(other)]).toEqual([true, true]);
     }
   });
 
-  it('compares with the oldest Secret only, so that a rejected Secret affects no others', () => {
-    const [prod, hostile, second] = [
-      aFederated('prod', FIRST),
-      aFederated('hostile', LATER, { 'ca.crt': OTHER_CA }),
-      aFederated('second', '2026-01-03T00:00:00Z'),
-    ];
-    list(prod, hostile, second);
-    expect([prod, hostile, second].map((secret) => addresses.isTaken(secret))).toEqual([false, true, false]);
+  it.each([
+    ['another address', aFederated('other', LATER, { server: 'https://own.example.com', 'ca.crt': OTHER_CA })],
+    ['a stored token', aCredential({ token: 'abc', server: PROD, 'ca.crt': OTHER_CA })],
+  ])('accepts both of two Secrets: %s', (_case, other) => {
+    const prod = aFederated('prod', FIRST);
+    list(prod, other);
+    expect([addresses.hasConflict(prod), addresses.hasConflict(other)]).toEqual([false, false]);
   });
 
   it('rejects a Secret that the store does not contain yet', () => {
     list(aFederated('prod', FIRST));
-    expect(addresses.isTaken(aFederated('younger', LATER, { 'ca.crt': OTHER_CA }))).toBe(true);
+    expect(addresses.hasConflict(aFederated('other', LATER))).toBe(true);
   });
 
-  it('accepts the younger Secret after the older one is deleted', () => {
-    const [prod, younger] = [aFederated('prod', FIRST), aFederated('younger', LATER, { 'ca.crt': OTHER_CA })];
-    list(prod, younger);
-    store.apply({ type: 'deleted', object: prod, resourceVersion: '2' });
-    expect(addresses.isTaken(younger)).toBe(false);
+  it('accepts a Secret after the other one is deleted', () => {
+    const [prod, other] = [aFederated('prod', FIRST), aFederated('other', LATER)];
+    list(prod, other);
+    store.apply({ type: 'deleted', object: other, resourceVersion: '2' });
+    expect(addresses.hasConflict(prod)).toBe(false);
   });
 
   it('ignores Secrets of other namespaces, and those of ManagedTokens', () => {
@@ -91,6 +74,6 @@ describe('FederatedAddresses', () => {
       { ...elsewhere, metadata: { ...elsewhere.metadata, namespace: 'elsewhere' } },
       { ...managed, metadata: { ...managed.metadata, labels: { 'tokens.purser.dev/managed-by': 'purser' } } },
     );
-    expect(addresses.isTaken(aFederated('younger', LATER, { 'ca.crt': OTHER_CA }))).toBe(false);
+    expect(addresses.hasConflict(aFederated('other', LATER))).toBe(false);
   });
 });

@@ -108,7 +108,7 @@ describe('ClusterClients with a service account of the hub', () => {
     expect(tokenRequests()).toHaveLength(2);
   });
 
-  it('sends nothing with a Secret whose address an older Secret reaches by another certificate authority, until that Secret is deleted', async () => {
+  it('sends nothing with a Secret whose address another Secret names, until that Secret is deleted', async () => {
     const store = new ObjectStore<Secret>();
     const federatedAddresses = new FederatedAddresses([store], CREDENTIALS);
     await clients.close();

@@ -74,7 +74,7 @@ const REMEDIES: Readonly<Partial<Record<ClusterReason, string>>> = {
   CANotPinned:
     "set caBundle and the key ca.crt of the Secret to the cluster's certificate authority or, for a public one, omit caBundle and set ca.crt to the word system",
   EndpointConflict:
-    'use the ca.crt and proxy of the oldest Secret with this address, or remove the address from the key server of the other Secrets',
+    'remove the address from the key server of the other Secret; to use one Secret for several Clusters, list them in its key cluster',
   HubTokenForbidden:
     'apply the output of purser print hub-rbac --service-account NAME to the hub, where NAME is the service account in the Secret',
   HubTokenFailed: "check that the service account that the Secret names exists in Purser's namespace on the hub, and that the hub responds",
