@@ -16,7 +16,7 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../std/clock.ts';
 import { Http2Limit, type LimitedConnection } from './limits/http2-limit.ts';
-import { ServingTurns } from './limits/serving-turns.ts';
+import type { ServingTurns } from './limits/serving-turns.ts';
 import { toAddressKey } from './limits/source-address.ts';
 import { MAX_BODY_BYTES } from './request.ts';
 
@@ -50,6 +50,7 @@ export interface Http2Options {
   readonly arrivalMs: number;
   /** Time for which an idle connection stays open, in milliseconds. */
   readonly keepAliveMs: number;
+  readonly turns: ServingTurns;
   /** Serves a request. Node's compatibility API represents HTTP/2 requests and responses as those of HTTP/1.1. */
   readonly serve: (message: IncomingMessage, response: ServerResponse) => void;
 }
@@ -136,7 +137,6 @@ class Http2Connection implements LimitedConnection {
 export class Http2Connections {
   readonly #options: Http2Options;
   readonly #limit = new Http2Limit();
-  readonly #turns = new ServingTurns();
   readonly #sessions = new Set<ServerHttp2Session>();
   #isStopping = false;
 
@@ -186,7 +186,7 @@ export class Http2Connections {
         connection.streams -= 1;
         if (connection.streams === 0 && !isOver) cancel = clock.wakeAfter(session.closed ? 0 : keepAliveMs, close);
       });
-      this.#turns.start(connection.address, () => this.#serve(stream, headers, rawHeaders));
+      this.#options.turns.start(connection.address, () => this.#serve(stream, headers, rawHeaders));
     });
     return () => {
       isOver = true;

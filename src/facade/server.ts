@@ -12,6 +12,8 @@ import type { ServedRequest } from '../telemetry/metrics.ts';
 import { ActiveRequests } from './active-requests.ts';
 import { Http2Connections, MAX_HEADER_BYTES } from './http2.ts';
 import { type ConnectionLimits, Connections } from './limits/connections.ts';
+import { ServingTurns } from './limits/serving-turns.ts';
+import { toAddressKey } from './limits/source-address.ts';
 import { Router, type RouterOptions } from './router.ts';
 
 export interface ServerOptions extends RouterOptions {
@@ -77,16 +79,27 @@ interface Servers {
 function createServerFor(options: ServerOptions, active: ActiveRequests, router: Router): Servers {
   const { clock, keepAliveMs = KEEP_ALIVE_MS, arrivalMs = ARRIVAL_MS } = options;
   const connections = new Connections({ ...CONNECTIONS, ...options.connections });
+  const turns = new ServingTurns();
   const serve = (message: IncomingMessage, response: ServerResponse) => {
-    if (!connections.begin(message.socket, response)) return;
     // Node parses bytes after the last response of a connection as further requests.
     if (!active.isEnding(message.socket)) router.serve(active.begin(message, response), active.isStopping);
   };
-  const http2 = new Http2Connections({ clock, keepAliveMs, arrivalMs, serve });
+  // Node emits all requests at once that a client has sent without waiting for responses.
+  const serveInTurn = (message: IncomingMessage, response: ServerResponse) => {
+    const { socket } = message;
+    if (!connections.begin(socket, response)) return;
+    turns.start(toAddressKey(socket.remoteAddress), () => {
+      if (!socket.destroyed) serve(message, response);
+    });
+  };
+  const serveHttp2 = (message: IncomingMessage, response: ServerResponse) => {
+    if (connections.begin(message.socket, response)) serve(message, response);
+  };
+  const http2 = new Http2Connections({ clock, keepAliveMs, arrivalMs, turns, serve: serveHttp2 });
   const hasRoom = (socket: Socket) => options.isHttp2Served !== false && http2.hasRoom(socket);
-  const server = createServer({ ...limits(options), ALPNCallback: protocolSelector(hasRoom) }, serve);
-  server.on('checkContinue', serve);
-  server.on('checkExpectation', serve);
+  const server = createServer({ ...limits(options), ALPNCallback: protocolSelector(hasRoom) }, serveInTurn);
+  server.on('checkContinue', serveInTurn);
+  server.on('checkExpectation', serveInTurn);
   // Streams detach their connections as upgrades.
   server.on('upgrade', () => {});
   server.on('connect', (_message, socket: Socket) => (active.isResponding(socket) ? socket.destroy() : rejectConnect(socket)));

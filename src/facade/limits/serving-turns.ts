@@ -1,4 +1,4 @@
-// Starts requests in turns of the event loop, a few in each: an HTTP/2 connection can deliver a hundred requests at once, and new
+// Starts requests in turns of the event loop, a few in each: a connection can deliver a hundred requests at once, and new
 // connections of others would wait until all of them are served.
 
 /** Maximum number of requests that start in one turn of the event loop. A request takes a fraction of a millisecond. */
