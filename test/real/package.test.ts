@@ -93,6 +93,10 @@ describe.each([20, 22, 24])('the package on Node.js %i', (major) => {
         code: 0,
         output: expect.stringContaining('Clusters: '),
       });
+      expect(await run('kubectl', ['purser', 'cluster', 'list', '-o', 'name'], env)).toMatchObject({
+        code: 0,
+        output: 'cluster.registry.purser.dev/target-1\n',
+      });
       const { output } = await run('kubectl', ['__complete', 'purser', 'cluster', 'revoke', 'target'], env);
       expect(output).toBe('target-1\n:4\n');
       expect(await purser('kubeconfig', 'target-1', 'deploy/deployer', '--merge')).toMatchObject({ code: 0, stderr: '' });

@@ -60,8 +60,6 @@ const UNCOUNTED = /events|^GET configmaps\/purser-removal-limit$/;
 /** In simulated time. */
 const PATIENCE_MS = 300_000;
 const STEP_MS = 50;
-/** Interval of checks, which send requests, in simulated time. */
-const CHECK_MS = 250;
 const PROBING = { probeIntervalMs: 10_000, accessIntervalMs: 60_000 };
 const SETTINGS: TokenSettings = {
   verifyIntervalMs: 0,
@@ -451,7 +449,8 @@ export class TokenWorld {
     const end = this.clock.now() + PATIENCE_MS;
     while (!(await isSo().catch(ignoreGone))) {
       if (this.clock.now() > end) throw new Error(`the condition did not become true; ${await this.#situation()}`);
-      await this.pass(CHECK_MS, STEP_MS);
+      await turns();
+      this.clock.advance(STEP_MS);
     }
   }
 
