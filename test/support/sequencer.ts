@@ -10,6 +10,15 @@ const { default: TestSequencer } = createRequire(import.meta.url)('@jest/test-se
 
 /** Files that take more than six seconds, from the longest; relative to the root of the repository. */
 export const LONGEST: readonly string[] = [
+  'test/real/faults.test.ts',
+  'test/real/deploy.test.ts',
+  'test/real/replicas.test.ts',
+  'test/real/cluster-status.test.ts',
+  'test/real/managed-token.test.ts',
+  'test/real/deploy-overlays.test.ts',
+  'test/real/package.test.ts',
+  'test/real/kube-faults.test.ts',
+  'test/real/image.test.ts',
   'test/e2e/replicas.test.ts',
   'test/e2e/start.test.ts',
   'test/facade/tokens/limits.test.ts',
