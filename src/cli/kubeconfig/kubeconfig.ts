@@ -1,11 +1,13 @@
 // `purser kubeconfig`: a kubeconfig that runs `purser credential`.
 
-import { resolve } from 'node:path';
+import { access, constants } from 'node:fs/promises';
+import { delimiter, join, resolve } from 'node:path';
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { SystemAuthorities } from '../../api/names.ts';
 import { StartError } from '../../config/start-error.ts';
 import { serviceAccount } from '../../config/values.ts';
 import { defined } from '../../std/defined.ts';
+import { packageRoot } from '../../std/package-root.ts';
 import { serversFor } from '../../targets/endpoints.ts';
 import { CommandError, type CommandHost } from '../command.ts';
 import { Connections } from '../connection.ts';
@@ -45,27 +47,29 @@ export async function writeKubeconfig(wanted: WantedKubeconfig, host: CommandHos
     kubeconfig: connections.files.join(':'),
     ...defined<{ context?: string }>({ context: hubContext }),
   };
-  const kubeconfig = toKubeconfig(caller, { name, server, caBundle: cluster.spec.orchestratorApiEndpoints.caBundle });
+  const { caBundle } = cluster.spec.orchestratorApiEndpoints;
+  const kubeconfig = toKubeconfig(caller, { name, server, caBundle, command: await pluginCommand(host) });
   if (wanted.merge !== true) return host.print(formatDocument(kubeconfig, 'yaml'));
   const file = await mergeIntoFile(connections.files, kubeconfig);
   host.print(`Context ${name} written to ${file}. To use it, run kubectl --context ${name} get pods.\n`);
 }
 
-/** Address, CA and name of a context. */
+/** Address, CA and name of a context, and the command of its plugin. */
 interface ContextDetails {
   readonly name: string;
+  readonly command: string;
   readonly server: string;
   /** Base64 of PEM; undefined for public authorities. */
   readonly caBundle: string | undefined;
 }
 
 /** Returns the kubeconfig of a context that obtains its tokens with `purser credential`. */
-export function toKubeconfig(wanted: WantedKubeconfig, { name, server, caBundle }: ContextDetails): Kubeconfig {
+export function toKubeconfig(wanted: WantedKubeconfig, { name, command, server, caBundle }: ContextDetails): Kubeconfig {
   const entry = `purser-${name}`;
   const namespace = wanted.namespace ?? serviceAccount(wanted.account).namespace;
   const exec = {
     apiVersion: 'client.authentication.k8s.io/v1',
-    command: COMMAND,
+    command,
     args: credentialArguments(wanted),
     interactiveMode: 'Never',
     provideClusterInfo: false,
@@ -81,13 +85,23 @@ export function toKubeconfig(wanted: WantedKubeconfig, { name, server, caBundle 
   };
 }
 
-/** Command of the plugin, which PATH resolves. */
-export const COMMAND = 'purser';
-/** First argument of the plugin. */
-export const CREDENTIAL = 'credential';
+/** Returns the command of the plugin: `purser` if PATH has it, or else the path of this program, as in a checkout. */
+async function pluginCommand({ env }: CommandHost): Promise<string> {
+  for (const folder of (env['PATH'] ?? '').split(delimiter).filter(Boolean)) if (await isExecutable(join(folder, COMMAND))) return COMMAND;
+  return join(packageRoot, 'bin/purser.cjs');
+}
+
+async function isExecutable(path: string): Promise<boolean> {
+  return await access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+}
+
+const COMMAND = 'purser';
 const INSTALL_HINT = `The command purser was not found.
 
-To install it, run npm install -g purser. It requests short-lived tokens for this cluster; see the documentation of Purser.`;
+To install it, see docs/cli.md of Purser, or write the kubeconfig again where Purser is now.`;
 
 /**
  * Returns the arguments of `purser credential`, in the form that the launcher parses without loading the command line. They name the
@@ -107,7 +121,7 @@ function credentialArguments(wanted: WantedKubeconfig): readonly string[] {
     'purser-namespace': purserNamespace,
   };
   const given = Object.entries(options).flatMap(([name, value]) => (value === undefined ? [] : `--${name}=${value}`));
-  return [CREDENTIAL, cluster, account, ...audience.map((each) => `--audience=${each}`), ...given];
+  return ['credential', cluster, account, ...audience.map((each) => `--audience=${each}`), ...given];
 }
 
 /** Returns the registered address for a client at `ownAddress`, or the given one if it is registered. */

@@ -82,10 +82,13 @@ function checkOwner(document: Document, kubeconfig: Kubeconfig, file: string): v
   const isOther = present !== undefined && present.getIn(['context', 'user']) !== expected;
   const presentUser = findEntry(document, 'users', user.name);
   const command = presentUser?.getIn(['user', 'exec', 'command']);
-  const isOtherUser = presentUser !== undefined && command !== 'purser';
+  const isOtherUser = presentUser !== undefined && !PLUGIN.test(String(command));
   if (isOther || isOtherUser)
     throw new CommandError(`${file} has a context ${context.name} that purser did not write. Set --name to another name`);
 }
+
+/** Command of entries that purser wrote: a name that PATH resolves, or the path of the launcher. */
+const PLUGIN = /(^|\/)purser(\.cjs)?$/;
 
 function replaceEntry(document: Document, list: string, entry: { readonly name: string }): void {
   const node = document.createNode(entry);

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { toKubeconfig } from '../../../src/cli/kubeconfig/kubeconfig.ts';
 import { type Kubeconfig, mergeText } from '../../../src/cli/kubeconfig/merge.ts';
+import { newFolder } from '../../support/folders.ts';
 import { AUDIENCE, CallerWorld } from '../facade/caller-world.ts';
 
 let world: CallerWorld;
@@ -13,6 +14,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 const COMMAND = 'kubeconfig target-1 deploy/deployer';
+const LAUNCHER = join(import.meta.dirname, '../../../bin/purser.cjs');
 
 describe('purser kubeconfig', () => {
   it('prints a context that runs purser credential, without any secret', async () => {
@@ -29,7 +31,7 @@ describe('purser kubeconfig', () => {
           user: {
             exec: {
               apiVersion: 'client.authentication.k8s.io/v1',
-              command: 'purser',
+              command: LAUNCHER,
               args: [
                 'credential',
                 'target-1',
@@ -41,7 +43,7 @@ describe('purser kubeconfig', () => {
               ],
               interactiveMode: 'Never',
               provideClusterInfo: false,
-              installHint: expect.stringContaining('npm install -g purser'),
+              installHint: expect.stringContaining('docs/cli.md'),
             },
           },
         },
@@ -50,6 +52,18 @@ describe('purser kubeconfig', () => {
       'current-context': 'target-1',
     });
     expect(world.tokenRequests).toEqual([]);
+  });
+
+  it('names purser where PATH has it, and this program elsewhere', async () => {
+    const folder = await newFolder();
+    const command = async () => {
+      const { output } = await world.run(COMMAND, { env: { ...world.env, PATH: `/nonexistent:${folder}` } });
+      return (parse(output) as { readonly users: readonly [{ readonly user: { readonly exec: { readonly command: string } } }] }).users[0]
+        .user.exec.command;
+    };
+    expect(await command()).toBe(LAUNCHER);
+    await symlink(LAUNCHER, join(folder, 'purser'));
+    expect(await command()).toBe('purser');
   });
 
   it('passes all options of the façade to purser credential, with absolute paths', async () => {
@@ -131,7 +145,7 @@ describe('purser kubeconfig --merge', () => {
 
 describe('mergeText', () => {
   const wanted = { cluster: 'target-1', account: 'deploy/deployer', audience: ['a'] };
-  const kubeconfig = toKubeconfig(wanted, { name: 'target-1', server: 'https://target-1', caBundle: undefined });
+  const kubeconfig = toKubeconfig(wanted, { name: 'target-1', command: 'purser', server: 'https://target-1', caBundle: undefined });
 
   it('keeps comments, order and unknown fields', () => {
     const text =
