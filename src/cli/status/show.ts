@@ -52,7 +52,9 @@ async function listTokens(hub: KubeClient, namespace: string | undefined) {
   } catch (error) {
     if (!hasReason(error, 'Forbidden')) throw error;
     const where =
-      namespace === undefined ? 'in all namespaces; name one of yours with -n' : `in namespace ${namespace}; name another with -n`;
+      namespace === undefined
+        ? 'in all namespaces; select a namespace with -n'
+        : `in namespace ${namespace}; select another namespace with -n`;
     throw new CommandError(`not permitted to list ManagedTokens ${where}`);
   }
 }

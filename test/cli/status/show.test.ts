@@ -65,7 +65,7 @@ describe('purser status', () => {
   it('names the remedy if the user may not list ManagedTokens', async () => {
     const bob = world.hub.client('bobtoken');
     const shown = showFleet({ hub: bob, namespace: undefined, ...plain }, host());
-    await expect(shown).rejects.toThrow('not permitted to list ManagedTokens in all namespaces; name one of yours with -n');
+    await expect(shown).rejects.toThrow('not permitted to list ManagedTokens in all namespaces; select a namespace with -n');
     await bob.transport.close();
   });
 });
