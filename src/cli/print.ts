@@ -99,7 +99,7 @@ function authenticationCommand(host: CommandHost): Command {
 }
 
 const TARGET_ISSUER = "issuer of the target cluster's service account tokens, to check that it differs from --issuer";
-const ADDRESS = 'address of the target cluster, exactly as the key server of the Secret spells it';
+const ADDRESS = 'address of the target cluster, exactly as in the key server of the Secret';
 
 /** Parses the name of a user, which is quoted in manifests and commands. */
 const userName: Parser<string> = (text) => {

@@ -6,9 +6,9 @@ import { ManagedTokens, type Stored } from '../api/resources.ts';
 import type { KubeClient, Patch } from '../kube/client.ts';
 import { undefinedFor } from '../kubernetes/status.ts';
 import { humanDuration } from '../kubernetes/wire/go-duration.ts';
-import { sleep } from '../std/clock.ts';
 import { parseTimestamp } from '../std/timestamp.ts';
-import { CommandError, type CommandHost, ExitCode } from './command.ts';
+import { CHECK_PURSER, CommandError, type CommandHost, ExitCode } from './command.ts';
+import { poll } from './poll.ts';
 
 export type TokenRequestName = 'rotate' | 'revoke' | 'suspend' | 'resume';
 
@@ -88,23 +88,25 @@ function expiry({ status }: ManagedToken, now: number): string {
   return at === undefined ? 'an unknown time' : humanDuration(at - now);
 }
 
-const POLL_MS = 500;
-
 /** Returns the ManagedToken when the change is made. Throws a CommandError with the cause after the timeout. */
 async function waitUntil(
   { hub, namespace, name, request, timeoutMs }: TokenChange,
-  { clock, signal }: CommandHost,
+  host: CommandHost,
   isDone: (token: Stored<ManagedToken>) => boolean,
 ): Promise<Stored<ManagedToken>> {
-  for (const end = clock.monotonic() + timeoutMs; ; await sleep(clock, POLL_MS, signal)) {
+  const { signal } = host;
+  let latest: ManagedToken | undefined;
+  const changed = await poll(timeoutMs, host, async () => {
     const token = await hub.get(ManagedTokens, { namespace, name }, { signal });
-    if (isDone(token)) return token;
-    if (clock.monotonic() >= end)
-      throw new CommandError(
-        `Purser has not handled the request to ${request} ManagedToken ${namespace}/${name} yet${causeOf(token)}`,
-        ExitCode.notReady,
-      );
-  }
+    latest = token;
+    return isDone(token) ? token : undefined;
+  });
+  if (changed !== undefined) return changed;
+  const cause = latest === undefined ? '' : causeOf(latest);
+  throw new CommandError(
+    `Purser has not handled the request to ${request} ManagedToken ${namespace}/${name} yet${cause}`,
+    ExitCode.notReady,
+  );
 }
 
 function causeOf({ status }: ManagedToken): string {
@@ -114,5 +116,5 @@ function causeOf({ status }: ManagedToken): string {
     [ready, 'False'],
   ]);
   const failing = status?.conditions?.find((condition) => failures.get(condition.type) === condition.status);
-  return failing === undefined ? '; check that Purser runs: kubectl get pods -n purser-system' : `: ${failing.message}`;
+  return failing === undefined ? `; ${CHECK_PURSER}` : `: ${failing.message}`;
 }

@@ -98,6 +98,13 @@ export class KubeClient {
     } while (next !== undefined);
   }
 
+  /** Returns all objects of a list, read page by page. */
+  async listAll<T extends ApiObject>(resource: Resource<T>, options?: ListOptions): Promise<readonly Stored<T>[]> {
+    const all: Stored<T>[] = [];
+    for await (const { items } of this.pages(resource, options)) all.push(...items);
+    return all;
+  }
+
   async #fittingPage<T extends ApiObject>(resource: Resource<T>, options: ListOptions, limit: number): Promise<FittingPage<T>> {
     try {
       return { page: await this.list(resource, { ...options, limit }), fitting: limit };

@@ -11,6 +11,14 @@ export interface Condition {
   readonly lastTransitionTime?: string;
 }
 
+/** Returns the condition of this type; undefined if the object has none. */
+export function findCondition<C extends Condition>(
+  { status }: { readonly status?: { readonly conditions?: readonly C[] } },
+  type: string,
+): C | undefined {
+  return status?.conditions?.find((condition) => condition.type === type);
+}
+
 /** A condition to set. Fields that it omits keep their values. */
 export type NextCondition<C extends Condition> = Omit<C, 'lastTransitionTime'> & Required<Pick<C, 'reason' | 'message'>>;
 

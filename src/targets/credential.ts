@@ -275,7 +275,7 @@ export function ownServiceAccount(name: string): IssueError {
   );
 }
 
-/** Returns the audiences by address. An audience contains the address as the Secret spells it; the first of several spellings applies. */
+/** Returns the audiences by address. An audience contains the address as written in the Secret; of two forms of one address, the first applies. */
 function audiencesOf(secret: Secret): ReadonlyMap<string, string> {
   const audiences = new Map<string, string>();
   for (const spelling of wordsOf(secret, CredentialSecretKey.server)) {

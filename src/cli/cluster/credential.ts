@@ -42,12 +42,12 @@ export async function readCluster(hub: Peer, name: string, options: CallOptions)
 }
 
 /** Reads all Clusters that match a label selector; undefined matches all. Throws a CommandError. */
-export async function readClusters(hub: Peer, labelSelector: string | undefined, { signal }: CommandHost): Promise<Stored<Cluster>[]> {
-  return await callPeer(hub, async (client) => {
-    const clusters: Stored<Cluster>[] = [];
-    for await (const { items } of client.pages(Clusters, { labelSelector, signal })) clusters.push(...items);
-    return clusters;
-  });
+export async function readClusters(
+  hub: Peer,
+  labelSelector: string | undefined,
+  { signal }: CommandHost,
+): Promise<readonly Stored<Cluster>[]> {
+  return await callPeer(hub, (client) => client.listAll(Clusters, { labelSelector, signal }));
 }
 
 /** Returns the name of the Secret that a Cluster refers to; undefined for the hub, and without a credential. */

@@ -3,6 +3,7 @@
 import type { Cluster, ClusterCondition } from '../../api/cluster.gen.ts';
 import { ClusterConditionType } from '../../api/names.ts';
 import { Clusters, type Event, Events, type Stored } from '../../api/resources.ts';
+import { findCondition } from '../../kubernetes/conditions.ts';
 import { humanDuration } from '../../kubernetes/wire/go-duration.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import type { CommandHost } from '../command.ts';
@@ -51,8 +52,8 @@ function columns(host: CommandHost): readonly Column<Cluster>[] {
   ];
 }
 
-function readyOf({ status }: Cluster): ClusterCondition | undefined {
-  return status?.conditions?.find(({ type }) => type === ClusterConditionType.ready);
+function readyOf(cluster: Cluster): ClusterCondition | undefined {
+  return findCondition(cluster, ClusterConditionType.ready);
 }
 
 function latencyText(ms: number | undefined): string {

@@ -3,8 +3,8 @@
 import type { Cluster, ClusterCondition } from '../../api/cluster.gen.ts';
 import { ClusterConditionType } from '../../api/names.ts';
 import { Clusters, type Stored } from '../../api/resources.ts';
-import { sleep } from '../../std/clock.ts';
-import { CommandError, type CommandHost, ExitCode } from '../command.ts';
+import { CHECK_PURSER, CommandError, type CommandHost, ExitCode } from '../command.ts';
+import { poll } from '../poll.ts';
 import { callPeer, type Peer } from './peer.ts';
 
 export interface Readiness {
@@ -18,18 +18,19 @@ export interface Readiness {
 
 /** Waits until the Cluster is Ready, and prints each change of a condition. Throws a CommandError with the cause after the timeout. */
 export async function waitUntilReady(hub: Peer, { name, outdated, timeoutMs }: Readiness, host: CommandHost): Promise<void> {
-  const { clock, signal } = host;
+  const { signal } = host;
   let shown: readonly string[] = [];
-  for (const end = clock.monotonic() + timeoutMs; ; await sleep(clock, POLL_MS, signal)) {
+  let conditions: readonly ClusterCondition[] = [];
+  const ready = await poll(timeoutMs, host, async () => {
     const cluster = await callPeer(hub, (client) => client.get(Clusters, { name }, { signal }));
     const isCurrent = cluster.metadata.resourceVersion !== outdated;
-    const conditions = isCurrent ? conditionsOf(cluster) : [];
+    conditions = isCurrent ? conditionsOf(cluster) : [];
     const lines = conditions.map(conditionLine);
     for (const line of lines.filter((each) => !shown.includes(each))) host.print(`${line}\n`);
     shown = lines;
-    if (conditions.some(({ type, status }) => type === ClusterConditionType.ready && status === 'True')) return;
-    if (clock.monotonic() >= end) throw notReady(name, conditions);
-  }
+    return conditions.find(({ type, status }) => type === ClusterConditionType.ready && status === 'True');
+  });
+  if (ready === undefined) throw notReady(name, conditions);
 }
 
 /** Returns the conditions of a Cluster, Ready last, because it depends on the others. */
@@ -49,8 +50,6 @@ export function outdatedVersion({ metadata, status }: Stored<Cluster>): string |
   return status?.conditions === undefined ? undefined : metadata.resourceVersion;
 }
 
-const POLL_MS = 250;
-
 function conditionLine({ type, status, reason = '' }: ClusterCondition): string {
   return `${type}=${status} ${reason}`.trimEnd();
 }
@@ -61,5 +60,4 @@ function notReady(name: string, conditions: readonly ClusterCondition[]): Comman
   return new CommandError(`Cluster ${name} is not Ready yet: ${cause}`, ExitCode.notReady);
 }
 
-const NO_CONDITION =
-  'Purser has not probed it; check that Purser runs on the hub, with kubectl -n purser-system get pods, and that it reads Secrets in the namespace of the credential';
+const NO_CONDITION = `Purser has not probed it; ${CHECK_PURSER}; check also that it reads Secrets in the namespace of the credential`;

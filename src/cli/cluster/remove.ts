@@ -84,12 +84,8 @@ async function findSecret(client: KubeClient, name: string, namespace: string, o
 }
 
 async function listTokens(hub: Peer, name: string, options: CallOptions): Promise<readonly Stored<ManagedToken>[]> {
-  return await callPeer(hub, async (client) => {
-    const tokens: Stored<ManagedToken>[] = [];
-    for await (const { items } of client.pages(ManagedTokens, options))
-      tokens.push(...items.filter(({ spec }) => spec.clusterName === name));
-    return tokens;
-  });
+  const tokens = await callPeer(hub, (client) => client.listAll(ManagedTokens, options));
+  return tokens.filter(({ spec }) => spec.clusterName === name);
 }
 
 /** Lists the ManagedTokens that lose their cluster, and asks the user. Throws a CommandError without consent. */

@@ -3,11 +3,12 @@
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { ClusterConditionType, CredentialSecretKey, RenewalAnnotation, RenewCredentialAnnotation } from '../../api/names.ts';
 import { Secrets } from '../../api/resources.ts';
+import { findCondition } from '../../kubernetes/conditions.ts';
 import { undefinedFor } from '../../kubernetes/status.ts';
-import { sleep } from '../../std/clock.ts';
 import { digestOf } from '../../std/digest.ts';
 import { renewedName } from '../../targets/policy/renewed-secret.ts';
-import { CommandError, type CommandHost, ExitCode } from '../command.ts';
+import { CHECK_PURSER, CommandError, type CommandHost, ExitCode } from '../command.ts';
+import { poll } from '../poll.ts';
 import {
   findAccount,
   issueBootstrapToken,
@@ -88,20 +89,18 @@ export async function waitForRecord(
   { name, hub, timeoutMs }: Pick<Renewal, 'name' | 'hub' | 'timeoutMs'>,
   { secretName }: StoredSecrets,
   { annotation, value, failure }: ActionRecord,
-  { clock, signal }: CommandHost,
+  host: CommandHost,
 ): Promise<Readonly<Record<string, string>>> {
+  const { signal } = host;
   const renewed = { ...secretName, name: renewedName(secretName.name) };
-  for (const end = clock.monotonic() + timeoutMs; ; await sleep(clock, POLL_MS, signal)) {
+  const record = await poll(timeoutMs, host, async () => {
     const secret = await callPeer(hub, (client) => undefinedFor(client.get(Secrets, renewed, { signal }), 'NotFound'));
     const { annotations = {} } = secret?.metadata ?? {};
-    if (annotations[annotation] === value) return annotations;
-    if (clock.monotonic() < end) continue;
-    const cause = causeOf(await readCluster(hub, name, { signal }));
-    throw new CommandError(`${failure}${cause}`, ExitCode.notReady);
-  }
+    return annotations[annotation] === value ? annotations : undefined;
+  });
+  if (record !== undefined) return record;
+  throw new CommandError(`${failure}${causeOf(await readCluster(hub, name, { signal }))}`, ExitCode.notReady);
 }
-
-const POLL_MS = 500;
 
 async function requestRenewal(
   { name, hub }: Renewal,
@@ -132,8 +131,8 @@ function notRenewed(name: string): string {
   return `Purser has not renewed its credential for Cluster ${name} yet`;
 }
 
-function causeOf({ status }: Cluster): string {
+function causeOf(cluster: Cluster): string {
   const types: readonly string[] = [ClusterConditionType.credentialFresh, ClusterConditionType.ready];
-  const failing = types.map((type) => status?.conditions?.find((each) => each.type === type)).find((each) => each?.status === 'False');
-  return failing?.message === undefined ? '; check that Purser runs' : `: ${failing.message}`;
+  const failing = types.map((type) => findCondition(cluster, type)).find((each) => each?.status === 'False');
+  return failing?.message === undefined ? `; ${CHECK_PURSER}` : `: ${failing.message}`;
 }

@@ -4,6 +4,7 @@ import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { ClusterConditionType } from '../../api/names.ts';
 import type { Secret, ServiceAccount, Stored } from '../../api/resources.ts';
+import { findCondition } from '../../kubernetes/conditions.ts';
 import { humanDuration } from '../../kubernetes/wire/go-duration.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import { type TokenClaims, tokenClaims } from '../../targets/policy/token-claims.ts';
@@ -70,10 +71,9 @@ function cluster({ token: { spec }, cluster: checked }: Evidence, now: number): 
   const name = spec.clusterName;
   if ('needs' in checked) return unchecked('cluster', checked.needs);
   if (checked.value === undefined) return failed('cluster', `Cluster ${name} was not found. Register it, or change spec.clusterName.`);
-  const { conditions = [], lastProbeTime } = checked.value.status ?? {};
-  const ready = conditions.find(({ type }) => type === ClusterConditionType.ready);
+  const ready = findCondition(checked.value, ClusterConditionType.ready);
   if (ready?.status !== 'True') return failed('cluster', `Cluster ${name}: ${ready?.message ?? 'Purser has not probed it yet.'}`);
-  const probedAt = parseTimestamp(lastProbeTime);
+  const probedAt = parseTimestamp(checked.value.status?.lastProbeTime);
   return ok('cluster', `Cluster ${name} is ready${probedAt === undefined ? '' : `, probed ${humanDuration(now - probedAt)} ago or later`}`);
 }
 

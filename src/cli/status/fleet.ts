@@ -1,15 +1,16 @@
 // The state of all clusters and ManagedTokens, with the objects that need attention, the most urgent first.
 
 import type { Cluster } from '../../api/cluster.gen.ts';
-import type { ManagedToken, ManagedTokenCondition } from '../../api/managed-token.gen.ts';
+import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { ClusterConditionType, TokenConditionType } from '../../api/names.ts';
 import { ReadyReason } from '../../api/reasons.ts';
 import type { Stored } from '../../api/resources.ts';
-import type { Condition } from '../../kubernetes/conditions.ts';
+import { type Condition, findCondition } from '../../kubernetes/conditions.ts';
 import { defined } from '../../std/defined.ts';
 import { sentence } from '../../std/sentence.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import { isClusterFailure } from '../../tokens/policy/messages.ts';
+import { CHECK_PURSER } from '../command.ts';
 
 /** An object that needs attention. Times are in milliseconds since the epoch. */
 export interface Problem {
@@ -69,12 +70,12 @@ export function fleetStatus(
   return defined({
     clusters: clusters && {
       total: clusters.length,
-      ready: clusters.filter((cluster) => conditionOf(cluster, ClusterConditionType.ready)?.status === 'True').length,
+      ready: clusters.filter((cluster) => findCondition(cluster, ClusterConditionType.ready)?.status === 'True').length,
       problems: clusterProblems(failing, problems),
     },
     managedTokens: defined({
       total: tokens.length,
-      ready: tokens.filter((token) => conditionOf(token, TokenConditionType.ready)?.status === 'True').length,
+      ready: tokens.filter((token) => findCondition(token, TokenConditionType.ready)?.status === 'True').length,
       suspended: tokens.filter(({ spec }) => spec.rotation.suspend).length,
       problems,
       nextRotation: least(rotations),
@@ -88,21 +89,16 @@ const SILENT_MS = 720_000;
 /** Time for a first token, in milliseconds; a ManagedToken is no problem before. */
 const FIRST_TOKEN_MS = 60_000;
 
-function conditionOf(object: { readonly status?: { readonly conditions?: readonly Condition[] } }, type: string): Condition | undefined {
-  return object.status?.conditions?.find((condition) => condition.type === type);
-}
-
 function entryOf(cluster: Stored<Cluster>): readonly (readonly [string, Problem])[] {
   const { ready, credentialFresh } = ClusterConditionType;
   const condition = [ready, credentialFresh]
-    .map((type) => conditionOf(cluster, type))
+    .map((type) => findCondition(cluster, type))
     .find((each) => each !== undefined && each.status !== 'True' && each.reason !== 'CredentialRenewalPending');
   const problem = condition ? toProblem(condition) : undefined;
   if (problem !== undefined) return [[cluster.metadata.name, problem]];
-  return conditionOf(cluster, ready) === undefined ? [[cluster.metadata.name, NOT_PROBED]] : [];
+  return findCondition(cluster, ready) === undefined ? [[cluster.metadata.name, NOT_PROBED]] : [];
 }
 
-const CHECK_PURSER = 'check that Purser runs: kubectl get pods -n purser-system';
 const NOT_PROBED: Problem = { reason: 'NotProbed', message: sentence(`Purser has not probed the cluster yet; ${CHECK_PURSER}`) };
 
 function toProblem({ reason = '', message = '', lastTransitionTime }: Condition): Problem {
@@ -129,7 +125,7 @@ function tokenProblem(token: Stored<ManagedToken>, failing: ReadonlyMap<string, 
   const { namespace, name } = token.metadata;
   const cluster = token.spec.clusterName;
   const expiresAt = parseTimestamp(token.status?.expirationTimestamp);
-  const usable = conditionOf(token, TokenConditionType.ready)?.status === 'True' && (expiresAt ?? 0) > now;
+  const usable = findCondition(token, TokenConditionType.ready)?.status === 'True' && (expiresAt ?? 0) > now;
   return defined({
     ...found,
     namespace,
@@ -142,8 +138,8 @@ function tokenProblem(token: Stored<ManagedToken>, failing: ReadonlyMap<string, 
 }
 
 function findProblem(token: Stored<ManagedToken>, now: number): Problem | undefined {
-  const ready = conditionOf(token, TokenConditionType.ready) as ManagedTokenCondition | undefined;
-  const rotation = conditionOf(token, TokenConditionType.rotationFailing);
+  const ready = findCondition(token, TokenConditionType.ready);
+  const rotation = findCondition(token, TokenConditionType.rotationFailing);
   const expiresAt = parseTimestamp(token.status?.expirationTimestamp);
   if (rotation?.status === 'True') return toProblem(rotation);
   if (ready?.status === 'True') return expiresAt !== undefined && expiresAt <= now ? expiredUnnoticed(expiresAt) : undefined;

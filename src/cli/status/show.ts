@@ -1,6 +1,6 @@
 // Reads and prints what `purser status` reports.
 
-import { type ApiObject, Clusters, ManagedTokens, type Resource, type Stored } from '../../api/resources.ts';
+import { Clusters, ManagedTokens } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { hasReason, undefinedFor } from '../../kubernetes/status.ts';
 import { CommandError, type CommandHost } from '../command.ts';
@@ -27,7 +27,7 @@ export interface FleetQuestion extends Appearance {
 export async function showFleet({ hub, namespace, output, paint }: FleetQuestion, host: CommandHost): Promise<void> {
   const [tokens, clusters] = await Promise.all([
     listTokens(hub, namespace),
-    undefinedFor(listAll(hub, Clusters), 'Forbidden', 'Unauthorized'),
+    undefinedFor(hub.listAll(Clusters), 'Forbidden', 'Unauthorized'),
   ]);
   const now = host.clock.now();
   const status = fleetStatus(tokens, clusters, now);
@@ -48,7 +48,7 @@ function isDocument(output: OutputFormat | undefined): output is 'json' | 'yaml'
 
 async function listTokens(hub: KubeClient, namespace: string | undefined) {
   try {
-    return await listAll(hub, ManagedTokens, namespace);
+    return await hub.listAll(ManagedTokens, { namespace });
   } catch (error) {
     if (!hasReason(error, 'Forbidden')) throw error;
     const where =
@@ -57,10 +57,4 @@ async function listTokens(hub: KubeClient, namespace: string | undefined) {
         : `in namespace ${namespace}; select another namespace with -n`;
     throw new CommandError(`not permitted to list ManagedTokens ${where}`);
   }
-}
-
-async function listAll<T extends ApiObject>(hub: KubeClient, resource: Resource<T>, namespace?: string): Promise<readonly Stored<T>[]> {
-  const items: Stored<T>[] = [];
-  for await (const page of hub.pages(resource, { namespace })) items.push(...page.items);
-  return items;
 }

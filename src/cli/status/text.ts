@@ -2,8 +2,10 @@
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { TokenConditionType } from '../../api/names.ts';
+import { findCondition } from '../../kubernetes/conditions.ts';
 import { humanDuration } from '../../kubernetes/wire/go-duration.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
+import { CHECK_PURSER } from '../command.ts';
 import { visibleText } from '../output.ts';
 import type { Link, Verdict } from './chain.ts';
 import type { ClusterProblem, FleetStatus, TokenProblem } from './fleet.ts';
@@ -25,7 +27,7 @@ export function fleetText({ clusters, managedTokens, silentSince }: FleetStatus,
 
 function silentText(since: number, now: number, paint: Paint): string {
   const title = paint('red', `Purser has not reported for ${humanDuration(now - since)}`);
-  return `${title}\n  Everything below may be outdated. Check that Purser runs: kubectl get pods -n purser-system\n`;
+  return `${title}\n  Everything below may be outdated; ${CHECK_PURSER}\n`;
 }
 
 function clusterText({ name, reason, message, since, failingTokens, firstExpiry }: ClusterProblem, now: number, paint: Paint): string {
@@ -70,8 +72,8 @@ function counted(count: number, noun: string): string {
 
 /** Returns the report on one ManagedToken: its state and each link of the chain. */
 export function chainText(token: ManagedToken, links: readonly Link[], now: number, paint: Paint): string {
-  const { metadata, status, spec } = token;
-  const ready = status?.conditions?.find(({ type }) => type === TokenConditionType.ready);
+  const { metadata, spec } = token;
+  const ready = findCondition(token, TokenConditionType.ready);
   const isReady = ready?.status === 'True';
   const title = paint('bold', `ManagedToken ${metadata.namespace}/${metadata.name}`);
   const state = paint(isReady ? 'green' : 'red', isReady ? 'ready' : visibleText(ready?.reason ?? 'Pending'));

@@ -4,7 +4,7 @@
 import type { Cluster, ClusterCondition } from '../../api/cluster.gen.ts';
 import { ClusterConditionType as Type } from '../../api/names.ts';
 import { ClusterReason } from '../../api/reasons.ts';
-import { withCondition } from '../../kubernetes/conditions.ts';
+import { findCondition, withCondition } from '../../kubernetes/conditions.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import { clusterConditions, type Findings, probedTypes } from './conditions.ts';
 import { type Finding, isSameFinding } from './findings.ts';
@@ -96,8 +96,8 @@ export const PROBE_INTERVAL_MS = 10_000;
  * Returns the time for which the condition Reachable=False still applies, in milliseconds; 0 without such a condition. It applies for
  * two probe intervals: the controller may have stopped, and the cluster may be reachable again.
  */
-export function unreachableMs({ status }: Cluster, probeIntervalMs: number, now: number): number {
-  const condition = status?.conditions?.find(({ type }) => type === Type.reachable);
+export function unreachableMs(cluster: Cluster, probeIntervalMs: number, now: number): number {
+  const condition = findCondition(cluster, Type.reachable);
   if (condition?.status !== 'False') return 0;
   const leftMs = (parseTimestamp(condition.lastHeartbeatTime) ?? 0) + MAX_AGE_PROBES * probeIntervalMs - now;
   // A heartbeat in the future was written with another clock and is ignored.

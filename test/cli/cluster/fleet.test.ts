@@ -57,9 +57,9 @@ const hub: Peer = {
   role: 'hub',
   context: 'hub',
   client: {
-    async *pages(_: unknown, options: { readonly labelSelector?: string }) {
+    listAll: async (_: unknown, options: { readonly labelSelector?: string }) => {
       requests.push(options.labelSelector);
-      yield { items: [EU, NEW], resourceVersion: '2' };
+      return [EU, NEW];
     },
     get: async (_: unknown, { name }: { readonly name: string }) => {
       if (name !== 'eu') throw notFound({ group: 'registry.purser.dev', name: 'clusters' }, name);

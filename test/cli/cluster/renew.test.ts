@@ -82,7 +82,7 @@ describe('renewCredential', () => {
     await world.begin();
     expect(await renew()).toMatchObject({
       code: 3,
-      message: expect.stringMatching(/^Purser has not renewed .* yet; check that Purser runs$/),
+      message: expect.stringMatching(/^Purser has not renewed .* yet; check that Purser runs: kubectl get pods -n purser-system$/),
     });
   });
 
