@@ -29,6 +29,20 @@ export type Action =
   /** Runs `act` before the request is forwarded, or before the response is delivered; then closes the connection. */
   | { readonly type: 'stop'; readonly when: 'before' | 'after'; readonly act: () => Promise<void> };
 
+/** Disturbances that any request must survive. */
+export const DISTURBANCES: readonly Action[] = [
+  { type: 'drop' },
+  { type: 'lose' },
+  { type: 'hold' },
+  { type: 'delay', ms: 4_000 },
+  { type: 'truncate', bytes: 30 },
+  { type: 'alter', alter: () => '{}' },
+  { type: 'respond', status: 500 },
+  { type: 'respond', status: 503, headers: { 'retry-after': '1' } },
+  { type: 'respond', status: 429, headers: { 'retry-after': '2' } },
+  { type: 'respond', status: 409 },
+];
+
 export type Matcher = (request: ProxiedRequest) => boolean;
 
 /** Active rule. */

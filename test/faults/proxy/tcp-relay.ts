@@ -13,6 +13,8 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
  */
 export type TcpMode = 'pass' | 'refuse' | 'reset' | 'freeze' | 'silent';
 
+export const OUTAGES: readonly TcpMode[] = ['refuse', 'reset', 'freeze', 'silent'];
+
 /** Shape of the traffic that passes. */
 export interface TrafficShape {
   /** Delay of each chunk in each direction, in milliseconds. */

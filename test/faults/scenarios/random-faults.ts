@@ -4,8 +4,8 @@ import { pick } from '../../support/random.ts';
 import { paths } from '../api.ts';
 import type { Bench } from '../bench.ts';
 import type { BenchCluster } from '../bench-cluster.ts';
-import { type Action, MATCHERS, type Matcher } from '../proxy/rules.ts';
-import type { TcpMode, TrafficShape } from '../proxy/tcp-relay.ts';
+import { type Action, DISTURBANCES, MATCHERS, type Matcher } from '../proxy/rules.ts';
+import { OUTAGES, type TrafficShape } from '../proxy/tcp-relay.ts';
 import type { Scenario } from '../scenario.ts';
 import { TEAM } from '../seed.ts';
 
@@ -19,21 +19,9 @@ export function randomFaults(minutes: number): Scenario {
   };
 }
 
-const MODES: readonly TcpMode[] = ['refuse', 'reset', 'freeze', 'silent'];
 const SHAPES: readonly TrafficShape[] = [{ delayMs: 300 }, { delayMs: 1_500 }, { bytesPerSecond: 10_000 }, { cutAfterBytes: 5_000 }];
-const ACTIONS: readonly Action[] = [
-  { type: 'drop' },
-  { type: 'lose' },
-  { type: 'hold' },
-  { type: 'delay', ms: 4_000 },
-  { type: 'truncate', bytes: 30 },
-  { type: 'alter', alter: () => '{}' },
-  { type: 'respond', status: 500 },
-  { type: 'respond', status: 503, headers: { 'retry-after': '1' } },
-  { type: 'respond', status: 429, headers: { 'retry-after': '2' } },
-  { type: 'respond', status: 409 },
-  { type: 'respond', status: 302, headers: { location: 'https://127.0.0.1:1/' } },
-];
+/** Redirects are followed by nobody: Purser must not send its bearer elsewhere. */
+const REDIRECT: Action = { type: 'respond', status: 302, headers: { location: 'https://127.0.0.1:1/' } };
 
 async function runRandomFaults(bench: Bench, minutes: number): Promise<void> {
   const endAt = Date.now() + minutes * 60_000;
@@ -57,7 +45,7 @@ function recordStep({ history }: Bench, description: string): void {
 }
 
 async function breakConnections(bench: Bench): Promise<void> {
-  const [{ name, proxy }, mode] = [pickCluster(bench), pick(bench.random, MODES)];
+  const [{ name, proxy }, mode] = [pickCluster(bench), pick(bench.random, OUTAGES)];
   recordStep(bench, `${name}: ${mode}`);
   await proxy.setTcpMode(mode);
 }
@@ -69,7 +57,7 @@ async function shapeTraffic(bench: Bench): Promise<void> {
 }
 
 async function addRandomRule(bench: Bench): Promise<void> {
-  const [{ name, proxy }, action] = [pickCluster(bench), pick(bench.random, ACTIONS)];
+  const [{ name, proxy }, action] = [pickCluster(bench), pick(bench.random, [...DISTURBANCES, REDIRECT])];
   const which = pick(bench.random, Object.keys(MATCHERS));
   const times = pick(bench.random, [1, 3, Infinity]);
   recordStep(bench, `${name}: ${which} ${JSON.stringify(action)} ×${times}`);

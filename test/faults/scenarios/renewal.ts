@@ -7,8 +7,8 @@ import type { Bench } from '../bench.ts';
 import { type BenchCluster, restartCluster } from '../bench-cluster.ts';
 import { OVERLAP_SECONDS, REFUSED_MS } from '../checks/renewals.ts';
 import { scanForTokens } from '../leak-scan.ts';
-import { type Action, type Matcher } from '../proxy/rules.ts';
-import type { TcpMode } from '../proxy/tcp-relay.ts';
+import { DISTURBANCES, type Matcher } from '../proxy/rules.ts';
+import { OUTAGES } from '../proxy/tcp-relay.ts';
 import type { Purser } from '../purser.ts';
 import type { Scenario } from '../scenario.ts';
 import { PURSER_NAMESPACE, register, requestPurserToken, seedHub, writeCredential, writeKubeconfig } from '../seed.ts';
@@ -33,20 +33,6 @@ const RECOVERY_MS = LIFETIME_SECONDS * 200;
 /** Maximum duration of one fault, in milliseconds. */
 const FAULT_MS = 15_000;
 const FIRST_CREDENTIALS_MS = 60_000;
-
-const MODES: readonly TcpMode[] = ['refuse', 'reset', 'freeze', 'silent'];
-const ACTIONS: readonly Action[] = [
-  { type: 'drop' },
-  { type: 'lose' },
-  { type: 'hold' },
-  { type: 'delay', ms: 4_000 },
-  { type: 'truncate', bytes: 30 },
-  { type: 'alter', alter: () => '{}' },
-  { type: 'respond', status: 500 },
-  { type: 'respond', status: 503, headers: { 'retry-after': '1' } },
-  { type: 'respond', status: 429, headers: { 'retry-after': '2' } },
-  { type: 'respond', status: 409 },
-];
 
 /** Matches the requests of a renewal: anchors, tokens, reviews, and writes of the renewed Secret. */
 const isRenewal: Matcher = ({ method, path }) =>
@@ -194,7 +180,7 @@ async function supplyToken(world: RenewalWorld): Promise<Holder> {
 
 async function cutNetwork(world: RenewalWorld): Promise<void> {
   const { bench } = world;
-  const [{ name, proxy }, mode] = [pick(bench.random, bench.clusters), pick(bench.random, MODES)];
+  const [{ name, proxy }, mode] = [pick(bench.random, bench.clusters), pick(bench.random, OUTAGES)];
   recordStep(world, `${name}: ${mode}`);
   await supplyToken(world);
   await proxy.setTcpMode(mode);
@@ -203,7 +189,7 @@ async function cutNetwork(world: RenewalWorld): Promise<void> {
 
 async function breakRequests(world: RenewalWorld): Promise<void> {
   const { bench } = world;
-  const [{ name, proxy }, action] = [pick(bench.random, bench.clusters), pick(bench.random, ACTIONS)];
+  const [{ name, proxy }, action] = [pick(bench.random, bench.clusters), pick(bench.random, DISTURBANCES)];
   const times = pick(bench.random, [1, 3, Infinity]);
   recordStep(world, `${name}: requests of renewals ${JSON.stringify(action)} ×${times}`);
   proxy.addRule(isRenewal, action, times);
