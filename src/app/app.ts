@@ -73,7 +73,7 @@ function componentsOf(options: AppOptions, { client, state, served }: Parts): re
   const clients = clusterClients(options, client, informers);
   const certificate = servingCertificate(options, client);
   const reviewLimit = new ReviewLimit(clock);
-  const metrics = new Metrics({ build: readBuild(), tokens: informers.tokens.store, clusters: informers.clusters.store });
+  const metrics = new Metrics({ build: readBuild(), tokens: informers.tokens.store, sets: sets.store, clusters: informers.clusters.store });
   const onListening = (part: keyof Served) => (url: string) => {
     served[part] = url;
   };

@@ -53,7 +53,7 @@ describe('docs/operating.md', () => {
 
   it('lists every metric', async () => {
     const none = { list: () => [], has: () => false };
-    const metrics = new Metrics({ build: { version: '', node: '' }, tokens: none, clusters: none });
+    const metrics = new Metrics({ build: { version: '', node: '' }, tokens: none, sets: none, clusters: none });
     let text = '';
     for await (const piece of metrics.text()) text += piece;
     const names = [...text.matchAll(/^# TYPE (purser_\w+)/gm)].map(([, name]) => name);
