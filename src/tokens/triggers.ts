@@ -1,6 +1,7 @@
 // Triggers: the changes on the hub after which ManagedTokens are reconciled.
 
 import { filter, map, merge, mergeMap, type Observable, tap } from 'rxjs';
+import { serviceAccountsOf } from '../access/user.ts';
 import type { Cluster } from '../api/cluster.gen.ts';
 import { TokensGroup } from '../api/names.ts';
 import { ManagedTokens } from '../api/resources.ts';
@@ -59,15 +60,11 @@ function permissionTriggers(informers: TokenInformers, view: HubView): Observabl
     .pipe(mergeMap((subjects) => new Set([...subjects].flatMap((each) => tokensOfSubject(each, view)))));
 }
 
-const ACCOUNT = /^User\/system:serviceaccount:([^:]+):([^:]+)$/;
-const NAMESPACE = /^Group\/system:serviceaccounts:(.+)$/;
-
 function tokensOfSubject(subject: string, view: HubView): readonly StoredToken[] {
-  if (subject === 'Group/system:serviceaccounts' || subject === 'Group/system:authenticated') return view.tokens.list();
-  const [, namespace, name] = ACCOUNT.exec(subject) ?? [];
-  if (namespace !== undefined) return view.tokensOfRequester(`${namespace}/${name}`);
-  const [, group] = NAMESPACE.exec(subject) ?? [];
-  return group === undefined ? [] : view.tokensOfNamespace(group);
+  const scope = serviceAccountsOf(subject);
+  if (scope === undefined) return [];
+  if (scope === 'all') return view.tokens.list();
+  return scope.name === undefined ? view.tokensOfNamespace(scope.namespace) : view.tokensOfRequester(`${scope.namespace}/${scope.name}`);
 }
 
 /** Returns the ManagedToken that may create a Secret because the changed one no longer claims it. */
