@@ -13,6 +13,7 @@ import { forEachBounded } from '../std/bounded.ts';
 import { formatTimestamp } from '../std/timestamp.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { removeChild, writeChild } from './children.ts';
+import { publishProfiles } from './cluster-profiles.ts';
 import { controllerKeyOf, MAX_SET_BYTES, reduceSet, selectorOf } from './informers.ts';
 import { type Member, PENDING_MS, type PlannedWrite, planSet, readyOf, rolloutOf, type SetObservation } from './policy/plan.ts';
 import { decideRemoval, REMOVAL_WINDOW_MS, type RemovalDecision } from './policy/removal.ts';
@@ -71,7 +72,8 @@ async function runSet(run: SetRun): Promise<void> {
   const isCut = await executeWrites({ ...run, set }, writes, removal.type === 'allowed' ? observation.surplus : []);
   const after = writes.length > 0 ? await observe({ ...run, set }) : { ...observation, set };
   const latest = planSet(after, rollout, run.clock.now());
-  const outcome = { observation: after, plan: latest, rollout, removal, isUnfinished: isUnreviewed || isCut };
+  const profiles = await publishProfiles({ ...run, set }, after);
+  const outcome = { observation: after, plan: latest, rollout, removal, isUnfinished: isUnreviewed || isCut, profiles };
   requeueLater(run, after);
   await writeStatus(run, set, desiredStatus(outcome, run.clock.now()));
 }
