@@ -2,6 +2,7 @@
 // changes by other clients.
 
 import type { Cluster } from '../api/cluster.gen.ts';
+import type { ManagedTokenSetCondition } from '../api/managed-token-set.gen.ts';
 import { InventoryGroup, Profile, SetConditionType } from '../api/names.ts';
 import { ClusterProfiles, Secrets, type Stored } from '../api/resources.ts';
 import { findCondition } from '../kubernetes/conditions.ts';
@@ -54,18 +55,17 @@ interface ProfileWrite {
  * Publishes the ClusterProfiles of a set, and removes those of clusters whose ManagedToken is gone. Returns the state of the condition
  * ClusterProfilesPublished; undefined if the set publishes no ClusterProfiles and has none left. Throws if the run must be retried.
  */
-export async function publishProfiles(run: SetRun, observation: SetObservation): Promise<ProfilesAspect | undefined> {
+export async function publishProfiles(run: SetRun, { members }: SetObservation): Promise<ProfilesAspect | undefined> {
   const { profiles } = run.tracked;
-  const isRecorded = findCondition(run.set, SetConditionType.clusterProfilesPublished) !== undefined;
-  const isEnabled = observation.set.spec.clusterProfiles;
-  if (!isRecorded) {
+  const isEnabled = run.set.spec.clusterProfiles;
+  if (recordedCondition(run) === undefined) {
     profiles.forget();
     // The condition is the record that ClusterProfiles may exist, so it precedes the first of them.
     if (isEnabled) requeueAfter(run, CONFLICT_MS);
     return isEnabled ? profilesAspect('Publishing') : undefined;
   }
   const blocked = profiles.blocked(run.clock.monotonic());
-  if (blocked === undefined) return await attempt(run, isEnabled ? observation.members : []);
+  if (blocked === undefined) return await attempt(run, isEnabled ? members : []);
   requeueAfter(run, blocked.retryAt - run.clock.monotonic());
   return blocked.failure;
 }
@@ -102,7 +102,9 @@ function requeueAfter({ clock, requeue }: SetRun, ms: number): void {
 async function refresh(run: SetRun): Promise<void> {
   const { hub, set, tracked, clock, signal } = run;
   const { profiles } = tracked;
-  const dueIn = profiles.listedAt === undefined ? 0 : profiles.listedAt + LIST_MS - clock.monotonic();
+  // A ClusterProfile of an earlier set of the same name disappears within seconds.
+  const intervalMs = profiles.foreign.size > 0 ? RETRY_MS : LIST_MS;
+  const dueIn = profiles.listedAt === undefined ? 0 : profiles.listedAt + intervalMs - clock.monotonic();
   if (dueIn > 0) return requeueAfter(run, dueIn);
   const labelSelector = `${Profile.managerLabel}=${Profile.manager}`;
   const items = await hub.listAll(ClusterProfiles, { namespace: set.metadata.namespace, labelSelector, signal });
@@ -129,14 +131,22 @@ async function writeProfiles(run: SetRun, members: readonly Member[]): Promise<P
   const isCut = [unread, writes, surplus].some(({ length }) => length > MAX_REQUESTS);
   if (isCut || !isCurrent()) {
     requeueAfter(run, 1);
-    return profilesAspect('Publishing');
+    // After a restart, reads of many Secrets take several runs, which must not change the condition.
+    return profilesAspect(isEnabled && recordedCondition(run)?.reason === 'Published' ? 'Published' : 'Publishing');
   }
   return isEnabled ? resultOf(run) : undefined;
 }
 
-function resultOf({ set, tracked: { profiles } }: SetRun): ProfilesAspect {
+function recordedCondition({ set }: SetRun): ManagedTokenSetCondition | undefined {
+  return findCondition(set, SetConditionType.clusterProfilesPublished);
+}
+
+function resultOf(run: SetRun): ProfilesAspect {
+  const { set, tracked } = run;
+  const { profiles } = tracked;
   const [foreign] = profiles.foreign;
   if (foreign !== undefined) {
+    requeueAfter(run, RETRY_MS);
     const rest = profiles.foreign.size === 1 ? '' : ` and ${profiles.foreign.size - 1} others`;
     return profilesAspect('NameConflict', `${foreign}${rest}; delete it, or rename the set ${set.metadata.name}`);
   }

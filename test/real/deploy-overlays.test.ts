@@ -54,7 +54,7 @@ async function errorLines(program: Program): Promise<readonly string[]> {
   return (await program.output()).split('\n').filter((line) => /"level":"(warn|error|fatal)"|\b403\b|[Ff]orbidden/.test(line));
 }
 
-/** Waits for the token of a sample, then binds, rotates, re-creates, moves and deletes it. Then replaces Purser's credential. */
+/** Waits for the token of a sample, then binds, rotates, re-creates, moves and deletes it. Runs a set. Then replaces Purser's credential. */
 async function exerciseToken(credentialNamespace = 'purser-system'): Promise<void> {
   const token = ['-n', 'team-a', 'mt/ci-deployer'];
   const patch = (spec: object) => world.kubectl('patch', ...token, '--type=merge', '-p', JSON.stringify({ spec }));
@@ -71,6 +71,7 @@ async function exerciseToken(credentialNamespace = 'purser-system'): Promise<voi
   await patch({ secret: { name: 'free' } });
   await world.waitFor('-n', 'team-a', 'secret/ci-deployer', '--for=delete');
   await world.kubectl('delete', ...token, '--timeout=60s');
+  await world.exerciseSet();
   await world.replaceCredential('target-1', credentialNamespace);
   await world.retireCredential('target-1', credentialNamespace);
 }

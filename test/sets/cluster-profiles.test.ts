@@ -220,7 +220,9 @@ describe('ClusterProfiles of a set', () => {
     expect((await read()).metadata).toMatchObject({ uid: metadata.uid, resourceVersion: metadata.resourceVersion });
     await world.admin.delete(ClusterProfiles, nameOf('fleet-a'));
     await world.admin.delete(ClusterProfiles, nameOf('fleet-b'));
+    const before = world.tokens.clock.now();
     await untilPublished('True Published');
+    expect(world.tokens.clock.now() - before).toBeLessThanOrEqual(65_000);
     await untilProfiles(world, ['fleet-a', 'fleet-b', 'fleet-c']);
   });
 
