@@ -16,11 +16,13 @@ import { type HttpResponse, toStatusError, warningTexts } from '../../kube/respo
 import type { TokenRequest } from '../../kube/reviews.ts';
 import { createTransport, type Transport, type TransportRequest } from '../../kube/transport.ts';
 import { TransportError } from '../../kube/transport-error.ts';
+import { isBearerToken } from '../../kubernetes/bearer-token.ts';
 import { StatusError } from '../../kubernetes/status.ts';
 import { defined } from '../../std/defined.ts';
 import { withoutTokens } from '../../std/sensitive.ts';
 import { CommandError, type CommandHost } from '../command.ts';
 import { Connections } from '../connection.ts';
+import { visibleText } from '../visible-text.ts';
 import type { FacadeOptions } from './options.ts';
 
 /** A token, and the times of its request. */
@@ -81,9 +83,10 @@ export class Facade implements AsyncDisposable {
     const sentAt = this.#host.clock.now();
     const body = JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec });
     const response = await this.#send({ method: 'POST', path, headers: { 'content-type': 'application/json' }, body });
-    for (const text of warningTexts(response.headers)) this.#host.warn(`Warning: ${withoutTokens(text)}\n`);
+    for (const text of warningTexts(response.headers)) this.#host.warn(`Warning: ${visibleText(withoutTokens(text))}\n`);
     const request: TokenRequest | undefined = parseObject(response.body);
     if (!request?.status?.token || !request.status.expirationTimestamp) throw this.#notAFacade();
+    if (!isBearerToken(request.status.token)) throw this.#invalidToken(cluster);
     const serverAt = Date.parse(String(response.headers['date'] ?? ''));
     return { request, sentAt, serverAt: Number.isNaN(serverAt) ? sentAt : serverAt };
   }
@@ -116,6 +119,13 @@ export class Facade implements AsyncDisposable {
     const remedy =
       pod === undefined ? `Check the URL, which is from ${source}, or set --facade` : 'Set --facade, or check your permissions';
     return new CommandError(`cannot connect to the façade ${server}: ${cause}. ${remedy}`);
+  }
+
+  #invalidToken(cluster: string): CommandError {
+    const { server, source } = this.#access;
+    return new CommandError(
+      `the façade ${server} returned a token with characters that bearer tokens cannot have. Check the URL, which is from ${source}, and the API server of the cluster ${cluster}`,
+    );
   }
 
   #notAFacade(): CommandError {
