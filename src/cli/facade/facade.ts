@@ -6,7 +6,7 @@ import type { Cluster } from '../../api/cluster.gen.ts';
 import { DefaultNamespace, FacadeConfigMap, SystemAuthorities } from '../../api/names.ts';
 import { Clusters, ConfigMaps, type EndpointSlice, EndpointSlices } from '../../api/resources.ts';
 import { StartError } from '../../config/start-error.ts';
-import { httpsUrl, type ServiceAccountName, serviceAccount } from '../../config/values.ts';
+import { httpsUrl, type Parser, pathSegment, type ServiceAccountName, serviceAccount } from '../../config/values.ts';
 import { FacadeVariable } from '../../config/variables.ts';
 import { localAddressFor } from '../../kube/addresses.ts';
 import type { KubeClient } from '../../kube/client.ts';
@@ -171,14 +171,15 @@ async function findFacade(options: FacadeOptions, hub: KubeClient, { signal }: C
   const namespace = options.purserNamespace ?? DefaultNamespace;
   const isComplete = options.facade !== undefined && options.facadeCa !== undefined && options.facadePath !== undefined;
   const published = isComplete ? {} : await readPublished(hub, namespace, options, signal);
+  const source = `the ConfigMap ${namespace}/${FacadeConfigMap.name}`;
   const settings = {
-    authority: await readAuthority(options.facadeCa, published[FacadeConfigMap.authority]),
-    path: options.facadePath ?? published[FacadeConfigMap.path] ?? DEFAULT_PATH,
+    authority: await readAuthority(options.facadeCa, published[FacadeConfigMap.authority], source),
+    path: options.facadePath ?? parsePublished(published, 'path', pathSegment, source) ?? DEFAULT_PATH,
     audiences: published[FacadeConfigMap.audiences]?.split(',') ?? [],
   };
   if (options.facade !== undefined) return { ...settings, server: parseUrl(options.facade), source: '--facade' };
-  const server = published[FacadeConfigMap.server];
-  if (server !== undefined) return { ...settings, server, source: `the ConfigMap ${namespace}/${FacadeConfigMap.name}` };
+  const server = parsePublished(published, 'server', httpsUrl, source);
+  if (server !== undefined) return { ...settings, server, source };
   const pod = await findPod(hub, namespace, signal);
   return { ...settings, server: `https://${SERVICE}.${namespace}.svc`, source: `the Service ${namespace}/${SERVICE}`, pod };
 }
@@ -188,6 +189,26 @@ function parseUrl(text: string): string {
     return httpsUrl(text);
   } catch (cause) {
     throw new StartError(`${FacadeVariable.url} must be ${(cause as Error).message}, not ${JSON.stringify(text)}`, { cause });
+  }
+}
+
+/** Options of commands that replace keys of the ConfigMap. */
+const OPTIONS = { server: '--facade', path: '--facade-path' } as const;
+
+/** Returns the value of a key of the ConfigMap; undefined without one. Throws a CommandError for a value that its option does not permit. */
+function parsePublished(
+  published: Readonly<Record<string, string>>,
+  key: keyof typeof OPTIONS,
+  parse: Parser<string>,
+  source: string,
+): string | undefined {
+  const text = published[FacadeConfigMap[key]];
+  if (text === undefined) return undefined;
+  try {
+    return parse(text);
+  } catch (cause) {
+    const problem = `${FacadeConfigMap[key]} of ${source} must be ${(cause as Error).message}, not ${JSON.stringify(text)}`;
+    throw new CommandError(`${problem}. Correct the ConfigMap, or set ${OPTIONS[key]}`);
   }
 }
 
@@ -210,15 +231,15 @@ async function readPublished(
   }
 }
 
-async function readAuthority(file: string | undefined, published: string | undefined): Promise<string | undefined> {
-  if (file === undefined) return published;
-  if (file === SystemAuthorities) return undefined;
+async function readAuthority(file: string | undefined, published: string | undefined, source: string): Promise<string | undefined> {
+  if (file === SystemAuthorities || (file === undefined && published === undefined)) return undefined;
   try {
-    const text = await readFile(file, 'utf8');
+    const text = file === undefined ? (published ?? '') : await readFile(file, 'utf8');
     parsePem(text);
     return text;
   } catch (cause) {
-    throw new CommandError(`cannot use the CA ${file}: ${(cause as Error).message}. Set --facade-ca to a PEM file`);
+    const problem = `cannot use the CA ${file ?? `in ${source}`}: ${(cause as Error).message}`;
+    throw new CommandError(`${problem}. Set --facade-ca to a PEM file`);
   }
 }
 

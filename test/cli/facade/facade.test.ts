@@ -47,6 +47,20 @@ describe('Facade.open', () => {
     expect(world.tokenRequests[0]?.path).toMatch(/^\/kubernetes\/target-1\//);
   });
 
+  it.each([
+    ['server', 'http://127.0.0.1:8056', 'must be an https URL such as https://purser.example.com, not "http://127.0.0.1:8056". '],
+    ['server', '', 'must be an https URL such as https://purser.example.com, not "". '],
+    ['server', 'nonsense', 'not "nonsense". Correct the ConfigMap, or set --facade\n'],
+    ['path', '../x', 'not "../x". Correct the ConfigMap, or set --facade-path\n'],
+    ['ca.crt', 'no PEM', 'Set --facade-ca to a PEM file\n'],
+  ])('rejects the value of the key %s of the ConfigMap: "%s"', async (key, value, text) => {
+    world.published = { ...world.published, [key]: value };
+    const stderr = await failure(TOKEN);
+    expect(stderr).toContain(text);
+    expect(stderr).toContain('the ConfigMap purser-system/purser-facade-ca');
+    expect(world.facade.requests).toEqual([]);
+  });
+
   it('names --facade-ca for a certificate that it cannot verify', async () => {
     const other = join(world.folder, 'other.crt');
     await writeFile(other, createAuthority(Date.now()).certificate);
