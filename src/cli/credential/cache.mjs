@@ -3,7 +3,6 @@
 // last request. Plain JavaScript, so that the launcher reads the cache with an older Node, too.
 
 import {
-  appendFileSync,
   closeSync,
   constants,
   fstatSync,
@@ -45,14 +44,19 @@ import { isAbsolute, join } from 'node:path';
 const USABLE_SHARE = 0.8;
 /** Age of a lock that is taken over from a running process, in milliseconds. Longer than all timeouts of a request together. */
 const LOCK_MS = 120000;
+/** Age of an empty lock that is taken over, in milliseconds: the process that created it has ended before it wrote its id. */
+const EMPTY_LOCK_MS = 5000;
 /** Age of a credential at which a second request of the same client means that the cluster rejected it, in milliseconds. */
 const REJECTED_MS = 10000;
 /** Length at which the list of clients is started afresh, in bytes. */
 const MAX_CLIENTS_BYTES = 262144;
 const MAX_FILE_BYTES = 1048576;
 
+/** Cause and remedy for a relative folder of the cache, which would be one of the current folder. */
+export const NO_HOME = 'HOME is not an absolute path; set HOME or XDG_CACHE_HOME';
+
 /**
- * Returns the folder of the cache.
+ * Returns the folder of the cache; a relative path without a home folder, which must not be used.
  * @param {Readonly<Record<string, string | undefined>>} env
  */
 export function cacheFolder(env) {
@@ -66,9 +70,10 @@ export class CachedCredential {
   /**
    * @param {string} folder
    * @param {string} request Everything that the credential depends on.
-   * @param {(text: string) => void} warn Receives one line for each file that is not used.
+   * @param {(text: string) => void} warn Receives one line for each file that is not used, again for every object of the same folder.
+   * @param {(text: string) => void} notify Receives lines that no other object repeats.
    */
-  constructor(folder, request, warn) {
+  constructor(folder, request, warn, notify) {
     const key = hashOf(request);
     this.folder = folder;
     this.request = request;
@@ -77,12 +82,17 @@ export class CachedCredential {
     this.failureFile = join(folder, `${key}.failed`);
     this.clientsFile = join(folder, `${key}.clients`);
     this.warn = warn;
+    this.notify = notify;
     /** @type {Set<string>} */
     this.warned = new Set();
   }
 
   /** Creates the folder. Returns false if other users could read or replace its files; it is then not used at all. */
   open() {
+    if (!isAbsolute(this.folder)) {
+      this.warnOnce(`not using a cache: ${NO_HOME}`);
+      return false;
+    }
     try {
       mkdirSync(this.folder, { recursive: true, mode: 0o700 });
       const problem = problemOf(lstatSync(this.folder), 'folder');
@@ -130,28 +140,36 @@ export class CachedCredential {
   recordClient(client, entry, now) {
     if (client === '') return true;
     const line = `${client} ${entry.issuedAt}`;
-    const known = this.readPrivate(this.clientsFile) || '';
-    const isRepeated = known.split('\n').indexOf(line) >= 0;
+    const known = this.readPrivate(this.clientsFile);
+    const isRepeated = known !== undefined && known.split('\n').indexOf(line) >= 0;
     if (isRepeated) return now - entry.issuedAt < REJECTED_MS;
-    if (known.length > MAX_CLIENTS_BYTES) remove(this.clientsFile);
-    appendFileSync(this.clientsFile, `${line}\n`, { mode: 0o600 });
+    if (known === undefined || known.length > MAX_CLIENTS_BYTES) remove(this.clientsFile);
+    const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW = 0 } = constants;
+    const file = openSync(this.clientsFile, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
+    try {
+      writeFileSync(file, `${line}\n`);
+    } finally {
+      closeSync(file);
+    }
     return true;
   }
 
   /**
-   * Takes the lock, also from a process that has ended. Returns false while another process holds it.
+   * Takes the lock, also from a process that has ended, and replaces a lock file that is not trusted: only this user can write to the
+   * folder. Returns false while another process holds the lock. Throws if the lock is not a file.
    * @param {Owner} owner
    * @param {number} now
    */
   lock(owner, now) {
     if (create(this.lockFile, JSON.stringify(owner))) return true;
     const held = this.heldLock();
-    if (held === undefined) return false;
+    if (held === undefined) return this.removeUntrusted() && create(this.lockFile, JSON.stringify(owner));
     // The launcher may have taken the lock before it started this process.
     if (held.owner.pid === owner.pid || held.owner.pid === process.ppid) return true;
     // An empty lock is being written.
-    if ((held.text === '' || isRunning(held.owner)) && Math.abs(now - held.at) < LOCK_MS) return false;
-    return this.takeOver(held.text) && create(this.lockFile, JSON.stringify(owner));
+    const maxAgeMs = held.text === '' ? EMPTY_LOCK_MS : LOCK_MS;
+    if ((held.text === '' || isRunning(held.owner)) && Math.abs(now - held.at) < maxAgeMs) return false;
+    return this.takeOver((moved) => readTrusted(moved).text === held.text) && create(this.lockFile, JSON.stringify(owner));
   }
 
   /** Returns the client in the lock that the launcher of this process took; empty without one. */
@@ -174,19 +192,18 @@ export class CachedCredential {
   }
 
   /**
-   * Returns the message of a failure since `startedAt`; undefined without one.
+   * Returns the message of a failure since `startedAt`; undefined without one. A failure after `now` is ignored: the clock was set back.
    * @param {number} startedAt
+   * @param {number} now
    * @returns {string | undefined}
    */
-  failureSince(startedAt) {
-    const failure = parseObject(this.readPrivate(this.failureFile) || '');
-    return typeof failure['message'] === 'string' && typeof failure['at'] === 'number' && failure['at'] >= startedAt
-      ? failure['message']
-      : undefined;
+  failureSince(startedAt, now) {
+    const { message, at } = parseObject(this.readPrivate(this.failureFile) || '');
+    return typeof message === 'string' && typeof at === 'number' && at >= startedAt && at <= now ? message : undefined;
   }
 
   heldLock() {
-    const text = this.readPrivate(this.lockFile);
+    const { text } = readTrusted(this.lockFile);
     if (text === undefined) return undefined;
     const { pid, startedAt, client } = parseObject(text);
     const owner = { pid: Number(pid) || 0, startedAt: String(startedAt || ''), client: String(client || '') };
@@ -197,15 +214,24 @@ export class CachedCredential {
     }
   }
 
+  /** Removes a lock file that is not trusted. Returns false if there is none: another process has removed or replaced it. */
+  removeUntrusted() {
+    const { problem } = readTrusted(this.lockFile);
+    if (problem === undefined) return false;
+    if (problem === 'it is not a file') throw new Error(`${this.lockFile} is not a file; remove it`);
+    this.notify(`purser: replacing ${this.lockFile}: ${problem}\n`);
+    return this.takeOver((moved) => readTrusted(moved).problem !== undefined);
+  }
+
   /**
-   * Removes a lock with this content. Of several processes only one succeeds; in the worst case, two requests are sent.
-   * @param {string} text
+   * Removes the lock if it is the expected one. Of several processes only one succeeds; in the worst case, two requests are sent.
+   * @param {(moved: string) => boolean} isExpected
    */
-  takeOver(text) {
+  takeOver(isExpected) {
     const moved = `${this.lockFile}.${uniqueName()}`;
     try {
       renameSync(this.lockFile, moved);
-      const isSame = readFileSync(moved, 'utf8') === text;
+      const isSame = isExpected(moved);
       // Another process has replaced the lock since it was read.
       if (!isSame) linkSync(moved, this.lockFile);
       return isSame;
@@ -217,27 +243,13 @@ export class CachedCredential {
   }
 
   /**
-   * Returns the content of a file that only this user can read and write; undefined for any other file.
+   * Returns the content of a file that only this user can read and write; undefined for any other file, which a warning names.
    * @param {string} path
    */
   readPrivate(path) {
-    let file;
-    try {
-      file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW || 0) | (constants.O_NONBLOCK || 0));
-    } catch (error) {
-      if (codeOf(error) !== 'ENOENT')
-        this.warnOnce(`not using ${path}: ${codeOf(error) === 'ELOOP' ? 'it is a symbolic link' : codeOf(error)}`);
-      return undefined;
-    }
-    try {
-      const stat = fstatSync(file);
-      const problem = problemOf(stat, 'file') || (stat.size > MAX_FILE_BYTES ? 'it is too long' : undefined);
-      if (problem === undefined) return readFileSync(file, 'utf8');
-      this.warnOnce(`not using ${path}: ${problem}`);
-    } finally {
-      closeSync(file);
-    }
-    return undefined;
+    const { text, problem } = readTrusted(path);
+    if (problem !== undefined) this.warnOnce(`not using ${path}: ${problem}`);
+    return text;
   }
 
   /**
@@ -260,6 +272,29 @@ export class CachedCredential {
     if (this.warned.has(text)) return;
     this.warned.add(text);
     this.warn(`purser: ${text}\n`);
+  }
+}
+
+/**
+ * Reads a file. Returns its content, or the reason not to trust the file; neither for a file that does not exist.
+ * @param {string} path
+ * @returns {{ readonly text?: string, readonly problem?: string }}
+ */
+function readTrusted(path) {
+  let file;
+  try {
+    file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW || 0) | (constants.O_NONBLOCK || 0));
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'ENOENT') return {};
+    return { problem: code === 'ELOOP' ? 'it is a symbolic link' : code };
+  }
+  try {
+    const stat = fstatSync(file);
+    const problem = problemOf(stat, 'file') || (stat.size > MAX_FILE_BYTES ? 'it is too long' : undefined);
+    return problem === undefined ? { text: readFileSync(file, 'utf8') } : { problem };
+  } finally {
+    closeSync(file);
   }
 }
 
@@ -293,12 +328,10 @@ export function removeExpired(folder, now) {
  * @param {number} now
  */
 function isExpired(path, now) {
-  try {
-    const entry = parseEntry(readFileSync(path, 'utf8'));
-    return entry === undefined || entry.expiresAt <= now;
-  } catch {
-    return false;
-  }
+  const { text } = readTrusted(path);
+  if (text === undefined) return false;
+  const entry = parseEntry(text);
+  return entry === undefined || entry.expiresAt <= now;
 }
 
 /**
