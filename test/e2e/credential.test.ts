@@ -3,7 +3,7 @@
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { startTimeOf } from '../../src/cli/credential/cache.mjs';
+import { startTimeOf } from '../../src/cli/credential/lock.mjs';
 import { AUDIENCE, CallerWorld } from '../cli/facade/caller-world.ts';
 import { run } from '../support/run.ts';
 
@@ -65,6 +65,8 @@ describe('purser credential', () => {
       'credential.cjs',
       'cli/credential/print-cached.mjs',
       'cli/credential/cache.mjs',
+      'cli/credential/lock.mjs',
+      'cli/credential/private-file.mjs',
     ]);
   });
 

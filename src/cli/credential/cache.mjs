@@ -1,24 +1,12 @@
 // @ts-check
-// The cache of `purser credential`: one file per request, a lock for the process that requests a credential, and the failure of its
-// last request. Plain JavaScript, so that the launcher reads the cache with an older Node, too.
+// The cache of `purser credential`: the credential of each request, its clients, and the failure of its last request. Plain
+// JavaScript, so that the launcher reads the cache with an older Node, too.
 
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, constants, lstatSync, mkdirSync, openSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
+import { LOCK_MS, RequestLock } from './lock.mjs';
+import { codeOf, parseObject, problemOf, readTrusted, remove, replaceFile } from './private-file.mjs';
 
 /**
  * @typedef {object} Entry A cached credential. Times are on the clock of this machine, in epoch milliseconds.
@@ -33,24 +21,13 @@ import { isAbsolute, join } from 'node:path';
  * @property {string} path
  * @property {string} version Empty for a file that does not exist.
  */
-/**
- * @typedef {object} Owner The process that holds a lock.
- * @property {number} pid
- * @property {string} startedAt Start time of the process in ticks; empty if unknown.
- * @property {string} client The process that runs the plugin; empty if unknown.
- */
 
 /** Share of the lifetime for which a credential is returned from the cache. */
 const USABLE_SHARE = 0.8;
-/** Age of a lock that is taken over from a running process, in milliseconds. Longer than all timeouts of a request together. */
-const LOCK_MS = 120000;
-/** Age of an empty lock that is taken over, in milliseconds: the process that created it has ended before it wrote its id. */
-const EMPTY_LOCK_MS = 5000;
 /** Age of a credential at which a second request of the same client means that the cluster rejected it, in milliseconds. */
 const REJECTED_MS = 10000;
 /** Length at which the list of clients is started afresh, in bytes. */
 const MAX_CLIENTS_BYTES = 262144;
-const MAX_FILE_BYTES = 1048576;
 
 /** Cause and remedy for a relative folder of the cache, which would be one of the current folder. */
 export const NO_HOME = 'HOME is not an absolute path; set HOME or XDG_CACHE_HOME';
@@ -71,18 +48,17 @@ export class CachedCredential {
    * @param {string} folder
    * @param {string} request Everything that the credential depends on.
    * @param {(text: string) => void} warn Receives one line for each file that is not used, again for every object of the same folder.
-   * @param {(text: string) => void} notify Receives lines that no other object repeats.
+   * @param {(text: string) => void} notify Receives one line for a lock file that is replaced.
    */
   constructor(folder, request, warn, notify) {
     const key = hashOf(request);
     this.folder = folder;
     this.request = request;
     this.file = join(folder, `${key}.json`);
-    this.lockFile = join(folder, `${key}.lock`);
+    this.lock = new RequestLock(join(folder, `${key}.lock`), notify);
     this.failureFile = join(folder, `${key}.failed`);
     this.clientsFile = join(folder, `${key}.clients`);
     this.warn = warn;
-    this.notify = notify;
     /** @type {Set<string>} */
     this.warned = new Set();
   }
@@ -125,7 +101,7 @@ export class CachedCredential {
    * @param {Omit<Entry, 'request'>} entry
    */
   write(entry) {
-    this.writePrivate(this.file, JSON.stringify(Object.assign({ request: this.request }, entry)));
+    replaceFile(this.file, JSON.stringify(Object.assign({ request: this.request }, entry)));
     remove(this.clientsFile);
     remove(this.failureFile);
   }
@@ -155,40 +131,12 @@ export class CachedCredential {
   }
 
   /**
-   * Takes the lock, also from a process that has ended, and replaces a lock file that is not trusted: only this user can write to the
-   * folder. Returns false while another process holds the lock. Throws if the lock is not a file.
-   * @param {Owner} owner
-   * @param {number} now
-   */
-  lock(owner, now) {
-    if (create(this.lockFile, JSON.stringify(owner))) return true;
-    const held = this.heldLock();
-    if (held === undefined) return this.removeUntrusted() && create(this.lockFile, JSON.stringify(owner));
-    // The launcher may have taken the lock before it started this process.
-    if (held.owner.pid === owner.pid || held.owner.pid === process.ppid) return true;
-    // An empty lock is being written.
-    const maxAgeMs = held.text === '' ? EMPTY_LOCK_MS : LOCK_MS;
-    if ((held.text === '' || isRunning(held.owner)) && Math.abs(now - held.at) < maxAgeMs) return false;
-    return this.takeOver((moved) => readTrusted(moved).text === held.text) && create(this.lockFile, JSON.stringify(owner));
-  }
-
-  /** Returns the client in the lock that the launcher of this process took; empty without one. */
-  clientOfLauncher() {
-    const held = this.heldLock();
-    return held !== undefined && held.owner.pid === process.ppid ? held.owner.client : '';
-  }
-
-  unlock() {
-    remove(this.lockFile);
-  }
-
-  /**
    * Records the failure of a request for the processes that wait for it.
    * @param {string} message
    * @param {number} at
    */
   writeFailure(message, at) {
-    this.writePrivate(this.failureFile, JSON.stringify({ message, at }));
+    replaceFile(this.failureFile, JSON.stringify({ message, at }));
   }
 
   /**
@@ -202,46 +150,6 @@ export class CachedCredential {
     return typeof message === 'string' && typeof at === 'number' && at >= startedAt && at <= now ? message : undefined;
   }
 
-  heldLock() {
-    const { text } = readTrusted(this.lockFile);
-    if (text === undefined) return undefined;
-    const { pid, startedAt, client } = parseObject(text);
-    const owner = { pid: Number(pid) || 0, startedAt: String(startedAt || ''), client: String(client || '') };
-    try {
-      return { text, owner, at: lstatSync(this.lockFile).mtimeMs };
-    } catch {
-      return undefined;
-    }
-  }
-
-  /** Removes a lock file that is not trusted. Returns false if there is none: another process has removed or replaced it. */
-  removeUntrusted() {
-    const { problem } = readTrusted(this.lockFile);
-    if (problem === undefined) return false;
-    if (problem === 'it is not a file') throw new Error(`${this.lockFile} is not a file; remove it`);
-    this.notify(`purser: replacing ${this.lockFile}: ${problem}\n`);
-    return this.takeOver((moved) => readTrusted(moved).problem !== undefined);
-  }
-
-  /**
-   * Removes the lock if it is the expected one. Of several processes only one succeeds; in the worst case, two requests are sent.
-   * @param {(moved: string) => boolean} isExpected
-   */
-  takeOver(isExpected) {
-    const moved = `${this.lockFile}.${uniqueName()}`;
-    try {
-      renameSync(this.lockFile, moved);
-      const isSame = isExpected(moved);
-      // Another process has replaced the lock since it was read.
-      if (!isSame) linkSync(moved, this.lockFile);
-      return isSame;
-    } catch {
-      return false;
-    } finally {
-      remove(moved);
-    }
-  }
-
   /**
    * Returns the content of a file that only this user can read and write; undefined for any other file, which a warning names.
    * @param {string} path
@@ -252,49 +160,11 @@ export class CachedCredential {
     return text;
   }
 
-  /**
-   * Replaces a file atomically.
-   * @param {string} path
-   * @param {string} text
-   */
-  writePrivate(path, text) {
-    const draft = `${path}.${uniqueName()}`;
-    try {
-      writeFileSync(draft, text, { flag: 'wx', mode: 0o600 });
-      renameSync(draft, path);
-    } finally {
-      remove(draft);
-    }
-  }
-
   /** @param {string} text */
   warnOnce(text) {
     if (this.warned.has(text)) return;
     this.warned.add(text);
     this.warn(`purser: ${text}\n`);
-  }
-}
-
-/**
- * Reads a file. Returns its content, or the reason not to trust the file; neither for a file that does not exist.
- * @param {string} path
- * @returns {{ readonly text?: string, readonly problem?: string }}
- */
-function readTrusted(path) {
-  let file;
-  try {
-    file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW || 0) | (constants.O_NONBLOCK || 0));
-  } catch (error) {
-    const code = codeOf(error);
-    if (code === 'ENOENT') return {};
-    return { problem: code === 'ELOOP' ? 'it is a symbolic link' : code };
-  }
-  try {
-    const stat = fstatSync(file);
-    const problem = problemOf(stat, 'file') || (stat.size > MAX_FILE_BYTES ? 'it is too long' : undefined);
-    return problem === undefined ? { text: readFileSync(file, 'utf8') } : { problem };
-  } finally {
-    closeSync(file);
   }
 }
 
@@ -372,33 +242,6 @@ function hashOf(text) {
   return [a, b].map((part) => (part >>> 0).toString(16).padStart(8, '0')).join('');
 }
 
-function uniqueName() {
-  return `${process.pid}-${Math.random().toString(36).slice(2)}`;
-}
-
-/**
- * Identifies a running process for as long as it runs; empty where the start time of processes is unknown.
- * @param {number} pid
- */
-export function processId(pid) {
-  const startedAt = startTimeOf(pid);
-  return startedAt === '' ? '' : `${pid}:${startedAt}`;
-}
-
-/**
- * Returns the start time of a process in ticks since boot, which distinguishes it from a later one with the same id; empty if unknown.
- * @param {number} pid
- */
-export function startTimeOf(pid) {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name of the program, in parentheses, may contain spaces. The start time is the 22nd field.
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] || '';
-  } catch {
-    return '';
-  }
-}
-
 /** @param {string} folder */
 function listFiles(folder) {
   try {
@@ -406,31 +249,6 @@ function listFiles(folder) {
   } catch {
     return [];
   }
-}
-
-/** @param {Owner} owner */
-function isRunning({ pid, startedAt }) {
-  if (pid === 0) return false;
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    return codeOf(error) === 'EPERM';
-  }
-  return startedAt === '' || startTimeOf(pid) === startedAt;
-}
-
-/**
- * Returns the reason not to trust a file or folder; undefined without one.
- * @param {import('node:fs').Stats} stat
- * @param {'file' | 'folder'} type
- */
-function problemOf(stat, type) {
-  if (stat.isSymbolicLink()) return 'it is a symbolic link';
-  if (type === 'file' ? !stat.isFile() : !stat.isDirectory()) return `it is not a ${type}`;
-  // Windows has neither owners nor modes.
-  if (typeof process.getuid !== 'function') return undefined;
-  if (stat.uid !== process.getuid()) return 'it belongs to another user';
-  return (stat.mode & 0o077) === 0 ? undefined : 'other users have access to it';
 }
 
 /**
@@ -448,47 +266,4 @@ function parseEntry(text) {
     Array.isArray(inputs) &&
     inputs.every((input) => input !== null && typeof input === 'object' && typeof input.path === 'string');
   return isValid ? { token, issuedAt, expiresAt, request, inputs } : undefined;
-}
-
-/**
- * @param {string} text
- * @returns {Record<string, any>}
- */
-function parseObject(text) {
-  try {
-    const value = JSON.parse(text);
-    return value !== null && typeof value === 'object' ? value : {};
-  } catch {
-    return {};
-  }
-}
-
-/**
- * Creates a file. Returns false if it exists.
- * @param {string} path
- * @param {string} text
- */
-function create(path, text) {
-  try {
-    writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
-    return true;
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false;
-    throw error;
-  }
-}
-
-/** @param {string} path */
-function remove(path) {
-  try {
-    unlinkSync(path);
-  } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error;
-  }
-}
-
-/** @param {unknown} error */
-function codeOf(error) {
-  const { code } = /** @type {{ code?: unknown }} */ (error);
-  return typeof code === 'string' ? code : String(error);
 }

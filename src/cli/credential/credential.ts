@@ -44,7 +44,7 @@ export async function printCredential(wanted: WantedToken & { readonly forceRefr
     if (!host.signal.aborted) change((opened) => opened.writeFailure(visibleText(withoutTokens(message)), clock.now()));
     throw error;
   } finally {
-    change((opened) => opened.unlock());
+    change((opened) => opened.lock.release());
   }
 }
 

@@ -4,7 +4,8 @@
 
 import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
-import { CachedCredential, cacheFolder, processId, startTimeOf } from './cache.mjs';
+import { CachedCredential, cacheFolder } from './cache.mjs';
+import { processId, startTimeOf } from './lock.mjs';
 
 /**
  * @typedef {object} CredentialRequest Everything that a credential depends on. Undefined selects the default of an option.
@@ -181,7 +182,7 @@ function readOrLock(cache, host, isForced) {
   const startedAt = now();
   const waitForLock = newWait(cache, host);
   // A script may run the plugin any number of times.
-  const client = env['KUBERNETES_EXEC_INFO'] ? cache.clientOfLauncher() || processId(process.ppid) : '';
+  const client = env['KUBERNETES_EXEC_INFO'] ? cache.lock.clientOfLauncher() || processId(process.ppid) : '';
   const owner = { pid: process.pid, startedAt: startTimeOf(process.pid), client };
   const read = () => (isForced ? undefined : cache.read(now()));
   for (;;) {
@@ -195,11 +196,11 @@ function readOrLock(cache, host, isForced) {
       warn(`purser: ${visibleText(failure)}\n`);
       return { code: 1, cache: undefined };
     }
-    if (cache.lock(owner, now())) {
+    if (cache.lock.take(owner, now())) {
       const latest = read();
       const isReplaced = latest !== undefined && (entry === undefined || latest.issuedAt !== entry.issuedAt);
       if (!isReplaced) return { code: undefined, cache, client };
-      cache.unlock();
+      cache.lock.release();
     } else if (!waitForLock()) return { code: undefined, cache: undefined };
   }
 }
@@ -215,7 +216,7 @@ function newWait(cache, { notify, wait = block }) {
     if (waitedMs > MAX_WAIT_MS) return false;
     wait(POLL_MS);
     waitedMs += POLL_MS;
-    if (waitedMs === NOTICE_MS) notify(`purser: waiting for another process, which requests the same token and holds ${cache.lockFile}\n`);
+    if (waitedMs === NOTICE_MS) notify(`purser: waiting for another process, which requests the same token and holds ${cache.lock.file}\n`);
     return true;
   };
 }

@@ -1,7 +1,8 @@
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { CachedCredential, startTimeOf } from '../../../src/cli/credential/cache.mjs';
+import { CachedCredential } from '../../../src/cli/credential/cache.mjs';
+import { startTimeOf } from '../../../src/cli/credential/lock.mjs';
 import { printForArguments, printFromCache } from '../../../src/cli/credential/print-cached.mjs';
 import { newFolder } from '../../support/folders.ts';
 
@@ -71,7 +72,7 @@ describe('printFromCache', () => {
     const { host, folder } = await newHost();
     const { code, cache } = printFromCache({ ...UNSET, ...REQUEST }, host, false);
     expect([code, await readdir(folder)]).toEqual([undefined, [expect.stringMatching(/\.lock$/)]]);
-    cache?.unlock();
+    cache?.lock.release();
     expect(await readdir(folder)).toEqual([]);
   });
 
@@ -79,7 +80,7 @@ describe('printFromCache', () => {
     const { host, texts, folder } = await newHost();
     const { cache } = printFromCache({ ...UNSET, ...REQUEST }, host, false);
     // Process 1 always runs.
-    await writeFile(cache?.lockFile ?? '', JSON.stringify({ pid: 1, startedAt: startTimeOf(1), client: '' }), { mode: 0o600 });
+    await writeFile(cache?.lock.file ?? '', JSON.stringify({ pid: 1, startedAt: startTimeOf(1), client: '' }), { mode: 0o600 });
     cache?.writeFailure('the façade\u001b]0;x\u0007\n is down', NOW);
     expect(printFromCache({ ...UNSET, ...REQUEST }, host, false)).toMatchObject({ code: 1 });
     expect(texts).toEqual({ output: '', warnings: 'purser: the façade ]0;x is down\n', notices: '' });
@@ -93,7 +94,7 @@ describe('printFromCache', () => {
     const { host } = await newHost();
     const first = printFromCache({ ...UNSET, ...REQUEST }, host, false);
     first.cache?.writeFailure('the façade is down', at);
-    first.cache?.unlock();
+    first.cache?.lock.release();
     expect(printFromCache({ ...UNSET, ...REQUEST }, host, false).code).toBeUndefined();
   });
 });
@@ -102,7 +103,7 @@ describe('printFromCache with a lock', () => {
   const newLock = async () => {
     const { host, texts } = await newHost();
     const { cache } = printFromCache({ ...UNSET, ...REQUEST }, host, false);
-    const file = cache?.lockFile ?? '';
+    const file = cache?.lock.file ?? '';
     await rm(file);
     return { host, texts, file };
   };
@@ -137,7 +138,7 @@ describe('printFromCache with a lock', () => {
       throw new Error('waited');
     };
     const { code, cache } = printFromCache({ ...UNSET, ...REQUEST }, { ...host, wait }, false);
-    expect([code, cache?.lockFile]).toEqual([undefined, file]);
+    expect([code, cache?.lock.file]).toEqual([undefined, file]);
     expect(texts).toEqual({ output: '', warnings: '', notices: `purser: replacing ${file}: ${problem}\n` });
     expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ pid: process.pid });
     expect(await readdir(dirname(file))).toEqual([basename(file)]);
@@ -188,7 +189,7 @@ describe('CachedCredential.recordClient', () => {
   });
 });
 
-describe('CachedCredential.lock', () => {
+describe('RequestLock', () => {
   const owner = (pid: number) => ({ pid, startedAt: startTimeOf(pid), client: '' });
 
   it('is taken over from a running process after two minutes, also if the clock was set back', async () => {
@@ -201,12 +202,12 @@ describe('CachedCredential.lock', () => {
     );
     cache.open();
     const at = Date.now();
-    expect(cache.lock(owner(1), at)).toBe(true);
-    expect([cache.lock(owner(2 ** 21), at), cache.lock(owner(2 ** 21), at + 110_000)]).toEqual([false, false]);
-    expect(cache.lock(owner(2 ** 21), at + 130_000)).toBe(true);
-    cache.unlock();
-    cache.lock(owner(1), at);
-    expect(cache.lock(owner(2 ** 21), at - 130_000)).toBe(true);
+    expect(cache.lock.take(owner(1), at)).toBe(true);
+    expect([cache.lock.take(owner(2 ** 21), at), cache.lock.take(owner(2 ** 21), at + 110_000)]).toEqual([false, false]);
+    expect(cache.lock.take(owner(2 ** 21), at + 130_000)).toBe(true);
+    cache.lock.release();
+    cache.lock.take(owner(1), at);
+    expect(cache.lock.take(owner(2 ** 21), at - 130_000)).toBe(true);
   });
 
   it('is taken over by one of several processes', async () => {
@@ -218,8 +219,8 @@ describe('CachedCredential.lock', () => {
       () => {},
     );
     cache.open();
-    cache.lock(owner(2 ** 21), Date.now());
-    expect(cache.lock(owner(1), Date.now())).toBe(true);
-    expect(cache.lock(owner(2 ** 21 + 1), Date.now())).toBe(false);
+    cache.lock.take(owner(2 ** 21), Date.now());
+    expect(cache.lock.take(owner(1), Date.now())).toBe(true);
+    expect(cache.lock.take(owner(2 ** 21 + 1), Date.now())).toBe(false);
   });
 });
