@@ -155,6 +155,12 @@ describe('purser kubeconfig --merge', () => {
     expect(parse(await readFile(first, 'utf8'))).not.toHaveProperty('current-context');
   });
 
+  it('writes to the first file of KUBECONFIG that exists', async () => {
+    const env = { ...world.env, KUBECONFIG: `${join(world.folder, 'missing')}:${world.kubeconfig}` };
+    expect(await world.run(`${COMMAND} --merge`, { env })).toMatchObject({ code: 0, output: expect.stringContaining(world.kubeconfig) });
+    expect(await readdir(world.folder)).not.toContain('missing');
+  });
+
   it('rejects the name of a context in another file of KUBECONFIG, which the new one would shadow', async () => {
     const first = join(world.folder, 'first');
     await writeFile(first, '{}');
