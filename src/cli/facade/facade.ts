@@ -5,9 +5,7 @@ import { readFile } from 'node:fs/promises';
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { DefaultNamespace, FacadeConfigMap, SystemAuthorities } from '../../api/names.ts';
 import { Clusters, ConfigMaps, type EndpointSlice, EndpointSlices } from '../../api/resources.ts';
-import { StartError } from '../../config/start-error.ts';
 import { httpsUrl, type Parser, pathSegment, type ServiceAccountName, serviceAccount } from '../../config/values.ts';
-import { FacadeVariable } from '../../config/variables.ts';
 import { localAddressFor } from '../../kube/addresses.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { fixedConfig } from '../../kube/kube-config.ts';
@@ -177,19 +175,11 @@ async function findFacade(options: FacadeOptions, hub: KubeClient, { signal }: C
     path: options.facadePath ?? parsePublished(published, 'path', pathSegment, source) ?? DEFAULT_PATH,
     audiences: published[FacadeConfigMap.audiences]?.split(',') ?? [],
   };
-  if (options.facade !== undefined) return { ...settings, server: parseUrl(options.facade), source: '--facade' };
+  if (options.facade !== undefined) return { ...settings, server: httpsUrl(options.facade), source: '--facade' };
   const server = parsePublished(published, 'server', httpsUrl, source);
   if (server !== undefined) return { ...settings, server, source };
   const pod = await findPod(hub, namespace, signal);
   return { ...settings, server: `https://${SERVICE}.${namespace}.svc`, source: `the Service ${namespace}/${SERVICE}`, pod };
-}
-
-function parseUrl(text: string): string {
-  try {
-    return httpsUrl(text);
-  } catch (cause) {
-    throw new StartError(`${FacadeVariable.url} must be ${(cause as Error).message}, not ${JSON.stringify(text)}`, { cause });
-  }
 }
 
 /** Options of commands that replace keys of the ConfigMap. */
@@ -291,7 +281,7 @@ async function hubToken(name: ServiceAccountName, audiences: readonly string[], 
   try {
     // Without audiences, the hub grants those of its own API, which the façade accepts unless it publishes others.
     const { status } = await hub.createToken(name, { audiences: audiences.slice(0, 1), expirationSeconds: CALLER_SECONDS }, { signal });
-    if (status?.token) return status.token;
+    if (status?.token && isBearerToken(status.token)) return status.token;
   } catch (error) {
     if (signal.aborted) throw error;
     const cause = error instanceof Error ? error.message : String(error);
@@ -299,7 +289,7 @@ async function hubToken(name: ServiceAccountName, audiences: readonly string[], 
       `cannot request a token for the service account ${account} on the hub: ${cause}. Check --service-account, and your permission to create serviceaccounts/token`,
     );
   }
-  throw new CommandError(`the hub returned no token for the service account ${account}`);
+  throw new CommandError(`the hub returned no valid token for the service account ${account}. Check the API server of the hub`);
 }
 
 /** Returns the error of a request that the façade rejected, with a remedy. */

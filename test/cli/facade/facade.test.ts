@@ -34,6 +34,16 @@ describe('Facade.open', () => {
     expect(await failure(`${TOKEN} --facade https://127.0.0.1:2`, env)).toContain('https://127.0.0.1:2');
   });
 
+  it.each([
+    ['PURSER_FACADE', 'http://127.0.0.1', 'an https URL'],
+    ['PURSER_FACADE_PATH', '../x', 'a path segment'],
+    ['PURSER_NAMESPACE', 'a/b', ''],
+  ])('rejects the variable %s=%s', async (variable, value, text) => {
+    const { code, stderr } = await world.run(TOKEN, { env: { ...world.env, [variable]: value } });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`purser: ${variable} must be ${text}`)]);
+    expect(world.hub.requests).toEqual([]);
+  });
+
   it('sends no request to the hub if options name URL, CA and path of the façade', async () => {
     const { code } = await world.run(
       `${TOKEN} --facade ${world.facade.url}/ --facade-ca ${world.authorityFile} --facade-path orchestrator`,
