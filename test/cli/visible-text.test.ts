@@ -23,9 +23,9 @@ describe('withVisibleOutput', () => {
     const texts: string[] = [];
     const add = (text: string) => void texts.push(text);
     const given = { print: add, warn: add, ask: async (question: string) => question };
-    const { print, warn, ask } = withVisibleOutput(given as unknown as CommandHost);
-    print(TITLE);
-    warn(TITLE);
-    expect([...texts, await ask?.(TITLE)]).toEqual([' ]0;owned ', ' ]0;owned ', ' ]0;owned ']);
+    const host = withVisibleOutput(given as unknown as CommandHost);
+    host.print(TITLE);
+    host.warn(TITLE);
+    expect([...texts, await host.ask?.(TITLE)]).toEqual([' ]0;owned ', ' ]0;owned ', ' ]0;owned ']);
   });
 });

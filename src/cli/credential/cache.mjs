@@ -116,12 +116,13 @@ export class CachedCredential {
   recordClient(client, entry, now) {
     if (client === '') return true;
     const line = `${client} ${entry.issuedAt}`;
-    const known = this.readPrivate(this.clientsFile);
-    const isRepeated = known !== undefined && known.split('\n').indexOf(line) >= 0;
+    const { text: known = '', problem } = readTrusted(this.clientsFile);
+    const isRepeated = known.split('\n').indexOf(line) >= 0;
     if (isRepeated) return now - entry.issuedAt < REJECTED_MS;
-    if (known === undefined || known.length > MAX_CLIENTS_BYTES) remove(this.clientsFile);
-    const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW = 0 } = constants;
-    const file = openSync(this.clientsFile, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
+    if (problem !== undefined) this.warnOnce(`not using ${this.clientsFile}: ${problem}`);
+    if (problem !== undefined || known.length > MAX_CLIENTS_BYTES) remove(this.clientsFile);
+    const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
+    const file = openSync(this.clientsFile, O_APPEND | O_CREAT | O_WRONLY | (O_NOFOLLOW || 0), 0o600);
     try {
       writeFileSync(file, `${line}\n`);
     } finally {
