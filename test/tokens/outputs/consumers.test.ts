@@ -3,9 +3,10 @@
 // (fluxcd/pkg apis/meta and runtime/client), and `Config` of client-go.
 
 import { describe, expect, it } from '@jest/globals';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import type { Secret } from '../../../src/api/resources.ts';
 import { aCluster, aGrant, aToken, SERVER, type TokenBuilder, writtenSecret } from '../../support/builders.ts';
+import { readText } from '../../support/repository.ts';
 
 const PEM = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
 
@@ -139,5 +140,38 @@ describe('the Secret with spec.secret.keys', () => {
     const secret = written(aToken().writing({ labels: { 'istio/multiCluster': 'true' }, keys: [{ key: 'prod-eu', from: 'Kubeconfig' }] }));
     expect(secret.metadata.labels).toHaveProperty(['istio/multiCluster'], 'true');
     expect(connectionOf(valueOf(secret, 'prod-eu') ?? '')).toMatchObject({ host: SERVER, token: aGrant().text() });
+  });
+});
+
+/** Decodes a ConfigMap for `spec.kubeConfig.configMapRef` as the generic provider of Flux does. */
+function fluxProvider({ data }: { readonly data: Readonly<Record<string, string>> }) {
+  const audiences = (data['audiences'] ?? '')
+    .split('\n')
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
+  const address = data['address'] ?? '';
+  return {
+    provider: data['provider'],
+    address,
+    ca: data['ca.crt'],
+    audiences: audiences.length > 0 ? audiences : [address],
+    serviceAccountName: data['serviceAccountName'],
+  };
+}
+
+describe('deploy/samples/flux-generic-provider.yaml', () => {
+  const objects = parseAllDocuments(readText('deploy/samples/flux-generic-provider.yaml')).map(
+    (document) => document.toJS() as { kind: string; metadata: { name: string; namespace?: string }; data: Record<string, string> },
+  );
+  const find = (wanted: string) => objects.find(({ kind }) => kind === wanted);
+
+  it('makes Flux use a service account of the sample, with an audience of one cluster that is not reserved for Purser', () => {
+    const config = find('ConfigMap');
+    const { serviceAccountName, audiences, ca, ...rest } = fluxProvider(config ?? { data: {} });
+    expect(rest).toEqual({ provider: 'generic', address: 'https://target-1.example.com:6443' });
+    expect(ca).toMatch(/^-----BEGIN CERTIFICATE-----\n[^]*-----END CERTIFICATE-----\n$/);
+    expect(audiences).toEqual(['https://target-1.example.com:6443']);
+    expect(find('ServiceAccount')?.metadata).toEqual({ name: serviceAccountName, namespace: config?.metadata.namespace });
+    expect(Object.keys(config?.data ?? {}).sort()).toEqual(['address', 'audiences', 'ca.crt', 'provider', 'serviceAccountName']);
   });
 });
