@@ -1,16 +1,16 @@
 // All objects of a list at one revision, sorted by key. A change creates a new collection that shares all unchanged blocks, so that a
 // slow reader, or a list of an old version, has a consistent state.
 
-import { Visibility } from '../../access/visibility.ts';
+import { Visibility, type VisibleObject } from '../../access/visibility.ts';
 import { objectKey } from '../../kube/paths.ts';
 import type { KubeObject } from '../../kubernetes/object.ts';
 import { goJson, goJsonString } from '../../std/go-text.ts';
 import { type FacadeVersion, versionAt } from './version.ts';
 
 /** One version of an object in its public form, with its bytes, which all callers share. */
-export class Item {
-  /** Name, with its namespace if it has one. */
+export class Item implements VisibleObject {
   readonly key: string;
+  readonly setName: string | undefined;
   /** The hub's resourceVersion of the object. */
   readonly revision: number;
   readonly object: KubeObject;
@@ -21,8 +21,9 @@ export class Item {
   #versionAt = 0;
   #versionEnd = 0;
 
-  constructor(object: KubeObject, weight: number) {
+  constructor(object: KubeObject, weight: number, setName?: string) {
     this.key = objectKey(object);
+    this.setName = setName;
     this.revision = Number(object.metadata.resourceVersion ?? 0);
     this.object = object;
     this.weight = weight;
@@ -140,12 +141,12 @@ export class Collection {
 
   /**
    * Returns the items that a caller may see, in one namespace or in all, from the key `start` on. The cost grows with the visible items,
-   * not with the collection, unless the caller may see names in any namespace.
+   * not with the collection, unless the caller may see names in any namespace or sets.
    */
   visible(visibility: Visibility, namespace = '', start = ''): Generator<Item> {
     if (namespace !== '') return this.#visibleIn(namespace, visibility, start);
     if (visibility.isEverything) return this.from(start);
-    return visibility.spansNamespaces ? this.#included(visibility, start) : this.#named(visibility.names, start);
+    return visibility.spansObjects ? this.#included(visibility, start) : this.#named(visibility.names, start);
   }
 
   *#visibleIn(namespace: string, visibility: Visibility, start: string): Generator<Item> {
@@ -158,7 +159,7 @@ export class Collection {
   }
 
   *#included(visibility: Visibility, start: string): Generator<Item> {
-    for (const item of this.from(start)) if (visibility.includesObject(item.key)) yield item;
+    for (const item of this.from(start)) if (visibility.includesObject(item)) yield item;
   }
 
   *#named(keys: readonly string[], start: string): Generator<Item> {
