@@ -35,7 +35,8 @@ export class Visibility {
   readonly #names: ReadonlySet<string> | undefined;
   #fingerprint: number | undefined;
   #sorted: readonly string[] | undefined;
-  #spansObjects: boolean | undefined;
+  #spansNamespaces: boolean | undefined;
+  #hasSets: boolean | undefined;
 
   /** Creates the visibility of these names; undefined for all names. */
   constructor(names?: ReadonlySet<string>) {
@@ -69,10 +70,16 @@ export class Visibility {
     return key.includes('/') && this.includes(inAnyNamespace(key.slice(key.indexOf('/') + 1)));
   }
 
-  /** True if a name stands for many objects: a name in any namespace, or a set. The names are then not the keys of all visible objects. */
-  get spansObjects(): boolean {
-    this.#spansObjects ??= this.names.some((name) => name.startsWith(ANY_NAMESPACE) || isSetName(name));
-    return this.#spansObjects;
+  /** True if the set has a name in any namespace, so that the names are not the keys of objects. */
+  get spansNamespaces(): boolean {
+    this.#spansNamespaces ??= this.names.some((name) => name.startsWith(ANY_NAMESPACE));
+    return this.#spansNamespaces;
+  }
+
+  /** True if one of the names is that of a set. */
+  get hasSets(): boolean {
+    this.#hasSets ??= this.names.some(isSetName);
+    return this.#hasSets;
   }
 
   /** The names in the order of lists; empty for everything. */

@@ -141,12 +141,14 @@ export class Collection {
 
   /**
    * Returns the items that a caller may see, in one namespace or in all, from the key `start` on. The cost grows with the visible items,
-   * not with the collection, unless the caller may see names in any namespace or sets.
+   * not with the collection, unless the caller may see names in any namespace.
    */
   visible(visibility: Visibility, namespace = '', start = ''): Generator<Item> {
     if (namespace !== '') return this.#visibleIn(namespace, visibility, start);
     if (visibility.isEverything) return this.from(start);
-    return visibility.spansObjects ? this.#included(visibility, start) : this.#named(visibility.names, start);
+    if (visibility.spansNamespaces) return this.#included(visibility, start);
+    const named = this.#named(visibility.names, start);
+    return visibility.hasSets ? union(named, this.#members(visibility, start)) : named;
   }
 
   *#visibleIn(namespace: string, visibility: Visibility, start: string): Generator<Item> {
@@ -160,6 +162,13 @@ export class Collection {
 
   *#included(visibility: Visibility, start: string): Generator<Item> {
     for (const item of this.from(start)) if (visibility.includesObject(item)) yield item;
+  }
+
+  /** Yields the items of visible sets. */
+  *#members(visibility: Visibility, start: string): Generator<Item> {
+    for (let at = this.#blockOf(start); at < this.blocks.length; at++) {
+      for (const item of (this.blocks[at] as Block).membersOf(visibility)) if (item.key >= start) yield item;
+    }
   }
 
   *#named(keys: readonly string[], start: string): Generator<Item> {
@@ -195,6 +204,7 @@ export class Collection {
 class Block {
   readonly items: readonly Item[];
   #bytes: Buffer | undefined;
+  #bySet: ReadonlyMap<string | undefined, readonly Item[]> | undefined;
 
   constructor(items: readonly Item[]) {
     this.items = items;
@@ -207,6 +217,13 @@ class Block {
     return this.#bytes;
   }
 
+  /** Returns the items of visible sets, sorted by key. */
+  membersOf(visibility: Visibility): readonly Item[] {
+    this.#bySet ??= Map.groupBy(this.items, ({ setName }) => setName);
+    const members = [...this.#bySet].flatMap(([name, items]) => (name !== undefined && visibility.includes(name) ? [items] : []));
+    return members.length === 1 ? (members[0] ?? []) : members.flat().sort((a, b) => order(a.key, b.key));
+  }
+
   /** Returns the index of the first item whose key is not less than `key`. */
   lowerBound(key: string): number {
     let low = 0;
@@ -217,6 +234,17 @@ class Block {
       else high = middle;
     }
     return low;
+  }
+}
+
+/** Yields the items of two sorted sequences in order, each once. */
+function* union(one: Generator<Item>, other: Generator<Item>): Generator<Item> {
+  let [a, b] = [one.next(), other.next()];
+  while (a.done !== true || b.done !== true) {
+    const difference = a.done === true ? 1 : b.done === true ? -1 : order(a.value.key, b.value.key);
+    yield (difference <= 0 ? a.value : b.value) as Item;
+    if (difference <= 0) a = one.next();
+    if (difference >= 0) b = other.next();
   }
 }
 
