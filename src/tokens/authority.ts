@@ -63,26 +63,31 @@ export class Authority {
     );
     const { view, clock, protectedNamespaces } = this.#options;
     const isIndexed = view.permissions.allows(requester, this.#namesFor(token, target));
+    const isKnown = view.hasRequester(token);
     if (name === undefined) {
       await this.#confirmSet(target, signal);
       const message = forbiddenMessage(token, exactName(target), protectionOf(target, protectedNamespaces));
       return { allowed: false, message, isRequesterMissing: false, isUnexpected: isIndexed };
     }
-    tracked.allow({ name, reviewKey: reviewKeyOf(token, target), rbacChanges, isExpected: isIndexed }, clock.monotonic());
+    const reviewKey = reviewKeyOf(token, target);
+    const allowance = { name, reviewKey, rbacChanges, isExpected: isIndexed && isKnown, isLasting: isKnown };
+    tracked.allow(allowance, clock.monotonic());
     return { allowed: true, set: target.set };
   }
 
   /**
-   * Returns whether the next issuance needs a review: the indexed RBAC rules do not allow the token, or the last review denied it. A review
-   * that allows the token is sufficient for a few seconds and, from 30 s after the first such review, until RBAC changes.
+   * Returns whether the next issuance needs a review: the informer lacks the requester, the indexed RBAC rules do not allow the token, or
+   * the last review denied it. A review that allows the token is sufficient for a few seconds and, from 30 s after the first such review,
+   * for half a minute without the requester, otherwise until RBAC changes.
    */
   needsReview(token: StoredToken): boolean {
     const { view, memory, clock } = this.#options;
     const tracked = memory.of(token.metadata.uid);
-    if (!view.hasRequester(token) || tracked.refusedAt.length > 0) return true;
+    if (tracked.refusedAt.length > 0) return true;
     const target = this.#targetOf(token);
+    // Otherwise no run would dial: runs with a permission in doubt have no slot of a cluster.
     if (tracked.isConfirmed(reviewKeyOf(token, target), clock.monotonic())) return false;
-    return !view.permissions.allows(requesterOf(token), this.#namesFor(token, target));
+    return !view.hasRequester(token) || !view.permissions.allows(requesterOf(token), this.#namesFor(token, target));
   }
 
   #targetOf({ spec: { clusterName, serviceAccount } }: StoredToken): ReviewedTarget {
