@@ -47,7 +47,10 @@ async function issueIfAllowed(run: TokenRun, plan: IssuePlan, situation: Situati
   const { token } = situation.observation;
   await run.clients.use(registeredFor(run, token), async (target) => target.rejectIfOpen());
   const review = await run.authority.review(token, run.signal);
-  if (review.allowed) return await issueAllowed(run, plan, situation);
+  if (review.allowed) {
+    run.tracked.reviewedSet = review.set;
+    return await issueAllowed(run, plan, situation);
+  }
   const failure = { reason: 'Forbidden', message: review.message } as const;
   return { failure, ...(await refuse(run, situation.observation, review)) };
 }
@@ -55,6 +58,10 @@ async function issueIfAllowed(run: TokenRun, plan: IssuePlan, situation: Situati
 async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state }: Situation): Promise<Step> {
   rejectUnwritable(run, observation.token);
   const { token, events: orphaned } = await recordAnchor(run, observation.token);
+  // The Cluster may have joined or left a set since the review. The request below uses the Cluster as it is now.
+  if (run.view.setOfCluster(token.spec.clusterName) !== run.tracked.reviewedSet) {
+    return { observation: withRegistration(run, { ...observation, token }), isDone: false, events: orphaned };
+  }
   const { grant, isAccountNew, issuer, outputs } = await requestToken(run, plan, token, state);
   const tokenDigest = digestOf(grant.token.reveal());
   const record = createRecord({ token, issuer, grant, tokenDigest, previous: plan.previous });

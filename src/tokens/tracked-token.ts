@@ -77,6 +77,8 @@ export type OrphanSource = 'recorded' | 'claimed';
 export class TrackedToken {
   /** Name under which RBAC allowed the last issuance. */
   allowedAs: string | undefined;
+  /** Set of the cluster in the last review that allowed a run to issue the token; undefined before the first one. */
+  reviewedSet: string | undefined;
   /** Time of the next reconcile that the plans of the last run requested; undefined for none, and if the run failed before. */
   requeueAt: number | undefined;
   /** Failure of the last run; undefined if it succeeded. */
@@ -195,12 +197,12 @@ export class TrackedToken {
     this.#refused.add(this);
   }
 
-  /** Number of changes of RBAC that concerned the requester. */
+  /** Number of changes of RBAC, and of the cluster's set, that concerned the requester. */
   get rbacChanges(): number {
     return this.#rbacChanges;
   }
 
-  /** Records a change of RBAC for the requester: neither earlier reviews nor a review in progress apply any longer. */
+  /** Records a change of RBAC for the requester, or of the cluster's set: neither earlier reviews nor a review in progress apply any longer. */
   recordRbacChange(): void {
     this.#rbacChanges += 1;
     this.#unexpectedRefusals = 0;

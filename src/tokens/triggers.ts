@@ -1,6 +1,7 @@
 // Triggers: the changes on the hub after which ManagedTokens are reconciled.
 
 import { filter, map, merge, mergeMap, type Observable, tap } from 'rxjs';
+import { NO_SET, setOf } from '../access/cluster-set.ts';
 import type { Cluster } from '../api/cluster.gen.ts';
 import { TokensGroup } from '../api/names.ts';
 import { ManagedTokens } from '../api/resources.ts';
@@ -52,7 +53,7 @@ export function tokenTriggers(informers: TokenInformers, view: HubView, memory: 
       mergeMap(({ key }) => view.clustersForCredential(key)),
       mergeMap(({ metadata }) => keysOf(view.tokensForCluster(metadata.name))),
     ),
-    permissionTriggers(informers, view).pipe(
+    merge(permissionTriggers(informers, view), setTriggers(informers, view)).pipe(
       // Earlier reviews may no longer apply.
       tap(({ metadata }) => memory.keep(metadata.uid).recordRbacChange()),
       map(objectKey),
@@ -80,6 +81,18 @@ function permissionTriggers(informers: TokenInformers, view: HubView): Observabl
   return view.permissions
     .follow(informers)
     .pipe(mergeMap((subjects) => new Set([...subjects].flatMap((each) => tokensOfSubject(each, view)))));
+}
+
+/** Emits the ManagedTokens of each Cluster that joins or leaves a set, also by its creation or deletion. */
+function setTriggers({ clusters }: TokenInformers, view: HubView): Observable<StoredToken> {
+  return clusters.changes$.pipe(
+    filter(hasChangedSet),
+    mergeMap(({ key }) => view.tokensForCluster(key)),
+  );
+}
+
+function hasChangedSet(change: Change<Cluster>): boolean {
+  return setOf(change.object) !== (change.type === 'updated' ? setOf(change.previous) : NO_SET);
 }
 
 const ACCOUNT = /^User\/system:serviceaccount:([^:]+):([^:]+)$/;

@@ -335,3 +335,35 @@ describe('token controller with a deleted binding that the authorizer of the hub
     expect(reviews()).toBe(2);
   });
 });
+
+describe('reconcileToken for a Cluster that joins another set during the review', () => {
+  it('issues no token if a review for the other set denies it', async () => {
+    const reconciler = world.reconciler();
+    const { hub } = world;
+    hub.faults.push((request, reply) => {
+      hub.serve(request, reply);
+      hub.set = 'dev';
+      hub.isAllowed = false;
+      reconciler.labelCluster('dev');
+    });
+    await reconciler.reconcile();
+    expect(hub.served.filter((request) => request.endsWith('subjectaccessreviews'))).toHaveLength(1 + 6);
+    expect([world.issued, hub.secrets.size]).toEqual([0, 0]);
+    expect(hub.token.status?.conditions?.[0]?.reason).toBe('Forbidden');
+    await reconciler.close();
+  });
+
+  it('issues the token if a review for the other set allows it', async () => {
+    const reconciler = world.reconciler();
+    const { hub } = world;
+    hub.faults.push((request, reply) => {
+      hub.serve(request, reply);
+      hub.set = 'dev';
+      reconciler.labelCluster('dev');
+    });
+    await reconciler.reconcile();
+    expect(hub.served.filter((request) => request.endsWith('subjectaccessreviews'))).toHaveLength(2);
+    expect([world.issued, hub.secrets.size]).toEqual([1, 1]);
+    await reconciler.close();
+  });
+});
