@@ -1,5 +1,5 @@
-// The permission to issue a token for a service account of a target cluster: `issue clusters/token`, under up to three names. Callers of
-// the façade are authorized here; tokens/authority.ts reviews the requesters of ManagedTokens.
+// The permission to issue a token for a service account of a target cluster: `issue clusters/token`, under up to three names of the
+// cluster and three of its set. Callers of the façade are authorized here; tokens/authority.ts reviews the requesters of ManagedTokens.
 
 import { RegistryGroup } from '../api/names.ts';
 import { Clusters } from '../api/resources.ts';
@@ -11,6 +11,7 @@ import { FreshCache } from '../std/fresh-cache.ts';
 import { goQuote } from '../std/go-text.ts';
 import { Recent } from '../std/recent.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import { NO_SET, setName } from './cluster-set.ts';
 import { type AccessAttributes, isAllowed } from './hub-review.ts';
 import type { Permission } from './rbac-index.ts';
 import { type User, userKey } from './user.ts';
@@ -30,6 +31,12 @@ export interface IssueTarget {
   readonly serviceAccount: string;
 }
 
+/** The subject of a review: a service account, and the set of its cluster at the time of the review. */
+export interface ReviewedTarget extends IssueTarget {
+  /** Set of the cluster; NO_SET if the cluster has none or does not exist. */
+  readonly set: string;
+}
+
 /** Default of the namespaces that an RBAC rule must name: a rule for the whole cluster does not cover their service accounts. */
 export const PROTECTED_NAMESPACES: readonly string[] = ['kube-system', 'kube-public', 'kube-node-lease'];
 
@@ -44,14 +51,31 @@ export function protectionOf({ namespace }: IssueTarget, protectedNamespaces: re
 }
 
 /**
- * Returns the names to review, in order: the name that was allowed last time, then from the most to the least specific.
- * One allowed name is enough.
+ * Returns the names to review, in order: the name that was allowed last time, then those of the cluster and those of its set, from the most
+ * to the least specific. One allowed name is enough, except for the names of NO_SET, which `grantsPermission` excludes.
  */
-export function issueNames(target: IssueTarget, lastAllowed?: string, protectedNamespaces = PROTECTED_NAMESPACES): readonly string[] {
-  const { cluster, namespace } = target;
-  const inNamespace = [exactName(target), `${cluster}/${namespace}`];
-  const names = protectedNamespaces.includes(namespace) ? inNamespace : [...inNamespace, cluster];
+export function issueNames(target: ReviewedTarget, lastAllowed?: string, protectedNamespaces = PROTECTED_NAMESPACES): readonly string[] {
+  const { cluster, namespace, serviceAccount, set } = target;
+  const isProtected = protectedNamespaces.includes(namespace);
+  const names = [cluster, setName(set)].flatMap((scope) => [
+    `${scope}/${namespace}/${serviceAccount}`,
+    `${scope}/${namespace}`,
+    ...(isProtected ? [] : [scope]),
+  ]);
   return lastAllowed !== undefined && names.includes(lastAllowed) ? [...new Set([lastAllowed, ...names])] : names;
+}
+
+/** Returns the reviewed names that can grant the permission. */
+export function grantingNames(names: readonly string[]): readonly string[] {
+  return names.filter(grantsPermission);
+}
+
+/**
+ * Returns whether a rule for the name grants the permission. The names of NO_SET are reviewed only so that a refusal takes as many reviews
+ * for a cluster without a set, or without a Cluster, as for any other: a rule for them would make the removal of a label a grant.
+ */
+function grantsPermission(name: string): boolean {
+  return name !== setName(NO_SET) && !name.startsWith(`${setName(NO_SET)}/`);
 }
 
 /** Reviews one name after the other. Returns the first allowed name; undefined if none is. */
@@ -62,7 +86,8 @@ export async function reviewIssue(
   const { verbs, group, resource, subresource } = IssueTokens;
   const [verb] = verbs;
   for (const name of names) {
-    if (await review({ resourceAttributes: { verb, group, resource, subresource, name } })) return name;
+    const isNameAllowed = await review({ resourceAttributes: { verb, group, resource, subresource, name } });
+    if (isNameAllowed && grantsPermission(name)) return name;
   }
   return undefined;
 }
@@ -78,7 +103,7 @@ export interface AuthorizerOptions {
 /** Authorizes callers of the façade. Decisions are cached for ten seconds. */
 export class Authorizer {
   readonly #options: AuthorizerOptions;
-  /** Decisions by user, with all attributes, and service account. */
+  /** Decisions by user, with all attributes, set and service account: a cluster that joins or leaves a set is reviewed again. */
   readonly #decisions: FreshCache<boolean>;
   /** Names that were allowed last, by the keys of decisions. */
   readonly #allowedAs = new Recent<string>(MAX_NAMES);
@@ -89,8 +114,8 @@ export class Authorizer {
   }
 
   /** Resolves if the user is permitted to issue a token for this service account. Throws 403, or 503 if the review fails. */
-  async authorize(user: User, target: IssueTarget, signal: AbortSignal): Promise<void> {
-    const key = `${userKey(user)}/${exactName(target)}`;
+  async authorize(user: User, target: ReviewedTarget, signal: AbortSignal): Promise<void> {
+    const key = `${userKey(user)}/${target.set}/${exactName(target)}`;
     // Several requests may wait for one review, so none of them can cancel it.
     const allowed =
       this.#decisions.get(key) ??
@@ -101,7 +126,7 @@ export class Authorizer {
     if (!allowed) throw forbidden(user, target, protectionOf(target, this.#options.protectedNamespaces));
   }
 
-  async #review(key: string, user: User, target: IssueTarget): Promise<boolean> {
+  async #review(key: string, user: User, target: ReviewedTarget): Promise<boolean> {
     const { hub, log, protectedNamespaces } = this.#options;
     const names = issueNames(target, this.#allowedAs.get(key), protectedNamespaces);
     const name = await reviewIssue(names, (attributes) => isAllowed(hub, user, attributes, log));

@@ -1,7 +1,8 @@
-// The names of objects that a user may see.
+// The names of objects, and of sets of objects, that a user may see.
 
 import { compareUtf8 } from '../std/go-text.ts';
 import { fnv1a, mix } from '../std/hash.ts';
+import { isSetName } from './cluster-set.ts';
 
 /** Fingerprint in versions that no caller can resume from. */
 export const NOT_RESUMABLE = 0;
@@ -19,6 +20,14 @@ export function inAnyNamespace(name: string): string {
   return `${ANY_NAMESPACE}${name}`;
 }
 
+/** The names of an object that rules can grant. */
+export interface VisibleObject {
+  /** Name, with its namespace if it has one. */
+  readonly key: string;
+  /** Name of the set that the object is in, as rules write it; undefined if it is in none. */
+  readonly setName: string | undefined;
+}
+
 /** A set of names, of existing objects or not. Users with the same roles share one instance. */
 export class Visibility {
   static readonly everything = new Visibility();
@@ -26,6 +35,8 @@ export class Visibility {
   readonly #names: ReadonlySet<string> | undefined;
   #fingerprint: number | undefined;
   #sorted: readonly string[] | undefined;
+  #spansNamespaces: boolean | undefined;
+  #hasSets: boolean | undefined;
 
   /** Creates the visibility of these names; undefined for all names. */
   constructor(names?: ReadonlySet<string>) {
@@ -50,14 +61,25 @@ export class Visibility {
     return this.#names === undefined || this.#names.has(name);
   }
 
-  /** Returns whether the set has the key of an object, or the object's name in any namespace. */
-  includesObject(key: string): boolean {
-    return this.includes(key) || (key.includes('/') && this.includes(inAnyNamespace(key.slice(key.indexOf('/') + 1))));
+  /**
+   * Returns whether the names include the key of an object, its name in any namespace, or the set that it is in. An object that joins or
+   * leaves a set becomes visible or hidden by its own change; the names and their fingerprint stay the same.
+   */
+  includesObject({ key, setName }: VisibleObject): boolean {
+    if (this.includes(key) || (setName !== undefined && this.includes(setName))) return true;
+    return key.includes('/') && this.includes(inAnyNamespace(key.slice(key.indexOf('/') + 1)));
   }
 
   /** True if the set has a name in any namespace, so that the names are not the keys of objects. */
   get spansNamespaces(): boolean {
-    return this.names.some((name) => name.startsWith(ANY_NAMESPACE));
+    this.#spansNamespaces ??= this.names.some((name) => name.startsWith(ANY_NAMESPACE));
+    return this.#spansNamespaces;
+  }
+
+  /** True if one of the names is that of a set. */
+  get hasSets(): boolean {
+    this.#hasSets ??= this.names.some(isSetName);
+    return this.#hasSets;
   }
 
   /** The names in the order of lists; empty for everything. */

@@ -30,9 +30,10 @@ export function isHttp2(response: ServerResponse): boolean {
   return http2StreamOf(response) !== undefined;
 }
 
-/** Accepts no further requests on the HTTP/2 connection of a response, and closes it after the responses in progress. */
+/** Accepts no further requests on the HTTP/2 connection of a response, and closes it soon after the response. */
 export function closeConnectionAfter(response: ServerResponse): void {
-  http2StreamOf(response)?.session?.close();
+  const session = http2StreamOf(response)?.session;
+  if (session !== undefined) connections.get(session)?.closeSoon();
 }
 
 /** Open connections by their sessions. */
@@ -68,6 +69,8 @@ const WINDOW_BYTES = 16_384;
 export const MAX_HEADER_BYTES = 16_384;
 /** Time for a client to close its side of a connection, in milliseconds. */
 const LINGER_MS = 1_000;
+/** Time for requests in progress on a connection that accepts no further ones, in milliseconds. */
+const CLOSING_MS = 10_000;
 
 /** Limits on frames. Node closes a connection that exceeds one of them. */
 const LIMITS = {
@@ -100,6 +103,8 @@ class Http2Connection implements LimitedConnection {
   #authenticated = 0;
   /** End of the last of them, on the monotonic clock; undefined if there was none. */
   #authenticatedAt: number | undefined;
+  /** Time to the end of the connection when it began to close, in milliseconds. */
+  #closesWithinMs = Infinity;
 
   constructor(socket: TLSSocket, options: Http2Options) {
     this.address = toAddressKey(socket.remoteAddress);
@@ -126,12 +131,25 @@ class Http2Connection implements LimitedConnection {
     });
   }
 
-  /** Closes the connection after its responses in progress, and even if the client does not close its side. */
-  readonly close = (): void => {
+  /** Closes the connection, even if the client does not close its side. */
+  readonly close = (): void => this.#closeWithin(LINGER_MS);
+
+  /**
+   * Accepts no further requests, and closes the connection after those in progress. Node stops reading from a closing connection after an
+   * error of the client, and reports neither the error nor the end, so that the requests would never end.
+   */
+  readonly closeSoon = (): void => this.#closeWithin(CLOSING_MS);
+
+  #closeWithin(ms: number): void {
     this.session.close();
-    const cancel = this.#options.clock.wakeAfter(LINGER_MS, () => this.socket.destroy());
+    if (ms >= this.#closesWithinMs) return;
+    this.#closesWithinMs = ms;
+    const cancel = this.#options.clock.wakeAfter(ms, () => {
+      this.session.destroy();
+      this.socket.destroy();
+    });
     this.socket.once('close', cancel);
-  };
+  }
 }
 
 export class Http2Connections {
@@ -155,6 +173,7 @@ export class Http2Connections {
     const { session } = connection;
     // The session closes itself after an error.
     session.on('error', ignore);
+    session.on('goaway', connection.closeSoon);
     // Other connections may have used the room since the handshake. The client connects again.
     if (this.#isStopping || !this.#limit.add(connection)) return connection.close();
     this.#sessions.add(session);

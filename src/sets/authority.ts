@@ -1,10 +1,10 @@
 // The clusters that the requester of a set may issue tokens for. The indexed RBAC rules are sufficient for a positive decision, because
 // each ManagedToken is authorized by itself; a negative one is reviewed on the hub, and cached until RBAC or the Cluster changes.
 
-import { exactName, type IssueTarget, issueNames, reviewIssue } from '../access/issue-permission.ts';
+import { setOf } from '../access/cluster-set.ts';
+import { exactName, grantingNames, issueNames, type ReviewedTarget, reviewIssue } from '../access/issue-permission.ts';
 import { serviceAccountUser, type User } from '../access/user.ts';
 import type { Cluster } from '../api/cluster.gen.ts';
-import { Label } from '../api/names.ts';
 import type { Stored } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { orIssueError } from '../targets/issue-error.ts';
@@ -31,7 +31,7 @@ export class SetAuthority {
   decide(set: StoredSet, tracked: TrackedSet, cluster: Stored<Cluster>): boolean | undefined {
     const { view } = this.#options;
     if (!view.hasRequester(set)) return tracked.isRequesterMissing === true ? false : undefined;
-    if (view.permissions.allows(requesterOf(set), this.#namesFor(set, cluster))) return true;
+    if (view.permissions.allows(requesterOf(set), grantingNames(this.#namesFor(set, cluster)))) return true;
     const decision = tracked.decisions.get(cluster.metadata.name);
     return decision?.key === keyOf(set, cluster) ? decision.isAllowed : undefined;
   }
@@ -59,13 +59,13 @@ export class SetAuthority {
 
 /** Returns the subject of a review. A Cluster that is re-created or joins another set of Clusters is reviewed again. */
 function keyOf(set: StoredSet, cluster: Stored<Cluster>): string {
-  const { uid, labels } = cluster.metadata;
-  return `${requesterKeyOf(set)} ${exactName(targetOf(set, cluster))} ${uid} ${labels?.[Label.set] ?? ''}`;
+  const target = targetOf(set, cluster);
+  return `${requesterKeyOf(set)} ${exactName(target)} ${cluster.metadata.uid} ${target.set}`;
 }
 
-function targetOf({ spec }: StoredSet, { metadata }: Stored<Cluster>): IssueTarget {
+function targetOf({ spec }: StoredSet, cluster: Stored<Cluster>): ReviewedTarget {
   const { namespace, name } = spec.template.spec.serviceAccount;
-  return { cluster: metadata.name, namespace, serviceAccount: name };
+  return { cluster: cluster.metadata.name, namespace, serviceAccount: name, set: setOf(cluster) };
 }
 
 function requesterOf({ metadata, spec }: StoredSet): User {

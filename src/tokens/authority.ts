@@ -1,9 +1,11 @@
-// The permission of a ManagedToken's requester to issue the token: reviewed on the hub, and cached until RBAC changes.
+// The permission of a ManagedToken's requester to issue the token: reviewed on the hub, and cached until RBAC or the set of the cluster
+// changes.
 
+import { setOf } from '../access/cluster-set.ts';
 import { type AccessAttributes, reviewAccess } from '../access/hub-review.ts';
-import { exactName, type IssueTarget, issueNames, protectionOf, reviewIssue } from '../access/issue-permission.ts';
+import { exactName, grantingNames, issueNames, protectionOf, type ReviewedTarget, reviewIssue } from '../access/issue-permission.ts';
 import { serviceAccountUser, type User } from '../access/user.ts';
-import { ServiceAccounts } from '../api/resources.ts';
+import { Clusters, ServiceAccounts } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
 import { IssueError, orIssueError } from '../targets/issue-error.ts';
@@ -14,7 +16,7 @@ import type { TrackedTokens } from './tracked-token.ts';
 
 export interface AuthorityOptions {
   readonly hub: Pick<KubeClient, 'createReview' | 'list'>;
-  readonly view: Pick<HubView, 'hasRequester' | 'permissions'>;
+  readonly view: Pick<HubView, 'hasRequester' | 'permissions' | 'setOfCluster'>;
   readonly memory: TrackedTokens;
   readonly clock: Pick<Clock, 'monotonic'>;
   /** Namespaces whose service accounts a rule must name. */
@@ -22,7 +24,13 @@ export interface AuthorityOptions {
 }
 
 /** Decision about a ManagedToken. */
-export type Review = { readonly allowed: true } | Refusal;
+export type Review = Permit | Refusal;
+
+export interface Permit {
+  readonly allowed: true;
+  /** Set of the cluster for which the token was reviewed. The decision does not apply to the cluster in another set. */
+  readonly set: string;
+}
 
 export interface Refusal {
   readonly allowed: false;
@@ -49,44 +57,71 @@ export class Authority {
       return { allowed: false, message: requesterMissingMessage(token), isRequesterMissing: true, isUnexpected: false };
     }
     const requester = requesterOf(token);
-    const name = await reviewIssue(this.#namesInOrder(token), (attributes) =>
+    const target = this.#targetOf(token);
+    const name = await reviewIssue(this.#namesInOrder(token, target), (attributes) =>
       orIssueError(isRequesterAllowed(this.#options.hub, requester, attributes, signal), 'AuthorizationFailed', signal),
     );
     const { view, clock, protectedNamespaces } = this.#options;
-    const isIndexed = view.permissions.allows(requester, this.#namesFor(token));
+    const isIndexed = view.permissions.allows(requester, this.#namesFor(token, target));
+    const isKnown = view.hasRequester(token);
     if (name === undefined) {
-      const target = targetOf(token);
+      await this.#confirmSet(target, signal);
       const message = forbiddenMessage(token, exactName(target), protectionOf(target, protectedNamespaces));
       return { allowed: false, message, isRequesterMissing: false, isUnexpected: isIndexed };
     }
-    tracked.allow({ name, reviewKey: reviewKeyOf(token), rbacChanges, isExpected: isIndexed }, clock.monotonic());
-    return { allowed: true };
+    const reviewKey = reviewKeyOf(token, target);
+    const allowance = { name, reviewKey, rbacChanges, isExpected: isIndexed && isKnown, isLasting: isKnown };
+    tracked.allow(allowance, clock.monotonic());
+    return { allowed: true, set: target.set };
   }
 
   /**
-   * Returns whether the next issuance needs a review: the indexed RBAC rules do not allow the token, or the last review denied it. A review
-   * that allows the token is sufficient for a few seconds and, from 30 s after the first such review, until RBAC changes.
+   * Returns whether the next issuance needs a review: the informer lacks the requester, the indexed RBAC rules do not allow the token, or
+   * the last review denied it. A review that allows the token is sufficient for a few seconds and, from 30 s after the first such review,
+   * for half a minute without the requester, otherwise until RBAC changes.
    */
   needsReview(token: StoredToken): boolean {
     const { view, memory, clock } = this.#options;
     const tracked = memory.of(token.metadata.uid);
-    if (!view.hasRequester(token) || tracked.refusedAt.length > 0) return true;
-    if (tracked.isConfirmed(reviewKeyOf(token), clock.monotonic())) return false;
-    return !view.permissions.allows(requesterOf(token), this.#namesFor(token));
+    if (tracked.refusedAt.length > 0) return true;
+    const target = this.#targetOf(token);
+    // Otherwise no run would dial: runs with a permission in doubt have no slot of a cluster.
+    if (tracked.isConfirmed(reviewKeyOf(token, target), clock.monotonic())) return false;
+    return !view.hasRequester(token) || !view.permissions.allows(requesterOf(token), this.#namesFor(token, target));
   }
 
-  #namesFor(token: StoredToken): readonly string[] {
+  #targetOf({ spec: { clusterName, serviceAccount } }: StoredToken): ReviewedTarget {
+    const set = this.#options.view.setOfCluster(clusterName);
+    return { cluster: clusterName, namespace: serviceAccount.namespace, serviceAccount: serviceAccount.name, set };
+  }
+
+  /** Returns the names that can grant the permission. */
+  #namesFor(token: StoredToken, target: ReviewedTarget): readonly string[] {
+    return grantingNames(this.#allNames(token, target));
+  }
+
+  #allNames(token: StoredToken, target: ReviewedTarget): readonly string[] {
     const { memory, protectedNamespaces } = this.#options;
-    return issueNames(targetOf(token), memory.of(token.metadata.uid).allowedAs, protectedNamespaces);
+    return issueNames(target, memory.of(token.metadata.uid).allowedAs, protectedNamespaces);
   }
 
   /** Returns the names to review. Names that the indexed RBAC rules allow come first, because one allowed name is enough. */
-  #namesInOrder(token: StoredToken): readonly string[] {
+  #namesInOrder(token: StoredToken, target: ReviewedTarget): readonly string[] {
     const requester = requesterOf(token);
-    const { likely = [], others = [] } = Object.groupBy(this.#namesFor(token), (name) =>
-      this.#options.view.permissions.allows(requester, [name]) ? 'likely' : 'others',
+    const { likely = [], others = [] } = Object.groupBy(this.#allNames(token, target), (name) =>
+      this.#options.view.permissions.allows(requester, grantingNames([name])) ? 'likely' : 'others',
     );
     return [...likely, ...others];
+  }
+
+  /**
+   * Looks up the set of a refused token's cluster, of existing and of missing clusters alike. Throws if the informer has another one: a list
+   * that is empty by mistake must not cause the removal of a Secret.
+   */
+  async #confirmSet({ cluster, set }: ReviewedTarget, signal: AbortSignal): Promise<void> {
+    const listed = this.#options.hub.list(Clusters, { fieldSelector: `metadata.name=${cluster}`, signal });
+    const { items } = await orIssueError(listed, 'AuthorizationFailed', signal);
+    if (setOf(items[0]) !== set) throw new IssueError('AuthorizationFailed', 'the set of the cluster has changed during the review');
   }
 
   /** Looks up a requester that the informer does not have: a list that is empty by mistake must not cause the removal of a Secret. */
@@ -120,13 +155,9 @@ function isHarmless(evaluationError: string): boolean {
   return evaluationError === '' || /\brbac\.authorization\.k8s\.io ".*" not found/.test(evaluationError);
 }
 
-/** Returns the key of a review: a decision applies only to ManagedTokens with the same key. */
-function reviewKeyOf(token: StoredToken): string {
-  return `${token.spec.requesterServiceAccountName} ${exactName(targetOf(token))}`;
-}
-
-function targetOf({ spec: { clusterName, serviceAccount } }: StoredToken): IssueTarget {
-  return { cluster: clusterName, namespace: serviceAccount.namespace, serviceAccount: serviceAccount.name };
+/** Returns the key of a review: a decision applies only to ManagedTokens with the same key, while their cluster is in the same set. */
+function reviewKeyOf(token: StoredToken, target: ReviewedTarget): string {
+  return `${token.spec.requesterServiceAccountName} ${target.set} ${exactName(target)}`;
 }
 
 function requesterOf({ metadata, spec }: StoredToken): User {

@@ -126,7 +126,7 @@ interface Account {
 
 const RATE_BUDGETS: readonly RateBudget[] = ['reviews', 'dials', 'runs'];
 /**
- * Rates for each ManagedToken. A first issuance takes up to three reviews and dials its cluster twice. Another controller that reverts
+ * Rates for each ManagedToken. A first issuance takes up to six reviews and dials its cluster twice. Another controller that reverts
  * the Secret all the time causes six reconciles per minute, because Purser repairs it every ten seconds at most.
  */
 const RATES = {
@@ -143,11 +143,14 @@ const LONGEST_WAIT_MS = 180_000;
 /** Number of tracked namespaces above which those without charges are dropped. */
 const MAX_IDLE = 1_000;
 
-/** Returns the hub client for reviews; each review, and each list of service accounts, is charged to the namespace of its requester. */
+/**
+ * Returns the hub client for reviews; each review, and each list of service accounts, is charged to the namespace of its requester. A list of
+ * Clusters only follows reviews, which were charged.
+ */
 export function chargeReviews(hub: KubeClient, budgets: NamespaceBudgets): AuthorityOptions['hub'] {
   return {
     list: (resource, options) => {
-      budgets.spend('reviews', options?.namespace ?? '');
+      if (options?.namespace !== undefined) budgets.spend('reviews', options.namespace);
       return hub.list(resource, options);
     },
     createReview: (resource, review, options) => {

@@ -1,5 +1,6 @@
 // Informers of the hub for ManagedTokens, each kind reduced to the fields that Purser reads, and the indexes over them.
 
+import { setOf } from '../access/cluster-set.ts';
 import { IssueTokens } from '../access/issue-permission.ts';
 import { RbacIndex } from '../access/rbac-index.ts';
 import type { Cluster } from '../api/cluster.gen.ts';
@@ -155,6 +156,11 @@ export class HubView {
   /** Returns a Cluster with Purser's credential for it; undefined if the Cluster does not exist. */
   registered(clusterName: string): RegisteredCluster | undefined {
     return registeredCluster(clusterName, this.clusters, this.#credentials);
+  }
+
+  /** Returns the set of a cluster; NO_SET if the cluster has none or does not exist. */
+  setOfCluster(clusterName: string): string {
+    return setOf(this.clusters.get(clusterName));
   }
 
   hasRequester(token: StoredToken): boolean {

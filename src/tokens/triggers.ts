@@ -1,13 +1,22 @@
 // Triggers: the changes on the hub after which ManagedTokens are reconciled.
 
 import { filter, map, merge, mergeMap, type Observable, tap } from 'rxjs';
+import { NO_SET, setOf } from '../access/cluster-set.ts';
 import { serviceAccountsOf } from '../access/user.ts';
 import type { Cluster } from '../api/cluster.gen.ts';
 import { TokensGroup } from '../api/names.ts';
 import { ManagedTokens } from '../api/resources.ts';
 import { objectKey } from '../kube/paths.ts';
 import type { Change } from '../kube/store.ts';
-import { annotationsChanged, anyOf, conditionTurnedTrue, generationChanged, statusNotOurs } from '../runtime/predicates.ts';
+import {
+  annotationsChanged,
+  anyOf,
+  conditionTurnedTrue,
+  fieldChanged,
+  generationChanged,
+  labelsChanged,
+  statusNotOurs,
+} from '../runtime/predicates.ts';
 import { owner, self, statesOf } from '../runtime/trigger.ts';
 import { claimedSecret, type HubView, keysOf, requesterKeyOf, secretKeyOf, type TokenInformers } from './informers.ts';
 import type { StoredSecret } from './policy/secret.ts';
@@ -32,20 +41,20 @@ export function tokenTriggers(informers: TokenInformers, view: HubView, memory: 
     ),
     requesters.changes$.pipe(
       filter(({ type }) => type !== 'updated'),
-      mergeMap(({ key }) => keysOf(view.tokensOfRequester(key))),
+      mergeMap(({ key }) => view.tokensOfRequester(key)),
+      // Earlier reviews may no longer apply.
+      tap(({ metadata }) => memory.keep(metadata.uid).recordRbacChange()),
+      map(objectKey),
     ),
   );
   return merge(
     tenantTriggers$.pipe(tap((key) => trackTenantTrigger(view.tokens.get(key), memory))),
-    clusters.changes$.pipe(
-      filter(anyOf<Cluster>(generationChanged, conditionTurnedTrue('Ready'))),
-      mergeMap(({ key }) => keysOf(view.tokensForCluster(key))),
-    ),
+    clusters.changes$.pipe(mergeMap((change) => keysOf(affectedTokens(change, view)))),
     merge(...credentials.map(({ changes$ }) => changes$)).pipe(
       mergeMap(({ key }) => view.clustersForCredential(key)),
       mergeMap(({ metadata }) => keysOf(view.tokensForCluster(metadata.name))),
     ),
-    permissionTriggers(informers, view).pipe(
+    merge(permissionTriggers(informers, view), setTriggers(informers, view)).pipe(
       // Earlier reviews may no longer apply.
       tap(({ metadata }) => memory.keep(metadata.uid).recordRbacChange()),
       map(objectKey),
@@ -53,11 +62,38 @@ export function tokenTriggers(informers: TokenInformers, view: HubView, memory: 
   );
 }
 
+/** Returns the ManagedTokens that a change of a Cluster affects. Labels and audiences do not concern all of them. */
+function affectedTokens(change: Change<Cluster>, view: HubView): readonly StoredToken[] {
+  const isForAll = isRegistrationChange(change);
+  const [hasLabels, hasAudiences] = [labelsChanged(change), apiAudiencesChanged(change)];
+  if (!isForAll && !hasLabels && !hasAudiences) return [];
+  const tokens = view.tokensForCluster(change.key);
+  if (isForAll) return tokens;
+  return tokens.filter(
+    ({ spec }) => (hasLabels && spec.secret.argocd?.labelsFromCluster !== undefined) || (hasAudiences && spec.audiences === undefined),
+  );
+}
+
+const isRegistrationChange = anyOf<Cluster>(generationChanged, conditionTurnedTrue('Ready'));
+const apiAudiencesChanged = fieldChanged<Cluster>(({ status }) => status?.apiAudiences);
+
 /** Emits the ManagedTokens whose requesters a changed role or binding affects. */
 function permissionTriggers(informers: TokenInformers, view: HubView): Observable<StoredToken> {
   return view.permissions
     .follow(informers)
     .pipe(mergeMap((subjects) => new Set([...subjects].flatMap((each) => tokensOfSubject(each, view)))));
+}
+
+/** Emits the ManagedTokens of each Cluster that joins or leaves a set, also by its creation or deletion. */
+function setTriggers({ clusters }: TokenInformers, view: HubView): Observable<StoredToken> {
+  return clusters.changes$.pipe(
+    filter(hasChangedSet),
+    mergeMap(({ key }) => view.tokensForCluster(key)),
+  );
+}
+
+function hasChangedSet(change: Change<Cluster>): boolean {
+  return setOf(change.object) !== (change.type === 'updated' ? setOf(change.previous) : NO_SET);
 }
 
 function tokensOfSubject(subject: string, view: HubView): readonly StoredToken[] {

@@ -34,7 +34,10 @@ import { findStray, stripSecret, withdrawSecrets } from './secrets.ts';
 export async function confirmPermission(run: TokenRun, observation: TokenObservation): Promise<Step> {
   try {
     const review = await run.authority.review(observation.token, run.signal);
-    if (review.allowed) return { observation, isDone: false, isReviewed: true };
+    if (review.allowed) {
+      run.tracked.reviewedSet = review.set;
+      return { observation, isDone: false, isReviewed: true };
+    }
     // While the Secret holds a valid token, a binding that is replaced within seconds is not reported.
     const state = tokenState(withoutCluster(observation), run.clock.now());
     const forbidden = { reason: 'Forbidden', message: review.message } as const;

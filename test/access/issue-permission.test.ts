@@ -1,43 +1,77 @@
 import { describe, expect, it } from '@jest/globals';
+import { NO_SET, setOf } from '../../src/access/cluster-set.ts';
 import { Authorizer, issueNames } from '../../src/access/issue-permission.ts';
 import type { User } from '../../src/access/user.ts';
 import { FakeClock } from '../support/clock.ts';
 import { silentLog } from '../support/silent-log.ts';
 
-const target = { cluster: 'prod-eu', namespace: 'deploy', serviceAccount: 'deployer' };
+const target = { cluster: 'prod-eu', namespace: 'deploy', serviceAccount: 'deployer', set: 'prod' };
 const [exact, inNamespace, whole] = ['prod-eu/deploy/deployer', 'prod-eu/deploy', 'prod-eu'];
+const ofSet = ['set:prod/deploy/deployer', 'set:prod/deploy', 'set:prod'];
 
 describe('issueNames', () => {
   it.each([
-    ['names from the most to the least specific', undefined, [exact, inNamespace, whole]],
-    ['the name that was allowed last time first', inNamespace, [inNamespace, exact, whole]],
-    ['the name that was allowed last time once', exact, [exact, inNamespace, whole]],
-    ['no allowed name of another cluster', 'prod-us', [exact, inNamespace, whole]],
+    ['names of the cluster and of its set, from the most to the least specific', undefined, [exact, inNamespace, whole, ...ofSet]],
+    ['the name that was allowed last time first', inNamespace, [inNamespace, exact, whole, ...ofSet]],
+    ['the name that was allowed last time once', exact, [exact, inNamespace, whole, ...ofSet]],
+    ['the name of a set that was allowed last time first', 'set:prod', ['set:prod', exact, inNamespace, whole, ...ofSet.slice(0, 2)]],
+    ['no allowed name of another cluster', 'prod-us', [exact, inNamespace, whole, ...ofSet]],
+    ['no allowed name of another set', 'set:dev', [exact, inNamespace, whole, ...ofSet]],
   ])('returns %s', (_, lastAllowed, names) => {
     expect(issueNames(target, lastAllowed)).toEqual(names);
   });
 
+  it('returns as many names for a cluster without a set', () => {
+    expect(issueNames({ ...target, set: NO_SET })).toEqual([exact, inNamespace, whole, 'set:-/deploy/deployer', 'set:-/deploy', 'set:-']);
+  });
+
   it.each(['kube-system', 'kube-public', 'kube-node-lease'])(
-    'does not return the name of the cluster for the namespace %s',
+    'returns neither the bare name of the cluster nor that of its set for the namespace %s',
     (namespace) => {
-      expect(issueNames({ ...target, namespace }, 'prod-eu')).toEqual([`prod-eu/${namespace}/deployer`, `prod-eu/${namespace}`]);
+      const scopes = ['prod-eu', 'set:prod'];
+      const names = scopes.flatMap((scope) => [`${scope}/${namespace}/deployer`, `${scope}/${namespace}`]);
+      for (const lastAllowed of scopes) expect(issueNames({ ...target, namespace }, lastAllowed)).toEqual(names);
     },
   );
 
   it('protects the configured namespaces', () => {
-    expect(issueNames({ ...target, namespace: 'kube-system' }, undefined, ['deploy'])).toContain('prod-eu');
-    expect(issueNames(target, undefined, ['deploy'])).not.toContain('prod-eu');
+    expect(issueNames({ ...target, namespace: 'kube-system' }, undefined, ['deploy'])).toEqual(
+      expect.arrayContaining(['prod-eu', 'set:prod']),
+    );
+    const names = issueNames(target, undefined, ['deploy']);
+    expect(names.filter((name) => !name.includes('/'))).toEqual([]);
+  });
+});
+
+describe('setOf', () => {
+  const labelled = (set: string) => setOf({ metadata: { labels: { 'registry.purser.dev/set': set } } });
+
+  it('returns the value of the label', () => {
+    expect(['prod', 'A_b.c-1', 'x'.repeat(63)].map(labelled)).toEqual(['prod', 'A_b.c-1', 'x'.repeat(63)]);
+  });
+
+  it.each([[''], ['-'], ['a/b'], ['prod/'], ['set:prod'], ['x'.repeat(64)], ['a b'], ['a\n']])(
+    'returns NO_SET for the value %j',
+    (value) => {
+      expect(labelled(value)).toBe(NO_SET);
+    },
+  );
+
+  it('returns NO_SET for a Cluster without the label and for a missing Cluster', () => {
+    expect([setOf(undefined), setOf({ metadata: {} }), setOf({ metadata: { labels: { set: 'prod' } } })]).toEqual([NO_SET, NO_SET, NO_SET]);
   });
 });
 
 const alice = (groups: readonly string[] = []): User => ({ username: 'alice', uid: 'u', groups, extra: {} });
 
-function world() {
+/** Returns an authorizer on a hub that allows these names; all by default. */
+function world(allowed?: readonly string[]) {
   const clock = new FakeClock();
   const names: string[] = [];
   const createReview = async (_resource: unknown, { spec }: { spec: { resourceAttributes: { name: string } } }) => {
-    names.push(spec.resourceAttributes.name);
-    return { status: { allowed: true } };
+    const { name } = spec.resourceAttributes;
+    names.push(name);
+    return { status: { allowed: allowed?.includes(name) ?? true } };
   };
   const authorizer = new Authorizer({ hub: { createReview: createReview as never }, clock, log: silentLog, protectedNamespaces: [] });
   const authorize = (user: User, requested = target) => authorizer.authorize(user, requested, new AbortController().signal);
@@ -59,4 +93,34 @@ describe('Authorizer', () => {
     await authorize(alice(), { ...target, serviceAccount: 'other' });
     expect(names).toHaveLength(3);
   });
+
+  it('allows a token for each name of the set', async () => {
+    for (const name of ofSet) await expect(world([name]).authorize(alice())).resolves.toBeUndefined();
+  });
+
+  it('reviews again as soon as the cluster is in another set', async () => {
+    const { names, authorize } = world(['set:prod']);
+    await authorize(alice());
+    await expect(authorize(alice(), { ...target, set: 'dev' })).rejects.toMatchObject({ code: 403 });
+    await expect(authorize(alice(), { ...target, set: NO_SET })).rejects.toMatchObject({ code: 403 });
+    expect(names.filter((name) => name.startsWith('set:'))).toEqual([
+      ...ofSet,
+      ...ofSet.map((name) => name.replace('prod', 'dev')),
+      ...ofSet.map((name) => name.replace('prod', '-')),
+    ]);
+  });
+
+  it.each([['set:-'], ['set:-/deploy'], ['set:-/deploy/deployer'], ['*'], ['set:*'], ['set:'], ['set:prod/'], ['set:prod/deploy/']])(
+    'refuses a caller whose rule names only %s, for clusters with and without a set',
+    async (name) => {
+      for (const set of ['prod', NO_SET]) {
+        const { names, authorize } = world([name]);
+        await expect(authorize(alice(), { ...target, set })).rejects.toMatchObject({
+          code: 403,
+          message: expect.not.stringContaining('set:'),
+        });
+        expect(names).toHaveLength(6);
+      }
+    },
+  );
 });

@@ -508,17 +508,18 @@ describe('streams over HTTP/2', () => {
     expect(await once(stream, 'data')).toEqual(['second line\n']);
   });
 
-  it('continues on a connection that accepts no further requests', async () => {
+  it('ends ten seconds after its connection accepts no further requests', async () => {
     const clock = new FakeClock();
     await restart({ clock, keepAliveMs: 3_600_000 });
     const session = open();
     const stream = await openStream(session);
     expect(await once(stream, 'data')).toEqual(['first line\n']);
     expect(await responseTo(send(session, { authorization: 'Bearer invalid' }))).toMatchObject({ status: 401 });
-    clock.advance(30_000);
-    clock.advance(30_000);
+    clock.advance(9_000);
     written('second line\n');
     expect(await once(stream, 'data')).toEqual(['second line\n']);
+    clock.advance(1_000);
+    await once(stream, 'close');
   });
 
   it('ends a stream that its client cancels, and records its response', async () => {
@@ -622,15 +623,53 @@ describe('attacks over HTTP/2', () => {
     },
   );
 
+  it.each([
+    [
+      'a rejected request',
+      () =>
+        frame(HEADERS, END_HEADERS, 21, headerBlock({ ...HEAD, ':method': 'GET', ':path': '/things', authorization: 'Bearer invalid' })),
+    ],
+    ['a GOAWAY', () => frame(GOAWAY, 0, 0, Buffer.alloc(8))],
+  ])('ends the requests of a connection with an error after %s', async (_, closing) => {
+    const clock = new FakeClock();
+    await restart({ clock });
+    let inProgress = 0;
+    endpoint = async ({ signal }) => {
+      inProgress += 1;
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+      inProgress -= 1;
+      return OK;
+    };
+    const head = headerBlock({ ...HEAD, ':method': 'GET', ':path': '/things' });
+    const ids = Array.from({ length: 10 }, (_each, index) => 2 * index + 1);
+    const socket = await sendFrames(
+      ...ids.map((id) => frame(HEADERS, END_STREAM | END_HEADERS, id, head)),
+      closing(),
+      frame(DATA, 0, 999, Buffer.alloc(10)),
+    );
+    await eventually(() => expect(inProgress).toBe(10));
+    socket.destroy();
+    await eventually(() => {
+      clock.advance(10_000);
+      expect(inProgress).toBe(0);
+    });
+  });
+
   it.each([1, 2, 3, 4])('survives random frames of seed %i', async (seed) => {
     const random = createRandom(seed);
+    const clock = new FakeClock();
+    await restart({ clock });
     const polite = open();
+    let inProgress = 0;
     endpoint = async (request) => {
       const { signal } = request;
       if (random() < 0.3) return { ...OK, body: LARGE };
       if (random() < 0.5) await request.body(LIMIT);
       if (random() < 0.5) return OK;
-      return await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      inProgress += 1;
+      if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+      inProgress -= 1;
+      return OK;
     };
     for (let count = 0; count < Number(process.env['PROPERTY_RUNS'] ?? 60); count += 1) {
       const frames = new RandomFrames(random);
@@ -642,6 +681,12 @@ describe('attacks over HTTP/2', () => {
       for (const each of sockets.splice(0, sockets.length - 5)) each.destroy();
       expect(await get(polite, '/document')).toMatchObject({ status: 200 });
     }
+    for (const each of sockets.splice(0)) each.destroy();
+    await eventually(() => {
+      clock.advance(10_000);
+      expect(inProgress).toBe(0);
+    });
+    await expectServed();
   });
 
   it('rejects headers above 16 KiB with 431 before the client has acknowledged the limit', async () => {

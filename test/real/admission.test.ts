@@ -130,6 +130,12 @@ describe('admission policies', () => {
       expect(await world.send('registrar', `PATCH ${CLUSTERS}/prod?dryRun=All`, patch)).toMatchObject({ code: 200 });
     });
 
+    it('rejects a new Cluster with the set label without the verb "repoint"', async () => {
+      const labelled = { ...cluster('new-in-set'), metadata: { name: 'new-in-set', labels: { [SET]: 'prod' } } };
+      expectRejection(await world.send('writer', `POST ${CLUSTERS}`, labelled), '"repoint"', 'create a Cluster');
+      expect(await world.send('registrar', `POST ${CLUSTERS}?dryRun=All`, labelled)).toMatchObject({ code: 201 });
+    });
+
     it('rejects change and removal of the set label without the verb "repoint"', async () => {
       await world.admin(`POST ${CLUSTERS}`, { ...cluster('in-set'), metadata: { name: 'in-set', labels: { [SET]: 'prod' } } });
       for (const labels of [{ [SET]: 'dev' }, { [SET]: null }, null]) {

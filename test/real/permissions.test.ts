@@ -8,10 +8,12 @@ import { sendRequest } from '../support/api-request.ts';
 import { type Deployment, DeployWorld, isDeployment, renderKustomization, waitUntil } from './deploy-world.ts';
 
 /** Names that replace the placeholders of the table. */
-const PLACEHOLDERS = { '<cluster>': 'target-1', '<namespace>': 'deploy', '<account>': 'deployer' } as const;
+const PLACEHOLDERS = { '<cluster>': 'target-1', '<set>': 'prod', '<namespace>': 'deploy', '<account>': 'deployer' } as const;
+/** Sets of the clusters. */
+const SETS = { 'target-1': 'prod', 'target-2': 'dev', 'target-3': 'prod' } as const;
 const CLUSTERS = '/apis/registry.purser.dev/v1alpha1/clusters';
 const TOKENS = '/apis/tokens.purser.dev/v1alpha1/namespaces/team-a/managedtokens';
-const SETS = '/apis/tokens.purser.dev/v1alpha1/namespaces/team-a/managedtokensets';
+const TOKEN_SETS = '/apis/tokens.purser.dev/v1alpha1/namespaces/team-a/managedtokensets';
 const SECRETS = (namespace: string) => `/api/v1/namespaces/${namespace}/secrets`;
 const PURSER_PATH = '/api/v1/namespaces/purser-system';
 const DRY = '?dryRun=All';
@@ -28,7 +30,10 @@ beforeAll(async () => {
   agent = new Agent({ ca: world.hub.ca, keepAlive: true });
   await world.enforcePolicies();
   await world.startDeployed((await renderKustomization('base')).find(isDeployment) as Deployment);
-  for (const name of ['target-1', 'target-2']) await world.register(name);
+  for (const [name, set] of Object.entries(SETS)) {
+    await world.register(name);
+    await world.kubectl('label', `cluster.registry.purser.dev/${name}`, `registry.purser.dev/set=${set}`);
+  }
   await world.kubectlOnTarget('create', 'namespace', 'elsewhere');
   for (const [namespace, name] of [
     ['deploy', 'other'],
@@ -41,7 +46,7 @@ beforeAll(async () => {
   await world.apply([{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'purser-removal-limit', namespace: 'purser-system' } }]);
   await world.kubectl('apply', '-f', 'REPO/deploy/samples/ci-deployer.yaml');
   await world.apply([SET]);
-  for (const name of ['target-1', 'target-2']) await world.waitFor(`cluster.registry.purser.dev/${name}`, '--for=condition=Ready');
+  for (const name of Object.keys(SETS)) await world.waitFor(`cluster.registry.purser.dev/${name}`, '--for=condition=Ready');
   await world.waitFor('-n', 'team-a', 'mt/ci-deployer', '--for=condition=Ready');
   await waitUntil(async () => (await facade('admintoken', 'GET', '/auth/v1/clusters').catch(() => 0)) === 200);
   // Until the published CA has issued a certificate, metrics are served with a self-signed one, for up to ten seconds.
@@ -202,7 +207,7 @@ const creates = (name: string): readonly [string, object] => [
 const annotates = (annotations: object) => patches(`${TOKENS}/ci-deployer`, { metadata: { annotations } });
 const endpoints = (name: string) => sends(patches(`${CLUSTERS}/${name}`, { spec: { orchestratorApiEndpoints: ENDPOINTS } }));
 const authInfo = sends(patches(`${CLUSTERS}/target-1`, { spec: { authInfo: { controller: { name: 'target-2-credential' } } } }));
-const setLabel = sends(patches(`${CLUSTERS}/target-1`, { metadata: { labels: { 'registry.purser.dev/set': 'prod' } } }));
+const setLabel = sends(patches(`${CLUSTERS}/target-1`, { metadata: { labels: { 'registry.purser.dev/set': 'dev' } } }));
 const otherMetadata = sends(patches(`${CLUSTERS}/target-1`, { metadata: { labels: { env: 'x' }, annotations: { note: 'x' } } }));
 
 const finalizersAndOwners = (name: string) =>
@@ -226,13 +231,17 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   'obtain tokens of service accounts in protected namespaces': issues('target-1', 'kube-system/default'),
   "obtain tokens of service accounts in Purser's namespace": issues('target-1', 'purser-system/purser', 'purser-system/other'),
   'obtain tokens of service accounts on other clusters': issues('target-2', 'deploy/deployer'),
+  'obtain tokens of that service account on other clusters of that set': issues('target-3', 'deploy/deployer'),
+  'obtain tokens of service accounts on clusters outside of that set': issues('target-2', 'deploy/deployer'),
   'see Clusters': sees('target-1'),
   'see that Cluster': sees('target-1'),
   'see other Clusters': sees('target-2'),
+  'see other Clusters of that set': sees('target-3'),
+  'see Clusters outside of that set': sees('target-2'),
   'read that Cluster on the hub': sends([`GET ${CLUSTERS}/target-1`]),
-  'create Clusters': sends(creates('target-3')),
+  'create Clusters': sends(creates('target-4')),
   'create that Cluster': sends(creates('target-1')),
-  'create other Clusters': sends(creates('target-3')),
+  'create other Clusters': sends(creates('target-4')),
   'delete Clusters': sends([`DELETE ${CLUSTERS}/target-1${DRY}`]),
   'change endpoints of Clusters': endpoints('target-1'),
   'change endpoints of that Cluster': endpoints('target-1'),
@@ -266,12 +275,12 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     annotates({ 'tokens.purser.dev/anchors': 'forged' }),
     patches(`${TOKENS}/ci-deployer`, { metadata: { finalizers: ['tokens.purser.dev/anchor'] } }),
   ),
-  'read ManagedTokenSets': sends([`GET ${SETS}`]),
+  'read ManagedTokenSets': sends([`GET ${TOKEN_SETS}`]),
   'create and change ManagedTokenSets': sends(
-    [`POST ${SETS}${DRY}`, SET],
-    patches(`${SETS}/fleet`, { spec: { rollout: { maxConcurrent: 5 } } }),
+    [`POST ${TOKEN_SETS}${DRY}`, SET],
+    patches(`${TOKEN_SETS}/fleet`, { spec: { rollout: { maxConcurrent: 5 } } }),
   ),
-  'write the status of ManagedTokenSets': replaces(`${SETS}/fleet`, { status: { clusters: 7 } }, '/status'),
+  'write the status of ManagedTokenSets': replaces(`${TOKEN_SETS}/fleet`, { status: { clusters: 7 } }, '/status'),
   'read Secrets of that namespace': sends([`GET ${SECRETS('team-a')}/ci-deployer`]),
   'read credentials of clusters': sends([`GET ${SECRETS('purser-system')}/target-1-credential`]),
   'replace credentials of clusters': replaces(`${SECRETS('purser-system')}/target-1-credential`, { data: {} }),

@@ -21,6 +21,7 @@ export const LONGEST: readonly string[] = [
   'test/real/package.test.ts',
   'test/real/kube-faults.test.ts',
   'test/real/image.test.ts',
+  'test/real/cluster-sets.test.ts',
   'test/e2e/replicas.test.ts',
   'test/e2e/start.test.ts',
   'test/facade/tokens/limits.test.ts',

@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Annotation, Label } from '../../src/api/names.ts';
-import { ClusterRoleBindings, ClusterRoles, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
+import { ClusterRoleBindings, ClusterRoles, Clusters, Secrets, ServiceAccounts } from '../../src/api/resources.ts';
 import { TokenWorld } from './token-world.ts';
 
 const MINUTE = 60_000;
@@ -383,5 +383,91 @@ describe('token controller after a withdrawal', () => {
     await reviewed(3);
     await world.pass(16_000, 1_000);
     await world.until(async () => (await world.secret()) === undefined);
+  });
+});
+
+describe('token controller and a grant for a set of clusters', () => {
+  const label = async (set: string | null) => {
+    await world.hub.admin.patch(Clusters, { name: world.cluster }, { metadata: { labels: { [Label.set]: set } } });
+  };
+
+  it.each([['set:prod/deploy/deployer'], ['set:prod/deploy'], ['set:prod']])(
+    'issues the token when the cluster joins the set of the rule %s, and removes it after the cluster has left',
+    async (name) => {
+      await world.allow(name);
+      await world.run();
+      await world.create();
+      await world.until(async () => (await world.conditions()) === FORBIDDEN);
+      await label('prod');
+      await world.ready();
+      await world.reconciled();
+      world.calls.clear();
+      await label(null);
+      await reviewed(6);
+      await world.pass(14_000, 1_000);
+      await world.reconciled();
+      expect(await world.conditions()).toBe('Ready=True Issued RotationFailing=True WithdrawalPending');
+      await world.pass(2_000, 500);
+      await world.until(async () => (await world.secret()) === undefined);
+      await world.until(async () => (await world.conditions()) === FORBIDDEN);
+      expect((await world.get()).status?.conditions?.[0]?.message).not.toContain('set:');
+    },
+  );
+
+  it('keeps the token when the label is restored within seconds', async () => {
+    await label('prod');
+    await world.allow('set:prod');
+    await world.run();
+    const first = await issued();
+    await label('dev');
+    await reviewed(6);
+    await world.pass(4_000, 1_000);
+    await label('prod');
+    await world.pass(60_000, 1_000);
+    await world.reconciled();
+    expect([await world.tokenText(), await world.conditions()]).toEqual([first, 'Ready=True Issued RotationFailing=False Issued']);
+  });
+
+  it('keeps the token when a cluster that a rule names leaves its set', async () => {
+    await label('prod');
+    await world.allow(world.cluster);
+    await world.run();
+    const first = await issued();
+    await label(null);
+    await world.pass(60_000, 1_000);
+    await world.reconciled();
+    expect([await world.tokenText(), await world.conditions()]).toEqual([first, 'Ready=True Issued RotationFailing=False Issued']);
+  });
+
+  it('removes the Secret when the Cluster is re-created without the label', async () => {
+    await label('prod');
+    await world.allow('set:prod');
+    await world.run();
+    await issued();
+    const { metadata, spec, apiVersion, kind } = await world.hub.admin.get(Clusters, { name: world.cluster });
+    await world.hub.admin.delete(Clusters, { name: world.cluster });
+    await world.hub.admin.create(Clusters, { apiVersion, kind, metadata: { name: metadata.name }, spec });
+    await world.pass(40_000, 1_000);
+    await world.until(async () => (await world.secret()) === undefined);
+    await world.until(async () => (await world.conditions()) === FORBIDDEN);
+  });
+
+  it('issues no token in a protected namespace for a rule that names the set', async () => {
+    await label('prod');
+    await world.allow('set:prod');
+    await world.run();
+    await world.create('ci', { serviceAccount: { namespace: 'kube-system', name: 'default' } });
+    await world.until(async () => (await world.conditions()) === FORBIDDEN);
+    await world.allow('set:prod/kube-system');
+    await world.ready();
+  });
+
+  it.each([['set:-'], ['set:dev'], ['set:*'], ['*'], ['prod']])('issues no token for a rule that names only %s', async (name) => {
+    await world.allow(name);
+    await label(name === 'set:-' ? null : 'prod');
+    await world.run();
+    await world.create();
+    await world.until(async () => (await world.conditions()) === FORBIDDEN);
+    expect(world.sent().target).toEqual([]);
   });
 });

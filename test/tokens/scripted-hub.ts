@@ -2,11 +2,13 @@
 // forbidden writes.
 
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
+import { Label } from '../../src/api/names.ts';
 import type { Secret } from '../../src/api/resources.ts';
 import type { WireHandler, WireReply, WireRequest } from '../support/wire-server.ts';
 
 export type Fault = (request: WireRequest, reply: WireReply) => void;
 
+const CLUSTERS = '/apis/registry.purser.dev/v1alpha1/clusters';
 const SECRETS = '/api/v1/namespaces/team-a/secrets';
 const TOKEN = '/apis/tokens.purser.dev/v1alpha1/namespaces/team-a/managedtokens/ci';
 
@@ -14,6 +16,8 @@ export class ScriptedHub {
   token: ManagedToken;
   readonly secrets = new Map<string, Secret>();
   isAllowed = true;
+  /** Set of the Cluster; undefined for none. */
+  set: string | undefined;
   /** True if the hub rejects all writes of Secrets. */
   isReadOnly = false;
   /** Faults of the next requests, one each. */
@@ -40,6 +44,7 @@ export class ScriptedHub {
   /** Serves a request without faults. */
   serve(request: WireRequest, reply: WireReply): void {
     const { method, path, body } = request;
+    if (path.startsWith(CLUSTERS)) return reply.json(200, this.#clusterList());
     this.served.push(`${method} ${shortOf(path)}`);
     if (path.endsWith('/subjectaccessreviews')) return reply.json(201, this.#review());
     if (this.isReadOnly && path.startsWith(SECRETS) && method !== 'GET') return reply.json(403, refused(403, 'Forbidden'));
@@ -58,6 +63,15 @@ export class ScriptedHub {
     const changed = change(this.token);
     const generation = (this.token.metadata.generation ?? 0) + (changed.spec === this.token.spec ? 0 : 1);
     this.token = this.#stamped({ ...changed, metadata: { ...changed.metadata, generation } });
+  }
+
+  #clusterList(): object {
+    const labels = this.set === undefined ? {} : { [Label.set]: this.set };
+    return {
+      kind: 'ClusterList',
+      metadata: { resourceVersion: '1' },
+      items: [{ metadata: { name: 'one', uid: 'one', resourceVersion: '1', labels } }],
+    };
   }
 
   #review(): object {

@@ -3,6 +3,7 @@
 import { PROTECTED_NAMESPACES } from '../../src/access/issue-permission.ts';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
+import { Label } from '../../src/api/names.ts';
 import type { ApiObject, ClusterRole, ClusterRoleBinding, Secret, ServiceAccount } from '../../src/api/resources.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { TransportError } from '../../src/kube/transport-error.ts';
@@ -60,13 +61,16 @@ export class TestReconciler {
   readonly #clients: ClusterClients;
   readonly #memory = new TrackedTokens();
   readonly #deps: TokenDeps;
+  readonly #clusters: HandInformer<Cluster>;
   readonly #rbac = { roles: fed<ClusterRole>(), bindings: fed<ClusterRoleBinding>() };
 
   constructor(options: ReconcilerOptions) {
     const { clock, client: hub, server, verifyIntervalMs = 0, timers = patient(clock), recordKey = RECORD_KEY } = options;
     this.#options = options;
     this.#clients = new ClusterClients(settings(patient(clock)));
-    const informers = { tokens: this.#tokens, secrets: this.#secrets, ...surroundings(server), ...this.#rbac } as unknown as TokenInformers;
+    const others = surroundings(server);
+    this.#clusters = others.clusters;
+    const informers = { tokens: this.#tokens, secrets: this.#secrets, ...others, ...this.#rbac } as unknown as TokenInformers;
     const view = new HubView(informers);
     const memory = this.#memory;
     tokenTriggers(informers, view, memory).subscribe((key) => this.triggered.push(key));
@@ -123,6 +127,14 @@ export class TestReconciler {
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'issuer' };
     const subjects = [{ kind: 'ServiceAccount', namespace, name: 'default' }];
     this.#rbac.bindings.list({ metadata: { name: 'issuer' }, roleRef, subjects });
+  }
+
+  /** Delivers the Cluster with the label of a set to the informers. */
+  labelCluster(set: string): void {
+    const [cluster] = this.#clusters.store.list();
+    if (cluster === undefined) throw new Error('no Cluster');
+    const resourceVersion = `${cluster.metadata.resourceVersion}0`;
+    this.#clusters.list({ ...cluster, metadata: { ...cluster.metadata, resourceVersion, labels: { [Label.set]: set } } });
   }
 
   /** Delivers to the informers that the binding of `grantPermission` was deleted. */

@@ -51,11 +51,11 @@ describe('withdrawSecrets', () => {
     world.hub.served.splice(0);
   }
 
-  it('removes the token from a Secret that a finalizer keeps, and keeps other data', async () => {
+  it('removes the token, and keys that may hold it, from a Secret that a finalizer keeps, and keeps the others', async () => {
     const reconciler = world.reconciler();
     await withdraw(reconciler, (issued) => ({ ...issued, data: { ...issued.data, other: 'b3RoZXI=' } }));
     await reconciler.reconcile();
-    expect(held().data).toMatchObject({ other: 'b3RoZXI=', server: expect.any(String) });
+    expect(Object.keys(held().data ?? {}).sort()).toEqual(['ca.crt', 'namespace', 'server']);
     expect(hasToken()).toBe(false);
     expect(held().metadata).toMatchObject({ deletionTimestamp: expect.any(String), finalizers: ['example.com/hold'] });
     expect(world.hub.served.filter((request) => request.endsWith(' secrets'))).toEqual(['DELETE secrets', 'PUT secrets']);
@@ -333,5 +333,37 @@ describe('token controller with a deleted binding that the authorizer of the hub
     await reconciler.reconcile();
     await reconciler.reconcile();
     expect(reviews()).toBe(2);
+  });
+});
+
+describe('reconcileToken for a Cluster that joins another set during the review', () => {
+  it('issues no token if a review for the other set denies it', async () => {
+    const reconciler = world.reconciler();
+    const { hub } = world;
+    hub.faults.push((request, reply) => {
+      hub.serve(request, reply);
+      hub.set = 'dev';
+      hub.isAllowed = false;
+      reconciler.labelCluster('dev');
+    });
+    await reconciler.reconcile();
+    expect(hub.served.filter((request) => request.endsWith('subjectaccessreviews'))).toHaveLength(1 + 6);
+    expect([world.issued, hub.secrets.size]).toEqual([0, 0]);
+    expect(hub.token.status?.conditions?.[0]?.reason).toBe('Forbidden');
+    await reconciler.close();
+  });
+
+  it('issues the token if a review for the other set allows it', async () => {
+    const reconciler = world.reconciler();
+    const { hub } = world;
+    hub.faults.push((request, reply) => {
+      hub.serve(request, reply);
+      hub.set = 'dev';
+      reconciler.labelCluster('dev');
+    });
+    await reconciler.reconcile();
+    expect(hub.served.filter((request) => request.endsWith('subjectaccessreviews'))).toHaveLength(2);
+    expect([world.issued, hub.secrets.size]).toEqual([1, 1]);
+    await reconciler.close();
   });
 });

@@ -1,8 +1,10 @@
 // Reads what the chain of a ManagedToken is checked with, by the permissions of the user.
 
+import { setOf } from '../../access/cluster-set.ts';
 import { reviewAccess, tokenReviewStatus } from '../../access/hub-review.ts';
 import { exactName, issueNames, PROTECTED_NAMESPACES, reviewIssue } from '../../access/issue-permission.ts';
 import { serviceAccountUser } from '../../access/user.ts';
+import type { Cluster } from '../../api/cluster.gen.ts';
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 import { Clusters, ManagedTokens, Secrets, ServiceAccounts, type Stored } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client.ts';
@@ -27,21 +29,21 @@ export async function inspect({ hub, target, name }: Inspection): Promise<Eviden
     throw new CommandError(`ManagedToken ${name.namespace}/${name.name} was not found; list them with kubectl get managedtokens -A`);
   const { namespace } = token.metadata;
   const { spec } = token;
-  const [hasRequester, issueName, cluster, account, secret] = await Promise.all([
+  const [cluster, hasRequester, account, secret] = await Promise.all([
+    check(`get on clusters.registry.purser.dev named ${spec.clusterName}`, () => found(hub.get(Clusters, { name: spec.clusterName }))),
     check(
       `get on serviceaccounts in namespace ${namespace}`,
       async () => (await found(hub.get(ServiceAccounts, requesterOf(token)))) !== undefined,
     ),
-    check('create on subjectaccessreviews.authorization.k8s.io', () => reviewPermission(hub, token)),
-    check(`get on clusters.registry.purser.dev named ${spec.clusterName}`, () => found(hub.get(Clusters, { name: spec.clusterName }))),
     onTarget(target, `get on serviceaccounts in namespace ${spec.serviceAccount.namespace} of the target`, (client) =>
       found(client.get(ServiceAccounts, spec.serviceAccount)),
     ),
     check(`get on secrets in namespace ${namespace}`, () => found(hub.get(Secrets, { namespace, name: secretNameOf(token) }))),
   ]);
+  const issueName = await checkPermission(hub, token, cluster);
   const text = 'value' in secret ? textOf(secret.value) : '';
   const isAccepted = await onTarget(target, 'create on tokenreviews.authentication.k8s.io of the target', (client) =>
-    reviewToken(client, text, spec.audiences),
+    reviewToken(client, text, spec.audiences ?? []),
   );
   return { token, hasRequester, issueName, exactName: exactName(issueTargetOf(token)), cluster, account, secret, isAccepted };
 }
@@ -54,9 +56,20 @@ function issueTargetOf({ spec }: Stored<ManagedToken>) {
   return { cluster: spec.clusterName, namespace: spec.serviceAccount.namespace, serviceAccount: spec.serviceAccount.name };
 }
 
-async function reviewPermission(hub: KubeClient, token: Stored<ManagedToken>): Promise<string | undefined> {
+/** Returns the name under which the requester may issue the token. A Cluster that cannot be read may be in a set that has the permission. */
+async function checkPermission(
+  hub: KubeClient,
+  token: Stored<ManagedToken>,
+  cluster: Checked<Stored<Cluster> | undefined>,
+): Promise<Checked<string | undefined>> {
+  const set = setOf('value' in cluster ? cluster.value : undefined);
+  const issueName = await check('create on subjectaccessreviews.authorization.k8s.io', () => reviewPermission(hub, token, set));
+  return 'value' in issueName && issueName.value === undefined && 'needs' in cluster ? cluster : issueName;
+}
+
+async function reviewPermission(hub: KubeClient, token: Stored<ManagedToken>, set: string): Promise<string | undefined> {
   const user = serviceAccountUser(token.metadata.namespace, token.spec.requesterServiceAccountName);
-  const names = issueNames(issueTargetOf(token), undefined, PROTECTED_NAMESPACES);
+  const names = issueNames({ ...issueTargetOf(token), set }, undefined, PROTECTED_NAMESPACES);
   return await reviewIssue(names, async (attributes) => (await reviewAccess(hub, user, attributes)).allowed);
 }
 

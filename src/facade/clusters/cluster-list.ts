@@ -1,5 +1,6 @@
 // The cluster list: public fields of a Cluster, their OpenAPI schema, and table columns.
 
+import { NO_SET, setName, setOf } from '../../access/cluster-set.ts';
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { ClusterSchema } from '../../api/cluster-schema.gen.ts';
 import { ClusterConditionType } from '../../api/names.ts';
@@ -43,6 +44,11 @@ function conditionColumns(): readonly PrinterColumn[] {
     jsonPath: `.status.conditions[?(@.type=="${type}")].status`,
     ...(index > 0 && { priority: 1 }),
   }));
+}
+
+function setNameOf(cluster: Cluster): string | undefined {
+  const set = setOf(cluster);
+  return set === NO_SET ? undefined : setName(set);
 }
 
 /** Reason of a condition that Purser did not write. */
@@ -165,6 +171,7 @@ function closed(schema: OpenApiSchema): OpenApiSchema {
 export const CLUSTER_LIST = filteredList({
   resource: Clusters,
   verbs: ['get', 'list'],
+  setNameOf,
   publicFields,
   schema: SCHEMA,
   columns: CLUSTER_COLUMNS,

@@ -1,16 +1,16 @@
 // All objects of a list at one revision, sorted by key. A change creates a new collection that shares all unchanged blocks, so that a
 // slow reader, or a list of an old version, has a consistent state.
 
-import { Visibility } from '../../access/visibility.ts';
+import { Visibility, type VisibleObject } from '../../access/visibility.ts';
 import { objectKey } from '../../kube/paths.ts';
 import type { KubeObject } from '../../kubernetes/object.ts';
 import { goJson, goJsonString } from '../../std/go-text.ts';
 import { type FacadeVersion, versionAt } from './version.ts';
 
 /** One version of an object in its public form, with its bytes, which all callers share. */
-export class Item {
-  /** Name, with its namespace if it has one. */
+export class Item implements VisibleObject {
   readonly key: string;
+  readonly setName: string | undefined;
   /** The hub's resourceVersion of the object. */
   readonly revision: number;
   readonly object: KubeObject;
@@ -21,8 +21,9 @@ export class Item {
   #versionAt = 0;
   #versionEnd = 0;
 
-  constructor(object: KubeObject, weight: number) {
+  constructor(object: KubeObject, weight: number, setName?: string) {
     this.key = objectKey(object);
+    this.setName = setName;
     this.revision = Number(object.metadata.resourceVersion ?? 0);
     this.object = object;
     this.weight = weight;
@@ -145,7 +146,9 @@ export class Collection {
   visible(visibility: Visibility, namespace = '', start = ''): Generator<Item> {
     if (namespace !== '') return this.#visibleIn(namespace, visibility, start);
     if (visibility.isEverything) return this.from(start);
-    return visibility.spansNamespaces ? this.#included(visibility, start) : this.#named(visibility.names, start);
+    if (visibility.spansNamespaces) return this.#included(visibility, start);
+    const named = this.#named(visibility.names, start);
+    return visibility.hasSets ? union(named, this.#members(visibility, start)) : named;
   }
 
   *#visibleIn(namespace: string, visibility: Visibility, start: string): Generator<Item> {
@@ -158,7 +161,14 @@ export class Collection {
   }
 
   *#included(visibility: Visibility, start: string): Generator<Item> {
-    for (const item of this.from(start)) if (visibility.includesObject(item.key)) yield item;
+    for (const item of this.from(start)) if (visibility.includesObject(item)) yield item;
+  }
+
+  /** Yields the items of visible sets. */
+  *#members(visibility: Visibility, start: string): Generator<Item> {
+    for (let at = this.#blockOf(start); at < this.blocks.length; at++) {
+      for (const item of (this.blocks[at] as Block).membersOf(visibility)) if (item.key >= start) yield item;
+    }
   }
 
   *#named(keys: readonly string[], start: string): Generator<Item> {
@@ -194,6 +204,7 @@ export class Collection {
 class Block {
   readonly items: readonly Item[];
   #bytes: Buffer | undefined;
+  #bySet: ReadonlyMap<string | undefined, readonly Item[]> | undefined;
 
   constructor(items: readonly Item[]) {
     this.items = items;
@@ -206,6 +217,13 @@ class Block {
     return this.#bytes;
   }
 
+  /** Returns the items of visible sets, sorted by key. */
+  membersOf(visibility: Visibility): readonly Item[] {
+    this.#bySet ??= Map.groupBy(this.items, ({ setName }) => setName);
+    const members = [...this.#bySet].flatMap(([name, items]) => (name !== undefined && visibility.includes(name) ? [items] : []));
+    return members.length === 1 ? (members[0] ?? []) : members.flat().sort((a, b) => order(a.key, b.key));
+  }
+
   /** Returns the index of the first item whose key is not less than `key`. */
   lowerBound(key: string): number {
     let low = 0;
@@ -216,6 +234,17 @@ class Block {
       else high = middle;
     }
     return low;
+  }
+}
+
+/** Yields the items of two sorted sequences in order, each once. */
+function* union(one: Generator<Item>, other: Generator<Item>): Generator<Item> {
+  let [a, b] = [one.next(), other.next()];
+  while (a.done !== true || b.done !== true) {
+    const difference = a.done === true ? 1 : b.done === true ? -1 : order(a.value.key, b.value.key);
+    yield (difference <= 0 ? a.value : b.value) as Item;
+    if (difference <= 0) a = one.next();
+    if (difference >= 0) b = other.next();
   }
 }
 

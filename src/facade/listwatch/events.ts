@@ -137,10 +137,9 @@ export function readLog(history: History, from: number, filter: EventFilter, ahe
 
 /** Returns the event of a change for one watch; undefined if the caller sees the object neither before nor after it. */
 function toEvent({ before, after }: Entry, { visibility, selects }: EventFilter): ItemEvent | undefined {
-  const key = (after ?? before)?.key;
-  if (key === undefined || !visibility.includesObject(key)) return undefined;
-  const isVisible = after !== undefined && selects(after);
-  const wasVisible = before !== undefined && selects(before);
+  // An object becomes visible or hidden when its labels, and thereby its set, change.
+  const isVisible = after !== undefined && visibility.includesObject(after) && selects(after);
+  const wasVisible = before !== undefined && visibility.includesObject(before) && selects(before);
   if (isVisible) return { type: wasVisible ? 'MODIFIED' : 'ADDED', item: after };
   return wasVisible ? { type: 'DELETED', item: before } : undefined;
 }

@@ -89,8 +89,8 @@ export async function getObject(deps: ListDeps, request: FacadeRequest): Promise
   const visibility = await findVisibility();
   const { namespace = '', name = '' } = request.params;
   const key = objectKey({ metadata: { namespace, name } });
-  const item = visibility.includesObject(key) ? history.collection.get(key) : undefined;
-  if (item === undefined) throw notFound({ group: listing.kind.group, name: listing.plural }, name);
+  const item = history.collection.get(key);
+  if (item === undefined || !visibility.includesObject(item)) throw notFound({ group: listing.kind.group, name: listing.plural }, name);
   if (view.as?.kind === 'PartialObjectMetadataList') throw badRequest(NOT_A_LIST);
   const object = item.at(versionAt(item.revision, visibility));
   const reply = textReply(200, encodeObject(object, view), representation);

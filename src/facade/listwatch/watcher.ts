@@ -241,6 +241,6 @@ export class Watcher implements StreamSource, EventWriter {
 
 /** Yields the events for a caller whose visibility changes. */
 function* differences(collection: Collection, before: Visibility, now: Visibility): Generator<ItemEvent> {
-  for (const item of collection.visible(before)) if (!now.includesObject(item.key)) yield { type: 'DELETED', item };
-  for (const item of collection.visible(now)) if (!before.includesObject(item.key)) yield { type: 'ADDED', item };
+  for (const item of collection.visible(before)) if (!now.includesObject(item)) yield { type: 'DELETED', item };
+  for (const item of collection.visible(now)) if (!before.includesObject(item)) yield { type: 'ADDED', item };
 }

@@ -1,6 +1,7 @@
 // POST …/serviceaccounts/{name}/token: authorizes the caller, parses the request, has the target cluster issue the token, and
 // writes the audit log.
 
+import { setOf } from '../../access/cluster-set.ts';
 import type { Authorizer, IssueTarget } from '../../access/issue-permission.ts';
 import { RegistryGroup } from '../../api/names.ts';
 import { FailureReason } from '../../api/reasons.ts';
@@ -61,6 +62,8 @@ class Issuance {
   readonly #options: TokenEndpointOptions;
   readonly #request: FacadeRequest;
   readonly #target: IssueTarget;
+  /** Set of the cluster that the caller is authorized for; undefined before the review. A relabelled Cluster needs another review. */
+  #authorizedSet: string | undefined;
   /** Fields of the audit line that are known so far. */
   audited: AuditedRequest;
 
@@ -72,10 +75,10 @@ class Issuance {
   }
 
   async reply(): Promise<Reply> {
-    const { authorizer, parser } = this.#options;
-    const { caller, preferences, signal } = this.#request;
-    // Precedes any lookup, so that a caller without permission cannot find out which clusters exist.
-    await authorizer.authorize(caller.user, this.#target, signal);
+    const { parser } = this.#options;
+    const { preferences } = this.#request;
+    // Precedes anything that depends on the cluster, so that a caller without permission cannot find out which clusters exist.
+    await this.#authorized();
     const representation = negotiate(preferences, { builtIn: true, tables: false });
     const posted = await parser.parse(this.#request, this.#serviceAccount, (decoded) => {
       this.audited = { target: this.#target, ...toAudited(decoded) };
@@ -94,9 +97,22 @@ class Issuance {
     return { namespace: this.#target.namespace, name: this.#target.serviceAccount };
   }
 
+  /** Authorizes the caller for the cluster in its current set, and returns its registration; undefined if the Cluster does not exist. */
+  async #authorized(): Promise<RegisteredCluster | undefined> {
+    const { authorizer, registered } = this.#options;
+    const { caller, signal } = this.#request;
+    for (;;) {
+      const registration = registered(this.#target.cluster);
+      const set = setOf(registration?.cluster);
+      if (set === this.#authorizedSet) return registration;
+      await authorizer.authorize(caller.user, { ...this.#target, set }, signal);
+      this.#authorizedSet = set;
+    }
+  }
+
   async #issueOrDryRun(posted: PostedTokenRequest): Promise<KubeObject> {
-    const { clients, registered, clock, probeIntervalMs } = this.#options;
-    const registration = registered(this.#target.cluster);
+    const { clients, clock, probeIntervalMs } = this.#options;
+    const registration = await this.#authorized();
     if (registration === undefined) throw new IssueError('ClusterNotFound');
     const retryAfterMs = unreachableMs(registration.cluster, probeIntervalMs, clock.now());
     if (retryAfterMs > 0) throw new IssueError('ClusterUnreachable', '', { retryAfterMs });

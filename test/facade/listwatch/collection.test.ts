@@ -41,6 +41,27 @@ describe('Collection', () => {
     );
   });
 
+  it('yields the items of visible sets and names in order, each once, from a key on', () => {
+    const set = fc.constantFrom(undefined, 'set:a', 'set:b', 'set:c');
+    const members = fc.uniqueArray(fc.record({ name, set }), { selector: (each) => each.name, maxLength: 400 });
+    const granted = fc.uniqueArray(fc.oneof(name, fc.constantFrom('set:a', 'set:b', 'set:x')), { maxLength: 30 });
+    fc.assert(
+      fc.property(members, granted, fc.oneof(fc.constant(''), name), fc.array(change, { maxLength: 20 }), (all, names, start, changes) => {
+        let collection = Collection.of(all.map((each) => new Item(itemOf(each.name).object, 0, each.set)));
+        const visibility = new Visibility(new Set(names));
+        // Blocks that have been read are shared with later collections.
+        expect([...collection.visible(visibility)].every((item) => visibility.includesObject(item))).toBe(true);
+        for (const each of changes) {
+          const item = new Item(itemOf(each.name).object, 0, 'set:a');
+          collection = each.type === 'with' ? collection.with(item) : collection.without(each.name);
+        }
+        const expected = [...collection.from('')].filter((item) => item.key >= start && visibility.includesObject(item));
+        expect([...collection.visible(visibility, '', start)]).toEqual(expected);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
   it('yields the visible items of one namespace from a key on', () => {
     const keys = ['a/x', 'b-2/x', 'b/x', 'b/y', 'b/z', 'c/x'];
     const collection = Collection.of(keys.map((key) => itemOf(key.split('/')[1] ?? '', '1', key.split('/')[0])));

@@ -18,7 +18,9 @@ const SUBJECTS = [
 const name = fc.constantFrom(...NAMES);
 const role = fc.constantFrom(...ROLES);
 const subject = fc.constantFrom(...SUBJECTS);
-const names = fc.oneof({ weight: 5, arbitrary: fc.subarray(NAMES) }, { weight: 1, arbitrary: fc.constant('all' as const) });
+const SETS = ['prod', 'dev'];
+const GRANTED = [...NAMES, ...SETS.map((set) => `set:${set}`), 'set:-'];
+const names = fc.oneof({ weight: 5, arbitrary: fc.subarray(GRANTED) }, { weight: 1, arbitrary: fc.constant('all' as const) });
 /** Index of a caller of the run. */
 const client = fc.nat(5);
 const replica = fc.nat(1);
@@ -28,7 +30,7 @@ function kind<const K extends string, T extends object>(type: K, fields: { [Fiel
   return fc.record({ type: fc.constant(type), ...fields }) as fc.Arbitrary<T & { readonly type: K }>;
 }
 
-const put = kind('put', { name, env: fc.constantFrom('prod', 'dev') });
+const put = kind('put', { name, env: fc.constantFrom('prod', 'dev'), set: fc.constantFrom('', '', ...SETS) });
 const remove = kind('delete', { name });
 const step = kind('step', { replica, of: collection, count: fc.integer({ min: 1, max: 4 }) });
 const list = kind('list', { client, replica, limit: fc.constantFrom(0, 0, 1, 2) });
@@ -77,7 +79,7 @@ class World {
   constructor({ historyCapacity, callers }: Setting) {
     for (const each of NAMES.slice(0, 3)) this.hub.putCluster(each, { env: 'prod' });
     this.hub.grant('r1', ['a', 'b', 'x'], { kind: 'User', name: 'alice' });
-    this.hub.grant('r2', ['b', 'c'], { kind: 'Group', name: 'team' });
+    this.hub.grant('r2', ['b', 'c', 'set:prod'], { kind: 'Group', name: 'team' });
     this.hub.grant('admin', 'all', { kind: 'User', name: 'admin' });
     this.replicas = [0, 1].map(() => new Replica(this.hub, this.clock, { historyCapacity }));
     const alice = callerOf('alice', 'team');
@@ -109,7 +111,7 @@ class World {
     const { hub } = this;
     switch (action.type) {
       case 'put':
-        return hub.putCluster(action.name, { env: action.env }, `https://10.0.0.${hub.revision}`);
+        return hub.putCluster(action.name, labelsOf(action), `https://10.0.0.${hub.revision}`);
       case 'delete':
         return hub.clusters.delete(action.name);
       case 'grant':
@@ -173,6 +175,10 @@ class World {
       each.read();
     }
   }
+}
+
+function labelsOf({ env, set }: { readonly env: string; readonly set: string }): Readonly<Record<string, string>> {
+  return { env, ...(set !== '' && { 'registry.purser.dev/set': set }) };
 }
 
 async function check(all: readonly Action[], where: Setting): Promise<void> {

@@ -68,6 +68,81 @@ describe('token request for a protected namespace', () => {
   });
 });
 
+describe('token request for a cluster in a set', () => {
+  const SET_LABEL = 'registry.purser.dev/set';
+
+  /** Puts the cluster into a set; an empty name removes the label. */
+  function relabel(set: string): void {
+    const { cluster, ...rest } = world.clusters.get('prod-eu') as RegisteredCluster;
+    const labels = set === '' ? {} : { [SET_LABEL]: set };
+    world.clusters.set('prod-eu', { ...rest, cluster: { ...cluster, metadata: { ...cluster.metadata, labels } } });
+  }
+
+  const reviewedNames = () =>
+    world.hub.requests
+      .map(({ body }) => JSON.parse(body) as Review)
+      .filter(({ kind }) => kind === 'SubjectAccessReview')
+      .map(({ spec }) => spec.resourceAttributes['name']);
+  const allowing = (...names: readonly string[]) =>
+    allowingHub({ SubjectAccessReview: ({ spec }) => ({ allowed: names.includes(spec.resourceAttributes['name'] ?? '') }) });
+
+  it('issues a token for a permission on the set until the cluster leaves it, in spite of the cache', async () => {
+    world = await FacadeWorld.start({ clock: new FakeClock(Date.now()), hub: allowing('set:prod/deploy/deployer') });
+    relabel('prod');
+    expect((await world.post()).status).toBe(201);
+    relabel('dev');
+    expect((await world.post()).status).toBe(403);
+    relabel('');
+    expect((await world.post()).status).toBe(403);
+    relabel('prod');
+    expect((await world.post()).status).toBe(201);
+    expect(world.tokenRequests).toHaveLength(2);
+  });
+
+  it('sends the same number of reviews and the same 403 for a cluster in a set, in none, and for a missing cluster', async () => {
+    world = await FacadeWorld.start();
+    world.clusters.set('plain', registered({ name: 'plain', uid: 'plain', servers: [world.target.url], ca: authority.certificate }));
+    relabel('prod');
+    const headers = { authorization: `Bearer ${DENIED}` };
+    const bodies: string[] = [];
+    const counts: number[] = [];
+    for (const name of ['prod-eu', 'plain', 'ghost']) {
+      const before = reviewedNames().length;
+      bodies.push((await world.post(TOKEN_REQUEST, { ...onCluster(name), headers })).body.replaceAll(name, 'X'));
+      counts.push(reviewedNames().length - before);
+    }
+    expect(counts).toEqual([6, 6, 6]);
+    expect(new Set(bodies).size).toBe(1);
+    expect(bodies[0]).not.toContain('set:');
+  });
+
+  it('returns 403 for a cluster that leaves the set between the review and the issuance', async () => {
+    const held: (() => void)[] = [];
+    const hub = allowing('set:prod');
+    world = await FacadeWorld.start({
+      hub: (request, reply) => {
+        const isLast = request.body.includes('"set:prod"');
+        if (isLast) held.push(() => void hub(request, reply));
+        else void hub(request, reply);
+      },
+    });
+    relabel('prod');
+    const response = world.post();
+    await eventually(() => expect(held).toHaveLength(1));
+    relabel('dev');
+    held[0]?.();
+    expect((await response).status).toBe(403);
+    expect(world.tokenRequests).toEqual([]);
+  });
+
+  it('issues no token for the name of a set in the path', async () => {
+    world = await FacadeWorld.start();
+    relabel('prod');
+    for (const name of ['set:prod', 'set%3Aprod']) expect((await world.post(TOKEN_REQUEST, onCluster(name))).status).toBe(404);
+    expect(reviewedNames()).toEqual([]);
+  });
+});
+
 describe('SubjectAccessReview of the hub', () => {
   it.each([
     ['no, with an error', { allowed: false, evaluationError: 'webhook is gone' }, 403],

@@ -313,13 +313,13 @@ describe('protected service accounts and audiences', () => {
     const hub = allowingHub({
       SubjectAccessReview: ({ spec: { resourceAttributes } }) => {
         names.push(resourceAttributes['name'] ?? '');
-        return { allowed: resourceAttributes['name'] === 'prod-eu' };
+        return { allowed: ['prod-eu', 'set:prod'].includes(resourceAttributes['name'] ?? '') };
       },
     });
     const other = await FacadeWorld.start({ hub });
     const path = '/orchestrator/prod-eu/api/v1/namespaces/kube-system/serviceaccounts/deployer/token';
     expect(await other.post(TOKEN_REQUEST, { path })).toMatchObject({ status: 403 });
-    expect(names).toEqual(['prod-eu/kube-system/deployer', 'prod-eu/kube-system']);
+    expect(names).toEqual(['prod-eu', 'set:-'].flatMap((scope) => [`${scope}/kube-system/deployer`, `${scope}/kube-system`]));
     await other.close();
   });
 });
