@@ -29,7 +29,8 @@ export interface SetDeps {
   readonly view: SetView;
   readonly memory: TrackedSets;
   readonly authority: SetAuthority;
-  readonly budgets: NamespaceBudgets;
+  /** Budgets of namespaces for reviews; separate from runs, whose delays would reveal the number of hidden Clusters. */
+  readonly reviewBudgets: NamespaceBudgets;
 }
 
 /** One run for one set. */

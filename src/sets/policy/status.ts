@@ -17,8 +17,6 @@ export interface SetOutcome {
   readonly plan: SetPlan;
   readonly rollout: Rollout;
   readonly removal: RemovalDecision;
-  /** True if reviews of permissions or writes are left for the next run. */
-  readonly isUnfinished: boolean;
 }
 
 const MAX_FAILURES = 10;
@@ -103,7 +101,7 @@ function readyCondition({ observation }: SetOutcome, ready: number, failures: re
 }
 
 function progressingCondition(
-  { observation, plan, removal, isUnfinished }: SetOutcome,
+  { observation, plan, removal }: SetOutcome,
   failures: readonly ManagedTokenSetFailure[],
   now: number,
 ): TypedAspect {
@@ -117,7 +115,7 @@ function progressingCondition(
     return [type, toAspect('False', 'RolloutStopped', `${failure ? firstFailure(failure) : name}. ${rest}`)];
   }
   const pending = members.filter((member) => isPending(set, member, now)).length;
-  if (!isUnfinished && pending === 0 && surplus.length === 0) return [type, toAspect('False', 'Complete')];
+  if (pending === 0 && surplus.length === 0) return [type, toAspect('False', 'Complete')];
   const detail = `${members.length - pending} of ${members.length} clusters are finished${surplus.length === 0 ? '' : `, ${surplus.length} to be removed`}`;
   return [type, toAspect('True', 'RollingOut', detail)];
 }
