@@ -6,6 +6,7 @@ import { type Outcome, type Result, runController } from '../runtime/controller.
 import { whenAborted } from '../runtime/leadership.ts';
 import { planRetry } from '../runtime/retry-policy.ts';
 import { whenSynced } from '../runtime/trigger.ts';
+import type { Clock } from '../std/clock.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { chargeReviews, NamespaceBudgets } from '../tokens/budgets.ts';
 import { namespaceOf } from '../tokens/priority.ts';
@@ -16,7 +17,9 @@ import type { SetDeps } from './run.ts';
 import { TrackedSets } from './tracked-set.ts';
 import { setTriggers, type Trigger } from './triggers.ts';
 
-export interface SetControllerOptions extends Omit<SetDeps, 'view' | 'memory' | 'authority' | 'reviewBudgets'> {
+export interface SetControllerOptions extends Omit<SetDeps, 'view' | 'memory' | 'authority' | 'reviewBudgets' | 'timers'> {
+  /** Clock of the deadline of each run; `clock` by default. */
+  readonly timers?: Clock;
   readonly informers: SetInformers;
   readonly random: () => number;
   readonly metrics?: Pick<Metrics, 'observeQueue'>;
@@ -40,7 +43,7 @@ function runTerm(options: SetControllerOptions, view: SetView, stopping: AbortSi
   const budgets = new NamespaceBudgets(budgetOptions);
   const reviewBudgets = new NamespaceBudgets(budgetOptions);
   const authority = new SetAuthority({ hub: chargeReviews(hub, reviewBudgets), view, protectedNamespaces: settings.protectedNamespaces });
-  const deps: SetDeps = { ...rest, view, memory, authority, reviewBudgets };
+  const deps: SetDeps = { timers: clock, ...rest, view, memory, authority, reviewBudgets };
   const { sets, tokens, clusters, requesters, roles, bindings } = informers;
   const known = () => view.sets.keys().map((key) => ({ key, spacingMs: 0 }));
   const all = [sets, tokens, clusters, requesters, roles, bindings];

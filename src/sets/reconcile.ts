@@ -5,6 +5,7 @@ import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedTokenSetStatus } from '../api/managed-token-set.gen.ts';
 import { SetAnnotation, SetConditionType } from '../api/names.ts';
 import { ManagedTokenSets, type Stored } from '../api/resources.ts';
+import { startDeadline } from '../kube/deadline.ts';
 import { findCondition } from '../kubernetes/conditions.ts';
 import { type FieldError, forbiddenValue, invalidOmitted, tooLong } from '../kubernetes/field-error.ts';
 import { matchesLabels } from '../kubernetes/selectors/label-selector.ts';
@@ -12,6 +13,7 @@ import type { Result } from '../runtime/controller.ts';
 import { forEachBounded } from '../std/bounded.ts';
 import { formatTimestamp } from '../std/timestamp.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
+import { RUN_MS } from '../tokens/run.ts';
 import { removeChild, writeChild } from './children.ts';
 import { controllerKeyOf, MAX_SET_BYTES, reduceSet, selectorOf } from './informers.ts';
 import { failsAt, type Member, planSet, rolloutOf, type SetObservation } from './policy/plan.ts';
@@ -53,7 +55,16 @@ export async function reconcileSet(deps: SetDeps, key: string, signal: AbortSign
     },
   };
   tracked.ranAt = deps.clock.now();
-  await runSet(run);
+  const deadline = startDeadline(deps.timers, RUN_MS, signal);
+  try {
+    await runSet({ ...run, signal: deadline.signal });
+  } catch (error) {
+    // Own writes are tracked; the next run continues.
+    if (!deadline.hasPassed || signal.aborted) throw error;
+    run.requeue(deps.clock.now());
+  } finally {
+    deadline.clear();
+  }
   return { requeueAt };
 }
 

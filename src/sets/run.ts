@@ -24,6 +24,8 @@ export interface SetDeps {
   readonly hub: KubeClient;
   readonly recorder: Pick<Recorder, 'record'>;
   readonly clock: Clock;
+  /** Clock of the deadline of each run. */
+  readonly timers: Clock;
   readonly log: Logger;
   readonly settings: SetSettings;
   readonly view: SetView;

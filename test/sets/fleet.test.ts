@@ -55,7 +55,7 @@ class Fleet {
     setTriggers(informers as unknown as SetInformers, view, memory).subscribe(({ key }) => this.triggered.add(key));
     const settings = { protectedNamespaces: PROTECTED_NAMESPACES, credentialNamespaces: [] };
     const recorder = { record: () => {} };
-    this.deps = { hub, recorder, clock, log: silentLog, settings, view, memory, authority, reviewBudgets };
+    this.deps = { hub, recorder, clock, timers: clock, log: silentLog, settings, view, memory, authority, reviewBudgets };
   }
 
   /** Registers Clusters; `allowed` lets the requester issue for all of them. */
