@@ -18,6 +18,7 @@ async function printCached(root, args, otherwise) {
     warn: (text) => {
       warnings += text;
     },
+    notify: (text) => process.stderr.write(text),
   });
   // The command line reads the cache again, and prints the warnings.
   if (code === undefined) return otherwise();

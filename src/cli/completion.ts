@@ -76,9 +76,10 @@ function __purser_complete
     set -q lines[1]; or return
     set -l prefix (string match -r -- '^--[^=]+=' $current)
     if test (count $lines) -gt 1
-        printf '%s\\n' $prefix$lines[1..-2]
+        # Quoted, because fish expands an undefined prefix to no candidate at all.
+        printf '%s\\n' "$prefix"$lines[1..-2]
     else if test "$lines[-1]" = ':0'
-        __fish_complete_path (string replace -r -- '^--[^=]+=' '' $current)
+        printf '%s\\n' "$prefix"(__fish_complete_path (string replace -r -- '^--[^=]+=' '' $current))
     end
 end
 complete -c purser -e

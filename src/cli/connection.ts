@@ -1,7 +1,7 @@
 // Connections of a command to the clusters of the user's kubeconfig.
 
 import { homedir } from 'node:os';
-import { delimiter, join, resolve } from 'node:path';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { StartError } from '../config/start-error.ts';
 import { KubeClient } from '../kube/client.ts';
 import { type ContextServer, type Contexts, loadKubeConfig, readContexts, readServer, referencedFiles } from '../kube/kube-config.ts';
@@ -15,10 +15,13 @@ export class Connections implements AsyncDisposable {
   readonly #paths: string;
   readonly #clients: KubeClient[] = [];
 
-  /** `kubeconfig` is the value of `--kubeconfig`; undefined selects KUBECONFIG, or the default file of kubectl. */
+  /**
+   * `kubeconfig` is the value of `--kubeconfig`; undefined selects KUBECONFIG, or the default file of kubectl. Throws a StartError without
+   * a home folder: a file of the current folder could name any program as a credential plugin.
+   */
   constructor(host: CommandHost, kubeconfig: string | undefined) {
     this.#host = host;
-    this.#paths = kubeconfig ?? (host.env['KUBECONFIG'] || join(homedir(), '.kube', 'config'));
+    this.#paths = kubeconfig ?? (host.env['KUBECONFIG'] || defaultFile());
   }
 
   /** Returns a client of the cluster of a context; undefined selects the current context. Throws a StartError. */
@@ -83,6 +86,12 @@ export class Connections implements AsyncDisposable {
       throw new StartError(`cannot use the kubeconfig ${this.#paths}: ${(cause as Error).message}`, { cause });
     }
   }
+}
+
+function defaultFile(): string {
+  const home = homedir();
+  if (!isAbsolute(home)) throw new StartError('no kubeconfig: HOME is not an absolute path. Set HOME, KUBECONFIG or --kubeconfig');
+  return join(home, '.kube', 'config');
 }
 
 /** Field manager of commands. It differs from that of the operator, which never writes registered Secrets. */

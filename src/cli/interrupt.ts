@@ -3,6 +3,7 @@
 import type { Clock } from '../std/clock.ts';
 import { withoutTokens } from '../std/sensitive.ts';
 import type { Host } from './program.ts';
+import { visibleLines } from './visible-text.ts';
 
 /** Handling of signals until `release`. */
 export interface Interruption {
@@ -30,7 +31,8 @@ export function handleInterrupts(host: Host, clock: Clock): Interruption {
   host.on('uncaughtException', (error) => {
     if (isReleased) return;
     if (isBrokenPipe(error)) return host.exit(BROKEN_PIPE);
-    host.stderr.write(`purser: ${withoutTokens(error instanceof Error ? (error.stack ?? error.message) : String(error))}\n`);
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    host.stderr.write(`purser: ${visibleLines(withoutTokens(text))}\n`);
     host.exit(1);
   });
   return {

@@ -1,10 +1,11 @@
 // Output of commands: tables like kubectl's, JSON, YAML and names.
 
-import { stringify } from 'yaml';
+import { Document, visit } from 'yaml';
 import type { ApiObject, Resource } from '../api/resources.ts';
 import { apiVersionOf } from '../kube/paths.ts';
 import type { CommandHost } from './command.ts';
 import type { OutputFormat } from './options.ts';
+import { visibleText } from './visible-text.ts';
 
 /** A column of a table. */
 export interface Column<T> {
@@ -58,20 +59,41 @@ export function formatTable<T>(columns: readonly Column<T>[], rows: readonly T[]
     .concat('\n');
 }
 
-/** Returns a value as JSON or YAML. */
+/** Returns a value as JSON or YAML, with control characters escaped. */
 export function formatDocument(value: unknown, output: 'json' | 'yaml'): string {
-  return output === 'json' ? `${JSON.stringify(value, null, 2)}\n` : stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
+  if (output === 'json') return `${escapeControls(JSON.stringify(value, null, 2), toJsonEscape)}\n`;
+  const document = new Document(value, { aliasDuplicateObjects: false });
+  visit(document, {
+    Scalar(_, node) {
+      // Only double quotes permit escapes.
+      if (typeof node.value === 'string' && CONTROL.test(node.value)) node.type = 'QUOTE_DOUBLE';
+    },
+  });
+  return escapeControls(document.toString({ lineWidth: 0 }), toYamlEscape);
+}
+
+/** A control, format, private or unassigned character, besides the line breaks between lines of a document. */
+const CONTROL = /(?!\n)[\p{C}\u2028\u2029]/u;
+
+function escapeControls(text: string, toEscape: (character: string) => string): string {
+  return text.replace(new RegExp(CONTROL, 'gu'), toEscape);
+}
+
+/** Returns the escape of a character in JSON, in two halves beyond 16 bits. */
+function toJsonEscape(character: string): string {
+  const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
+}
+
+function toYamlEscape(character: string): string {
+  return `\\U${(character.codePointAt(0) ?? 0).toString(16).padStart(8, '0')}`;
 }
 
 /** Distance between two columns, in characters. */
 const GAP = 3;
 
-/** Returns one line without control characters, with which a text could control the terminal. */
-export function visibleText(text: string): string {
-  return text.replace(/[\p{C}\u2028\u2029]+/gu, ' ').trim();
-}
-
-function toCell(text: string): string {
+/** Returns a text in one line without control characters; `<none>` for an empty one. */
+export function toCell(text: string): string {
   const visible = visibleText(text);
   return visible === '' ? '<none>' : visible;
 }

@@ -16,9 +16,11 @@ import { devCommand, type Programs, runCommand } from './serve.ts';
 import { statusCommand } from './status/command.ts';
 import { tokenCommand } from './token/command.ts';
 import { versionCommand } from './version.ts';
+import { visibleText, withVisibleOutput } from './visible-text.ts';
 
-/** Runs a command line and returns the exit code. Prints errors in one line, without tokens. */
-export async function run(argv: readonly string[], host: CommandHost, programs: Programs): Promise<number> {
+/** Runs a command line and returns the exit code. Prints errors in one line, without tokens, and no control characters. */
+export async function run(argv: readonly string[], process: CommandHost, programs: Programs): Promise<number> {
+  const host = withVisibleOutput(process);
   const purser = purserCommand(host, programs);
   const [first, ...words] = argv;
   if (first === undefined) {
@@ -37,16 +39,11 @@ export async function run(argv: readonly string[], host: CommandHost, programs: 
     // Commander has already printed the help or the version.
     if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.done : ExitCode.wrongUse;
     const message = error instanceof Error ? error.message : String(error);
-    const text = host.signal.aborted ? 'interrupted' : oneLine(withoutTokens(message));
+    const text = host.signal.aborted ? 'interrupted' : visibleText(withoutTokens(message));
     if (text !== '') host.warn(`purser: ${text}\n`);
     if (error instanceof StartError) return ExitCode.wrongUse;
     return error instanceof CommandError ? error.code : ExitCode.failed;
   }
-}
-
-/** Returns the text of an error, which may quote a server, in one line without control characters. */
-function oneLine(text: string): string {
-  return text.replace(/[\p{C}\s]+/gu, ' ').trim();
 }
 
 /** Hidden command of shells, which passes its words on unparsed. */

@@ -24,6 +24,8 @@ export class ActiveRequests {
   readonly #latest = new WeakMap<Socket, Exchange>();
   /** Connections that still receive the body of a request whose response has been sent. */
   readonly #receiving = new WeakSet<Socket>();
+  /** Functions that end the requests of each HTTP/1.1 connection. */
+  readonly #endings = new WeakMap<Socket, Set<() => void>>();
   /** Actions on connections after all responses in progress. */
   readonly #afterResponses = new WeakMap<Socket, () => void>();
   /** Time of the first sweep that found a response ended but not sent, on the monotonic clock. */
@@ -40,13 +42,21 @@ export class ActiveRequests {
     return this.#isStopping;
   }
 
-  /** Adds a request until its response is closed. */
+  /** Adds a request until its response or its connection is closed. */
   begin(message: IncomingMessage, response: ServerResponse): Exchange {
     const startedAt = this.#clock.monotonic();
-    const onClose = () => this.#end(exchange, startedAt);
-    const exchange: Exchange = new Exchange(message, response, this.#clock, () => {
+    const endings = isHttp2(response) ? undefined : this.#endingsOf(message.socket);
+    const forget = () => {
       // The response of an HTTP/2 stream remains as long as the stream, the exchange must not.
       response.off('close', onClose);
+      endings?.delete(onClose);
+    };
+    const onClose = () => {
+      forget();
+      this.#end(exchange, startedAt);
+    };
+    const exchange: Exchange = new Exchange(message, response, this.#clock, () => {
+      forget();
       return this.#detach(exchange);
     });
     this.#exchanges.add(exchange);
@@ -54,7 +64,20 @@ export class ActiveRequests {
     if (this.#isStopping) exchange.stop();
     this.#sweepLater();
     response.on('close', onClose);
+    endings?.add(onClose);
     return exchange;
+  }
+
+  /** Node does not close the responses of a connection from which it has detached, such as one with a CONNECT request. */
+  #endingsOf(socket: Socket): Set<() => void> {
+    const known = this.#endings.get(socket);
+    if (known !== undefined) return known;
+    const endings = new Set<() => void>();
+    this.#endings.set(socket, endings);
+    socket.once('close', () => {
+      for (const end of endings) end();
+    });
+    return endings;
   }
 
   /** Returns true if bytes written directly to the socket could become part of another response. */

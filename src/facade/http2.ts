@@ -182,6 +182,8 @@ export class Http2Connections {
     session.on('stream', (stream, headers, _flags, rawHeaders) => {
       cancel();
       connection.streams += 1;
+      // A client may reset a request that waits for its turn, and Node throws an error without a listener.
+      stream.on('error', ignore);
       stream.once('close', () => {
         connection.streams -= 1;
         if (connection.streams === 0 && !isOver) cancel = clock.wakeAfter(session.closed ? 0 : keepAliveMs, close);

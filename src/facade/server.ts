@@ -85,12 +85,10 @@ function createServerFor(options: ServerOptions, active: ActiveRequests, router:
     if (!active.isEnding(message.socket)) router.serve(active.begin(message, response), active.isStopping);
   };
   // Node emits all requests at once that a client has sent without waiting for responses.
+  const inTurn = (socket: Socket, act: () => void) => turns.start(toAddressKey(socket.remoteAddress), () => !socket.destroyed && act());
   const serveInTurn = (message: IncomingMessage, response: ServerResponse) => {
     const { socket } = message;
-    if (!connections.begin(socket, response)) return;
-    turns.start(toAddressKey(socket.remoteAddress), () => {
-      if (!socket.destroyed) serve(message, response);
-    });
+    if (connections.begin(socket, response)) inTurn(socket, () => serve(message, response));
   };
   const serveHttp2 = (message: IncomingMessage, response: ServerResponse) => {
     if (connections.begin(message.socket, response)) serve(message, response);
@@ -102,8 +100,13 @@ function createServerFor(options: ServerOptions, active: ActiveRequests, router:
   server.on('checkExpectation', serveInTurn);
   // Streams detach their connections as upgrades.
   server.on('upgrade', () => {});
-  server.on('connect', (_message, socket: Socket) => (active.isResponding(socket) ? socket.destroy() : rejectConnect(socket)));
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => rejectMalformed(error, socket, active));
+  // Rejections wait for the requests before them.
+  server.on('connect', (_message, socket: Socket) => {
+    // Node has detached from the socket.
+    socket.on('error', () => {});
+    inTurn(socket, () => rejectConnect(socket, active));
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => inTurn(socket, () => rejectMalformed(error, socket, active)));
   connections.follow(server);
   divertHttp2(server, http2);
   return { server, http2 };
@@ -157,11 +160,12 @@ function rejectMalformed({ code = '' }: NodeJS.ErrnoException, socket: Socket, a
   else reject();
 }
 
-function rejectConnect(socket: Socket): void {
-  endSoon(socket, rawReply(methodNotAllowed(), 'allow: POST\r\n'));
+function rejectConnect(socket: Socket, active: ActiveRequests): void {
+  if (active.isResponding(socket)) socket.destroy();
+  else endSoon(socket, rawReply(methodNotAllowed(), 'allow: POST\r\n'));
 }
 
-/** Ends a connection after `text`. Node has detached from the socket, so errors and timeouts are handled here. */
+/** Ends a connection after `text`. Node has detached from the socket, so timeouts are handled here. */
 function endSoon(socket: Socket, text = ''): void {
   socket.on('error', () => {});
   socket.setTimeout(UNREAD_MS, () => socket.destroy());

@@ -15,8 +15,8 @@ export interface KubeConfigSource {
 }
 
 /**
- * Reads the files of a `KUBECONFIG` value; the first of several entries with the same name applies. `context` is the current one by
- * default. Throws without a context.
+ * Reads the files of a `KUBECONFIG` value that exist; the first of several entries with the same name applies. `context` is the current
+ * one by default. Throws without a context, and if no file exists.
  */
 export async function loadKubeConfig(paths: string, context?: string): Promise<KubeConfigSource> {
   return selectContext(await readParts(paths), context);
@@ -102,7 +102,18 @@ interface Part {
 
 async function readParts(paths: string): Promise<readonly Part[]> {
   const files = paths.split(delimiter).filter((path) => path !== '');
-  return await Promise.all(files.map(async (path) => parsePart(await readFile(path, 'utf8'), dirname(path))));
+  const parts = await Promise.allSettled(files.map(async (path) => parsePart(await readFile(path, 'utf8'), dirname(path))));
+  const isMissing = (part: PromiseSettledResult<Part>) => part.status === 'rejected' && hasCode(part.reason, 'ENOENT');
+  // Like kubectl, which reads the files that exist.
+  const found = parts.filter((part) => !isMissing(part));
+  return (found.length === 0 ? parts : found).map((part) => {
+    if (part.status === 'rejected') throw part.reason;
+    return part.value;
+  });
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return (error as NodeJS.ErrnoException | undefined)?.code === code;
 }
 
 function findCurrent(parts: readonly Part[]): string | undefined {

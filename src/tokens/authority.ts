@@ -54,25 +54,29 @@ export class Authority {
     );
     const { view, clock, protectedNamespaces } = this.#options;
     const isIndexed = view.permissions.allows(requester, this.#namesFor(token));
+    const isKnown = view.hasRequester(token);
     if (name === undefined) {
       const target = targetOf(token);
       const message = forbiddenMessage(token, exactName(target), protectionOf(target, protectedNamespaces));
       return { allowed: false, message, isRequesterMissing: false, isUnexpected: isIndexed };
     }
-    tracked.allow({ name, reviewKey: reviewKeyOf(token), rbacChanges, isExpected: isIndexed }, clock.monotonic());
+    const allowance = { name, reviewKey: reviewKeyOf(token), rbacChanges, isExpected: isIndexed && isKnown, isLasting: isKnown };
+    tracked.allow(allowance, clock.monotonic());
     return { allowed: true };
   }
 
   /**
-   * Returns whether the next issuance needs a review: the indexed RBAC rules do not allow the token, or the last review denied it. A review
-   * that allows the token is sufficient for a few seconds and, from 30 s after the first such review, until RBAC changes.
+   * Returns whether the next issuance needs a review: the informer lacks the requester, the indexed RBAC rules do not allow the token, or
+   * the last review denied it. A review that allows the token is sufficient for a few seconds and, from 30 s after the first such review,
+   * for half a minute without the requester, otherwise until RBAC changes.
    */
   needsReview(token: StoredToken): boolean {
     const { view, memory, clock } = this.#options;
     const tracked = memory.of(token.metadata.uid);
-    if (!view.hasRequester(token) || tracked.refusedAt.length > 0) return true;
+    if (tracked.refusedAt.length > 0) return true;
+    // Otherwise no run would dial: runs with a permission in doubt have no slot of a cluster.
     if (tracked.isConfirmed(reviewKeyOf(token), clock.monotonic())) return false;
-    return !view.permissions.allows(requesterOf(token), this.#namesFor(token));
+    return !view.hasRequester(token) || !view.permissions.allows(requesterOf(token), this.#namesFor(token));
   }
 
   #namesFor(token: StoredToken): readonly string[] {

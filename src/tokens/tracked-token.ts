@@ -64,8 +64,10 @@ export interface Allowance {
   readonly reviewKey: string;
   /** Number of `rbacChanges` when the review began. */
   readonly rbacChanges: number;
-  /** True if the indexed RBAC rules also allow the token. */
+  /** True if the informers also have the requester, and RBAC rules that allow the token. */
   readonly isExpected: boolean;
+  /** False if the review needs repetition for as long as it is unexpected. */
+  readonly isLasting: boolean;
 }
 
 /** Source of the place of an orphaned anchor: `recorded` by Purser, or `claimed` by the Secret, which tenants write. */
@@ -208,20 +210,20 @@ export class TrackedToken {
 
   /**
    * Records a review that allowed the token. A review that contradicts the indexed RBAC rules confirms the permission for a few seconds
-   * only: the hub's authorizer may not have seen a deleted binding yet. From 30 s after the first such review, it is trusted, because the
-   * index does not cover other authorizers. Times are monotonic.
+   * only: the hub's authorizer may not have seen a deleted binding yet. From 30 s after the first such review, a lasting one is trusted,
+   * because the index does not cover other authorizers. Times are monotonic.
    */
-  allow({ name, reviewKey, rbacChanges, isExpected }: Allowance, now: number): void {
+  allow({ name, reviewKey, rbacChanges, isExpected, isLasting }: Allowance, now: number): void {
     this.allowedAs = name;
     if (rbacChanges !== this.#rbacChanges) return;
-    this.#confirmed = { reviewKey, until: isExpected ? Infinity : this.#trustUntil(now) };
+    this.#confirmed = { reviewKey, until: isExpected ? Infinity : this.#trustUntil(now, isLasting) };
     this.forgetRefusals();
   }
 
-  #trustUntil(now: number): number {
+  #trustUntil(now: number, isLasting: boolean): number {
     const { count, since = now } = this.#unexpected;
     this.#unexpected = { count: count + 1, since };
-    return now - since < UNEXPECTED_MS ? now + exponentialMs(count, UNEXPECTED) : Infinity;
+    return now - since < UNEXPECTED_MS || !isLasting ? now + exponentialMs(count, UNEXPECTED) : Infinity;
   }
 
   /** Returns whether a review allowed `reviewKey` since RBAC last changed for the requester and need not be repeated yet. */

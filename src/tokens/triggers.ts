@@ -32,7 +32,10 @@ export function tokenTriggers(informers: TokenInformers, view: HubView, memory: 
     ),
     requesters.changes$.pipe(
       filter(({ type }) => type !== 'updated'),
-      mergeMap(({ key }) => keysOf(view.tokensOfRequester(key))),
+      mergeMap(({ key }) => view.tokensOfRequester(key)),
+      // Earlier reviews may no longer apply.
+      tap(({ metadata }) => memory.keep(metadata.uid).recordRbacChange()),
+      map(objectKey),
     ),
   );
   return merge(

@@ -29,6 +29,16 @@ describe('Connections', () => {
     expect((await connections.open(undefined)).transport.server).toBe('https://a.example.com:6443');
   });
 
+  it('throws a StartError if HOME is empty and no kubeconfig is set', () => {
+    const home = process.env['HOME'];
+    try {
+      process.env['HOME'] = '';
+      expect(() => connect(undefined)).toThrow('no kubeconfig: HOME is not an absolute path. Set HOME, KUBECONFIG or --kubeconfig');
+    } finally {
+      process.env['HOME'] = home;
+    }
+  });
+
   it('returns the contexts and their namespaces', async () => {
     await using connections = connect(file);
     const { current, contexts } = await connections.contexts();

@@ -45,6 +45,13 @@ describe('printList', () => {
     });
   });
 
+  it.each(['json', 'yaml'] as const)('escapes control characters for -o %s', (output) => {
+    const note = 'a\u001b]0;x\u0007\nb\u009b2J\u202e\u2028\u{e0001}\u007f';
+    const texts = printed(printList, [clusterOf('b', { note, [note]: 'key' })] as never, output).output;
+    expect(texts.replaceAll('\n', '')).not.toMatch(/[\p{C}\u2028]/u);
+    expect(parse(texts)).toMatchObject({ items: [{ metadata: { annotations: { note, [note]: 'key' } } }] });
+  });
+
   it('prints a note to standard error if there are no objects', () => {
     expect(printed(printList, [] as never)).toEqual({ output: '', stderr: 'No resources found.\n' });
   });

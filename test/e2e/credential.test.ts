@@ -3,7 +3,7 @@
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { startTimeOf } from '../../src/cli/credential/cache.mjs';
+import { startTimeOf } from '../../src/cli/credential/lock.mjs';
 import { AUDIENCE, CallerWorld } from '../cli/facade/caller-world.ts';
 import { run } from '../support/run.ts';
 
@@ -55,6 +55,14 @@ describe('purser credential', () => {
     expect(world.tokenRequests).toHaveLength(2);
   });
 
+  it('replaces a lock that other users can read, and reports it once', async () => {
+    await start();
+    const lock = join(folder(), `${await forget()}.lock`);
+    await writeFile(lock, JSON.stringify({ pid: process.pid, startedAt: startTimeOf(process.pid) }), { mode: 0o644 });
+    expect(await start()).toMatchObject({ code: 0, stderr: `purser: replacing ${lock}: other users have access to it\n` });
+    expect(world.tokenRequests).toHaveLength(2);
+  });
+
   it('loads nothing but the cache for a cached token', async () => {
     await start();
     const { code, output, stderr } = await start(['--import', REPORT]);
@@ -65,6 +73,8 @@ describe('purser credential', () => {
       'credential.cjs',
       'cli/credential/print-cached.mjs',
       'cli/credential/cache.mjs',
+      'cli/credential/lock.mjs',
+      'cli/credential/private-file.mjs',
     ]);
   });
 

@@ -23,6 +23,7 @@ import { type Certificate, createAuthority, issueServerCertificate, LOOPBACK_NAM
 import type { ServedRequest } from '../../src/telemetry/metrics.ts';
 import { eventually, turn } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
+import { createRandom, pick } from '../support/random.ts';
 
 const OK: Reply = { status: 200, headers: { 'content-type': 'text/plain' }, body: 'ok' };
 const LIMIT = 8 * 1024;
@@ -139,7 +140,13 @@ async function expectServed(): Promise<void> {
 
 /** Sends bytes after the preface and the SETTINGS of a client. */
 async function sendFrames(...frames: readonly Buffer[]): Promise<TLSSocket> {
-  const socket = connectTls({ port, host: '127.0.0.1', ca: authority.certificate, ALPNProtocols: ['h2'] });
+  return await sendFramesFrom('127.0.0.1', ...frames);
+}
+
+async function sendFramesFrom(localAddress: string, ...frames: readonly Buffer[]): Promise<TLSSocket> {
+  // The type of the options lacks the address, which TLS passes to TCP.
+  const from = { localAddress };
+  const socket = connectTls({ port, host: '127.0.0.1', ca: authority.certificate, ALPNProtocols: ['h2'], ...from });
   sockets.push(socket);
   socket.on('error', () => {});
   await once(socket, 'secureConnect');
@@ -147,7 +154,7 @@ async function sendFrames(...frames: readonly Buffer[]): Promise<TLSSocket> {
   return socket;
 }
 
-const [DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, CONTINUATION] = [0, 1, 3, 4, 6, 7, 9];
+const [DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION] = [0, 1, 3, 4, 6, 7, 8, 9];
 const END_STREAM = 1;
 const END_HEADERS = 4;
 
@@ -158,6 +165,62 @@ function frame(type = DATA, flags: number, stream: number, payload = Buffer.allo
   head.writeUInt8(flags, 4);
   head.writeUInt32BE(stream, 5);
   return Buffer.concat([head, payload]);
+}
+
+/** Frames of a client that opens and resets streams, and makes an error now and then. */
+class RandomFrames {
+  readonly #random: () => number;
+  readonly #open: { readonly id: number; readonly hasBody: boolean }[] = [];
+  #nextId = 1;
+
+  constructor(random: () => number) {
+    this.#random = random;
+  }
+
+  next(count: number): Buffer {
+    return Buffer.concat(Array.from({ length: count }, () => this.#next()));
+  }
+
+  #next(): Buffer {
+    const random = this.#random;
+    if (random() < 0.005) return frame(this.#number(12), this.#number(256), this.#number(50), this.#bytes(this.#number(20)));
+    const stream = pick(random, this.#open);
+    if (stream === undefined || random() < 0.5) return this.#request();
+    const code = Buffer.from([0, 0, 0, 1 + this.#number(12)]);
+    const make = pick(random, [
+      () => frame(RST_STREAM, 0, this.#close(stream), code),
+      () => (stream.hasBody ? frame(DATA, END_STREAM, this.#close(stream), this.#bytes(this.#number(100))) : Buffer.alloc(0)),
+      () => frame(PING, 0, 0, this.#bytes(8)),
+      () => frame(WINDOW_UPDATE, 0, pick(random, [0, stream.id]), code),
+      () => (random() < 0.05 ? frame(GOAWAY, 0, 0, Buffer.concat([Buffer.alloc(4), code])) : Buffer.alloc(0)),
+    ]);
+    return make();
+  }
+
+  #request(): Buffer {
+    const random = this.#random;
+    const stream = { id: this.#nextId, hasBody: random() < 0.3 };
+    this.#nextId += 2;
+    this.#open.push(stream);
+    const method = pick(random, ['GET', 'GET', 'POST', 'CONNECT', 'PUT']);
+    const path = pick(random, ['/things', '/things/a', '/document', '/large', '/none', '*']);
+    const flags = stream.hasBody ? END_HEADERS : END_STREAM | END_HEADERS;
+    return frame(HEADERS, flags, stream.id, headerBlock({ ...HEAD, ':method': method, ':path': path }));
+  }
+
+  #close(stream: { readonly id: number; readonly hasBody: boolean }): number {
+    this.#open.splice(this.#open.indexOf(stream), 1);
+    return stream.id;
+  }
+
+  #bytes(length: number): Buffer<ArrayBuffer> {
+    return Buffer.from(Array.from({ length }, () => this.#number(256)));
+  }
+
+  /** Returns a random integer below a limit. */
+  #number(limit: number): number {
+    return Math.floor(this.#random() * limit);
+  }
 }
 
 /** Returns headers as literals without compression. */
@@ -544,6 +607,41 @@ describe('attacks over HTTP/2', () => {
     await once(socket, 'close');
     expect(begun).toBeLessThan(1_000);
     await expectServed();
+  });
+
+  it.each(['NO_ERROR', 'PROTOCOL_ERROR', 'INTERNAL_ERROR', 'CANCEL'] as const)(
+    'survives requests that are reset with %s while they wait',
+    async (code) => {
+      const streams = Array.from({ length: 60 }, (_, index) => 2 * index + 1);
+      const head = headerBlock({ ...HEAD, ':method': 'GET', ':path': '/things' });
+      await sendFrames(
+        ...streams.map((stream) => frame(HEADERS, END_STREAM | END_HEADERS, stream, head)),
+        ...streams.map((stream) => frame(RST_STREAM, 0, stream, Buffer.from([0, 0, 0, constants[`NGHTTP2_${code}`]]))),
+      );
+      await expectServed();
+    },
+  );
+
+  it.each([1, 2, 3, 4])('survives random frames of seed %i', async (seed) => {
+    const random = createRandom(seed);
+    const polite = open();
+    endpoint = async (request) => {
+      const { signal } = request;
+      if (random() < 0.3) return { ...OK, body: LARGE };
+      if (random() < 0.5) await request.body(LIMIT);
+      if (random() < 0.5) return OK;
+      return await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    };
+    for (let count = 0; count < Number(process.env['PROPERTY_RUNS'] ?? 60); count += 1) {
+      const frames = new RandomFrames(random);
+      const socket = await sendFramesFrom(`127.0.1.${1 + (count % 250)}`, frames.next(1 + Math.floor(random() * 120)));
+      const ending = pick(random, [() => socket.end(), () => socket.destroy(), () => socket.resume(), () => {}]);
+      await turn();
+      socket.write(frames.next(20));
+      ending();
+      for (const each of sockets.splice(0, sockets.length - 5)) each.destroy();
+      expect(await get(polite, '/document')).toMatchObject({ status: 200 });
+    }
   });
 
   it('rejects headers above 16 KiB with 431 before the client has acknowledged the limit', async () => {

@@ -13,7 +13,8 @@ import type { Reply } from '../../src/kubernetes/reply.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { type Certificate, createAuthority, issueServerCertificate, LOOPBACK_NAMES } from '../../src/std/x509/certificates.ts';
 import type { ServedRequest } from '../../src/telemetry/metrics.ts';
-import { eventually } from '../kube/eventually.ts';
+import { eventually, turn } from '../kube/eventually.ts';
+import { createRandom, pick } from '../support/random.ts';
 import { isWhole, RawConnection, responsesIn, statusOf } from './raw-connection.ts';
 
 const OK: Reply = { status: 200, headers: { 'content-type': 'text/plain' }, body: 'ok' };
@@ -99,6 +100,21 @@ describe('CONNECT', () => {
     ]);
   });
 
+  it.each([1, 5, 20, 32])('ends %i requests that a CONNECT follows', async (number) => {
+    let [aborted, begun] = [0, 0];
+    endpoint = async ({ signal }) => {
+      begun += 1;
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+      aborted += 1;
+      return OK;
+    };
+    const connection = await sendBytes(request('GET /things').repeat(number) + CONNECT);
+    await connection.closed;
+    await eventually(() => expect(recorded).toHaveLength(number));
+    await eventually(() => expect(aborted).toBe(begun));
+    expect(statusOf(await (await sendBytes(GET)).read(isWhole))).toBe(200);
+  });
+
   it('serves other clients after a client resets the connection of a CONNECT', async () => {
     const plain = connectPlain(port, '127.0.0.1');
     const secure = connect({ socket: plain, ca: authority.certificate });
@@ -120,6 +136,51 @@ describe('CONNECT', () => {
       secure.write('x');
       expect(secure.destroyed).toBe(true);
     });
+  });
+});
+
+describe('random requests on one connection', () => {
+  const PARTS = [
+    GET,
+    request('GET /things'),
+    request('GET /things', 'Connection: close'),
+    request('HEAD /document'),
+    request(POST, 'Content-Length: 0'),
+    `${request(POST, 'Content-Length: 4')}body`,
+    `${request(POST, 'Transfer-Encoding: chunked')}4\r\nbody\r\n0\r\n\r\n`,
+    request(POST, 'Content-Length: 4', 'Expect: 100-continue'),
+    request(POST, 'Content-Length: 9'),
+    request('GET /things', 'Connection: Upgrade', 'Upgrade: websocket'),
+    request('CONNECT f:443'),
+    'nonsense\r\n\r\n',
+  ];
+
+  it.each([1, 2, 3, 4])('ends every request of seed %i', async (seed) => {
+    const random = createRandom(seed);
+    let inProgress = 0;
+    endpoint = async (each) => {
+      if (random() < 0.5) await each.body(LIMIT).catch(() => {});
+      if (random() < 0.5) return OK;
+      inProgress += 1;
+      if (!each.signal.aborted) await new Promise((resolve) => each.signal.addEventListener('abort', resolve, { once: true }));
+      inProgress -= 1;
+      return OK;
+    };
+    for (let run = 0; run < Number(process.env['PROPERTY_RUNS'] ?? 40); run += 1) {
+      const parts = Array.from({ length: 1 + Math.floor(random() * 40) }, () =>
+        pick(random, PARTS.slice(0, pick(random, [3, 8, Infinity]))),
+      );
+      const connection = await openConnection();
+      const bytes = Buffer.from(parts.join(''));
+      const half = Math.floor(random() * bytes.length);
+      // The server may close the connection meanwhile.
+      await connection.write(bytes.subarray(0, half)).catch(() => {});
+      if (random() < 0.5) await connection.write(bytes.subarray(half)).catch(() => {});
+      await turn();
+      connection.destroy();
+    }
+    await eventually(() => expect(inProgress).toBe(0));
+    expect(statusOf(await (await sendBytes(GET)).read(isWhole))).toBe(200);
   });
 });
 
@@ -281,6 +342,12 @@ describe('pipelined requests', () => {
     end();
     const { text } = await connection.read(() => false);
     expect(responsesIn(text)).toMatchObject([{ status: 200, body: 'ok' }, { status: 200, body: 'ok' }, invalid]);
+  });
+
+  it('responds to 30 pipelined requests before it rejects a malformed one', async () => {
+    const connection = await sendBytes(`${GET.repeat(30)}nonsense\r\n\r\n`);
+    const { text } = await connection.read(() => false);
+    expect(responsesIn(text).map(({ status }) => status)).toEqual([...Array.from({ length: 30 }, () => 200), 400]);
   });
 
   it('serves 32 of 40 pipelined requests, then closes the connection', async () => {

@@ -165,7 +165,7 @@ export type Entry =
   | { readonly type: 'call'; readonly status: number; readonly tookMs: number }
   /** TokenReview of a revocable token whose permission was withdrawn. */
   | { readonly type: 'review'; readonly token: string; readonly digest: string; readonly verdict: Verdict }
-  /** Number of metric series, and of log lines of level error. */
+  /** Number of metric series without those of each ManagedToken, and of log lines of level error. */
   | { readonly type: 'footprint'; readonly series: number; readonly errorLines: number }
   | { readonly type: 'usage'; readonly pid: number; readonly rssMegabytes: number; readonly handles: number }
   /** Violation that a scenario detected itself. */

@@ -89,6 +89,8 @@ class Queues {
   readonly tokens = new HandInformer<ManagedToken>();
   readonly #secrets = new HandInformer<StoredSecret & ApiObject>();
   readonly #bindings = new HandInformer<ClusterRoleBinding>();
+  readonly #requesters = new HandInformer<ServiceAccount>();
+  reviews = 0;
   readonly #stopping = new AbortController();
   #version = 100;
 
@@ -115,7 +117,7 @@ class Queues {
         ),
       ],
       requesters: fed(
-        new HandInformer<ServiceAccount>(),
+        this.#requesters,
         namespaces.map((namespace) => ({ metadata: { namespace, name: 'default' } })),
       ),
       roles: fed(new HandInformer<ClusterRole>(), [ROLE]),
@@ -144,6 +146,11 @@ class Queues {
   grant(namespace: string): void {
     this.allowed.add(namespace);
     this.#bindings.apply(bindingOf(namespace));
+  }
+
+  /** The informer of requesters loses the one of a namespace, which still exists on the hub. */
+  loseRequester(namespace: string): void {
+    this.#requesters.delete({ metadata: { namespace, name: 'default' } });
   }
 
   /** A tenant changes a ManagedToken. */
@@ -182,9 +189,10 @@ class Queues {
     return {
       get: notFound,
       list: async () => ({ items: [RECORD_KEY_SECRET] }),
-      createReview: async (_: unknown, { spec }: { readonly spec: { readonly user: string } }) => ({
-        status: { allowed: this.allowed.has(spec.user.split(':')[2] ?? '') },
-      }),
+      createReview: async (_: unknown, { spec }: { readonly spec: { readonly user: string } }) => {
+        this.reviews += 1;
+        return { status: { allowed: this.allowed.has(spec.user.split(':')[2] ?? '') } };
+      },
       updateStatus: async (_: unknown, token: ManagedToken) => this.#store(token),
       patch: async (
         _: unknown,
@@ -416,3 +424,20 @@ describe('token controller with anchors on two clusters', () => {
 function revoked(builder: TokenBuilder): TokenBuilder {
   return builder.with({ revocation: 'BoundSecret' }).annotated(Annotation.revoke, 'leak');
 }
+
+describe('token controller with an informer that lacks a requester by mistake', () => {
+  it('issues tokens, and reviews the permission less and less often', async () => {
+    const world = new Queues([holding(aTokenOf('team').with({ clusterName: 'fast' }))], { bound: ['team'] });
+    await world.pass(1_000);
+    world.loseRequester('team');
+    await world.pass(1_000);
+    const { length } = world.dials;
+    world.change('team/t-0', ({ metadata }) => ({ metadata: { ...metadata, annotations: { [Annotation.rotate]: '1' } } }));
+    await world.pass(3_000);
+    expect(world.dials.slice(length)).toContain('fast');
+    await world.pass(120_000);
+    expect(world.reviews).toBeLessThan(20);
+    expect(world.removed).toEqual([]);
+    world.stop();
+  });
+});

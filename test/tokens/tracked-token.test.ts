@@ -9,7 +9,7 @@ import { stored } from '../support/stored.ts';
 const HOUR = 3_600_000;
 
 const REVIEW_KEY = 'default prod-eu/deploy/deployer';
-const allowance = (rbacChanges: number) => ({ name: 'prod-eu', reviewKey: REVIEW_KEY, rbacChanges, isExpected: true });
+const allowance = (rbacChanges: number) => ({ name: 'prod-eu', reviewKey: REVIEW_KEY, rbacChanges, isExpected: true, isLasting: true });
 
 describe('TrackedTokens', () => {
   it('does not track a forgotten ManagedToken again when a run in progress records something', () => {
@@ -58,6 +58,15 @@ describe('TrackedToken', () => {
     }
     expect(reviewedAt).toEqual([0, 1_000, 3_000, 7_000, 15_000, 31_000, Infinity]);
     expect(tracked.isConfirmed(REVIEW_KEY, HOUR)).toBe(true);
+  });
+
+  it('repeats a review that is not lasting every 30 seconds', () => {
+    const tracked = new TrackedTokens().keep('a');
+    const until = [0, 1_000, 3_000, 7_000, 15_000, 31_000, 61_000, 91_000].map((at) => {
+      tracked.allow({ ...allowance(0), isExpected: false, isLasting: false }, at);
+      return tracked.reviewAt;
+    });
+    expect(until).toEqual([1_000, 3_000, 7_000, 15_000, 31_000, 61_000, 91_000, 121_000]);
   });
 
   const written = (resourceVersion: string, status = {}) =>

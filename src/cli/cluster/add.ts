@@ -239,11 +239,11 @@ async function hubObjects({ namespace }: TargetRegistration, serviceAccount: str
 
 /** Returns the commands that make the target trust the hub. */
 async function trustNote({ hub, target, registration, serviceAccount }: Addition, options: CallOptions): Promise<string> {
-  const { issuer = 'ISSUER' } = await callPeer(hub, (client) => readJson(client, '/.well-known/openid-configuration', options));
+  const { issuer = '' } = await callPeer(hub, (client) => readJson(client, '/.well-known/openid-configuration', options));
   const { gitVersion = '' } = await callPeer(target, (client) => readJson(client, '/version', options));
   const version = /^v?(\d+\.\d+)/.exec(gitVersion)?.[1];
   const words = [
-    `purser print authentication-config --issuer ${issuer} --server ${registration.server}`,
+    `purser print authentication-config --issuer ${ISSUER.test(issuer) ? issuer : 'ISSUER'} --server ${registration.server}`,
     `--service-account ${serviceAccount} --namespace ${registration.namespace}`,
     ...(version === undefined ? [] : [`--kubernetes-version ${version}`]),
   ];
@@ -252,6 +252,9 @@ async function trustNote({ hub, target, registration, serviceAccount }: Addition
 If a private authority signs the certificate of the issuer, add --ca FILE with its certificate.
 `;
 }
+
+/** URL of an issuer without characters that a shell interprets. */
+const ISSUER = /^https:\/\/[\w.~:/%[\]-]+$/;
 
 async function readJson(client: KubeClient, path: string, options: CallOptions): Promise<Readonly<Record<string, string | undefined>>> {
   const text = await client.getText(path, options);

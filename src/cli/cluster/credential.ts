@@ -5,7 +5,9 @@ import { CredentialSecretKey, DefaultNamespace } from '../../api/names.ts';
 import { Clusters, type Secret, Secrets, type ServiceAccount, ServiceAccounts, type Stored } from '../../api/resources.ts';
 import type { CallOptions, KubeClient } from '../../kube/client.ts';
 import type { NamespacedName } from '../../kube/paths.ts';
+import { isBearerToken } from '../../kubernetes/bearer-token.ts';
 import { hasReason, undefinedFor } from '../../kubernetes/status.ts';
+import { formatTimestamp, parseTimestamp } from '../../std/timestamp.ts';
 import { serverUrl } from '../../targets/policy/registration.ts';
 import { renewedName } from '../../targets/policy/renewed-secret.ts';
 import { type TokenClaims, tokenClaims } from '../../targets/policy/token-claims.ts';
@@ -108,9 +110,11 @@ export function isRegisteredAddress({ client }: Peer, registered: Secret): boole
 export async function issueBootstrapToken(target: Peer, serviceAccount: NamespacedName, host: CommandHost): Promise<string> {
   const spec = { audiences: [], expirationSeconds: BOOTSTRAP_SECONDS };
   const { status } = await callPeer(target, (client) => client.createToken(serviceAccount, spec, { signal: host.signal }));
-  if (!status?.token) throw new CommandError('the target cluster issued no token; check its service account settings');
+  const expiresAt = parseTimestamp(status?.expirationTimestamp);
+  if (!status?.token || !isBearerToken(status.token) || expiresAt === undefined)
+    throw new CommandError('the target cluster issued no valid token; check its service account settings');
   const { namespace, name } = serviceAccount;
-  host.print(`Token of service account ${namespace}/${name} issued, valid until ${String(status.expirationTimestamp)}.\n`);
+  host.print(`Token of service account ${namespace}/${name} issued, valid until ${formatTimestamp(expiresAt)}.\n`);
   return status.token;
 }
 

@@ -8,7 +8,7 @@ import { humanDuration } from '../../kubernetes/wire/go-duration.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import type { CommandHost } from '../command.ts';
 import type { OutputFormat } from '../options.ts';
-import { type Column, formatTable, printList, printObject } from '../output.ts';
+import { type Column, formatTable, printList, printObject, toCell } from '../output.ts';
 import { readCluster, readClusters } from './credential.ts';
 import { callPeer, type Peer } from './peer.ts';
 import { conditionsOf } from './readiness.ts';
@@ -85,7 +85,7 @@ function describe(cluster: Stored<Cluster>, events: readonly Event[], host: Comm
   const latest = events.toSorted((a, b) => timeOf(b) - timeOf(a)).slice(0, MAX_EVENTS);
   return [
     fieldsOf(cluster, host)
-      .map(([name, text]) => `${`${name}:`.padEnd(FIELD_WIDTH)}${visible(text)}\n`)
+      .map(([name, text]) => `${`${name}:`.padEnd(FIELD_WIDTH)}${toCell(text)}\n`)
       .join(''),
     `\nEndpoints:\n${indent(formatTable(ENDPOINT_COLUMNS, serverEndpoints))}`,
     `\nConditions:\n${indent(formatTable(conditionColumns(host), conditionsOf(cluster)))}`,
@@ -150,9 +150,4 @@ function timeOf(event: Event): number {
 
 function indent(text: string): string {
   return text.replace(/^(?=.)/gm, '  ');
-}
-
-/** Returns the text without control characters; `<none>` for an empty one. */
-function visible(text: string): string {
-  return text.replace(/[\p{C}\u2028\u2029]+/gu, ' ').trim() || '<none>';
 }

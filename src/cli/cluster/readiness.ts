@@ -5,6 +5,7 @@ import { ClusterConditionType } from '../../api/names.ts';
 import { Clusters, type Stored } from '../../api/resources.ts';
 import { CHECK_PURSER, CommandError, type CommandHost, ExitCode } from '../command.ts';
 import { poll } from '../poll.ts';
+import { visibleText } from '../visible-text.ts';
 import { callPeer, type Peer } from './peer.ts';
 
 export interface Readiness {
@@ -51,7 +52,7 @@ export function outdatedVersion({ metadata, status }: Stored<Cluster>): string |
 }
 
 function conditionLine({ type, status, reason = '' }: ClusterCondition): string {
-  return `${type}=${status} ${reason}`.trimEnd();
+  return visibleText(`${type}=${status} ${reason}`);
 }
 
 function notReady(name: string, conditions: readonly ClusterCondition[]): CommandError {

@@ -190,10 +190,18 @@ function isFederated(secret: Secret): boolean {
   return decodeKey(secret, CredentialSecretKey.serviceAccount) !== '';
 }
 
-/** Deletes the registered and the renewed Secret, unless other Clusters use them. */
+/**
+ * Deletes the registered and the renewed Secret, unless other Clusters use them. A Secret that does not name the Cluster stays: users who
+ * write Clusters choose the reference, and could refer to any Secret.
+ */
 async function deleteSecrets({ name, hub }: Removal, secret: Stored<Secret>, host: CommandHost): Promise<void> {
   const { namespace, name: secretName, uid } = secret.metadata;
-  const others = clustersOf(secret).filter((cluster) => cluster !== name);
+  const clusters = clustersOf(secret);
+  if (!clusters.includes(name)) {
+    host.warn(`Secret ${namespace}/${secretName} does not name ${name} in its key cluster and stays; delete it if nothing uses it.\n`);
+    return;
+  }
+  const others = clusters.filter((cluster) => cluster !== name);
   if (others.length > 0) {
     host.warn(`Secret ${namespace}/${secretName} also names ${others.join(', ')} and stays; remove ${name} from its key cluster.\n`);
     return;

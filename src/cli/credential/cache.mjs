@@ -1,25 +1,12 @@
 // @ts-check
-// The cache of `purser credential`: one file per request, a lock for the process that requests a credential, and the failure of its
-// last request. Plain JavaScript, so that the launcher reads the cache with an older Node, too.
+// The cache of `purser credential`: the credential of each request, its clients, and the failure of its last request. Plain
+// JavaScript, so that the launcher reads the cache with an older Node, too.
 
-import {
-  appendFileSync,
-  closeSync,
-  constants,
-  fstatSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, constants, lstatSync, mkdirSync, openSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
+import { LOCK_MS, RequestLock } from './lock.mjs';
+import { codeOf, parseObject, problemOf, readTrusted, remove, replaceFile } from './private-file.mjs';
 
 /**
  * @typedef {object} Entry A cached credential. Times are on the clock of this machine, in epoch milliseconds.
@@ -34,25 +21,19 @@ import { isAbsolute, join } from 'node:path';
  * @property {string} path
  * @property {string} version Empty for a file that does not exist.
  */
-/**
- * @typedef {object} Owner The process that holds a lock.
- * @property {number} pid
- * @property {string} startedAt Start time of the process in ticks; empty if unknown.
- * @property {string} client The process that runs the plugin; empty if unknown.
- */
 
 /** Share of the lifetime for which a credential is returned from the cache. */
 const USABLE_SHARE = 0.8;
-/** Age of a lock that is taken over from a running process, in milliseconds. Longer than all timeouts of a request together. */
-const LOCK_MS = 120000;
 /** Age of a credential at which a second request of the same client means that the cluster rejected it, in milliseconds. */
 const REJECTED_MS = 10000;
 /** Length at which the list of clients is started afresh, in bytes. */
 const MAX_CLIENTS_BYTES = 262144;
-const MAX_FILE_BYTES = 1048576;
+
+/** Cause and remedy for a relative folder of the cache, which would be one of the current folder. */
+export const NO_HOME = 'HOME is not an absolute path; set HOME or XDG_CACHE_HOME';
 
 /**
- * Returns the folder of the cache.
+ * Returns the folder of the cache; a relative path without a home folder, which must not be used.
  * @param {Readonly<Record<string, string | undefined>>} env
  */
 export function cacheFolder(env) {
@@ -66,14 +47,15 @@ export class CachedCredential {
   /**
    * @param {string} folder
    * @param {string} request Everything that the credential depends on.
-   * @param {(text: string) => void} warn Receives one line for each file that is not used.
+   * @param {(text: string) => void} warn Receives one line for each file that is not used, again for every object of the same folder.
+   * @param {(text: string) => void} notify Receives one line for a lock file that is replaced.
    */
-  constructor(folder, request, warn) {
+  constructor(folder, request, warn, notify) {
     const key = hashOf(request);
     this.folder = folder;
     this.request = request;
     this.file = join(folder, `${key}.json`);
-    this.lockFile = join(folder, `${key}.lock`);
+    this.lock = new RequestLock(join(folder, `${key}.lock`), notify);
     this.failureFile = join(folder, `${key}.failed`);
     this.clientsFile = join(folder, `${key}.clients`);
     this.warn = warn;
@@ -83,6 +65,10 @@ export class CachedCredential {
 
   /** Creates the folder. Returns false if other users could read or replace its files; it is then not used at all. */
   open() {
+    if (!isAbsolute(this.folder)) {
+      this.warnOnce(`not using a cache: ${NO_HOME}`);
+      return false;
+    }
     try {
       mkdirSync(this.folder, { recursive: true, mode: 0o700 });
       const problem = problemOf(lstatSync(this.folder), 'folder');
@@ -115,7 +101,7 @@ export class CachedCredential {
    * @param {Omit<Entry, 'request'>} entry
    */
   write(entry) {
-    this.writePrivate(this.file, JSON.stringify(Object.assign({ request: this.request }, entry)));
+    replaceFile(this.file, JSON.stringify(Object.assign({ request: this.request }, entry)));
     remove(this.clientsFile);
     remove(this.failureFile);
   }
@@ -130,38 +116,19 @@ export class CachedCredential {
   recordClient(client, entry, now) {
     if (client === '') return true;
     const line = `${client} ${entry.issuedAt}`;
-    const known = this.readPrivate(this.clientsFile) || '';
+    const { text: known = '', problem } = readTrusted(this.clientsFile);
     const isRepeated = known.split('\n').indexOf(line) >= 0;
     if (isRepeated) return now - entry.issuedAt < REJECTED_MS;
-    if (known.length > MAX_CLIENTS_BYTES) remove(this.clientsFile);
-    appendFileSync(this.clientsFile, `${line}\n`, { mode: 0o600 });
+    if (problem !== undefined) this.warnOnce(`not using ${this.clientsFile}: ${problem}`);
+    if (problem !== undefined || known.length > MAX_CLIENTS_BYTES) remove(this.clientsFile);
+    const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
+    const file = openSync(this.clientsFile, O_APPEND | O_CREAT | O_WRONLY | (O_NOFOLLOW || 0), 0o600);
+    try {
+      writeFileSync(file, `${line}\n`);
+    } finally {
+      closeSync(file);
+    }
     return true;
-  }
-
-  /**
-   * Takes the lock, also from a process that has ended. Returns false while another process holds it.
-   * @param {Owner} owner
-   * @param {number} now
-   */
-  lock(owner, now) {
-    if (create(this.lockFile, JSON.stringify(owner))) return true;
-    const held = this.heldLock();
-    if (held === undefined) return false;
-    // The launcher may have taken the lock before it started this process.
-    if (held.owner.pid === owner.pid || held.owner.pid === process.ppid) return true;
-    // An empty lock is being written.
-    if ((held.text === '' || isRunning(held.owner)) && Math.abs(now - held.at) < LOCK_MS) return false;
-    return this.takeOver(held.text) && create(this.lockFile, JSON.stringify(owner));
-  }
-
-  /** Returns the client in the lock that the launcher of this process took; empty without one. */
-  clientOfLauncher() {
-    const held = this.heldLock();
-    return held !== undefined && held.owner.pid === process.ppid ? held.owner.client : '';
-  }
-
-  unlock() {
-    remove(this.lockFile);
   }
 
   /**
@@ -170,89 +137,28 @@ export class CachedCredential {
    * @param {number} at
    */
   writeFailure(message, at) {
-    this.writePrivate(this.failureFile, JSON.stringify({ message, at }));
+    replaceFile(this.failureFile, JSON.stringify({ message, at }));
   }
 
   /**
-   * Returns the message of a failure since `startedAt`; undefined without one.
+   * Returns the message of a failure since `startedAt`; undefined without one. A failure after `now` is ignored: the clock was set back.
    * @param {number} startedAt
+   * @param {number} now
    * @returns {string | undefined}
    */
-  failureSince(startedAt) {
-    const failure = parseObject(this.readPrivate(this.failureFile) || '');
-    return typeof failure['message'] === 'string' && typeof failure['at'] === 'number' && failure['at'] >= startedAt
-      ? failure['message']
-      : undefined;
-  }
-
-  heldLock() {
-    const text = this.readPrivate(this.lockFile);
-    if (text === undefined) return undefined;
-    const { pid, startedAt, client } = parseObject(text);
-    const owner = { pid: Number(pid) || 0, startedAt: String(startedAt || ''), client: String(client || '') };
-    try {
-      return { text, owner, at: lstatSync(this.lockFile).mtimeMs };
-    } catch {
-      return undefined;
-    }
+  failureSince(startedAt, now) {
+    const { message, at } = parseObject(this.readPrivate(this.failureFile) || '');
+    return typeof message === 'string' && typeof at === 'number' && at >= startedAt && at <= now ? message : undefined;
   }
 
   /**
-   * Removes a lock with this content. Of several processes only one succeeds; in the worst case, two requests are sent.
-   * @param {string} text
-   */
-  takeOver(text) {
-    const moved = `${this.lockFile}.${uniqueName()}`;
-    try {
-      renameSync(this.lockFile, moved);
-      const isSame = readFileSync(moved, 'utf8') === text;
-      // Another process has replaced the lock since it was read.
-      if (!isSame) linkSync(moved, this.lockFile);
-      return isSame;
-    } catch {
-      return false;
-    } finally {
-      remove(moved);
-    }
-  }
-
-  /**
-   * Returns the content of a file that only this user can read and write; undefined for any other file.
+   * Returns the content of a file that only this user can read and write; undefined for any other file, which a warning names.
    * @param {string} path
    */
   readPrivate(path) {
-    let file;
-    try {
-      file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW || 0) | (constants.O_NONBLOCK || 0));
-    } catch (error) {
-      if (codeOf(error) !== 'ENOENT')
-        this.warnOnce(`not using ${path}: ${codeOf(error) === 'ELOOP' ? 'it is a symbolic link' : codeOf(error)}`);
-      return undefined;
-    }
-    try {
-      const stat = fstatSync(file);
-      const problem = problemOf(stat, 'file') || (stat.size > MAX_FILE_BYTES ? 'it is too long' : undefined);
-      if (problem === undefined) return readFileSync(file, 'utf8');
-      this.warnOnce(`not using ${path}: ${problem}`);
-    } finally {
-      closeSync(file);
-    }
-    return undefined;
-  }
-
-  /**
-   * Replaces a file atomically.
-   * @param {string} path
-   * @param {string} text
-   */
-  writePrivate(path, text) {
-    const draft = `${path}.${uniqueName()}`;
-    try {
-      writeFileSync(draft, text, { flag: 'wx', mode: 0o600 });
-      renameSync(draft, path);
-    } finally {
-      remove(draft);
-    }
+    const { text, problem } = readTrusted(path);
+    if (problem !== undefined) this.warnOnce(`not using ${path}: ${problem}`);
+    return text;
   }
 
   /** @param {string} text */
@@ -293,12 +199,10 @@ export function removeExpired(folder, now) {
  * @param {number} now
  */
 function isExpired(path, now) {
-  try {
-    const entry = parseEntry(readFileSync(path, 'utf8'));
-    return entry === undefined || entry.expiresAt <= now;
-  } catch {
-    return false;
-  }
+  const { text } = readTrusted(path);
+  if (text === undefined) return false;
+  const entry = parseEntry(text);
+  return entry === undefined || entry.expiresAt <= now;
 }
 
 /**
@@ -339,33 +243,6 @@ function hashOf(text) {
   return [a, b].map((part) => (part >>> 0).toString(16).padStart(8, '0')).join('');
 }
 
-function uniqueName() {
-  return `${process.pid}-${Math.random().toString(36).slice(2)}`;
-}
-
-/**
- * Identifies a running process for as long as it runs; empty where the start time of processes is unknown.
- * @param {number} pid
- */
-export function processId(pid) {
-  const startedAt = startTimeOf(pid);
-  return startedAt === '' ? '' : `${pid}:${startedAt}`;
-}
-
-/**
- * Returns the start time of a process in ticks since boot, which distinguishes it from a later one with the same id; empty if unknown.
- * @param {number} pid
- */
-export function startTimeOf(pid) {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name of the program, in parentheses, may contain spaces. The start time is the 22nd field.
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] || '';
-  } catch {
-    return '';
-  }
-}
-
 /** @param {string} folder */
 function listFiles(folder) {
   try {
@@ -373,31 +250,6 @@ function listFiles(folder) {
   } catch {
     return [];
   }
-}
-
-/** @param {Owner} owner */
-function isRunning({ pid, startedAt }) {
-  if (pid === 0) return false;
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    return codeOf(error) === 'EPERM';
-  }
-  return startedAt === '' || startTimeOf(pid) === startedAt;
-}
-
-/**
- * Returns the reason not to trust a file or folder; undefined without one.
- * @param {import('node:fs').Stats} stat
- * @param {'file' | 'folder'} type
- */
-function problemOf(stat, type) {
-  if (stat.isSymbolicLink()) return 'it is a symbolic link';
-  if (type === 'file' ? !stat.isFile() : !stat.isDirectory()) return `it is not a ${type}`;
-  // Windows has neither owners nor modes.
-  if (typeof process.getuid !== 'function') return undefined;
-  if (stat.uid !== process.getuid()) return 'it belongs to another user';
-  return (stat.mode & 0o077) === 0 ? undefined : 'other users have access to it';
 }
 
 /**
@@ -415,47 +267,4 @@ function parseEntry(text) {
     Array.isArray(inputs) &&
     inputs.every((input) => input !== null && typeof input === 'object' && typeof input.path === 'string');
   return isValid ? { token, issuedAt, expiresAt, request, inputs } : undefined;
-}
-
-/**
- * @param {string} text
- * @returns {Record<string, any>}
- */
-function parseObject(text) {
-  try {
-    const value = JSON.parse(text);
-    return value !== null && typeof value === 'object' ? value : {};
-  } catch {
-    return {};
-  }
-}
-
-/**
- * Creates a file. Returns false if it exists.
- * @param {string} path
- * @param {string} text
- */
-function create(path, text) {
-  try {
-    writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
-    return true;
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false;
-    throw error;
-  }
-}
-
-/** @param {string} path */
-function remove(path) {
-  try {
-    unlinkSync(path);
-  } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error;
-  }
-}
-
-/** @param {unknown} error */
-function codeOf(error) {
-  const { code } = /** @type {{ code?: unknown }} */ (error);
-  return typeof code === 'string' ? code : String(error);
 }

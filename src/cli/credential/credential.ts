@@ -1,6 +1,6 @@
 // `purser credential`: requests a token from the façade unless the cache has one.
 
-import { resolve } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 import { SystemAuthorities } from '../../api/names.ts';
 import { withoutTokens } from '../../std/sensitive.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
@@ -10,13 +10,15 @@ import { CommandError, type CommandHost } from '../command.ts';
 import { Connections } from '../connection.ts';
 import { Facade, type IssuedToken } from '../facade/facade.ts';
 import { requestToken, type WantedToken } from '../token/token.ts';
-import { type CachedCredential, cacheFolder, type Entry, removeAll, removeExpired, versionOf } from './cache.mjs';
+import { visibleText } from '../visible-text.ts';
+import { type CachedCredential, cacheFolder, type Entry, NO_HOME, removeAll, removeExpired, versionOf } from './cache.mjs';
 import { type CredentialRequest, encodeExecCredential, printFromCache } from './print-cached.mjs';
 
 /** Prints an ExecCredential. Of several processes with the same request, one sends it; the others wait for its credential or failure. */
 export async function printCredential(wanted: WantedToken & { readonly forceRefresh?: true }, host: CommandHost): Promise<void> {
   const { env, clock } = host;
-  const cacheHost = { env, now: () => clock.now(), print: host.print.bind(host), warn: host.warn.bind(host) };
+  const warn = host.warn.bind(host);
+  const cacheHost = { env, now: () => clock.now(), print: host.print.bind(host), warn, notify: warn };
   const { code, cache, client = '' } = printFromCache(toRequest(wanted), cacheHost, wanted.forceRefresh === true);
   if (code === 0) return;
   // The cause is printed already.
@@ -39,16 +41,17 @@ export async function printCredential(wanted: WantedToken & { readonly forceRefr
     host.print(encodeExecCredential(entry, env));
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    if (!host.signal.aborted) change((opened) => opened.writeFailure(withoutTokens(message), clock.now()));
+    if (!host.signal.aborted) change((opened) => opened.writeFailure(visibleText(withoutTokens(message)), clock.now()));
     throw error;
   } finally {
-    change((opened) => opened.unlock());
+    change((opened) => opened.lock.release());
   }
 }
 
 /** Removes all cached credentials. */
 export function removeCredentials(host: CommandHost): void {
   const folder = cacheFolder(host.env);
+  if (!isAbsolute(folder)) throw new CommandError(`no cached credentials: ${NO_HOME}`);
   const removed = removeAll(folder);
   host.print(`Removed ${removed} cached ${removed === 1 ? 'credential' : 'credentials'} from ${folder}.\n`);
 }

@@ -4,7 +4,8 @@
 
 import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
-import { CachedCredential, cacheFolder, processId, startTimeOf } from './cache.mjs';
+import { CachedCredential, cacheFolder } from './cache.mjs';
+import { processId, startTimeOf } from './lock.mjs';
 
 /**
  * @typedef {object} CredentialRequest Everything that a credential depends on. Undefined selects the default of an option.
@@ -25,7 +26,9 @@ import { CachedCredential, cacheFolder, processId, startTimeOf } from './cache.m
  * @property {Readonly<Record<string, string | undefined>>} env
  * @property {() => number} now Returns the time in epoch milliseconds.
  * @property {(text: string) => void} print
- * @property {(text: string) => void} warn
+ * @property {(text: string) => void} warn Receives lines that the full command repeats.
+ * @property {(text: string) => void} notify Receives lines to print at once.
+ * @property {(ms: number) => void} [wait] Blocks the process; by default for this time.
  */
 /**
  * @typedef {object} CacheResult
@@ -51,6 +54,8 @@ const VERSIONS = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.
 /** Maximum time between the reported and the actual expiry, in milliseconds. */
 const MAX_MARGIN_MS = 60000;
 const POLL_MS = 20;
+/** Time after which a line reports the wait for another process, in milliseconds. */
+const NOTICE_MS = 3000;
 /** Maximum time to wait for the request of another process, in milliseconds. */
 const MAX_WAIT_MS = 180000;
 
@@ -114,7 +119,7 @@ export function printFromCache(request, host, isForced) {
     host.warn(`purser: KUBERNETES_EXEC_INFO is invalid; in the kubeconfig, set the apiVersion of exec to ${VERSIONS[0]}\n`);
     return { code: 1, cache: undefined };
   }
-  const cache = new CachedCredential(cacheFolder(host.env), encodeRequest(request, host.env), host.warn);
+  const cache = new CachedCredential(cacheFolder(host.env), encodeRequest(request, host.env), host.warn, host.notify);
   try {
     if (cache.open()) return readOrLock(cache, host, isForced);
   } catch (error) {
@@ -172,11 +177,12 @@ function encodeRequest(request, env) {
  * @param {boolean} isForced
  * @returns {CacheResult}
  */
-function readOrLock(cache, { env, now, print, warn }, isForced) {
+function readOrLock(cache, host, isForced) {
+  const { env, now, print, warn } = host;
   const startedAt = now();
-  let waitedMs = 0;
+  const waitForLock = newWait(cache, host);
   // A script may run the plugin any number of times.
-  const client = env['KUBERNETES_EXEC_INFO'] ? cache.clientOfLauncher() || processId(process.ppid) : '';
+  const client = env['KUBERNETES_EXEC_INFO'] ? cache.lock.clientOfLauncher() || processId(process.ppid) : '';
   const owner = { pid: process.pid, startedAt: startTimeOf(process.pid), client };
   const read = () => (isForced ? undefined : cache.read(now()));
   for (;;) {
@@ -185,22 +191,34 @@ function readOrLock(cache, { env, now, print, warn }, isForced) {
       print(encodeExecCredential(entry, env));
       return { code: 0, cache: undefined };
     }
-    const failure = cache.failureSince(startedAt);
+    const failure = cache.failureSince(startedAt, now());
     if (failure !== undefined) {
-      warn(`purser: ${failure}\n`);
+      warn(`purser: ${visibleText(failure)}\n`);
       return { code: 1, cache: undefined };
     }
-    if (cache.lock(owner, now())) {
+    if (cache.lock.take(owner, now())) {
       const latest = read();
       const isReplaced = latest !== undefined && (entry === undefined || latest.issuedAt !== entry.issuedAt);
       if (!isReplaced) return { code: undefined, cache, client };
-      cache.unlock();
-    } else if (waitedMs > MAX_WAIT_MS) return { code: undefined, cache: undefined };
-    else {
-      wait(POLL_MS);
-      waitedMs += POLL_MS;
-    }
+      cache.lock.release();
+    } else if (!waitForLock()) return { code: undefined, cache: undefined };
   }
+}
+
+/**
+ * Returns a function that waits until the lock may be free, and reports a long wait once. It returns false after the maximum time.
+ * @param {CachedCredential} cache
+ * @param {CacheHost} host
+ */
+function newWait(cache, { notify, wait = block }) {
+  let waitedMs = 0;
+  return () => {
+    if (waitedMs > MAX_WAIT_MS) return false;
+    wait(POLL_MS);
+    waitedMs += POLL_MS;
+    if (waitedMs === NOTICE_MS) notify(`purser: waiting for another process, which requests the same token and holds ${cache.lock.file}\n`);
+    return true;
+  };
 }
 
 /**
@@ -216,9 +234,17 @@ function requestedVersion(env) {
 }
 
 /**
+ * Returns one line without control characters, with which a façade could control the terminal.
+ * @param {string} text
+ */
+function visibleText(text) {
+  return text.replace(/[\p{C}\s]+/gu, ' ').trim();
+}
+
+/**
  * Blocks the process, which has nothing else to do.
  * @param {number} ms
  */
-function wait(ms) {
+function block(ms) {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

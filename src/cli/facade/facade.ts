@@ -5,9 +5,7 @@ import { readFile } from 'node:fs/promises';
 import type { Cluster } from '../../api/cluster.gen.ts';
 import { DefaultNamespace, FacadeConfigMap, SystemAuthorities } from '../../api/names.ts';
 import { Clusters, ConfigMaps, type EndpointSlice, EndpointSlices } from '../../api/resources.ts';
-import { StartError } from '../../config/start-error.ts';
-import { httpsUrl, type ServiceAccountName, serviceAccount } from '../../config/values.ts';
-import { FacadeVariable } from '../../config/variables.ts';
+import { httpsUrl, type Parser, pathSegment, type ServiceAccountName, serviceAccount } from '../../config/values.ts';
 import { localAddressFor } from '../../kube/addresses.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { fixedConfig } from '../../kube/kube-config.ts';
@@ -16,11 +14,13 @@ import { type HttpResponse, toStatusError, warningTexts } from '../../kube/respo
 import type { TokenRequest } from '../../kube/reviews.ts';
 import { createTransport, type Transport, type TransportRequest } from '../../kube/transport.ts';
 import { TransportError } from '../../kube/transport-error.ts';
+import { isBearerToken } from '../../kubernetes/bearer-token.ts';
 import { StatusError } from '../../kubernetes/status.ts';
 import { defined } from '../../std/defined.ts';
 import { withoutTokens } from '../../std/sensitive.ts';
 import { CommandError, type CommandHost } from '../command.ts';
 import { Connections } from '../connection.ts';
+import { visibleText } from '../visible-text.ts';
 import type { FacadeOptions } from './options.ts';
 
 /** A token, and the times of its request. */
@@ -81,9 +81,10 @@ export class Facade implements AsyncDisposable {
     const sentAt = this.#host.clock.now();
     const body = JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec });
     const response = await this.#send({ method: 'POST', path, headers: { 'content-type': 'application/json' }, body });
-    for (const text of warningTexts(response.headers)) this.#host.warn(`Warning: ${withoutTokens(text)}\n`);
+    for (const text of warningTexts(response.headers)) this.#host.warn(`Warning: ${visibleText(withoutTokens(text))}\n`);
     const request: TokenRequest | undefined = parseObject(response.body);
     if (!request?.status?.token || !request.status.expirationTimestamp) throw this.#notAFacade();
+    if (!isBearerToken(request.status.token)) throw this.#invalidToken(cluster);
     const serverAt = Date.parse(String(response.headers['date'] ?? ''));
     return { request, sentAt, serverAt: Number.isNaN(serverAt) ? sentAt : serverAt };
   }
@@ -116,6 +117,13 @@ export class Facade implements AsyncDisposable {
     const remedy =
       pod === undefined ? `Check the URL, which is from ${source}, or set --facade` : 'Set --facade, or check your permissions';
     return new CommandError(`cannot connect to the façade ${server}: ${cause}. ${remedy}`);
+  }
+
+  #invalidToken(cluster: string): CommandError {
+    const { server, source } = this.#access;
+    return new CommandError(
+      `the façade ${server} returned a token with characters that bearer tokens cannot have. Check the URL, which is from ${source}, and the API server of the cluster ${cluster}`,
+    );
   }
 
   #notAFacade(): CommandError {
@@ -161,23 +169,36 @@ async function findFacade(options: FacadeOptions, hub: KubeClient, { signal }: C
   const namespace = options.purserNamespace ?? DefaultNamespace;
   const isComplete = options.facade !== undefined && options.facadeCa !== undefined && options.facadePath !== undefined;
   const published = isComplete ? {} : await readPublished(hub, namespace, options, signal);
+  const source = `the ConfigMap ${namespace}/${FacadeConfigMap.name}`;
   const settings = {
-    authority: await readAuthority(options.facadeCa, published[FacadeConfigMap.authority]),
-    path: options.facadePath ?? published[FacadeConfigMap.path] ?? DEFAULT_PATH,
+    authority: await readAuthority(options.facadeCa, published[FacadeConfigMap.authority], source),
+    path: options.facadePath ?? parsePublished(published, 'path', pathSegment, source) ?? DEFAULT_PATH,
     audiences: published[FacadeConfigMap.audiences]?.split(',') ?? [],
   };
-  if (options.facade !== undefined) return { ...settings, server: parseUrl(options.facade), source: '--facade' };
-  const server = published[FacadeConfigMap.server];
-  if (server !== undefined) return { ...settings, server, source: `the ConfigMap ${namespace}/${FacadeConfigMap.name}` };
+  if (options.facade !== undefined) return { ...settings, server: httpsUrl(options.facade), source: '--facade' };
+  const server = parsePublished(published, 'server', httpsUrl, source);
+  if (server !== undefined) return { ...settings, server, source };
   const pod = await findPod(hub, namespace, signal);
   return { ...settings, server: `https://${SERVICE}.${namespace}.svc`, source: `the Service ${namespace}/${SERVICE}`, pod };
 }
 
-function parseUrl(text: string): string {
+/** Options of commands that replace keys of the ConfigMap. */
+const OPTIONS = { server: '--facade', path: '--facade-path' } as const;
+
+/** Returns the value of a key of the ConfigMap; undefined without one. Throws a CommandError for a value that its option does not permit. */
+function parsePublished(
+  published: Readonly<Record<string, string>>,
+  key: keyof typeof OPTIONS,
+  parse: Parser<string>,
+  source: string,
+): string | undefined {
+  const text = published[FacadeConfigMap[key]];
+  if (text === undefined) return undefined;
   try {
-    return httpsUrl(text);
+    return parse(text);
   } catch (cause) {
-    throw new StartError(`${FacadeVariable.url} must be ${(cause as Error).message}, not ${JSON.stringify(text)}`, { cause });
+    const problem = `${FacadeConfigMap[key]} of ${source} must be ${(cause as Error).message}, not ${JSON.stringify(text)}`;
+    throw new CommandError(`${problem}. Correct the ConfigMap, or set ${OPTIONS[key]}`);
   }
 }
 
@@ -200,15 +221,15 @@ async function readPublished(
   }
 }
 
-async function readAuthority(file: string | undefined, published: string | undefined): Promise<string | undefined> {
-  if (file === undefined) return published;
-  if (file === SystemAuthorities) return undefined;
+async function readAuthority(file: string | undefined, published: string | undefined, source: string): Promise<string | undefined> {
+  if (file === SystemAuthorities || (file === undefined && published === undefined)) return undefined;
   try {
-    const text = await readFile(file, 'utf8');
+    const text = file === undefined ? (published ?? '') : await readFile(file, 'utf8');
     parsePem(text);
     return text;
   } catch (cause) {
-    throw new CommandError(`cannot use the CA ${file}: ${(cause as Error).message}. Set --facade-ca to a PEM file`);
+    const problem = `cannot use the CA ${file ?? `in ${source}`}: ${(cause as Error).message}`;
+    throw new CommandError(`${problem}. Set --facade-ca to a PEM file`);
   }
 }
 
@@ -260,7 +281,7 @@ async function hubToken(name: ServiceAccountName, audiences: readonly string[], 
   try {
     // Without audiences, the hub grants those of its own API, which the façade accepts unless it publishes others.
     const { status } = await hub.createToken(name, { audiences: audiences.slice(0, 1), expirationSeconds: CALLER_SECONDS }, { signal });
-    if (status?.token) return status.token;
+    if (status?.token && isBearerToken(status.token)) return status.token;
   } catch (error) {
     if (signal.aborted) throw error;
     const cause = error instanceof Error ? error.message : String(error);
@@ -268,7 +289,7 @@ async function hubToken(name: ServiceAccountName, audiences: readonly string[], 
       `cannot request a token for the service account ${account} on the hub: ${cause}. Check --service-account, and your permission to create serviceaccounts/token`,
     );
   }
-  throw new CommandError(`the hub returned no token for the service account ${account}`);
+  throw new CommandError(`the hub returned no valid token for the service account ${account}. Check the API server of the hub`);
 }
 
 /** Returns the error of a request that the façade rejected, with a remedy. */

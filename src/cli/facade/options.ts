@@ -3,6 +3,7 @@
 import type { Command } from 'commander';
 import { DefaultNamespace, FacadeConfigMap } from '../../api/names.ts';
 import { variableOf } from '../../config/options.ts';
+import { StartError } from '../../config/start-error.ts';
 import { anyText, httpsUrl, namespace, type Parser, pathSegment, serviceAccount } from '../../config/values.ts';
 import { type Env, FacadeVariable } from '../../config/variables.ts';
 import { defined } from '../../std/defined.ts';
@@ -54,15 +55,27 @@ export function addFacadeOptions(command: Command): Command {
     );
 }
 
-/** Returns the options with the values of environment variables. */
+/** Returns the options with the values of environment variables. Throws a StartError for a value that the option does not permit. */
 export function withVariables<T extends FacadeOptions>(options: T, env: Env): T {
+  const valueOf = (variable: string, parser: Parser<string>) => {
+    const text = env[variable];
+    return text ? parseVariable(variable, text, parser) : undefined;
+  };
   const fromEnvironment = defined<FacadeOptions>({
-    facade: env[FacadeVariable.url] || undefined,
-    facadeCa: env[FacadeVariable.authority] || undefined,
-    facadePath: env[variableOf('facade-path')] || undefined,
-    purserNamespace: env[variableOf('namespace')] || undefined,
+    facade: valueOf(FacadeVariable.url, sameText(httpsUrl)),
+    facadeCa: valueOf(FacadeVariable.authority, anyText),
+    facadePath: valueOf(variableOf('facade-path'), pathSegment),
+    purserNamespace: valueOf(variableOf('namespace'), namespace),
   });
   return { ...fromEnvironment, ...options };
+}
+
+function parseVariable(variable: string, text: string, parser: Parser<string>): string {
+  try {
+    return parser(text);
+  } catch (cause) {
+    throw new StartError(`${variable} must be ${(cause as Error).message}, not ${JSON.stringify(text)}`, { cause });
+  }
 }
 
 /** Returns a parser that checks a text and keeps its spelling, by which a credential is cached. */

@@ -2,7 +2,7 @@
 
 import { lstat, mkdir, open, readFile, realpath, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { type Document, isMap, isSeq, parseDocument, type YAMLMap, type YAMLSeq } from 'yaml';
+import { type Document, isAlias, isMap, isSeq, parseDocument, type YAMLSeq } from 'yaml';
 import { writePrivate } from '../../std/private-file.ts';
 import { CommandError } from '../command.ts';
 
@@ -19,93 +19,196 @@ export interface Kubeconfig {
 /** An entry of a list of a kubeconfig. */
 export type Named<Field extends string> = { readonly name: string } & { readonly [Key in Field]: Readonly<Record<string, unknown>> };
 
+/** A kubeconfig file and its content. */
+export interface KubeconfigFile {
+  readonly path: string;
+  readonly text: string;
+}
+
 /**
  * Merges a kubeconfig into the file that kubectl would write to: the first of several files that exists. Returns its path. Replaces the
- * file atomically, so that a crash loses nothing, and holds the lock of kubectl meanwhile. Throws a CommandError.
+ * file atomically, so that a crash loses nothing, and holds the locks of kubectl meanwhile. Throws a CommandError.
  */
 export async function mergeIntoFile(files: readonly string[], kubeconfig: Kubeconfig): Promise<string> {
-  const file = await destinationOf(files);
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  const lock = `${file}.lock`;
-  await open(lock, 'wx').then(
-    (handle) => handle.close(),
-    (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw new CommandError(`cannot write ${file}: ${error.message}. Check its permissions`);
-      throw new CommandError(`${file} is locked by another program. Try again, or remove ${lock} if no program uses it`);
-    },
-  );
-  try {
-    const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return '';
-      throw new CommandError(`cannot read ${file}: ${error.message}. Check its permissions`);
-    });
-    await writePrivate(file, mergeText(text, kubeconfig, file));
-    return file;
-  } finally {
-    await rm(lock, { force: true });
+  const { given, path } = await destinationOf(files);
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await using locks = new AsyncDisposableStack();
+  // kubectl locks the path that it is given, which may be a symbolic link.
+  for (const locked of new Set([given, path])) {
+    await createLock(locked);
+    locks.defer(() => rm(lockOf(locked), { force: true }));
   }
+  const others = await Promise.all(files.filter((file) => file !== given).map(readKubeconfigFile));
+  const merged = mergeText(
+    await readKubeconfigFile(path),
+    kubeconfig,
+    others.filter((other) => other.path !== path),
+  );
+  await writePrivate(path, merged);
+  return path;
 }
 
-/** Returns a kubeconfig file with the entries of `kubeconfig`. Throws a CommandError for entries of the same name that another program wrote. */
-export function mergeText(text: string, kubeconfig: Kubeconfig, file: string): string {
-  const document = parseDocument(text);
-  const [problem] = document.errors;
-  const isUsable = problem === undefined && (document.contents === null || isMap(document.contents));
-  if (!isUsable) throw new CommandError(`${file} is not a kubeconfig: ${problem?.message.split('\n')[0] ?? 'no mapping'}. Correct it`);
+/**
+ * Returns the content of a kubeconfig file with the entries of `kubeconfig`. `others` are the further files that kubectl merges with it.
+ * Throws a CommandError for entries of the same name that another program wrote into any of the files.
+ */
+export function mergeText(file: KubeconfigFile, kubeconfig: Kubeconfig, others: readonly KubeconfigFile[] = []): string {
+  const document = parseFile(file);
+  const content = toContent(document, file);
+  const contents = [content, ...others.map((other) => toContent(parseFile(other), other))];
+  for (const each of contents) checkOwner(each, kubeconfig);
   const { 'current-context': name, apiVersion, kind } = kubeconfig;
-  checkOwner(document, kubeconfig, file);
   for (const [key, value] of Object.entries({ apiVersion, kind })) if (!document.has(key)) document.set(key, value);
-  for (const list of ['clusters', 'users', 'contexts'] as const) for (const entry of kubeconfig[list]) replaceEntry(document, list, entry);
-  // The context of the user stays the current one.
-  if (!document.get('current-context')) document.set('current-context', name);
-  return document.toString({ lineWidth: 0 });
+  for (const list of LISTS) {
+    const [entry] = kubeconfig[list];
+    const { items } = listOf(document, list, file);
+    const index = content[list].findIndex((present) => present.name === entry.name);
+    items[index === -1 ? items.length : index] = document.createNode(entry);
+  }
+  // The current context of the user, which is that of the first file that has one, stays the same.
+  if (contents.every(({ currentContext }) => !currentContext)) document.set('current-context', name);
+  return encode(document, file);
 }
 
-async function destinationOf(files: readonly string[]): Promise<string> {
-  for (const file of files) {
+const LISTS = ['clusters', 'users', 'contexts'] as const;
+
+/** Path of the file to write, as it was given and without symbolic links. */
+interface Destination {
+  readonly given: string;
+  readonly path: string;
+}
+
+async function destinationOf(files: readonly string[]): Promise<Destination> {
+  for (const given of files) {
     // A symbolic link stays one: its target is replaced.
-    const found = await realpath(file).catch(() => undefined);
-    if (found !== undefined) return found;
-    if (await lstat(file).catch(() => undefined)) throw new CommandError(`${file} is a link to a file that does not exist. Correct it`);
+    const path = await realpath(given).catch(() => undefined);
+    if (path !== undefined) return { given, path };
+    if (await lstat(given).catch(() => undefined)) throw new CommandError(`${given} is a link to a file that does not exist. Correct it`);
   }
   const last = files.at(-1);
   if (last === undefined) throw new CommandError('no kubeconfig to write to. Set --kubeconfig');
-  return last;
+  return { given: last, path: last };
+}
+
+function lockOf(path: string): string {
+  return `${path}.lock`;
+}
+
+async function createLock(path: string): Promise<void> {
+  try {
+    const file = await open(lockOf(path), 'wx');
+    await file.close();
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code !== 'EEXIST') throw new CommandError(`cannot write ${path}: ${message}. Check its permissions`);
+    throw new CommandError(`${path} is locked by another program. Try again, or remove ${lockOf(path)} if no program uses it`);
+  }
+}
+
+/** Reads a file; a file that does not exist is empty. The path in the result has no symbolic links. */
+async function readKubeconfigFile(file: string): Promise<KubeconfigFile> {
+  try {
+    return { path: await realpath(file), text: await readFile(file, 'utf8') };
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return { path: file, text: '' };
+    throw new CommandError(`cannot read ${file}: ${message}. Check its permissions`);
+  }
+}
+
+function parseFile({ path, text }: KubeconfigFile): Document {
+  const document = parseDocument(text, { merge: true });
+  const [problem] = document.errors;
+  if (problem !== undefined) throw unusable(path, problem.message);
+  if (document.contents !== null && !isMap(document.contents)) throw unusable(path, 'no mapping');
+  return document;
+}
+
+function unusable(path: string, problem: string): CommandError {
+  return new CommandError(`${path} is not a kubeconfig: ${problem.split('\n')[0]}. Correct it`);
+}
+
+/** An entry of a list of a kubeconfig that any program may have written. */
+interface Entry {
+  readonly [field: string]: unknown;
+  readonly name?: unknown;
+}
+
+/** Entries of a kubeconfig file with all aliases resolved, in the order of the file. */
+interface Content {
+  readonly path: string;
+  readonly currentContext: unknown;
+  readonly clusters: readonly Entry[];
+  readonly users: readonly Entry[];
+  readonly contexts: readonly Entry[];
+}
+
+function toContent(document: Document, { path }: KubeconfigFile): Content {
+  const values = toRecord(resolveAliases(document, path));
+  const entriesOf = (list: (typeof LISTS)[number]): readonly Entry[] => {
+    const value = values[list] ?? [];
+    if (!Array.isArray(value)) throw unusable(path, `${list} is not a list`);
+    return value.map(toRecord);
+  };
+  const lists = { clusters: entriesOf('clusters'), users: entriesOf('users'), contexts: entriesOf('contexts') };
+  return { path, currentContext: values['current-context'], ...lists };
+}
+
+function resolveAliases(document: Document, path: string): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    throw unusable(path, (error as Error).message);
+  }
 }
 
 /** Throws for a context, cluster or user with the same name that `purser kubeconfig` did not write. */
-function checkOwner(document: Document, kubeconfig: Kubeconfig, file: string): void {
-  const [context] = kubeconfig.contexts;
-  const [user] = kubeconfig.users;
-  const expected = context.context['user'];
-  const present = findEntry(document, 'contexts', context.name);
-  const isOther = present !== undefined && present.getIn(['context', 'user']) !== expected;
-  const presentUser = findEntry(document, 'users', user.name);
-  const command = presentUser?.getIn(['user', 'exec', 'command']);
-  const isOtherUser = presentUser !== undefined && !PLUGIN.test(String(command));
-  if (isOther || isOtherUser)
-    throw new CommandError(`${file} has a context ${context.name} that purser did not write. Set --name to another name`);
+function checkOwner({ path, ...lists }: Content, kubeconfig: Kubeconfig): void {
+  const [{ name: context }] = kubeconfig.contexts;
+  const [{ name: entry }] = kubeconfig.users;
+  const contexts = lists.contexts.filter(({ name }) => name === context);
+  const users = lists.users.filter(({ name }) => name === entry);
+  const reject = (description: string) => {
+    throw new CommandError(`${path} has a ${description} that purser did not write. Set --name to another name`);
+  };
+  if (!contexts.every((each) => isOwnContext(each, entry))) reject(`context ${context}`);
+  if (!users.every(isOwnUser)) reject(`user ${entry}`);
+  // A cluster does not name the program that wrote it. Contexts with other users would send their tokens to its new server.
+  const isOwn = contexts.length > 0 || users.length > 0;
+  if (!isOwn && lists.clusters.some(({ name }) => name === entry)) reject(`cluster ${entry}`);
+}
+
+function isOwnContext(found: Entry, entry: string): boolean {
+  const { cluster, user } = toRecord(found['context']);
+  return cluster === entry && user === entry;
+}
+
+function isOwnUser(found: Entry): boolean {
+  const { command, args } = toRecord(toRecord(found['user'])['exec']);
+  return PLUGIN.test(String(command)) && Array.isArray(args) && args[0] === 'credential';
 }
 
 /** Command of entries that purser wrote: a name that PATH resolves, or the path of the launcher. */
 const PLUGIN = /(^|\/)purser(\.cjs)?$/;
 
-function replaceEntry(document: Document, list: string, entry: { readonly name: string }): void {
-  const node = document.createNode(entry);
-  const entries = listOf(document, list);
-  if (entries === undefined) return document.set(list, document.createNode([entry]));
-  const index = entries.items.findIndex((item) => isMap(item) && item.get('name') === entry.name);
-  if (index === -1) entries.add(node);
-  else entries.items[index] = node;
-}
-
-function findEntry(document: Document, list: string, name: string): YAMLMap | undefined {
-  const found = listOf(document, list)?.items.find((item) => isMap(item) && item.get('name') === name);
-  return isMap(found) ? found : undefined;
-}
-
-/** Returns a list of the file; undefined if it is absent or null. */
-function listOf(document: Document, list: string): YAMLSeq | undefined {
+/** Returns a list of the document, and adds a missing one. Throws for an alias: a change would apply to other fields, too. */
+function listOf(document: Document, list: string, { path }: KubeconfigFile): YAMLSeq {
   const found = document.get(list, true);
-  return isSeq(found) ? found : undefined;
+  if (isSeq(found)) return found;
+  if (isAlias(found)) throw new CommandError(`${list} of ${path} is a YAML alias. Replace it with the list that it refers to`);
+  const created = document.createNode([]);
+  document.set(list, created);
+  return created;
+}
+
+function encode(document: Document, { path }: KubeconfigFile): string {
+  try {
+    return document.toString({ lineWidth: 0 });
+  } catch (error) {
+    throw unusable(path, (error as Error).message);
+  }
+}
+
+function toRecord(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
 }

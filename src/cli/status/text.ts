@@ -6,7 +6,7 @@ import { findCondition } from '../../kubernetes/conditions.ts';
 import { humanDuration } from '../../kubernetes/wire/go-duration.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
 import { CHECK_PURSER } from '../command.ts';
-import { visibleText } from '../output.ts';
+import { visibleText } from '../visible-text.ts';
 import type { Link, Verdict } from './chain.ts';
 import type { ClusterProblem, FleetStatus, TokenProblem } from './fleet.ts';
 

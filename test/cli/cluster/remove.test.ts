@@ -82,6 +82,14 @@ describe('removeCluster', () => {
     expect(printed).toContain('also names other and stays');
   });
 
+  it('keeps a Secret that does not name the Cluster', async () => {
+    const token = await world.begin();
+    await world.register(token, ['other']);
+    expect(await remove()).toBeUndefined();
+    expect(await registered()).toEqual([`secret ${world.name}`]);
+    expect(printed).toContain(`does not name ${world.name} in its key cluster and stays`);
+  });
+
   it('fails for a Cluster that does not exist', async () => {
     expect(String(await remove({ name: 'unknown' }))).toContain('Cluster unknown was not found on the hub');
   });

@@ -67,6 +67,20 @@ describe('renewCredential', () => {
     await world.shows('True ClusterReady', 'Ready');
   });
 
+  it.each([
+    { token: 'a.b.c', expirationTimestamp: '\u001b]0;owned\u0007' },
+    { token: 'a.b.c' },
+    { token: 'a\u001b[2J\nb', expirationTimestamp: '2026-11-16T13:00:00Z' },
+  ])('rejects the status %j of a target cluster, and prints no part of it', async (status) => {
+    await world.begin();
+    await world.run();
+    await world.nextToken();
+    const target = administrator();
+    Object.assign(target.client, { createToken: async () => ({ status }) });
+    expect(String(await renew(target))).toContain('the target cluster issued no valid token; check its service account settings');
+    expect(printed).toBe('');
+  });
+
   it('refuses the context of another cluster, and writes nothing', async () => {
     await world.begin();
     await world.run();

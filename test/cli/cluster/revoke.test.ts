@@ -60,7 +60,7 @@ class Administrator {
       create: async (_: unknown, account: ServiceAccount) => {
         this.requests.push(`create ${JSON.stringify(account)}`);
       },
-      createToken: async () => ({ status: { token: world.target.issueToken(3_600) } }),
+      createToken: async () => ({ status: { token: world.target.issueToken(3_600), expirationTimestamp: '2026-11-16T13:00:00Z' } }),
     };
     return { role: 'target cluster', context: 'target', client: api as unknown as KubeClient };
   }

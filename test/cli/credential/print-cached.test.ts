@@ -1,7 +1,8 @@
-import { readdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { CachedCredential, startTimeOf } from '../../../src/cli/credential/cache.mjs';
+import { CachedCredential } from '../../../src/cli/credential/cache.mjs';
+import { startTimeOf } from '../../../src/cli/credential/lock.mjs';
 import { printForArguments, printFromCache } from '../../../src/cli/credential/print-cached.mjs';
 import { newFolder } from '../../support/folders.ts';
 
@@ -21,12 +22,13 @@ const UNSET = {
 /** Returns a host with an empty cache, and its output. */
 async function newHost(env: Readonly<Record<string, string>> = {}) {
   const base = await newFolder();
-  const texts = { output: '', warnings: '' };
+  const texts = { output: '', warnings: '', notices: '' };
   const host = {
     env: { XDG_CACHE_HOME: base, HOME: base, ...env },
     now: () => NOW,
     print: (text: string) => void (texts.output += text),
     warn: (text: string) => void (texts.warnings += text),
+    notify: (text: string) => void (texts.notices += text),
   };
   return { host, texts, folder: join(base, 'purser', 'credentials') };
 }
@@ -45,7 +47,7 @@ describe('printForArguments', () => {
   ])('leaves the arguments %p to the command line, without touching the cache', async (args) => {
     const { host, texts, folder } = await newHost();
     expect(printForArguments(args, host)).toBeUndefined();
-    expect(texts).toEqual({ output: '', warnings: '' });
+    expect(texts).toEqual({ output: '', warnings: '', notices: '' });
     await expect(readdir(folder)).rejects.toThrow('ENOENT');
   });
 
@@ -70,7 +72,7 @@ describe('printFromCache', () => {
     const { host, folder } = await newHost();
     const { code, cache } = printFromCache({ ...UNSET, ...REQUEST }, host, false);
     expect([code, await readdir(folder)]).toEqual([undefined, [expect.stringMatching(/\.lock$/)]]);
-    cache?.unlock();
+    cache?.lock.release();
     expect(await readdir(folder)).toEqual([]);
   });
 
@@ -78,44 +80,147 @@ describe('printFromCache', () => {
     const { host, texts, folder } = await newHost();
     const { cache } = printFromCache({ ...UNSET, ...REQUEST }, host, false);
     // Process 1 always runs.
-    await writeFile(cache?.lockFile ?? '', JSON.stringify({ pid: 1, startedAt: startTimeOf(1), client: '' }), { mode: 0o600 });
-    cache?.writeFailure('the façade is down', NOW);
+    await writeFile(cache?.lock.file ?? '', JSON.stringify({ pid: 1, startedAt: startTimeOf(1), client: '' }), { mode: 0o600 });
+    cache?.writeFailure('the façade\u001b]0;x\u0007\n is down', NOW);
     expect(printFromCache({ ...UNSET, ...REQUEST }, host, false)).toMatchObject({ code: 1 });
-    expect(texts).toEqual({ output: '', warnings: 'purser: the façade is down\n' });
+    expect(texts).toEqual({ output: '', warnings: 'purser: the façade ]0;x is down\n', notices: '' });
     expect(await readdir(folder)).toHaveLength(2);
   });
 
-  it('ignores a failure before it started', async () => {
+  it.each([
+    ['before it started', NOW - 1],
+    ['after the current time, because the clock was set back', NOW + 86_400_000],
+  ])('ignores a failure %s', async (_, at) => {
     const { host } = await newHost();
     const first = printFromCache({ ...UNSET, ...REQUEST }, host, false);
-    first.cache?.writeFailure('the façade is down', NOW - 1);
-    first.cache?.unlock();
+    first.cache?.writeFailure('the façade is down', at);
+    first.cache?.lock.release();
     expect(printFromCache({ ...UNSET, ...REQUEST }, host, false).code).toBeUndefined();
   });
 });
 
-describe('CachedCredential.lock', () => {
+describe('printFromCache with a lock', () => {
+  const newLock = async () => {
+    const { host, texts } = await newHost();
+    const { cache } = printFromCache({ ...UNSET, ...REQUEST }, host, false);
+    const file = cache?.lock.file ?? '';
+    await rm(file);
+    return { host, texts, file };
+  };
+  const held = JSON.stringify({ pid: 1, startedAt: startTimeOf(1), client: '' });
+
+  it('reports once that it waits for another process, after three seconds', async () => {
+    const { host, texts, file } = await newLock();
+    await writeFile(file, held, { mode: 0o600 });
+    let waitedMs = 0;
+    const noticed: number[] = [];
+    const wait = (ms: number) => void (waitedMs += ms);
+    const notify = (text: string) => {
+      noticed.push(waitedMs);
+      host.notify(text);
+    };
+    // The lock is as old as the real file.
+    const clock = { ...host, now: () => Date.now() };
+    expect(printFromCache({ ...UNSET, ...REQUEST }, { ...clock, wait, notify }, false)).toEqual({ code: undefined, cache: undefined });
+    expect(noticed).toEqual([3_000]);
+    expect(texts.notices).toBe(`purser: waiting for another process, which requests the same token and holds ${file}\n`);
+  });
+
+  it.each([
+    ['other users have access to it', (file: string) => writeFile(file, held, { mode: 0o644 })],
+    ['it is too long', (file: string) => writeFile(file, 'x'.repeat(2 ** 20 + 1), { mode: 0o600 })],
+    ['it is a symbolic link', (file: string) => symlink('/etc/hostname', file)],
+    ['it is a symbolic link', (file: string) => symlink('/nonexistent', file)],
+  ])('replaces a lock file at once, and reports the problem: %s', async (problem, change) => {
+    const { host, texts, file } = await newLock();
+    await change(file);
+    const wait = () => {
+      throw new Error('waited');
+    };
+    const { code, cache } = printFromCache({ ...UNSET, ...REQUEST }, { ...host, wait }, false);
+    expect([code, cache?.lock.file]).toEqual([undefined, file]);
+    expect(texts).toEqual({ output: '', warnings: '', notices: `purser: replacing ${file}: ${problem}\n` });
+    expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ pid: process.pid });
+    expect(await readdir(dirname(file))).toEqual([basename(file)]);
+  });
+
+  it('does not use the cache if a folder has the name of the lock', async () => {
+    const { host, texts, file } = await newLock();
+    await mkdir(file, { mode: 0o700 });
+    expect(printFromCache({ ...UNSET, ...REQUEST }, host, false)).toEqual({ code: undefined, cache: undefined });
+    expect(texts.warnings).toContain(`${file} is not a file; remove it`);
+  });
+});
+
+describe('cacheFolder', () => {
+  it('does not use a folder of the current folder if HOME is empty', async () => {
+    const { host, texts } = await newHost();
+    const home = process.env['HOME'];
+    try {
+      process.env['HOME'] = '';
+      const env = { HOME: '' };
+      expect(printFromCache({ ...UNSET, ...REQUEST }, { ...host, env }, false)).toEqual({ code: undefined, cache: undefined });
+    } finally {
+      process.env['HOME'] = home;
+    }
+    expect(texts.warnings).toBe('purser: not using a cache: HOME is not an absolute path; set HOME or XDG_CACHE_HOME\n');
+  });
+});
+
+describe('CachedCredential.recordClient', () => {
+  it.each([
+    ['a symbolic link', (file: string, other: string) => symlink(other, file)],
+    ['readable by other users', (file: string) => writeFile(file, '', { mode: 0o644 })],
+  ])('replaces a file that is %s', async (_, change) => {
+    const { folder } = await newHost();
+    const cache = new CachedCredential(
+      folder,
+      'key',
+      () => {},
+      () => {},
+    );
+    cache.open();
+    const other = join(folder, 'other');
+    await writeFile(other, '');
+    await change(cache.clientsFile, other);
+    expect(cache.recordClient('1:2', { issuedAt: NOW }, NOW)).toBe(true);
+    expect(await readFile(other, 'utf8')).toBe('');
+    expect(cache.recordClient('1:2', { issuedAt: NOW }, NOW + 20_000)).toBe(false);
+  });
+});
+
+describe('RequestLock', () => {
   const owner = (pid: number) => ({ pid, startedAt: startTimeOf(pid), client: '' });
 
   it('is taken over from a running process after two minutes, also if the clock was set back', async () => {
     const { folder } = await newHost();
-    const cache = new CachedCredential(folder, 'key', () => {});
+    const cache = new CachedCredential(
+      folder,
+      'key',
+      () => {},
+      () => {},
+    );
     cache.open();
     const at = Date.now();
-    expect(cache.lock(owner(1), at)).toBe(true);
-    expect([cache.lock(owner(2 ** 21), at), cache.lock(owner(2 ** 21), at + 110_000)]).toEqual([false, false]);
-    expect(cache.lock(owner(2 ** 21), at + 130_000)).toBe(true);
-    cache.unlock();
-    cache.lock(owner(1), at);
-    expect(cache.lock(owner(2 ** 21), at - 130_000)).toBe(true);
+    expect(cache.lock.take(owner(1), at)).toBe(true);
+    expect([cache.lock.take(owner(2 ** 21), at), cache.lock.take(owner(2 ** 21), at + 110_000)]).toEqual([false, false]);
+    expect(cache.lock.take(owner(2 ** 21), at + 130_000)).toBe(true);
+    cache.lock.release();
+    cache.lock.take(owner(1), at);
+    expect(cache.lock.take(owner(2 ** 21), at - 130_000)).toBe(true);
   });
 
   it('is taken over by one of several processes', async () => {
     const { folder } = await newHost();
-    const cache = new CachedCredential(folder, 'key', () => {});
+    const cache = new CachedCredential(
+      folder,
+      'key',
+      () => {},
+      () => {},
+    );
     cache.open();
-    cache.lock(owner(2 ** 21), Date.now());
-    expect(cache.lock(owner(1), Date.now())).toBe(true);
-    expect(cache.lock(owner(2 ** 21 + 1), Date.now())).toBe(false);
+    cache.lock.take(owner(2 ** 21), Date.now());
+    expect(cache.lock.take(owner(1), Date.now())).toBe(true);
+    expect(cache.lock.take(owner(2 ** 21 + 1), Date.now())).toBe(false);
   });
 });

@@ -34,6 +34,16 @@ describe('Facade.open', () => {
     expect(await failure(`${TOKEN} --facade https://127.0.0.1:2`, env)).toContain('https://127.0.0.1:2');
   });
 
+  it.each([
+    ['PURSER_FACADE', 'http://127.0.0.1', 'an https URL'],
+    ['PURSER_FACADE_PATH', '../x', 'a path segment'],
+    ['PURSER_NAMESPACE', 'a/b', ''],
+  ])('rejects the variable %s=%s', async (variable, value, text) => {
+    const { code, stderr } = await world.run(TOKEN, { env: { ...world.env, [variable]: value } });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`purser: ${variable} must be ${text}`)]);
+    expect(world.hub.requests).toEqual([]);
+  });
+
   it('sends no request to the hub if options name URL, CA and path of the façade', async () => {
     const { code } = await world.run(
       `${TOKEN} --facade ${world.facade.url}/ --facade-ca ${world.authorityFile} --facade-path orchestrator`,
@@ -45,6 +55,20 @@ describe('Facade.open', () => {
     world.published = { ...world.published, path: 'kubernetes' };
     await world.run(TOKEN);
     expect(world.tokenRequests[0]?.path).toMatch(/^\/kubernetes\/target-1\//);
+  });
+
+  it.each([
+    ['server', 'http://127.0.0.1:8056', 'must be an https URL such as https://purser.example.com, not "http://127.0.0.1:8056". '],
+    ['server', '', 'must be an https URL such as https://purser.example.com, not "". '],
+    ['server', 'nonsense', 'not "nonsense". Correct the ConfigMap, or set --facade\n'],
+    ['path', '../x', 'not "../x". Correct the ConfigMap, or set --facade-path\n'],
+    ['ca.crt', 'no PEM', 'Set --facade-ca to a PEM file\n'],
+  ])('rejects the value of the key %s of the ConfigMap: "%s"', async (key, value, text) => {
+    world.published = { ...world.published, [key]: value };
+    const stderr = await failure(TOKEN);
+    expect(stderr).toContain(text);
+    expect(stderr).toContain('the ConfigMap purser-system/purser-facade-ca');
+    expect(world.facade.requests).toEqual([]);
   });
 
   it('names --facade-ca for a certificate that it cannot verify', async () => {

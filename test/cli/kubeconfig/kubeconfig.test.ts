@@ -1,4 +1,4 @@
-import { readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
@@ -132,6 +132,46 @@ describe('purser kubeconfig --merge', () => {
     expect(await readFile(link, 'utf8')).toContain('purser-target-1');
   });
 
+  it('fails while kubectl holds the lock of a symbolic link to the file, and leaves no lock', async () => {
+    const link = join(world.folder, 'link');
+    await symlink(world.kubeconfig, link);
+    for (const lock of [`${link}.lock`, `${world.kubeconfig}.lock`]) {
+      await writeFile(lock, '');
+      expect(await world.run(`${COMMAND} --merge --kubeconfig ${link}`)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(`remove ${lock} if no program uses it`),
+      });
+      await rm(lock);
+    }
+    expect((await readdir(world.folder)).filter((name) => name.endsWith('.lock'))).toEqual([]);
+  });
+
+  it('keeps the current context of another file of KUBECONFIG', async () => {
+    const first = join(world.folder, 'first');
+    await writeFile(first, 'apiVersion: v1\nkind: Config\n');
+    const env = { ...world.env, KUBECONFIG: `${first}:${world.kubeconfig}` };
+    expect(await world.run(`${COMMAND} --merge`, { env })).toMatchObject({ code: 0, output: expect.stringContaining(first) });
+    expect(parse(await readFile(first, 'utf8'))).toMatchObject({ contexts: [{ name: 'target-1' }] });
+    expect(parse(await readFile(first, 'utf8'))).not.toHaveProperty('current-context');
+  });
+
+  it('writes to the first file of KUBECONFIG that exists', async () => {
+    const env = { ...world.env, KUBECONFIG: `${join(world.folder, 'missing')}:${world.kubeconfig}` };
+    expect(await world.run(`${COMMAND} --merge`, { env })).toMatchObject({ code: 0, output: expect.stringContaining(world.kubeconfig) });
+    expect(await readdir(world.folder)).not.toContain('missing');
+  });
+
+  it('rejects the name of a context in another file of KUBECONFIG, which the new one would shadow', async () => {
+    const first = join(world.folder, 'first');
+    await writeFile(first, '{}');
+    const env = { ...world.env, KUBECONFIG: `${first}:${world.kubeconfig}` };
+    expect(await world.run(`${COMMAND} --merge --name basic`, { env })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`${world.kubeconfig} has a context basic that purser did not write. Set --name`),
+    });
+    expect(await readFile(first, 'utf8')).toBe('{}');
+  });
+
   it('fails while kubectl holds the lock of the file, and leaves the file unchanged', async () => {
     const before = await readFile(world.kubeconfig, 'utf8');
     await writeFile(`${world.kubeconfig}.lock`, '');
@@ -146,26 +186,41 @@ describe('purser kubeconfig --merge', () => {
 describe('mergeText', () => {
   const wanted = { cluster: 'target-1', account: 'deploy/deployer', audience: ['a'] };
   const kubeconfig = toKubeconfig(wanted, { name: 'target-1', command: 'purser', server: 'https://target-1', caBundle: undefined });
+  const file = (text: string) => ({ path: 'config', text });
 
   it('keeps comments, order and unknown fields', () => {
     const text =
       '# mine\napiVersion: v1\nkind: Config\nextra: {a: 1} # kept\nusers:\n  # a colleague\n  - name: other\n    user: {token: x}\ncontexts: []\ncurrent-context: other\n';
-    const merged = mergeText(text, kubeconfig, 'config');
+    const merged = mergeText(file(text), kubeconfig);
     for (const line of ['# mine', 'extra: { a: 1 } # kept', '  # a colleague', 'current-context: other']) expect(merged).toContain(line);
     expect(parse(merged)).toMatchObject({ users: [{ name: 'other' }, { name: 'purser-target-1' }], contexts: [{ name: 'target-1' }] });
   });
 
   it('writes a complete kubeconfig into an empty file, with its context as the current one', () => {
-    expect(parse(mergeText('', kubeconfig, 'config'))).toEqual(kubeconfig);
-    expect(parse(mergeText('clusters: null\nusers: null\n', kubeconfig, 'config'))).toEqual(kubeconfig);
+    expect(parse(mergeText(file(''), kubeconfig))).toEqual(kubeconfig);
+    expect(parse(mergeText(file('clusters: null\nusers: null\n'), kubeconfig))).toEqual(kubeconfig);
   });
 
   it.each([
     ['contexts: [{name: target-1, context: {cluster: c, user: admin}}]', 'has a context target-1 that purser did not write. Set --name'],
-    ['users: [{name: purser-target-1, user: {token: x}}]', 'has a context target-1 that purser did not write. Set --name'],
+    ['users: [{name: purser-target-1, user: {token: x}}]', 'has a user purser-target-1 that purser did not write. Set --name'],
+    ['users: [{name: purser-target-1, user: {exec: {command: purser, args: [token]}}}]', 'has a user purser-target-1'],
+    [
+      'contexts: [{name: target-1, context: {cluster: c, user: purser-target-1}}]',
+      'has a context target-1 that purser did not write. Set --name',
+    ],
+    [
+      'clusters: [{name: purser-target-1, cluster: {server: a}}]\ncontexts: [{name: mine, context: {cluster: purser-target-1, user: alice}}]',
+      'has a cluster purser-target-1 that purser did not write. Set --name',
+    ],
+    ['all: [&c {name: target-1, context: {user: admin}}]\ncontexts: [*c]', 'has a context target-1 that purser did not write'],
+    ['all: &c {name: target-1, context: {user: admin}}\ncontexts: [{<<: *c}]', 'has a context target-1 that purser did not write'],
+    ['all: &u [{name: admin}, {name: bob}]\nusers: *u', 'users of config is a YAML alias. Replace it with the list that it refers to'],
+    ['users: {admin: {}}', 'config is not a kubeconfig: users is not a list. Correct it'],
+    ['users: text', 'config is not a kubeconfig: users is not a list. Correct it'],
     ['- a list', 'is not a kubeconfig'],
     ['a: [', 'is not a kubeconfig'],
   ])('rejects the file %s', (text, message) => {
-    expect(() => mergeText(text, kubeconfig, 'config')).toThrow(message);
+    expect(() => mergeText(file(text), kubeconfig)).toThrow(message);
   });
 });

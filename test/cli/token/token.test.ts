@@ -30,6 +30,25 @@ describe('purser token', () => {
     expect(stderr).toBe('Warning: requested expiration shortened\n');
   });
 
+  it('rejects a token with characters that bearer tokens cannot have', async () => {
+    const status = { token: 'a\u001b[2J\nb', expirationTimestamp: '2026-03-01T13:00:00Z' };
+    world.rejection = (_, reply) => reply.json(201, { kind: 'TokenRequest', status });
+    expect(await world.run('token target-1 deploy/deployer --audience a')).toEqual({
+      code: 1,
+      output: '',
+      stderr: `purser: the façade ${world.facade.url} returned a token with characters that bearer tokens cannot have. Check the URL, which is from the ConfigMap purser-system/purser-facade-ca, and the API server of the cluster target-1\n`,
+    });
+  });
+
+  it('prints warnings of the façade without control characters', async () => {
+    const status = { token: 'a.b.c', expirationTimestamp: '2026-03-01T13:00:00Z' };
+    world.rejection = (_, reply) => reply.json(201, { kind: 'TokenRequest', status }, { warning: '299 - "a\u00c2\u009b2Jb"' });
+    expect(await world.run('token target-1 deploy/deployer --audience a')).toMatchObject({
+      code: 0,
+      stderr: 'Warning: a 2Jb\n',
+    });
+  });
+
   it('requires an audience if those of the cluster are unknown', async () => {
     world.apiAudiences = undefined;
     expect(await world.run('token target-1 deploy/deployer')).toMatchObject({

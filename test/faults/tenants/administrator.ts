@@ -128,14 +128,17 @@ export async function watchFootprint(bench: Bench, signal: AbortSignal): Promise
   await recordFootprint(bench);
 }
 
-/** Records the current number of metric series and error lines. */
+/** Series of one ManagedToken, three at most; a quota limits their number. */
+const TOKEN_GAUGE = /^purser_token_(ready|expiration_timestamp_seconds|renewal_timestamp_seconds)\{/;
+
+/** Records the current number of error lines and of metric series without those of each ManagedToken. */
 export async function recordFootprint(bench: Bench): Promise<void> {
   const { metrics } = await bench.purser.waitForAddresses();
   const text = await fetch(`${metrics}/metrics`).then(
     (response) => response.text(),
     () => '',
   );
-  const series = text.split('\n').filter((line) => line !== '' && !line.startsWith('#')).length;
+  const series = text.split('\n').filter((line) => line !== '' && !line.startsWith('#') && !TOKEN_GAUGE.test(line)).length;
   const errorLines = (await bench.purser.readLog()).split('\n').filter((line) => /"level":(50|60|"error"|"fatal")/.test(line)).length;
   bench.history.add({ type: 'footprint', series, errorLines });
 }

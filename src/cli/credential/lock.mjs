@@ -1,0 +1,133 @@
+// @ts-check
+// The lock of a request for a credential: of several processes, the one that holds it sends the request. Plain JavaScript, like the
+// cache.
+
+import { linkSync, lstatSync, readFileSync, renameSync } from 'node:fs';
+import { codeOf, create, parseObject, readTrusted, remove, uniqueName } from './private-file.mjs';
+
+/**
+ * @typedef {object} Owner The process that holds a lock.
+ * @property {number} pid
+ * @property {string} startedAt Start time of the process in ticks; empty if unknown.
+ * @property {string} client The process that runs the plugin; empty if unknown.
+ */
+
+/** Age of a lock that is taken over from a running process, in milliseconds. Longer than all timeouts of a request together. */
+export const LOCK_MS = 120000;
+/** Age of an empty lock that is taken over, in milliseconds: the process that created it has ended before it wrote its id. */
+const EMPTY_LOCK_MS = 5000;
+
+/** The lock of one request. */
+export class RequestLock {
+  /**
+   * @param {string} file
+   * @param {(text: string) => void} notify Receives one line for a lock file that is replaced.
+   */
+  constructor(file, notify) {
+    this.file = file;
+    this.notify = notify;
+  }
+
+  /**
+   * Takes the lock, also from a process that has ended, and replaces a lock file that is not trusted: only this user can write to the
+   * folder. Returns false while another process holds the lock. Throws if the lock is not a file.
+   * @param {Owner} owner
+   * @param {number} now
+   */
+  take(owner, now) {
+    if (create(this.file, JSON.stringify(owner))) return true;
+    const held = this.held();
+    if (held === undefined) return this.removeUntrusted() && create(this.file, JSON.stringify(owner));
+    // The launcher may have taken the lock before it started this process.
+    if (held.owner.pid === owner.pid || held.owner.pid === process.ppid) return true;
+    // An empty lock is being written.
+    const maxAgeMs = held.text === '' ? EMPTY_LOCK_MS : LOCK_MS;
+    if ((held.text === '' || isRunning(held.owner)) && Math.abs(now - held.at) < maxAgeMs) return false;
+    return this.takeOver((moved) => readTrusted(moved).text === held.text) && create(this.file, JSON.stringify(owner));
+  }
+
+  /** Returns the client in the lock that the launcher of this process took; empty without one. */
+  clientOfLauncher() {
+    const held = this.held();
+    return held !== undefined && held.owner.pid === process.ppid ? held.owner.client : '';
+  }
+
+  release() {
+    remove(this.file);
+  }
+
+  /** Returns the content of the lock, its owner, and the time of its last change in epoch milliseconds; undefined without a trusted lock. */
+  held() {
+    const { text } = readTrusted(this.file);
+    if (text === undefined) return undefined;
+    const { pid, startedAt, client } = parseObject(text);
+    const owner = { pid: Number(pid) || 0, startedAt: String(startedAt || ''), client: String(client || '') };
+    try {
+      return { text, owner, at: lstatSync(this.file).mtimeMs };
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Removes a lock file that is not trusted. Returns false if there is none: another process has removed or replaced it. */
+  removeUntrusted() {
+    const { problem } = readTrusted(this.file);
+    if (problem === undefined) return false;
+    if (problem === 'it is not a file') throw new Error(`${this.file} is not a file; remove it`);
+    this.notify(`purser: replacing ${this.file}: ${problem}\n`);
+    return this.takeOver((moved) => readTrusted(moved).problem !== undefined);
+  }
+
+  /**
+   * Removes the lock if it is the expected one. Of several processes only one succeeds; in the worst case, two requests are sent.
+   * @param {(moved: string) => boolean} isExpected
+   */
+  takeOver(isExpected) {
+    const moved = `${this.file}.${uniqueName()}`;
+    try {
+      renameSync(this.file, moved);
+      const isSame = isExpected(moved);
+      // Another process has replaced the lock since it was read.
+      if (!isSame) linkSync(moved, this.file);
+      return isSame;
+    } catch {
+      return false;
+    } finally {
+      remove(moved);
+    }
+  }
+}
+
+/**
+ * Identifies a running process for as long as it runs; empty where the start time of processes is unknown.
+ * @param {number} pid
+ */
+export function processId(pid) {
+  const startedAt = startTimeOf(pid);
+  return startedAt === '' ? '' : `${pid}:${startedAt}`;
+}
+
+/**
+ * Returns the start time of a process in ticks since boot, which distinguishes it from a later one with the same id; empty if unknown.
+ * @param {number} pid
+ */
+export function startTimeOf(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name of the program, in parentheses, may contain spaces. The start time is the 22nd field.
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] || '';
+  } catch {
+    return '';
+  }
+}
+
+/** @param {Owner} owner */
+function isRunning({ pid, startedAt }) {
+  if (pid === 0) return false;
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    return codeOf(error) === 'EPERM';
+  }
+  return startedAt === '' || startTimeOf(pid) === startedAt;
+}
