@@ -98,7 +98,7 @@ class Fleet {
       const conditions = [{ type: 'Ready', status: 'True', reason: 'Issued', message: '', lastTransitionTime: '' } as const];
       const known = this.tokens.store.get(`team-a/${token.metadata.name}`)?.metadata.ownerReferences;
       const metadata = { ...token.metadata, ...(known && { ownerReferences: known }), ...identity };
-      const object = stored({ ...token, metadata, status: { observedGeneration: generation, conditions } } as ManagedToken);
+      const object = stored({ ...token, metadata, status: { observedGeneration: generation, conditions } });
       this.tokens.apply(reduceToken(object));
       return object;
     };
