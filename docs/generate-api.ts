@@ -121,7 +121,8 @@ const ANNOTATIONS: Readonly<Record<Exclude<keyof typeof Annotation, 'rotate' | '
   credentialId: '`jti` claim of the token, if it has one. The audit log of the target cluster contains it.',
   issuedAt: "Time at which the token was requested, by Purser's clock.",
   rotations: 'Number of rotations so far.',
-  issuedFor: "Cluster, digest of the name of Purser's credential, service account, audiences and bound object of the token, as JSON.",
+  issuedFor:
+    "Cluster, digest of the name of Purser's credential, service account, audiences and bound object of the token, as JSON; `isForAPI` if the spec named no audiences.",
   tokenDigest: '`sha256:` and the digest of the token, by which Purser detects a replaced token. Removed with the token.',
   rotateRequest: `Value of \`${Annotation.rotate}\` that Purser acted on last.`,
   revokeRequest: `Value of \`${Annotation.revoke}\` that Purser acted on last.`,
@@ -135,6 +136,7 @@ function secretSection(): string {
   const keys = [
     [`\`${TOKEN_KEY}\``, 'any', 'Bearer token.'],
     ...[...meanings].map(([key, meaning]) => [`\`${key}\``, namesOf(forms.filter(([, form]) => key in form.keys)), meaning]),
+    ['keys of `spec.secret.keys`', 'any', 'Values of their sources.'],
   ];
   const labels = forms.flatMap(([name, form]) =>
     Object.entries(form.labels ?? {}).map(([key, value]) => `, with the output \`${name}\` also \`${key}: ${value}\``),
@@ -146,11 +148,11 @@ The Secret of a ManagedToken is in the namespace of the ManagedToken, has the ty
 which owns it. Purser writes a token and its annotations in one request. After the token has expired, Purser removes the keys that
 contain it (${tokenKeys()
     .map((key) => `\`${key}\``)
-    .join(', ')}) and keeps the others.
+    .join(', ')}) and those of \`spec.secret.keys\`, and keeps the other keys of the outputs.
 
 ${table(['key', 'output', 'meaning'], keys)}
-The Secret has the label \`${Label.managedBy}: ${LabelValue.managedBy}\`${labels.join('')}, and the
-labels and annotations of \`spec.secret\`. The first three annotations below are for consumers; the others are Purser's own record.
+The Secret has the label \`${Label.managedBy}: ${LabelValue.managedBy}\`${labels.join('')}, the
+labels and annotations of \`spec.secret\`, and the labels of the Cluster that \`spec.secret.argocd.labelsFromCluster\` names. The first three annotations below are for consumers; the others are Purser's own record.
 Times are in UTC, such as \`2026-01-31T12:00:00Z\`.
 
 ${table(['annotation', 'meaning'], annotations)}`;

@@ -117,7 +117,7 @@ export interface ClusterStatus {
    */
   readonly version?: string;
   /**
-   * Audiences that the cluster's API server accepts: those of the token that Purser uses on the cluster. Absent if Purser uses another credential. Purser's own commands request tokens for these audiences by default.
+   * Audiences that the cluster's API server accepts: those of the token that Purser uses on the cluster, or, if the cluster trusts the hub, those that the API server states in a TokenReview. Absent if Purser uses a client certificate, and for the hub. Purser's own commands, and ManagedTokens without audiences, request tokens for these audiences.
    *
    * @maxItems 16
    */

@@ -22,12 +22,12 @@ export interface ManagedTokenSpec {
   readonly clusterName: string;
   readonly serviceAccount: ManagedTokenServiceAccount;
   /**
-   * Intended recipients of the token. A recipient accepts a token only if its own identifier is among the audiences. A token for several audiences is valid at each of them, and each recipient could use it at the others. List several audiences only if they trust one another; otherwise create one ManagedToken for each. The audience of a cluster's own API server is often https://kubernetes.default.svc, or https://kubernetes.default.svc.cluster.local on clusters of kubeadm and kind; the administrator of the cluster knows it. After a change, Purser removes the old token and issues a new one.
+   * Intended recipients of the token. Without this field, the token is for the API server of the cluster: for the audiences in status.apiAudiences of the Cluster or, while they are unknown, for those that the API server grants by default. Outputs for the API server, such as Kubeconfig and ArgoCD, need no other audiences. A recipient accepts a token only if its own identifier is among the audiences. A token for several audiences is valid at each of them, and each recipient could use it at the others. List several audiences only if they trust one another; otherwise create one ManagedToken for each. After a change, Purser removes the old token and issues a new one.
    *
    * @minItems 1
    * @maxItems 16
    */
-  readonly audiences: readonly string[];
+  readonly audiences?: readonly string[];
   /**
    * Requested lifetime of the token, in seconds: from 600 (10 minutes) to 4294967296. The default is 3600. The cluster may grant another lifetime; status.expirationTimestamp shows the granted expiry, which determines the next rotation. A change applies to the next rotation.
    */
@@ -112,7 +112,7 @@ export interface ManagedTokenSecret {
     readonly [k: string]: string;
   };
   /**
-   * Formats of the Secret, in any combination. Every format has the key token. Token adds ca.crt, server and namespace. Kubeconfig adds kubeconfig and value, which Flux and Cluster API read. ArgoCD adds name, server and config, and the label by which Argo CD recognizes a cluster; create such a ManagedToken in the namespace of Argo CD.
+   * Formats of the Secret, in any combination. Every format has the key token. Token adds ca.crt, server and namespace. Kubeconfig adds kubeconfig and value, which Flux and Cluster API read. ArgoCD adds name, server and config, the settings in spec.secret.argocd, and the label by which Argo CD recognizes a cluster; create such a ManagedToken in the namespace of Argo CD.
    *
    * @minItems 1
    * @maxItems 3
@@ -122,6 +122,53 @@ export interface ManagedTokenSecret {
    * Address of the cluster to write into the Secret, one of the Cluster's serverAddress values. The default is the address for the network that Purser runs in. For the hub, Purser always writes the address by which it reaches the hub.
    */
   readonly server?: string;
+  /**
+   * Further keys of the Secret, for consumers that read other names than those of the outputs. Purser removes them with the token, except keys that an output uses for a value without the token, such as server.
+   *
+   * @maxItems 16
+   */
+  readonly keys?: readonly ManagedTokenKey[];
+  readonly argocd?: ManagedTokenArgocd;
+}
+export interface ManagedTokenKey {
+  /**
+   * Key in the Secret.
+   */
+  readonly key: string;
+  /**
+   * Value of the key. Token: the token. CA: certificates of the cluster's CA, as PEM; the key is absent without a CA. Server: URL of the API server. Namespace: namespace of the service account. ClusterName: name of the Cluster. ExpiresAt: expiry of the token, in RFC 3339. Kubeconfig: kubeconfig that contains the token.
+   */
+  readonly from: 'Token' | 'CA' | 'Server' | 'Namespace' | 'ClusterName' | 'ExpiresAt' | 'Kubeconfig';
+}
+/**
+ * Settings of the cluster in Argo CD, for the output ArgoCD. The fields have the meaning of the keys of Argo CD's cluster Secrets.
+ */
+export interface ManagedTokenArgocd {
+  /**
+   * Name of the AppProject that the cluster is scoped to; none without this field.
+   */
+  readonly project?: string;
+  /**
+   * Namespaces of the cluster that Argo CD manages; all namespaces without this field. Argo CD then needs no permissions for the whole cluster.
+   *
+   * @minItems 1
+   * @maxItems 64
+   */
+  readonly namespaces?: readonly string[];
+  /**
+   * Manages cluster-scoped resources if true, although namespaces restricts Argo CD to some namespaces. The default is false.
+   */
+  readonly clusterResources?: boolean;
+  /**
+   * Number of the application controller that manages the cluster. Without this field, Argo CD assigns one.
+   */
+  readonly shard?: number;
+  /**
+   * Names of labels that Purser copies from the Cluster to the Secret, so that generators of ApplicationSets can select clusters. A label that the Cluster does not have is omitted, and spec.secret.labels take precedence. Names under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved.
+   *
+   * @maxItems 16
+   */
+  readonly labelsFromCluster?: readonly string[];
 }
 /**
  * Observed state of the token, reported by Purser. The record of the token is the Secret; the record of anchors is status.anchors.

@@ -20,6 +20,7 @@ export const IssueReason = {
   SpecChanged: 'the spec names another cluster, service account, audience or bound object than the token was issued for',
   ClusterReplaced: 'the Cluster was re-created under the same name',
   CredentialReplaced: 'the Cluster refers to another credential than the token was issued with',
+  APIAudiencesChanged: 'the API server of the cluster has other audiences than the token was issued for',
   RotationDue: 'the token is due for renewal',
   RotationRequested: 'the rotate annotation has a new value',
   RevocationRequested: 'the revoke annotation has a new value',

@@ -35,12 +35,17 @@ export function credentialEvidence(
 }
 
 /**
- * Returns the audiences that the API server of a cluster accepts: those of the token that Purser uses there. Undefined if Purser uses
- * another credential.
+ * Returns the audiences that the API server of a cluster accepts: those of the token that Purser uses there or, for a federated cluster,
+ * those that the server stated in a review, and until the first `reviewed` of a term those of the status. Undefined if they are unknown.
  */
-export function apiAudiences({ cluster, credential, renewed }: RegisteredCluster): readonly string[] | undefined {
+export function apiAudiences(
+  { cluster, credential, renewed }: RegisteredCluster,
+  reviewed: readonly string[] | undefined,
+): readonly string[] | undefined {
   const stored = credential && readStored(credential, renewed);
-  const audiences = stored?.clusters.includes(cluster.metadata.name) ? stored.token?.audiences : undefined;
+  if (stored === undefined || !stored.clusters.includes(cluster.metadata.name)) return undefined;
+  const stated = stored.serviceAccount === undefined ? undefined : (reviewed ?? cluster.status?.apiAudiences);
+  const audiences = stored.token?.audiences ?? stated;
   const usable = audiences?.filter(({ length }) => length > 0 && length <= MAX_AUDIENCE_LENGTH).slice(0, MAX_AUDIENCES);
   return usable?.length ? usable : undefined;
 }

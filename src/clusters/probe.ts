@@ -8,7 +8,7 @@ import { SelfSubjectAccessReviews } from '../kube/reviews.ts';
 import { StatusError } from '../kubernetes/status.ts';
 import type { Clock } from '../std/clock.ts';
 import { IssueError, type IssueFailure, isOutage, statusFailure } from '../targets/issue-error.ts';
-import { findUsername } from '../targets/reviews.ts';
+import { findAPIAudiences, findUsername } from '../targets/reviews.ts';
 import type { Target, TargetCaller } from '../targets/target.ts';
 import type { Fault, FaultReason } from './policy/conditions.ts';
 import { type IssueScope, toIssueScope } from './policy/issue-scope.ts';
@@ -20,6 +20,8 @@ export interface ProbeScope {
   readonly isRetried: boolean;
   /** True if version, identity and permissions are checked. */
   readonly includesAccess: boolean;
+  /** True if the audiences of the API server are reviewed with the other checks. */
+  readonly includesAudiences: boolean;
   /** Namespaces to review if the credential may not issue tokens in all of them. */
   readonly namespaces: () => readonly string[];
 }
@@ -33,12 +35,14 @@ export interface ProbeResult {
   readonly access?: IssueScope | undefined;
   /** Version of the cluster; undefined if unknown. */
   readonly version?: string | undefined;
+  /** Audiences of the API server; empty if it does not state them, undefined if they were not reviewed. */
+  readonly apiAudiences?: readonly string[] | undefined;
 }
 
 /** Probes the target. Throws only when `signal` aborts, or for a defect. */
 export async function probe(
   target: Target,
-  { clock, isRetried, includesAccess, namespaces }: ProbeScope,
+  { clock, isRetried, includesAccess, includesAudiences, namespaces }: ProbeScope,
   signal: AbortSignal,
 ): Promise<ProbeResult> {
   const prober = target.prober(DEADLINE_MS);
@@ -53,7 +57,10 @@ export async function probe(
   if (!includesAccess) return { fault, latencyMs };
   // Sequential, because a second connection to every cluster of a fleet would cost more than the requests.
   const access = await checkAccess(prober, namespaces, signal);
-  return { fault, latencyMs, access, version: await fetchVersion(prober, signal) };
+  const version = await fetchVersion(prober, signal);
+  // The token of another credential names the audiences itself, or there is no token.
+  const isReviewed = includesAudiences && target.credential?.type === 'serviceAccount';
+  return { fault, latencyMs, access, version, apiAudiences: isReviewed ? await findAPIAudiences(prober, signal) : undefined };
 }
 
 /** Converts an error of a request to the target. Throws errors that do not come from a target. */

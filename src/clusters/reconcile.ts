@@ -77,7 +77,7 @@ function scheduleProbe({ clock, settings, tracked }: ClusterDeps, cluster: Track
 async function probeCluster(
   { clients, clock, view, hub }: ClusterDeps,
   registered: RegisteredCluster,
-  { access, accessAt, health }: TrackedCluster,
+  { access, accessAt, health, apiAudiences }: TrackedCluster,
   signal: AbortSignal,
 ): Promise<Probed> {
   const includesAccess = access === undefined || access.fault !== undefined || accessAt <= clock.monotonic();
@@ -86,7 +86,8 @@ async function probeCluster(
   const namespaces = () => namespacesToReview(view.tokensForCluster(registered.cluster.metadata.name));
   try {
     const probeTarget = async (target: Target): Promise<Probed> => {
-      const result = await probe(target, { clock, isRetried, includesAccess, namespaces }, signal);
+      const includesAudiences = apiAudiences?.length !== 0;
+      const result = await probe(target, { clock, isRetried, includesAccess, includesAudiences, namespaces }, signal);
       if (result.fault === undefined) return { ...result, activeServer: target.activeServer };
       return { ...result, fault: await explainRejection(result.fault, target, hub, signal) };
     };
@@ -112,7 +113,7 @@ function recordProbe(
   cluster: Cluster,
   result: Probed & { readonly startedAt: number },
 ): void {
-  const { fault, latencyMs, access = tracked.access, version = tracked.version, activeServer, startedAt } = result;
+  const { fault, latencyMs, access = tracked.access, activeServer, startedAt } = result;
   const faults = [fault, access === undefined ? PERMISSIONS_UNKNOWN : access.fault].filter((each) => each !== undefined);
   const health = healthAfter(tracked.health, evaluateProbe({ faults, scope: access?.scope }));
   const rejections = faults.some(({ reason }) => reason === 'CredentialRejected') ? tracked.rejections + 1 : 0;
@@ -120,7 +121,7 @@ function recordProbe(
   Object.assign(tracked, {
     health,
     access,
-    version,
+    ...factsAfter(tracked, result),
     latencyMs,
     rejections,
     activeEndpoint: registeredAddress(cluster, activeServer) ?? tracked.activeEndpoint,
@@ -132,6 +133,11 @@ function recordProbe(
       : nextTurnAt('probe', tracked.uid, now, backoffMs(rejections, settings)),
     accessAt: result.access === undefined ? tracked.accessAt : nextTurnAt('access', tracked.uid, now, settings.accessIntervalMs),
   } satisfies Partial<TrackedCluster>);
+}
+
+/** Returns the facts about the cluster, which last until a probe finds others. */
+function factsAfter(known: TrackedCluster, { version, apiAudiences }: ProbeResult): Pick<TrackedCluster, 'version' | 'apiAudiences'> {
+  return { version: version ?? known.version, apiAudiences: apiAudiences ?? known.apiAudiences };
 }
 
 /** Returns the interval of probes, which grows while the credential is rejected; a new credential wakes the Cluster. */

@@ -63,11 +63,8 @@ export async function writeStatus(
 /** Times in a status are truncated to seconds. */
 const TRUNCATED_MS = 1_000;
 
-function toStatus(
-  deps: StatusDeps,
-  registered: RegisteredCluster,
-  { health, version, latencyMs, activeEndpoint, probedAt, conditions: previous }: TrackedCluster & { readonly health: Health },
-): ClusterStatus {
+function toStatus(deps: StatusDeps, registered: RegisteredCluster, tracked: TrackedCluster & { readonly health: Health }): ClusterStatus {
+  const { health, version, latencyMs, activeEndpoint, probedAt, conditions: previous } = tracked;
   const now = deps.clock.now();
   const probed = [...health].map(([type, { shown }]) => [type, shown] as const);
   const evidence = withFailure(credentialEvidence(registered, deps.view, deps.clients), registered, deps);
@@ -78,7 +75,7 @@ function toStatus(
   return defined<ClusterStatus>({
     type: version && distributionOf(version),
     version,
-    apiAudiences: apiAudiences(registered),
+    apiAudiences: apiAudiences(registered, tracked.apiAudiences),
     activeEndpoint,
     lastProbeTime,
     probeLatencyMilliseconds: latencyMs === undefined ? undefined : Math.round(latencyMs),

@@ -32,6 +32,8 @@ export interface TrackedCluster {
   /** Time of the next check of version, identity and permissions. */
   accessAt: number;
   version: string | undefined;
+  /** Audiences of the API server of a federated cluster; empty if it does not state them, undefined before the first review of this term. */
+  apiAudiences: readonly string[] | undefined;
   /** Duration of the last /readyz request, in milliseconds; undefined if the cluster did not respond. */
   latencyMs: number | undefined;
   activeEndpoint: string | undefined;
@@ -123,6 +125,7 @@ function initial(uid: string, registration: Registration): TrackedCluster {
     probeAt: -Infinity,
     accessAt: -Infinity,
     version: undefined,
+    apiAudiences: undefined,
     latencyMs: undefined,
     activeEndpoint: undefined,
     conditions: [],

@@ -24,6 +24,10 @@ export class ActiveRequests {
   readonly #latest = new WeakMap<Socket, Exchange>();
   /** Connections that still receive the body of a request whose response has been sent. */
   readonly #receiving = new WeakSet<Socket>();
+  /** The last request that arrived on each HTTP/1.1 connection, which may not have begun. */
+  readonly #arrived = new WeakMap<Socket, IncomingMessage>();
+  /** HTTP/1.1 connections that a stream has taken over. */
+  readonly #detached = new WeakSet<Socket>();
   /** Functions that end the requests of each HTTP/1.1 connection. */
   readonly #endings = new WeakMap<Socket, Set<() => void>>();
   /** Actions on connections after all responses in progress. */
@@ -40,6 +44,16 @@ export class ActiveRequests {
 
   get isStopping(): boolean {
     return this.#isStopping;
+  }
+
+  /** Records that an HTTP/1.1 request has arrived, which begins later. */
+  arrive(message: IncomingMessage): void {
+    this.#arrived.set(message.socket, message);
+  }
+
+  /** Returns true for a connection that serves no further request. */
+  isOver(socket: Socket): boolean {
+    return socket.destroyed || this.#detached.has(socket);
   }
 
   /** Adds a request until its response or its connection is closed. */
@@ -114,13 +128,14 @@ export class ActiveRequests {
     const { socket } = message;
     const { statusCode: code, chunkedEncoding } = response;
     const http2Stream = http2StreamOf(response);
-    const latest = this.#latest.get(socket) ?? exchange;
+    const latest = this.#arrived.get(socket) ?? message;
     this.#latest.delete(socket);
+    if (http2Stream === undefined) this.#detached.add(socket);
     for (const each of this.#on(socket)) {
       this.#exchanges.delete(each);
       if (each !== exchange) each.close();
     }
-    const stream: BodyStream = new BodyStream(http2Stream ?? detach(latest.message, response), {
+    const stream: BodyStream = new BodyStream(http2Stream ?? detach(latest, response), {
       isChunked: http2Stream === undefined && chunkedEncoding,
       clock: this.#clock,
       onClose: () => {

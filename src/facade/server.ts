@@ -85,9 +85,11 @@ function createServerFor(options: ServerOptions, active: ActiveRequests, router:
     if (!active.isEnding(message.socket)) router.serve(active.begin(message, response), active.isStopping);
   };
   // Node emits all requests at once that a client has sent without waiting for responses.
-  const inTurn = (socket: Socket, act: () => void) => turns.start(toAddressKey(socket.remoteAddress), () => !socket.destroyed && act());
+  const inTurn = (socket: Socket, act: () => void) =>
+    turns.start(toAddressKey(socket.remoteAddress), () => !active.isOver(socket) && act());
   const serveInTurn = (message: IncomingMessage, response: ServerResponse) => {
     const { socket } = message;
+    active.arrive(message);
     if (connections.begin(socket, response)) inTurn(socket, () => serve(message, response));
   };
   const serveHttp2 = (message: IncomingMessage, response: ServerResponse) => {

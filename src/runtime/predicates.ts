@@ -19,6 +19,14 @@ export function annotationsChanged(prefix: string): Predicate<ApiObject> {
   );
 }
 
+/** Matches a change of the value that `read` returns. */
+export function fieldChanged<T extends ApiObject>(read: (object: T) => unknown): Predicate<T> {
+  return onUpdate<T>((object, previous) => differ(read(object), read(previous)));
+}
+
+/** Matches a change of a label. */
+export const labelsChanged: Predicate<ApiObject> = fieldChanged(({ metadata }) => metadata.labels);
+
 /**
  * Matches a status that Purser did not write. `written` returns the last status that was sent for a key; record it before sending,
  * because the watch event may arrive before the response.

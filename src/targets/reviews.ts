@@ -6,6 +6,7 @@ import { StatusError } from '../kubernetes/status.ts';
 import { type Fields, fieldsOf, isKind, textOf } from '../kubernetes/untrusted.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import { IssueError, redactError, statusFailure } from './issue-error.ts';
+import { isReservedAudience } from './policy/federation.ts';
 import type { Target, TargetCaller, TokenSource } from './target.ts';
 import { tokenFor } from './target-credential.ts';
 
@@ -68,6 +69,23 @@ export async function checkAudiences(target: Target, { audiences, ...request }: 
   }
 }
 
+/**
+ * Returns the audiences that the API server of a target has, from a review of the token of the hub that Purser sends there: the server
+ * accepts it for its own API. Empty if the target does not state them, or if Purser is not permitted to review tokens; undefined if the
+ * review fails. Other credentials are not reviewed.
+ */
+export async function findAPIAudiences(target: TargetCaller, signal?: AbortSignal): Promise<readonly string[] | undefined> {
+  try {
+    const { audiences } = statusOf(await reviewOwn(target, signal));
+    return Array.isArray(audiences) ? audiences.filter((audience) => typeof audience === 'string' && !isReservedAudience(audience)) : [];
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (error instanceof StatusError) return error.code === 403 ? [] : undefined;
+    if (error instanceof IssueError) return undefined;
+    throw error;
+  }
+}
+
 async function reviewUsername(target: TargetCaller, signal: AbortSignal | undefined): Promise<string> {
   try {
     const review: unknown = await target.call((client, options) => client.createReview(SelfSubjectReviews, {}, options), signal);
@@ -83,12 +101,16 @@ async function reviewUsername(target: TargetCaller, signal: AbortSignal | undefi
 async function reviewOwnToken(target: TargetCaller, signal: AbortSignal | undefined): Promise<string> {
   const { credential } = target;
   if (credential?.type === 'certificate') return requireUsername({ username: credential.commonName });
-  const review: unknown = await target.call((client, options) => {
-    const token = tokenFor(credential, client.transport.server);
+  return requireUsername(statusOf(await reviewOwn(target, signal))['user']);
+}
+
+/** Reviews Purser's own token for the API of the target. */
+async function reviewOwn(target: TargetCaller, signal: AbortSignal | undefined): Promise<unknown> {
+  return await target.call((client, options) => {
+    const token = tokenFor(target.credential, client.transport.server);
     if (token === undefined) throw new IssueError('IdentityUnknown');
     return client.createReview(TokenReviews, { spec: { token: token.reveal() } }, options);
   }, signal);
-  return requireUsername(statusOf(review)['user']);
 }
 
 function statusOf(review: unknown): Fields {

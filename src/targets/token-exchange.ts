@@ -13,7 +13,7 @@ import { parseTimestamp } from '../std/timestamp.ts';
 import type { HubSettings } from './hub.ts';
 import { IssueError, type IssueErrorOptions, statusFailure } from './issue-error.ts';
 import { isReservedAudience } from './policy/federation.ts';
-import { checkGrant, type Grant, grantedLifetimeMs, maxTokenLength } from './policy/grant.ts';
+import { checkGrant, type Grant, type GrantResponse, grantedAudiences, grantedLifetimeMs, maxTokenLength } from './policy/grant.ts';
 import { type TokenClaims, tokenClaims } from './policy/token-claims.ts';
 import { type BoundObject, isSilentlyExtended, serviceAccountNamespace, subjectOf, type TokenRequest } from './policy/token-request.ts';
 import { ownUsername } from './reviews.ts';
@@ -33,8 +33,8 @@ export interface IssuedToken extends Grant {
 /** Requests a token. Throws an IssueError, or the reason of `signal` if it aborts. */
 export async function issueToken(target: Target, request: TokenRequest, signal: AbortSignal): Promise<Grant> {
   checkNames(request);
-  const { token, issuedAt, expiresAt, claims } = await exchangeToken(target, request, JSON.stringify(bodyOf(request)), signal);
-  return defined({ token, issuedAt, expiresAt, claims });
+  const { token, issuedAt, expiresAt, audiences, claims } = await exchangeToken(target, request, JSON.stringify(bodyOf(request)), signal);
+  return defined({ token, issuedAt, expiresAt, audiences, claims });
 }
 
 /**
@@ -57,8 +57,8 @@ export async function issueOwnToken(target: Target, request: Omit<TokenRequest, 
   checkNames(own);
   if ((await ownUsername(target, signal)) !== subjectOf(own))
     throw new IssueError('IdentityUnknown', "the request is not for Purser's own service account");
-  const { token, issuedAt, expiresAt, claims } = await exchange(target, own, JSON.stringify(bodyOf(own)), signal);
-  return defined({ token, issuedAt, expiresAt, claims });
+  const { token, issuedAt, expiresAt, audiences, claims } = await exchange(target, own, JSON.stringify(bodyOf(own)), signal);
+  return defined({ token, issuedAt, expiresAt, audiences, claims });
 }
 
 /** A service account of the hub and the audience of its token. */
@@ -81,7 +81,7 @@ export async function issueHubToken(
   const request = { namespace, name: serviceAccount, audiences: [audience], expirationSeconds: HUB_TOKEN_SECONDS };
   try {
     const hub = { call, clock, credential: undefined };
-    const { token, issuedAt, expiresAt, claims } = await exchange(
+    const { token, issuedAt, expiresAt, audiences, claims } = await exchange(
       hub,
       request,
       JSON.stringify(bodyOf(request)),
@@ -89,7 +89,7 @@ export async function issueHubToken(
     );
     // Only the claims prove that the token is not valid at another address.
     if (claims === undefined) throw new IssueError('ResponseUntrusted', 'the token of the hub is not a JWT');
-    return { token, issuedAt, expiresAt, claims };
+    return { token, issuedAt, expiresAt, audiences, claims };
   } catch (error) {
     throw toHubFailure(error, subjectOf(request));
   }
@@ -237,10 +237,10 @@ function serverTime({ headers }: HttpResponse, now: number): number {
 
 function toIssuedToken(request: TokenRequest, { fields, sentAt, serverAt }: Response): Omit<IssuedToken, 'warnings'> {
   const { token: sent, expirationTimestamp } = fieldsOf(fields['status']);
-  const { expirationSeconds } = fieldsOf(fields['spec']);
+  const { expirationSeconds, audiences } = fieldsOf(fields['spec']);
   const token = textOf(sent);
   const claims = tokenClaims(token, maxTokenLength(request));
-  const granted = defined({ token, expirationTimestamp, claims });
+  const granted = defined<GrantResponse>({ token, expirationTimestamp, audiences: textsOf(audiences), claims });
   const problems = checkGrant(request, granted, serverAt);
   if (problems.length > 0) throw new IssueError('ResponseUntrusted', problems.join('; '));
   checkServiceAccountUID(request, claims);
@@ -249,11 +249,16 @@ function toIssuedToken(request: TokenRequest, { fields, sentAt, serverAt }: Resp
     token: new Sensitive(token),
     issuedAt: sentAt,
     expiresAt: sentAt + grantedLifetimeMs(granted, serverAt),
+    audiences: grantedAudiences(request, granted),
     statedExpiryAt: parseTimestamp(expirationTimestamp) ?? 0,
     claims,
     expirationSeconds: Number.isSafeInteger(expirationSeconds) ? (expirationSeconds as number) : undefined,
     accountUID,
   });
+}
+
+function textsOf(value: unknown): readonly string[] | undefined {
+  return Array.isArray(value) && value.length > 0 && value.every((text) => typeof text === 'string') ? value : undefined;
 }
 
 /** Servers before 1.34 ignore the UID in the request and may repeat it in the response, so the claims of the token decide. */

@@ -138,7 +138,7 @@ async function outputsFor(
   if (registered === undefined || unwritable !== undefined || !isIssuedWith(issuedFor, issuerOf(registered))) return undefined;
   const outputs = outputsOf(token, clients.endpointsOf(registered));
   try {
-    await clients.use(registered, (target) => checkOutputs(run, target, token, text));
+    await clients.use(registered, (target) => checkOutputs(run, target, token, { token: text, audiences: issuedFor.audiences }));
   } catch (error) {
     // A Secret is repaired even while its cluster does not respond.
     if (toIssueError(error, run.signal).reason === 'AudienceNotAccepted') throw error;
@@ -178,6 +178,7 @@ async function isAccepted(run: TokenRun, { observation, state: { secret, record 
   if (!isIssuedWith(record.issuedFor, issuerOf(registered))) return undefined;
   const text = tokenOf(found);
   if (digestOf(text) !== secret.tokenDigest) return undefined;
-  const request = { token: new Sensitive(text), subject: record.issuedFor.subject, audiences: token.spec.audiences };
+  const { subject, audiences } = record.issuedFor;
+  const request = { token: new Sensitive(text), subject, audiences };
   return await run.clients.use(registered, (target) => reviewToken(target, request, run.signal));
 }

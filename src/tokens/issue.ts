@@ -1,13 +1,14 @@
 // Issues a token: review, anchor, TokenRequest on the target cluster, and the write of the Secret.
 
 import { Annotation } from '../api/names.ts';
+import { defined } from '../std/defined.ts';
 import { digestOf } from '../std/digest.ts';
 import type { Sensitive } from '../std/sensitive.ts';
 import { deleteAnchor, ensureAnchor } from '../targets/anchors.ts';
 import { IssueError, toIssueError } from '../targets/issue-error.ts';
 import type { Grant } from '../targets/policy/grant.ts';
 import type { Issuer } from '../targets/policy/issued-for.ts';
-import { anchorName, subjectOf, tokenRequestFor } from '../targets/policy/token-request.ts';
+import { anchorName, type IssueDetails, subjectOf, tokenRequestFor } from '../targets/policy/token-request.ts';
 import { issuerOf, type RegisteredCluster } from '../targets/registered-cluster.ts';
 import { checkAudiences } from '../targets/reviews.ts';
 import type { Target } from '../targets/target.ts';
@@ -21,7 +22,7 @@ import { recordedAnchor } from './policy/anchors.ts';
 import { type IssuePlan, planToken, type SecretWrite, type TokenPlan } from './policy/plan.ts';
 import { createRecord, digestOfIssuance, requestOf, type TokenRecord } from './policy/record.ts';
 import { desiredSecret, digestOfData, digestOfOutputs, digestOfSecret } from './policy/secret.ts';
-import type { StoredToken } from './policy/spec.ts';
+import { areAllowed, type StoredToken } from './policy/spec.ts';
 import { type Situation, situationOf, type TokenObservation, type TokenState } from './policy/state.ts';
 import type { Step, TokenRun } from './run.ts';
 import { isRepair, pausedStep, recordRepair, refetchSecret, stripSecret, writeSecret } from './secrets.ts';
@@ -77,7 +78,10 @@ async function issueAllowed(run: TokenRun, plan: IssuePlan, { observation, state
 
 /** Throws an IssueError if a token could not be written, before one is requested. Sends nothing. */
 function rejectUnwritable(run: TokenRun, token: StoredToken): void {
-  outputsOf(token, run.clients.endpointsOf(registeredFor(run, token)));
+  const registered = registeredFor(run, token);
+  outputsOf(token, run.clients.endpointsOf(registered));
+  const { apiAudiences = [] } = registered.cluster.status ?? {};
+  if (apiAudiences.length > 0) checkDefault(run, token, apiAudiences);
 }
 
 function registeredFor({ view }: TokenRun, { spec }: StoredToken): RegisteredCluster {
@@ -104,10 +108,12 @@ async function requestToken(run: TokenRun, plan: IssuePlan, token: StoredToken, 
     const issuedWith = { issuer: issuerOf(registered), outputs: outputsOf(token, target.endpoints) };
     const request = async (accountUID: string | undefined, knownAnchor: string | undefined) => {
       const anchorUID = isRevocable ? (knownAnchor ?? (await ensureAnchorFor(run, token, target))) : undefined;
-      const details = { ...(accountUID && { accountUID }), ...(anchorUID && { anchorUID }) };
-      const grant = await issueToken(target, tokenRequestFor(token, details, run.settings.limits), run.signal);
+      const details = defined<IssueDetails>({ accountUID, anchorUID, apiAudiences: registered.cluster.status?.apiAudiences });
+      const wanted = tokenRequestFor(token, details, run.settings.limits);
+      const grant = await issueToken(target, wanted, run.signal);
       run.tracked.recordIssuance(run.clock);
-      await checkOutputs(run, target, token, grant.token);
+      checkDefault(run, token, grant.audiences);
+      await checkOutputs(run, target, token, grant);
       return grant;
     };
     try {
@@ -122,10 +128,25 @@ async function requestToken(run: TokenRun, plan: IssuePlan, token: StoredToken, 
   });
 }
 
+/** Throws an IssueError if the spec names no audiences, and a token must not have those of the target's API server. */
+function checkDefault({ settings }: TokenRun, { spec }: StoredToken, audiences: readonly string[]): void {
+  if (spec.audiences !== undefined) return;
+  if (audiences.length === 0) throw new IssueError('ResponseUntrusted', 'the response contains no audiences');
+  if (!areAllowed(audiences, settings.limits)) throw new IssueError('InvalidSpec', DEFAULT_NOT_ALLOWED);
+}
+
+const DEFAULT_NOT_ALLOWED =
+  "spec.audiences is not set, and Purser is not configured to allow the audiences of the cluster's API server. Set spec.audiences";
+
 /** Throws an IssueError if an output is for the API server of the target, which does not accept the token for its audiences. */
-export async function checkOutputs({ signal }: TokenRun, target: Target, { spec }: StoredToken, token: Sensitive<string>): Promise<void> {
-  if (outputsForAPI(spec.secret.outputs).length === 0) return;
-  await checkAudiences(target, { token, subject: subjectOf(spec.serviceAccount), audiences: spec.audiences }, signal);
+export async function checkOutputs(
+  { signal }: TokenRun,
+  target: Target,
+  { spec }: StoredToken,
+  { token, audiences }: Pick<Grant, 'token' | 'audiences'>,
+): Promise<void> {
+  if (outputsForAPI(spec.secret).length === 0) return;
+  await checkAudiences(target, { token, subject: subjectOf(spec.serviceAccount), audiences }, signal);
 }
 
 /** Returns the UID of the recorded anchor unless the anchor may have been deleted, so that a renewal needs no extra request. */
@@ -182,8 +203,8 @@ export async function writeIssued(
   { record, token: text, outputs: target }: TokenToWrite,
   write: SecretWrite,
 ): Promise<TokenObservation | undefined> {
-  const { token, secret: existing } = observation;
-  const wanted = desiredSecret({ token, record, target, ...(existing && { existing: existing.metadata }) }, text.reveal());
+  const { token, cluster, secret: existing } = observation;
+  const wanted = desiredSecret({ token, record, cluster, target, ...(existing && { existing: existing.metadata }) }, text.reveal());
   const secret = await writeSecret(run, observation, { wanted, write });
   if (secret === undefined) return undefined;
   run.tracked.writtenDigest = digestOfSecret(digestOfOutputs(target), digestOfData(wanted.data ?? {}));

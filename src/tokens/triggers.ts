@@ -7,7 +7,15 @@ import { TokensGroup } from '../api/names.ts';
 import { ManagedTokens } from '../api/resources.ts';
 import { objectKey } from '../kube/paths.ts';
 import type { Change } from '../kube/store.ts';
-import { annotationsChanged, anyOf, conditionTurnedTrue, generationChanged, statusNotOurs } from '../runtime/predicates.ts';
+import {
+  annotationsChanged,
+  anyOf,
+  conditionTurnedTrue,
+  fieldChanged,
+  generationChanged,
+  labelsChanged,
+  statusNotOurs,
+} from '../runtime/predicates.ts';
 import { owner, self, statesOf } from '../runtime/trigger.ts';
 import { claimedSecret, type HubView, keysOf, requesterKeyOf, secretKeyOf, type TokenInformers } from './informers.ts';
 import type { StoredSecret } from './policy/secret.ts';
@@ -40,10 +48,7 @@ export function tokenTriggers(informers: TokenInformers, view: HubView, memory: 
   );
   return merge(
     tenantTriggers$.pipe(tap((key) => trackTenantTrigger(view.tokens.get(key), memory))),
-    clusters.changes$.pipe(
-      filter(anyOf<Cluster>(generationChanged, conditionTurnedTrue('Ready'))),
-      mergeMap(({ key }) => keysOf(view.tokensForCluster(key))),
-    ),
+    clusters.changes$.pipe(mergeMap((change) => keysOf(affectedTokens(change, view)))),
     merge(...credentials.map(({ changes$ }) => changes$)).pipe(
       mergeMap(({ key }) => view.clustersForCredential(key)),
       mergeMap(({ metadata }) => keysOf(view.tokensForCluster(metadata.name))),
@@ -55,6 +60,21 @@ export function tokenTriggers(informers: TokenInformers, view: HubView, memory: 
     ),
   );
 }
+
+/** Returns the ManagedTokens that a change of a Cluster affects. Labels and audiences do not concern all of them. */
+function affectedTokens(change: Change<Cluster>, view: HubView): readonly StoredToken[] {
+  const isForAll = isRegistrationChange(change);
+  const [hasLabels, hasAudiences] = [labelsChanged(change), apiAudiencesChanged(change)];
+  if (!isForAll && !hasLabels && !hasAudiences) return [];
+  const tokens = view.tokensForCluster(change.key);
+  if (isForAll) return tokens;
+  return tokens.filter(
+    ({ spec }) => (hasLabels && spec.secret.argocd?.labelsFromCluster !== undefined) || (hasAudiences && spec.audiences === undefined),
+  );
+}
+
+const isRegistrationChange = anyOf<Cluster>(generationChanged, conditionTurnedTrue('Ready'));
+const apiAudiencesChanged = fieldChanged<Cluster>(({ status }) => status?.apiAudiences);
 
 /** Emits the ManagedTokens whose requesters a changed role or binding affects. */
 function permissionTriggers(informers: TokenInformers, view: HubView): Observable<StoredToken> {

@@ -65,6 +65,14 @@ export const managedTokens: readonly Case[] = [
       annotations: { 'example.com/note': 'any text: at all' },
       outputs: ['Token', 'Kubeconfig', 'ArgoCD'],
       server: 'https://10.1.2.3:6443',
+      keys: [{ key: 'caBundle', from: 'CA' }],
+      argocd: {
+        project: 'platform',
+        namespaces: ['apps'],
+        clusterResources: true,
+        shard: 0,
+        labelsFromCluster: ['env', 'example.com/region'],
+      },
     },
     revocation: 'None',
   }),
@@ -90,6 +98,7 @@ export const managedTokens: readonly Case[] = [
     OBJECT_NAME,
   ),
   rejects('a requester with an underscore', { requesterServiceAccountName: 'a_b' }, 'spec.requesterServiceAccountName', OBJECT_NAME),
+  ...secretCases(),
   rejects('no audience', { audiences: [] }, 'spec.audiences', ''),
   rejects('seventeen audiences', { audiences: many(17) }, 'spec.audiences', ''),
   rejects('a repeated audience', { audiences: ['a', 'a'] }, 'spec.audiences', ''),
@@ -228,6 +237,83 @@ export const clusters: readonly Case[] = [
   ...['24h1s', '', '7d', '-1m'].map((overlap) => rejectsCredential({ overlap }, 'overlap', OVERLAP)),
   rejectsCredential({ renewal: 'Never' }, 'renewal', ''),
 ];
+
+function secretCases(): readonly Case[] {
+  const key = (name: string, from = 'CA', outputs = ['Token']) => ({ secret: { outputs, keys: [{ key: name, from }] } });
+  const argocd = (settings: Spec, outputs = ['ArgoCD']) => ({ secret: { outputs, argocd: settings } });
+  const all = ['Token', 'CA', 'Server', 'Namespace', 'ClusterName', 'ExpiresAt', 'Kubeconfig'];
+  const texts = (count: number, text: (index: number) => string) => Array.from({ length: count }, (_, index) => text(index));
+  const rejectsKey = (name: string, spec: Spec, field: string, message: string) => rejects(name, spec, `spec.secret.${field}`, message);
+  const ownKey = 'must not contain token, which every Secret has, or a key of the chosen outputs';
+  const tokenFree = 'must not be a key that an output uses for a value without the token';
+  const secretKey = 'must be a valid key of a Secret';
+  return [
+    takes('a key for each source', { secret: { keys: all.map((from) => ({ key: `my.${from}`, from })) } }),
+    takes('sixteen keys of the greatest length', {
+      secret: { keys: texts(16, (n) => `${n}`.padEnd(253, 'x')).map((each) => ({ key: each, from: 'CA' })) },
+    }),
+    takes('a kubeconfig under a key of an output that is not chosen', key('config', 'Kubeconfig')),
+    takes('the name of the cluster under a key of an output that is not chosen', key('name', 'ClusterName')),
+    takes('a dot file as a key', key('.credentials', 'Token')),
+    takes(
+      'the most settings of Argo CD',
+      argocd({ namespaces: texts(64, (n) => `${n}`.padEnd(63, 'x')), labelsFromCluster: texts(16, (n) => `${n}`.padEnd(63, 'x')) }),
+    ),
+    takes('the highest shard', argocd({ shard: 2_147_483_647 })),
+    ...['token', 'ca.crt', 'server', 'namespace'].map((name) => rejectsKey(`the key ${name}`, key(name), 'keys', ownKey)),
+    ...['kubeconfig', 'value'].map((name) =>
+      rejectsKey(`the key ${name} beside the output Kubeconfig`, key(name, 'CA', ['Kubeconfig']), 'keys', ownKey),
+    ),
+    ...['name', 'server', 'config', 'project', 'namespaces', 'clusterResources', 'shard'].map((name) =>
+      rejectsKey(`the key ${name} beside the output ArgoCD`, key(name, 'CA', ['ArgoCD']), 'keys', ownKey),
+    ),
+    ...['name', 'project', 'namespaces', 'clusterResources', 'shard'].map((name) =>
+      rejectsKey(`the token under the key ${name}`, key(name, 'Token'), 'keys[0].key', tokenFree),
+    ),
+    ...['ca.crt', 'server', 'namespace'].map((name) =>
+      rejectsKey(`a kubeconfig under the key ${name}`, key(name, 'Kubeconfig', ['Kubeconfig']), 'keys[0].key', tokenFree),
+    ),
+    ...['.', '..', '..data', 'a b', 'a/b', 'ä'].map((name) => rejectsKey(`the key ${name}`, key(name), 'keys[0].key', secretKey)),
+    rejectsKey('an empty key', key(''), 'keys[0].key', ''),
+    rejectsKey('a key of 254 characters', key('x'.repeat(254)), 'keys[0].key', ''),
+    rejectsKey('an unknown source', key('x', 'Password'), 'keys[0].from', ''),
+    rejectsKey(
+      'a repeated key',
+      {
+        secret: {
+          keys: [
+            { key: 'x', from: 'CA' },
+            { key: 'x', from: 'Token' },
+          ],
+        },
+      },
+      'keys',
+      '',
+    ),
+    rejectsKey('seventeen keys', { secret: { keys: texts(17, (n) => `k${n}`).map((each) => ({ key: each, from: 'CA' })) } }, 'keys', ''),
+    rejectsKey('settings of Argo CD without its output', argocd({ project: 'x' }, ['Token']), 'argocd', 'requires the output ArgoCD'),
+    rejectsKey('a project with a slash', argocd({ project: 'a/b' }), 'argocd.project', OBJECT_NAME),
+    rejectsKey('a namespace of Argo CD with a comma', argocd({ namespaces: ['a,b'] }), 'argocd.namespaces[0]', NAMESPACE),
+    rejectsKey('no namespace of Argo CD', argocd({ namespaces: [] }), 'argocd.namespaces', ''),
+    rejectsKey('a negative shard', argocd({ shard: -1 }), 'argocd.shard', ''),
+    rejectsKey(
+      'a copied label that is no label name',
+      argocd({ labelsFromCluster: ['-a'] }),
+      'argocd.labelsFromCluster[0]',
+      'must be a label name',
+    ),
+    ...['registry.purser.dev/set', 'argocd.argoproj.io/secret-type', 'topology.kubernetes.io/region', 'k8s.io/a'].map((label) =>
+      rejectsKey(`the copied label ${label}`, argocd({ labelsFromCluster: [label] }), 'argocd.labelsFromCluster[0]', `labels ${RESERVED}`),
+    ),
+    { name: 'takes no audiences', object: withoutAudiences() },
+  ];
+}
+
+function withoutAudiences(): CustomResource {
+  const { spec, ...object } = managedToken();
+  const { audiences: _, ...rest } = spec as Spec;
+  return { ...object, spec: rest };
+}
 
 function takes(name: string, spec: Spec): Case {
   return { name: `takes ${name}`, object: managedToken(spec) };

@@ -72,7 +72,25 @@ it.each([
   ],
 ])('returns %s as audiences of the API server', (_, data, expected) => {
   const credential = aCredential({ cluster: 'prod-eu', ...data });
-  expect(apiAudiences(registered({ name: 'prod-eu', credential }))).toEqual(expected);
+  expect(apiAudiences(registered({ name: 'prod-eu', credential }), undefined)).toEqual(expected);
+});
+
+it.each([
+  ['those of the review', ['b'], ['b']],
+  ['those of the status before the first review', undefined, ['a']],
+  ['none if the API server states none', [], undefined],
+  ['none that the status cannot hold', ['x'.repeat(257)], undefined],
+])('returns the audiences of a federated cluster: %s', (_, reviewed, expected) => {
+  const { cluster, ...rest } = registered({
+    name: 'prod-eu',
+    credential: aCredential({ cluster: 'prod-eu', serviceAccount: 'federated' }),
+  });
+  expect(apiAudiences({ ...rest, cluster: { ...cluster, status: { apiAudiences: ['a'] } } }, reviewed)).toEqual(expected);
+});
+
+it('ignores audiences in the status of a cluster with another credential', () => {
+  const { cluster, ...rest } = registered({ name: 'prod-eu', credential: aCredential({ cluster: 'prod-eu', token: 'opaque' }) });
+  expect(apiAudiences({ ...rest, cluster: { ...cluster, status: { apiAudiences: ['a'] } } }, ['b'])).toBeUndefined();
 });
 
 it.each([

@@ -5,7 +5,7 @@ import { FakeClock } from '../support/clock.ts';
 
 /** Begins a request; returns its socket. */
 function exchange(active: ActiveRequests, writableEnded: boolean): { isClosed: boolean } {
-  const socket = { isClosed: false, destroy: () => (socket.isClosed = true) };
+  const socket = { isClosed: false, once: () => {}, destroy: () => (socket.isClosed = true) };
   const message = { rawHeaders: [], headers: {}, url: '/', method: 'GET', complete: true, socket };
   const response = Object.assign(new EventEmitter(), { writableEnded, writableFinished: false, headersSent: true });
   active.begin(message as never, response as never);

@@ -106,6 +106,23 @@ describe('federation with a target that trusts the hub', () => {
     expect(stored.filter((value) => /eyJ/.test(Buffer.from(value, 'base64').toString()))).toEqual([]);
   });
 
+  it('publishes the audiences of the API server of the target, and issues a token for them', async () => {
+    const audiences = () => world.kubectl('get', 'cluster.registry.purser.dev/target-1', '-o', 'jsonpath={.status.apiAudiences}');
+    await waitUntil(async () => (await audiences()) === '["https://kubernetes.default.svc"]');
+    await world.kubectl('patch', '-n', 'team-a', 'mt/ci-deployer', '--type=merge', '-p', '{"spec":{"audiences":null}}');
+    const issuedFor = () =>
+      world.kubectl(
+        'get',
+        'secret',
+        '-n',
+        'team-a',
+        'ci-deployer',
+        '-o',
+        'jsonpath={.metadata.annotations.tokens\\.purser\\.dev/issued-for}',
+      );
+    await waitUntil(async () => (await issuedFor()).includes('"audiences":["https://kubernetes.default.svc"],"isForAPI":true'));
+  });
+
   it('issues tokens of the target to callers of the façade', async () => {
     const headers = { authorization: `Bearer ${await world.createToken('team-a', 'ci')}`, 'content-type': 'application/json' };
     const body = JSON.stringify({ spec: { audiences: ['https://kubernetes.default.svc'] } });

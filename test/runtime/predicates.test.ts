@@ -7,7 +7,9 @@ import {
   annotationsChanged,
   anyOf,
   conditionTurnedTrue,
+  fieldChanged,
   generationChanged,
+  labelsChanged,
   type Predicate,
   statusNotOurs,
 } from '../../src/runtime/predicates.ts';
@@ -32,6 +34,8 @@ describe('predicates', () => {
   it.each<[string, Predicate<Thing>]>([
     ['generationChanged', generationChanged],
     ['annotationsChanged', annotationsChanged('tokens.purser.dev/')],
+    ['labelsChanged', labelsChanged],
+    ['fieldChanged', fieldChanged<Thing>(({ status }) => status?.phase)],
     ['statusNotOurs', statusNotOurs(() => undefined)],
   ])('matches added and deleted objects: %s', (_name, predicate) => {
     expect([added, deleted].map(predicate)).toEqual([true, true]);
@@ -62,6 +66,20 @@ describe('annotationsChanged', () => {
   ])('evaluates an update in which %s', (_case, before, after, holds) => {
     const [previous, object] = [before, after].map((annotations) => thing(annotations ? { annotations } : {}));
     expect(annotationsChanged('tokens.purser.dev/')(update(previous ?? thing({}), object ?? thing({})))).toBe(holds);
+  });
+});
+
+describe('labelsChanged and fieldChanged', () => {
+  const phaseChanged = fieldChanged<Thing>(({ status }) => status?.phase);
+
+  it.each([
+    ['a changed label', thing({ labels: { a: '1' } }), thing({ labels: { a: '2' } }), [true, false]],
+    ['a removed label', thing({ labels: { a: '1' } }), thing({}), [true, false]],
+    ['labels in another order', thing({ labels: { a: '1', b: '2' } }), thing({ labels: { b: '2', a: '1' } }), [false, false]],
+    ['a changed field', thing({}, { phase: 'a' }), thing({}, { phase: 'b' }), [false, true]],
+    ['another field', thing({ generation: 1 }, { phase: 'a' }), thing({ generation: 2 }, { phase: 'a' }), [false, false]],
+  ])('match %s', (_, previous, object, expected) => {
+    expect([labelsChanged, phaseChanged].map((predicate) => predicate(update(previous, object)))).toEqual(expected);
   });
 });
 

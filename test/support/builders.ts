@@ -141,6 +141,7 @@ export class GrantBuilder {
       token: new Sensitive(this.text()),
       issuedAt: this.#sentAt,
       expiresAt: this.#sentAt + this.#lifetimeMs,
+      audiences: claims?.audiences ?? ['https://kubernetes.default.svc'],
       ...(claims && { claims }),
     };
   }
@@ -186,7 +187,7 @@ export function writtenSecret(observation: Pick<TokenObservation, 'token' | 'clu
   const record = createRecord({
     token,
     issuer: issuerOf({ cluster }),
-    grant: grant.build(),
+    grant: { ...grant.build(), ...(token.spec.audiences && { audiences: token.spec.audiences }) },
     tokenDigest: digestOf(grant.text()),
     previous: secret && parseRecord(secret.metadata.annotations),
   });
@@ -200,7 +201,7 @@ export function secretOf(
   text: string,
 ): Secret {
   const target = targetOf(token, cluster);
-  return desiredSecret({ token, record, target, ...(secret && { existing: secret.metadata }) }, text);
+  return desiredSecret({ token, record, cluster, target, ...(secret && { existing: secret.metadata }) }, text);
 }
 
 /** Returns the endpoint that Purser writes next to a token, for a Cluster that its credential covers. */

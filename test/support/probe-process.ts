@@ -17,8 +17,7 @@ process.on('disconnect', () => process.exit());
 async function report({ urls, ca }: Clusters): Promise<void> {
   const { signal } = new AbortController();
   const targets = urls.map((url) => createTarget(registered({ servers: [url], ca }), settings(systemClock)));
-  const results = await Promise.all(
-    targets.map((target) => probe(target, { clock: systemClock, isRetried: true, includesAccess: false, namespaces: () => [] }, signal)),
-  );
+  const scope = { clock: systemClock, isRetried: true, includesAccess: false, includesAudiences: false, namespaces: () => [] };
+  const results = await Promise.all(targets.map((target) => probe(target, scope, signal)));
   process.send?.(results.map(({ fault }) => fault?.reason ?? 'none'));
 }

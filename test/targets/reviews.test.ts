@@ -1,4 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { KubeClient } from '../../src/kube/client.ts';
+import { StatusError } from '../../src/kubernetes/status.ts';
+import { Sensitive } from '../../src/std/sensitive.ts';
+import { IssueError } from '../../src/targets/issue-error.ts';
+import { findAPIAudiences } from '../../src/targets/reviews.ts';
+import type { TargetCaller } from '../../src/targets/target.ts';
 import type { WireHandler, WireRequest, WireServer } from '../support/wire-server.ts';
 import { clusterAt, IssuerWorld, tokenRequests } from './issuer-world.ts';
 import { CREDENTIAL } from './registration.ts';
@@ -11,6 +17,44 @@ beforeEach(() => {
 });
 
 afterEach(() => world.close());
+
+describe('findAPIAudiences', () => {
+  const reviewedAs = (respond: () => unknown) => {
+    const sent: unknown[] = [];
+    const createReview = async (_: unknown, review: unknown) => {
+      sent.push(review);
+      return respond();
+    };
+    const client = { transport: { server: 'https://a.example.com' }, createReview } as unknown as KubeClient;
+    const credential = { type: 'token', token: new Sensitive('own-token') } as const;
+    const target = { credential, call: ((request) => request(client, {})) as TargetCaller['call'] };
+    return { sent, audiences: findAPIAudiences(target) };
+  };
+  const failing = (error: Error) => () => {
+    throw error;
+  };
+  const statusError = (code: number) => new StatusError(errorStatus(code, 'x') as StatusError['status']);
+
+  it("returns the audiences of a review of Purser's own token for the API of the target", async () => {
+    const { sent, audiences } = reviewedAs(() => ({ status: { authenticated: true, audiences: ['https://a', 'k3s'] } }));
+    expect(await audiences).toEqual(['https://a', 'k3s']);
+    expect(sent).toEqual([{ spec: { token: 'own-token' } }]);
+  });
+
+  it.each<[string, () => unknown, readonly string[] | undefined]>([
+    ['a response without audiences', () => ({ status: { authenticated: true } }), []],
+    [
+      "audiences of Purser's own tokens and values that are not texts",
+      () => ({ status: { audiences: ['purser:https://a', 7, 'b'] } }),
+      ['b'],
+    ],
+    ['a review that is not permitted', failing(statusError(403)), []],
+    ['a review that fails', failing(statusError(500)), undefined],
+    ['a target that does not respond', failing(new IssueError('ClusterUnreachable')), undefined],
+  ])('handles %s', async (_, respond, expected) => {
+    expect(await reviewedAs(respond).audiences).toEqual(expected);
+  });
+});
 
 describe('ownUsername', () => {
   const isReview = ({ path }: WireRequest) => path.endsWith('/selfsubjectreviews');

@@ -44,6 +44,14 @@ describe('token controller and a new ManagedToken', () => {
     await world.expectEvents(['Normal Issued']);
   });
 
+  it('reports AudienceNotAccepted for a key with a kubeconfig', async () => {
+    await world.run();
+    await world.create('ci', { audiences: ['vault'], secret: { outputs: ['Token'], keys: [{ key: 'config', from: 'Kubeconfig' }] } });
+    await world.eventually(async () => expect(await world.condition('Ready')).toBe('False AudienceNotAccepted'));
+
+    expect(await world.secret()).toBeUndefined();
+  });
+
   it.each([['Kubeconfig'], ['ArgoCD']] as const)(
     'reports AudienceNotAccepted for an output that needs another audience: %s',
     async (output) => {
@@ -54,7 +62,7 @@ describe('token controller and a new ManagedToken', () => {
       expect(await world.secret()).toBeUndefined();
       expect((await world.get()).status?.conditions?.[0]?.message).toBe(
         `The API server of cluster ${world.cluster} does not accept tokens for spec.audiences, so the output ${output} would not work. ` +
-          'Use an audience that the API server accepts, or remove this output.',
+          'Remove spec.audiences, so that the token is for the API server, or remove this output.',
       );
       await world.patch('ci', { spec: { secret: { outputs: ['Token'] } } });
       await world.ready();

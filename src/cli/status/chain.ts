@@ -115,7 +115,7 @@ function claimProblem({ spec }: Stored<ManagedToken>, { subject, audiences, expi
   if (expiresAt !== undefined && expiresAt <= now) return `The token expired ${humanDuration(now - expiresAt)} ago.`;
   if (subject !== subjectOf(spec.serviceAccount))
     return `The token is for ${subject ?? 'an unknown user'}, not for the service account of the spec.`;
-  const missing = spec.audiences.filter((audience) => !audiences.includes(audience));
+  const missing = (spec.audiences ?? []).filter((audience) => !audiences.includes(audience));
   return missing.length === 0 ? undefined : `The token lacks the audience ${missing.join(', ')} of the spec.`;
 }
 

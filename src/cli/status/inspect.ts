@@ -41,7 +41,7 @@ export async function inspect({ hub, target, name }: Inspection): Promise<Eviden
   ]);
   const text = 'value' in secret ? textOf(secret.value) : '';
   const isAccepted = await onTarget(target, 'create on tokenreviews.authentication.k8s.io of the target', (client) =>
-    reviewToken(client, text, spec.audiences),
+    reviewToken(client, text, spec.audiences ?? []),
   );
   return { token, hasRequester, issueName, exactName: exactName(issueTargetOf(token)), cluster, account, secret, isAccepted };
 }

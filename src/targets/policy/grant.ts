@@ -13,6 +13,8 @@ export interface Grant {
   readonly issuedAt: number;
   /** `issuedAt` plus the granted lifetime, on Purser's clock. */
   readonly expiresAt: number;
+  /** Audiences of the token; empty if the request named none, and neither the token nor the response does. */
+  readonly audiences: readonly string[];
   /** Absent for a token that is not a JWT. */
   readonly claims?: TokenClaims;
 }
@@ -21,6 +23,8 @@ export interface Grant {
 export interface GrantResponse {
   readonly token: string;
   readonly expirationTimestamp: unknown;
+  /** Audiences in the response; absent if it states none. */
+  readonly audiences?: readonly string[];
   /** Absent for a token that is not a JWT. */
   readonly claims?: TokenClaims;
 }
@@ -34,6 +38,7 @@ export function checkGrant(request: TokenRequest, response: GrantResponse, serve
     ...tokenProblems(response.token, maxTokenLength(request)),
     ...expiryProblems(parseTimestamp(response.expirationTimestamp), serverAt),
     ...(response.claims ? claimProblems(request, response.claims, serverAt) : []),
+    ...(response.claims && !isForAudiences(request, response) ? ['the token is for other audiences'] : []),
   ];
   return [...new Set(problems)];
 }
@@ -42,6 +47,17 @@ export function checkGrant(request: TokenRequest, response: GrantResponse, serve
 export function grantedLifetimeMs({ expirationTimestamp, claims }: Omit<GrantResponse, 'token'>, serverAt: number): number {
   const expiresAt = Math.min(parseTimestamp(expirationTimestamp) ?? 0, claims?.expiresAt ?? Infinity);
   return Math.max(0, expiresAt - (claims?.issuedAt ?? serverAt));
+}
+
+/** Returns the audiences of the token: the requested ones or, for a request without audiences, those that the target granted. */
+export function grantedAudiences({ audiences: requested }: TokenRequest, { audiences, claims }: GrantResponse): readonly string[] {
+  return requested.length > 0 ? requested : (claims?.audiences ?? audiences ?? []);
+}
+
+/** Returns whether the claims name the requested audiences or, for a request without audiences, those that the response states. */
+function isForAudiences({ audiences: requested }: TokenRequest, { audiences: stated, claims }: GrantResponse): boolean {
+  const expected = requested.length > 0 ? requested : stated;
+  return expected === undefined || sameAudiences(claims?.audiences ?? [], expected);
 }
 
 /** Maximum time by which times in claims may be in the future, in milliseconds. */
@@ -68,8 +84,6 @@ function expiryProblems(expiresAt: number | undefined, serverAt: number): readon
 function claimProblems(request: TokenRequest, claims: TokenClaims, serverAt: number): readonly string[] {
   const checks: readonly (readonly [boolean, string])[] = [
     [claims.subject === subjectOf(request), 'the token is for another service account'],
-    // Without audiences, the API server grants those of its own API.
-    [request.audiences.length === 0 || sameAudiences(claims.audiences, request.audiences), 'the token is for other audiences'],
     [isBound(request, claims), 'the token is not bound to the requested object'],
     [claims.expiresAt !== undefined && claims.expiresAt > serverAt, 'the token has expired'],
     [startsBy(claims.issuedAt, serverAt + AHEAD_MS), 'the token was issued in the future'],

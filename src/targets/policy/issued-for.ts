@@ -22,19 +22,23 @@ export interface IssuedFor extends Issuer {
   /** UID of the service account; empty if the token does not contain it. */
   readonly accountUID: string;
   readonly audiences: readonly string[];
+  /** True if the spec named no audiences, so that they are those of the target's API server. */
+  readonly isForAPI?: true;
   /** `kind/name/uid`; empty for a token that is not bound. */
   readonly boundTo: string;
 }
 
 /** Parts that only the granted token contains. */
 export interface Granted {
+  readonly audiences: readonly string[];
   readonly accountUID?: string | undefined;
   readonly boundUID?: string | undefined;
 }
 
 /** Returns the record for a token that is issued now. */
-export function issuedForOf(token: ManagedToken, { clusterUID, credential }: Issuer, { accountUID = '', boundUID }: Granted): IssuedFor {
-  const { clusterName, requesterServiceAccountName: requester, serviceAccount, audiences } = token.spec;
+export function issuedForOf(token: ManagedToken, { clusterUID, credential }: Issuer, granted: Granted): IssuedFor {
+  const { audiences, accountUID = '', boundUID } = granted;
+  const { clusterName, requesterServiceAccountName: requester, serviceAccount } = token.spec;
   const bound = boundObjectOf(token.spec, token.metadata.uid, boundUID);
   return {
     cluster: clusterName,
@@ -44,26 +48,27 @@ export function issuedForOf(token: ManagedToken, { clusterUID, credential }: Iss
     subject: subjectOf(serviceAccount),
     accountUID,
     audiences,
+    ...markFor(token.spec.audiences === undefined),
     boundTo: bound === undefined ? '' : encodeBound(boundUID ? { ...bound, uid: boundUID } : bound),
   };
 }
 
 /** Encodes the record as compact JSON. */
 export function encodeIssuedFor(issued: IssuedFor): string {
-  const { cluster, clusterUID, credential, requester, subject, accountUID, audiences, boundTo } = issued;
-  return JSON.stringify({ cluster, clusterUID, credential, requester, subject, accountUID, audiences, boundTo });
+  const { cluster, clusterUID, credential, requester, subject, accountUID, audiences, isForAPI, boundTo } = issued;
+  return JSON.stringify({ cluster, clusterUID, credential, requester, subject, accountUID, audiences, isForAPI, boundTo });
 }
 
 /** Parses the result of `encodeIssuedFor`; returns undefined for any other text. */
 export function parseIssuedFor(text: string | undefined): IssuedFor | undefined {
   const value = parseJson(text);
   if (typeof value !== 'object' || value === null) return undefined;
-  const { audiences, ...texts } = value as Partial<Record<keyof IssuedFor, unknown>>;
+  const { audiences, isForAPI, ...texts } = value as Partial<Record<keyof IssuedFor, unknown>>;
   const { cluster, clusterUID, credential, requester, subject, accountUID, boundTo } = texts;
   if (!isText(requester) || !isText(cluster) || !isText(clusterUID) || !isText(credential)) return undefined;
   if (!isText(subject) || !isText(accountUID) || !isText(boundTo)) return undefined;
   if (!Array.isArray(audiences) || !audiences.every(isText)) return undefined;
-  return { cluster, clusterUID, credential, requester, subject, accountUID, audiences, boundTo };
+  return { cluster, clusterUID, credential, requester, subject, accountUID, audiences, ...markFor(isForAPI === true), boundTo };
 }
 
 /** Returns the reason for which the current spec needs a new token; undefined if it needs none. Without `cluster`, the UID of the Cluster is not compared. */
@@ -72,10 +77,16 @@ export function supersededBy(issued: IssuedFor, token: ManagedToken, cluster: Cl
   const same =
     issued.cluster === clusterName &&
     issued.subject === subjectOf(serviceAccount) &&
-    sameAudiences(issued.audiences, audiences) &&
+    (audiences === undefined ? issued.isForAPI === true : sameAudiences(issued.audiences, audiences)) &&
     isBoundTo(issued.boundTo, boundObjectOf(token.spec, token.metadata.uid));
   if (!same) return 'SpecChanged';
   return cluster !== undefined && cluster.metadata.uid !== issued.clusterUID ? 'ClusterReplaced' : undefined;
+}
+
+/** Returns whether a token without audiences in its spec is for other audiences than the target's API server accepts now. */
+export function isForFormerAPI({ audiences, isForAPI }: IssuedFor, { spec }: ManagedToken, cluster: Cluster | undefined): boolean {
+  const accepted = cluster?.status?.apiAudiences ?? [];
+  return spec.audiences === undefined && isForAPI === true && accepted.length > 0 && !sameAudiences(audiences, accepted);
 }
 
 /** Returns whether a token or its anchor was created with this credential, whose pins then apply to the token. */
@@ -87,6 +98,10 @@ export function isIssuedWith(issued: Issuer, { clusterUID, credential }: Issuer)
 export function sameAudiences(a: readonly string[], b: readonly string[]): boolean {
   const [inA, inB] = [new Set(a), new Set(b)];
   return inA.size === inB.size && a.every((audience) => inB.has(audience));
+}
+
+function markFor(isForAPI: boolean): Pick<IssuedFor, 'isForAPI'> {
+  return isForAPI ? { isForAPI } : {};
 }
 
 function encodeBound({ kind, name, uid = '' }: BoundObject): string {

@@ -15,7 +15,7 @@ export interface BoundObject {
 export interface TokenRequest {
   readonly namespace: string;
   readonly name: string;
-  /** Empty for the audiences of the API server itself, which only Purser's own token has. */
+  /** Empty for the audiences of the API server itself, which its response names. */
   readonly audiences: readonly string[];
   readonly expirationSeconds: number;
   readonly boundObject?: BoundObject;
@@ -49,19 +49,21 @@ export interface IssueDetails {
   readonly anchorUID?: string;
   /** UID of the service account that a renewal expects. */
   readonly accountUID?: string;
+  /** Audiences of the target's API server, for a spec without audiences; absent if they are unknown. */
+  readonly apiAudiences?: readonly string[];
 }
 
 /** Returns the token request for a ManagedToken. */
 export function tokenRequestFor(
   { metadata, spec }: ManagedToken,
-  { anchorUID, accountUID }: IssueDetails,
+  { anchorUID, accountUID, apiAudiences = [] }: IssueDetails,
   limits: TokenLimits = {},
 ): TokenRequest {
   const boundObject = boundObjectOf(spec, metadata.uid, anchorUID);
   return defined({
     namespace: spec.serviceAccount.namespace,
     name: spec.serviceAccount.name,
-    audiences: spec.audiences,
+    audiences: spec.audiences ?? apiAudiences,
     expirationSeconds: requestedSeconds(spec.expirationSeconds, limits),
     boundObject,
     accountUID: accountUID || undefined,

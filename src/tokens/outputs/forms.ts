@@ -3,7 +3,8 @@
 
 import type { ManagedToken } from '../../api/managed-token.gen.ts';
 
-type Output = ManagedToken['spec']['secret']['outputs'][number];
+type SecretSpec = ManagedToken['spec']['secret'];
+type Output = SecretSpec['outputs'][number];
 
 /** Values of a Secret by their keys, as text. */
 export type SecretTexts = Readonly<Record<string, string>>;
@@ -18,11 +19,15 @@ export interface OutputTarget {
   readonly caBundle?: string;
   readonly namespace: string;
   readonly account: string;
+  /** Settings of the cluster in Argo CD; undefined without any. */
+  readonly argocd?: SecretSpec['argocd'];
+  /** Keys besides those of the outputs, and the sources of their values. */
+  readonly keys?: SecretSpec['keys'];
 }
 
 /** One form in which consumers read a token. */
 export interface OutputForm {
-  /** Keys that the form adds to the Secret besides `token`, with the sentences of docs/api.md. */
+  /** Keys that the form may add to the Secret besides `token`, with the sentences of docs/api.md. */
   readonly keys: Readonly<Record<string, string>>;
   /** True if consumers send the token to the API server of the cluster. */
   readonly isForAPI?: boolean;
@@ -41,7 +46,7 @@ const token: OutputForm = {
     namespace: 'Namespace of the service account.',
   },
   render: ({ caBundle, server, namespace }) => ({
-    ...(caBundle && { 'ca.crt': Buffer.from(caBundle, 'base64').toString() }),
+    ...(caBundle && { 'ca.crt': toPem(caBundle) }),
     server,
     namespace,
   }),
@@ -65,21 +70,71 @@ const argoCD: OutputForm = {
     name: 'Name of the Cluster.',
     server: SERVER,
     config: "Argo CD's connection settings with the token, as JSON.",
+    project: '`spec.secret.argocd.project`, if set.',
+    namespaces: '`spec.secret.argocd.namespaces`, separated by commas, if set.',
+    clusterResources: '`true` if `spec.secret.argocd.clusterResources` is true.',
+    shard: '`spec.secret.argocd.shard`, if set.',
   },
   // Argo CD treats a Secret with this label as a cluster.
   labels: { 'argocd.argoproj.io/secret-type': 'cluster' },
-  render: ({ cluster, server, caBundle }, bearer) => ({
+  render: ({ cluster, server, caBundle, argocd = {} }, bearer) => ({
     name: cluster,
     server,
     config: JSON.stringify({ bearerToken: bearer, tlsClientConfig: { insecure: false, ...(caBundle && { caData: caBundle }) } }),
+    ...argoSettings(argocd),
   }),
 };
+
+/** Renders the settings as Argo CD writes them itself: without a key for an unset or false one. */
+function argoSettings({ project, namespaces, clusterResources, shard }: NonNullable<SecretSpec['argocd']>): SecretTexts {
+  return {
+    ...(project && { project }),
+    ...(namespaces && { namespaces: namespaces.join(',') }),
+    ...(clusterResources && { clusterResources: 'true' }),
+    ...(shard !== undefined && { shard: String(shard) }),
+  };
+}
 
 /** A value of the CRD's enum without a form does not compile. */
 const FORMS: Readonly<Record<Output, OutputForm>> = { Token: token, Kubeconfig: kubeconfig, ArgoCD: argoCD };
 
 /** The registered forms by name. */
 export const outputForms = new Map<string, OutputForm>(Object.entries(FORMS));
+
+/** A token and its expiry. */
+export interface DatedToken {
+  readonly token: string;
+  /** Expiry in RFC 3339. */
+  readonly expiresAt: string;
+}
+
+type Source = NonNullable<SecretSpec['keys']>[number]['from'];
+
+/** Values of `spec.secret.keys` by source; undefined if the cluster has none. A source of the CRD without a value does not compile. */
+const SOURCES: Readonly<Record<Source, (target: OutputTarget, issued: DatedToken) => string | undefined>> = {
+  Token: (_, { token: bearer }) => bearer,
+  CA: ({ caBundle }) => caBundle && toPem(caBundle),
+  Server: ({ server }) => server,
+  Namespace: ({ namespace }) => namespace,
+  ClusterName: ({ cluster }) => cluster,
+  ExpiresAt: (_, { expiresAt }) => expiresAt,
+  Kubeconfig: (target, { token: bearer }) => kubeconfigText(target, bearer),
+};
+
+/** Renders the keys of `spec.secret.keys`. */
+export function keyTexts(target: OutputTarget, issued: DatedToken): SecretTexts {
+  const texts = (target.keys ?? []).map(({ key, from }) => [key, SOURCES[from](target, issued)] as const);
+  return Object.fromEntries(texts.filter((entry): entry is readonly [string, string] => entry[1] !== undefined));
+}
+
+/** Returns whether a value of `spec.secret.keys` contains the token. */
+export function isTokenSource(from: Source): boolean {
+  return from === 'Token' || from === 'Kubeconfig';
+}
+
+function toPem(caBundle: string): string {
+  return Buffer.from(caBundle, 'base64').toString();
+}
 
 /** Quotes strings as JSON, which is also YAML. */
 function kubeconfigText({ cluster, server, caBundle, namespace, account }: OutputTarget, bearer: string): string {

@@ -112,8 +112,12 @@ const OWN_TEXTS: Partial<Readonly<Record<FailureReason, (token: StoredToken) => 
   ClusterNotFound: ({ spec }) => `Cluster ${spec.clusterName} was not found. Register it, or change spec.clusterName`,
   ServiceAccountNotFound: ({ spec }) =>
     `service account ${spec.serviceAccount.namespace}/${spec.serviceAccount.name} was not found on cluster ${spec.clusterName}. Create it there, or change spec.serviceAccount`,
-  AudienceNotAccepted: ({ spec }) =>
-    `the API server of cluster ${spec.clusterName} does not accept tokens for spec.audiences, so the output ${outputsForAPI(spec.secret.outputs).join(' and ')} would not work. Use an audience that the API server accepts, or remove this output`,
+  AudienceNotAccepted: ({ spec }) => {
+    const named = spec.audiences === undefined ? `status.apiAudiences of Cluster ${spec.clusterName}` : 'spec.audiences';
+    const remedy = spec.audiences === undefined ? 'Set spec.audiences' : 'Remove spec.audiences, so that the token is for the API server';
+    const outputs = outputsForAPI(spec.secret).join(' and ');
+    return `the API server of cluster ${spec.clusterName} does not accept tokens for ${named}, so the output ${outputs} would not work. ${remedy}, or remove this output`;
+  },
   BoundObjectNotFound: ({ spec }) => {
     if (spec.boundObjectRef === undefined) return `the Secret that the token is bound to was not found on cluster ${spec.clusterName}`;
     const { kind, name } = spec.boundObjectRef;

@@ -179,12 +179,12 @@ const notWritable: Decision = ({ observation: { unwritable }, state, now }) => {
 
 const secretDiffers: Decision = ({ observation, state: { secret, record } }) => {
   if (secret === undefined || record === undefined) return undefined;
-  const { token, outputsDigest = '', writtenDigest } = observation;
+  const { token, cluster, outputsDigest = '', writtenDigest } = observation;
   const isCurrent =
     secret === observation.secret &&
     writeOf(secret) === 'update' &&
     writtenDigest === digestOfSecret(outputsDigest, secret.dataDigest) &&
-    hasMetadata(secret.metadata, desiredMetadata(token, record, secret.metadata));
+    hasMetadata(secret.metadata, desiredMetadata({ token, record, cluster, existing: secret.metadata }));
   return isCurrent ? undefined : { type: 'rewrite', from: secret.metadata.name, write: writeOf(observation.secret), record };
 };
 

@@ -59,6 +59,8 @@ const issuedForAnother: Check = ({ superseded }) => superseded;
 
 const issuedWithAnother: Check = ({ otherCredential }) => (otherCredential ? 'CredentialReplaced' : undefined);
 
+const issuedForFormerAPI: Check = ({ otherAudiences }) => (otherAudiences ? 'APIAudiencesChanged' : undefined);
+
 const tokenExpired: Check = ({ expired }) => (expired ? 'RotationDue' : undefined);
 
 const tokenMissing: Check = ({ hasToken }) => (hasToken ? undefined : 'TokenMissing');
@@ -81,6 +83,7 @@ const REASONS: readonly Check[] = [
   recordDamaged,
   issuedForAnother,
   issuedWithAnother,
+  issuedForFormerAPI,
   tokenExpired,
   tokenMissing,
   tokenAltered,

@@ -41,7 +41,7 @@ export function createRecord({ token, issuer, grant, tokenDigest, previous }: Is
   const revoke = requestOf(token, Annotation.revoke);
   return {
     ...lifetimeOf(grant, claims),
-    issuedFor: issuedForOf(token, issuer, { accountUID: claims?.accountUID, boundUID }),
+    issuedFor: issuedForOf(token, issuer, { audiences: grant.audiences, accountUID: claims?.accountUID, boundUID }),
     tokenDigest,
     ...(claims?.id && { credentialId: claims.id }),
     rotations: rotationsAfter(token, previous),

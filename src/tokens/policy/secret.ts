@@ -1,14 +1,16 @@
 // The Secret that holds a token: name, data, metadata and owner, and how Purser keeps it in memory. The owner of a Secret keeps it; if it
 // does not exist, the oldest ManagedToken that names it creates it.
 
+import type { Cluster } from '../../api/cluster.gen.ts';
 import { Annotation, Label, LabelValue, TokensGroup, Version } from '../../api/names.ts';
 import { ManagedTokens, type Secret } from '../../api/resources.ts';
 import type { NamespacedMeta, ObjectMeta, StoredIdentity } from '../../api/wire.ts';
 import { digestOf } from '../../std/digest.ts';
 import { compareUtf8 } from '../../std/go-text.ts';
+import { formatTimestamp } from '../../std/timestamp.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
 import type { OutputTarget, SecretTexts } from '../outputs/forms.ts';
-import { isOutputLabel, outputLabels, outputTexts, tokenKeys } from '../outputs/outputs.ts';
+import { isOutputLabel, isTokenFree, outputLabels, outputTexts } from '../outputs/outputs.ts';
 import { recordAnnotations, type TokenRecord } from './record.ts';
 import type { StoredToken } from './spec.ts';
 
@@ -37,35 +39,32 @@ export function secretNameOf({ metadata, spec }: StoredToken): string {
 }
 
 /** Everything that a Secret is made from, except the token. */
-export interface SecretTemplate {
-  readonly token: StoredToken;
-  readonly record: TokenRecord;
+export interface SecretTemplate extends MetadataTemplate {
   readonly target: OutputTarget;
-  /** Metadata of the Secret that is changed; undefined for a new one. */
-  readonly existing?: ObjectMeta;
 }
 
 /** Returns the Secret to write. */
-export function desiredSecret({ token, record, target, existing }: SecretTemplate, tokenText: string): Secret {
+export function desiredSecret({ target, ...template }: SecretTemplate, tokenText: string): Secret {
+  const { token, record, existing } = template;
   const metadata = {
     name: secretNameOf(token),
     namespace: token.metadata.namespace,
     ...(existing && preconditions(existing)),
-    ...desiredMetadata(token, record, existing),
+    ...desiredMetadata(template),
   };
-  return { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data: encoded(outputTexts(target, tokenText)) };
+  const texts = outputTexts(target, { token: tokenText, expiresAt: formatTimestamp(record.expiresAt) });
+  return { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data: encoded(texts) };
 }
 
-/** Returns whether a key of a Secret can hold the token in any encoding. */
+/** Returns whether a key of a Secret can hold the token in any encoding. Specs can choose any key for the token. */
 export function holdsToken({ data = {} }: Pick<Secret, 'data'>): boolean {
-  return tokenKeys().some((key) => Object.hasOwn(data, key));
+  return Object.keys(data).some((key) => !isTokenFree(key));
 }
 
 /** Returns the Secret without the token in any encoding. The record of the token stays. */
 export function withoutToken(secret: Secret): Secret {
   const { [Annotation.tokenDigest]: _, ...annotations } = secret.metadata.annotations ?? {};
-  const keys = tokenKeys();
-  const data = Object.fromEntries(Object.entries(secret.data ?? {}).filter(([key]) => !keys.includes(key)));
+  const data = Object.fromEntries(Object.entries(secret.data ?? {}).filter(([key]) => isTokenFree(key)));
   return { ...secret, metadata: { ...secret.metadata, annotations }, data };
 }
 
@@ -77,12 +76,12 @@ export function digestOfSecret(outputsDigest: string, dataDigest: string): strin
   return digestOf(`${outputsDigest} ${dataDigest}`);
 }
 
-/** Returns the digest of the outputs, rendered with a placeholder instead of the token. */
+/** Returns the digest of the outputs, rendered with placeholders instead of the token and its expiry. */
 export function digestOfOutputs(target: OutputTarget): string {
   return digestOfData(outputTexts(target, PLACEHOLDER));
 }
 
-const PLACEHOLDER = '~token~';
+const PLACEHOLDER = { token: '~token~', expiresAt: '~expiry~' };
 
 /** Returns the digest of the data of a Secret, whatever the order of its keys. */
 export function digestOfData(data: SecretTexts): string {
@@ -104,10 +103,20 @@ type OwnerReference = NonNullable<ObjectMeta['ownerReferences']>[number];
 /** Metadata of a Secret that Purser sets. */
 export type TokenMetadata = Required<Pick<ObjectMeta, 'labels' | 'annotations' | 'ownerReferences'>>;
 
-/** Returns the metadata that the Secret needs; `existing` is the present metadata. */
-export function desiredMetadata(token: StoredToken, record: TokenRecord, existing: ObjectMeta = {}): TokenMetadata {
+/** Everything that the metadata of a Secret is made from. */
+export interface MetadataTemplate {
+  readonly token: StoredToken;
+  readonly record: TokenRecord;
+  /** The Cluster, whose labels are copied. */
+  readonly cluster: Cluster | undefined;
+  /** Present metadata of the Secret; undefined for a new one. */
+  readonly existing?: ObjectMeta;
+}
+
+/** Returns the metadata that the Secret needs. */
+export function desiredMetadata({ token, record, cluster, existing = {} }: MetadataTemplate): TokenMetadata {
   const { labels = {}, annotations = {}, outputs } = token.spec.secret;
-  const template = { labels: unreserved(labels), annotations: unreserved(annotations) };
+  const template = { labels: unreserved({ ...copiedLabels(token, cluster), ...labels }), annotations: unreserved(annotations) };
   const dropped = parseTemplate(existing.annotations?.[Annotation.template]);
   return {
     labels: {
@@ -124,6 +133,13 @@ export function desiredMetadata(token: StoredToken, record: TokenRecord, existin
     },
     ownerReferences: [...(existing.ownerReferences ?? []).filter(({ uid }) => uid !== token.metadata.uid), ownerReference(token)],
   };
+}
+
+/** Returns the labels that `labelsFromCluster` selects, except those that the Cluster does not have. */
+function copiedLabels({ spec }: StoredToken, cluster: Cluster | undefined): Texts {
+  const labels = cluster?.metadata.labels ?? {};
+  const copied = (spec.secret.argocd?.labelsFromCluster ?? []).map((key) => [key, Object.hasOwn(labels, key) ? labels[key] : undefined]);
+  return Object.fromEntries(copied.filter(([, value]) => value !== undefined));
 }
 
 /** Returns whether a Secret has the desired metadata. */

@@ -14,6 +14,7 @@ import {
 } from '../../kubernetes/field-error.ts';
 import { isReservedAudience } from '../../targets/policy/federation.ts';
 import { boundObjectOf, isSilentlyExtended, type TokenLimits } from '../../targets/policy/token-request.ts';
+import { keyProblem } from '../outputs/outputs.ts';
 
 type Spec = ManagedToken['spec'];
 
@@ -35,8 +36,9 @@ export function specProblems({ metadata, spec, isTooLarge, isOverBudget }: Store
     ...(isOverBudget ? [forbiddenValue('spec', OVER_BUDGET)] : []),
     ...namespaceProblems(metadata.namespace, limits.credentialNamespaces),
     ...expirationProblems(spec),
-    ...audienceProblems(spec.audiences, limits),
+    ...(spec.audiences === undefined ? [] : audienceProblems(spec.audiences, limits)),
     ...bindingProblems(spec),
+    ...secretProblems(spec.secret),
   ];
 }
 
@@ -84,9 +86,27 @@ function audienceProblems(audiences: readonly string[], { allowedAudiences, faca
   });
 }
 
+/** Returns whether a token may have these audiences, which are the target's own and not in the spec. */
+export function areAllowed(audiences: readonly string[], limits: TokenLimits): boolean {
+  return audienceProblems(audiences, limits).length === 0;
+}
+
 function bindingProblems({ boundObjectRef, revocation }: Spec): readonly FieldError[] {
   if (boundObjectRef === undefined) return [];
   if (revocation === 'BoundSecret') return [forbiddenValue('spec.boundObjectRef', 'cannot be combined with revocation BoundSecret')];
   const kinds: readonly string[] = ['Pod', 'Secret'];
   return kinds.includes(boundObjectRef.kind) ? [] : [unsupportedValue('spec.boundObjectRef.kind', boundObjectRef.kind, kinds)];
+}
+
+/** Labels of the Cluster with reserved names are not copied, so `labelsFromCluster` needs no check. */
+function secretProblems({ outputs, argocd, keys = [] }: Spec['secret']): readonly FieldError[] {
+  const isUnused = argocd !== undefined && !outputs.includes('ArgoCD');
+  const names = keys.map(({ key }) => key);
+  return [
+    ...(isUnused ? [forbiddenValue('spec.secret.argocd', 'requires the output ArgoCD')] : []),
+    ...keys.flatMap((item, index) => {
+      const problem = names.indexOf(item.key) === index ? keyProblem(item, outputs) : 'must not be repeated';
+      return problem === undefined ? [] : [invalidValue(`spec.secret.keys[${index}].key`, item.key, problem)];
+    }),
+  ];
 }

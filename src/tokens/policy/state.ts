@@ -6,7 +6,7 @@ import { Annotation } from '../../api/names.ts';
 import type { IssueReason } from '../../api/reasons.ts';
 import type { Stored } from '../../api/resources.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
-import { type Issuer, isIssuedWith, sameAudiences, supersededBy } from '../../targets/policy/issued-for.ts';
+import { type Issuer, isForFormerAPI, isIssuedWith, sameAudiences, supersededBy } from '../../targets/policy/issued-for.ts';
 import type { TokenClaims } from '../../targets/policy/token-claims.ts';
 import { isRevocable } from './anchors.ts';
 import type { TokenFailure } from './messages.ts';
@@ -74,6 +74,8 @@ export interface TokenState {
   readonly superseded: IssueReason | undefined;
   /** True if the Cluster refers to another credential than the token was issued with. The token stays valid at its old address. */
   readonly otherCredential: boolean;
+  /** True if the API server of the target has other audiences than the token was issued for. The token stays until it is replaced. */
+  readonly otherAudiences: boolean;
   /** True if the Secret holds the last issued token. The signed digest in the status decides, because tenants can write the Secret. */
   readonly isLast: boolean;
   /** True if the Secret holds another token than the issued one. */
@@ -111,6 +113,7 @@ export function tokenState(observation: TokenObservation, now: number): TokenSta
     ...held,
     isLast: isLastToken(secret, observation.issuedDigest),
     otherCredential: isFromOther(record, observation),
+    otherAudiences: record !== undefined && isForFormerAPI(record.issuedFor, observation.token, coveredCluster(observation)),
     refused: verdict?.accepted === false && verdict.tokenDigest === secret?.tokenDigest,
     renewAt: record && renewalOf(record, observation, now),
     lastIssuedAt: lastIssuedAt(observation, record, now),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { checkGrant, grantedLifetimeMs } from '../../../src/targets/policy/grant.ts';
+import { checkGrant, grantedAudiences, grantedLifetimeMs } from '../../../src/targets/policy/grant.ts';
 import { tokenClaims } from '../../../src/targets/policy/token-claims.ts';
 import type { TokenRequest } from '../../../src/targets/policy/token-request.ts';
 import { ACCOUNT_UID, aGrant, at, jwt, NOON } from '../../support/builders.ts';
@@ -21,6 +21,20 @@ function bound(to: object) {
   return aGrant().claiming({ 'kubernetes.io': { serviceaccount: { uid: ACCOUNT_UID }, ...to } });
 }
 
+describe('grantedAudiences', () => {
+  const [claimed, opaque] = [response(), response(aGrant().opaque())];
+  const none = { ...request, audiences: [] };
+
+  it.each([
+    ['the requested ones', request, { ...opaque, audiences: ['other'] }, request.audiences],
+    ['those in the token', none, claimed, request.audiences],
+    ['those in the response for an opaque token', none, { ...opaque, audiences: ['other'] }, ['other']],
+    ['none if neither names any', none, opaque, []],
+  ])('returns %s', (_, requested, granted, expected) => {
+    expect(grantedAudiences(requested, granted)).toEqual(expected);
+  });
+});
+
 describe('checkGrant', () => {
   it.each([
     ['the requested token', request, response()],
@@ -28,6 +42,11 @@ describe('checkGrant', () => {
     ['a shorter lifetime than requested', request, response(aGrant().expiringIn('10m'), '2026-03-01T12:10:00Z')],
     ['a longer lifetime than requested', request, response(aGrant().expiringIn('8760h'))],
     ['the audiences of the API server for a request without audiences', { ...request, audiences: [] }, response()],
+    [
+      'the stated audiences for a request without audiences',
+      { ...request, audiences: [] },
+      { ...response(), audiences: ['https://kubernetes.default.svc'] },
+    ],
     ['audiences in another order', { ...request, audiences: ['a', 'b'] }, response(aGrant().claiming({ aud: ['b', 'a'] }))],
     [
       'a token bound to the Secret',
@@ -58,6 +77,7 @@ describe('checkGrant', () => {
     ['the token is for another service account', request, response(aGrant().claiming({ sub: undefined }))],
     ['the token is for other audiences', request, response(aGrant().claiming({ aud: ['https://kubernetes.default.svc', 'vault'] }))],
     ['the token is for other audiences', request, response(aGrant().claiming({ aud: [] }))],
+    ['the token is for other audiences', { ...request, audiences: [] }, { ...response(), audiences: ['https://facade.example.com'] }],
     ['the token is not bound to the requested object', { ...request, boundObject: { kind: 'Secret' as const, name: 'x' } }, response()],
     [
       'the token is not bound to the requested object',

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import {
   encodeIssuedFor,
+  isForFormerAPI,
   isIssuedWith,
   issuedForOf,
   parseIssuedFor,
@@ -9,25 +10,41 @@ import {
   supersededBy,
 } from '../../../src/targets/policy/issued-for.ts';
 import { issuerOf } from '../../../src/targets/registered-cluster.ts';
-import { aCluster, aToken } from '../../support/builders.ts';
+import { aCluster, aToken, TokenBuilder } from '../../support/builders.ts';
 
 const pod = { apiVersion: 'v1', kind: 'Pod', name: 'web-0' } as const;
 const anchored = aToken().with({ revocation: 'BoundSecret' });
 
+const audiences = ['https://kubernetes.default.svc'];
 const ISSUER = issuerOf({ cluster: aCluster() });
+
+function withoutAudiences() {
+  const token = aToken().build();
+  const { audiences: _, ...spec } = token.spec;
+  return new TokenBuilder({ ...token, spec });
+}
+
+function accepting(apiAudiences: readonly string[]) {
+  return { ...aCluster(), status: { apiAudiences } };
+}
 
 describe('issuedForOf and parseIssuedFor', () => {
   it.each([
-    ['nothing', aToken(), {}, ''],
-    ['a Pod', aToken().with({ boundObjectRef: pod }), { boundUID: 'p1' }, 'Pod/web-0/p1'],
-    ['the anchor', anchored, { boundUID: 's1' }, 'Secret/purser-b6b2c7a0-6a53-4b8e-9a3f-0c9d5a1f2e01/s1'],
+    ['nothing', aToken(), { audiences }, ''],
+    ['a Pod', aToken().with({ boundObjectRef: pod }), { audiences, boundUID: 'p1' }, 'Pod/web-0/p1'],
+    ['the anchor', anchored, { audiences, boundUID: 's1' }, 'Secret/purser-b6b2c7a0-6a53-4b8e-9a3f-0c9d5a1f2e01/s1'],
   ])('records that the token is bound to %s', (_, token, granted, boundTo) => {
     expect(issuedForOf(token.build(), ISSUER, granted).boundTo).toBe(boundTo);
   });
 
   it('parses an encoded record', () => {
-    const issued = issuedForOf(aToken().build(), ISSUER, { accountUID: 'a1' });
+    const issued = issuedForOf(aToken().build(), ISSUER, { audiences, accountUID: 'a1' });
     expect(parseIssuedFor(encodeIssuedFor(issued))).toEqual(issued);
+  });
+
+  it('records that the spec names no audiences', () => {
+    const issued = issuedForOf(withoutAudiences().build(), ISSUER, { audiences });
+    expect(parseIssuedFor(encodeIssuedFor(issued))).toMatchObject({ audiences, isForAPI: true });
   });
 
   it.each([undefined, '', '{', 'null', '7', '[]', '{}', '{"cluster":"x"}'])('returns undefined for %p', (text) => {
@@ -43,6 +60,26 @@ describe('issuedForOf and parseIssuedFor', () => {
   });
 });
 
+describe('isForFormerAPI', () => {
+  const issued = issuedForOf(withoutAudiences().build(), ISSUER, { audiences });
+  const named = issuedForOf(aToken().build(), ISSUER, { audiences });
+
+  it.each([
+    ['a changed audience', accepting(['other']), true],
+    ['a further audience', accepting([...audiences, 'other']), true],
+    ['the same audiences', accepting(audiences), false],
+    ['unknown audiences', aCluster(), false],
+    ['no Cluster', undefined, false],
+  ])('compares with %s', (_, cluster, isFormer) => {
+    expect(isForFormerAPI(issued, withoutAudiences().build(), cluster)).toBe(isFormer);
+  });
+
+  it('ignores tokens for audiences of the spec', () => {
+    expect(isForFormerAPI(issued, aToken().build(), accepting(['other']))).toBe(false);
+    expect(isForFormerAPI(named, withoutAudiences().build(), accepting(['other']))).toBe(false);
+  });
+});
+
 describe('isIssuedWith', () => {
   const referring = (key: string, { clusterUID, secretUID = 's1' }: { clusterUID?: string; secretUID?: string } = {}) => {
     const { spec, ...cluster } = aCluster(clusterUID);
@@ -51,7 +88,7 @@ describe('isIssuedWith', () => {
     const credential = { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name, uid: secretUID, resourceVersion: '1' } } as const;
     return issuerOf({ cluster: registered, credential });
   };
-  const issued = issuedForOf(aToken().build(), referring('purser-system/target-1-credential'), {});
+  const issued = issuedForOf(aToken().build(), referring('purser-system/target-1-credential'), { audiences });
 
   it.each([
     ['the same credential', referring('purser-system/target-1-credential'), true],
@@ -68,11 +105,16 @@ describe('isIssuedWith', () => {
 
 describe('supersededBy', () => {
   const bound = aToken().with({ boundObjectRef: pod });
-  const issued = issuedForOf(aToken().build(), ISSUER, {});
-  const issuedForPod = issuedForOf(bound.build(), ISSUER, { boundUID: 'p1' });
+  const issued = issuedForOf(aToken().build(), ISSUER, { audiences });
+  const issuedForAPI = issuedForOf(withoutAudiences().build(), ISSUER, { audiences });
+  const issuedForPod = issuedForOf(bound.build(), ISSUER, { audiences, boundUID: 'p1' });
 
   it.each([
     ['the same spec', issued, aToken(), undefined],
+    ['no audiences', issued, withoutAudiences(), 'SpecChanged'],
+    ['no audiences, as before', issuedForAPI, withoutAudiences(), undefined],
+    ['the audiences that the API server granted before', issuedForAPI, aToken(), undefined],
+    ['other audiences than the API server granted before', issuedForAPI, aToken().with({ audiences: ['vault'] }), 'SpecChanged'],
     ['another lifetime', issued, aToken().with({ expirationSeconds: 600 }), undefined],
     ['another cluster', issued, aToken().with({ clusterName: 'x' }), 'SpecChanged'],
     ['another namespace', issued, aToken().with({ serviceAccount: { namespace: 'x', name: 'deployer' } }), 'SpecChanged'],
@@ -118,8 +160,8 @@ describe('sameAudiences', () => {
     let reads = 0;
     const counted = (list: readonly string[]) =>
       new Proxy(list, { get: (target, name) => (/^\d+$/.test(String(name)) && reads++, Reflect.get(target, name)) });
-    const audiences = Array.from({ length: 1_000 }, (_, index) => `audience-${index}`);
-    expect(sameAudiences(counted(audiences), counted(audiences.toReversed()))).toBe(true);
+    const many = Array.from({ length: 1_000 }, (_, index) => `audience-${index}`);
+    expect(sameAudiences(counted(many), counted(many.toReversed()))).toBe(true);
     expect(reads).toBeLessThanOrEqual(4_000);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
 import { outputForms } from '../../../src/tokens/outputs/forms.ts';
-import { outputTarget, outputTexts, tokenKeys } from '../../../src/tokens/outputs/outputs.ts';
+import { keyProblem, outputTarget, outputTexts, tokenKeys } from '../../../src/tokens/outputs/outputs.ts';
 import { aCluster, aToken, SERVER, targetOf } from '../../support/builders.ts';
 
 type Outputs = ManagedToken['spec']['secret']['outputs'];
@@ -10,8 +10,10 @@ type Outputs = ManagedToken['spec']['secret']['outputs'];
 const PEM = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
 const CA = Buffer.from(PEM).toString('base64');
 
+const ISSUED = { token: 'tok.en', expiresAt: '2026-03-01T13:00:00Z' };
+
 function texts(outputs: Outputs, cluster = aCluster()) {
-  return outputTexts(targetOf(aToken().writing({ outputs }).build(), cluster), 'tok.en');
+  return outputTexts(targetOf(aToken().writing({ outputs }).build(), cluster), ISSUED);
 }
 
 function withoutCa() {
@@ -83,6 +85,62 @@ describe('outputTexts', () => {
   );
 });
 
+describe('outputTexts with spec.secret.keys', () => {
+  const keys = [
+    { key: 'bearer', from: 'Token' },
+    { key: 'caBundle', from: 'CA' },
+    { key: 'url', from: 'Server' },
+    { key: 'account-namespace', from: 'Namespace' },
+    { key: 'cluster', from: 'ClusterName' },
+    { key: 'expiry', from: 'ExpiresAt' },
+    { key: 'config', from: 'Kubeconfig' },
+  ] as const;
+  const render = (cluster = aCluster()) =>
+    outputTexts(
+      targetOf(
+        aToken()
+          .writing({ outputs: ['Kubeconfig'], keys })
+          .build(),
+        cluster,
+      ),
+      ISSUED,
+    );
+
+  it('renders each source', () => {
+    const { kubeconfig, value: _, ...rest } = render();
+    expect(rest).toEqual({
+      token: 'tok.en',
+      bearer: 'tok.en',
+      caBundle: PEM,
+      url: SERVER,
+      'account-namespace': 'deploy',
+      cluster: 'prod-eu',
+      expiry: '2026-03-01T13:00:00Z',
+      config: kubeconfig,
+    });
+  });
+
+  it('omits a key for the CA of a cluster with a public certificate', () => {
+    expect(render(withoutCa())).not.toHaveProperty('caBundle');
+  });
+});
+
+describe('keyProblem', () => {
+  it.each([
+    ['caBundle', 'CA', ['Token'], undefined],
+    ['name', 'ClusterName', ['Token'], undefined],
+    ['config', 'Kubeconfig', ['Token'], undefined],
+    ['token', 'Token', ['Token'], 'must not be token or a key of the chosen outputs'],
+    ['server', 'Server', ['ArgoCD'], 'must not be token or a key of the chosen outputs'],
+    ['shard', 'ClusterName', ['ArgoCD'], 'must not be token or a key of the chosen outputs'],
+    ['server', 'Token', ['Kubeconfig'], 'must not be a key that an output uses for a value without the token'],
+    ['..data', 'CA', ['Token'], 'must be a valid key of a Secret'],
+    ['', 'CA', ['Token'], 'must be a valid key of a Secret'],
+  ] as const)('checks the key %p from %s beside %p', (key, from, outputs, problem) => {
+    expect(keyProblem({ key, from }, outputs)).toBe(problem);
+  });
+});
+
 describe('tokenKeys', () => {
   it('lists each key that depends on the token', () => {
     expect(tokenKeys()).toEqual(['token', 'kubeconfig', 'value', 'config']);
@@ -91,7 +149,9 @@ describe('tokenKeys', () => {
 
 describe('outputForms', () => {
   it.each([...outputForms])('documents exactly the keys that the form %s renders', (output, { keys }) => {
-    const { token: _, ...rendered } = texts([output as Outputs[number]]);
+    const argocd = { project: 'platform', namespaces: ['apps'], clusterResources: true, shard: 0 };
+    const token = aToken().writing({ outputs: [output as Outputs[number]], argocd });
+    const { token: _, ...rendered } = outputTexts(targetOf(token.build(), aCluster()), ISSUED);
     expect(Object.keys(rendered).sort()).toEqual(Object.keys(keys).sort());
   });
 });

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { Annotation, Label } from '../../../src/api/names.ts';
 import { digestOf } from '../../../src/std/digest.ts';
 import { parseRecord } from '../../../src/tokens/policy/record.ts';
-import { digestOfData, digestOfOutputs, earlierClaimant, isReserved, withoutToken } from '../../../src/tokens/policy/secret.ts';
+import { digestOfData, digestOfOutputs, earlierClaimant, holdsToken, isReserved, withoutToken } from '../../../src/tokens/policy/secret.ts';
 import { aCluster, aGrant, aToken, at, SERVER, stored, type TokenBuilder, targetOf, writtenSecret } from '../../support/builders.ts';
 
 const ARGO_LABEL = 'argocd.argoproj.io/secret-type';
@@ -147,6 +147,38 @@ describe('desiredSecret', () => {
         },
       ),
     );
+  });
+});
+
+describe('desiredSecret with labelsFromCluster', () => {
+  const copying = (...labelsFromCluster: readonly string[]) => aToken().writing({ outputs: ['ArgoCD'], argocd: { labelsFromCluster } });
+  const labeled = (labels: Readonly<Record<string, string>>) => ({ ...aCluster(), metadata: { ...aCluster().metadata, labels } });
+
+  it('drops a copied label that the Cluster or the spec no longer has, and keeps labels set by others', () => {
+    const first = stored(
+      writtenSecret(
+        { token: copying('env', 'region').build(), cluster: labeled({ env: 'prod', region: 'eu' }), secret: undefined },
+        aGrant(),
+      ),
+    );
+    const { metadata, ...rest } = first;
+    const existing = { ...rest, metadata: { ...metadata, labels: { ...metadata.labels, foreign: 'x' } } };
+    const second = writtenSecret({ token: copying('env').build(), cluster: labeled({ region: 'eu' }), secret: existing }, aGrant());
+    expect(second.metadata.labels).toEqual({ foreign: 'x', [ARGO_LABEL]: 'cluster', 'tokens.purser.dev/managed-by': 'purser' });
+  });
+});
+
+describe('withoutToken and holdsToken', () => {
+  const keys = [
+    { key: 'bearer', from: 'Token' },
+    { key: 'caBundle', from: 'CA' },
+    { key: 'config', from: 'Kubeconfig' },
+  ] as const;
+
+  it('remove the token under any key, also under a key that the spec no longer has', () => {
+    const secret = written(aToken().writing({ outputs: ['Token', 'Kubeconfig'], keys }));
+    expect(Object.keys(withoutToken(secret).data ?? {}).sort()).toEqual(['ca.crt', 'namespace', 'server']);
+    expect([holdsToken(secret), holdsToken(withoutToken(secret)), holdsToken({ data: { bearer: 'x' } })]).toEqual([true, false, true]);
   });
 });
 

@@ -3,6 +3,11 @@ import { fieldErrorText } from '../../../src/kubernetes/field-error.ts';
 import { specProblems } from '../../../src/tokens/policy/spec.ts';
 import { aToken } from '../../support/builders.ts';
 
+const KEYS = [
+  { key: 'caBundle', from: 'CA' },
+  { key: 'my-token', from: 'Token' },
+] as const;
+
 const pod = { apiVersion: 'v1', kind: 'Pod', name: 'web-0' } as const;
 const RANGE = 'must be a whole number from 600 to 4294967296';
 
@@ -11,6 +16,8 @@ describe('specProblems', () => {
     ['the shortest lifetime', { expirationSeconds: 600 }],
     ['the longest lifetime', { expirationSeconds: 2 ** 32 }],
     ['sixteen audiences', { audiences: Array.from({ length: 16 }, (_, index) => `${index}`) }],
+    ['settings of Argo CD', { secret: { outputs: ['ArgoCD' as const], argocd: { project: 'platform' } } }],
+    ['keys', { secret: { outputs: ['Token' as const], keys: KEYS } }],
     ['an audience of as many characters as the CRD allows', { audiences: ['\u{1f511}'.repeat(256)] }],
   ])('accepts %s', (_, spec) => {
     expect(specProblems(aToken().with(spec).build(), {})).toEqual([]);
@@ -27,6 +34,21 @@ describe('specProblems', () => {
       'spec.expirationSeconds: Invalid value: 3607: must not be 3607 for a token bound to a Pod, which would live for a year; use 3600 or 3608',
     ],
     ['no audience', { audiences: [] }, 'spec.audiences: Required value'],
+    [
+      'settings of Argo CD without its output',
+      { secret: { outputs: ['Token' as const], argocd: {} } },
+      'spec.secret.argocd: Forbidden: requires the output ArgoCD',
+    ],
+    [
+      'a key of a chosen output',
+      { secret: { outputs: ['Token' as const], keys: [...KEYS, { key: 'ca.crt', from: 'CA' as const }] } },
+      'spec.secret.keys[2].key: Invalid value: "ca.crt": must not be token or a key of the chosen outputs',
+    ],
+    [
+      'a repeated key',
+      { secret: { outputs: ['Token' as const], keys: [...KEYS, { key: 'caBundle', from: 'Token' as const }] } },
+      'spec.secret.keys[2].key: Invalid value: "caBundle": must not be repeated',
+    ],
     ['an empty audience', { audiences: [''] }, 'spec.audiences[0]: Invalid value: "": must have from 1 to 256 characters'],
     [
       'an audience that is too long',
