@@ -103,6 +103,18 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     node: true,
     purpose: 'the ManagedToken controller',
   },
+  'sets/policy': {
+    imports: ['api', 'kubernetes', 'std', 'tokens/policy'],
+    packages: [],
+    node: false,
+    purpose: 'decides about ManagedTokenSets without effects',
+  },
+  sets: {
+    imports: ['access', 'api', 'kube', 'kubernetes', 'runtime', 'sets/policy', 'std', 'targets', 'telemetry', 'tokens', 'tokens/policy'],
+    packages: ['rxjs'],
+    node: true,
+    purpose: 'the ManagedTokenSet controller',
+  },
   facade: {
     imports: ['access', 'api', 'clusters/policy', 'kube', 'kubernetes', 'std', 'targets', 'targets/policy', 'telemetry'],
     packages: ['find-my-way', 'rxjs'],
@@ -138,6 +150,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
       'kube',
       'kubernetes',
       'runtime',
+      'sets',
       'std',
       'targets',
       'targets/policy',

@@ -20,6 +20,21 @@ export function serviceAccountUser(namespace: string, name: string): User {
   };
 }
 
+/** Service accounts that a subject of a binding stands for: all of them, those of a namespace, or one. */
+export type ServiceAccountScope = 'all' | { readonly namespace: string; readonly name?: string };
+
+/** Returns the service accounts that a subject in the format of `subjectsOf` stands for; undefined for other users and groups. */
+export function serviceAccountsOf(subject: string): ServiceAccountScope | undefined {
+  if (subject === 'Group/system:serviceaccounts' || subject === 'Group/system:authenticated') return 'all';
+  const [, namespace, name] = ACCOUNT.exec(subject) ?? [];
+  if (namespace !== undefined && name !== undefined) return { namespace, name };
+  const [, group] = NAMESPACE.exec(subject) ?? [];
+  return group === undefined ? undefined : { namespace: group };
+}
+
+const ACCOUNT = /^User\/system:serviceaccount:([^:]+):([^:]+)$/;
+const NAMESPACE = /^Group\/system:serviceaccounts:(.+)$/;
+
 /** Returns a digest of all attributes of a user that an authorizer may use. */
 export function userKey(user: User): string {
   const known = KEYS.get(user);

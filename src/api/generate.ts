@@ -103,7 +103,10 @@ function withTitles(schema: JSONSchema, field: string, kind: string): JSONSchema
     ...rest,
     ...(properties.length > 0 && {
       title: `${kind}${field.charAt(0).toUpperCase()}${field.slice(1)}`,
-      properties: Object.fromEntries(properties.map(([name, property]) => [name, withTitles(property, name, kind)])),
+      // The fields of a template have the same names as those of the object.
+      properties: Object.fromEntries(
+        properties.map(([name, property]) => [name, withTitles(property, name, field === 'template' ? `${kind}Template` : kind)]),
+      ),
       required: [...(Array.isArray(schema.required) ? schema.required : []), ...defaulted],
     }),
     ...(schema.items && { items: withTitles(schema.items, field.replace(/s$/, ''), kind) }),

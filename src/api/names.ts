@@ -118,6 +118,23 @@ export const Annotation = {
   template: `${TokensGroup}/template`,
 } as const;
 
+/** Annotations of ManagedTokenSets and of their ManagedTokens. */
+export const SetAnnotation = {
+  /** On a ManagedToken of a set: digests of the template and of the ManagedToken that was rendered from it. */
+  templateDigest: `${TokensGroup}/template-digest`,
+  /** On a ManagedTokenSet, by users: the value that the Progressing condition names confirms the removal of many ManagedTokens. */
+  confirmRemoval: `${TokensGroup}/confirm-removal`,
+} as const;
+
+/** Field manager of the ManagedTokens of sets. */
+export const SetFieldManager = 'purser-sets';
+
+/** Types of a ManagedTokenSet's conditions. */
+export const SetConditionType = {
+  ready: 'Ready',
+  progressing: 'Progressing',
+} as const;
+
 /** Types of a ManagedToken's conditions. */
 export const TokenConditionType = {
   ready: 'Ready',

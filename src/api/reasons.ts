@@ -124,12 +124,27 @@ export const AlertReason = {
   RenewBeforeClamped: 'renewBefore leaves too little of the granted lifetime and is shortened',
 } as const;
 
+/** Reasons of a ManagedTokenSet's conditions and of its failing clusters, besides those of ManagedTokens. */
+export const SetReason = {
+  AllReady: 'the tokens of all clusters are ready',
+  NotAllReady: 'some clusters have no valid token',
+  NoClusters: 'no Cluster is selected that the requester may issue tokens for',
+  Complete: 'the ManagedTokens of all clusters have the current template',
+  RollingOut: 'Purser creates, changes or removes ManagedTokens, or waits for their tokens',
+  RolloutStopped: 'the rollout of the template stopped because ManagedTokens failed after the change',
+  RemovalPaused: 'removal of ManagedTokens is paused: more than ten and more than a third of the set would be removed at once',
+  NameConflict: 'a ManagedToken of this name exists and is not controlled by the set',
+  TemplateInvalid: 'the template renders no valid ManagedToken for this cluster',
+  WriteFailed: 'the ManagedToken could not be written',
+} as const;
+
 export type ReadyReason = keyof typeof ReadyReason;
 export type IssueReason = keyof typeof IssueReason;
 export type FailureReason = keyof typeof FailureReason;
 export type ClusterReason = keyof typeof ClusterReason;
 export type RenewalEventReason = keyof typeof RenewalEventReason;
 export type AlertReason = keyof typeof AlertReason;
+export type SetReason = keyof typeof SetReason;
 
 /** Any reason. */
-export type Reason = ReadyReason | IssueReason | FailureReason | ClusterReason | RenewalEventReason | AlertReason;
+export type Reason = ReadyReason | IssueReason | FailureReason | ClusterReason | RenewalEventReason | AlertReason | SetReason;

@@ -17,6 +17,7 @@ import type {
 } from '@kubernetes/client-node';
 import type { Cluster } from './cluster.gen.ts';
 import type { ManagedToken } from './managed-token.gen.ts';
+import type { ManagedTokenSet } from './managed-token-set.gen.ts';
 import { RegistryGroup, TokensGroup, Version } from './names.ts';
 import type { NamespacedMeta, ObjectMeta, StoredIdentity, Wire } from './wire.ts';
 
@@ -69,6 +70,7 @@ export type CustomResourceDefinition = Model<Omit<V1CustomResourceDefinition, 's
 
 export const Clusters: Resource<Cluster> = clusterScoped(RegistryGroup, Version, 'clusters', 'Cluster');
 export const ManagedTokens: Resource<ManagedToken> = namespaced(TokensGroup, Version, 'managedtokens', 'ManagedToken');
+export const ManagedTokenSets: Resource<ManagedTokenSet> = namespaced(TokensGroup, Version, 'managedtokensets', 'ManagedTokenSet');
 export const Secrets: Resource<Secret> = namespaced('', 'v1', 'secrets', 'Secret');
 export const ServiceAccounts: Resource<ServiceAccount> = namespaced('', 'v1', 'serviceaccounts', 'ServiceAccount');
 export const Namespaces: Resource<Namespace> = clusterScoped('', 'v1', 'namespaces', 'Namespace');

@@ -5,6 +5,7 @@ import { ReviewLimit } from '../facade/limits/review-limit.ts';
 import { KubeClient } from '../kube/client.ts';
 import { createTransport } from '../kube/transport.ts';
 import { type Component, Lifecycle } from '../runtime/lifecycle.ts';
+import { createSetInformer } from '../sets/informers.ts';
 import { defined } from '../std/defined.ts';
 import { ClusterClients } from '../targets/cluster-clients.ts';
 import { proxyPolicy } from '../targets/dial-policy.ts';
@@ -68,10 +69,11 @@ function componentsOf(options: AppOptions, { client, state, served }: Parts): re
   const { clock, random, log, settings } = options;
   const { credentialNamespaces, namespaces, facadeAnnotations: annotationPrefixes, components } = settings;
   const informers = createTokenInformers({ client, clock, random, credentialNamespaces, namespaces, annotationPrefixes });
+  const sets = createSetInformer({ client, clock, random, namespaces });
   const clients = clusterClients(options, client, informers);
   const certificate = servingCertificate(options, client);
   const reviewLimit = new ReviewLimit(clock);
-  const metrics = new Metrics({ build: readBuild(), tokens: informers.tokens.store, clusters: informers.clusters.store });
+  const metrics = new Metrics({ build: readBuild(), tokens: informers.tokens.store, sets: sets.store, clusters: informers.clusters.store });
   const onListening = (part: keyof Served) => (url: string) => {
     served[part] = url;
   };
@@ -79,10 +81,10 @@ function componentsOf(options: AppOptions, { client, state, served }: Parts): re
   return [
     operations(options, { hub: client, metrics, health: state.health, certificate, reviewLimit, onListening: onListening('metrics') }),
     customResources(options, client),
-    caches(hasController ? informers : facadeInformers(informers), client, { clock, log }),
+    caches(hasController ? { ...informers, sets } : facadeInformers(informers), client, { clock, log }),
     targetClusters(clients, informers.clusters),
     ...(hasController && !hasFacade && settings.facadeTlsSecret !== undefined ? [certificateUpkeep(options, certificate)] : []),
-    ...(hasController ? leaderWork(options, { hub: client, informers, clients, metrics }) : []),
+    ...(hasController ? leaderWork(options, { hub: client, informers: { ...informers, sets }, clients, metrics }) : []),
     // Last, because it may wait for its certificate.
     ...(hasFacade
       ? facade(options, { hub: client, clients, informers, metrics, certificate, reviewLimit, onListening: onListening('facade') })

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { defer, merge, NEVER, type Observable, tap } from 'rxjs';
-import { FieldManager } from '../api/names.ts';
+import { FieldManager, SetFieldManager } from '../api/names.ts';
 import { createClusterController } from '../clusters/controller.ts';
 import { createCredentialController } from '../credentials/controller.ts';
 import { KubeClient } from '../kube/client.ts';
@@ -14,6 +14,8 @@ import { createTransport, type Transport } from '../kube/transport.ts';
 import { whileLeading } from '../runtime/leadership.ts';
 import { type Component, streamComponent } from '../runtime/lifecycle.ts';
 import { report } from '../runtime/report.ts';
+import { createSetController } from '../sets/controller.ts';
+import type { SetInformers } from '../sets/informers.ts';
 import { defined } from '../std/defined.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { tokenLimits } from '../targets/policy/token-request.ts';
@@ -25,7 +27,7 @@ import type { AppOptions } from './options.ts';
 
 export interface WorkParts {
   readonly hub: KubeClient;
-  readonly informers: TokenInformers;
+  readonly informers: TokenInformers & SetInformers;
   readonly clients: ClusterClients;
   readonly metrics: Metrics;
 }
@@ -46,10 +48,16 @@ export function leaderWork(options: AppOptions, { hub, informers, clients, metri
   const tokens = createTokenController({ ...common, settings: tokenSettings });
   const credentials = createCredentialController({ ...common, settings: { probeIntervalMs } });
   const clusters = createClusterController({ ...common, settings: { probeIntervalMs, accessIntervalMs }, renewals: credentials });
+  const sets = createSetController({
+    ...common,
+    hub: new KubeClient(hub.transport, SetFieldManager),
+    settings: { protectedNamespaces, credentialNamespaces },
+  });
   const reportFor = (controller: string) => report({ controller, log, metrics, clock });
   const work$ = (stopping: AbortSignal) =>
     merge(
       tokens(stopping).pipe(reportFor('managed-token')),
+      sets(stopping).pipe(reportFor('managed-token-set')),
       clusters(stopping).pipe(reportFor('cluster-status')),
       credentials.run(stopping).pipe(reportFor('credential')),
     );

@@ -1,7 +1,7 @@
 // Prerequisites on the hub: Purser's CustomResourceDefinitions and synced caches.
 
 import { combineLatest, filter, firstValueFrom, merge, Subscription } from 'rxjs';
-import { type ApiObject, Clusters, ManagedTokens } from '../api/resources.ts';
+import { type ApiObject, Clusters, ManagedTokenSets, ManagedTokens } from '../api/resources.ts';
 import { isExpired, type KubeClient } from '../kube/client.ts';
 import { untilAborted } from '../kube/deadline.ts';
 import { waitUntilServed } from '../kube/discovery.ts';
@@ -9,6 +9,7 @@ import type { Informer, Problem } from '../kube/informer.ts';
 import { applyAll, readManifests } from '../kube/manifests.ts';
 import { hasReason } from '../kubernetes/status.ts';
 import type { Component } from '../runtime/lifecycle.ts';
+import type { SetInformers } from '../sets/informers.ts';
 import { retryUntilDone } from '../std/backoff.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { TokenInformers } from '../tokens/informers.ts';
@@ -26,7 +27,7 @@ export function customResources({ clock, random, log, settings }: AppOptions, cl
   const onProblem = (error: unknown) => log.warn({ error }, 'request to the hub failed');
   const start = async (signal: AbortSignal) => {
     const onMissing = logMissing(mayInstall(settings) && (await install({ clock, random, log }, client, signal)));
-    await waitUntilServed(client, [Clusters, ManagedTokens], { clock, random, signal, onMissing, onProblem });
+    await waitUntilServed(client, [Clusters, ManagedTokens, ManagedTokenSets], { clock, random, signal, onMissing, onProblem });
   };
   return { name: 'custom resources', check: 'custom-resources', start, stop: async () => {} };
 }
@@ -59,7 +60,7 @@ async function install({ clock, random, log }: Tools, client: KubeClient, signal
 type Tools = Pick<AppOptions, 'clock' | 'random' | 'log'>;
 
 /** Informers of this process; a façade without controller needs none for ManagedTokens. */
-type Watched = Omit<TokenInformers, 'tokens' | 'secrets' | 'requesters'> & Partial<TokenInformers>;
+type Watched = Omit<TokenInformers, 'tokens' | 'secrets' | 'requesters'> & Partial<TokenInformers & Pick<SetInformers, 'sets'>>;
 
 /** Creates the component that runs the informers, on the leader and on followers, and waits until they are synced. */
 export function caches({ credentials, ...others }: Watched, client: KubeClient, tools: Pick<Tools, 'clock' | 'log'>): Component {

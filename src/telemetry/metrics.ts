@@ -1,8 +1,9 @@
-// Metrics of the process. process-metrics.ts declares those of prom-client, object-gauges.ts those of ManagedTokens and Clusters.
+// Metrics of the process. process-metrics.ts declares those of prom-client, object-gauges.ts those of objects.
 
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
+import type { ManagedTokenSet } from '../api/managed-token-set.gen.ts';
 import type { Reason } from '../api/reasons.ts';
 import type { StatusReason } from '../kubernetes/status.ts';
 import {
@@ -15,13 +16,14 @@ import {
   type Family,
   UNREGISTERED,
 } from './exposition.ts';
-import { clusterGauges, type Objects, tokenGauges } from './object-gauges.ts';
+import { clusterGauges, type Objects, setGauges, tokenGauges } from './object-gauges.ts';
 import { declareMetrics } from './process-metrics.ts';
 
 export interface MetricsOptions {
   /** Versions of Purser and Node. */
   readonly build: { readonly version: string; readonly node: string };
   readonly tokens: Objects<ManagedToken>;
+  readonly sets: Objects<ManagedTokenSet>;
   readonly clusters: Objects<Cluster> & { has(name: string): boolean };
 }
 
@@ -73,7 +75,7 @@ export class Metrics {
   #overBudget: () => Iterable<Excess> = () => [];
   #watches: () => number = () => 0;
 
-  constructor({ build, tokens, clusters }: MetricsOptions) {
+  constructor({ build, tokens, sets, clusters }: MetricsOptions) {
     this.#isRegistered = (cluster) => clusters.has(cluster);
     this.#declared = declareMetrics(this.#registry, {
       depths: this.#depths,
@@ -88,7 +90,8 @@ export class Metrics {
     });
     const credentials = credentialGauges(() => this.#credentialTimes());
     const budgets = budgetGauge(() => this.#overBudget());
-    this.#families = [...tokenGauges(tokens, this.#isRegistered), ...clusterGauges(clusters), ...credentials, this.#issuances, budgets];
+    const objects = [...tokenGauges(tokens, this.#isRegistered), ...setGauges(sets), ...clusterGauges(clusters)];
+    this.#families = [...objects, ...credentials, this.#issuances, budgets];
     collectDefaultMetrics({ register: this.#registry });
   }
 

@@ -1,9 +1,11 @@
-// Gauges of every ManagedToken and Cluster, from the informers. All replicas export the same values, except that a façade without
-// controller has no ManagedTokens: alert rules use `max by`.
+// Gauges of every ManagedToken, ManagedTokenSet and Cluster, from the informers. All replicas export the same values, except that a
+// façade without controller has no ManagedTokens and no sets: alert rules use `max by`.
 
 import type { Cluster, ClusterCondition } from '../api/cluster.gen.ts';
 import type { ManagedToken } from '../api/managed-token.gen.ts';
-import { ClusterConditionType, TokenConditionType } from '../api/names.ts';
+import type { ManagedTokenSet } from '../api/managed-token-set.gen.ts';
+import { ClusterConditionType, SetConditionType, TokenConditionType } from '../api/names.ts';
+import { SetReason } from '../api/reasons.ts';
 import type { ApiObject, Stored } from '../api/resources.ts';
 import { parseTimestamp } from '../std/timestamp.ts';
 import { type Family, type Labels, sample, UNREGISTERED } from './exposition.ts';
@@ -22,6 +24,11 @@ export function tokenGauges(tokens: Objects<ManagedToken>, isRegistered: (cluste
 /** Returns gauges of conditions and heartbeat of each Cluster. */
 export function clusterGauges(clusters: Objects<Cluster>): readonly Family[] {
   return gauges(clusters, CLUSTER_GAUGES, ({ metadata }) => metadata.name);
+}
+
+/** Returns gauges of the clusters and of the progress of each ManagedTokenSet. */
+export function setGauges(sets: Objects<ManagedTokenSet>): readonly Family[] {
+  return gauges(sets, SET_GAUGES, () => '');
 }
 
 interface Gauge<T extends ApiObject> {
@@ -67,6 +74,34 @@ const CLUSTER_GAUGES: readonly Gauge<Cluster>[] = [
     samplesOf: ({ status }, cluster) => timeSample({ target_cluster: cluster }, status?.conditions?.find(isOurs)?.lastHeartbeatTime),
   },
 ];
+
+const SET_GAUGES: readonly Gauge<ManagedTokenSet>[] = [
+  {
+    name: 'purser_managedtokensets',
+    help: '1 for each ManagedTokenSet, with the reason of its condition Progressing.',
+    samplesOf: (set) => [[{ ...setLabels(set), reason: progressOf(set) }, 1]],
+  },
+  {
+    name: 'purser_managedtokenset_clusters',
+    help: 'Clusters of a ManagedTokenSet by state: selected, ready, updated, failing. A cluster can have several states.',
+    samplesOf: (set) => {
+      const { clusters = 0, ready = 0, updated = 0, failing = 0 } = set.status ?? {};
+      return Object.entries({ selected: clusters, ready, updated, failing }).map(([state, count]) => [{ ...setLabels(set), state }, count]);
+    },
+  },
+];
+
+const PROGRESS: ReadonlySet<string> = new Set([...Object.keys(SetReason), 'InvalidSpec']);
+
+/** Returns the reason of the condition Progressing, a word of a closed set. */
+function progressOf({ status }: ManagedTokenSet): string {
+  const reason = status?.conditions?.find(({ type }) => type === SetConditionType.progressing)?.reason;
+  return reason !== undefined && PROGRESS.has(reason) ? reason : 'Unknown';
+}
+
+function setLabels({ metadata }: Stored<ManagedTokenSet>): Labels {
+  return { namespace: metadata.namespace, name: metadata.name };
+}
 
 const STATUSES = ['True', 'False', 'Unknown'] as const;
 const CLUSTER_TYPES: readonly string[] = Object.values(ClusterConditionType);

@@ -2,14 +2,14 @@
 // changes.
 
 import { setOf } from '../access/cluster-set.ts';
-import { reviewAccess } from '../access/hub-review.ts';
+import { type AccessAttributes, reviewAccess } from '../access/hub-review.ts';
 import { exactName, grantingNames, issueNames, protectionOf, type ReviewedTarget, reviewIssue } from '../access/issue-permission.ts';
 import { serviceAccountUser, type User } from '../access/user.ts';
 import { Clusters, ServiceAccounts } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../std/clock.ts';
 import { IssueError, orIssueError } from '../targets/issue-error.ts';
-import type { HubView } from './informers.ts';
+import { type HubView, requesterKeyOf } from './informers.ts';
 import { forbiddenMessage, requesterMissingMessage } from './policy/messages.ts';
 import type { StoredToken } from './policy/spec.ts';
 import type { TrackedTokens } from './tracked-token.ts';
@@ -59,7 +59,7 @@ export class Authority {
     const requester = requesterOf(token);
     const target = this.#targetOf(token);
     const name = await reviewIssue(this.#namesInOrder(token, target), (attributes) =>
-      orIssueError(this.#isAllowed(requester, attributes, signal), 'AuthorizationFailed', signal),
+      orIssueError(isRequesterAllowed(this.#options.hub, requester, attributes, signal), 'AuthorizationFailed', signal),
     );
     const { view, clock, protectedNamespaces } = this.#options;
     const isIndexed = view.permissions.allows(requester, this.#namesFor(token, target));
@@ -127,18 +127,27 @@ export class Authority {
   /** Looks up a requester that the informer does not have: a list that is empty by mistake must not cause the removal of a Secret. */
   async #hasRequester(token: StoredToken, signal: AbortSignal): Promise<boolean> {
     const { hub, view } = this.#options;
-    if (view.hasRequester(token)) return true;
-    const { namespace } = token.metadata;
-    const fieldSelector = `metadata.name=${token.spec.requesterServiceAccountName}`;
-    const { items } = await orIssueError(hub.list(ServiceAccounts, { namespace, fieldSelector, signal }), 'AuthorizationFailed', signal);
-    return items.length > 0;
+    return view.hasRequester(token) || (await findRequester(hub, requesterKeyOf(token), signal));
   }
+}
 
-  async #isAllowed(requester: User, attributes: Parameters<typeof reviewAccess>[2], signal: AbortSignal): Promise<boolean> {
-    const { allowed, evaluationError } = await reviewAccess(this.#options.hub, requester, attributes, { signal });
-    if (!allowed && !isHarmless(evaluationError)) throw new IssueError('AuthorizationFailed', evaluationError);
-    return allowed;
-  }
+/** Looks up a service account on the hub, by its key. Throws an IssueError if that fails. */
+export async function findRequester(hub: Pick<KubeClient, 'list'>, key: string, signal: AbortSignal): Promise<boolean> {
+  const [namespace = '', name = ''] = key.split('/');
+  const found = hub.list(ServiceAccounts, { namespace, fieldSelector: `metadata.name=${name}`, signal });
+  return (await orIssueError(found, 'AuthorizationFailed', signal)).items.length > 0;
+}
+
+/** Reviews one action of a requester. Throws if the review fails or the hub could not decide. */
+export async function isRequesterAllowed(
+  hub: Pick<KubeClient, 'createReview'>,
+  requester: User,
+  attributes: AccessAttributes,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { allowed, evaluationError } = await reviewAccess(hub, requester, attributes, { signal });
+  if (!allowed && !isHarmless(evaluationError)) throw new IssueError('AuthorizationFailed', evaluationError);
+  return allowed;
 }
 
 /** Returns whether the error only reports bindings to missing roles, which do not prevent a decision. */

@@ -2,9 +2,9 @@
 // that Purser does not read, so that tenants cannot fill its memory.
 
 import type { ManagedToken, ManagedTokenStatus } from '../api/managed-token.gen.ts';
-import { AnchorFinalizer, Annotation, Label, TokensGroup } from '../api/names.ts';
-import type { Secret, Stored } from '../api/resources.ts';
-import type { ObjectMeta, StoredIdentity } from '../api/wire.ts';
+import { AnchorFinalizer, Annotation, Label, SetAnnotation, TokensGroup } from '../api/names.ts';
+import type { ApiObject, Secret, Stored } from '../api/resources.ts';
+import type { NamespacedMeta, ObjectMeta, StoredIdentity } from '../api/wire.ts';
 import { defined } from '../std/defined.ts';
 import { digestOf } from '../std/digest.ts';
 import { tokenClaims } from '../targets/policy/token-claims.ts';
@@ -74,17 +74,22 @@ function ownMetadata({
     resourceVersion,
     labels: Object.fromEntries(Object.entries(labels).filter(([key]) => key === Label.managedBy)),
     annotations: Object.fromEntries(own),
-    ownerReferences: ownerReferences
-      .filter(({ controller }) => controller)
-      .slice(0, MAX_OWNERS)
-      .map((owner) => ({
-        ...owner,
-        apiVersion: shortName(owner.apiVersion),
-        kind: shortName(owner.kind),
-        name: shortName(owner.name),
-        uid: shortName(owner.uid),
-      })),
+    ownerReferences: controllersOf(ownerReferences),
   };
+}
+
+type OwnerReferences = NonNullable<ObjectMeta['ownerReferences']>;
+
+/** Returns the owners that are controllers, with short names. */
+function controllersOf(owners: OwnerReferences): OwnerReferences {
+  const controllers = owners.filter(({ controller }) => controller).slice(0, MAX_OWNERS);
+  return controllers.map((owner) => ({
+    ...owner,
+    apiVersion: shortName(owner.apiVersion),
+    kind: shortName(owner.kind),
+    name: shortName(owner.name),
+    uid: shortName(owner.uid),
+  }));
 }
 
 function stubOfSecret({ metadata, claims, ...rest }: Stored<StoredSecret>): Stored<StoredSecret> {
@@ -118,20 +123,27 @@ export function reduceToken(
   return kept;
 }
 
-/** Returns the approximate size of a reduced ManagedToken or Secret in memory, in bytes. */
-export function bytesOf(object: StoredToken | StoredSecret): number {
+/** Returns the approximate size of a reduced object in memory, in bytes. */
+export function bytesOf(object: object): number {
   return sizes.get(object) ?? 0;
 }
 
-const sizes = new WeakMap<StoredToken | StoredSecret, number>();
+/** Records the size of a reduced object in memory, in bytes. */
+export function recordBytes(object: object, bytes: number): void {
+  sizes.set(object, bytes);
+}
+
+const sizes = new WeakMap<object, number>();
 
 const MAX_REQUEST_LENGTH = 256;
 const MAX_ANNOTATIONS = 16;
-const DEFINED: readonly string[] = Object.values(Annotation);
+const DEFINED: readonly string[] = [...Object.values(Annotation), SetAnnotation.templateDigest];
 
 function reduceMetadata(metadata: Stored<ManagedToken>['metadata']): Stored<ManagedToken>['metadata'] {
   const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, finalizers } = metadata;
   const annotations = ownAnnotations(metadata);
+  // API servers admit one controller.
+  const controllers = controllersOf(metadata.ownerReferences ?? []).slice(0, 1);
   return {
     name,
     namespace,
@@ -141,6 +153,7 @@ function reduceMetadata(metadata: Stored<ManagedToken>['metadata']): Stored<Mana
     ...(creationTimestamp && { creationTimestamp }),
     ...(deletionTimestamp && { deletionTimestamp }),
     ...(finalizers && { finalizers }),
+    ...(controllers.length > 0 && { ownerReferences: controllers }),
     ...(annotations.length > 0 && { annotations: Object.fromEntries(annotations.map(reduceRequest)) }),
   };
 }
@@ -166,7 +179,7 @@ function stubOf({ metadata, spec, status, ...type }: StoredToken): StoredToken {
   const { labels: _, annotations: __, ...secret } = spec.secret;
   const { annotations = {}, finalizers, ...identity } = metadata;
   // An administrator may revoke the token of any ManagedToken.
-  const requests = Object.entries(annotations).filter(([name]) => name === Annotation.rotate || name === Annotation.revoke);
+  const requests = Object.entries(annotations).filter(([name]) => STUB_ANNOTATIONS.has(name));
   // Of an overlong list only Purser's own finalizer is kept, which shows that there are anchors.
   const ours = finalizers?.filter((finalizer) => finalizer === AnchorFinalizer) ?? [];
   const own = bytesIn(finalizers) > MAX_PART_BYTES ? ours : finalizers;
@@ -179,8 +192,10 @@ function stubOf({ metadata, spec, status, ...type }: StoredToken): StoredToken {
 }
 
 const MAX_PART_BYTES = 8_192;
+const STUB_ANNOTATIONS: ReadonlySet<string> = new Set([Annotation.rotate, Annotation.revoke, SetAnnotation.templateDigest]);
 
-function bytesIn(value: unknown): number {
+/** Returns the approximate size of a value in memory, in bytes. */
+export function bytesIn(value: unknown): number {
   return JSON.stringify(value)?.length ?? 0;
 }
 
@@ -189,18 +204,19 @@ export const BYTES_PER_NAMESPACE = 64 << 20;
 /** Size up to which an object is kept in any case, in bytes: a stub would take about as much. */
 const MAX_SMALL_BYTES = 4_096;
 
-/** Memory that the ManagedTokens and Secrets of each namespace take. A namespace over its share keeps only stubs of large ones. */
+/** Memory that the objects of each namespace take. A namespace over its share keeps only stubs of large ones. */
 export class NamespaceBytes {
   readonly #kept = new Map<string, { readonly namespace: string; readonly bytes: number }>();
   readonly #totals = new Map<string, number>();
 
   /** Reduces a ManagedToken, and counts it until `forget`. */
-  readonly reduceToken = (token: Stored<ManagedToken>): StoredToken => this.#reduce(token, reduceToken);
+  readonly reduceToken = (token: Stored<ManagedToken>): StoredToken => this.reduce(token, reduceToken);
 
   /** Reduces a Secret, and counts it until `forget`. */
-  readonly reduceSecret = (secret: Stored<Secret>): Stored<StoredSecret> => this.#reduce(secret, reduceSecret);
+  readonly reduceSecret = (secret: Stored<Secret>): Stored<StoredSecret> => this.reduce(secret, reduceSecret);
 
-  #reduce<T extends Secret | ManagedToken, S extends StoredSecret | StoredToken>(
+  /** Reduces an object with a function that calls `recordBytes`, and counts it until `forget`. */
+  reduce<T extends ApiObject<NamespacedMeta>, S extends ApiObject>(
     object: Stored<T>,
     reduce: (object: Stored<T>, options?: { readonly isOverBudget: true }) => Stored<S>,
   ): Stored<S> {

@@ -2,6 +2,7 @@
 
 import { filter, map, merge, mergeMap, type Observable, tap } from 'rxjs';
 import { NO_SET, setOf } from '../access/cluster-set.ts';
+import { serviceAccountsOf } from '../access/user.ts';
 import type { Cluster } from '../api/cluster.gen.ts';
 import { TokensGroup } from '../api/names.ts';
 import { ManagedTokens } from '../api/resources.ts';
@@ -95,15 +96,11 @@ function hasChangedSet(change: Change<Cluster>): boolean {
   return setOf(change.object) !== (change.type === 'updated' ? setOf(change.previous) : NO_SET);
 }
 
-const ACCOUNT = /^User\/system:serviceaccount:([^:]+):([^:]+)$/;
-const NAMESPACE = /^Group\/system:serviceaccounts:(.+)$/;
-
 function tokensOfSubject(subject: string, view: HubView): readonly StoredToken[] {
-  if (subject === 'Group/system:serviceaccounts' || subject === 'Group/system:authenticated') return view.tokens.list();
-  const [, namespace, name] = ACCOUNT.exec(subject) ?? [];
-  if (namespace !== undefined) return view.tokensOfRequester(`${namespace}/${name}`);
-  const [, group] = NAMESPACE.exec(subject) ?? [];
-  return group === undefined ? [] : view.tokensOfNamespace(group);
+  const scope = serviceAccountsOf(subject);
+  if (scope === undefined) return [];
+  if (scope === 'all') return view.tokens.list();
+  return scope.name === undefined ? view.tokensOfNamespace(scope.namespace) : view.tokensOfRequester(`${scope.namespace}/${scope.name}`);
 }
 
 /** Returns the ManagedToken that may create a Secret because the changed one no longer claims it. */

@@ -2,10 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import type { Schema } from '../../src/kubernetes/schema/schema.ts';
 import { definitions, partsOf, rulesOf, schemaOf, violations } from './custom-resource.ts';
 import { type Case, clusters, managedTokens } from './custom-resource-cases.ts';
+import { managedTokenSets } from './token-set-cases.ts';
 
 describe.each([
   ['Cluster', clusters],
   ['ManagedToken', managedTokens],
+  ['ManagedTokenSet', managedTokenSets],
 ])('%s', (kind, cases) => {
   it.each(cases.map((each) => [each.name, each] as const))('%s', (_name, each) => {
     const errors = check(each);

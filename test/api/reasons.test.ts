@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { AlertReason, FailureReason, IssueReason, ReadyReason } from '../../src/api/reasons.ts';
+import { AlertReason, FailureReason, IssueReason, ReadyReason, SetReason } from '../../src/api/reasons.ts';
 
-const REASONS = [ReadyReason, IssueReason, FailureReason, AlertReason].flatMap((group) => Object.entries<string>(group));
+const REASONS = [ReadyReason, IssueReason, FailureReason, AlertReason, SetReason].flatMap((group) => Object.entries<string>(group));
 
 describe('reasons', () => {
   it('contains each reason in one group only', () => {

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
 import { yamlFiles } from '../api/custom-resource.ts';
 import { clusters, managedTokens } from '../api/custom-resource-cases.ts';
+import { managedTokenSets } from '../api/token-set-cases.ts';
 import { createAdmin } from './admin.ts';
 import { createSender, outcome } from './requests.ts';
 import { contractServer } from './server.ts';
@@ -12,6 +13,8 @@ const server = contractServer();
 const send = createSender(server);
 const CLUSTERS = '/apis/registry.purser.dev/v1alpha1/clusters';
 const TOKENS = '/apis/tokens.purser.dev/v1alpha1/managedtokens';
+const SETS = '/apis/tokens.purser.dev/v1alpha1/managedtokensets';
+const TEAM_SETS = '/apis/tokens.purser.dev/v1alpha1/namespaces/team-a/managedtokensets';
 const TEAM = '/apis/tokens.purser.dev/v1alpha1/namespaces/team-a/managedtokens';
 
 interface Sample {
@@ -31,7 +34,8 @@ beforeAll(async () => {
   const admin = createAdmin(server);
   for (const [, content] of yamlFiles('crds/')) {
     const definition = parse(content) as { readonly metadata: { readonly name: string } };
-    await admin.define(definition, definition.metadata.name.startsWith('clusters') ? CLUSTERS : TOKENS);
+    const [plural] = definition.metadata.name.split('.');
+    await admin.define(definition, [CLUSTERS, TOKENS, SETS].find((path) => path.endsWith(`/${plural}`)) ?? '');
   }
   for (const name of ['team-a', 'purser-system', 'gitops']) await admin.create('/api/v1/namespaces', { metadata: { name } });
 });
@@ -39,6 +43,7 @@ beforeAll(async () => {
 describe.each([
   ['Cluster', CLUSTERS, clusters],
   ['ManagedToken', TEAM, managedTokens],
+  ['ManagedTokenSet', TEAM_SETS, managedTokenSets],
 ])('%s', (kind, path, cases) => {
   it.each(cases.map((each) => [each.name, each] as const))('%s', async (_, { object, rejected }) => {
     const { status, body, warnings } = await send(`${path}?dryRun=All&fieldValidation=Strict`, { body: object });
@@ -129,6 +134,10 @@ describe('Table', () => {
 
   it('contains the declared columns of ManagedTokens', async () => {
     expect(await table(TOKENS)).toEqual(await declaredColumns('managedtokens.tokens.purser.dev'));
+  });
+
+  it('contains the declared columns of ManagedTokenSets', async () => {
+    expect(await table(SETS)).toEqual(await declaredColumns('managedtokensets.tokens.purser.dev'));
   });
 
   it('contains the declared columns of Clusters', async () => {

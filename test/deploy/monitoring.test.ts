@@ -44,7 +44,7 @@ let exported: ReadonlySet<string>;
 
 beforeAll(async () => {
   const none = { list: () => [], has: () => false };
-  const metrics = new Metrics({ build: { version: '0.0.0', node: 'v24' }, tokens: none, clusters: none });
+  const metrics = new Metrics({ build: { version: '0.0.0', node: 'v24' }, tokens: none, sets: none, clusters: none });
   const text = (await Array.fromAsync(metrics.text())).join('');
   const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type]) => ({ name, type }));
   exported = new Set(

@@ -4,7 +4,7 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { AlertReason, ClusterReason, FailureReason, IssueReason, ReadyReason } from '../../src/api/reasons.ts';
+import { AlertReason, ClusterReason, FailureReason, IssueReason, ReadyReason, SetReason } from '../../src/api/reasons.ts';
 import { clusterConditions } from '../../src/clusters/policy/conditions.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import { readText } from '../support/repository.ts';
@@ -17,6 +17,7 @@ describe('docs/troubleshooting.md', () => {
     ['Ready condition of a ManagedToken', ReadyReason],
     ['Issuance of a token', IssueReason],
     ['Failed issuance of a token', FailureReason],
+    ['ManagedTokenSet', SetReason],
     ['Reasons of Cluster conditions', ClusterReason],
     ['Warnings for operators', AlertReason],
   ])('lists the reasons under "%s" with their sentences and remedies', (heading, reasons) => {
@@ -52,7 +53,7 @@ describe('docs/operating.md', () => {
 
   it('lists every metric', async () => {
     const none = { list: () => [], has: () => false };
-    const metrics = new Metrics({ build: { version: '', node: '' }, tokens: none, clusters: none });
+    const metrics = new Metrics({ build: { version: '', node: '' }, tokens: none, sets: none, clusters: none });
     let text = '';
     for await (const piece of metrics.text()) text += piece;
     const names = [...text.matchAll(/^# TYPE (purser_\w+)/gm)].map(([, name]) => name);
@@ -69,7 +70,7 @@ describe('docs/operating.md', () => {
   });
 
   it('lists only keys of log lines that the code writes', () => {
-    const files = globSync('src/{app,clusters,credentials,tokens,facade,runtime,telemetry}/**/*.ts', {
+    const files = globSync('src/{app,clusters,credentials,sets,tokens,facade,runtime,telemetry}/**/*.ts', {
       cwd: join(import.meta.dirname, '../..'),
     });
     const sources = ['src/operator.ts', 'src/access/issue-permission.ts', ...files].map(readText).join('\n');

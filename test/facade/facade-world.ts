@@ -39,6 +39,7 @@ export class FacadeWorld {
   readonly #metrics = new Metrics({
     build: { version: '1.2.3', node: 'v24' },
     tokens: { list: () => [] },
+    sets: { list: () => [] },
     clusters: { list: () => [], has: (name) => this.clusters.has(name) },
   });
   readonly #closing: (() => Promise<unknown>)[] = [];

@@ -13,6 +13,7 @@ const PLACEHOLDERS = { '<cluster>': 'target-1', '<set>': 'prod', '<namespace>': 
 const SETS = { 'target-1': 'prod', 'target-2': 'dev', 'target-3': 'prod' } as const;
 const CLUSTERS = '/apis/registry.purser.dev/v1alpha1/clusters';
 const TOKENS = '/apis/tokens.purser.dev/v1alpha1/namespaces/team-a/managedtokens';
+const TOKEN_SETS = '/apis/tokens.purser.dev/v1alpha1/namespaces/team-a/managedtokensets';
 const SECRETS = (namespace: string) => `/api/v1/namespaces/${namespace}/secrets`;
 const PURSER_PATH = '/api/v1/namespaces/purser-system';
 const DRY = '?dryRun=All';
@@ -44,6 +45,7 @@ beforeAll(async () => {
   await world.kubectl('create', 'serviceaccount', 'purser-federated', '-n', 'purser-system');
   await world.apply([{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'purser-removal-limit', namespace: 'purser-system' } }]);
   await world.kubectl('apply', '-f', 'REPO/deploy/samples/ci-deployer.yaml');
+  await world.apply([SET]);
   for (const name of Object.keys(SETS)) await world.waitFor(`cluster.registry.purser.dev/${name}`, '--for=condition=Ready');
   await world.waitFor('-n', 'team-a', 'mt/ci-deployer', '--for=condition=Ready');
   await waitUntil(async () => (await facade('admintoken', 'GET', '/auth/v1/clusters').catch(() => 0)) === 200);
@@ -181,6 +183,16 @@ const manages =
     return [result === 'condition=Ready'];
   };
 
+/** A set that selects no Cluster. */
+const SET = {
+  apiVersion: 'tokens.purser.dev/v1alpha1',
+  kind: 'ManagedTokenSet',
+  metadata: { name: 'fleet', namespace: 'team-a' },
+  spec: {
+    clusterSelector: { matchLabels: { env: 'none' } },
+    template: { spec: { serviceAccount: { namespace: 'deploy', name: 'deployer' }, audiences: AUDIENCES } },
+  },
+};
 const ENDPOINTS = { serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: 'https://attacker.example.com' }] };
 const patches = (path: string, body: object): readonly [string, object] => [`PATCH ${path}${DRY}`, body];
 const creates = (name: string): readonly [string, object] => [
@@ -263,6 +275,12 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     annotates({ 'tokens.purser.dev/anchors': 'forged' }),
     patches(`${TOKENS}/ci-deployer`, { metadata: { finalizers: ['tokens.purser.dev/anchor'] } }),
   ),
+  'read ManagedTokenSets': sends([`GET ${TOKEN_SETS}`]),
+  'create and change ManagedTokenSets': sends(
+    [`POST ${TOKEN_SETS}${DRY}`, SET],
+    patches(`${TOKEN_SETS}/fleet`, { spec: { rollout: { maxConcurrent: 5 } } }),
+  ),
+  'write the status of ManagedTokenSets': replaces(`${TOKEN_SETS}/fleet`, { status: { clusters: 7 } }, '/status'),
   'read Secrets of that namespace': sends([`GET ${SECRETS('team-a')}/ci-deployer`]),
   'read credentials of clusters': sends([`GET ${SECRETS('purser-system')}/target-1-credential`]),
   'replace credentials of clusters': replaces(`${SECRETS('purser-system')}/target-1-credential`, { data: {} }),

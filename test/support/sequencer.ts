@@ -15,6 +15,7 @@ export const LONGEST: readonly string[] = [
   'test/real/replicas.test.ts',
   'test/real/cluster-status.test.ts',
   'test/real/managed-token.test.ts',
+  'test/real/managed-token-set.test.ts',
   'test/real/deploy-overlays.test.ts',
   'test/real/package.test.ts',
   'test/real/kube-faults.test.ts',

@@ -2,11 +2,18 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
+import type { ManagedTokenSet } from '../../src/api/managed-token-set.gen.ts';
 import type { Stored } from '../../src/api/resources.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import { aCluster, aToken } from '../support/builders.ts';
 import { labelsKey, type Metric, parseExposition } from '../support/exposition.ts';
 import { stored } from '../support/stored.ts';
+
+interface Initial {
+  readonly tokens?: readonly ManagedToken[];
+  readonly sets?: readonly ManagedTokenSet[];
+  readonly clusters?: readonly Cluster[];
+}
 
 class Objects<T extends { readonly metadata: { readonly name?: string } }> {
   objects: readonly T[];
@@ -21,8 +28,8 @@ class Objects<T extends { readonly metadata: { readonly name?: string } }> {
   }
 }
 
-function world({ tokens = [], clusters = [] }: { tokens?: readonly ManagedToken[]; clusters?: readonly Cluster[] } = {}) {
-  const stores = { tokens: new Objects(tokens), clusters: new Objects(clusters) };
+function world({ tokens = [], sets = [], clusters = [] }: Initial = {}) {
+  const stores = { tokens: new Objects(tokens), sets: new Objects(sets), clusters: new Objects(clusters) };
   return { ...stores, metrics: new Metrics({ build: { version: '1.2.3', node: 'v24' }, ...stores }) };
 }
 
@@ -51,9 +58,19 @@ function issued(name: string, namespace = 'team-a'): ManagedToken {
     .build();
 }
 
+function set(name: string, status?: ManagedTokenSet['status']): ManagedTokenSet {
+  return {
+    apiVersion: 'tokens.purser.dev/v1alpha1',
+    kind: 'ManagedTokenSet',
+    metadata: { namespace: 'team-a', name },
+    spec: {} as ManagedTokenSet['spec'],
+    ...(status && { status }),
+  };
+}
+
 describe('Metrics', () => {
   it('exports the names, types and labels that rules and dashboards use', async () => {
-    const { metrics } = world({ tokens: [issued('ci')], clusters: [probed('prod-eu', 'True')] });
+    const { metrics } = world({ tokens: [issued('ci')], sets: [set('fleet')], clusters: [probed('prod-eu', 'True')] });
     metrics.recordRun({ controller: 'managed-token', outcome: 'reconciled', latenessMs: 5 });
     metrics.observeQueue('managed-token', () => 3);
     metrics.recordIssuance({ cluster: 'prod-eu', result: 'success', reason: 'RotationDue', durationMs: 20, latenessMs: 500 });
@@ -77,6 +94,8 @@ describe('Metrics', () => {
         'gauge purser_cluster_credential_renewal_timestamp_seconds{target_cluster}',
         'gauge purser_cluster_heartbeat_timestamp_seconds{target_cluster}',
         'gauge purser_leader{}',
+        'gauge purser_managedtokenset_clusters{name,namespace,state}',
+        'gauge purser_managedtokensets{name,namespace,reason}',
         'gauge purser_namespace_over_budget{budget,namespace}',
         'gauge purser_removal_paused{}',
         'gauge purser_token_expiration_timestamp_seconds{name,namespace,target_cluster}',
@@ -109,6 +128,23 @@ describe('Metrics', () => {
     expect(valueOf(scraped, 'purser_token_ready', ci)).toBe(1);
     expect(valueOf(scraped, 'purser_token_ready', { ...ci, name: 'new' })).toBe(0);
     expect(valueOf(scraped, 'purser_token_expiration_timestamp_seconds', { ...ci, name: 'new' })).toBeUndefined();
+  });
+
+  it('exports the clusters of ManagedTokenSets by state, and replaces an invented reason', async () => {
+    const conditions = (reason: string) => [{ type: 'Progressing', status: 'False', reason, message: '', lastTransitionTime: '' } as const];
+    const counts = { clusters: 5, ready: 3, updated: 2, failing: 1 };
+    const sets = [
+      set('a', { ...counts, conditions: conditions('RolloutStopped') }),
+      set('b', { conditions: conditions('Invented') }),
+      set('c'),
+    ];
+    const scraped = await scrape(world({ sets }).metrics);
+    const labels = { namespace: 'team-a', name: 'a' };
+    const states = ['selected', 'ready', 'updated', 'failing'];
+    expect(states.map((state) => valueOf(scraped, 'purser_managedtokenset_clusters', { ...labels, state }))).toEqual([5, 3, 2, 1]);
+    expect(valueOf(scraped, 'purser_managedtokensets', { ...labels, reason: 'RolloutStopped' })).toBe(1);
+    expect(valueOf(scraped, 'purser_managedtokensets', { namespace: 'team-a', name: 'b', reason: 'Unknown' })).toBe(1);
+    expect(valueOf(scraped, 'purser_managedtokensets', { namespace: 'team-a', name: 'c', reason: 'Unknown' })).toBe(1);
   });
 
   it('exports the current objects of the stores', async () => {

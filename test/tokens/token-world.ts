@@ -7,6 +7,7 @@ import { type ApiServer, startApiServer } from '../../apiserver/server.ts';
 import { PROTECTED_NAMESPACES } from '../../src/access/issue-permission.ts';
 import type { Cluster } from '../../src/api/cluster.gen.ts';
 import type { ManagedToken, ManagedTokenSpec } from '../../src/api/managed-token.gen.ts';
+import { SetFieldManager } from '../../src/api/names.ts';
 import {
   type ClusterRole,
   ClusterRoleBindings,
@@ -14,6 +15,7 @@ import {
   Clusters,
   type Event,
   Events,
+  ManagedTokenSets,
   ManagedTokens,
   Namespaces,
   type Role,
@@ -36,6 +38,8 @@ import { createTransport } from '../../src/kube/transport.ts';
 import { hasReason } from '../../src/kubernetes/status.ts';
 import type { Outcome } from '../../src/runtime/controller.ts';
 import { report } from '../../src/runtime/report.ts';
+import { createSetController } from '../../src/sets/controller.ts';
+import { createSetInformer } from '../../src/sets/informers.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { ClusterClients } from '../../src/targets/cluster-clients.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
@@ -118,6 +122,8 @@ function serve(folder: string, port: number): Promise<ApiServer> {
 export interface RunOptions {
   readonly settings?: Partial<TokenSettings>;
   readonly hub?: KubeClient;
+  /** True if the controller of ManagedTokenSets runs as well. */
+  readonly hasSets?: boolean;
   /** True if the Cluster controller runs as well. */
   readonly isProbing?: boolean;
   /** Name of the Cluster that is the hub. */
@@ -167,7 +173,7 @@ export class TokenWorld {
     await grantOwnNamespace(hub.admin);
     // The first controller of a hub creates it; tests count the requests of later ones.
     await hub.admin.create(Secrets, { metadata: RECORD_KEY, type: 'Opaque', data: { key: randomBytes(32).toString('base64') } });
-    await waitUntilServed(hub.admin, [Clusters, ManagedTokens], {
+    await waitUntilServed(hub.admin, [Clusters, ManagedTokens, ManagedTokenSets], {
       clock: systemClock,
       random: Math.random,
       signal: AbortSignal.timeout(20_000),
@@ -204,6 +210,9 @@ export class TokenWorld {
     const { items } = await this.hub.admin.list(ManagedTokens);
     const leaked = await this.leaks([...logs, JSON.stringify(items)]);
     if (leaked.length > 0) throw new Error(`a token was found in ${leaked.join('; ')}`);
+    for (const { metadata } of (await this.hub.admin.list(ManagedTokenSets)).items) {
+      await this.hub.admin.delete(ManagedTokenSets, { namespace: metadata.namespace, name: metadata.name }).catch(ignoreGone);
+    }
     const remove = async ({ metadata }: ManagedToken) => {
       const name = { namespace: metadata.namespace, name: metadata.name ?? '' };
       if (metadata.finalizers) await this.hub.admin.patch(ManagedTokens, name, { metadata: { finalizers: null } });
@@ -228,6 +237,7 @@ export class TokenWorld {
   async run({
     settings = {},
     hub = this.#hubClient,
+    hasSets = false,
     isProbing = false,
     hubCluster,
     logLevel = 'trace',
@@ -259,6 +269,19 @@ export class TokenWorld {
     });
     const probing = { informers, hub: this.hub.admin, clients, recorder, clock: this.clock, random: () => 0, settings: PROBING };
     const probes$ = isProbing ? createClusterController(probing) : () => EMPTY;
+    const sets = createSetInformer(real);
+    const setHub = new KubeClient(hub.transport, SetFieldManager);
+    const setSettings = { protectedNamespaces: PROTECTED_NAMESPACES, credentialNamespaces: [CREDENTIALS] };
+    const setOptions = {
+      informers: { ...informers, sets },
+      hub: setHub,
+      recorder,
+      clock: this.clock,
+      timers: patient(this.clock),
+      random: () => 0,
+      log,
+    };
+    const sets$ = hasSets ? createSetController({ ...setOptions, settings: setSettings }) : () => EMPTY;
     const outcomes: Outcome<string>[] = [];
     const stopping = new AbortController();
     const defects: unknown[] = [];
@@ -269,6 +292,8 @@ export class TokenWorld {
       error: (error) => defects.push(error),
     });
     subscription.add(probes$(stopping.signal).subscribe());
+    const setOutcomes$ = sets$(stopping.signal).pipe(report({ controller: 'managed-token-set', log, metrics: runs, clock: this.clock }));
+    subscription.add(setOutcomes$.subscribe({ next: (outcome) => outcomes.push(outcome), error: (error) => defects.push(error) }));
     const running: RunningController = {
       outcomes,
       logged,
@@ -284,7 +309,8 @@ export class TokenWorld {
     };
     this.running.push(running);
     await this.eventually(async () => {
-      if (!informers.tokens.synced || !informers.secrets.synced || !informers.bindings.synced) throw new Error('not synced');
+      if (!informers.tokens.synced || !informers.secrets.synced || !informers.bindings.synced || (hasSets && !sets.synced))
+        throw new Error('not synced');
     });
     return running;
   }

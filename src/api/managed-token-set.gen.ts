@@ -1,0 +1,337 @@
+// Generated from crds/ by `npm run generate`; do not edit. Fields with defaults are present, as in objects from an API server.
+
+import type { NamespacedMeta } from './wire.ts';
+
+/**
+ * ManagedTokenSet declares that a workload needs a token on each of many clusters. Purser keeps one ManagedToken <set>-<cluster> for each Cluster that clusterSelector selects and that the requester of the template may issue tokens for. A set grants no permission: Purser authorizes each ManagedToken by itself. A value of the annotation tokens.purser.dev/confirm-removal confirms the removal of many ManagedTokens, if the Progressing condition names that value.
+ */
+export interface ManagedTokenSet {
+  readonly apiVersion: 'tokens.purser.dev/v1alpha1';
+  readonly kind: 'ManagedTokenSet';
+  readonly metadata: NamespacedMeta;
+  readonly spec: ManagedTokenSetSpec;
+  readonly status?: ManagedTokenSetStatus;
+}
+/**
+ * Clusters of the set, the ManagedToken of each cluster, and the rollout of changes.
+ */
+export interface ManagedTokenSetSpec {
+  readonly clusterSelector: ManagedTokenSetClusterSelector;
+  readonly template: ManagedTokenSetTemplate;
+  readonly rollout: ManagedTokenSetRollout;
+  /**
+   * Publishes a ClusterProfile for each cluster with a ready token. Not available yet; Purser ignores this field.
+   */
+  readonly clusterProfiles: boolean;
+}
+/**
+ * Labels of the Clusters. All requirements of matchLabels and matchExpressions must match; an empty selector matches every Cluster. Clusters that the requester may not issue tokens for are ignored.
+ */
+export interface ManagedTokenSetClusterSelector {
+  /**
+   * Labels that a Cluster must have, with their values.
+   */
+  readonly matchLabels?: {
+    readonly [k: string]: string;
+  };
+  /**
+   * Requirements for labels of a Cluster.
+   *
+   * @maxItems 16
+   */
+  readonly matchExpressions?: readonly ManagedTokenSetMatchExpression[];
+}
+export interface ManagedTokenSetMatchExpression {
+  /**
+   * Name of the label.
+   */
+  readonly key: string;
+  /**
+   * Relation between the label and the values: In, NotIn, Exists or DoesNotExist.
+   */
+  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
+  /**
+   * Values of the label, for In and NotIn.
+   *
+   * @maxItems 64
+   */
+  readonly values?: readonly string[];
+}
+/**
+ * The ManagedToken of each cluster. In secret.name, and in values of labels and annotations, {{cluster}} stands for the name of the Cluster, and {{label "name"}} for the value of a label of the Cluster, empty without that label. A change reaches the clusters as rollout allows.
+ */
+export interface ManagedTokenSetTemplate {
+  readonly metadata: ManagedTokenSetTemplateMetadata;
+  readonly spec: ManagedTokenSetTemplateSpec;
+}
+/**
+ * Labels and annotations of each ManagedToken.
+ */
+export interface ManagedTokenSetTemplateMetadata {
+  /**
+   * Labels of each ManagedToken. Names under kubernetes.io, k8s.io and purser.dev are reserved. Values may contain {{cluster}} and {{label "name"}}; a value of more than 63 characters is cut and ends with a hash.
+   */
+  readonly labels?: {
+    readonly [k: string]: string;
+  };
+  /**
+   * Annotations of each ManagedToken. Names under kubernetes.io, k8s.io and purser.dev are reserved. Values may contain {{cluster}} and {{label "name"}}.
+   */
+  readonly annotations?: {
+    readonly [k: string]: string;
+  };
+}
+/**
+ * Spec of each ManagedToken, without clusterName.
+ */
+export interface ManagedTokenSetTemplateSpec {
+  readonly serviceAccount: ManagedTokenSetTemplateServiceAccount;
+  /**
+   * Intended recipients of the token. Without this field, the token is for the API server of the cluster: for the audiences in status.apiAudiences of the Cluster or, while they are unknown, for those that the API server grants by default. Outputs for the API server, such as Kubeconfig and ArgoCD, need no other audiences. A recipient accepts a token only if its own identifier is among the audiences. A token for several audiences is valid at each of them, and each recipient could use it at the others. List several audiences only if they trust one another; otherwise create one ManagedToken for each. After a change, Purser removes the old token and issues a new one.
+   *
+   * @minItems 1
+   * @maxItems 16
+   */
+  readonly audiences?: readonly string[];
+  /**
+   * Requested lifetime of the token, in seconds: from 600 (10 minutes) to 4294967296. The default is 3600. The cluster may grant another lifetime; status.expirationTimestamp shows the granted expiry, which determines the next rotation. A change applies to the next rotation.
+   */
+  readonly expirationSeconds: number;
+  readonly boundObjectRef?: ManagedTokenSetTemplateBoundObjectRef;
+  /**
+   * Name of the service account that requests the token, on the hub in the namespace of the ManagedToken. RBAC must allow this service account to issue clusters/token in the API group registry.purser.dev, with the name <cluster>, <cluster>/<namespace> or <cluster>/<namespace>/<serviceaccount>. Purser checks the permission at every issuance, and removes the Secret when the permission is withdrawn.
+   */
+  readonly requesterServiceAccountName: string;
+  readonly rotation: ManagedTokenSetTemplateRotation;
+  readonly secret: ManagedTokenSetTemplateSecret;
+  /**
+   * Method to revoke the token before it expires. None: the token cannot be revoked and stays valid until it expires, even after the ManagedToken and the Secret are deleted. BoundSecret: Purser creates a small Secret in the namespace of the service account on the target cluster and binds every token to that Secret. Deleting the ManagedToken, or setting a new value of the annotation tokens.purser.dev/revoke, then invalidates the token within seconds. After a change of this field, Purser issues a new token.
+   */
+  readonly revocation: 'None' | 'BoundSecret';
+}
+/**
+ * Service account on the target cluster that the token authenticates as. It must exist. After a change, Purser removes the old token and issues one for the new service account.
+ */
+export interface ManagedTokenSetTemplateServiceAccount {
+  /**
+   * Namespace of the service account on the target cluster.
+   */
+  readonly namespace: string;
+  /**
+   * Name of the service account on the target cluster.
+   */
+  readonly name: string;
+}
+/**
+ * Object on the target cluster that the token is bound to, in the namespace of the service account. The token becomes invalid when the object is deleted. After a change, Purser issues a new token. Cannot be combined with revocation BoundSecret.
+ */
+export interface ManagedTokenSetTemplateBoundObjectRef {
+  /**
+   * API version of the object: v1.
+   */
+  readonly apiVersion: 'v1';
+  /**
+   * Kind of the object: Pod or Secret.
+   */
+  readonly kind: 'Pod' | 'Secret';
+  /**
+   * Name of the object, in the namespace of the service account.
+   */
+  readonly name: string;
+  /**
+   * UID of the object. If set, Purser issues no token for another object of the same name.
+   */
+  readonly uid?: string;
+}
+/**
+ * Schedule of renewals. A change moves the next rotation and does not issue a token.
+ */
+export interface ManagedTokenSetTemplateRotation {
+  /**
+   * Time before expiry at which Purser renews the token: a percentage of the granted lifetime, from 1% to 90%, or a duration such as 15m or 1h30m. Renewal starts up to 5% of the lifetime earlier, so that tokens issued together are not renewed together, but never within the first tenth of the lifetime.
+   */
+  readonly renewBefore: string;
+  /**
+   * Suspends rotation if true. A suspended token stays in its Secret until it expires, or until the spec names another cluster, service account, audience or revocation. Purser does not repair the Secret meanwhile.
+   */
+  readonly suspend: boolean;
+}
+/**
+ * Secret that holds the token. It has the type Opaque, is owned by the ManagedToken, and is deleted with it. Purser never changes a Secret that the ManagedToken does not own. After a change of this field, Purser rewrites the Secret without issuing a token.
+ */
+export interface ManagedTokenSetTemplateSecret {
+  /**
+   * Name of the Secret. The default is the name of the ManagedToken. After a change, Purser writes the new Secret before it deletes the old one. {{cluster}} stands for the name of the Cluster, {{label "name"}} for the value of a label of the Cluster. A name of more than 253 characters is cut and ends with a hash.
+   */
+  readonly name?: string;
+  /**
+   * Labels of the Secret. Names under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved. Values may contain {{cluster}} and {{label "name"}}; a value of more than 63 characters is cut and ends with a hash.
+   */
+  readonly labels?: {
+    readonly [k: string]: string;
+  };
+  /**
+   * Annotations of the Secret. Names under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved. Values may contain {{cluster}} and {{label "name"}}.
+   */
+  readonly annotations?: {
+    readonly [k: string]: string;
+  };
+  /**
+   * Formats of the Secret, in any combination. Every format has the key token. Token adds ca.crt, server and namespace. Kubeconfig adds kubeconfig and value, which Flux and Cluster API read. ArgoCD adds name, server and config, the settings in spec.secret.argocd, and the label by which Argo CD recognizes a cluster; create such a ManagedToken in the namespace of Argo CD.
+   *
+   * @minItems 1
+   * @maxItems 3
+   */
+  readonly outputs: readonly ('Token' | 'Kubeconfig' | 'ArgoCD')[];
+  /**
+   * Address of the cluster to write into the Secret, one of the Cluster's serverAddress values. The default is the address for the network that Purser runs in. For the hub, Purser always writes the address by which it reaches the hub.
+   */
+  readonly server?: string;
+  /**
+   * Further keys of the Secret, for consumers that read other names than those of the outputs. Purser removes them with the token, except keys that an output uses for a value without the token, such as server.
+   *
+   * @maxItems 16
+   */
+  readonly keys?: readonly ManagedTokenSetTemplateKey[];
+  readonly argocd?: ManagedTokenSetTemplateArgocd;
+}
+export interface ManagedTokenSetTemplateKey {
+  /**
+   * Key in the Secret.
+   */
+  readonly key: string;
+  /**
+   * Value of the key. Token: the token. CA: certificates of the cluster's CA, as PEM; the key is absent without a CA. Server: URL of the API server. Namespace: namespace of the service account. ClusterName: name of the Cluster. ExpiresAt: expiry of the token, in RFC 3339. Kubeconfig: kubeconfig that contains the token.
+   */
+  readonly from: 'Token' | 'CA' | 'Server' | 'Namespace' | 'ClusterName' | 'ExpiresAt' | 'Kubeconfig';
+}
+/**
+ * Settings of the cluster in Argo CD, for the output ArgoCD. The fields have the meaning of the keys of Argo CD's cluster Secrets.
+ */
+export interface ManagedTokenSetTemplateArgocd {
+  /**
+   * Name of the AppProject that the cluster is scoped to; none without this field.
+   */
+  readonly project?: string;
+  /**
+   * Namespaces of the cluster that Argo CD manages; all namespaces without this field. Argo CD then needs no permissions for the whole cluster.
+   *
+   * @minItems 1
+   * @maxItems 64
+   */
+  readonly namespaces?: readonly string[];
+  /**
+   * Manages cluster-scoped resources if true, although namespaces restricts Argo CD to some namespaces. The default is false.
+   */
+  readonly clusterResources?: boolean;
+  /**
+   * Number of the application controller that manages the cluster. Without this field, Argo CD assigns one.
+   */
+  readonly shard?: number;
+  /**
+   * Names of labels that Purser copies from the Cluster to the Secret, so that generators of ApplicationSets can select clusters. A label that the Cluster does not have is omitted, and spec.secret.labels take precedence. Names under kubernetes.io, k8s.io, argocd.argoproj.io and purser.dev are reserved.
+   *
+   * @maxItems 16
+   */
+  readonly labelsFromCluster?: readonly string[];
+}
+/**
+ * Rollout of a changed template. New clusters get their ManagedToken at once.
+ */
+export interface ManagedTokenSetRollout {
+  /**
+   * Maximum number of changed ManagedTokens without a result. The rollout stops when as many changed ManagedTokens as a third of this number have lost their token. The default is 10.
+   */
+  readonly maxConcurrent: number;
+}
+/**
+ * Observed state of the set, reported by Purser.
+ */
+export interface ManagedTokenSetStatus {
+  /**
+   * Value of metadata.generation that this status describes.
+   */
+  readonly observedGeneration?: number;
+  /**
+   * Number of Clusters that are selected and that the requester may issue tokens for.
+   */
+  readonly clusters?: number;
+  /**
+   * Number of clusters whose ManagedToken is Ready.
+   */
+  readonly ready?: number;
+  /**
+   * Number of clusters whose ManagedToken is not Ready because of a failure, or cannot be written.
+   */
+  readonly failing?: number;
+  /**
+   * Number of clusters whose ManagedToken has the current template.
+   */
+  readonly updated?: number;
+  /**
+   * The first ten failing clusters, by name.
+   *
+   * @maxItems 10
+   */
+  readonly failures?: readonly ManagedTokenSetFailure[];
+  readonly rollout?: ManagedTokenSetRollout1;
+  /**
+   * Conditions of the set. Ready: the ManagedTokens of all clusters are Ready. Progressing: Purser creates, changes or removes ManagedTokens, or waits for their tokens.
+   *
+   * @maxItems 16
+   */
+  readonly conditions?: readonly ManagedTokenSetCondition[];
+}
+export interface ManagedTokenSetFailure {
+  /**
+   * Name of the Cluster.
+   */
+  readonly clusterName: string;
+  /**
+   * Reason of the failure, as one word in CamelCase.
+   */
+  readonly reason: string;
+  /**
+   * Human-readable explanation of the failure.
+   */
+  readonly message: string;
+}
+/**
+ * The rollout of the current template. ManagedTokens that fail since its start can stop the rollout.
+ */
+export interface ManagedTokenSetRollout1 {
+  /**
+   * Digest of the template.
+   */
+  readonly templateDigest: string;
+  /**
+   * Time at which the rollout started.
+   */
+  readonly startTime: string;
+}
+export interface ManagedTokenSetCondition {
+  /**
+   * Type of the condition: Ready or Progressing.
+   */
+  readonly type: string;
+  /**
+   * Status of the condition.
+   */
+  readonly status: 'True' | 'False' | 'Unknown';
+  /**
+   * Value of metadata.generation that the condition was set for.
+   */
+  readonly observedGeneration?: number;
+  /**
+   * Time of the last change of the status from one value to another.
+   */
+  readonly lastTransitionTime: string;
+  /**
+   * Reason for the status, as one word in CamelCase.
+   */
+  readonly reason: string;
+  /**
+   * Human-readable explanation of the status.
+   */
+  readonly message: string;
+}

@@ -1,0 +1,133 @@
+// Writes of the ManagedTokens of a set: creation with POST, changes with server-side apply, removal after repeated checks.
+
+import type { Cluster } from '../api/cluster.gen.ts';
+import type { ManagedToken } from '../api/managed-token.gen.ts';
+import { TokensGroup, Version } from '../api/names.ts';
+import { Clusters, ManagedTokens, type Stored } from '../api/resources.ts';
+import { matchesLabels } from '../kubernetes/selectors/label-selector.ts';
+import { hasReason, StatusError, undefinedFor } from '../kubernetes/status.ts';
+import { cleanMessage } from '../std/clean-message.ts';
+import type { StoredToken } from '../tokens/policy/spec.ts';
+import { withdrawalAfter } from '../tokens/policy/withdrawal.ts';
+import { reduceToken } from '../tokens/reduce.ts';
+import { selectorOf } from './informers.ts';
+import { leftovers } from './policy/leftovers.ts';
+import { isAsRendered, type PlannedWrite } from './policy/plan.ts';
+import { childName, type RenderedToken, type StoredSet } from './policy/template.ts';
+import type { SetRun } from './run.ts';
+
+/** Creates or changes a ManagedToken. A rejected write is recorded, and retried later; throws for other failures. */
+export async function writeChild(run: SetRun, write: PlannedWrite): Promise<void> {
+  const { tracked, clock } = run;
+  try {
+    const written =
+      write.token === undefined ? await createChild(run, write.rendered) : await changeChild(run, write.rendered, write.token);
+    const reduced = reduceToken(written);
+    tracked.recordWrite(reduced, write.token, clock.now());
+    tracked.recordOverride(write.clusterName, reduced, !isAsRendered(reduced, write.rendered));
+    tracked.succeedWrite(write.clusterName);
+  } catch (error) {
+    run.signal.throwIfAborted();
+    // Another write was faster; the informer delivers it.
+    if (hasReason(error, 'AlreadyExists', 'Conflict', 'NotFound')) run.requeue(clock.now() + CONFLICT_MS);
+    else if (isRejection(error)) tracked.failWrite(write.clusterName, cleanMessage(error.message), clock.now());
+    else throw error;
+  }
+}
+
+/** Delay before the next run after a conflict, in milliseconds. */
+const CONFLICT_MS = 1_000;
+
+/** Returns whether the server rejects this ManagedToken, such as for a quota or by admission control. */
+function isRejection(error: unknown): error is StatusError {
+  return (
+    error instanceof StatusError && hasReason(error, 'Forbidden', 'Invalid', 'BadRequest', 'MethodNotAllowed', 'RequestEntityTooLarge')
+  );
+}
+
+async function createChild(
+  { hub, set, signal }: SetRun,
+  { name, labels, annotations, spec }: RenderedToken,
+): Promise<Stored<ManagedToken>> {
+  const metadata = { name, namespace: set.metadata.namespace, labels, annotations, ownerReferences: [ownerReference(set)] };
+  return await hub.create(ManagedTokens, { ...TYPE, metadata, spec }, { signal });
+}
+
+/** Applies the rendered ManagedToken to the one with this UID, and removes fields that apply leaves in place. */
+async function changeChild(
+  { hub, set, signal }: SetRun,
+  rendered: RenderedToken,
+  { metadata }: StoredToken,
+): Promise<Stored<ManagedToken>> {
+  const { name, labels, annotations, spec } = rendered;
+  const identity = { name, namespace: set.metadata.namespace, uid: metadata.uid };
+  const applied = await hub.apply(
+    ManagedTokens,
+    { ...TYPE, metadata: { ...identity, labels, annotations }, spec },
+    { signal, force: true },
+  );
+  const rest = leftovers(applied, rendered);
+  if (rest === undefined) return applied;
+  const { uid, resourceVersion } = applied.metadata;
+  const patch = { ...rest, metadata: { ...(rest['metadata'] as object | undefined), uid, resourceVersion } };
+  return await hub.patch(ManagedTokens, identity, patch, { signal });
+}
+
+const TYPE = { apiVersion: `${TokensGroup}/${Version}`, kind: 'ManagedToken' } as const;
+
+function ownerReference({ metadata }: StoredSet) {
+  const { name, uid } = metadata;
+  return { apiVersion: `${TokensGroup}/${Version}`, kind: 'ManagedTokenSet', name, uid, controller: true, blockOwnerDeletion: false };
+}
+
+/** Removes a ManagedToken once several checks, as after a withdrawn permission, have confirmed that its cluster is no member. */
+export async function removeChild(run: SetRun, token: StoredToken): Promise<void> {
+  const { tracked, clock } = run;
+  const { uid } = token.metadata;
+  const checks = tracked.checks.get(uid) ?? { confirmedAt: [], nextAt: 0 };
+  const now = clock.now();
+  if (checks.isRemoved === true) return;
+  if (checks.nextAt > now) return run.requeue(checks.nextAt);
+  if (!(await isStillSurplus(run, token))) {
+    tracked.checks.delete(uid);
+    return run.requeue(now + CONFLICT_MS);
+  }
+  const [first = now] = checks.confirmedAt;
+  const next = withdrawalAfter([first, now], now);
+  if (next.type === 'remove') return await deleteChild(run, token);
+  const nextAt = next.type === 'recheck' ? next.at : now;
+  tracked.checks.set(uid, { confirmedAt: [first, now], nextAt });
+  run.requeue(nextAt);
+}
+
+async function deleteChild({ hub, tracked, clock, signal, isCurrent }: SetRun, { metadata }: StoredToken): Promise<void> {
+  const { namespace, name, uid } = metadata;
+  if (!isCurrent()) return;
+  await undefinedFor(hub.delete(ManagedTokens, { namespace, name }, { uid, signal }), 'NotFound', 'Conflict');
+  tracked.checks.set(uid, { confirmedAt: [], nextAt: 0, isRemoved: true });
+  if (!tracked.approved.has(uid)) tracked.recordRemoval(clock.now());
+}
+
+/** Reads the Cluster and reviews the permission on the hub: a list that is empty by mistake must not remove tokens. */
+async function isStillSurplus(run: SetRun, token: StoredToken): Promise<boolean> {
+  const { hub, set, authority, tracked, signal } = run;
+  const fieldSelector = `metadata.name=${clusterOf(set, token)}`;
+  const { items } = await hub.list(Clusters, { fieldSelector, signal });
+  const [cluster]: readonly Stored<Cluster>[] = items;
+  const selector = selectorOf(set);
+  if (cluster === undefined || selector === undefined || !matchesLabels(selector, cluster.metadata.labels)) return true;
+  return !(await authority.review(set, tracked, cluster, signal));
+}
+
+/** Returns the cluster that a ManagedToken was created for, even if a user has changed its spec. */
+function clusterOf({ metadata }: StoredSet, token: StoredToken): string {
+  const suffix = token.metadata.name.slice(metadata.name.length + 1);
+  return suffix !== '' && childName(metadata.name, suffix) === token.metadata.name && !isCut(token) ? suffix : token.spec.clusterName;
+}
+
+/** Returns whether the name may end with a hash in place of the cluster's name. */
+function isCut({ metadata }: StoredToken): boolean {
+  return metadata.name.length >= MIN_CUT_LENGTH;
+}
+
+const MIN_CUT_LENGTH = 200;

@@ -1,0 +1,151 @@
+// Informer of ManagedTokenSets, reduced to the fields that Purser reads, and the indexes over sets, their ManagedTokens and RBAC.
+
+import { IssueTokens } from '../access/issue-permission.ts';
+import { RbacIndex } from '../access/rbac-index.ts';
+import type { Cluster } from '../api/cluster.gen.ts';
+import type { ManagedTokenSet } from '../api/managed-token-set.gen.ts';
+import { SetAnnotation } from '../api/names.ts';
+import { ManagedTokenSets, type ServiceAccount, type Stored } from '../api/resources.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { createReducedInformer, type Informer, unionOf } from '../kube/informer.ts';
+import type { Store } from '../kube/store.ts';
+import { type LabelSelector, toLabelSelector } from '../kubernetes/selectors/label-selector.ts';
+import { SelectorError } from '../kubernetes/selectors/selector.ts';
+import type { Clock } from '../std/clock.ts';
+import type { TokenInformers } from '../tokens/informers.ts';
+import type { StoredToken } from '../tokens/policy/spec.ts';
+import { bytesIn, NamespaceBytes, recordBytes } from '../tokens/reduce.ts';
+import type { StoredSet } from './policy/template.ts';
+
+export interface SetInformerOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Namespaces to watch for ManagedTokenSets; all by default. */
+  readonly namespaces?: readonly string[] | undefined;
+}
+
+/** Informers that the controller of sets needs. */
+export interface SetInformers extends Pick<TokenInformers, 'tokens' | 'clusters' | 'requesters' | 'roles' | 'bindings'> {
+  readonly sets: Informer<StoredSet>;
+}
+
+/** Creates the informer of ManagedTokenSets, which starts on subscription. */
+export function createSetInformer({ namespaces, ...options }: SetInformerOptions): Informer<StoredSet> {
+  const places = namespaces?.map((namespace) => ({ namespace })) ?? [{}];
+  const bytes = new NamespaceBytes();
+  const reduce = (set: Stored<ManagedTokenSet>) => bytes.reduce<ManagedTokenSet, StoredSet>(set, reduceSet);
+  return unionOf(
+    places.map((selection) => createReducedInformer({ ...options, resource: ManagedTokenSets, selection }, reduce, bytes.forget)),
+  );
+}
+
+/** Maximum size of a ManagedTokenSet without labels and foreign annotations, as JSON; the CRD admits about as much. */
+export const MAX_SET_BYTES = 131_072;
+const MAX_CONFIRMATION_LENGTH = 256;
+
+/**
+ * Returns the parts of a ManagedTokenSet that Purser reads. A set that is still too large, or whose namespace is over its budget, loses
+ * the labels and annotations of its template, and is marked.
+ */
+export function reduceSet(
+  { apiVersion, kind, metadata, spec, status }: Stored<ManagedTokenSet>,
+  { isOverBudget }: Pick<StoredSet, 'isOverBudget'> = {},
+): StoredSet {
+  const reduced: StoredSet = { apiVersion, kind, metadata: reduceMetadata(metadata), spec, ...(status && { status }) };
+  const bytes = bytesIn(reduced);
+  const isTooLarge = bytes > MAX_SET_BYTES;
+  const marks = { ...(isTooLarge && { isTooLarge }), ...(isOverBudget && { isOverBudget }) };
+  const kept = isTooLarge || isOverBudget ? { ...stubOf(reduced), ...marks } : reduced;
+  recordBytes(kept, kept === reduced ? bytes : bytesIn(kept));
+  return kept;
+}
+
+function reduceMetadata(metadata: StoredSet['metadata']): StoredSet['metadata'] {
+  const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, annotations = {} } = metadata;
+  const confirmation = annotations[SetAnnotation.confirmRemoval]?.slice(0, MAX_CONFIRMATION_LENGTH);
+  return {
+    name,
+    namespace,
+    uid,
+    resourceVersion,
+    ...(generation !== undefined && { generation }),
+    ...(creationTimestamp && { creationTimestamp }),
+    ...(deletionTimestamp && { deletionTimestamp }),
+    ...(confirmation !== undefined && { annotations: { [SetAnnotation.confirmRemoval]: confirmation } }),
+  };
+}
+
+function stubOf({ apiVersion, kind, metadata, spec }: StoredSet): StoredSet {
+  const { labels: _, annotations: __, ...secret } = spec.template.spec.secret;
+  const template = { metadata: {}, spec: { ...spec.template.spec, audiences: [], secret } };
+  return { apiVersion, kind, metadata, spec: { ...spec, clusterSelector: {}, template } };
+}
+
+/** Stores of the informers and indexes over them; sends no requests. */
+export class SetView {
+  readonly sets: Store<StoredSet>;
+  readonly tokens: Store<StoredToken>;
+  readonly clusters: Store<Cluster>;
+  /** Permissions of requesters to issue tokens; kept up to date by `setTriggers`. */
+  readonly permissions = new RbacIndex(IssueTokens);
+  /** Returns the ManagedTokens that a set controls, by `controllerKeyOf`. */
+  readonly tokensOfSet: (key: string) => readonly StoredToken[];
+  readonly setsOfNamespace: (namespace: string) => readonly StoredSet[];
+  readonly setsOfRequester: (key: string) => readonly StoredSet[];
+  readonly #countTokens: (namespace: string) => number;
+  readonly #countSets: (namespace: string) => number;
+  readonly #requesters: Store<ServiceAccount>;
+
+  constructor({ sets, tokens, clusters, requesters }: SetInformers) {
+    this.sets = sets.store;
+    this.tokens = tokens.store;
+    this.clusters = clusters.store;
+    this.#requesters = requesters.store;
+    this.tokensOfSet = this.tokens.index(({ metadata: { namespace, ownerReferences = [] } }) =>
+      ownerReferences.filter(({ controller }) => controller).map(({ uid }) => controllerKeyOf(namespace, uid)),
+    );
+    this.setsOfNamespace = this.sets.index(({ metadata }) => [metadata.namespace]);
+    this.setsOfRequester = this.sets.index((set) => [requesterKeyOf(set)]);
+    this.#countTokens = this.tokens.tally(({ metadata }) => [metadata.namespace]);
+    this.#countSets = this.sets.tally(({ metadata }) => [metadata.namespace]);
+  }
+
+  /** Returns the number of ManagedTokens and sets in a namespace. */
+  readonly countInNamespace = (namespace: string): number => this.#countTokens(namespace) + this.#countSets(namespace);
+
+  hasRequester(set: StoredSet): boolean {
+    return this.#requesters.has(requesterKeyOf(set));
+  }
+}
+
+/** Returns the key of the controller of ManagedTokens. It contains the namespace, so that no user of another namespace can add some. */
+export function controllerKeyOf(namespace: string, uid: string): string {
+  return `${namespace}/${uid}`;
+}
+
+/** Returns the key of the service account that requests the tokens of a set. */
+export function requesterKeyOf({ metadata, spec }: StoredSet): string {
+  return `${metadata.namespace}/${spec.template.spec.requesterServiceAccountName}`;
+}
+
+/** Returns the selector of a set; undefined if it is invalid. */
+export function selectorOf({ spec }: StoredSet): LabelSelector | undefined {
+  const known = SELECTORS.get(spec);
+  if (known !== undefined) return known.selector;
+  const selector = parseSelector(spec);
+  SELECTORS.set(spec, { selector });
+  return selector;
+}
+
+/** Selectors by specs, which informers share and never change. */
+const SELECTORS = new WeakMap<object, { readonly selector: LabelSelector | undefined }>();
+
+function parseSelector({ clusterSelector }: StoredSet['spec']): LabelSelector | undefined {
+  try {
+    return toLabelSelector(clusterSelector);
+  } catch (error) {
+    if (error instanceof SelectorError) return undefined;
+    throw error;
+  }
+}

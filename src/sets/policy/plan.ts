@@ -1,0 +1,182 @@
+// The plan of a ManagedTokenSet: which ManagedTokens to create and to change now. A changed template reaches a limited number of
+// ManagedTokens at a time.
+
+import type { ManagedTokenCondition } from '../../api/managed-token.gen.ts';
+import { SetAnnotation, TokenConditionType } from '../../api/names.ts';
+import { findCondition } from '../../kubernetes/conditions.ts';
+import { goJson } from '../../std/go-text.ts';
+import { parseTimestamp } from '../../std/timestamp.ts';
+import type { StoredToken } from '../../tokens/policy/spec.ts';
+import { type RenderedToken, type Rendering, renderedFrom, type StoredSet, templateDigest } from './template.ts';
+
+/** A cluster that the set has a ManagedToken for, or should have one for. */
+export interface Member {
+  readonly clusterName: string;
+  readonly rendering: Rendering;
+  /** ManagedToken of the member's name, of whatever controller; undefined if there is none. */
+  readonly token: StoredToken | undefined;
+  /** Failure of the last write, until its next attempt; undefined without one. */
+  readonly writeFailure?: string | undefined;
+}
+
+/** Everything that a plan depends on. */
+export interface SetObservation {
+  readonly set: StoredSet;
+  /** Sorted by the names of clusters. */
+  readonly members: readonly Member[];
+  /** ManagedTokens that the set controls, of clusters that are no members; empty while permissions are not reviewed. */
+  readonly surplus: readonly StoredToken[];
+  /** Names of clusters whose changed ManagedToken is left as a mutating webhook or another controller wrote it. */
+  readonly overridden?: ReadonlySet<string>;
+}
+
+/** State of a member's ManagedToken. */
+export type MemberState =
+  /** The template renders no valid ManagedToken. */
+  | 'invalid'
+  /** The ManagedToken is not controlled by the set. */
+  | 'conflict'
+  | 'missing'
+  | 'terminating'
+  /** Rendered from another template. */
+  | 'outdated'
+  /** Differs from what the current template renders, because labels of the Cluster or the ManagedToken changed. */
+  | 'drifted'
+  | 'current';
+
+/** A write of a member's ManagedToken. */
+export interface PlannedWrite {
+  readonly clusterName: string;
+  readonly rendered: RenderedToken;
+  /** ManagedToken to change; undefined to create it. */
+  readonly token: StoredToken | undefined;
+}
+
+export interface SetPlan {
+  readonly creations: readonly PlannedWrite[];
+  readonly changes: readonly PlannedWrite[];
+  /** Number of ManagedTokens that wait for their turn in the rollout. */
+  readonly waiting: number;
+  /** Number of changed ManagedTokens without a result. */
+  readonly unsettled: number;
+  /** Names of the clusters whose failures stopped the rollout; empty if it is not stopped. */
+  readonly stoppedBy: readonly string[];
+}
+
+/** Rollout of the current template. */
+export interface Rollout {
+  readonly templateDigest: string;
+  readonly startTime: string;
+}
+
+/** Returns the state of a member's ManagedToken. */
+export function memberState({ metadata, spec }: StoredSet, { rendering, token }: Member): MemberState {
+  if (!('rendered' in rendering)) return 'invalid';
+  if (token === undefined) return 'missing';
+  if (!isControlledBy(token, metadata.uid)) return 'conflict';
+  if (token.metadata.deletionTimestamp !== undefined) return 'terminating';
+  if (renderedFrom(token.metadata) !== templateDigest(spec.template)) return 'outdated';
+  return isAsRendered(token, rendering.rendered) ? 'current' : 'drifted';
+}
+
+/** Returns whether a ManagedToken has the rendered spec and digest. The spec of a token that is too large is unknown. */
+export function isAsRendered(token: StoredToken, { spec, annotations }: RenderedToken): boolean {
+  const key = SetAnnotation.templateDigest;
+  if (token.metadata.annotations?.[key] !== annotations[key]) return false;
+  return token.isTooLarge === true || token.isOverBudget === true || textOf(token.spec) === textOf(spec);
+}
+
+/** Returns whether the set with this UID controls a ManagedToken. */
+export function isControlledBy({ metadata: { ownerReferences = [] } }: StoredToken, setUid: string): boolean {
+  return ownerReferences.some(({ controller, uid }) => controller === true && uid === setUid);
+}
+
+/** Returns the rollout of the current template; `now` is its start if it is new. */
+export function rolloutOf({ spec, status }: StoredSet, now: string): Rollout {
+  const digest = templateDigest(spec.template);
+  const known = status?.rollout;
+  return known?.templateDigest === digest ? known : { templateDigest: digest, startTime: now };
+}
+
+/** Returns the writes that are due now. */
+export function planSet(observation: SetObservation, rollout: Rollout, now: number): SetPlan {
+  const { set, members, overridden = new Set() } = observation;
+  const { maxConcurrent } = set.spec.rollout;
+  const states = members.map((member) => ({ member, state: memberState(set, member) }));
+  const of = (state: MemberState) => states.filter((each) => each.state === state).map(({ member }) => member);
+  const current = [...of('current'), ...of('drifted')];
+  const outdated = of('outdated');
+  const changed = current.flatMap(({ clusterName, token }) => (token !== undefined && isChanged(token) ? [{ clusterName, token }] : []));
+  const unsettled = changed.filter(({ token }) => !isSettled(token, now)).length;
+  const failed = changed.filter(({ token }) => isSettled(token, now) && failedSince(token, rollout));
+  const wave = Math.min(maxConcurrent, current.length + outdated.length);
+  const isStopped = outdated.length > 0 && failed.length > 0 && failed.length * WAVE_SHARE >= wave;
+  const writable = (list: readonly Member[]) => list.filter(({ writeFailure }) => writeFailure === undefined);
+  const next = isStopped
+    ? []
+    : writable(outdated)
+        .toSorted(byReadiness)
+        .slice(0, Math.max(0, maxConcurrent - unsettled));
+  return {
+    creations: writable(of('missing')).flatMap(toWrite),
+    changes: [...writable(of('drifted')).filter(({ clusterName }) => !overridden.has(clusterName)), ...next].flatMap(toWrite),
+    waiting: outdated.length - next.length,
+    unsettled,
+    stoppedBy: isStopped ? failed.map(({ clusterName }) => clusterName) : [],
+  };
+}
+
+/** The rollout stops when one of so many ManagedTokens of a wave failed. */
+const WAVE_SHARE = 3;
+/** Time for which a ManagedToken may be pending before it failed, in milliseconds. */
+const PENDING_MS = 5_000;
+
+/** Returns whether the controller of ManagedTokens has acted on the current spec. */
+export function isSettled(token: StoredToken, now: number): boolean {
+  const ready = readyOf(token);
+  if (ready === undefined || ready.status === 'Unknown' || token.status?.observedGeneration !== token.metadata.generation) return false;
+  return now >= (failsAt(token) ?? 0);
+}
+
+/** Returns the time at which a pending ManagedToken counts as failed; undefined if it is not pending. */
+export function failsAt(token: StoredToken): number | undefined {
+  const { status, reason, lastTransitionTime } = readyOf(token) ?? {};
+  return status === 'False' && reason === 'Pending' ? (parseTimestamp(lastTransitionTime) ?? 0) + PENDING_MS : undefined;
+}
+
+/** Returns the condition Ready of a ManagedToken; undefined if there is none. */
+export function readyOf(token: StoredToken): ManagedTokenCondition | undefined {
+  return findCondition(token, TokenConditionType.ready);
+}
+
+/** Returns whether the spec has changed since the creation. */
+function isChanged({ metadata }: StoredToken): boolean {
+  return (metadata.generation ?? 1) > 1;
+}
+
+function failedSince(token: StoredToken, { startTime }: Rollout): boolean {
+  const ready = readyOf(token);
+  return ready?.status === 'False' && (parseTimestamp(ready.lastTransitionTime) ?? 0) >= (parseTimestamp(startTime) ?? 0);
+}
+
+/** Orders ManagedTokens that are not ready last: they must not delay the others. */
+function byReadiness(a: Member, b: Member): number {
+  return readiness(a) - readiness(b);
+}
+
+function readiness({ token }: Member): number {
+  return token !== undefined && readyOf(token)?.status === 'True' ? 0 : 1;
+}
+
+function toWrite({ clusterName, rendering, token }: Member): readonly PlannedWrite[] {
+  return 'rendered' in rendering ? [{ clusterName, rendered: rendering.rendered, token }] : [];
+}
+
+/** Specs as JSON, by the objects of informers and renderings, which never change. */
+const TEXTS = new WeakMap<object, string>();
+
+function textOf(spec: object): string {
+  const known = TEXTS.get(spec) ?? goJson(spec);
+  TEXTS.set(spec, known);
+  return known;
+}

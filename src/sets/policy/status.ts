@@ -1,0 +1,141 @@
+// The status of a ManagedTokenSet: counts, the first failures and the conditions.
+
+import type { ManagedTokenSetCondition, ManagedTokenSetFailure, ManagedTokenSetStatus } from '../../api/managed-token-set.gen.ts';
+import { SetAnnotation, SetConditionType } from '../../api/names.ts';
+import { ReadyReason, SetReason } from '../../api/reasons.ts';
+import { withCondition } from '../../kubernetes/conditions.ts';
+import { type FieldError, fieldErrorText } from '../../kubernetes/field-error.ts';
+import { goJson } from '../../std/go-text.ts';
+import { sentence } from '../../std/sentence.ts';
+import { isSettled, type Member, memberState, type Rollout, readyOf, type SetObservation, type SetPlan } from './plan.ts';
+import type { RemovalDecision } from './removal.ts';
+import type { StoredSet } from './template.ts';
+
+/** Result of a run. */
+export interface SetOutcome {
+  readonly observation: SetObservation;
+  readonly plan: SetPlan;
+  readonly rollout: Rollout;
+  readonly removal: RemovalDecision;
+}
+
+const MAX_FAILURES = 10;
+const MAX_MESSAGE_LENGTH = 1_024;
+
+/** Returns the status to write; the current object if nothing changes. */
+export function desiredStatus(outcome: SetOutcome, now: number): ManagedTokenSetStatus {
+  const { observation, rollout } = outcome;
+  const { set, members } = observation;
+  const failures = members.flatMap((member) => failureOf(set, member, now));
+  const ready = members.filter((member) => isReady(set, member)).length;
+  const next = {
+    observedGeneration: set.metadata.generation ?? 0,
+    clusters: members.length,
+    ready,
+    failing: failures.length,
+    updated: members.filter((member) => memberState(set, member) === 'current').length,
+    failures: failures.slice(0, MAX_FAILURES),
+    rollout,
+    conditions: conditionsFor(set, [readyCondition(outcome, ready, failures), progressingCondition(outcome, failures, now)], now),
+  };
+  return unlessSame(set, next);
+}
+
+/** Returns the status of a set whose spec is invalid; the current object if nothing changes. */
+export function invalidStatus(set: StoredSet, problems: readonly FieldError[], now: number): ManagedTokenSetStatus {
+  const message = sentence(`${ReadyReason.InvalidSpec}: ${problems.map(fieldErrorText).join('; ')}`);
+  const aspect = { status: 'False', reason: 'InvalidSpec', message } as const;
+  const conditions = conditionsFor(set, [[SetConditionType.ready, aspect] as const, [SetConditionType.progressing, aspect] as const], now);
+  return unlessSame(set, { ...set.status, observedGeneration: set.metadata.generation ?? 0, conditions });
+}
+
+interface Aspect {
+  readonly status: 'True' | 'False';
+  readonly reason: SetReason | 'InvalidSpec';
+  readonly message: string;
+}
+
+type TypedAspect = readonly [type: string, aspect: Aspect];
+
+function conditionsFor({ metadata, status }: StoredSet, aspects: readonly TypedAspect[], now: number): readonly ManagedTokenSetCondition[] {
+  const observedGeneration = metadata.generation ?? 0;
+  return aspects.reduce<readonly ManagedTokenSetCondition[]>(
+    (conditions, [type, aspect]) => withCondition(conditions, { type, ...aspect, observedGeneration }, now),
+    status?.conditions ?? [],
+  );
+}
+
+function unlessSame({ status }: StoredSet, next: ManagedTokenSetStatus): ManagedTokenSetStatus {
+  return status !== undefined && goJson(status) === goJson(next) ? status : next;
+}
+
+function isReady(set: StoredSet, member: Member): boolean {
+  const state = memberState(set, member);
+  const isOurs = state === 'current' || state === 'drifted' || state === 'outdated';
+  return isOurs && member.token !== undefined && readyOf(member.token)?.status === 'True';
+}
+
+/** Returns the failure of a member; empty without one. */
+function failureOf(set: StoredSet, member: Member, now: number): readonly ManagedTokenSetFailure[] {
+  const { clusterName, rendering, token, writeFailure } = member;
+  const failure = (reason: string, message: string) => [{ clusterName, reason, message: message.slice(0, MAX_MESSAGE_LENGTH) }];
+  const state = memberState(set, member);
+  if ('problem' in rendering) return failure('TemplateInvalid', sentence(`${SetReason.TemplateInvalid}: ${rendering.problem}`));
+  if (state === 'conflict') {
+    const remedy = `delete ManagedToken ${rendering.rendered.name}, or rename the set`;
+    return failure('NameConflict', sentence(`${SetReason.NameConflict}; ${remedy}`));
+  }
+  if (writeFailure !== undefined) return failure('WriteFailed', sentence(`${SetReason.WriteFailed}: ${writeFailure}`));
+  if (token === undefined || !isSettled(token, now)) return [];
+  const ready = readyOf(token);
+  return ready?.status === 'False' ? failure(ready.reason, ready.message) : [];
+}
+
+function readyCondition({ observation }: SetOutcome, ready: number, failures: readonly ManagedTokenSetFailure[]): TypedAspect {
+  const { members } = observation;
+  if (members.length === 0) return [SetConditionType.ready, toAspect('True', 'NoClusters')];
+  if (ready === members.length) return [SetConditionType.ready, toAspect('True', 'AllReady')];
+  const [first] = failures;
+  const detail = `${ready} of ${members.length} clusters are ready${first === undefined ? '' : `; ${firstFailure(first)}`}`;
+  return [SetConditionType.ready, toAspect('False', 'NotAllReady', detail)];
+}
+
+function progressingCondition(
+  { observation, plan, removal }: SetOutcome,
+  failures: readonly ManagedTokenSetFailure[],
+  now: number,
+): TypedAspect {
+  const { set, members, surplus } = observation;
+  const type = SetConditionType.progressing;
+  if (removal.type === 'paused') return [type, toAspect('False', 'RemovalPaused', removalDetail(set, removal))];
+  const [name] = plan.stoppedBy;
+  if (name !== undefined) {
+    const failure = failures.find(({ clusterName }) => clusterName === name);
+    const rest = `${plan.waiting} clusters keep the earlier template. Correct the template, or the cause`;
+    return [type, toAspect('False', 'RolloutStopped', `${failure ? firstFailure(failure) : name}. ${rest}`)];
+  }
+  const pending = members.filter((member) => isPending(set, member, now)).length;
+  if (pending === 0 && surplus.length === 0) return [type, toAspect('False', 'Complete')];
+  const detail = `${members.length - pending} of ${members.length} clusters are finished${surplus.length === 0 ? '' : `, ${surplus.length} to be removed`}`;
+  return [type, toAspect('True', 'RollingOut', detail)];
+}
+
+/** Returns whether a member's ManagedToken will change without another change of the set. */
+function isPending(set: StoredSet, member: Member, now: number): boolean {
+  const state = memberState(set, member);
+  if (state === 'invalid' || state === 'conflict') return false;
+  return state !== 'current' || member.token === undefined || !isSettled(member.token, now);
+}
+
+function removalDetail({ metadata }: StoredSet, { count, value }: Extract<RemovalDecision, { type: 'paused' }>): string {
+  const command = `kubectl annotate -n ${metadata.namespace} mts/${metadata.name} ${SetAnnotation.confirmRemoval}=${value} --overwrite`;
+  return `${count} ManagedTokens have no matching Cluster any more. Check the labels of the Clusters, spec.clusterSelector and the permission of the requester; to remove the ManagedTokens, run: ${command}`;
+}
+
+function firstFailure({ clusterName, reason, message }: ManagedTokenSetFailure): string {
+  return `cluster ${clusterName} failed with ${reason}: ${message.replace(/\.$/, '')}`;
+}
+
+function toAspect(status: 'True' | 'False', reason: SetReason, detail?: string): Aspect {
+  return { status, reason, message: sentence(detail === undefined ? SetReason[reason] : `${SetReason[reason]}: ${detail}`) };
+}

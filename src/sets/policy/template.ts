@@ -1,0 +1,143 @@
+// The template of a ManagedTokenSet: the ManagedToken of each cluster, with its placeholders replaced.
+
+import type { ManagedToken } from '../../api/managed-token.gen.ts';
+import type { ManagedTokenSet, ManagedTokenSetTemplate } from '../../api/managed-token-set.gen.ts';
+import { SetAnnotation } from '../../api/names.ts';
+import type { Stored } from '../../api/resources.ts';
+import type { ObjectMeta } from '../../api/wire.ts';
+import { dns1123SubdomainProblems, labelValueProblems } from '../../kubernetes/names.ts';
+import { digestOf } from '../../std/digest.ts';
+import { goJson } from '../../std/go-text.ts';
+
+/** A ManagedTokenSet as the informer keeps it. */
+export interface StoredSet extends Stored<ManagedTokenSet> {
+  /** True if the ManagedTokenSet was longer than `MAX_SET_BYTES`; parts of it are then missing. */
+  readonly isTooLarge?: true;
+  /** True if parts of the ManagedTokenSet are missing because the sets of its namespace take too much memory. */
+  readonly isOverBudget?: true;
+}
+
+/** Name and labels of a Cluster. */
+export interface ClusterLabels {
+  readonly name: string;
+  readonly labels?: Texts | undefined;
+}
+
+/** The ManagedToken of a cluster, as the template describes it. */
+export interface RenderedToken {
+  readonly name: string;
+  readonly spec: ManagedToken['spec'];
+  readonly labels: Texts;
+  /** Annotations, including the digest of the template. */
+  readonly annotations: Texts;
+}
+
+/** Result of rendering; `problem` is a sentence without capital letter and full stop. */
+export type Rendering = { readonly rendered: RenderedToken } | { readonly problem: string };
+
+type Texts = Readonly<Record<string, string>>;
+
+const MAX_NAME_LENGTH = 253;
+const MAX_LABEL_LENGTH = 63;
+const MAX_ANNOTATION_LENGTH = 1_024;
+const HASH_LENGTH = 8;
+const DIGEST_LENGTH = 16;
+
+/** Returns the name of the ManagedToken of a cluster. */
+export function childName(setName: string, clusterName: string): string {
+  return fit(`${setName}-${clusterName}`, MAX_NAME_LENGTH);
+}
+
+/** Renders the ManagedToken of a cluster. */
+export function renderToken({ metadata, spec: { template } }: StoredSet, cluster: ClusterLabels): Rendering {
+  const { secret, ...spec } = template.spec;
+  const labelsOf = (texts: Texts = {}) => mapTexts(texts, (text) => fit(replacePlaceholders(text, cluster), MAX_LABEL_LENGTH));
+  const annotationsOf = (texts: Texts = {}) => mapTexts(texts, (text) => replacePlaceholders(text, cluster));
+  const secretName = secret.name === undefined ? undefined : fit(replacePlaceholders(secret.name, cluster), MAX_NAME_LENGTH);
+  const renderedSecret = {
+    ...secret,
+    ...(secretName !== undefined && { name: secretName }),
+    ...(secret.labels && { labels: labelsOf(secret.labels) }),
+    ...(secret.annotations && { annotations: annotationsOf(secret.annotations) }),
+  };
+  const labels = labelsOf(template.metadata.labels);
+  const annotations = annotationsOf(template.metadata.annotations);
+  const problem =
+    (secretName === undefined ? undefined : problemOf('spec.secret.name', secretName, dns1123SubdomainProblems)) ??
+    labelsProblem('spec.secret.labels', renderedSecret.labels) ??
+    labelsProblem('metadata.labels', labels) ??
+    annotationsProblem('spec.secret.annotations', renderedSecret.annotations) ??
+    annotationsProblem('metadata.annotations', annotations);
+  if (problem !== undefined) return { problem };
+  const rendered = { name: childName(metadata.name, cluster.name), spec: { ...spec, clusterName: cluster.name, secret: renderedSecret } };
+  const digest = `${templateDigest(template)}-${shortDigest(goJson([rendered.spec, labels, annotations]))}`;
+  return { rendered: { ...rendered, labels, annotations: { ...annotations, [SetAnnotation.templateDigest]: digest } } };
+}
+
+/** Returns the digest of a template. */
+export function templateDigest(template: ManagedTokenSetTemplate): string {
+  const known = DIGESTS.get(template);
+  if (known !== undefined) return known;
+  const digest = shortDigest(goJson(template));
+  DIGESTS.set(template, digest);
+  return digest;
+}
+
+/** Digests of templates, which informers share and never change. */
+const DIGESTS = new WeakMap<ManagedTokenSetTemplate, string>();
+
+/** Returns the digest of the template that a ManagedToken was rendered from; undefined if its annotation does not name one. */
+export function renderedFrom({ annotations }: ObjectMeta): string | undefined {
+  return annotations?.[SetAnnotation.templateDigest]?.split('-')[0];
+}
+
+/** Replaces `{{cluster}}` and `{{label "name"}}`; a label that the Cluster lacks is empty. */
+function replacePlaceholders(text: string, { name, labels = {} }: ClusterLabels): string {
+  return text.replace(PLACEHOLDER, (_, label: string | undefined) => {
+    if (label === undefined) return name;
+    return Object.hasOwn(labels, label) ? (labels[label] ?? '') : '';
+  });
+}
+
+const PLACEHOLDER = /\{\{(?:cluster|label "([A-Za-z0-9][-A-Za-z0-9_./]*)")\}\}/g;
+
+/** Shortens a text that is too long, and appends a hash of the whole text. */
+function fit(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
+  const cut = text.slice(0, maxLength - HASH_LENGTH - 1).replace(/[-._]+$/, '');
+  return `${cut}-${hexOf(text).slice(0, HASH_LENGTH)}`;
+}
+
+function mapTexts(texts: Texts, change: (text: string) => string): Texts {
+  return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, change(text)]));
+}
+
+function labelsProblem(field: string, texts: Texts = {}): string | undefined {
+  return firstProblem(field, texts, labelValueProblems);
+}
+
+function annotationsProblem(field: string, texts: Texts = {}): string | undefined {
+  const tooLong = `must have at most ${MAX_ANNOTATION_LENGTH} characters`;
+  return firstProblem(field, texts, (text) => (Array.from(text).length > MAX_ANNOTATION_LENGTH ? [tooLong] : []));
+}
+
+function firstProblem(field: string, texts: Texts, problemsOf: (text: string) => readonly string[]): string | undefined {
+  for (const [key, text] of Object.entries(texts)) {
+    const problem = problemOf(`${field}[${key}]`, text, problemsOf);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+function problemOf(field: string, text: string, problemsOf: (text: string) => readonly string[]): string | undefined {
+  const [problem] = problemsOf(text);
+  return problem === undefined ? undefined : `${field} is ${JSON.stringify(text.slice(0, MAX_NAME_LENGTH))}: ${problem}`;
+}
+
+function shortDigest(text: string): string {
+  return hexOf(text).slice(0, DIGEST_LENGTH);
+}
+
+function hexOf(text: string): string {
+  return digestOf(text).slice('sha256:'.length);
+}

@@ -1,0 +1,273 @@
+// One reconcile of a ManagedTokenSet: observe its clusters and ManagedTokens, write those that are due, then write the status.
+
+import { setImmediate } from 'node:timers/promises';
+import type { Cluster } from '../api/cluster.gen.ts';
+import type { ManagedTokenSetStatus } from '../api/managed-token-set.gen.ts';
+import { SetAnnotation, SetConditionType } from '../api/names.ts';
+import { ManagedTokenSets, type Stored } from '../api/resources.ts';
+import { startDeadline } from '../kube/deadline.ts';
+import { findCondition } from '../kubernetes/conditions.ts';
+import { type FieldError, forbiddenValue, invalidOmitted, tooLong } from '../kubernetes/field-error.ts';
+import { matchesLabels } from '../kubernetes/selectors/label-selector.ts';
+import type { Result } from '../runtime/controller.ts';
+import { forEachBounded } from '../std/bounded.ts';
+import { formatTimestamp } from '../std/timestamp.ts';
+import type { StoredToken } from '../tokens/policy/spec.ts';
+import { RUN_MS } from '../tokens/run.ts';
+import { removeChild, writeChild } from './children.ts';
+import { controllerKeyOf, MAX_SET_BYTES, reduceSet, selectorOf } from './informers.ts';
+import { failsAt, type Member, planSet, rolloutOf, type SetObservation } from './policy/plan.ts';
+import { decideRemoval, REMOVAL_WINDOW_MS, type RemovalDecision } from './policy/removal.ts';
+import { desiredStatus, invalidStatus } from './policy/status.ts';
+import { childName, type Rendering, renderToken, type StoredSet } from './policy/template.ts';
+import type { SetDeps, SetRun } from './run.ts';
+
+/** Requests of one set at a time. */
+const CONCURRENCY = 16;
+/** Maximum number of writes, and of reviews and checks, in one run; the next run continues. */
+const MAX_WRITES = 256;
+const MAX_REVIEWS = 64;
+/** Minimum time between two writes of the status of one set, in milliseconds. */
+const STATUS_MS = 1_000;
+/** Number of clusters after which other work may run. */
+const CHUNK = 250;
+
+/** Reconciles a set. Throws if the reconcile must be retried. */
+export async function reconcileSet(deps: SetDeps, key: string, signal: AbortSignal): Promise<Result> {
+  const informed = deps.view.sets.get(key);
+  // Owner references remove the ManagedTokens of a deleted set.
+  if (informed === undefined || informed.metadata.deletionTimestamp !== undefined) return {};
+  const { uid, generation } = informed.metadata;
+  const tracked = deps.memory.keep(uid);
+  let requeueAt: number | undefined;
+  const run: SetRun = {
+    ...deps,
+    key,
+    set: tracked.set.resolve(informed, deps.clock.now()) ?? informed,
+    tracked,
+    signal,
+    requeue: (at) => {
+      requeueAt = Math.min(requeueAt ?? Infinity, at);
+    },
+    isCurrent: () => {
+      const { metadata } = deps.view.sets.get(key) ?? {};
+      return metadata?.uid === uid && metadata.generation === generation && metadata.deletionTimestamp === undefined;
+    },
+  };
+  tracked.ranAt = deps.clock.now();
+  const deadline = startDeadline(deps.timers, RUN_MS, signal);
+  try {
+    await runSet({ ...run, signal: deadline.signal });
+  } catch (error) {
+    // Own writes are tracked; the next run continues.
+    if (!deadline.hasPassed || signal.aborted) throw error;
+    run.requeue(deps.clock.now());
+  } finally {
+    deadline.clear();
+  }
+  return { requeueAt };
+}
+
+async function runSet(run: SetRun): Promise<void> {
+  const problems = problemsOf(run.set, run.settings.credentialNamespaces);
+  if (problems.length > 0) return await writeStatus(run, run.set, invalidStatus(run.set, problems, run.clock.now()));
+  const errors: unknown[] = [];
+  const isReviewed = await attempt(run, errors, () => reviewUnknown(run));
+  const observation = await observe(run, isReviewed);
+  const rollout = rolloutOf(run.set, formatTimestamp(run.clock.now()));
+  const { creations, changes } = planSet(observation, rollout, run.clock.now());
+  const removal = removalDecision(run, observation);
+  // A failure is attributed to a rollout by its start, which a crash must not lose.
+  const isNew = changes.length > 0 && run.set.status?.rollout?.templateDigest !== rollout.templateDigest;
+  const set = isNew ? await sendStatus(run, run.set, { ...run.set.status, rollout }) : run.set;
+  const current = { ...run, set };
+  const writes = [...creations, ...changes];
+  await attempt(run, errors, () => forEachAllowed(current, writes, writeChild));
+  await attempt(run, errors, () => forEachAllowed(current, removal.type === 'allowed' ? observation.surplus : [], removeChild));
+  const after = writes.length > 0 ? await observe(current, isReviewed) : { ...observation, set };
+  const outcome = { observation: after, plan: planSet(after, rollout, run.clock.now()), rollout, removal };
+  requeueLater(run, after);
+  await writeStatus(run, set, desiredStatus(outcome, run.clock.now()));
+  // The retry follows the status: a request that fails must not hide the state of the other clusters.
+  if (errors.length > 0) throw errors[0];
+}
+
+/** Runs one part of a run. Its error is kept, so that the other parts run, too. */
+async function attempt<T>({ signal }: SetRun, errors: unknown[], part: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await part();
+  } catch (error) {
+    signal.throwIfAborted();
+    errors.push(error);
+    return undefined;
+  }
+}
+
+/** Returns the reasons for which a set is not acted on. */
+function problemsOf(set: StoredSet, credentialNamespaces: readonly string[]): readonly FieldError[] {
+  return [
+    ...(set.isTooLarge ? [tooLong('spec', MAX_SET_BYTES)] : []),
+    ...(set.isOverBudget ? [forbiddenValue('spec', 'the ManagedTokenSets of this namespace take too much memory; delete large ones')] : []),
+    ...(credentialNamespaces.includes(set.metadata.namespace)
+      ? [forbiddenValue('metadata.namespace', 'holds credentials of clusters; create the ManagedTokenSet in another namespace')]
+      : []),
+    ...(selectorOf(set) === undefined ? [invalidOmitted('spec.clusterSelector', 'must be a valid label selector')] : []),
+  ];
+}
+
+/** Reviews permissions that are not known, within the budget of the namespace. Returns whether all are known. */
+async function reviewUnknown(run: SetRun): Promise<boolean> {
+  const { set, tracked, authority, reviewBudgets, clock, signal } = run;
+  const unknown = await unknownClusters(run);
+  if (unknown.length === 0) return true;
+  const waitMs = reviewBudgets.waitMs(set.metadata.namespace);
+  const reviewed = waitMs > 0 ? [] : unknown.slice(0, MAX_REVIEWS);
+  await forEachBounded(reviewed, CONCURRENCY, async (cluster) => void (await authority.review(set, tracked, cluster, signal)));
+  const isKnown = reviewed.length === unknown.length || tracked.isRequesterMissing === true;
+  if (!isKnown) run.requeue(clock.now() + waitMs);
+  return isKnown;
+}
+
+/** Returns the selected Clusters whose permission has to be reviewed, those with a ManagedToken first. */
+async function unknownClusters(run: SetRun): Promise<readonly Stored<Cluster>[]> {
+  const { set, tracked, authority, view } = run;
+  const unknown = (await selectedClusters(run)).filter((cluster) => authority.decide(set, tracked, cluster) === undefined);
+  const hasToken = ({ metadata }: Stored<Cluster>) =>
+    view.tokens.has(`${set.metadata.namespace}/${childName(set.metadata.name, metadata.name)}`);
+  return unknown.length <= 1 ? unknown : [...unknown.filter(hasToken), ...unknown.filter((cluster) => !hasToken(cluster))];
+}
+
+async function selectedClusters({ set, view }: SetRun): Promise<readonly Stored<Cluster>[]> {
+  const selector = selectorOf(set) ?? [];
+  return await inChunks(view.clusters.list(), (cluster) => (matchesLabels(selector, cluster.metadata.labels) ? [cluster] : []));
+}
+
+/** Observes the set; `isReviewed` is true if all permissions are known. */
+async function observe(run: SetRun, isReviewed = false): Promise<SetObservation> {
+  const { set, tracked, authority, view, clock } = run;
+  const { namespace, name } = set.metadata;
+  const now = clock.now();
+  const selected = await selectedClusters(run);
+  const tokenOf = (child: string) => tracked.latest(child, view.tokens.get(`${namespace}/${child}`), now);
+  const members = await inChunks(selected, (cluster): readonly Member[] => {
+    // A cluster without permission is not a member, and is not reported.
+    if (authority.decide(set, tracked, cluster) !== true) return [];
+    const clusterName = cluster.metadata.name;
+    const writeFailure = tracked.writeFailure(clusterName, now);
+    return [{ clusterName, rendering: renderedFor(set, cluster), token: tokenOf(childName(name, clusterName)), writeFailure }];
+  });
+  const names = new Set(members.map(({ clusterName }) => childName(name, clusterName)));
+  // While some permissions are unknown, the ManagedTokens of those clusters must neither be removed nor differ in reports.
+  const surplus = isReviewed ? controlledTokens(run).filter(({ metadata }) => !names.has(metadata.name)) : [];
+  tracked.prune(new Set(selected.map(({ metadata }) => metadata.name)), new Set(surplus.map(({ metadata }) => metadata.uid)));
+  const overridden = members
+    .filter(({ clusterName, token }) => tracked.isOverridden(clusterName, token))
+    .map(({ clusterName }) => clusterName);
+  return {
+    set,
+    members: members.toSorted((a, b) => (a.clusterName < b.clusterName ? -1 : 1)),
+    surplus,
+    overridden: new Set(overridden),
+  };
+}
+
+/** Returns the ManagedTokens that the set controls, without those that are being deleted. */
+function controlledTokens({ set, tracked, view }: SetRun): readonly StoredToken[] {
+  const { namespace, uid } = set.metadata;
+  const isKept = ({ metadata }: StoredToken) =>
+    metadata.deletionTimestamp === undefined && tracked.checks.get(metadata.uid)?.isRemoved !== true;
+  return view.tokensOfSet(controllerKeyOf(namespace, uid)).filter(isKept);
+}
+
+/** Renderings by Cluster and template, which informers share and never change. */
+const RENDERINGS = new WeakMap<Stored<Cluster>, WeakMap<object, Rendering>>();
+
+function renderedFor(set: StoredSet, cluster: Stored<Cluster>): Rendering {
+  const known = RENDERINGS.get(cluster) ?? new WeakMap<object, Rendering>();
+  RENDERINGS.set(cluster, known);
+  const rendering = known.get(set.spec) ?? renderToken(set, cluster.metadata);
+  known.set(set.spec, rendering);
+  return rendering;
+}
+
+/** Maps items in chunks; other work can run between two chunks. */
+async function inChunks<T, U>(items: readonly T[], mapped: (item: T) => readonly U[]): Promise<readonly U[]> {
+  const result: U[] = [];
+  for (let start = 0; start < items.length; start += CHUNK) {
+    if (start > 0) await setImmediate();
+    for (const item of items.slice(start, start + CHUNK)) result.push(...mapped(item));
+  }
+  return result;
+}
+
+/** Decides on the removal of surplus ManagedTokens. A confirmed removal stays confirmed while it lasts. */
+function removalDecision(run: SetRun, { surplus }: SetObservation): RemovalDecision {
+  const { set, tracked, clock } = run;
+  const { uid, annotations } = set.metadata;
+  const decision = decideRemoval({
+    setUid: uid,
+    names: surplus.filter(({ metadata }) => !tracked.approved.has(metadata.uid)).map(({ metadata }) => metadata.name),
+    total: controlledTokens(run).length,
+    removed: tracked.removedSince(clock.now()),
+    confirmation: annotations?.[SetAnnotation.confirmRemoval],
+  });
+  if (decision.type === 'allowed' && decision.isConfirmed) for (const { metadata } of surplus) tracked.approved.add(metadata.uid);
+  return decision;
+}
+
+/** Runs the work for the first items while the set exists with the same spec; the next run continues with the others. */
+async function forEachAllowed<T>(run: SetRun, items: readonly T[], work: (run: SetRun, item: T) => Promise<void>): Promise<void> {
+  await forEachBounded(items.slice(0, MAX_WRITES), CONCURRENCY, async (item) => {
+    if (run.isCurrent()) await work(run, item);
+  });
+  if (items.length > MAX_WRITES) run.requeue(run.clock.now());
+}
+
+/** Requests the next run for changes that no watch delivers. */
+function requeueLater({ tracked, clock, requeue }: SetRun, { members }: SetObservation): void {
+  const now = clock.now();
+  const pendingUntil = members.flatMap(({ token }) => (token === undefined ? [] : (failsAt(token) ?? []))).filter((at) => at > now);
+  const nextAt = pendingUntil.reduce((earliest, at) => Math.min(earliest, at), tracked.nextWriteAt(now));
+  if (nextAt !== Infinity) requeue(nextAt);
+  if (tracked.removedSince(now) > 0) requeue(now + REMOVAL_WINDOW_MS);
+}
+
+/** Writes the status if it changes, at most once a second, and records events. */
+async function writeStatus(run: SetRun, set: StoredSet, next: ManagedTokenSetStatus): Promise<void> {
+  const { tracked, clock, recorder, isCurrent, requeue } = run;
+  if (next === set.status || !isCurrent()) return;
+  const waitMs = tracked.statusAt + STATUS_MS - clock.monotonic();
+  if (waitMs > 0) return requeue(clock.now() + waitMs);
+  await sendStatus(run, set, next);
+  for (const note of eventsOf(set.status ?? {}, next)) recorder.record(set, note);
+}
+
+async function sendStatus({ hub, tracked, clock, signal }: SetRun, set: StoredSet, status: ManagedTokenSetStatus): Promise<StoredSet> {
+  tracked.status = status;
+  tracked.statusAt = clock.monotonic();
+  const { isTooLarge: _, isOverBudget: __, ...object } = set;
+  const response = await hub.updateStatus(ManagedTokenSets, { ...object, status }, { signal });
+  const written = reduceSet(response, set);
+  tracked.set.record(written, set, clock.now());
+  return written;
+}
+
+/** Returns the events to record when one status follows another. */
+function eventsOf(previous: ManagedTokenSetStatus, next: ManagedTokenSetStatus) {
+  const [before, after] = [previous, next].map((status) => findCondition({ status }, SetConditionType.progressing));
+  const isAlarming = after !== undefined && ALARMING.has(after.reason) && before?.reason !== after.reason;
+  const known = new Set(previous.failures?.filter(isConflict).map(({ clusterName }) => clusterName));
+  const conflicts = (next.failures ?? []).filter(isConflict).filter(({ clusterName }) => !known.has(clusterName));
+  return [
+    ...(isAlarming ? [{ type: 'Warning', reason: after.reason, message: after.message } as const] : []),
+    ...conflicts.map(
+      ({ clusterName, reason, message }) => ({ type: 'Warning', reason, message: `Cluster ${clusterName}: ${message}` }) as const,
+    ),
+  ];
+}
+
+const ALARMING: ReadonlySet<string> = new Set(['RolloutStopped', 'RemovalPaused']);
+
+function isConflict({ reason }: { readonly reason: string }): boolean {
+  return reason === 'NameConflict';
+}

@@ -1,0 +1,49 @@
+// One run of the controller for one ManagedTokenSet: its dependencies, memory and signal.
+
+import type { KubeClient } from '../kube/client.ts';
+import type { Recorder } from '../kube/recorder.ts';
+import type { Clock } from '../std/clock.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import type { NamespaceBudgets } from '../tokens/budgets.ts';
+import type { SetAuthority } from './authority.ts';
+import type { SetView } from './informers.ts';
+import type { StoredSet } from './policy/template.ts';
+import type { TrackedSet, TrackedSets } from './tracked-set.ts';
+
+/** Settings of the operator for ManagedTokenSets. */
+export interface SetSettings {
+  /** Namespaces of targets that a permission must name; see `issueNames`. */
+  readonly protectedNamespaces: readonly string[];
+  /** Namespaces with credentials of clusters, in which sets are rejected. */
+  readonly credentialNamespaces: readonly string[];
+}
+
+/** Everything that runs share during one term of the controller. */
+export interface SetDeps {
+  /** Client with the field manager of sets. */
+  readonly hub: KubeClient;
+  readonly recorder: Pick<Recorder, 'record'>;
+  readonly clock: Clock;
+  /** Clock of the deadline of each run. */
+  readonly timers: Clock;
+  readonly log: Logger;
+  readonly settings: SetSettings;
+  readonly view: SetView;
+  readonly memory: TrackedSets;
+  readonly authority: SetAuthority;
+  /** Budgets of namespaces for reviews; separate from runs, whose delays would reveal the number of hidden Clusters. */
+  readonly reviewBudgets: NamespaceBudgets;
+}
+
+/** One run for one set. */
+export interface SetRun extends SetDeps {
+  /** `namespace/name` of the set. */
+  readonly key: string;
+  readonly set: StoredSet;
+  readonly tracked: TrackedSet;
+  readonly signal: AbortSignal;
+  /** Requests the next run at this time, unless an earlier one is requested. */
+  readonly requeue: (at: number) => void;
+  /** Returns whether the set still exists with the same spec: a run writes nothing after the set is deleted or changed. */
+  readonly isCurrent: () => boolean;
+}

@@ -1,0 +1,159 @@
+// Memory of the controller about ManagedTokenSets, by UID. All of it may be lost: a restart costs a few reviews and reads.
+
+import type { ManagedTokenSetStatus } from '../api/managed-token-set.gen.ts';
+import { exponentialMs } from '../std/backoff.ts';
+import type { StoredToken } from '../tokens/policy/spec.ts';
+import { OwnWrite } from '../tokens/tracked-token.ts';
+import { REMOVAL_WINDOW_MS } from './policy/removal.ts';
+import type { StoredSet } from './policy/template.ts';
+
+/** Tracked sets by UID. */
+export class TrackedSets {
+  readonly #tracked = new Map<string, TrackedSet>();
+
+  /** Returns the tracked set; undefined if it is not tracked. */
+  find(uid: string | undefined): TrackedSet | undefined {
+    return uid === undefined ? undefined : this.#tracked.get(uid);
+  }
+
+  /** Tracks a set until `forget`. The caller must know that it exists. */
+  keep(uid: string): TrackedSet {
+    const tracked = this.#tracked.get(uid) ?? new TrackedSet();
+    this.#tracked.set(uid, tracked);
+    return tracked;
+  }
+
+  forget(uid: string): void {
+    this.#tracked.delete(uid);
+  }
+}
+
+/** Decision about the permission to issue the token of a cluster. */
+export interface Decision {
+  /** Subject of the review; a decision about another subject does not apply. */
+  readonly key: string;
+  readonly isAllowed: boolean;
+}
+
+/** Checks that a ManagedToken is to be removed. */
+export interface RemovalChecks {
+  /** Times of the first and the last check. */
+  readonly confirmedAt: readonly number[];
+  readonly nextAt: number;
+  /** True once the deletion was requested. */
+  readonly isRemoved?: boolean;
+}
+
+/** A write of a ManagedToken that the server rejected. */
+interface FailedWrite {
+  readonly message: string;
+  readonly failures: number;
+  readonly retryAt: number;
+}
+
+const BACKOFF = { initialMs: 5_000, maxMs: 300_000 };
+
+/** Memory about one set between runs. */
+export class TrackedSet {
+  /** Last own write of the set. */
+  readonly set = new OwnWrite<StoredSet>();
+  /** Status that was sent last. */
+  status: ManagedTokenSetStatus | undefined;
+  /** Time of the last write of the status, on the monotonic clock. */
+  statusAt = Number.NEGATIVE_INFINITY;
+  /** Start of the last run, on the wall clock. */
+  ranAt = Number.NEGATIVE_INFINITY;
+  /** True if a change in the namespace has triggered the set since its last run. */
+  isTriggeredByTenant = false;
+  /** Reviews by the names of clusters, for permissions that the indexed RBAC rules do not contain. */
+  readonly decisions = new Map<string, Decision>();
+  /** True if a lookup on the hub did not find the requester; undefined before the lookup. */
+  isRequesterMissing: boolean | undefined;
+  /** Checks before removals, by the UIDs of ManagedTokens. */
+  readonly checks = new Map<string, RemovalChecks>();
+  /** UIDs of ManagedTokens whose removal was confirmed by the annotation. */
+  readonly approved = new Set<string>();
+  /** Rejected writes by the names of clusters. */
+  readonly #failedWrites = new Map<string, FailedWrite>();
+  /** Own writes of ManagedTokens that the informer has not delivered, by name. */
+  readonly #writes = new Map<string, OwnWrite<StoredToken>>();
+  /** Resource versions of ManagedTokens that differ from their rendering right after a write, by the names of clusters. */
+  readonly #overridden = new Map<string, string>();
+  #removedAt: readonly number[] = [];
+
+  /** Forgets reviews, which may no longer apply. */
+  forgetReviews(): void {
+    this.decisions.clear();
+    this.isRequesterMissing = undefined;
+  }
+
+  /** Returns the latest known ManagedToken of a name. */
+  latest(name: string, informed: StoredToken | undefined, now: number): StoredToken | undefined {
+    const write = this.#writes.get(name);
+    return write === undefined ? informed : write.resolve(informed, now);
+  }
+
+  /** Records a write of a ManagedToken instead of `replaced`. */
+  recordWrite(token: StoredToken, replaced: StoredToken | undefined, now: number): void {
+    const write = this.#writes.get(token.metadata.name) ?? new OwnWrite<StoredToken>();
+    this.#writes.set(token.metadata.name, write);
+    write.record(token, replaced, now);
+  }
+
+  /** Records a ManagedToken as the watch delivers it; undefined after its deletion. */
+  observe(name: string, token: StoredToken | undefined): void {
+    if (token === undefined || this.#writes.get(name)?.acknowledge(token)) this.#writes.delete(name);
+  }
+
+  /** Records that a write was rejected. */
+  failWrite(clusterName: string, message: string, now: number): void {
+    const failures = (this.#failedWrites.get(clusterName)?.failures ?? 0) + 1;
+    this.#failedWrites.set(clusterName, { message, failures, retryAt: now + exponentialMs(failures - 1, BACKOFF) });
+  }
+
+  succeedWrite(clusterName: string): void {
+    this.#failedWrites.delete(clusterName);
+  }
+
+  /** Returns the message of a rejected write until its next attempt; undefined for a write that may be attempted. */
+  writeFailure(clusterName: string, now: number): string | undefined {
+    const failed = this.#failedWrites.get(clusterName);
+    return failed !== undefined && now < failed.retryAt ? failed.message : undefined;
+  }
+
+  /** Records whether a ManagedToken differs from its rendering right after a write. */
+  recordOverride(clusterName: string, { metadata }: StoredToken, isOverridden: boolean): void {
+    if (isOverridden) this.#overridden.set(clusterName, String(metadata.generation));
+    else this.#overridden.delete(clusterName);
+  }
+
+  /** Returns whether another client or a webhook determines the spec of a ManagedToken: a further write would have no effect. */
+  isOverridden(clusterName: string, token: StoredToken | undefined): boolean {
+    return token !== undefined && this.#overridden.get(clusterName) === String(token.metadata.generation);
+  }
+
+  /** Counts a removal that was not confirmed by the annotation. */
+  recordRemoval(now: number): void {
+    this.#removedAt = [...this.#removedAt.filter((at) => now - at < REMOVAL_WINDOW_MS), now];
+  }
+
+  /** Returns the number of removals within the last minute. */
+  removedSince(now: number): number {
+    return this.#removedAt.filter((at) => Math.abs(now - at) < REMOVAL_WINDOW_MS).length;
+  }
+
+  /** Returns the earliest time after `now` of another attempt to write; Infinity for none. */
+  nextWriteAt(now: number): number {
+    const times = [...this.#failedWrites.values()].map(({ retryAt }) => retryAt).filter((at) => at > now);
+    return times.reduce((earliest, at) => Math.min(earliest, at), Infinity);
+  }
+
+  /** Forgets clusters that are no members, and ManagedTokens that are not to be removed. */
+  prune(clusters: ReadonlySet<string>, surplus: ReadonlySet<string>): void {
+    for (const map of [this.decisions, this.#failedWrites, this.#overridden]) {
+      for (const name of map.keys()) if (!clusters.has(name)) map.delete(name);
+    }
+    for (const uid of this.checks.keys()) if (!surplus.has(uid)) this.checks.delete(uid);
+    for (const uid of this.approved) if (!surplus.has(uid)) this.approved.delete(uid);
+  }
+}

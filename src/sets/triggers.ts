@@ -1,0 +1,131 @@
+// Triggers: the changes on the hub after which ManagedTokenSets are reconciled.
+
+import { filter, map, merge, mergeMap, type Observable, tap } from 'rxjs';
+import { serviceAccountsOf } from '../access/user.ts';
+import type { Cluster } from '../api/cluster.gen.ts';
+import { SetAnnotation } from '../api/names.ts';
+import { ManagedTokenSets } from '../api/resources.ts';
+import { objectKey } from '../kube/paths.ts';
+import type { Change } from '../kube/store.ts';
+import { matchesLabels } from '../kubernetes/selectors/label-selector.ts';
+import { annotationsChanged, anyOf, generationChanged, type Predicate, statusNotOurs } from '../runtime/predicates.ts';
+import { owner, self, statesOf } from '../runtime/trigger.ts';
+import { goJson } from '../std/go-text.ts';
+import type { StoredToken } from '../tokens/policy/spec.ts';
+import { requesterKeyOf, type SetInformers, type SetView, selectorOf } from './informers.ts';
+import { readyOf } from './policy/plan.ts';
+import type { StoredSet } from './policy/template.ts';
+import type { TrackedSets } from './tracked-set.ts';
+
+/** A set to reconcile. */
+export interface Trigger {
+  readonly key: string;
+  /** Minimum time since the start of the set's last run, in milliseconds: many ManagedTokens change together. */
+  readonly spacingMs: number;
+}
+
+const TOKEN_SPACING_MS = 1_000;
+const CLUSTER_SPACING_MS = 500;
+
+/** Emits the sets to reconcile. */
+export function setTriggers(informers: SetInformers, view: SetView, memory: TrackedSets): Observable<Trigger> {
+  const { sets, tokens, clusters, requesters } = informers;
+  const written = (key: string) => memory.find(view.sets.get(key)?.metadata.uid)?.status;
+  const isNews = anyOf<StoredSet>(generationChanged, annotationsChanged(SetAnnotation.confirmRemoval), statusNotOurs(written));
+  return merge(
+    sets.changes$.pipe(
+      tap((change) => trackSet(change, memory)),
+      filter(isNews),
+      mergeMap(self),
+      tap((key) => trackTenantTrigger(view.sets.get(key), memory)),
+      map((key) => ({ key, spacingMs: 0 })),
+    ),
+    tokens.changes$.pipe(
+      tap((change) => trackToken(change, view, memory)),
+      filter(anyOf<StoredToken>(generationChanged, annotationsChanged(SetAnnotation.templateDigest), ownerChanged, resultChanged)),
+      mergeMap((change) => setsOfToken(change, view)),
+      tap((key) => trackTenantTrigger(view.sets.get(key), memory)),
+      map((key) => ({ key, spacingMs: TOKEN_SPACING_MS })),
+    ),
+    clusters.changes$.pipe(
+      filter(labelsChanged),
+      mergeMap((change) => setsOfCluster(change, view)),
+      map((key) => ({ key, spacingMs: CLUSTER_SPACING_MS })),
+    ),
+    merge(
+      requesters.changes$.pipe(
+        filter(({ type }) => type !== 'updated'),
+        mergeMap(({ key }) => view.setsOfRequester(key)),
+      ),
+      view.permissions.follow(informers).pipe(mergeMap((subjects) => new Set([...subjects].flatMap((each) => setsOfSubject(each, view))))),
+    ).pipe(
+      // Earlier reviews may no longer apply.
+      tap(({ metadata }) => memory.find(metadata.uid)?.forgetReviews()),
+      map((set) => ({ key: objectKey(set), spacingMs: CLUSTER_SPACING_MS })),
+    ),
+  );
+}
+
+/** Matches a change of the controller. */
+const ownerChanged: Predicate<StoredToken> = (change) =>
+  change.type !== 'updated' || goJson(change.object.metadata.ownerReferences) !== goJson(change.previous.metadata.ownerReferences);
+
+/** Matches a change of the result that a ManagedToken reports. */
+const resultChanged: Predicate<StoredToken> = (change) =>
+  change.type !== 'updated' || resultOf(change.object) !== resultOf(change.previous);
+
+function resultOf(token: StoredToken): string {
+  const { status, reason, message } = readyOf(token) ?? {};
+  return [token.status?.observedGeneration, status, reason, message].join('\n');
+}
+
+/** Matches a change of labels. */
+const labelsChanged: Predicate<Cluster> = (change) =>
+  change.type !== 'updated' || goJson(change.object.metadata.labels) !== goJson(change.previous.metadata.labels);
+
+const ownersOf = owner(ManagedTokenSets);
+
+/** Returns the sets that control a ManagedToken, and those that could have created one of its name. */
+function setsOfToken(change: Change<StoredToken>, { setsOfNamespace }: SetView): readonly string[] {
+  const { namespace, name } = change.object.metadata;
+  const isMoved = change.type !== 'updated' || ownerChanged(change);
+  const rivals = isMoved ? setsOfNamespace(namespace).filter(({ metadata }) => name.startsWith(metadata.name.slice(0, PREFIX_LENGTH))) : [];
+  return [...new Set([...ownersOf(change), ...rivals.map(objectKey)])];
+}
+
+/** Length of the part of a set's name that the names of its ManagedTokens contain in any case. */
+const PREFIX_LENGTH = 240;
+
+function setsOfCluster(change: Change<Cluster>, { sets }: SetView): readonly string[] {
+  const isSelected = (set: StoredSet) => {
+    const selector = selectorOf(set);
+    return selector !== undefined && statesOf(change).some(({ metadata }) => matchesLabels(selector, metadata.labels));
+  };
+  return sets.list().filter(isSelected).map(objectKey);
+}
+
+function setsOfSubject(subject: string, view: SetView): readonly StoredSet[] {
+  const scope = serviceAccountsOf(subject);
+  if (scope === undefined) return [];
+  if (scope === 'all') return view.sets.list();
+  return scope.name === undefined ? view.setsOfNamespace(scope.namespace) : view.setsOfRequester(`${scope.namespace}/${scope.name}`);
+}
+
+function trackSet(change: Change<StoredSet>, memory: TrackedSets): void {
+  const { uid } = change.object.metadata;
+  if (change.type === 'deleted') return memory.forget(uid);
+  memory.find(uid)?.set.acknowledge(change.object);
+  // A change of RBAC reaches only the sets that name the requester at that time.
+  if (new Set(statesOf(change).map(requesterKeyOf)).size > 1) memory.find(uid)?.forgetReviews();
+}
+
+function trackToken(change: Change<StoredToken>, view: SetView, memory: TrackedSets): void {
+  const { name } = change.object.metadata;
+  for (const key of ownersOf(change)) {
+    memory.find(view.sets.get(key)?.metadata.uid)?.observe(name, change.type === 'deleted' ? undefined : change.object);
+  }
+}
+
+function trackTenantTrigger(set: StoredSet | undefined, memory: TrackedSets): void {
+  if (set !== undefined) memory.keep(set.metadata.uid).isTriggeredByTenant = true;
+}

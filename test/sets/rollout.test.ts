@@ -1,0 +1,111 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { ManagedTokenSets } from '../../src/api/resources.ts';
+import { complete, SetWorld } from './set-world.ts';
+
+let world: SetWorld;
+
+beforeAll(async () => {
+  world = await SetWorld.start();
+});
+beforeEach(() => world.tokens.begin());
+afterEach(() => world.tokens.end());
+afterAll(() => world.tokens.close());
+
+const numbered = (count: number) => Array.from({ length: count }, (_, index) => `c${String(index).padStart(2, '0')}`);
+
+/** Starts with a complete set of this many clusters. */
+async function begin(count: number, maxConcurrent = 10): Promise<void> {
+  await world.register(numbered(count));
+  for (const name of numbered(count)) await world.tokens.allow(name, { name: `${world.namespace}-${name}` });
+  await world.tokens.run({ hasSets: true });
+  await world.create('fleet', { maxConcurrent });
+  await world.until(complete(count));
+}
+
+const account = (name: string) => ({ spec: { template: { spec: { serviceAccount: { namespace: 'deploy', name } } } } });
+
+/** Returns the number of ManagedTokens for a service account. */
+const changedTo = async (name: string) => (await world.children()).filter(({ spec }) => spec.serviceAccount.name === name).length;
+
+const eventReasons = async () => (await world.events()).map(({ type, reason }) => `${type} ${reason}`);
+
+describe('rollout of a ManagedTokenSet', () => {
+  it('stops after a third of a wave fails, and resumes with a corrected template', async () => {
+    await begin(6, 2);
+    await world.patch(account('absent'));
+    await world.tokens.until(async () => (await world.summary()).endsWith('Progressing=False RolloutStopped'));
+    expect(await changedTo('absent')).toBeLessThanOrEqual(2);
+    const { status } = await world.get();
+    const progressing = status?.conditions?.find(({ type }) => type === 'Progressing');
+    expect(progressing?.message).toMatch(/cluster c\d\d failed with (Pending|ServiceAccountNotFound)/);
+    expect(await eventReasons()).toEqual(['Warning RolloutStopped']);
+    await world.tokens.pass(60_000, 5_000);
+    expect(await changedTo('absent')).toBeLessThanOrEqual(2);
+    await world.patch(account('deployer'));
+    await world.until(complete(6));
+  });
+
+  it('is not stopped by clusters that failed before it started', async () => {
+    await begin(4, 1);
+    await world.tokens.forbid(`${world.namespace}-c00`);
+    await world.tokens.forbid(`${world.namespace}-c01`);
+    await world.patch({ spec: { template: { spec: { expirationSeconds: 7200 } } } });
+    await world.until(complete(2));
+  });
+
+  it('creates ManagedTokens of new clusters while it is stopped', async () => {
+    await begin(3, 1);
+    await world.patch(account('absent'));
+    await world.tokens.until(async () => (await world.summary()).endsWith('Progressing=False RolloutStopped'));
+    await world.register(['new']);
+    await world.tokens.allow('new', { name: `${world.namespace}-new` });
+    await world.tokens.until(async () => (await world.names()).includes('fleet-new'));
+  });
+
+  it('writes nothing more after the set is deleted', async () => {
+    await begin(6, 1);
+    await world.patch({ spec: { template: { spec: { expirationSeconds: 7200 } } } });
+    await world.tokens.until(async () => (await world.children()).some(({ spec }) => spec.expirationSeconds === 7200));
+    await world.admin.delete(ManagedTokenSets, { namespace: world.namespace, name: 'fleet' });
+    await world.tokens.until(async () => (await world.names()).length === 0);
+    world.tokens.calls.clear();
+    await world.tokens.pass(30_000, 1_000);
+    expect(world.tokens.sent().hub.filter((call) => call.includes('managedtoken'))).toEqual([]);
+  });
+});
+
+describe('removal from a ManagedTokenSet', () => {
+  it('pauses when more than ten and more than a third would go, and continues once with the named value', async () => {
+    await begin(12);
+    await world.patch({ spec: { clusterSelector: { matchLabels: { env: 'tset' } } } });
+    await world.until('0/0/0/0 Ready=True NoClusters Progressing=False RemovalPaused');
+    await world.tokens.pass(120_000, 5_000);
+    expect(await world.names()).toHaveLength(12);
+    expect(await eventReasons()).toEqual(['Warning RemovalPaused']);
+    const message = (await world.get()).status?.conditions?.find(({ type }) => type === 'Progressing')?.message ?? '';
+    const [, value = ''] = /tokens\.purser\.dev\/confirm-removal=(\S+)/.exec(message) ?? [];
+    await world.patch({ metadata: { annotations: { 'tokens.purser.dev/confirm-removal': '12-wrong' } } });
+    await world.tokens.pass(60_000, 5_000);
+    expect(await world.names()).toHaveLength(12);
+    await world.patch({ metadata: { annotations: { 'tokens.purser.dev/confirm-removal': value } } });
+    await world.until('0/0/0/0 Ready=True NoClusters Progressing=False Complete');
+    expect(await world.names()).toEqual([]);
+  });
+
+  it('removes nothing when the selector is corrected', async () => {
+    await begin(12);
+    const uids = (await world.children()).map(({ metadata }) => metadata.uid);
+    await world.patch({ spec: { clusterSelector: { matchLabels: { env: 'tset' } } } });
+    await world.tokens.until(async () => (await world.summary()).endsWith('RemovalPaused'));
+    await world.patch({ spec: { clusterSelector: { matchLabels: { env: 'prod' } } } });
+    await world.until(complete(12));
+    expect((await world.children()).map(({ metadata }) => metadata.uid)).toEqual(uids);
+  });
+
+  it('removes ten at once', async () => {
+    await begin(11);
+    for (const name of numbered(10)) await world.label(name, { env: 'test' });
+    await world.until(complete(1));
+    expect(await world.names()).toEqual(['fleet-c10']);
+  });
+});
