@@ -2,7 +2,7 @@
 // Each start applies them through the API; the servers do not write unchanged objects.
 
 import { DefaultNamespace, FederatedServiceAccount } from '../../src/api/names.ts';
-import { Clusters, ManagedTokens, Secrets } from '../../src/api/resources.ts';
+import { Clusters, ManagedTokenSets, ManagedTokens, Secrets } from '../../src/api/resources.ts';
 import { targetAccess } from '../../src/cli/manifests.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { waitUntilServed } from '../../src/kube/discovery.ts';
@@ -14,7 +14,7 @@ import { FEDERATED_USER, isFederated, type LocalServer } from './servers.ts';
 export async function installOnHub(hub: KubeClient, signal: AbortSignal): Promise<void> {
   await applyAll(hub, await readManifests('crds'));
   await applyMissing(hub, [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: DefaultNamespace } }]);
-  await waitUntilServed(hub, [Clusters, ManagedTokens], { clock: systemClock, random: Math.random, signal });
+  await waitUntilServed(hub, [Clusters, ManagedTokens, ManagedTokenSets], { clock: systemClock, random: Math.random, signal });
 }
 
 /** Grants Purser's permissions on a target, and registers the target on the hub, with a new token or as one that trusts the hub. */
@@ -65,7 +65,7 @@ const ISSUER_DISCOVERY = {
   subjects: [{ kind: 'Group', apiGroup: RBAC_GROUP, name: 'system:unauthenticated' }],
 };
 
-/** Creates the sample namespaces, permissions and ManagedTokens; omits kinds that a local run registers itself, does not support or does not use. */
+/** Creates the sample namespaces, permissions, ManagedTokens and ManagedTokenSets; omits kinds that a local run registers itself, does not support or does not use. */
 export async function addHubSamples(hub: KubeClient): Promise<void> {
   const samples = await readManifests('deploy/samples');
   await applyMissing(

@@ -8,6 +8,7 @@ import {
   ClusterRoleBindings,
   ClusterRoles,
   CustomResourceDefinitions,
+  ManagedTokenSets,
   ManagedTokens,
   Namespaces,
   type Resource,
@@ -71,6 +72,7 @@ const RESOURCES: readonly Resource<ApiObject>[] = [
   Roles,
   RoleBindings,
   ManagedTokens,
+  ManagedTokenSets,
 ];
 
 function resourceOf({ kind, metadata }: ApiObject): Resource<ApiObject> {

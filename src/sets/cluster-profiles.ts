@@ -53,16 +53,16 @@ interface ProfileWrite {
 
 /**
  * Publishes the ClusterProfiles of a set, and removes those of clusters whose ManagedToken is gone. Returns the state of the condition
- * ClusterProfilesPublished; undefined if the set publishes no ClusterProfiles and has none left. Throws if the run must be retried.
+ * ClusterProfilesPublished; `none` if the set publishes no ClusterProfiles and has none left. Throws if the run must be retried.
  */
-export async function publishProfiles(run: SetRun, { members }: SetObservation): Promise<ProfilesAspect | undefined> {
+export async function publishProfiles(run: SetRun, { members }: SetObservation): Promise<ProfilesAspect | 'none'> {
   const { profiles } = run.tracked;
   const isEnabled = run.set.spec.clusterProfiles;
   if (recordedCondition(run) === undefined) {
     profiles.forget();
     // The condition is the record that ClusterProfiles may exist, so it precedes the first of them.
     if (isEnabled) requeueAfter(run, CONFLICT_MS);
-    return isEnabled ? profilesAspect('Publishing') : undefined;
+    return isEnabled ? profilesAspect('Publishing') : 'none';
   }
   const blocked = profiles.blocked(run.clock.monotonic());
   if (blocked === undefined) return await attempt(run, isEnabled ? members : []);
@@ -70,7 +70,7 @@ export async function publishProfiles(run: SetRun, { members }: SetObservation):
   return blocked.failure;
 }
 
-async function attempt(run: SetRun, members: readonly Member[]): Promise<ProfilesAspect | undefined> {
+async function attempt(run: SetRun, members: readonly Member[]): Promise<ProfilesAspect | 'none'> {
   try {
     await refresh(run);
     return await writeProfiles(run, members);
@@ -81,7 +81,7 @@ async function attempt(run: SetRun, members: readonly Member[]): Promise<Profile
     if (hasReason(error, 'NotFound')) {
       profiles.forget();
       // Without the CustomResourceDefinition, there are no ClusterProfiles left to remove.
-      return isEnabled ? block(run, profilesAspect('CustomResourceMissing', REMEDY)) : undefined;
+      return isEnabled ? block(run, profilesAspect('CustomResourceMissing', REMEDY)) : 'none';
     }
     if (hasReason(error, 'Forbidden')) return block(run, profilesAspect('Forbidden', cleanMessage(error.message)));
     throw error;
@@ -112,7 +112,7 @@ async function refresh(run: SetRun): Promise<void> {
   requeueAfter(run, LIST_MS);
 }
 
-async function writeProfiles(run: SetRun, members: readonly Member[]): Promise<ProfilesAspect | undefined> {
+async function writeProfiles(run: SetRun, members: readonly Member[]): Promise<ProfilesAspect | 'none'> {
   const { set, tracked, isCurrent } = run;
   const { profiles } = tracked;
   const isEnabled = set.spec.clusterProfiles;
@@ -134,7 +134,7 @@ async function writeProfiles(run: SetRun, members: readonly Member[]): Promise<P
     // After a restart, reads of many Secrets take several runs, which must not change the condition.
     return profilesAspect(isEnabled && recordedCondition(run)?.reason === 'Published' ? 'Published' : 'Publishing');
   }
-  return isEnabled ? resultOf(run) : undefined;
+  return isEnabled ? resultOf(run) : 'none';
 }
 
 function recordedCondition({ set }: SetRun): ManagedTokenSetCondition | undefined {

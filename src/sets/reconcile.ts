@@ -5,6 +5,7 @@ import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedTokenSetStatus } from '../api/managed-token-set.gen.ts';
 import { SetAnnotation, SetConditionType } from '../api/names.ts';
 import { ManagedTokenSets, type Stored } from '../api/resources.ts';
+import { startDeadline } from '../kube/deadline.ts';
 import { findCondition } from '../kubernetes/conditions.ts';
 import { type FieldError, forbiddenValue, invalidOmitted, tooLong } from '../kubernetes/field-error.ts';
 import { matchesLabels } from '../kubernetes/selectors/label-selector.ts';
@@ -12,10 +13,11 @@ import type { Result } from '../runtime/controller.ts';
 import { forEachBounded } from '../std/bounded.ts';
 import { formatTimestamp } from '../std/timestamp.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
+import { RUN_MS } from '../tokens/run.ts';
 import { removeChild, writeChild } from './children.ts';
 import { publishProfiles } from './cluster-profiles.ts';
 import { controllerKeyOf, MAX_SET_BYTES, reduceSet, selectorOf } from './informers.ts';
-import { type Member, PENDING_MS, type PlannedWrite, planSet, readyOf, rolloutOf, type SetObservation } from './policy/plan.ts';
+import { failsAt, type Member, planSet, rolloutOf, type SetObservation } from './policy/plan.ts';
 import { decideRemoval, REMOVAL_WINDOW_MS, type RemovalDecision } from './policy/removal.ts';
 import { desiredStatus, invalidStatus } from './policy/status.ts';
 import { childName, type Rendering, renderToken, type StoredSet } from './policy/template.ts';
@@ -54,28 +56,53 @@ export async function reconcileSet(deps: SetDeps, key: string, signal: AbortSign
     },
   };
   tracked.ranAt = deps.clock.now();
-  await runSet(run);
+  const deadline = startDeadline(deps.timers, RUN_MS, signal);
+  try {
+    await runSet({ ...run, signal: deadline.signal });
+  } catch (error) {
+    // Own writes are tracked; the next run continues.
+    if (!deadline.hasPassed || signal.aborted) throw error;
+    run.requeue(deps.clock.now());
+  } finally {
+    deadline.clear();
+  }
   return { requeueAt };
 }
 
 async function runSet(run: SetRun): Promise<void> {
   const problems = problemsOf(run.set, run.settings.credentialNamespaces);
   if (problems.length > 0) return await writeStatus(run, run.set, invalidStatus(run.set, problems, run.clock.now()));
-  const { observation, isUnreviewed } = await observeReviewed(run);
+  const errors: unknown[] = [];
+  const isReviewed = await attempt(run, errors, () => reviewUnknown(run));
+  const observation = await observe(run, isReviewed);
   const rollout = rolloutOf(run.set, formatTimestamp(run.clock.now()));
-  const plan = planSet(observation, rollout, run.clock.now());
+  const { creations, changes } = planSet(observation, rollout, run.clock.now());
   const removal = removalDecision(run, observation);
   // A failure is attributed to a rollout by its start, which a crash must not lose.
-  const isNew = plan.changes.length > 0 && run.set.status?.rollout?.templateDigest !== rollout.templateDigest;
-  const set = isNew ? await writeRollout(run, rollout) : run.set;
-  const writes = [...plan.creations, ...plan.changes];
-  const isCut = await executeWrites({ ...run, set }, writes, removal.type === 'allowed' ? observation.surplus : []);
-  const after = writes.length > 0 ? await observe({ ...run, set }) : { ...observation, set };
-  const latest = planSet(after, rollout, run.clock.now());
-  const profiles = await publishProfiles({ ...run, set }, after);
-  const outcome = { observation: after, plan: latest, rollout, removal, isUnfinished: isUnreviewed || isCut, profiles };
+  const isNew = changes.length > 0 && run.set.status?.rollout?.templateDigest !== rollout.templateDigest;
+  const set = isNew ? await sendStatus(run, run.set, { ...run.set.status, rollout }) : run.set;
+  const current = { ...run, set };
+  const writes = [...creations, ...changes];
+  await attempt(run, errors, () => forEachAllowed(current, writes, writeChild));
+  await attempt(run, errors, () => forEachAllowed(current, removal.type === 'allowed' ? observation.surplus : [], removeChild));
+  const after = writes.length > 0 ? await observe(current, isReviewed) : { ...observation, set };
+  const profiles = await attempt(run, errors, () => publishProfiles(current, after));
+  const outcome = { observation: after, plan: planSet(after, rollout, run.clock.now()), rollout, removal, profiles };
   requeueLater(run, after);
   await writeStatus(run, set, desiredStatus(outcome, run.clock.now()));
+  // The retry follows the status: a request that fails must not hide the state of the other clusters.
+  if (errors.length > 0) throw errors[0];
+}
+
+/** Runs one part of a run. Its error is kept, so that the other parts run, too. */
+async function attempt<T>({ signal }: SetRun, errors: unknown[], part: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await part();
+  } catch (error) {
+    signal.throwIfAborted();
+    errors.push(error);
+    return undefined;
+  }
 }
 
 /** Returns the reasons for which a set is not acted on. */
@@ -90,21 +117,17 @@ function problemsOf(set: StoredSet, credentialNamespaces: readonly string[]): re
   ];
 }
 
-/** Observes the set, after reviews of permissions that are not known. */
-async function observeReviewed(run: SetRun): Promise<{ readonly observation: SetObservation; readonly isUnreviewed: boolean }> {
+/** Reviews permissions that are not known, within the budget of the namespace. Returns whether all are known. */
+async function reviewUnknown(run: SetRun): Promise<boolean> {
+  const { set, tracked, authority, reviewBudgets, clock, signal } = run;
   const unknown = await unknownClusters(run);
-  if (unknown.length === 0) return { observation: await observe(run), isUnreviewed: false };
-  const { namespace } = run.set.metadata;
-  const waitMs = run.budgets.waitMs(namespace);
+  if (unknown.length === 0) return true;
+  const waitMs = reviewBudgets.waitMs(set.metadata.namespace);
   const reviewed = waitMs > 0 ? [] : unknown.slice(0, MAX_REVIEWS);
-  await forEachBounded(
-    reviewed,
-    CONCURRENCY,
-    async (cluster) => void (await run.authority.review(run.set, run.tracked, cluster, run.signal)),
-  );
-  const isUnreviewed = reviewed.length < unknown.length && run.tracked.isRequesterMissing !== true;
-  if (isUnreviewed) run.requeue(run.clock.now() + Math.max(waitMs, 1));
-  return { observation: await observe(run), isUnreviewed };
+  await forEachBounded(reviewed, CONCURRENCY, async (cluster) => void (await authority.review(set, tracked, cluster, signal)));
+  const isKnown = reviewed.length === unknown.length || tracked.isRequesterMissing === true;
+  if (!isKnown) run.requeue(clock.now() + waitMs);
+  return isKnown;
 }
 
 /** Returns the selected Clusters whose permission has to be reviewed, those with a ManagedToken first. */
@@ -121,24 +144,23 @@ async function selectedClusters({ set, view }: SetRun): Promise<readonly Stored<
   return await inChunks(view.clusters.list(), (cluster) => (matchesLabels(selector, cluster.metadata.labels) ? [cluster] : []));
 }
 
-async function observe(run: SetRun): Promise<SetObservation> {
+/** Observes the set; `isReviewed` is true if all permissions are known. */
+async function observe(run: SetRun, isReviewed = false): Promise<SetObservation> {
   const { set, tracked, authority, view, clock } = run;
-  const { namespace, name, uid } = set.metadata;
+  const { namespace, name } = set.metadata;
   const now = clock.now();
   const selected = await selectedClusters(run);
   const tokenOf = (child: string) => tracked.latest(child, view.tokens.get(`${namespace}/${child}`), now);
   const members = await inChunks(selected, (cluster): readonly Member[] => {
-    const isAllowed = authority.decide(set, tracked, cluster);
-    const clusterName = cluster.metadata.name;
-    const token = isAllowed === false ? undefined : tokenOf(childName(name, clusterName));
     // A cluster without permission is not a member, and is not reported.
-    if (isAllowed === false || (isAllowed === undefined && token === undefined)) return [];
+    if (authority.decide(set, tracked, cluster) !== true) return [];
+    const clusterName = cluster.metadata.name;
     const writeFailure = tracked.writeFailure(clusterName, now);
-    return [{ clusterName, rendering: renderedFor(set, cluster), token, writeFailure, isUnreviewed: isAllowed === undefined }];
+    return [{ clusterName, rendering: renderedFor(set, cluster), token: tokenOf(childName(name, clusterName)), writeFailure }];
   });
   const names = new Set(members.map(({ clusterName }) => childName(name, clusterName)));
-  const controlled = view.tokensOfSet(controllerKeyOf(namespace, uid));
-  const surplus = controlled.filter(({ metadata }) => metadata.deletionTimestamp === undefined && !names.has(metadata.name));
+  // While some permissions are unknown, the ManagedTokens of those clusters must neither be removed nor differ in reports.
+  const surplus = isReviewed ? controlledTokens(run).filter(({ metadata }) => !names.has(metadata.name)) : [];
   tracked.prune(new Set(selected.map(({ metadata }) => metadata.name)), new Set(surplus.map(({ metadata }) => metadata.uid)));
   const overridden = members
     .filter(({ clusterName, token }) => tracked.isOverridden(clusterName, token))
@@ -146,9 +168,17 @@ async function observe(run: SetRun): Promise<SetObservation> {
   return {
     set,
     members: members.toSorted((a, b) => (a.clusterName < b.clusterName ? -1 : 1)),
-    surplus: surplus.filter(({ metadata }) => tracked.checks.get(metadata.uid)?.isRemoved !== true),
+    surplus,
     overridden: new Set(overridden),
   };
+}
+
+/** Returns the ManagedTokens that the set controls, without those that are being deleted. */
+function controlledTokens({ set, tracked, view }: SetRun): readonly StoredToken[] {
+  const { namespace, uid } = set.metadata;
+  const isKept = ({ metadata }: StoredToken) =>
+    metadata.deletionTimestamp === undefined && tracked.checks.get(metadata.uid)?.isRemoved !== true;
+  return view.tokensOfSet(controllerKeyOf(namespace, uid)).filter(isKept);
 }
 
 /** Renderings by Cluster and template, which informers share and never change. */
@@ -173,12 +203,13 @@ async function inChunks<T, U>(items: readonly T[], mapped: (item: T) => readonly
 }
 
 /** Decides on the removal of surplus ManagedTokens. A confirmed removal stays confirmed while it lasts. */
-function removalDecision({ set, tracked, view, clock }: SetRun, { surplus }: SetObservation): RemovalDecision {
-  const { uid, namespace, annotations } = set.metadata;
+function removalDecision(run: SetRun, { surplus }: SetObservation): RemovalDecision {
+  const { set, tracked, clock } = run;
+  const { uid, annotations } = set.metadata;
   const decision = decideRemoval({
     setUid: uid,
     names: surplus.filter(({ metadata }) => !tracked.approved.has(metadata.uid)).map(({ metadata }) => metadata.name),
-    total: view.tokensOfSet(controllerKeyOf(namespace, uid)).length,
+    total: controlledTokens(run).length,
     removed: tracked.removedSince(clock.now()),
     confirmation: annotations?.[SetAnnotation.confirmRemoval],
   });
@@ -186,32 +217,21 @@ function removalDecision({ set, tracked, view, clock }: SetRun, { surplus }: Set
   return decision;
 }
 
-/** Writes and removes ManagedTokens. Returns true if some are left for the next run. */
-async function executeWrites(run: SetRun, writes: readonly PlannedWrite[], surplus: readonly StoredToken[]): Promise<boolean> {
-  const { clock, isCurrent } = run;
-  await forEachBounded(writes.slice(0, MAX_WRITES), CONCURRENCY, async (write) => {
-    if (isCurrent()) await writeChild(run, write);
+/** Runs the work for the first items while the set exists with the same spec; the next run continues with the others. */
+async function forEachAllowed<T>(run: SetRun, items: readonly T[], work: (run: SetRun, item: T) => Promise<void>): Promise<void> {
+  await forEachBounded(items.slice(0, MAX_WRITES), CONCURRENCY, async (item) => {
+    if (run.isCurrent()) await work(run, item);
   });
-  await forEachBounded(surplus.slice(0, MAX_WRITES), CONCURRENCY, async (token) => {
-    if (isCurrent()) await removeChild(run, token);
-  });
-  const isCut = writes.length > MAX_WRITES || surplus.length > MAX_WRITES;
-  if (isCut) run.requeue(clock.now());
-  return isCut;
+  if (items.length > MAX_WRITES) run.requeue(run.clock.now());
 }
 
 /** Requests the next run for changes that no watch delivers. */
 function requeueLater({ tracked, clock, requeue }: SetRun, { members }: SetObservation): void {
   const now = clock.now();
-  const nextWriteAt = tracked.nextWriteAt();
-  if (nextWriteAt !== undefined) requeue(Math.max(nextWriteAt, now));
-  const isPending = members.some(({ token }) => token !== undefined && readyOf(token)?.reason === 'Pending');
-  if (isPending) requeue(now + PENDING_MS);
+  const pendingUntil = members.flatMap(({ token }) => (token === undefined ? [] : (failsAt(token) ?? []))).filter((at) => at > now);
+  const nextAt = pendingUntil.reduce((earliest, at) => Math.min(earliest, at), tracked.nextWriteAt(now));
+  if (nextAt !== Infinity) requeue(nextAt);
   if (tracked.removedSince(now) > 0) requeue(now + REMOVAL_WINDOW_MS);
-}
-
-async function writeRollout(run: SetRun, rollout: NonNullable<ManagedTokenSetStatus['rollout']>): Promise<StoredSet> {
-  return await sendStatus(run, run.set, { ...run.set.status, rollout });
 }
 
 /** Writes the status if it changes, at most once a second, and records events. */

@@ -24,12 +24,15 @@ export interface SetDeps {
   readonly hub: KubeClient;
   readonly recorder: Pick<Recorder, 'record'>;
   readonly clock: Clock;
+  /** Clock of the deadline of each run. */
+  readonly timers: Clock;
   readonly log: Logger;
   readonly settings: SetSettings;
   readonly view: SetView;
   readonly memory: TrackedSets;
   readonly authority: SetAuthority;
-  readonly budgets: NamespaceBudgets;
+  /** Budgets of namespaces for reviews; separate from runs, whose delays would reveal the number of hidden Clusters. */
+  readonly reviewBudgets: NamespaceBudgets;
 }
 
 /** One run for one set. */

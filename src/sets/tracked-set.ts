@@ -145,10 +145,10 @@ export class TrackedSet {
     return this.#removedAt.filter((at) => Math.abs(now - at) < REMOVAL_WINDOW_MS).length;
   }
 
-  /** Returns the earliest time of another attempt to write; undefined for none. */
-  nextWriteAt(): number | undefined {
-    const times = [...this.#failedWrites.values()].map(({ retryAt }) => retryAt);
-    return times.length === 0 ? undefined : Math.min(...times);
+  /** Returns the earliest time after `now` of another attempt to write; Infinity for none. */
+  nextWriteAt(now: number): number {
+    const times = [...this.#failedWrites.values()].map(({ retryAt }) => retryAt).filter((at) => at > now);
+    return times.reduce((earliest, at) => Math.min(earliest, at), Infinity);
   }
 
   /** Forgets clusters that are no members, and ManagedTokens that are not to be removed. */

@@ -168,6 +168,8 @@ describe('Purser without custom resources', () => {
       'REPO/crds/clusters.registry.purser.dev.yaml',
       '-f',
       'REPO/crds/managedtokens.tokens.purser.dev.yaml',
+      '-f',
+      'REPO/crds/managedtokensets.tokens.purser.dev.yaml',
     );
     await waitUntil(async () => await isServing(program));
     await world.register('target-1');
@@ -189,7 +191,7 @@ describe('Purser without custom resources', () => {
 
     expect(rejected).toEqual([]);
     const uses = used.filter(({ resource }) => resource === 'customresourcedefinitions').map(({ verb, name }) => `${verb} ${name}`);
-    const names = ['clusters.registry.purser.dev', 'managedtokens.tokens.purser.dev'];
+    const names = ['clusters.registry.purser.dev', 'managedtokens.tokens.purser.dev', 'managedtokensets.tokens.purser.dev'];
     expect(new Set(uses)).toEqual(new Set(names.map((name) => `patch ${name}`)));
   });
 });

@@ -97,6 +97,16 @@ describe('deployed Purser with the admission policies', () => {
     await world.kubectl('delete', '-n', 'team-b', 'mt/forged', '--timeout=60s');
   });
 
+  it('keeps the ManagedToken of the sample set while its Cluster has the label', async () => {
+    const token = ['-n', 'gitops', 'mt/argocd-target-1'];
+    await world.kubectl('apply', '-f', 'REPO/deploy/samples/managed-token-set.yaml');
+    await world.kubectl('label', 'cluster.registry.purser.dev/target-1', 'env=prod');
+    await world.waitFor('-n', 'gitops', 'mts/argocd', '--for=jsonpath={.status.ready}=1');
+    await world.waitFor(...token, '--for=condition=Ready');
+    await world.kubectl('label', 'cluster.registry.purser.dev/target-1', 'env-');
+    await world.waitFor(...token, '--for=delete');
+  });
+
   it('serves metrics with the published CA to users with permission only', async () => {
     await world.kubectl('create', 'serviceaccount', 'prometheus', '-n', 'default');
     const token = await world.createToken('default', 'prometheus');

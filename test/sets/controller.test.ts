@@ -167,6 +167,40 @@ describe('set controller', () => {
     await world.until(complete(2));
   });
 
+  it('reports NameConflict for one of two sets whose ManagedTokens have the same name', async () => {
+    await begin(['b-c', 'c']);
+    await world.create('a', {
+      clusterSelector: { matchExpressions: [{ key: 'x', operator: 'DoesNotExist' }], matchLabels: { env: 'prod' } },
+    });
+    await world.until(complete(2), 'a');
+    await world.create('a-b', { spec: { audiences: ['other'] } });
+    await world.until('2/1/1/1 Ready=False NotAllReady Progressing=False Complete', 'a-b');
+    const { status } = await world.get('a-b');
+    expect(status?.failures?.map(({ clusterName, reason }) => [clusterName, reason])).toEqual([['c', 'NameConflict']]);
+    expect(await world.names()).toEqual(['a-b-b-c', 'a-b-c', 'a-c']);
+    await world.until(complete(2), 'a');
+    expect((await world.events('a-b')).map(({ reason }) => reason)).toEqual(['NameConflict']);
+  });
+
+  it('reports a Secret that two clusters of a set would share', async () => {
+    await begin(['a-b', 'a']);
+    await world.label('a', { x: 'b-c' });
+    await world.label('a-b', { x: 'c' });
+    await world.create('fleet', { spec: { secret: { name: '{{cluster}}-{{label "x"}}' } } });
+    await world.until('2/1/2/1 Ready=False NotAllReady Progressing=False Complete');
+    expect((await world.get()).status?.failures?.map(({ reason }) => reason)).toEqual(['SecretConflict']);
+  });
+
+  it('reports TemplateInvalid for a cluster whose labels render no valid name, and serves the others', async () => {
+    await begin(['a', 'b']);
+    await world.label('a', { x: 'y' });
+    await world.create('fleet', { spec: { secret: { name: '{{cluster}}-{{label "x"}}' } } });
+    await world.until('2/1/1/1 Ready=False NotAllReady Progressing=False Complete');
+    expect((await world.get()).status?.failures).toEqual([expect.objectContaining({ clusterName: 'b', reason: 'TemplateInvalid' })]);
+    await world.label('b', { x: 'z' });
+    await world.until(complete(2));
+  });
+
   it('reports a set that selects no Cluster', async () => {
     await begin([]);
     await world.create();

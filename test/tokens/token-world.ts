@@ -272,7 +272,15 @@ export class TokenWorld {
     const sets = createSetInformer(real);
     const setHub = new KubeClient(hub.transport, SetFieldManager);
     const setSettings = { protectedNamespaces: PROTECTED_NAMESPACES, credentialNamespaces: [CREDENTIALS] };
-    const setOptions = { informers: { ...informers, sets }, hub: setHub, recorder, clock: this.clock, random: () => 0, log };
+    const setOptions = {
+      informers: { ...informers, sets },
+      hub: setHub,
+      recorder,
+      clock: this.clock,
+      timers: patient(this.clock),
+      random: () => 0,
+      log,
+    };
     const sets$ = hasSets ? createSetController({ ...setOptions, settings: setSettings }) : () => EMPTY;
     const outcomes: Outcome<string>[] = [];
     const stopping = new AbortController();

@@ -18,8 +18,6 @@ export interface Member {
   readonly token: StoredToken | undefined;
   /** Failure of the last write, until its next attempt; undefined without one. */
   readonly writeFailure?: string | undefined;
-  /** True if the permission of the requester is not reviewed yet: the ManagedToken stays as it is. */
-  readonly isUnreviewed?: boolean;
 }
 
 /** Everything that a plan depends on. */
@@ -27,7 +25,7 @@ export interface SetObservation {
   readonly set: StoredSet;
   /** Sorted by the names of clusters. */
   readonly members: readonly Member[];
-  /** ManagedTokens that the set controls, of clusters that are no members. */
+  /** ManagedTokens that the set controls, of clusters that are no members; empty while permissions are not reviewed. */
   readonly surplus: readonly StoredToken[];
   /** Names of clusters whose changed ManagedToken is left as a mutating webhook or another controller wrote it. */
   readonly overridden?: ReadonlySet<string>;
@@ -114,8 +112,7 @@ export function planSet(observation: SetObservation, rollout: Rollout, now: numb
   const failed = changed.filter(({ token }) => isSettled(token, now) && failedSince(token, rollout));
   const wave = Math.min(maxConcurrent, current.length + outdated.length);
   const isStopped = outdated.length > 0 && failed.length > 0 && failed.length * WAVE_SHARE >= wave;
-  const writable = (list: readonly Member[]) =>
-    list.filter(({ isUnreviewed, writeFailure }) => !isUnreviewed && writeFailure === undefined);
+  const writable = (list: readonly Member[]) => list.filter(({ writeFailure }) => writeFailure === undefined);
   const next = isStopped
     ? []
     : writable(outdated)
@@ -133,13 +130,19 @@ export function planSet(observation: SetObservation, rollout: Rollout, now: numb
 /** The rollout stops when one of so many ManagedTokens of a wave failed. */
 const WAVE_SHARE = 3;
 /** Time for which a ManagedToken may be pending before it failed, in milliseconds. */
-export const PENDING_MS = 5_000;
+const PENDING_MS = 5_000;
 
 /** Returns whether the controller of ManagedTokens has acted on the current spec. */
 export function isSettled(token: StoredToken, now: number): boolean {
   const ready = readyOf(token);
   if (ready === undefined || ready.status === 'Unknown' || token.status?.observedGeneration !== token.metadata.generation) return false;
-  return ready.status === 'True' || ready.reason !== 'Pending' || now - (parseTimestamp(ready.lastTransitionTime) ?? 0) >= PENDING_MS;
+  return now >= (failsAt(token) ?? 0);
+}
+
+/** Returns the time at which a pending ManagedToken counts as failed; undefined if it is not pending. */
+export function failsAt(token: StoredToken): number | undefined {
+  const { status, reason, lastTransitionTime } = readyOf(token) ?? {};
+  return status === 'False' && reason === 'Pending' ? (parseTimestamp(lastTransitionTime) ?? 0) + PENDING_MS : undefined;
 }
 
 /** Returns the condition Ready of a ManagedToken; undefined if there is none. */

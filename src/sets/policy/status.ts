@@ -18,10 +18,8 @@ export interface SetOutcome {
   readonly plan: SetPlan;
   readonly rollout: Rollout;
   readonly removal: RemovalDecision;
-  /** True if reviews of permissions or writes are left for the next run. */
-  readonly isUnfinished: boolean;
-  /** State of the condition ClusterProfilesPublished; undefined for none. */
-  readonly profiles?: ProfilesAspect | undefined;
+  /** State of the condition ClusterProfilesPublished; `none` to remove the condition, undefined to keep it as it is. */
+  readonly profiles?: ProfilesAspect | 'none' | undefined;
 }
 
 const MAX_FAILURES = 10;
@@ -42,11 +40,11 @@ export function desiredStatus(outcome: SetOutcome, now: number): ManagedTokenSet
     failures: failures.slice(0, MAX_FAILURES),
     rollout,
     conditions: conditionsFor(
-      profiles === undefined ? withoutProfiles(set) : set,
+      profiles === 'none' ? withoutProfiles(set) : set,
       [
         readyCondition(outcome, ready, failures),
         progressingCondition(outcome, failures, now),
-        ...(profiles === undefined ? [] : [[SetConditionType.clusterProfilesPublished, profiles] as const]),
+        ...(profiles === undefined || profiles === 'none' ? [] : [[SetConditionType.clusterProfilesPublished, profiles] as const]),
       ],
       now,
     ),
@@ -120,7 +118,7 @@ function readyCondition({ observation }: SetOutcome, ready: number, failures: re
 }
 
 function progressingCondition(
-  { observation, plan, removal, isUnfinished }: SetOutcome,
+  { observation, plan, removal }: SetOutcome,
   failures: readonly ManagedTokenSetFailure[],
   now: number,
 ): TypedAspect {
@@ -134,7 +132,7 @@ function progressingCondition(
     return [type, toAspect('False', 'RolloutStopped', `${failure ? firstFailure(failure) : name}. ${rest}`)];
   }
   const pending = members.filter((member) => isPending(set, member, now)).length;
-  if (!isUnfinished && pending === 0 && surplus.length === 0) return [type, toAspect('False', 'Complete')];
+  if (pending === 0 && surplus.length === 0) return [type, toAspect('False', 'Complete')];
   const detail = `${members.length - pending} of ${members.length} clusters are finished${surplus.length === 0 ? '' : `, ${surplus.length} to be removed`}`;
   return [type, toAspect('True', 'RollingOut', detail)];
 }

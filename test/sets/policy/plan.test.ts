@@ -83,12 +83,8 @@ describe('planSet', () => {
     expect(planSet({ set, members, surplus: [] }, rollout, NOON + 5_000).stoppedBy).toEqual(['a']);
   });
 
-  it('leaves members alone that are not reviewed, conflict or could not be written', () => {
-    const members = [
-      { ...aMember(set, 'a', before), isUnreviewed: true },
-      { ...aMember(set, 'b', undefined), writeFailure: 'quota' },
-      aMember(set, 'c', before, { controllerUid: 'another' }),
-    ];
+  it('leaves members alone that conflict or could not be written', () => {
+    const members = [{ ...aMember(set, 'b', undefined), writeFailure: 'quota' }, aMember(set, 'c', before, { controllerUid: 'another' })];
     expect(plan(members)).toMatchObject({ creations: [], changes: [] });
   });
 

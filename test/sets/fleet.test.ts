@@ -1,0 +1,174 @@
+// Sets with 5,000 Clusters: informers that the test fills, and a hub that stores objects in memory.
+
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { PROTECTED_NAMESPACES } from '../../src/access/issue-permission.ts';
+import type { Cluster } from '../../src/api/cluster.gen.ts';
+import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
+import type { ApiObject, ClusterRole, ClusterRoleBinding, ServiceAccount } from '../../src/api/resources.ts';
+import type { KubeClient } from '../../src/kube/client.ts';
+import { SetAuthority } from '../../src/sets/authority.ts';
+import { reduceSet, type SetInformers, SetView } from '../../src/sets/informers.ts';
+import type { StoredSet } from '../../src/sets/policy/template.ts';
+import { reconcileSet } from '../../src/sets/reconcile.ts';
+import type { SetDeps } from '../../src/sets/run.ts';
+import { TrackedSets } from '../../src/sets/tracked-set.ts';
+import { setTriggers } from '../../src/sets/triggers.ts';
+import { chargeReviews, NamespaceBudgets } from '../../src/tokens/budgets.ts';
+import type { StoredSecret } from '../../src/tokens/policy/secret.ts';
+import { reduceToken } from '../../src/tokens/reduce.ts';
+import { HandInformer } from '../runtime/hand-informer.ts';
+import { aCluster } from '../support/builders.ts';
+import { FakeClock } from '../support/clock.ts';
+import { silentLog } from '../support/silent-log.ts';
+import { stored } from '../support/stored.ts';
+import { aSet } from './set-builder.ts';
+
+const SIZE = 5_000;
+const KEY = 'team-a/fleet';
+
+class Fleet {
+  readonly clock = new FakeClock();
+  readonly sets = new HandInformer<StoredSet>();
+  readonly tokens = new HandInformer<ManagedToken>();
+  readonly secrets = new HandInformer<StoredSecret>();
+  readonly clusters = new HandInformer<Cluster>();
+  readonly requesters = new HandInformer<ServiceAccount>();
+  readonly roles = new HandInformer<ClusterRole>();
+  readonly bindings = new HandInformer<ClusterRoleBinding>();
+  readonly deps: SetDeps;
+  readonly calls: string[] = [];
+  readonly triggered = new Set<string>();
+  /** Largest number of requests at the same time. */
+  concurrent = 0;
+  #running = 0;
+  #version = 1;
+
+  constructor(set: StoredSet) {
+    const { clock, sets, tokens, secrets, clusters, requesters, roles, bindings } = this;
+    const informers = { sets, tokens, secrets, clusters, requesters, roles, bindings };
+    for (const informer of Object.values(informers)) (informer as unknown as HandInformer<ApiObject>).changes$.subscribe();
+    requesters.list({ metadata: { namespace: 'team-a', name: 'default' } });
+    sets.list(set);
+    const view = new SetView(informers as unknown as SetInformers);
+    const memory = new TrackedSets();
+    const reviewBudgets = new NamespaceBudgets({ clock, log: silentLog, countInNamespace: view.countInNamespace });
+    const hub = this.#hub();
+    const authority = new SetAuthority({ hub: chargeReviews(hub, reviewBudgets), view, protectedNamespaces: PROTECTED_NAMESPACES });
+    setTriggers(informers as unknown as SetInformers, view, memory).subscribe(({ key }) => this.triggered.add(key));
+    const settings = { protectedNamespaces: PROTECTED_NAMESPACES, credentialNamespaces: [] };
+    const recorder = { record: () => {} };
+    this.deps = { hub, recorder, clock, timers: clock, log: silentLog, settings, view, memory, authority, reviewBudgets };
+  }
+
+  /** Registers Clusters; `allowed` lets the requester issue for all of them. */
+  register(count: number, allowed: boolean): void {
+    const clusterOf = (_: unknown, index: number): Cluster => ({
+      ...aCluster(),
+      metadata: { name: `c${index}`, uid: `uid-${index}`, resourceVersion: '1' },
+    });
+    this.clusters.list(...Array.from({ length: count }, clusterOf));
+    const rules = [{ apiGroups: ['registry.purser.dev'], resources: ['clusters/token'], verbs: ['issue'] }];
+    this.roles.list({ metadata: { name: 'all' }, rules });
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'all' };
+    const subjects = [{ kind: 'ServiceAccount', namespace: 'team-a', name: allowed ? 'default' : 'other' }];
+    this.bindings.list({ metadata: { name: 'all' }, roleRef, subjects });
+  }
+
+  /** Reconciles until no further run is requested for now. Returns the number of runs. */
+  async settle(): Promise<number> {
+    for (let runs = 1; ; runs++) {
+      const { requeueAt = Infinity } = await reconcileSet(this.deps, KEY, new AbortController().signal);
+      if (requeueAt > this.clock.now() + 1_000) return runs;
+      this.clock.advance(1_000);
+    }
+  }
+
+  count(pattern: RegExp): number {
+    return this.calls.filter((call) => pattern.test(call)).length;
+  }
+
+  #hub(): KubeClient {
+    const send = async <T>(call: string, result: () => T): Promise<T> => {
+      this.calls.push(call);
+      this.concurrent = Math.max(this.concurrent, ++this.#running);
+      await Promise.resolve();
+      this.#running -= 1;
+      return result();
+    };
+    const store = (token: ManagedToken, generation: number) => {
+      const identity = { uid: `uid-${token.metadata.name}`, resourceVersion: String(++this.#version), generation };
+      const conditions = [{ type: 'Ready', status: 'True', reason: 'Issued', message: '', lastTransitionTime: '' } as const];
+      const known = this.tokens.store.get(`team-a/${token.metadata.name}`)?.metadata.ownerReferences;
+      const metadata = { ...token.metadata, ...(known && { ownerReferences: known }), ...identity };
+      const object = stored({ ...token, metadata, status: { observedGeneration: generation, conditions } });
+      this.tokens.apply(reduceToken(object));
+      return object;
+    };
+    return {
+      create: (_: unknown, token: ManagedToken) => send('create', () => store(token, 1)),
+      apply: (_: unknown, token: ManagedToken) => send('apply', () => store(token, 2)),
+      updateStatus: (_: unknown, set: StoredSet) =>
+        send('status', () => {
+          const object = reduceSet({ ...set, metadata: { ...set.metadata, resourceVersion: String(++this.#version) } });
+          this.sets.apply(object);
+          return object;
+        }),
+      createReview: () => send('review', () => ({ status: { allowed: false } })),
+      list: () => send('list', () => ({ items: [] })),
+    } as unknown as KubeClient;
+  }
+}
+
+let fleet: Fleet;
+
+describe('set with 5,000 Clusters', () => {
+  beforeEach(() => {
+    fleet = new Fleet(aSet({ maxConcurrent: 1000 }));
+  });
+
+  it('creates and changes each ManagedToken with one write, at most 16 at a time, and writes nothing at rest', async () => {
+    fleet.register(SIZE, true);
+    await fleet.settle();
+    expect([fleet.count(/^create$/), fleet.count(/^apply$/), fleet.tokens.store.size]).toEqual([SIZE, 0, SIZE]);
+    expect(fleet.sets.store.get(KEY)?.status).toMatchObject({ clusters: SIZE, ready: SIZE, updated: SIZE, failing: 0 });
+    expect(fleet.concurrent).toBeLessThanOrEqual(16);
+    fleet.calls.length = 0;
+    await fleet.settle();
+    expect(fleet.calls).toEqual([]);
+    const set = fleet.sets.store.get(KEY)!;
+    const template = { ...set.spec.template, spec: { ...set.spec.template.spec, expirationSeconds: 7200 } };
+    fleet.sets.apply({ ...set, metadata: { ...set.metadata, generation: 2, resourceVersion: 'x' }, spec: { ...set.spec, template } });
+    await fleet.settle();
+    expect([fleet.count(/^create$/), fleet.count(/^apply$/), fleet.count(/^review$/)]).toEqual([0, SIZE, 0]);
+  });
+
+  it('reviews hidden Clusters within the budget of the namespace, reports none, and reviews none again at rest', async () => {
+    fleet.register(SIZE, false);
+    await fleet.settle();
+    const first = fleet.count(/^review$/);
+    expect(first).toBeLessThan(1_000);
+    expect(fleet.sets.store.get(KEY)?.status).toMatchObject({ clusters: 0, failing: 0, failures: [] });
+    const { conditions } = fleet.sets.store.get(KEY)?.status ?? {};
+    expect(conditions?.map(({ reason }) => reason)).toEqual(['NoClusters', 'Complete']);
+    for (let minutes = 0; minutes < 400; minutes++) {
+      fleet.clock.advance(60_000);
+      await fleet.settle();
+    }
+    const all = fleet.count(/^review$/);
+    expect(all).toBe(SIZE * 3);
+    fleet.clock.advance(3_600_000);
+    await fleet.settle();
+    expect(fleet.count(/^review$/)).toBe(all);
+    expect(fleet.tokens.store.size).toBe(0);
+  });
+
+  it('is triggered by changes of labels, and not by the status of a Cluster', () => {
+    fleet.register(1, true);
+    const cluster = fleet.clusters.store.get('c0')!;
+    fleet.triggered.clear();
+    fleet.clusters.apply({ ...cluster, metadata: { ...cluster.metadata, resourceVersion: '2' }, status: { version: 'v1' } });
+    expect([...fleet.triggered]).toEqual([]);
+    fleet.clusters.apply({ ...cluster, metadata: { ...cluster.metadata, resourceVersion: '3', labels: { a: 'b' } } });
+    expect([...fleet.triggered]).toEqual([KEY]);
+  });
+});
