@@ -99,7 +99,7 @@ export interface ManagedTokenSetTemplateSpec {
   readonly expirationSeconds: number;
   readonly boundObjectRef?: ManagedTokenSetTemplateBoundObjectRef;
   /**
-   * Name of the service account that requests the token, on the hub in the namespace of the ManagedToken. RBAC must allow this service account to issue clusters/token in the API group registry.purser.dev, with the name <cluster>, <cluster>/<namespace> or <cluster>/<namespace>/<serviceaccount>. Purser checks the permission at every issuance, and removes the Secret when the permission is withdrawn.
+   * Name of the service account that requests the token, on the hub in the namespace of the ManagedToken. RBAC must allow this service account to issue clusters/token in the API group registry.purser.dev, with the name <cluster>, <cluster>/<namespace> or <cluster>/<namespace>/<serviceaccount>, or with set:<set> in place of <cluster> for a Cluster with the label registry.purser.dev/set. Purser checks the permission at every issuance, and removes the Secret when the permission is withdrawn.
    */
   readonly requesterServiceAccountName: string;
   readonly rotation: ManagedTokenSetTemplateRotation;
