@@ -18,7 +18,7 @@ export async function seedHub({ api }: BenchCluster): Promise<void> {
   for (const crd of await readManifests('crds')) await api.apply(paths.crds(crd.metadata.name ?? ''), crd);
   await applyFile(api, 'deploy/base/namespace.yaml');
   await applyFile(api, 'deploy/base/access.yaml');
-  await api.create(paths.namespaces(), { metadata: { name: TEAM } });
+  await api.apply(paths.namespaces(TEAM), { apiVersion: 'v1', kind: 'Namespace', metadata: { name: TEAM } });
   for (const name of ['default', GUEST]) await api.apply(paths.serviceAccounts(TEAM, name), buildServiceAccount(TEAM, name));
   await waitUntilServed(api);
 }

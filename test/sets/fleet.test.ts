@@ -155,7 +155,7 @@ describe('set with 5,000 Clusters', () => {
       await fleet.settle();
     }
     const all = fleet.count(/^review$/);
-    expect(all).toBe(SIZE * 3);
+    expect(all).toBe(SIZE * 6);
     fleet.clock.advance(3_600_000);
     await fleet.settle();
     expect(fleet.count(/^review$/)).toBe(all);
