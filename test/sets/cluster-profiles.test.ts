@@ -226,6 +226,28 @@ describe('ClusterProfiles of a set', () => {
     await untilProfiles(world, ['fleet-a', 'fleet-b', 'fleet-c']);
   });
 
+  it('reports a ClusterProfile that the hub does not let it write, and publishes the others', async () => {
+    await begin('a', 'b');
+    const { metadata } = await world.create();
+    const owner = {
+      apiVersion: 'tokens.purser.dev/v1alpha1',
+      kind: 'ManagedTokenSet',
+      name: 'fleet',
+      uid: metadata.uid ?? '',
+      controller: true,
+    };
+    const labels = { 'x-k8s.io/cluster-manager': 'purser' };
+    const immutable = { metadata: { ...nameOf('fleet-a'), labels, ownerReferences: [owner] }, spec: { clusterManager: { name: 'other' } } };
+    await world.admin.create(ClusterProfiles, immutable);
+    await world.patch({ spec: { clusterProfiles: true } });
+    await untilPublished('False WriteFailed');
+    await untilProfiles(world, ['fleet-b']);
+    expect((await world.get()).status?.conditions?.at(-1)?.message).toContain('ClusterManager is immutable');
+    await world.admin.delete(ClusterProfiles, nameOf('fleet-a'));
+    await untilProfiles(world, ['fleet-a', 'fleet-b']);
+    await untilPublished('True Published');
+  });
+
   it('publishes no ClusterProfile for a Cluster that the requester may not issue for', async () => {
     await begin('a');
     await world.register(['hidden']);
