@@ -72,8 +72,9 @@ export async function publishProfiles(run: SetRun, { members }: SetObservation):
 
 async function attempt(run: SetRun, members: readonly Member[]): Promise<ProfilesAspect | 'none'> {
   try {
-    await refresh(run);
-    return await writeProfiles(run, members);
+    const kept = run.set.spec.clusterProfiles ? keptNames(run, members) : new Set<string>();
+    await refresh(run, kept);
+    return await writeProfiles(run, members, kept);
   } catch (error) {
     run.signal.throwIfAborted();
     const { profiles } = run.tracked;
@@ -99,7 +100,7 @@ function requeueAfter({ clock, requeue }: SetRun, ms: number): void {
 }
 
 /** Lists the ClusterProfiles at the start of a term, and then every five minutes. */
-async function refresh(run: SetRun): Promise<void> {
+async function refresh(run: SetRun, kept: ReadonlySet<string>): Promise<void> {
   const { hub, set, tracked, clock, signal } = run;
   const { profiles } = tracked;
   // A ClusterProfile of an earlier set of the same name disappears within seconds.
@@ -107,16 +108,15 @@ async function refresh(run: SetRun): Promise<void> {
   const dueIn = profiles.listedAt === undefined ? 0 : profiles.listedAt + intervalMs - clock.monotonic();
   if (dueIn > 0) return requeueAfter(run, dueIn);
   const labelSelector = `${Profile.managerLabel}=${Profile.manager}`;
-  const items = await hub.listAll(ClusterProfiles, { namespace: set.metadata.namespace, labelSelector, signal });
-  profiles.replace(items, set.metadata.uid, clock.monotonic());
+  await profiles.replace(hub.pages(ClusterProfiles, { namespace: set.metadata.namespace, labelSelector, signal }), set, kept);
+  profiles.listedAt = clock.monotonic();
   requeueAfter(run, LIST_MS);
 }
 
-async function writeProfiles(run: SetRun, members: readonly Member[]): Promise<ProfilesAspect | 'none'> {
+async function writeProfiles(run: SetRun, members: readonly Member[], kept: ReadonlySet<string>): Promise<ProfilesAspect | 'none'> {
   const { set, tracked, isCurrent } = run;
   const { profiles } = tracked;
   const isEnabled = set.spec.clusterProfiles;
-  const kept = isEnabled ? keptNames(run, members) : new Set<string>();
   profiles.prune(kept);
   const unread = members.flatMap((member) => unreadSecret(run, member));
   await forEachBounded(unread.slice(0, MAX_REQUESTS), CONCURRENCY, (token) => readSecret(run, token));
@@ -129,8 +129,9 @@ async function writeProfiles(run: SetRun, members: readonly Member[]): Promise<P
     if (isCurrent()) await removeProfile(run, name, uid);
   });
   const isCut = [unread, writes, surplus].some(({ length }) => length > MAX_REQUESTS);
-  if (isCut || !isCurrent()) {
-    requeueAfter(run, 1);
+  if (profiles.isPartial && profiles.controlled.size <= kept.size) profiles.listedAt = undefined;
+  if (isCut || profiles.isPartial || !isCurrent()) {
+    requeueAfter(run, profiles.isPartial ? CONFLICT_MS : 1);
     // After a restart, reads of many Secrets take several runs, which must not change the condition.
     return profilesAspect(isEnabled && recordedCondition(run)?.reason === 'Published' ? 'Published' : 'Publishing');
   }
@@ -258,13 +259,13 @@ async function writeProfile(run: SetRun, write: ProfileWrite): Promise<void> {
 /** Creates a ClusterProfile without a status; undefined if another one has the name. */
 async function createProfile(run: SetRun, { name, desired }: ProfileWrite): Promise<TrackedProfile | undefined> {
   const { hub, set, tracked, signal } = run;
-  const { namespace, uid } = set.metadata;
+  const { namespace } = set.metadata;
   const metadata = { name, namespace, labels: desired.labels, ownerReferences: [ownerReference(set)] };
   const created = await undefinedFor(hub.create(ClusterProfiles, { metadata, spec: desired.spec }, { signal }), 'AlreadyExists');
   // The list does not contain a ClusterProfile without the label.
   const selection = { namespace, fieldSelector: `metadata.name=${name}`, signal };
   const [profile] = created === undefined ? (await hub.list(ClusterProfiles, selection)).items : [created];
-  if (profile !== undefined) tracked.profiles.observe(profile, uid);
+  if (profile !== undefined) tracked.profiles.observe(profile, set);
   return tracked.profiles.controlled.get(name);
 }
 

@@ -2,8 +2,10 @@
 
 import type { ClusterProfile } from '../api/cluster-profile.ts';
 import type { Stored } from '../api/resources.ts';
+import type { Page } from '../kube/client.ts';
 import { type ClusterAccess, type ProfileDigests, type ProfilesAspect, profileDigests, publishedAccess } from './policy/cluster-profile.ts';
 import { isControlledBy } from './policy/plan.ts';
+import type { StoredSet } from './policy/template.ts';
 
 /** A ClusterProfile that the set controls. */
 export interface TrackedProfile {
@@ -29,6 +31,10 @@ interface Failure<T> {
   readonly retryAt: number;
 }
 
+/** Maximum number of tracked ClusterProfiles to remove. */
+const MAX_SURPLUS = 1_000;
+const NO_DIGESTS: ProfileDigests = { main: '', status: '' };
+
 /** Memory about the ClusterProfiles of one set between runs. */
 export class TrackedProfiles {
   /** ClusterProfiles that the set controls, by name. */
@@ -41,20 +47,32 @@ export class TrackedProfiles {
   #blocked: Failure<ProfilesAspect> | undefined;
   /** Time of the last list, on the monotonic clock; undefined if the ClusterProfiles are not known. */
   listedAt: number | undefined;
+  /** True if the last list had more ClusterProfiles to remove than are tracked. */
+  isPartial = false;
 
-  /** Replaces what is known by a list. Own writes that no other client changed stay recorded as they were sent. */
-  replace(profiles: readonly Stored<ClusterProfile>[], setUid: string, now: number): void {
+  /**
+   * Replaces the known ClusterProfiles by those of a list. Own writes that no other client changed stay recorded as they were sent. Keeps
+   * little of ClusterProfiles with other names than `kept`, of which a tenant can create any number.
+   */
+  async replace(pages: AsyncIterable<Page<ClusterProfile>>, set: Pick<StoredSet, 'metadata'>, kept: ReadonlySet<string>): Promise<void> {
     const earlier = new Map(this.controlled);
+    this.listedAt = undefined;
+    this.isPartial = false;
     this.controlled.clear();
     this.foreign.clear();
-    for (const profile of profiles) this.observe(profile, setUid, earlier.get(profile.metadata.name));
-    this.listedAt = now;
+    for await (const { items } of pages) {
+      for (const profile of items) {
+        const { name } = profile.metadata;
+        if (kept.has(name)) this.observe(profile, set, earlier.get(name));
+        else this.#observeSurplus(profile, set, kept.size);
+      }
+    }
   }
 
-  /** Records a ClusterProfile as the hub returns it. */
-  observe(profile: Stored<ClusterProfile>, setUid: string, earlier?: TrackedProfile): void {
+  /** Records a ClusterProfile of a cluster of the set, as the hub returns it. */
+  observe(profile: Stored<ClusterProfile>, set: Pick<StoredSet, 'metadata'>, earlier?: TrackedProfile): void {
     const { name, uid, resourceVersion } = profile.metadata;
-    if (!isControlledBy(profile, setUid)) return void this.foreign.add(name);
+    if (!isControlledBy(profile, set.metadata.uid)) return void this.foreign.add(name);
     const isUnchanged = earlier?.resourceVersion === resourceVersion;
     const digests = isUnchanged ? earlier.digests : profileDigests(profile);
     this.controlled.set(name, { uid, resourceVersion, digests, writtenAt: earlier?.writtenAt ?? Number.NEGATIVE_INFINITY });
@@ -62,11 +80,20 @@ export class TrackedProfiles {
     if (access === undefined) this.accesses.set(name, { source, access: publishedAccess(profile) });
   }
 
+  /** Records a ClusterProfile to remove. */
+  #observeSurplus(profile: Stored<ClusterProfile>, set: Pick<StoredSet, 'metadata'>, kept: number): void {
+    if (!isControlledBy(profile, set.metadata.uid)) return;
+    const { name, uid, resourceVersion } = profile.metadata;
+    if (this.controlled.size >= kept + MAX_SURPLUS) this.isPartial = true;
+    else this.controlled.set(name, { uid, resourceVersion, digests: NO_DIGESTS, writtenAt: Number.NEGATIVE_INFINITY });
+  }
+
   /** Forgets everything; the next run lists the ClusterProfiles. */
   forget(): void {
     for (const each of [this.controlled, this.foreign, this.accesses, this.#rejections]) each.clear();
     this.#blocked = undefined;
     this.listedAt = undefined;
+    this.isPartial = false;
   }
 
   /** Stops all requests until `retryAt`. */
