@@ -13,12 +13,12 @@ beforeAll(async () => {
   await world.startDeployed((await renderKustomization('base')).find(isDeployment) as Deployment);
   const objects = await readManifests('deploy/samples/platform.yaml');
   for (const { kind, metadata } of objects.filter((each) => each.kind === 'Cluster')) {
-    // The addresses in the sample are examples.
+    // Addresses and credentials in the sample are examples.
     await world.register(metadata.name ?? '');
     const labels = Object.entries(metadata.labels ?? {}).map(([name, value]) => `${name}=${value}`);
     await world.kubectl('label', '--overwrite', `${kind}/${metadata.name}`, ...labels);
   }
-  await world.apply(objects.filter(({ kind }) => kind !== 'Cluster'));
+  await world.apply(objects.filter(({ kind }) => kind !== 'Cluster' && kind !== 'Secret'));
 });
 
 afterAll(() => world?.stop());
