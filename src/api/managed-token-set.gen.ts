@@ -20,7 +20,7 @@ export interface ManagedTokenSetSpec {
   readonly template: ManagedTokenSetTemplate;
   readonly rollout: ManagedTokenSetRollout;
   /**
-   * Publishes a ClusterProfile for each cluster with a ready token. Not available yet; Purser ignores this field.
+   * Publishes a ClusterProfile (multicluster.x-k8s.io/v1alpha1), with the name of the ManagedToken, for each cluster with a ready token. Consumers of the cluster inventory API connect with it: its access provider secretreader names the Secret of the ManagedToken, which must have the output Token. The hub needs the CustomResourceDefinition of sigs.k8s.io/cluster-inventory-api. After a change to false, Purser removes the ClusterProfiles.
    */
   readonly clusterProfiles: boolean;
 }
@@ -276,7 +276,7 @@ export interface ManagedTokenSetStatus {
   readonly failures?: readonly ManagedTokenSetFailure[];
   readonly rollout?: ManagedTokenSetRollout1;
   /**
-   * Conditions of the set. Ready: the ManagedTokens of all clusters are Ready. Progressing: Purser creates, changes or removes ManagedTokens, or waits for their tokens.
+   * Conditions of the set. Ready: the ManagedTokens of all clusters are Ready. Progressing: Purser creates, changes or removes ManagedTokens, or waits for their tokens. ClusterProfilesPublished: ClusterProfiles are published for all clusters with a valid token; present only with clusterProfiles.
    *
    * @maxItems 16
    */
@@ -311,7 +311,7 @@ export interface ManagedTokenSetRollout1 {
 }
 export interface ManagedTokenSetCondition {
   /**
-   * Type of the condition: Ready or Progressing.
+   * Type of the condition: Ready, Progressing or ClusterProfilesPublished.
    */
   readonly type: string;
   /**

@@ -2,6 +2,8 @@
 
 export const RegistryGroup = 'registry.purser.dev';
 export const TokensGroup = 'tokens.purser.dev';
+/** Group of ClusterProfiles, which sigs.k8s.io/cluster-inventory-api defines. */
+export const InventoryGroup = 'multicluster.x-k8s.io';
 
 /** Version of both groups. */
 export const Version = 'v1alpha1';
@@ -133,6 +135,20 @@ export const SetFieldManager = 'purser-sets';
 export const SetConditionType = {
   ready: 'Ready',
   progressing: 'Progressing',
+  /** Present while Purser publishes ClusterProfiles for the set, and until it has removed them. */
+  clusterProfilesPublished: 'ClusterProfilesPublished',
+} as const;
+
+/** Names in the ClusterProfiles that Purser publishes. */
+export const Profile = {
+  /** Label with the name of the cluster manager. */
+  managerLabel: 'x-k8s.io/cluster-manager',
+  manager: 'purser',
+  conditionType: 'ControlPlaneHealthy',
+  /** Plugin of sigs.k8s.io/cluster-inventory-api that reads the key `token` of a Secret. */
+  provider: 'secretreader',
+  /** Extension whose contents client-go passes to credential plugins. */
+  execExtension: 'client.authentication.k8s.io/exec',
 } as const;
 
 /** Types of a ManagedToken's conditions. */

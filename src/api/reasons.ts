@@ -138,6 +138,16 @@ export const SetReason = {
   WriteFailed: 'the ManagedToken could not be written',
 } as const;
 
+/** Reasons of a ManagedTokenSet's condition ClusterProfilesPublished. */
+export const ProfileReason = {
+  Published: 'ClusterProfiles are published for all clusters with a valid token',
+  Publishing: 'Purser has not yet written or removed all ClusterProfiles',
+  CustomResourceMissing: 'the hub does not serve ClusterProfiles',
+  Forbidden: 'Purser is not permitted to publish ClusterProfiles',
+  NameConflict: 'a ClusterProfile of this name exists and is not controlled by the set',
+  WriteFailed: 'a ClusterProfile could not be written',
+} as const;
+
 export type ReadyReason = keyof typeof ReadyReason;
 export type IssueReason = keyof typeof IssueReason;
 export type FailureReason = keyof typeof FailureReason;
@@ -145,6 +155,15 @@ export type ClusterReason = keyof typeof ClusterReason;
 export type RenewalEventReason = keyof typeof RenewalEventReason;
 export type AlertReason = keyof typeof AlertReason;
 export type SetReason = keyof typeof SetReason;
+export type ProfileReason = keyof typeof ProfileReason;
 
 /** Any reason. */
-export type Reason = ReadyReason | IssueReason | FailureReason | ClusterReason | RenewalEventReason | AlertReason | SetReason;
+export type Reason =
+  | ReadyReason
+  | IssueReason
+  | FailureReason
+  | ClusterReason
+  | RenewalEventReason
+  | AlertReason
+  | SetReason
+  | ProfileReason;

@@ -16,9 +16,10 @@ import type {
   V1ServiceAccount,
 } from '@kubernetes/client-node';
 import type { Cluster } from './cluster.gen.ts';
+import type { ClusterProfile } from './cluster-profile.ts';
 import type { ManagedToken } from './managed-token.gen.ts';
 import type { ManagedTokenSet } from './managed-token-set.gen.ts';
-import { RegistryGroup, TokensGroup, Version } from './names.ts';
+import { InventoryGroup, RegistryGroup, TokensGroup, Version } from './names.ts';
 import type { NamespacedMeta, ObjectMeta, StoredIdentity, Wire } from './wire.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
@@ -71,6 +72,7 @@ export type CustomResourceDefinition = Model<Omit<V1CustomResourceDefinition, 's
 export const Clusters: Resource<Cluster> = clusterScoped(RegistryGroup, Version, 'clusters', 'Cluster');
 export const ManagedTokens: Resource<ManagedToken> = namespaced(TokensGroup, Version, 'managedtokens', 'ManagedToken');
 export const ManagedTokenSets: Resource<ManagedTokenSet> = namespaced(TokensGroup, Version, 'managedtokensets', 'ManagedTokenSet');
+export const ClusterProfiles: Resource<ClusterProfile> = namespaced(InventoryGroup, 'v1alpha1', 'clusterprofiles', 'ClusterProfile');
 export const Secrets: Resource<Secret> = namespaced('', 'v1', 'secrets', 'Secret');
 export const ServiceAccounts: Resource<ServiceAccount> = namespaced('', 'v1', 'serviceaccounts', 'ServiceAccount');
 export const Namespaces: Resource<Namespace> = clusterScoped('', 'v1', 'namespaces', 'Namespace');

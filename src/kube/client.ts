@@ -153,7 +153,24 @@ export class KubeClient {
     object: NoInfer<T>,
     options: CallOptions & { readonly force?: boolean } = {},
   ): Promise<Stored<T>> {
-    const path = objectPath(resource, nameOf(object));
+    return this.#apply(resource, objectPath(resource, nameOf(object)), object, options);
+  }
+
+  /** Applies the status of the object (server-side apply). `force` takes over fields of other managers. */
+  applyStatus<T extends ApiObject>(
+    resource: Resource<T>,
+    object: { readonly metadata: NoInfer<T['metadata']>; readonly status: unknown },
+    options: CallOptions & { readonly force?: boolean } = {},
+  ): Promise<Stored<T>> {
+    return this.#apply(resource, objectPath(resource, nameOf(object), 'status'), object, options);
+  }
+
+  #apply<T extends ApiObject>(
+    resource: Resource<T>,
+    path: string,
+    object: ApiObject,
+    options: CallOptions & { readonly force?: boolean },
+  ): Promise<Stored<T>> {
     const query = options.force === true ? { force: 'true' } : {};
     const request = {
       method: 'PATCH',

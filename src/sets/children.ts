@@ -75,7 +75,8 @@ async function changeChild(
 
 const TYPE = { apiVersion: `${TokensGroup}/${Version}`, kind: 'ManagedToken' } as const;
 
-function ownerReference({ metadata }: StoredSet) {
+/** Returns the reference to the set as the controller of an object. */
+export function ownerReference({ metadata }: StoredSet) {
   const { name, uid } = metadata;
   return { apiVersion: `${TokensGroup}/${Version}`, kind: 'ManagedTokenSet', name, uid, controller: true, blockOwnerDeletion: false };
 }

@@ -44,9 +44,9 @@ function runTerm(options: SetControllerOptions, view: SetView, stopping: AbortSi
   const reviewBudgets = new NamespaceBudgets(budgetOptions);
   const authority = new SetAuthority({ hub: chargeReviews(hub, reviewBudgets), view, protectedNamespaces: settings.protectedNamespaces });
   const deps: SetDeps = { timers: clock, ...rest, view, memory, authority, reviewBudgets };
-  const { sets, tokens, clusters, requesters, roles, bindings } = informers;
+  const { sets, tokens, secrets, clusters, requesters, roles, bindings } = informers;
   const known = () => view.sets.keys().map((key) => ({ key, spacingMs: 0 }));
-  const all = [sets, tokens, clusters, requesters, roles, bindings];
+  const all = [sets, tokens, secrets, clusters, requesters, roles, bindings];
   const requests$ = whenSynced<Trigger>(all, known, setTriggers(informers, view, memory)).pipe(
     map(({ key, spacingMs }) => ({ key, dueAt: dueAt(key, spacingMs, deps) })),
     takeUntil(whenAborted(stopping)),

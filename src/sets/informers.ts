@@ -13,6 +13,7 @@ import { type LabelSelector, toLabelSelector } from '../kubernetes/selectors/lab
 import { SelectorError } from '../kubernetes/selectors/selector.ts';
 import type { Clock } from '../std/clock.ts';
 import type { TokenInformers } from '../tokens/informers.ts';
+import type { StoredSecret } from '../tokens/policy/secret.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { bytesIn, NamespaceBytes, recordBytes } from '../tokens/reduce.ts';
 import type { StoredSet } from './policy/template.ts';
@@ -26,7 +27,7 @@ export interface SetInformerOptions {
 }
 
 /** Informers that the controller of sets needs. */
-export interface SetInformers extends Pick<TokenInformers, 'tokens' | 'clusters' | 'requesters' | 'roles' | 'bindings'> {
+export interface SetInformers extends Pick<TokenInformers, 'tokens' | 'secrets' | 'clusters' | 'requesters' | 'roles' | 'bindings'> {
   readonly sets: Informer<StoredSet>;
 }
 
@@ -86,6 +87,7 @@ function stubOf({ apiVersion, kind, metadata, spec }: StoredSet): StoredSet {
 export class SetView {
   readonly sets: Store<StoredSet>;
   readonly tokens: Store<StoredToken>;
+  readonly secrets: Store<StoredSecret>;
   readonly clusters: Store<Cluster>;
   /** Permissions of requesters to issue tokens; kept up to date by `setTriggers`. */
   readonly permissions = new RbacIndex(IssueTokens);
@@ -97,9 +99,10 @@ export class SetView {
   readonly #countSets: (namespace: string) => number;
   readonly #requesters: Store<ServiceAccount>;
 
-  constructor({ sets, tokens, clusters, requesters }: SetInformers) {
+  constructor({ sets, tokens, secrets, clusters, requesters }: SetInformers) {
     this.sets = sets.store;
     this.tokens = tokens.store;
+    this.secrets = secrets.store;
     this.clusters = clusters.store;
     this.#requesters = requesters.store;
     this.tokensOfSet = this.tokens.index(({ metadata: { namespace, ownerReferences = [] } }) =>

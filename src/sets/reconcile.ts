@@ -15,6 +15,7 @@ import { formatTimestamp } from '../std/timestamp.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { RUN_MS } from '../tokens/run.ts';
 import { removeChild, writeChild } from './children.ts';
+import { publishProfiles } from './cluster-profiles.ts';
 import { controllerKeyOf, MAX_SET_BYTES, reduceSet, selectorOf } from './informers.ts';
 import { failsAt, type Member, planSet, rolloutOf, type SetObservation } from './policy/plan.ts';
 import { decideRemoval, REMOVAL_WINDOW_MS, type RemovalDecision } from './policy/removal.ts';
@@ -85,7 +86,8 @@ async function runSet(run: SetRun): Promise<void> {
   await attempt(run, errors, () => forEachAllowed(current, writes, writeChild));
   await attempt(run, errors, () => forEachAllowed(current, removal.type === 'allowed' ? observation.surplus : [], removeChild));
   const after = writes.length > 0 ? await observe(current, isReviewed) : { ...observation, set };
-  const outcome = { observation: after, plan: planSet(after, rollout, run.clock.now()), rollout, removal };
+  const profiles = await attempt(run, errors, () => publishProfiles(current, after));
+  const outcome = { observation: after, plan: planSet(after, rollout, run.clock.now()), rollout, removal, profiles };
   requeueLater(run, after);
   await writeStatus(run, set, desiredStatus(outcome, run.clock.now()));
   // The retry follows the status: a request that fails must not hide the state of the other clusters.

@@ -6,6 +6,7 @@ import type { StoredToken } from '../tokens/policy/spec.ts';
 import { OwnWrite } from '../tokens/tracked-token.ts';
 import { REMOVAL_WINDOW_MS } from './policy/removal.ts';
 import type { StoredSet } from './policy/template.ts';
+import { TrackedProfiles } from './tracked-profiles.ts';
 
 /** Tracked sets by UID. */
 export class TrackedSets {
@@ -57,6 +58,8 @@ const BACKOFF = { initialMs: 5_000, maxMs: 300_000 };
 export class TrackedSet {
   /** Last own write of the set. */
   readonly set = new OwnWrite<StoredSet>();
+  /** ClusterProfiles of the set. */
+  readonly profiles = new TrackedProfiles();
   /** Status that was sent last. */
   status: ManagedTokenSetStatus | undefined;
   /** Time of the last write of the status, on the monotonic clock. */

@@ -3,14 +3,16 @@
 import { filter, map, merge, mergeMap, type Observable, tap } from 'rxjs';
 import { serviceAccountsOf } from '../access/user.ts';
 import type { Cluster } from '../api/cluster.gen.ts';
-import { SetAnnotation } from '../api/names.ts';
-import { ManagedTokenSets } from '../api/resources.ts';
+import { ClusterConditionType, SetAnnotation } from '../api/names.ts';
+import { ManagedTokenSets, ManagedTokens } from '../api/resources.ts';
 import { objectKey } from '../kube/paths.ts';
 import type { Change } from '../kube/store.ts';
+import { findCondition } from '../kubernetes/conditions.ts';
 import { matchesLabels } from '../kubernetes/selectors/label-selector.ts';
 import { annotationsChanged, anyOf, generationChanged, type Predicate, statusNotOurs } from '../runtime/predicates.ts';
 import { owner, self, statesOf } from '../runtime/trigger.ts';
 import { goJson } from '../std/go-text.ts';
+import type { StoredSecret } from '../tokens/policy/secret.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { requesterKeyOf, type SetInformers, type SetView, selectorOf } from './informers.ts';
 import { readyOf } from './policy/plan.ts';
@@ -29,7 +31,7 @@ const CLUSTER_SPACING_MS = 500;
 
 /** Emits the sets to reconcile. */
 export function setTriggers(informers: SetInformers, view: SetView, memory: TrackedSets): Observable<Trigger> {
-  const { sets, tokens, clusters, requesters } = informers;
+  const { sets, tokens, secrets, clusters, requesters } = informers;
   const written = (key: string) => memory.find(view.sets.get(key)?.metadata.uid)?.status;
   const isNews = anyOf<StoredSet>(generationChanged, annotationsChanged(SetAnnotation.confirmRemoval), statusNotOurs(written));
   return merge(
@@ -51,6 +53,17 @@ export function setTriggers(informers: SetInformers, view: SetView, memory: Trac
       filter(labelsChanged),
       mergeMap((change) => setsOfCluster(change, view)),
       map((key) => ({ key, spacingMs: CLUSTER_SPACING_MS })),
+    ),
+    clusters.changes$.pipe(
+      filter(healthChanged),
+      mergeMap((change) => setsOfCluster(change, view).filter((key) => hasProfiles(view.sets.get(key)))),
+      map((key) => ({ key, spacingMs: TOKEN_SPACING_MS })),
+    ),
+    secrets.changes$.pipe(
+      filter(dataChanged),
+      mergeMap((change) => setsOfSecret(change, view)),
+      tap((key) => trackTenantTrigger(view.sets.get(key), memory)),
+      map((key) => ({ key, spacingMs: TOKEN_SPACING_MS })),
     ),
     merge(
       requesters.changes$.pipe(
@@ -83,7 +96,33 @@ function resultOf(token: StoredToken): string {
 const labelsChanged: Predicate<Cluster> = (change) =>
   change.type !== 'updated' || goJson(change.object.metadata.labels) !== goJson(change.previous.metadata.labels);
 
+/** Matches a change of the parts of a Cluster that ClusterProfiles contain. Heartbeats do not match. */
+const healthChanged: Predicate<Cluster> = (change) => change.type === 'updated' && healthOf(change.object) !== healthOf(change.previous);
+
+function healthOf(cluster: Cluster): string {
+  const { status, reason, lastTransitionTime } = findCondition(cluster, ClusterConditionType.ready) ?? {};
+  return [cluster.status?.version, status, reason, lastTransitionTime].join('\n');
+}
+
+/** Matches a change of the data of a Secret. */
+const dataChanged: Predicate<StoredSecret> = (change) =>
+  change.type === 'added' || (change.type === 'updated' && change.object.dataDigest !== change.previous.dataDigest);
+
 const ownersOf = owner(ManagedTokenSets);
+const tokensOfSecret = owner(ManagedTokens);
+
+/** Returns the sets that publish ClusterProfiles and control the ManagedToken of a Secret. */
+function setsOfSecret(change: Change<StoredSecret>, { tokens, sets }: SetView): readonly string[] {
+  const keys = tokensOfSecret(change).flatMap((key) => {
+    const token = tokens.get(key);
+    return token === undefined ? [] : ownersOf({ type: 'added', key, object: token });
+  });
+  return keys.filter((key) => hasProfiles(sets.get(key)));
+}
+
+function hasProfiles(set: StoredSet | undefined): boolean {
+  return set?.spec.clusterProfiles === true;
+}
 
 /** Returns the sets that control a ManagedToken, and those that could have created one of its name. */
 function setsOfToken(change: Change<StoredToken>, { setsOfNamespace }: SetView): readonly string[] {

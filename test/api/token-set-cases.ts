@@ -58,7 +58,7 @@ export const managedTokenSets: readonly Case[] = [
           ],
         },
         rollout: { maxConcurrent: 1000 },
-        clusterProfiles: false,
+        clusterProfiles: true,
       },
     ),
   ),
@@ -131,12 +131,26 @@ export const managedTokenSets: readonly Case[] = [
     'matchExpressions[0].values[0]',
     'must be a valid label value',
   ),
+  takes(
+    'clusterProfiles with the outputs Token and ArgoCD',
+    tokenSet({ spec: { secret: { outputs: ['ArgoCD', 'Token'] } } }, { clusterProfiles: true }),
+  ),
+  rejectsProfiles(['ArgoCD']),
+  rejectsProfiles(['Kubeconfig', 'ArgoCD']),
   ...[0, 1001].map((maxConcurrent) => ({
     name: `rejects maxConcurrent ${maxConcurrent}`,
     object: tokenSet({}, { rollout: { maxConcurrent } }),
     rejected: { field: 'spec.rollout.maxConcurrent', message: '' },
   })),
 ];
+
+function rejectsProfiles(outputs: readonly string[]): Case {
+  return {
+    name: `rejects clusterProfiles with the outputs ${outputs.join(', ')}`,
+    object: tokenSet({ spec: { secret: { outputs } } }, { clusterProfiles: true }),
+    rejected: { field: `${SECRET}.outputs`, message: 'must contain Token if spec.clusterProfiles is true' },
+  };
+}
 
 function takes(name: string, object: CustomResource): Case {
   return { name: `takes ${name}`, object };

@@ -97,7 +97,7 @@ const NOT_RUN_IN_PROSE: Readonly<Record<string, string>> = {
 /** Options of other programs in prose: docker, helm and others, and our own benches. */
 const FOREIGN_OPTIONS: ReadonlySet<string> = new Set(
   [
-    '--build-arg --context --create-namespace --enable-ssl-passthrough --internal --rm --silent',
+    '--build-arg --clusterprofile-provider-file --context --create-namespace --enable-ssl-passthrough --internal --rm --silent',
     '--service-account-max-token-expiration --service-account-issuer --authentication-config --kube-apiserver-arg --tls-san --from-literal',
     '--help --check --fault --minutes --only --out --runs --scale --seconds --seed --size --write-docs',
   ]

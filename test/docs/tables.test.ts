@@ -4,7 +4,7 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { AlertReason, ClusterReason, FailureReason, IssueReason, ReadyReason, SetReason } from '../../src/api/reasons.ts';
+import { AlertReason, ClusterReason, FailureReason, IssueReason, ProfileReason, ReadyReason, SetReason } from '../../src/api/reasons.ts';
 import { clusterConditions } from '../../src/clusters/policy/conditions.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import { readText } from '../support/repository.ts';
@@ -18,6 +18,7 @@ describe('docs/troubleshooting.md', () => {
     ['Issuance of a token', IssueReason],
     ['Failed issuance of a token', FailureReason],
     ['ManagedTokenSet', SetReason],
+    ['ClusterProfiles of a ManagedTokenSet', ProfileReason],
     ['Reasons of Cluster conditions', ClusterReason],
     ['Warnings for operators', AlertReason],
   ])('lists the reasons under "%s" with their sentences and remedies', (heading, reasons) => {

@@ -1,5 +1,5 @@
-// `npm run kube:build`: builds the programs of a real cluster, Helm and a reflector from pinned Go modules (go.mod and go.sum in this
-// folder, in helm and in reflector), and downloads custom resource definitions of other projects.
+// `npm run kube:build`: builds the programs of a real cluster, Helm, a reflector and a consumer of ClusterProfiles from pinned Go modules
+// (go.mod and go.sum in this folder, and in those of the programs), and downloads custom resource definitions of other projects.
 // To pin another version of Kubernetes, change it and the staging modules in go.mod, and run `go mod tidy` in this folder.
 
 import { spawn, spawnSync } from 'node:child_process';
@@ -12,6 +12,7 @@ import {
   cacheFolder,
   findBinary,
   HELM_MODULE,
+  INVENTORY_MODULE,
   KUBE_MODULE,
   kubernetesVersion,
   type PinnedModule,
@@ -33,6 +34,8 @@ const PROGRAMS: readonly GoProgram[] = [
   { name: 'helm', path: 'helm.sh/helm/v4/cmd/helm', pinned: HELM_MODULE },
   { name: 'reflector', path: '.', pinned: REFLECTOR_MODULE },
   { name: 'create-token', path: './create-token', pinned: REFLECTOR_MODULE },
+  { name: 'profile-namespaces', path: '.', pinned: INVENTORY_MODULE },
+  { name: 'secretreader', path: 'sigs.k8s.io/cluster-inventory-api/plugins/secretreader/cmd/plugin', pinned: INVENTORY_MODULE },
 ];
 
 const PROGRESS_MS = 15_000;

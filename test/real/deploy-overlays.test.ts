@@ -54,25 +54,7 @@ async function errorLines(program: Program): Promise<readonly string[]> {
   return (await program.output()).split('\n').filter((line) => /"level":"(warn|error|fatal)"|\b403\b|[Ff]orbidden/.test(line));
 }
 
-/** Lets a set create a ManagedToken for the target, and remove it. */
-async function exerciseSet(): Promise<void> {
-  const template = {
-    spec: {
-      serviceAccount: { namespace: 'deploy', name: 'deployer' },
-      audiences: ['https://kubernetes.default.svc'],
-      requesterServiceAccountName: 'ci',
-    },
-  };
-  const spec = { clusterSelector: { matchLabels: { env: 'prod' } }, template };
-  const metadata = { name: 'fleet', namespace: 'team-a' };
-  await world.apply([{ apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedTokenSet', metadata, spec }]);
-  await world.kubectl('label', 'cluster.registry.purser.dev/target-1', 'env=prod');
-  await world.waitFor('-n', 'team-a', 'mts/fleet', '--for=jsonpath={.status.ready}=1');
-  await world.kubectl('label', 'cluster.registry.purser.dev/target-1', 'env-');
-  await world.waitFor('-n', 'team-a', 'mt/fleet-target-1', '--for=delete');
-}
-
-/** Waits for the token of a sample, then binds, rotates, re-creates, moves and deletes it. Then replaces Purser's credential. */
+/** Waits for the token of a sample, then binds, rotates, re-creates, moves and deletes it. Runs a set. Then replaces Purser's credential. */
 async function exerciseToken(credentialNamespace = 'purser-system'): Promise<void> {
   const token = ['-n', 'team-a', 'mt/ci-deployer'];
   const patch = (spec: object) => world.kubectl('patch', ...token, '--type=merge', '-p', JSON.stringify({ spec }));
@@ -89,9 +71,9 @@ async function exerciseToken(credentialNamespace = 'purser-system'): Promise<voi
   await patch({ secret: { name: 'free' } });
   await world.waitFor('-n', 'team-a', 'secret/ci-deployer', '--for=delete');
   await world.kubectl('delete', ...token, '--timeout=60s');
+  await world.exerciseSet();
   await world.replaceCredential('target-1', credentialNamespace);
   await world.retireCredential('target-1', credentialNamespace);
-  await exerciseSet();
 }
 
 /** Requests metrics as a user without permission, until the response is 403. */

@@ -9,6 +9,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { type ApiRequest, type ApiResponse, sendRequest } from '../support/api-request.ts';
 import { parseDockerfile, type Stage, wordsOf } from '../support/dockerfile.ts';
 import { kubeBinaries } from '../support/kube-binaries.ts';
+import { crdFiles, INVENTORY_CRDS } from '../support/operator-crds.ts';
 import { type Program, startProgram } from '../support/processes.ts';
 import { type RealCluster, type RealClusterOptions, startRealCluster } from '../support/real-cluster.ts';
 import { readText } from '../support/repository.ts';
@@ -76,6 +77,8 @@ export async function enforcePolicies(command: (...args: readonly string[]) => P
 
 /** The issuer is the audience of the samples. */
 const CLUSTER_OPTIONS = { audit: true, controllers: true, issuer: 'https://kubernetes.default.svc' };
+
+const SETS = 'tokens.purser.dev/v1alpha1';
 
 /** Options of the two clusters. */
 interface WorldOptions {
@@ -213,6 +216,46 @@ export class DeployWorld {
       { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { ...keys, server: url, 'ca.crt': ca, cluster: name } },
       { apiVersion: 'registry.purser.dev/v1alpha1', kind: 'Cluster', metadata: { name }, spec },
     ]);
+  }
+
+  /** Installs the CustomResourceDefinition of ClusterProfiles. */
+  async installProfiles(): Promise<void> {
+    const files = crdFiles(INVENTORY_CRDS).flatMap((file) => ['-f', file]);
+    await this.kubectl('apply', ...files);
+    await this.kubectl('wait', '--for=condition=Established', ...files, '--timeout=180s');
+  }
+
+  /**
+   * Creates a ManagedTokenSet in team-a for target-1 with the requester of the sample ci-deployer, lets it repair and remove a
+   * ClusterProfile, and deletes it.
+   */
+  async exerciseSet(): Promise<void> {
+    const [set, profile] = ['mts/fleet', 'clusterprofile/fleet-target-1'].map((name) => ['-n', 'team-a', name]) as [string[], string[]];
+    const label = (text: string) => this.kubectl('label', 'cluster.registry.purser.dev/target-1', text);
+    const serviceAccount = { namespace: 'deploy', name: 'deployer' };
+    const template = { spec: { serviceAccount, requesterServiceAccountName: 'ci', audiences: [CLUSTER_OPTIONS.issuer] } };
+    const metadata = { name: 'fleet', namespace: 'team-a' };
+    const clusterSelector = { matchLabels: { env: 'prod' } };
+    await this.installProfiles();
+    await this.apply([{ apiVersion: SETS, kind: 'ManagedTokenSet', metadata, spec: { clusterSelector, template } }]);
+    const uid = await this.kubectl('get', ...set, '-o', 'jsonpath={.metadata.uid}');
+    const owner = { apiVersion: SETS, kind: 'ManagedTokenSet', name: 'fleet', uid, controller: true };
+    const labels = { 'x-k8s.io/cluster-manager': 'purser' };
+    const altered = { name: 'fleet-target-1', namespace: 'team-a', labels, ownerReferences: [owner] };
+    const spec = { displayName: 'altered', clusterManager: { name: 'purser' } };
+    await label('env=prod');
+    await this.waitFor('-n', 'team-a', 'mt/fleet-target-1', '--for=create');
+    await this.apply([{ apiVersion: 'multicluster.x-k8s.io/v1alpha1', kind: 'ClusterProfile', metadata: altered, spec }]);
+    await this.kubectl('patch', ...set, '--type=merge', '-p', JSON.stringify({ spec: { clusterProfiles: true } }));
+    await this.waitFor(...profile, '--for=jsonpath={.spec.displayName}=target-1');
+    await this.kubectl('delete', ...profile);
+    await this.kubectl('patch', ...set, '--type=merge', '-p', JSON.stringify({ spec: { clusterProfiles: false } }));
+    await waitUntil(async () => !(await this.kubectl('get', ...set, '-o', 'jsonpath={.status}')).includes('ClusterProfilesPublished'));
+    await this.kubectl('patch', ...set, '--type=merge', '-p', JSON.stringify({ spec: { clusterProfiles: true } }));
+    await this.waitFor(...profile, '--for=create');
+    await label('env-');
+    await this.waitFor(...profile, '--for=delete');
+    await this.kubectl('delete', ...set);
   }
 
   /** Returns the renewed token of Purser for a target. */

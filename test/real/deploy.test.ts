@@ -58,6 +58,10 @@ describe('deployed Purser with the admission policies', () => {
     await world.waitFor('cluster.registry.purser.dev', 'target-1', '--for=condition=Ready');
   });
 
+  it('keeps the ManagedToken and the ClusterProfile of a ManagedTokenSet', async () => {
+    await world.exerciseSet();
+  });
+
   it('rotates tokens, repairs and moves Secrets, and reports a conflicting Secret', async () => {
     const token = ['-n', 'team-a', 'mt/ci-deployer'];
     const moveTo = (name: string) => world.kubectl('patch', ...token, '--type=merge', '-p', `{"spec":{"secret":{"name":"${name}"}}}`);

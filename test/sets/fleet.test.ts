@@ -14,6 +14,7 @@ import type { SetDeps } from '../../src/sets/run.ts';
 import { TrackedSets } from '../../src/sets/tracked-set.ts';
 import { setTriggers } from '../../src/sets/triggers.ts';
 import { chargeReviews, NamespaceBudgets } from '../../src/tokens/budgets.ts';
+import type { StoredSecret } from '../../src/tokens/policy/secret.ts';
 import { reduceToken } from '../../src/tokens/reduce.ts';
 import { HandInformer } from '../runtime/hand-informer.ts';
 import { aCluster } from '../support/builders.ts';
@@ -29,6 +30,7 @@ class Fleet {
   readonly clock = new FakeClock();
   readonly sets = new HandInformer<StoredSet>();
   readonly tokens = new HandInformer<ManagedToken>();
+  readonly secrets = new HandInformer<StoredSecret>();
   readonly clusters = new HandInformer<Cluster>();
   readonly requesters = new HandInformer<ServiceAccount>();
   readonly roles = new HandInformer<ClusterRole>();
@@ -42,8 +44,8 @@ class Fleet {
   #version = 1;
 
   constructor(set: StoredSet) {
-    const { clock, sets, tokens, clusters, requesters, roles, bindings } = this;
-    const informers = { sets, tokens, clusters, requesters, roles, bindings };
+    const { clock, sets, tokens, secrets, clusters, requesters, roles, bindings } = this;
+    const informers = { sets, tokens, secrets, clusters, requesters, roles, bindings };
     for (const informer of Object.values(informers)) (informer as unknown as HandInformer<ApiObject>).changes$.subscribe();
     requesters.list({ metadata: { namespace: 'team-a', name: 'default' } });
     sets.list(set);

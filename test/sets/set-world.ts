@@ -2,7 +2,7 @@
 
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import type { ManagedTokenSet } from '../../src/api/managed-token-set.gen.ts';
-import { Clusters, type Event, Events, ManagedTokenSets, ManagedTokens } from '../../src/api/resources.ts';
+import { ClusterRoles, Clusters, type Event, Events, ManagedTokenSets, ManagedTokens } from '../../src/api/resources.ts';
 import { AUDIENCE, TokenWorld } from '../tokens/token-world.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -12,6 +12,7 @@ export interface SetSpec {
   readonly metadata?: Fields;
   readonly spec?: Fields;
   readonly maxConcurrent?: number;
+  readonly clusterProfiles?: boolean;
 }
 
 export class SetWorld {
@@ -49,7 +50,7 @@ export class SetWorld {
 
   /** Creates a set that selects env=prod. */
   async create(name = 'fleet', options: SetSpec = {}): Promise<ManagedTokenSet> {
-    const { clusterSelector = { matchLabels: { env: 'prod' } }, metadata = {}, spec = {}, maxConcurrent = 10 } = options;
+    const { clusterSelector = { matchLabels: { env: 'prod' } }, metadata = {}, spec = {}, maxConcurrent = 10, clusterProfiles } = options;
     const set = {
       apiVersion: 'tokens.purser.dev/v1alpha1' as const,
       kind: 'ManagedTokenSet' as const,
@@ -58,6 +59,7 @@ export class SetWorld {
         clusterSelector,
         template: { metadata, spec: { serviceAccount: { namespace: 'deploy', name: 'deployer' }, audiences: [AUDIENCE], ...spec } },
         rollout: { maxConcurrent },
+        ...(clusterProfiles !== undefined && { clusterProfiles }),
       },
     };
     return await this.admin.create(ManagedTokenSets, set as unknown as ManagedTokenSet);
@@ -65,6 +67,19 @@ export class SetWorld {
 
   async patch(patch: Fields, name = 'fleet'): Promise<void> {
     await this.admin.patch(ManagedTokenSets, { namespace: this.namespace, name }, patch);
+  }
+
+  async delete(name = 'fleet'): Promise<void> {
+    await this.admin.delete(ManagedTokenSets, { namespace: this.namespace, name });
+  }
+
+  /** Withdraws Purser's permissions for ClusterProfiles. Returns a function that grants them again. */
+  async withdrawProfiles(): Promise<() => Promise<void>> {
+    const name = 'purser-controller-tokens';
+    const { rules = [] } = await this.admin.get(ClusterRoles, { name });
+    const others = rules.filter(({ resources = [] }) => !resources.some((resource) => resource.startsWith('clusterprofiles')));
+    await this.admin.patch(ClusterRoles, { name }, { rules: others });
+    return async () => void (await this.admin.patch(ClusterRoles, { name }, { rules }));
   }
 
   get(name = 'fleet'): Promise<ManagedTokenSet> {

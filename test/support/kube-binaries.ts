@@ -36,6 +36,14 @@ export const REFLECTOR_MODULE: PinnedModule = {
   sources: ['main.go', 'create-token/main.go'],
 };
 
+/** Module of a consumer of ClusterProfiles, and of the credential plugin that it runs. */
+export const INVENTORY_MODULE: PinnedModule = {
+  name: 'cluster-inventory',
+  folder: join(KUBE_MODULE.folder, 'cluster-inventory'),
+  leading: 'sigs.k8s.io/cluster-inventory-api',
+  sources: ['main.go'],
+};
+
 /** File names of the programs. */
 export const BINARY_NAMES: KubeBinaries = {
   kubeApiserver: 'kube-apiserver',
@@ -69,6 +77,13 @@ export function reflectorBinary(): string | undefined {
 /** Returns the path of the TokenRequest client, or undefined if it is missing. */
 export function createTokenBinary(): string | undefined {
   return findBinary('create-token', process.env, REFLECTOR_MODULE);
+}
+
+/** Returns the paths of the consumer of ClusterProfiles and of its plugin, or undefined if one is missing. */
+export function inventoryBinaries(): { readonly consumer: string; readonly secretreader: string } | undefined {
+  const consumer = findBinary('profile-namespaces', process.env, INVENTORY_MODULE);
+  const secretreader = findBinary('secretreader', process.env, INVENTORY_MODULE);
+  return consumer && secretreader ? { consumer, secretreader } : undefined;
 }
 
 /** Returns the path of a program, or undefined if it is missing. */

@@ -15,6 +15,14 @@ export interface CrdModule {
 const MONITORING = 'example/prometheus-operator-crd/monitoring.coreos.com_';
 const CERT_MANAGER = 'deploy/crds/cert-manager.io_';
 
+/** The CRD of ClusterProfiles, from the module of the programs that read them. */
+export const INVENTORY_CRDS: CrdModule = {
+  path: 'sigs.k8s.io/cluster-inventory-api',
+  version: 'v0.1.3',
+  sum: 'h1:E7GY85hOIIPdALNdTO9Cbs2PXqjotWq6afe/NTwgCJo=',
+  files: ['config/crd/bases/multicluster.x-k8s.io_clusterprofiles.yaml'],
+};
+
 export const CRD_MODULES: readonly CrdModule[] = [
   {
     path: 'github.com/prometheus-operator/prometheus-operator',
@@ -28,6 +36,7 @@ export const CRD_MODULES: readonly CrdModule[] = [
     sum: 'h1:UWgoYM+KLNtRlqmoWOKjKBOBUPVHeepQ6/ac3ERJW68=',
     files: [`${CERT_MANAGER}certificates.yaml`, `${CERT_MANAGER}issuers.yaml`],
   },
+  INVENTORY_CRDS,
 ];
 
 /** Returns the cache folder of a module. */

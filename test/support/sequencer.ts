@@ -17,6 +17,7 @@ export const LONGEST: readonly string[] = [
   'test/real/managed-token.test.ts',
   'test/real/managed-token-set.test.ts',
   'test/real/deploy-overlays.test.ts',
+  'test/real/cluster-profiles.test.ts',
   'test/real/package.test.ts',
   'test/real/kube-faults.test.ts',
   'test/real/image.test.ts',

@@ -3,6 +3,7 @@
 
 import type { ManagedTokenCondition } from '../../api/managed-token.gen.ts';
 import { SetAnnotation, TokenConditionType } from '../../api/names.ts';
+import type { ApiObject } from '../../api/resources.ts';
 import { findCondition } from '../../kubernetes/conditions.ts';
 import { goJson } from '../../std/go-text.ts';
 import { parseTimestamp } from '../../std/timestamp.ts';
@@ -86,8 +87,8 @@ export function isAsRendered(token: StoredToken, { spec, annotations }: Rendered
   return token.isTooLarge === true || token.isOverBudget === true || textOf(token.spec) === textOf(spec);
 }
 
-/** Returns whether the set with this UID controls a ManagedToken. */
-export function isControlledBy({ metadata: { ownerReferences = [] } }: StoredToken, setUid: string): boolean {
+/** Returns whether the set with this UID controls an object. */
+export function isControlledBy({ metadata: { ownerReferences = [] } }: ApiObject, setUid: string): boolean {
   return ownerReferences.some(({ controller, uid }) => controller === true && uid === setUid);
 }
 

@@ -2,11 +2,12 @@
 
 import type { ManagedTokenSetCondition, ManagedTokenSetFailure, ManagedTokenSetStatus } from '../../api/managed-token-set.gen.ts';
 import { SetAnnotation, SetConditionType } from '../../api/names.ts';
-import { ReadyReason, SetReason } from '../../api/reasons.ts';
+import { type ProfileReason, ReadyReason, SetReason } from '../../api/reasons.ts';
 import { withCondition } from '../../kubernetes/conditions.ts';
 import { type FieldError, fieldErrorText } from '../../kubernetes/field-error.ts';
 import { goJson } from '../../std/go-text.ts';
 import { sentence } from '../../std/sentence.ts';
+import type { ProfilesAspect } from './cluster-profile.ts';
 import { isSettled, type Member, memberState, type Rollout, readyOf, type SetObservation, type SetPlan } from './plan.ts';
 import type { RemovalDecision } from './removal.ts';
 import type { StoredSet } from './template.ts';
@@ -17,6 +18,8 @@ export interface SetOutcome {
   readonly plan: SetPlan;
   readonly rollout: Rollout;
   readonly removal: RemovalDecision;
+  /** State of the condition ClusterProfilesPublished; `none` to remove the condition, undefined to keep it as it is. */
+  readonly profiles?: ProfilesAspect | 'none' | undefined;
 }
 
 const MAX_FAILURES = 10;
@@ -24,7 +27,7 @@ const MAX_MESSAGE_LENGTH = 1_024;
 
 /** Returns the status to write; the current object if nothing changes. */
 export function desiredStatus(outcome: SetOutcome, now: number): ManagedTokenSetStatus {
-  const { observation, rollout } = outcome;
+  const { observation, rollout, profiles } = outcome;
   const { set, members } = observation;
   const failures = members.flatMap((member) => failureOf(set, member, now));
   const ready = members.filter((member) => isReady(set, member)).length;
@@ -36,7 +39,15 @@ export function desiredStatus(outcome: SetOutcome, now: number): ManagedTokenSet
     updated: members.filter((member) => memberState(set, member) === 'current').length,
     failures: failures.slice(0, MAX_FAILURES),
     rollout,
-    conditions: conditionsFor(set, [readyCondition(outcome, ready, failures), progressingCondition(outcome, failures, now)], now),
+    conditions: conditionsFor(
+      profiles === 'none' ? withoutProfiles(set) : set,
+      [
+        readyCondition(outcome, ready, failures),
+        progressingCondition(outcome, failures, now),
+        ...(profiles === undefined || profiles === 'none' ? [] : [[SetConditionType.clusterProfilesPublished, profiles] as const]),
+      ],
+      now,
+    ),
   };
   return unlessSame(set, next);
 }
@@ -51,7 +62,7 @@ export function invalidStatus(set: StoredSet, problems: readonly FieldError[], n
 
 interface Aspect {
   readonly status: 'True' | 'False';
-  readonly reason: SetReason | 'InvalidSpec';
+  readonly reason: SetReason | ProfileReason | 'InvalidSpec';
   readonly message: string;
 }
 
@@ -63,6 +74,12 @@ function conditionsFor({ metadata, status }: StoredSet, aspects: readonly TypedA
     (conditions, [type, aspect]) => withCondition(conditions, { type, ...aspect, observedGeneration }, now),
     status?.conditions ?? [],
   );
+}
+
+/** Returns the set without the condition ClusterProfilesPublished. */
+function withoutProfiles({ status = {}, ...set }: StoredSet): StoredSet {
+  const conditions = status.conditions?.filter(({ type }) => type !== SetConditionType.clusterProfilesPublished) ?? [];
+  return { ...set, status: { ...status, conditions } };
 }
 
 function unlessSame({ status }: StoredSet, next: ManagedTokenSetStatus): ManagedTokenSetStatus {

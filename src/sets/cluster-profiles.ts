@@ -1,0 +1,295 @@
+// Publishes ClusterProfiles for the clusters of a set. No informer follows them, because the hub may not serve them: a list finds
+// changes by other clients.
+
+import type { Cluster } from '../api/cluster.gen.ts';
+import type { ManagedTokenSetCondition } from '../api/managed-token-set.gen.ts';
+import { InventoryGroup, Profile, SetConditionType } from '../api/names.ts';
+import { ClusterProfiles, Secrets, type Stored } from '../api/resources.ts';
+import { findCondition } from '../kubernetes/conditions.ts';
+import { hasReason, undefinedFor } from '../kubernetes/status.ts';
+import { forEachBounded } from '../std/bounded.ts';
+import { cleanMessage } from '../std/clean-message.ts';
+import { digestOfData, isOwnedBy, secretNameOf } from '../tokens/policy/secret.ts';
+import type { StoredToken } from '../tokens/policy/spec.ts';
+import { ownerReference } from './children.ts';
+import { controllerKeyOf } from './informers.ts';
+import {
+  type ClusterAccess,
+  type DesiredProfile,
+  desiredProfile,
+  digestsOf,
+  type ProfileDigests,
+  type ProfilesAspect,
+  profilesAspect,
+  readAccess,
+} from './policy/cluster-profile.ts';
+import { isControlledBy, type Member, readyOf, type SetObservation } from './policy/plan.ts';
+import { childName } from './policy/template.ts';
+import type { SetRun } from './run.ts';
+import type { TrackedProfile } from './tracked-profiles.ts';
+
+/** Requests of one set at a time. */
+const CONCURRENCY = 16;
+/** Maximum number of reads, and of writes, in one run; the next run continues. */
+const MAX_REQUESTS = 256;
+/** Interval of lists, which find changes by other clients, in milliseconds. */
+const LIST_MS = 300_000;
+/** Minimum time between two updates of one ClusterProfile, in milliseconds; KEP-4322 requests it. */
+const UPDATE_MS = 30_000;
+/** Delay before the next attempt after a rejection, in milliseconds. */
+const RETRY_MS = 60_000;
+/** Delay before the next run after a conflict, in milliseconds. */
+const CONFLICT_MS = 1_000;
+
+const CRD = `clusterprofiles.${InventoryGroup}`;
+const REMEDY = `install the CustomResourceDefinition ${CRD} of sigs.k8s.io/cluster-inventory-api, or set spec.clusterProfiles to false`;
+
+/** A ClusterProfile to create or to update. */
+interface ProfileWrite {
+  readonly name: string;
+  readonly desired: DesiredProfile;
+  readonly digests: ProfileDigests;
+}
+
+/**
+ * Publishes the ClusterProfiles of a set, and removes those of clusters whose ManagedToken is gone. Returns the state of the condition
+ * ClusterProfilesPublished; `none` if the set publishes no ClusterProfiles and has none left. Throws if the run must be retried.
+ */
+export async function publishProfiles(run: SetRun, { members }: SetObservation): Promise<ProfilesAspect | 'none'> {
+  const { profiles } = run.tracked;
+  const isEnabled = run.set.spec.clusterProfiles;
+  if (recordedCondition(run) === undefined) {
+    profiles.forget();
+    // The condition is the record that ClusterProfiles may exist, so it precedes the first of them.
+    if (isEnabled) requeueAfter(run, CONFLICT_MS);
+    return isEnabled ? profilesAspect('Publishing') : 'none';
+  }
+  const blocked = profiles.blocked(run.clock.monotonic());
+  if (blocked === undefined) return await attempt(run, isEnabled ? members : []);
+  requeueAfter(run, blocked.retryAt - run.clock.monotonic());
+  return blocked.failure;
+}
+
+async function attempt(run: SetRun, members: readonly Member[]): Promise<ProfilesAspect | 'none'> {
+  try {
+    const kept = run.set.spec.clusterProfiles ? keptNames(run, members) : new Set<string>();
+    await refresh(run, kept);
+    return await writeProfiles(run, members, kept);
+  } catch (error) {
+    run.signal.throwIfAborted();
+    const { profiles } = run.tracked;
+    const isEnabled = run.set.spec.clusterProfiles;
+    if (hasReason(error, 'NotFound')) {
+      profiles.forget();
+      // Without the CustomResourceDefinition, there are no ClusterProfiles left to remove.
+      return isEnabled ? block(run, profilesAspect('CustomResourceMissing', REMEDY)) : 'none';
+    }
+    if (hasReason(error, 'Forbidden')) return block(run, profilesAspect('Forbidden', cleanMessage(error.message)));
+    throw error;
+  }
+}
+
+function block(run: SetRun, failure: ProfilesAspect): ProfilesAspect {
+  run.tracked.profiles.block(failure, run.clock.monotonic() + RETRY_MS);
+  requeueAfter(run, RETRY_MS);
+  return failure;
+}
+
+function requeueAfter({ clock, requeue }: SetRun, ms: number): void {
+  requeue(clock.now() + Math.max(ms, 1));
+}
+
+/** Lists the ClusterProfiles at the start of a term, and then every five minutes. */
+async function refresh(run: SetRun, kept: ReadonlySet<string>): Promise<void> {
+  const { hub, set, tracked, clock, signal } = run;
+  const { profiles } = tracked;
+  // A ClusterProfile of an earlier set of the same name disappears within seconds.
+  const intervalMs = profiles.foreign.size > 0 ? RETRY_MS : LIST_MS;
+  const dueIn = profiles.listedAt === undefined ? 0 : profiles.listedAt + intervalMs - clock.monotonic();
+  if (dueIn > 0) return requeueAfter(run, dueIn);
+  const labelSelector = `${Profile.managerLabel}=${Profile.manager}`;
+  await profiles.replace(hub.pages(ClusterProfiles, { namespace: set.metadata.namespace, labelSelector, signal }), set, kept);
+  profiles.listedAt = clock.monotonic();
+  requeueAfter(run, LIST_MS);
+}
+
+async function writeProfiles(run: SetRun, members: readonly Member[], kept: ReadonlySet<string>): Promise<ProfilesAspect | 'none'> {
+  const { set, tracked, isCurrent } = run;
+  const { profiles } = tracked;
+  const isEnabled = set.spec.clusterProfiles;
+  profiles.prune(kept);
+  const unread = members.flatMap((member) => unreadSecret(run, member));
+  await forEachBounded(unread.slice(0, MAX_REQUESTS), CONCURRENCY, (token) => readSecret(run, token));
+  const writes = members.flatMap((member) => plannedWrite(run, member));
+  await forEachBounded(writes.slice(0, MAX_REQUESTS), CONCURRENCY, async (write) => {
+    if (isCurrent()) await writeProfile(run, write);
+  });
+  const surplus = [...profiles.controlled].filter(([name]) => !kept.has(name));
+  await forEachBounded(surplus.slice(0, MAX_REQUESTS), CONCURRENCY, async ([name, { uid }]) => {
+    if (isCurrent()) await removeProfile(run, name, uid);
+  });
+  const isCut = [unread, writes, surplus].some(({ length }) => length > MAX_REQUESTS);
+  if (profiles.isPartial && profiles.controlled.size <= kept.size) profiles.listedAt = undefined;
+  if (isCut || profiles.isPartial || !isCurrent()) {
+    requeueAfter(run, profiles.isPartial ? CONFLICT_MS : 1);
+    // After a restart, reads of many Secrets take several runs, which must not change the condition.
+    return profilesAspect(isEnabled && recordedCondition(run)?.reason === 'Published' ? 'Published' : 'Publishing');
+  }
+  return isEnabled ? resultOf(run) : 'none';
+}
+
+function recordedCondition({ set }: SetRun): ManagedTokenSetCondition | undefined {
+  return findCondition(set, SetConditionType.clusterProfilesPublished);
+}
+
+function resultOf(run: SetRun): ProfilesAspect {
+  const { set, tracked } = run;
+  const { profiles } = tracked;
+  const [foreign] = profiles.foreign;
+  if (foreign !== undefined) {
+    requeueAfter(run, RETRY_MS);
+    const rest = profiles.foreign.size === 1 ? '' : ` and ${profiles.foreign.size - 1} others`;
+    return profilesAspect('NameConflict', `${foreign}${rest}; delete it, or rename the set ${set.metadata.name}`);
+  }
+  const rejection = profiles.firstRejection();
+  return rejection === undefined ? profilesAspect('Published') : profilesAspect('WriteFailed', rejection);
+}
+
+/** Returns the names of ClusterProfiles to keep: those of members, and of ManagedTokens that are about to be removed. */
+function keptNames({ set, view, tracked }: SetRun, members: readonly Member[]): ReadonlySet<string> {
+  const { namespace, name, uid } = set.metadata;
+  const tokens = view.tokensOfSet(controllerKeyOf(namespace, uid)).filter(({ metadata }) => {
+    return metadata.deletionTimestamp === undefined && tracked.checks.get(metadata.uid)?.isRemoved !== true;
+  });
+  return new Set([...members.map(({ clusterName }) => childName(name, clusterName)), ...tokens.map(({ metadata }) => metadata.name)]);
+}
+
+/** Returns the ManagedToken of a member if its Secret has changed since it was read. */
+function unreadSecret({ set, view, tracked }: SetRun, { token }: Member): readonly StoredToken[] {
+  if (token === undefined || !isControlledBy(token, set.metadata.uid)) return [];
+  const secret = view.secrets.get(`${token.metadata.namespace}/${secretNameOf(token)}`);
+  if (secret?.tokenDigest === undefined || !isOwnedBy(secret.metadata, token)) return [];
+  const known = tracked.profiles.accesses.get(token.metadata.name);
+  return known?.source === sourceOf(secret.metadata.uid, secret.dataDigest) ? [] : [token];
+}
+
+/** Reads address and certificates from the Secret of a ManagedToken; informers keep no data. The token is not kept. */
+async function readSecret({ hub, tracked, signal }: SetRun, token: StoredToken): Promise<void> {
+  const { namespace, name } = token.metadata;
+  const secretName = secretNameOf(token);
+  const secret = await undefinedFor(hub.get(Secrets, { namespace, name: secretName }, { signal }), 'NotFound');
+  if (secret === undefined || !isOwnedBy(secret.metadata, token)) return;
+  const { data = {}, metadata } = secret;
+  const access = readAccess(secretName, data) ?? tracked.profiles.accesses.get(name)?.access;
+  tracked.profiles.accesses.set(name, { source: sourceOf(metadata.uid, digestOfData(data)), access });
+}
+
+function sourceOf(uid: string, dataDigest: string): string {
+  return `${uid} ${dataDigest}`;
+}
+
+/** Returns the write of a member's ClusterProfile that is due now; requests a run for one that is due later. */
+function plannedWrite(run: SetRun, member: Member): readonly ProfileWrite[] {
+  const { set, view, clock, tracked } = run;
+  const { profiles } = tracked;
+  const name = childName(set.metadata.name, member.clusterName);
+  const access = profiles.accesses.get(name)?.access;
+  const cluster: Stored<Cluster> | undefined = view.clusters.get(member.clusterName);
+  if (access === undefined || cluster === undefined || profiles.foreign.has(name)) return [];
+  const known = profiles.controlled.get(name);
+  if (known === undefined && !isReady(run, member)) return [];
+  const next = renderProfile(cluster, access);
+  if (known !== undefined && isSame(known.digests, next.digests)) {
+    profiles.accept(name);
+    return [];
+  }
+  const writtenAt = known?.writtenAt ?? Number.NEGATIVE_INFINITY;
+  const waitMs = Math.max(writtenAt + UPDATE_MS, profiles.retryAt(name)) - clock.monotonic();
+  if (waitMs <= 0) return [{ name, ...next }];
+  requeueAfter(run, waitMs);
+  return [];
+}
+
+function isSame(known: ProfileDigests, next: ProfileDigests): boolean {
+  return known.main === next.main && known.status === next.status;
+}
+
+type RenderedProfile = Omit<ProfileWrite, 'name'>;
+
+/** Latest rendering by connection, which never changes; a digest of all certificates in each run would be slow. */
+const RENDERINGS = new WeakMap<ClusterAccess, RenderedProfile & { readonly cluster: Stored<Cluster> }>();
+
+function renderProfile(cluster: Stored<Cluster>, access: ClusterAccess): RenderedProfile {
+  const known = RENDERINGS.get(access);
+  if (known?.cluster === cluster) return { desired: known.desired, digests: known.digests };
+  const desired = desiredProfile(cluster, access);
+  const digests = digestsOf(desired);
+  RENDERINGS.set(access, { cluster, desired, digests });
+  return { desired, digests };
+}
+
+/** Returns whether the ManagedToken of a member is controlled by the set and ready. */
+function isReady({ set }: SetRun, { token }: Member): boolean {
+  if (token === undefined || token.metadata.deletionTimestamp !== undefined || !isControlledBy(token, set.metadata.uid)) return false;
+  return readyOf(token)?.status === 'True';
+}
+
+/** Creates or updates a ClusterProfile. A rejection is recorded, and retried later; throws for other failures. */
+async function writeProfile(run: SetRun, write: ProfileWrite): Promise<void> {
+  const { tracked, clock } = run;
+  const { name } = write;
+  const { profiles } = tracked;
+  try {
+    const known = profiles.controlled.get(name) ?? (await createProfile(run, write));
+    if (known !== undefined) profiles.controlled.set(name, await updateProfile(run, write, known));
+    profiles.accept(name);
+  } catch (error) {
+    run.signal.throwIfAborted();
+    if (hasReason(error, 'Conflict', 'NotFound')) {
+      // Another client deleted or replaced the ClusterProfile, or the hub no longer serves it: the list decides.
+      profiles.listedAt = undefined;
+      requeueAfter(run, CONFLICT_MS);
+    } else if (hasReason(error, 'Invalid', 'BadRequest', 'MethodNotAllowed', 'RequestEntityTooLarge')) {
+      profiles.reject(name, cleanMessage(error.message), clock.monotonic() + RETRY_MS);
+      requeueAfter(run, RETRY_MS);
+    } else throw error;
+  }
+}
+
+/** Creates a ClusterProfile without a status; undefined if another one has the name. */
+async function createProfile(run: SetRun, { name, desired }: ProfileWrite): Promise<TrackedProfile | undefined> {
+  const { hub, set, tracked, signal } = run;
+  const { namespace } = set.metadata;
+  const metadata = { name, namespace, labels: desired.labels, ownerReferences: [ownerReference(set)] };
+  const created = await undefinedFor(hub.create(ClusterProfiles, { metadata, spec: desired.spec }, { signal }), 'AlreadyExists');
+  // The list does not contain a ClusterProfile without the label.
+  const selection = { namespace, fieldSelector: `metadata.name=${name}`, signal };
+  const [profile] = created === undefined ? (await hub.list(ClusterProfiles, selection)).items : [created];
+  if (profile !== undefined) tracked.profiles.observe(profile, set);
+  return tracked.profiles.controlled.get(name);
+}
+
+async function updateProfile(
+  { hub, set, clock, signal }: SetRun,
+  { name, desired, digests }: ProfileWrite,
+  known: TrackedProfile,
+): Promise<TrackedProfile> {
+  const { uid } = known;
+  const metadata = { name, namespace: set.metadata.namespace, uid };
+  const options = { signal, force: true };
+  let { resourceVersion } = known;
+  if (known.digests.main !== digests.main) {
+    const object = { metadata: { ...metadata, labels: desired.labels }, spec: desired.spec };
+    ({ resourceVersion } = (await hub.apply(ClusterProfiles, object, options)).metadata);
+  }
+  if (known.digests.status !== digests.status) {
+    ({ resourceVersion } = (await hub.applyStatus(ClusterProfiles, { metadata, status: desired.status }, options)).metadata);
+  }
+  return { uid, resourceVersion, digests, writtenAt: clock.monotonic() };
+}
+
+async function removeProfile({ hub, set, tracked, signal }: SetRun, name: string, uid: string): Promise<void> {
+  const { namespace } = set.metadata;
+  await undefinedFor(hub.delete(ClusterProfiles, { namespace, name }, { uid, signal }), 'NotFound', 'Conflict');
+  tracked.profiles.controlled.delete(name);
+}

@@ -1,0 +1,137 @@
+// The ClusterProfile of a cluster of a ManagedTokenSet: the connection of consumers of the cluster inventory API. It contains no secrets:
+// their plugin reads the token from the Secret of the ManagedToken.
+
+import type { Cluster } from '../../api/cluster.gen.ts';
+import type {
+  AccessProvider,
+  ClusterProfile,
+  ClusterProfileCondition,
+  ClusterProfileSpec,
+  ClusterProfileStatus,
+} from '../../api/cluster-profile.ts';
+import { ClusterConditionType, Profile } from '../../api/names.ts';
+import { ClusterReason, ProfileReason } from '../../api/reasons.ts';
+import type { Stored } from '../../api/resources.ts';
+import { findCondition } from '../../kubernetes/conditions.ts';
+import { digestOf } from '../../std/digest.ts';
+import { goJson } from '../../std/go-text.ts';
+import { sentence } from '../../std/sentence.ts';
+
+/** Connection to a cluster, as the Secret of its ManagedToken contains it. */
+export interface ClusterAccess {
+  /** Name of the Secret. */
+  readonly secretName: string;
+  readonly server: string;
+  /** PEM certificates in base64; undefined for public authorities. */
+  readonly authority: string | undefined;
+}
+
+/** Parts of a ClusterProfile that Purser writes. */
+export interface DesiredProfile {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly spec: ClusterProfileSpec;
+  readonly status: ClusterProfileStatus;
+}
+
+/** Digests of the parts of a ClusterProfile that Purser writes. */
+export interface ProfileDigests {
+  /** Digest of label and spec. */
+  readonly main: string;
+  readonly status: string;
+}
+
+/** Returns the ClusterProfile to publish for a Cluster. */
+export function desiredProfile(cluster: Stored<Cluster>, access: ClusterAccess): DesiredProfile {
+  const version = cluster.status?.version;
+  return {
+    labels: { [Profile.managerLabel]: Profile.manager },
+    spec: { displayName: cluster.metadata.name, clusterManager: { name: Profile.manager } },
+    status: {
+      ...(version && { version: { kubernetes: version } }),
+      conditions: healthOf(cluster),
+      accessProviders: [toProvider(access)],
+    },
+  };
+}
+
+/** Returns the health of the control plane as the Cluster reports it, without heartbeats and without its message, which has addresses. */
+function healthOf(cluster: Stored<Cluster>): readonly ClusterProfileCondition[] {
+  const ready = findCondition(cluster, ClusterConditionType.ready);
+  if (ready === undefined) return [];
+  const { status, lastTransitionTime = cluster.metadata.creationTimestamp ?? '' } = ready;
+  const reason = ready.reason !== undefined && Object.hasOwn(ClusterReason, ready.reason) ? (ready.reason as ClusterReason) : undefined;
+  return [
+    {
+      type: Profile.conditionType,
+      status,
+      reason: reason ?? 'ReasonUnknown',
+      message: reason === undefined ? '' : sentence(ClusterReason[reason]),
+      lastTransitionTime,
+    },
+  ];
+}
+
+function toProvider({ secretName, server, authority }: ClusterAccess): AccessProvider {
+  return {
+    name: Profile.provider,
+    cluster: {
+      server,
+      ...(authority && { 'certificate-authority-data': authority }),
+      extensions: [{ name: Profile.execExtension, extension: { clusterName: secretName } }],
+    },
+  };
+}
+
+/** Returns the connection in the data of a Secret; undefined if the Secret has no usable address. */
+export function readAccess(secretName: string, data: Readonly<Record<string, string>> = {}): ClusterAccess | undefined {
+  const server = Buffer.from(data['server'] ?? '', 'base64').toString();
+  const authority = data['ca.crt'];
+  const isUsable = server.length <= MAX_SERVER_LENGTH && URL.parse(server)?.protocol === 'https:';
+  return isUsable && (authority?.length ?? 0) <= MAX_AUTHORITY_LENGTH
+    ? { secretName, server, authority: authority || undefined }
+    : undefined;
+}
+
+const MAX_SERVER_LENGTH = 2_048;
+/** Maximum length of the certificates in base64; a Cluster admits less. */
+const MAX_AUTHORITY_LENGTH = 786_432;
+
+/** Returns the connection that a ClusterProfile publishes; undefined if it has none. */
+export function publishedAccess({ status }: ClusterProfile): ClusterAccess | undefined {
+  const { cluster } = providerOf(status) ?? {};
+  const secretName = cluster?.extensions?.find(({ name }) => name === Profile.execExtension)?.extension['clusterName'];
+  if (cluster === undefined || typeof secretName !== 'string') return undefined;
+  return { secretName, server: cluster.server, authority: cluster['certificate-authority-data'] };
+}
+
+/** Returns the digests of a ClusterProfile on the hub, without the parts of other managers. */
+export function profileDigests({ metadata, spec, status }: ClusterProfile): ProfileDigests {
+  return digestsOf({ labels: metadata.labels ?? {}, spec, status: status ?? {} });
+}
+
+/** Returns the digests of a ClusterProfile to publish. */
+export function digestsOf({ labels, spec, status }: DesiredProfile): ProfileDigests {
+  const health = status.conditions?.find(({ type }) => type === Profile.conditionType);
+  const main = [labels[Profile.managerLabel], spec.displayName, spec.clusterManager.name];
+  return {
+    main: digestOf(goJson(main)),
+    status: digestOf(goJson([status.version?.kubernetes, health, providerOf(status)])),
+  };
+}
+
+function providerOf(status: ClusterProfileStatus | undefined): AccessProvider | undefined {
+  return status?.accessProviders?.find(({ name }) => name === Profile.provider);
+}
+
+/** State of the condition ClusterProfilesPublished. */
+export interface ProfilesAspect {
+  readonly status: 'True' | 'False';
+  readonly reason: ProfileReason;
+  readonly message: string;
+}
+
+/** Returns the state of the condition for a reason; `detail` is a text without capital letter and full stop. */
+export function profilesAspect(reason: ProfileReason, detail?: string): ProfilesAspect {
+  const message = sentence(detail === undefined ? ProfileReason[reason] : `${ProfileReason[reason]}: ${detail}`);
+  return { status: reason === 'Published' ? 'True' : 'False', reason, message };
+}

@@ -1,0 +1,134 @@
+// Memory of the controller about the ClusterProfiles of a set. All of it may be lost: a restart costs a list and a read of each Secret.
+
+import type { ClusterProfile } from '../api/cluster-profile.ts';
+import type { Stored } from '../api/resources.ts';
+import type { Page } from '../kube/client.ts';
+import { type ClusterAccess, type ProfileDigests, type ProfilesAspect, profileDigests, publishedAccess } from './policy/cluster-profile.ts';
+import { isControlledBy } from './policy/plan.ts';
+import type { StoredSet } from './policy/template.ts';
+
+/** A ClusterProfile that the set controls. */
+export interface TrackedProfile {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** Digests of the last own write, or of the ClusterProfile on the hub if another client changed it since. */
+  readonly digests: ProfileDigests;
+  /** Time of the last own write, on the monotonic clock. */
+  readonly writtenAt: number;
+}
+
+/** A connection that was read. */
+export interface ReadAccess {
+  /** UID and digest of the data of the Secret; undefined for a connection that was read from the ClusterProfile. */
+  readonly source: string | undefined;
+  /** The connection; undefined if the Secret has none. */
+  readonly access: ClusterAccess | undefined;
+}
+
+/** A failure, and the time of the next attempt on the monotonic clock. */
+interface Failure<T> {
+  readonly failure: T;
+  readonly retryAt: number;
+}
+
+/** Maximum number of tracked ClusterProfiles to remove. */
+const MAX_SURPLUS = 1_000;
+const NO_DIGESTS: ProfileDigests = { main: '', status: '' };
+
+/** Memory about the ClusterProfiles of one set between runs. */
+export class TrackedProfiles {
+  /** ClusterProfiles that the set controls, by name. */
+  readonly controlled = new Map<string, TrackedProfile>();
+  /** Names of ClusterProfiles that the set does not control. */
+  readonly foreign = new Set<string>();
+  /** Connections by the names of ClusterProfiles. */
+  readonly accesses = new Map<string, ReadAccess>();
+  readonly #rejections = new Map<string, Failure<string>>();
+  #blocked: Failure<ProfilesAspect> | undefined;
+  /** Time of the last list, on the monotonic clock; undefined if the ClusterProfiles are not known. */
+  listedAt: number | undefined;
+  /** True if the last list had more ClusterProfiles to remove than are tracked. */
+  isPartial = false;
+
+  /**
+   * Replaces the known ClusterProfiles by those of a list. Own writes that no other client changed stay recorded as they were sent. Keeps
+   * little of ClusterProfiles with other names than `kept`, of which a tenant can create any number.
+   */
+  async replace(pages: AsyncIterable<Page<ClusterProfile>>, set: Pick<StoredSet, 'metadata'>, kept: ReadonlySet<string>): Promise<void> {
+    const earlier = new Map(this.controlled);
+    this.listedAt = undefined;
+    this.isPartial = false;
+    this.controlled.clear();
+    this.foreign.clear();
+    for await (const { items } of pages) {
+      for (const profile of items) {
+        const { name } = profile.metadata;
+        if (kept.has(name)) this.observe(profile, set, earlier.get(name));
+        else this.#observeSurplus(profile, set, kept.size);
+      }
+    }
+  }
+
+  /** Records a ClusterProfile of a cluster of the set, as the hub returns it. */
+  observe(profile: Stored<ClusterProfile>, set: Pick<StoredSet, 'metadata'>, earlier?: TrackedProfile): void {
+    const { name, uid, resourceVersion } = profile.metadata;
+    if (!isControlledBy(profile, set.metadata.uid)) return void this.foreign.add(name);
+    const isUnchanged = earlier?.resourceVersion === resourceVersion;
+    const digests = isUnchanged ? earlier.digests : profileDigests(profile);
+    this.controlled.set(name, { uid, resourceVersion, digests, writtenAt: earlier?.writtenAt ?? Number.NEGATIVE_INFINITY });
+    const { source, access } = this.accesses.get(name) ?? {};
+    if (access === undefined) this.accesses.set(name, { source, access: publishedAccess(profile) });
+  }
+
+  /** Records a ClusterProfile to remove. */
+  #observeSurplus(profile: Stored<ClusterProfile>, set: Pick<StoredSet, 'metadata'>, kept: number): void {
+    if (!isControlledBy(profile, set.metadata.uid)) return;
+    const { name, uid, resourceVersion } = profile.metadata;
+    if (this.controlled.size >= kept + MAX_SURPLUS) this.isPartial = true;
+    else this.controlled.set(name, { uid, resourceVersion, digests: NO_DIGESTS, writtenAt: Number.NEGATIVE_INFINITY });
+  }
+
+  /** Forgets everything; the next run lists the ClusterProfiles. */
+  forget(): void {
+    for (const each of [this.controlled, this.foreign, this.accesses, this.#rejections]) each.clear();
+    this.#blocked = undefined;
+    this.listedAt = undefined;
+    this.isPartial = false;
+  }
+
+  /** Stops all requests until `retryAt`. */
+  block(failure: ProfilesAspect, retryAt: number): void {
+    this.#blocked = { failure, retryAt };
+  }
+
+  blocked(now: number): Failure<ProfilesAspect> | undefined {
+    return this.#blocked !== undefined && now < this.#blocked.retryAt ? this.#blocked : undefined;
+  }
+
+  /** Records that the hub rejected a write. */
+  reject(name: string, message: string, retryAt: number): void {
+    this.#rejections.set(name, { failure: message, retryAt });
+  }
+
+  accept(name: string): void {
+    this.#rejections.delete(name);
+  }
+
+  /** Returns the time of the next attempt to write; 0 for a write that was not rejected. */
+  retryAt(name: string): number {
+    return this.#rejections.get(name)?.retryAt ?? 0;
+  }
+
+  /** Returns the first rejected write; undefined without one. */
+  firstRejection(): string | undefined {
+    const [first] = this.#rejections;
+    return first && `${first[0]}: ${first[1].failure}`;
+  }
+
+  /** Forgets everything about other names, except ClusterProfiles that the set controls, which are to be removed. */
+  prune(names: ReadonlySet<string>): void {
+    for (const each of [this.foreign, this.accesses, this.#rejections]) {
+      for (const name of each.keys()) if (!names.has(name)) each.delete(name);
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Cluster, ClusterCondition } from '../../../src/api/cluster.gen.ts';
+import type { ClusterProfile } from '../../../src/api/cluster-profile.ts';
+import type { Stored } from '../../../src/api/resources.ts';
+import {
+  desiredProfile,
+  digestsOf,
+  profileDigests,
+  profilesAspect,
+  publishedAccess,
+  readAccess,
+} from '../../../src/sets/policy/cluster-profile.ts';
+
+const ACCESS = { secretName: 'fleet-a', server: 'https://a.test', authority: 'UEVN' };
+const READY: ClusterCondition = {
+  type: 'Ready',
+  status: 'False',
+  reason: 'Timeout',
+  message: 'No response from https://10.0.0.1.',
+  lastTransitionTime: '2026-01-01T00:00:00Z',
+  lastHeartbeatTime: '2026-01-01T00:05:00Z',
+};
+
+function aCluster(conditions: readonly ClusterCondition[] = [READY], version: string | undefined = 'v1.36.4'): Stored<Cluster> {
+  return {
+    apiVersion: 'registry.purser.dev/v1alpha1',
+    kind: 'Cluster',
+    metadata: { name: 'a', uid: 'uid', resourceVersion: '1', creationTimestamp: '2025-01-01T00:00:00Z' },
+    spec: { orchestratorApiEndpoints: { serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: 'https://a.test' }] } },
+    status: { ...(version && { version }), conditions },
+  };
+}
+
+function aProfile(overrides: Partial<ClusterProfile> = {}): ClusterProfile {
+  const { labels, spec, status } = desiredProfile(aCluster(), ACCESS);
+  return { metadata: { name: 'fleet-a', namespace: 'team-a', labels }, spec, status, ...overrides };
+}
+
+const encode = (text: string) => Buffer.from(text).toString('base64');
+
+describe('desiredProfile', () => {
+  it('takes health from the Ready condition, without heartbeat and without the message of the Cluster', () => {
+    expect(desiredProfile(aCluster(), ACCESS).status.conditions).toEqual([
+      {
+        type: 'ControlPlaneHealthy',
+        status: 'False',
+        reason: 'Timeout',
+        message: 'The cluster does not respond in time.',
+        lastTransitionTime: '2026-01-01T00:00:00Z',
+      },
+    ]);
+  });
+
+  it('replaces a reason that Purser does not define', () => {
+    const [condition] = desiredProfile(aCluster([{ ...READY, reason: 'toString' }]), ACCESS).status.conditions ?? [];
+    expect(condition).toMatchObject({ reason: 'ReasonUnknown', message: '' });
+  });
+
+  it('omits health and version of a Cluster that was not probed', () => {
+    const { status } = desiredProfile(aCluster([], ''), ACCESS);
+    expect([status.conditions, status.version]).toEqual([[], undefined]);
+  });
+
+  it('omits certificates for public authorities', () => {
+    const { status } = desiredProfile(aCluster(), { ...ACCESS, authority: undefined });
+    expect(Object.keys(status.accessProviders?.[0]?.cluster ?? {})).toEqual(['server', 'extensions']);
+  });
+});
+
+describe('readAccess', () => {
+  it('reads address and certificates, and leaves the token', () => {
+    const data = { server: encode('https://a.test:6443'), 'ca.crt': encode('PEM'), token: encode('secret') };
+    expect(readAccess('fleet-a', data)).toEqual({ secretName: 'fleet-a', server: 'https://a.test:6443', authority: encode('PEM') });
+  });
+
+  it.each([
+    ['no address', {}],
+    ['an address without https', { server: encode('http://a.test') }],
+    ['a text that is not a URL', { server: encode('a.test') }],
+    ['an address of excessive length', { server: encode(`https://a.test/${'x'.repeat(2_048)}`) }],
+    ['certificates of excessive length', { server: encode('https://a.test'), 'ca.crt': 'x'.repeat(800_000) }],
+  ])('returns undefined for %s', (_, data) => {
+    expect(readAccess('fleet-a', data)).toBeUndefined();
+  });
+});
+
+describe('publishedAccess', () => {
+  it('returns the connection of a published ClusterProfile', () => {
+    expect(publishedAccess(aProfile())).toEqual(ACCESS);
+  });
+
+  it.each([
+    ['without a status', { status: {} }],
+    ['of another provider', { status: { accessProviders: [{ name: 'other', cluster: { server: 'https://a.test' } }] } }],
+    ['without a Secret', { status: { accessProviders: [{ name: 'secretreader', cluster: { server: 'https://a.test' } }] } }],
+  ])('returns undefined for a ClusterProfile %s', (_, overrides) => {
+    expect(publishedAccess(aProfile(overrides))).toBeUndefined();
+  });
+});
+
+describe('profileDigests', () => {
+  const desired = digestsOf(desiredProfile(aCluster(), ACCESS));
+
+  it('equals the digests of the ClusterProfile that Purser wrote', () => {
+    expect(profileDigests(aProfile())).toEqual(desired);
+  });
+
+  it('ignores labels, conditions, properties and access providers of other managers', () => {
+    const { metadata, status = {} } = aProfile();
+    const joined = { type: 'Joined', status: 'True', reason: 'Joined', message: '', lastTransitionTime: '' } as const;
+    const profile = aProfile({
+      metadata: { ...metadata, labels: { ...metadata.labels, other: 'x' } },
+      status: {
+        ...status,
+        conditions: [joined, ...(status.conditions ?? [])],
+        accessProviders: [{ name: 'other' }, ...(status.accessProviders ?? [])],
+      },
+    });
+    expect(profileDigests(profile)).toEqual(desired);
+  });
+
+  it('reveals a changed label, name or status', () => {
+    const { metadata, spec, status } = aProfile();
+    expect(profileDigests(aProfile({ metadata: { ...metadata, labels: {} } })).main).not.toBe(desired.main);
+    expect(profileDigests(aProfile({ spec: { ...spec, displayName: 'b' } })).main).not.toBe(desired.main);
+    expect(profileDigests(aProfile({ status: { ...status, version: { kubernetes: 'v1' } } })).status).not.toBe(desired.status);
+    expect(profileDigests(aProfile({ status: {} })).status).not.toBe(desired.status);
+  });
+});
+
+describe('profilesAspect', () => {
+  it('is True only for the reason Published', () => {
+    expect(profilesAspect('Published').status).toBe('True');
+    expect(profilesAspect('Forbidden', 'detail')).toEqual({
+      status: 'False',
+      reason: 'Forbidden',
+      message: 'Purser is not permitted to publish ClusterProfiles: detail.',
+    });
+  });
+});

@@ -1,0 +1,72 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ClusterProfile } from '../../src/api/cluster-profile.ts';
+import type { Stored } from '../../src/api/resources.ts';
+import type { Page } from '../../src/kube/client.ts';
+import { TrackedProfiles } from '../../src/sets/tracked-profiles.ts';
+import { aSet } from './set-builder.ts';
+
+const SET = aSet();
+
+function aProfile(name: string, { controllerUid = SET.metadata.uid, resourceVersion = '1' } = {}): Stored<ClusterProfile> {
+  const owner = { apiVersion: 'tokens.purser.dev/v1alpha1', kind: 'ManagedTokenSet', name: 'fleet', uid: controllerUid, controller: true };
+  const provider = {
+    name: 'secretreader',
+    cluster: { server: 'https://a.test', extensions: [{ name: 'client.authentication.k8s.io/exec', extension: { clusterName: name } }] },
+  };
+  return {
+    metadata: { name, namespace: 'team-a', uid: `uid-${name}`, resourceVersion, ownerReferences: [owner] },
+    spec: { clusterManager: { name: 'purser' } },
+    status: { accessProviders: [provider] },
+  };
+}
+
+async function* pages(...lists: readonly (readonly Stored<ClusterProfile>[])[]): AsyncGenerator<Page<ClusterProfile>> {
+  for (const items of lists) yield { items, resourceVersion: '1' };
+}
+
+describe('TrackedProfiles', () => {
+  it('keeps ClusterProfiles of clusters with their connection, and only the identity of others', async () => {
+    const tracked = new TrackedProfiles();
+    await tracked.replace(pages([aProfile('fleet-a'), aProfile('fleet-x')]), SET, new Set(['fleet-a']));
+    expect([...tracked.controlled.keys()]).toEqual(['fleet-a', 'fleet-x']);
+    expect([...tracked.accesses.keys()]).toEqual(['fleet-a']);
+  });
+
+  it('ignores ClusterProfiles of other sets unless they have the name of a cluster of the set', async () => {
+    const tracked = new TrackedProfiles();
+    const others = [aProfile('fleet-a', { controllerUid: 'other' }), aProfile('other-a', { controllerUid: 'other' })];
+    await tracked.replace(pages(others), SET, new Set(['fleet-a']));
+    expect([[...tracked.foreign], tracked.controlled.size]).toEqual([['fleet-a'], 0]);
+  });
+
+  it('tracks at most 1,000 ClusterProfiles to remove', async () => {
+    const tracked = new TrackedProfiles();
+    const surplus = Array.from({ length: 1_500 }, (_, index) => aProfile(`fleet-${index}`));
+    await tracked.replace(pages(surplus.slice(0, 800), surplus.slice(800)), SET, new Set());
+    expect([tracked.controlled.size, tracked.isPartial]).toEqual([1_000, true]);
+    await tracked.replace(pages(surplus.slice(0, 10)), SET, new Set());
+    expect([tracked.controlled.size, tracked.isPartial]).toEqual([10, false]);
+  });
+
+  it('keeps the digests of an own write until another client changes the ClusterProfile', async () => {
+    const tracked = new TrackedProfiles();
+    const kept = new Set(['fleet-a']);
+    const digests = { main: 'm', status: 's' };
+    tracked.controlled.set('fleet-a', { uid: 'uid-fleet-a', resourceVersion: '1', digests, writtenAt: 7 });
+    await tracked.replace(pages([aProfile('fleet-a')]), SET, kept);
+    expect(tracked.controlled.get('fleet-a')).toMatchObject({ digests, writtenAt: 7 });
+    await tracked.replace(pages([aProfile('fleet-a', { resourceVersion: '2' })]), SET, kept);
+    expect(tracked.controlled.get('fleet-a')).toMatchObject({ writtenAt: 7, digests: { main: expect.stringMatching('sha256:') } });
+  });
+
+  it('requests another list after one that failed', async () => {
+    const tracked = new TrackedProfiles();
+    tracked.listedAt = 7;
+    const failing = (async function* () {
+      yield { items: [aProfile('fleet-a')], resourceVersion: '1' };
+      throw new Error('expired');
+    })();
+    await expect(tracked.replace(failing, SET, new Set())).rejects.toThrow('expired');
+    expect(tracked.listedAt).toBeUndefined();
+  });
+});
