@@ -6,6 +6,7 @@ import {
   ClusterRoleBindings,
   ClusterRoles,
   Clusters,
+  ManagedTokenSets,
   ManagedTokens,
   Namespaces,
 } from '../../src/api/resources.ts';
@@ -29,7 +30,11 @@ export async function adminOf(cluster: RealCluster): Promise<KubeClient> {
 export async function seedHub(client: KubeClient): Promise<void> {
   await applyAll(client, await readManifests('crds'));
   await client.create(Namespaces, { metadata: { name: NAMESPACE } });
-  await waitUntilServed(client, [Clusters, ManagedTokens], { clock, random: Math.random, signal: AbortSignal.timeout(SERVED_MS) });
+  await waitUntilServed(client, [Clusters, ManagedTokens, ManagedTokenSets], {
+    clock,
+    random: Math.random,
+    signal: AbortSignal.timeout(SERVED_MS),
+  });
 }
 
 /** Name of the role that `allow` creates. */

@@ -16,6 +16,7 @@ import { growingLists, growingRest, growingTokens } from './scenarios/growth.ts'
 import { idleClusters } from './scenarios/idle-clusters.ts';
 import { manyTokens, someTokens } from './scenarios/managed-tokens.ts';
 import { statusReport } from './scenarios/status-report.ts';
+import { tokenSets } from './scenarios/token-sets.ts';
 import { textTable } from './table.ts';
 
 const SCENARIOS: readonly Scenario[] = [
@@ -28,6 +29,7 @@ const SCENARIOS: readonly Scenario[] = [
   growingTokens,
   growingLists,
   growingRest,
+  tokenSets,
   cachedCredential,
   statusReport,
 ];

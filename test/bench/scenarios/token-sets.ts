@@ -1,0 +1,209 @@
+// A ManagedTokenSet for many clusters, compared with as many ManagedTokens that a client creates.
+
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Cluster } from '../../../src/api/cluster.gen.ts';
+import type { ManagedToken } from '../../../src/api/managed-token.gen.ts';
+import type { ManagedTokenSet } from '../../../src/api/managed-token-set.gen.ts';
+import { TokenConditionType } from '../../../src/api/names.ts';
+import {
+  ClusterRoles,
+  Clusters,
+  ManagedTokenSets,
+  ManagedTokens,
+  Namespaces,
+  Secrets,
+  ServiceAccounts,
+  type Stored,
+} from '../../../src/api/resources.ts';
+import { nameOf } from '../../../src/kube/paths.ts';
+import { findCondition } from '../../../src/kubernetes/conditions.ts';
+import { undefinedFor } from '../../../src/kubernetes/status.ts';
+import { type AuditedRequest, AuditTail } from '../audit-tail.ts';
+import { base64, NAMESPACE, ROLE } from '../hub.ts';
+import { inParallel } from '../in-parallel.ts';
+import { type Purser, startPurser } from '../purser-process.ts';
+import { atMost, type PrintProgress, type Scenario } from '../scenario.ts';
+import { clientCertificate, PURSER_USER, startTokenWorld, type TokenWorld } from '../token-world.ts';
+
+/** Times in seconds. */
+interface SetCosts {
+  readonly clusters: number;
+  /** From the first creation by the client to the last token, before and after the measurement of the set. */
+  readonly handMade: readonly number[];
+  /** From the creation of the set to the last token. */
+  readonly set: number;
+  readonly writesPerChange: number;
+  readonly requestsAtRest: number;
+  /** From the label of a Cluster to its Secret. */
+  readonly join: number;
+}
+
+export const tokenSets: Scenario = {
+  name: 'token-sets',
+  title: 'A ManagedTokenSet for many clusters',
+  sizeUnit: 'clusters',
+  sizes: { small: 200, full: 1_000 },
+  note: 'All Clusters are names of one server. The client creates ManagedTokens, 32 at a time, before and after the measurement of the set.',
+  run: async ({ size }, progress) => {
+    const measured = await measure(size, progress);
+    const { handMade, set, writesPerChange, requestsAtRest, join } = measured;
+    const mean = handMade.reduce((sum, each) => sum + each, 0) / handMade.length;
+    const name = `${size.toLocaleString('en-US')} clusters`;
+    return {
+      measured,
+      figures: [
+        { name: `${name}: wall time of a new set, relative to ManagedTokens of a client`, value: set / mean, unit: '×', goal: atMost(1.2) },
+        {
+          name: `${name}: writes of ManagedTokens per cluster and change of the template`,
+          value: writesPerChange,
+          unit: '',
+          goal: atMost(1),
+        },
+        { name: `${name}: requests for sets, ManagedTokens and reviews in 20 s at rest`, value: requestsAtRest, unit: '', goal: atMost(0) },
+        { name: `${name}: time from a label to the Secret of the cluster`, value: join, unit: 's', goal: atMost(2) },
+      ],
+      charts: [],
+    };
+  },
+};
+
+const TEAM = 'fleet';
+const SELECTED = { fleet: 'bench' };
+const POLL_MS = 250;
+const STALL_MS = 300_000;
+const REST_MS = 20_000;
+
+async function measure(clusters: number, progress: PrintProgress): Promise<SetCosts> {
+  const world = await startTokenWorld();
+  try {
+    progress(`registering ${clusters} clusters`);
+    const names = Array.from({ length: clusters }, (_, index) => `c-${index}`);
+    await registerAll(world, [...names, 'joining']);
+    const purser = await startPurser(world.kubeconfig);
+    await purser.ready;
+    await until(purser, async () => (await readyClusters(world)) > clusters);
+    const costs = await measureIn(world, purser, names, progress);
+    await purser.stop();
+    return { clusters, ...costs };
+  } finally {
+    await world.stop();
+  }
+}
+
+async function measureIn(
+  { client, hub }: TokenWorld,
+  purser: Purser,
+  names: readonly string[],
+  progress: PrintProgress,
+): Promise<Omit<SetCosts, 'clusters'>> {
+  const countReady = async () => (await client.listAll(ManagedTokens, { namespace: TEAM })).filter(isReady).length;
+  const timeOf = async (create: () => Promise<void>) => {
+    const startedAt = performance.now();
+    await create();
+    await until(purser, async () => (await countReady()) === names.length);
+    return (performance.now() - startedAt) / 1_000;
+  };
+  const removeAll = async () => {
+    for (const set of await client.listAll(ManagedTokenSets, { namespace: TEAM })) await client.delete(ManagedTokenSets, nameOf(set));
+    await inParallel(await client.listAll(ManagedTokens, { namespace: TEAM }), async (token) => {
+      await undefinedFor(client.delete(ManagedTokens, nameOf(token)), 'NotFound');
+    });
+    await inParallel(await client.listAll(Secrets, { namespace: TEAM }), async (secret) => {
+      await undefinedFor(client.delete(Secrets, nameOf(secret)), 'NotFound');
+    });
+  };
+  const byHand = () => timeOf(() => inParallel(names, async (name) => void (await client.create(ManagedTokens, tokenFor(name)))));
+  progress('creating ManagedTokens');
+  const first = await byHand();
+  await removeAll();
+  progress('creating the set');
+  const set = await timeOf(async () => void (await client.create(ManagedTokenSets, setFor(names.length))));
+  progress('changing the template');
+  const log = new AuditTail(hub.auditLog, PURSER_USER);
+  await log.next();
+  const patch = { spec: { template: { spec: { rotation: { renewBefore: '30%' } } } } };
+  await client.patch(ManagedTokenSets, { namespace: TEAM, name: TEAM }, patch);
+  await until(purser, async () => {
+    const { metadata, status } = await client.get(ManagedTokenSets, { namespace: TEAM, name: TEAM });
+    return status?.observedGeneration === metadata.generation && status?.updated === names.length && status.ready === names.length;
+  });
+  const changes = (await log.next()).filter(({ request }) => /^(create|patch|update) managedtokens$/.test(request));
+  progress('at rest');
+  await delay(REST_MS);
+  await log.next();
+  await delay(REST_MS);
+  const atRest = (await log.next()).filter(isForSets);
+  progress('labeling a Cluster');
+  const startedAt = performance.now();
+  await client.patch(Clusters, { name: 'joining' }, { metadata: { labels: SELECTED } });
+  await until(
+    purser,
+    async () => (await undefinedFor(client.get(Secrets, { namespace: TEAM, name: 'joining' }), 'NotFound')) !== undefined,
+    20,
+  );
+  const join = (performance.now() - startedAt) / 1_000;
+  await removeAll();
+  progress('creating ManagedTokens again');
+  const second = await byHand();
+  return { handMade: [first, second], set, writesPerChange: changes.length / names.length, requestsAtRest: atRest.length, join };
+}
+
+function isForSets({ request }: AuditedRequest): boolean {
+  return / (managedtokens|managedtokensets)(\/status)?$/.test(request) || request === 'create subjectaccessreviews';
+}
+
+function isReady(token: Stored<ManagedToken>): boolean {
+  return findCondition(token, TokenConditionType.ready)?.status === 'True';
+}
+
+async function readyClusters({ client }: TokenWorld): Promise<number> {
+  return (await client.listAll(Clusters)).filter((cluster) => findCondition(cluster, 'Ready')?.status === 'True').length;
+}
+
+async function until(purser: Purser, isDone: () => Promise<boolean>, pollMs = POLL_MS): Promise<void> {
+  const startedAt = performance.now();
+  while (!(await isDone())) {
+    await purser.assertRunning();
+    if (performance.now() - startedAt > STALL_MS) throw new Error(`the bench does not proceed; ${await purser.state()}`);
+    await delay(pollMs);
+  }
+}
+
+async function registerAll({ client, target }: TokenWorld, names: readonly string[]): Promise<void> {
+  await client.create(Namespaces, { metadata: { name: TEAM } });
+  await client.create(ServiceAccounts, { metadata: { namespace: TEAM, name: 'default' } });
+  await client.patch(ClusterRoles, { name: ROLE }, [{ op: 'remove', path: '/rules/0/resourceNames' }]);
+  const { certificate, key } = await clientCertificate(target, PURSER_USER);
+  const data = { 'tls.crt': certificate, 'tls.key': key, server: target.url, 'ca.crt': target.ca, cluster: names.join('\n') };
+  await client.create(Secrets, {
+    metadata: { namespace: NAMESPACE, name: TEAM },
+    type: 'Opaque',
+    data: Object.fromEntries(Object.entries(data).map(([name, text]) => [name, base64(text)])),
+  });
+  await inParallel(names, async (name) => void (await client.create(Clusters, clusterFor(name, target))));
+}
+
+function clusterFor(name: string, { url, ca }: TokenWorld['target']): Cluster {
+  return {
+    apiVersion: 'registry.purser.dev/v1alpha1',
+    kind: 'Cluster',
+    metadata: { name, ...(name !== 'joining' && { labels: SELECTED }) },
+    spec: {
+      orchestratorApiEndpoints: { caBundle: base64(ca), serverEndpoints: [{ clientCIDR: '0.0.0.0/0', serverAddress: url }] },
+      authInfo: { controller: { kind: 'Secret', namespace: NAMESPACE, name: TEAM } },
+    },
+  };
+}
+
+const TEMPLATE = { serviceAccount: { namespace: 'deploy', name: 'deployer' }, audiences: ['https://kubernetes.default.svc'] };
+
+// The API server sets the defaults.
+function tokenFor(name: string): ManagedToken {
+  return { metadata: { namespace: TEAM, name }, spec: { ...TEMPLATE, clusterName: name } } as unknown as ManagedToken;
+}
+
+function setFor(maxConcurrent: number): ManagedTokenSet {
+  const template = { spec: { ...TEMPLATE, secret: { name: '{{cluster}}' } } };
+  const spec = { clusterSelector: { matchLabels: SELECTED }, template, rollout: { maxConcurrent } };
+  return { metadata: { namespace: TEAM, name: TEAM }, spec } as unknown as ManagedTokenSet;
+}
