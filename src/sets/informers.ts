@@ -15,7 +15,7 @@ import type { Clock } from '../std/clock.ts';
 import type { TokenInformers } from '../tokens/informers.ts';
 import type { StoredSecret } from '../tokens/policy/secret.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
-import { bytesIn, NamespaceBytes, recordBytes } from '../tokens/reduce.ts';
+import { keepWithin, NamespaceBytes } from '../tokens/reduce.ts';
 import type { StoredSet } from './policy/template.ts';
 
 export interface SetInformerOptions {
@@ -54,12 +54,7 @@ export function reduceSet(
   { isOverBudget }: Pick<StoredSet, 'isOverBudget'> = {},
 ): StoredSet {
   const reduced: StoredSet = { apiVersion, kind, metadata: reduceMetadata(metadata), spec, ...(status && { status }) };
-  const bytes = bytesIn(reduced);
-  const isTooLarge = bytes > MAX_SET_BYTES;
-  const marks = { ...(isTooLarge && { isTooLarge }), ...(isOverBudget && { isOverBudget }) };
-  const kept = isTooLarge || isOverBudget ? { ...stubOf(reduced), ...marks } : reduced;
-  recordBytes(kept, kept === reduced ? bytes : bytesIn(kept));
-  return kept;
+  return keepWithin(MAX_SET_BYTES, { reduced, isOverBudget }, stubOf);
 }
 
 function reduceMetadata(metadata: StoredSet['metadata']): StoredSet['metadata'] {

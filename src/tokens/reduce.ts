@@ -115,10 +115,25 @@ export function reduceToken(
   { isOverBudget }: Pick<StoredToken, 'isOverBudget'> = {},
 ): StoredToken {
   const reduced: StoredToken = { apiVersion, kind, metadata: reduceMetadata(metadata), spec, ...(status && { status }) };
+  return keepWithin(MAX_TOKEN_BYTES, { reduced, isOverBudget }, stubOf);
+}
+
+/** Marks of an object that is not kept whole. */
+interface SizeMarks {
+  readonly isTooLarge?: true;
+  readonly isOverBudget?: true;
+}
+
+/** Returns the reduced object, or its stub with marks if it is too large or its namespace is over its budget. Records its size. */
+export function keepWithin<T extends object>(
+  maxBytes: number,
+  { reduced, isOverBudget }: { readonly reduced: T; readonly isOverBudget: true | undefined },
+  stub: (object: T) => T,
+): T & SizeMarks {
   const bytes = bytesIn(reduced);
-  const isTooLarge = bytes > MAX_TOKEN_BYTES;
-  const marks = { ...(isTooLarge && { isTooLarge }), ...(isOverBudget && { isOverBudget }) };
-  const kept: StoredToken = isTooLarge || isOverBudget ? { ...stubOf(reduced), ...marks } : reduced;
+  const isTooLarge = bytes > maxBytes;
+  const marks: SizeMarks = { ...(isTooLarge && { isTooLarge }), ...(isOverBudget && { isOverBudget }) };
+  const kept = isTooLarge || isOverBudget ? { ...stub(reduced), ...marks } : reduced;
   sizes.set(kept, kept === reduced ? bytes : bytesIn(kept));
   return kept;
 }
@@ -126,11 +141,6 @@ export function reduceToken(
 /** Returns the approximate size of a reduced object in memory, in bytes. */
 export function bytesOf(object: object): number {
   return sizes.get(object) ?? 0;
-}
-
-/** Records the size of a reduced object in memory, in bytes. */
-export function recordBytes(object: object, bytes: number): void {
-  sizes.set(object, bytes);
 }
 
 const sizes = new WeakMap<object, number>();
@@ -195,7 +205,7 @@ const MAX_PART_BYTES = 8_192;
 const STUB_ANNOTATIONS: ReadonlySet<string> = new Set([Annotation.rotate, Annotation.revoke, SetAnnotation.templateDigest]);
 
 /** Returns the approximate size of a value in memory, in bytes. */
-export function bytesIn(value: unknown): number {
+function bytesIn(value: unknown): number {
   return JSON.stringify(value)?.length ?? 0;
 }
 
@@ -215,7 +225,7 @@ export class NamespaceBytes {
   /** Reduces a Secret, and counts it until `forget`. */
   readonly reduceSecret = (secret: Stored<Secret>): Stored<StoredSecret> => this.reduce(secret, reduceSecret);
 
-  /** Reduces an object with a function that calls `recordBytes`, and counts it until `forget`. */
+  /** Reduces an object with a function that records its size, and counts it until `forget`. */
   reduce<T extends ApiObject<NamespacedMeta>, S extends ApiObject>(
     object: Stored<T>,
     reduce: (object: Stored<T>, options?: { readonly isOverBudget: true }) => Stored<S>,
