@@ -15,7 +15,6 @@ import {
   ServiceAccounts,
   type Stored,
 } from '../../../src/api/resources.ts';
-import { nameOf } from '../../../src/kube/paths.ts';
 import { findCondition } from '../../../src/kubernetes/conditions.ts';
 import { undefinedFor } from '../../../src/kubernetes/status.ts';
 import { type AuditedRequest, AuditTail } from '../audit-tail.ts';
@@ -28,10 +27,10 @@ import { clientCertificate, PURSER_USER, startTokenWorld, type TokenWorld } from
 /** Times in seconds. */
 interface SetCosts {
   readonly clusters: number;
-  /** From the first creation by the client to the last token, before and after the measurement of the set. */
+  /** From the first creation by the client to the last token, in two rounds. */
   readonly handMade: readonly number[];
-  /** From the creation of the set to the last token. */
-  readonly set: number;
+  /** From the creation of the set to the last token, in two rounds. */
+  readonly sets: readonly number[];
   readonly writesPerChange: number;
   readonly requestsAtRest: number;
   /** From the label of a Cluster to its Secret. */
@@ -43,16 +42,21 @@ export const tokenSets: Scenario = {
   title: 'A ManagedTokenSet for many clusters',
   sizeUnit: 'clusters',
   sizes: { small: 200, full: 1_000 },
-  note: 'All Clusters are names of one server. The client creates ManagedTokens, 32 at a time, before and after the measurement of the set.',
+  note: 'All Clusters are names of one server. The client creates ManagedTokens, 32 at a time. Both are measured twice, in turns, because Purser is faster after it has warmed up.',
   run: async ({ size }, progress) => {
     const measured = await measure(size, progress);
-    const { handMade, set, writesPerChange, requestsAtRest, join } = measured;
-    const mean = handMade.reduce((sum, each) => sum + each, 0) / handMade.length;
+    const { handMade, sets, writesPerChange, requestsAtRest, join } = measured;
+    const total = (seconds: readonly number[]) => seconds.reduce((sum, each) => sum + each, 0);
     const name = `${size.toLocaleString('en-US')} clusters`;
     return {
       measured,
       figures: [
-        { name: `${name}: wall time of a new set, relative to ManagedTokens of a client`, value: set / mean, unit: '×', goal: atMost(1.2) },
+        {
+          name: `${name}: wall time of a new set, relative to ManagedTokens of a client`,
+          value: total(sets) / total(handMade),
+          unit: '×',
+          goal: atMost(1.2),
+        },
         {
           name: `${name}: writes of ManagedTokens per cluster and change of the template`,
           value: writesPerChange,
@@ -96,28 +100,27 @@ async function measureIn(
   names: readonly string[],
   progress: PrintProgress,
 ): Promise<Omit<SetCosts, 'clusters'>> {
-  const countReady = async () => (await client.listAll(ManagedTokens, { namespace: TEAM })).filter(isReady).length;
-  const timeOf = async (create: () => Promise<void>) => {
+  const timeOf = async (namespace: string, create: () => Promise<void>) => {
+    // A new namespace each time: the budget of a namespace grows with its ManagedTokens.
+    await client.create(Namespaces, { metadata: { name: namespace } });
+    await client.create(ServiceAccounts, { metadata: { namespace, name: 'default' } });
     const startedAt = performance.now();
     await create();
-    await until(purser, async () => (await countReady()) === names.length);
+    await until(purser, async () => (await client.listAll(ManagedTokens, { namespace })).filter(isReady).length === names.length);
     return (performance.now() - startedAt) / 1_000;
   };
-  const removeAll = async () => {
-    for (const set of await client.listAll(ManagedTokenSets, { namespace: TEAM })) await client.delete(ManagedTokenSets, nameOf(set));
-    await inParallel(await client.listAll(ManagedTokens, { namespace: TEAM }), async (token) => {
-      await undefinedFor(client.delete(ManagedTokens, nameOf(token)), 'NotFound');
-    });
-    await inParallel(await client.listAll(Secrets, { namespace: TEAM }), async (secret) => {
-      await undefinedFor(client.delete(Secrets, nameOf(secret)), 'NotFound');
-    });
-  };
-  const byHand = () => timeOf(() => inParallel(names, async (name) => void (await client.create(ManagedTokens, tokenFor(name)))));
+  const byHand = (namespace: string) =>
+    timeOf(namespace, () => inParallel(names, async (name) => void (await client.create(ManagedTokens, tokenFor(namespace, name)))));
   progress('creating ManagedTokens');
-  const first = await byHand();
-  await removeAll();
-  progress('creating the set');
-  const set = await timeOf(async () => void (await client.create(ManagedTokenSets, setFor(names.length))));
+  const first = await byHand('first');
+  progress('creating a set');
+  const bySet = (namespace: string) =>
+    timeOf(namespace, async () => void (await client.create(ManagedTokenSets, setFor(namespace, names.length))));
+  const firstSet = await bySet('first-set');
+  progress('creating ManagedTokens again');
+  const second = await byHand('second');
+  progress('creating another set');
+  const secondSet = await bySet(TEAM);
   progress('changing the template');
   const log = new AuditTail(hub.auditLog, PURSER_USER);
   await log.next();
@@ -142,10 +145,13 @@ async function measureIn(
     20,
   );
   const join = (performance.now() - startedAt) / 1_000;
-  await removeAll();
-  progress('creating ManagedTokens again');
-  const second = await byHand();
-  return { handMade: [first, second], set, writesPerChange: changes.length / names.length, requestsAtRest: atRest.length, join };
+  return {
+    handMade: [first, second],
+    sets: [firstSet, secondSet],
+    writesPerChange: changes.length / names.length,
+    requestsAtRest: atRest.length,
+    join,
+  };
 }
 
 function isForSets({ request }: AuditedRequest): boolean {
@@ -170,8 +176,6 @@ async function until(purser: Purser, isDone: () => Promise<boolean>, pollMs = PO
 }
 
 async function registerAll({ client, target }: TokenWorld, names: readonly string[]): Promise<void> {
-  await client.create(Namespaces, { metadata: { name: TEAM } });
-  await client.create(ServiceAccounts, { metadata: { namespace: TEAM, name: 'default' } });
   await client.patch(ClusterRoles, { name: ROLE }, [{ op: 'remove', path: '/rules/0/resourceNames' }]);
   const { certificate, key } = await clientCertificate(target, PURSER_USER);
   const data = { 'tls.crt': certificate, 'tls.key': key, server: target.url, 'ca.crt': target.ca, cluster: names.join('\n') };
@@ -198,12 +202,12 @@ function clusterFor(name: string, { url, ca }: TokenWorld['target']): Cluster {
 const TEMPLATE = { serviceAccount: { namespace: 'deploy', name: 'deployer' }, audiences: ['https://kubernetes.default.svc'] };
 
 // The API server sets the defaults.
-function tokenFor(name: string): ManagedToken {
-  return { metadata: { namespace: TEAM, name }, spec: { ...TEMPLATE, clusterName: name } } as unknown as ManagedToken;
+function tokenFor(namespace: string, name: string): ManagedToken {
+  return { metadata: { namespace, name }, spec: { ...TEMPLATE, clusterName: name } } as unknown as ManagedToken;
 }
 
-function setFor(maxConcurrent: number): ManagedTokenSet {
+function setFor(namespace: string, maxConcurrent: number): ManagedTokenSet {
   const template = { spec: { ...TEMPLATE, secret: { name: '{{cluster}}' } } };
   const spec = { clusterSelector: { matchLabels: SELECTED }, template, rollout: { maxConcurrent } };
-  return { metadata: { namespace: TEAM, name: TEAM }, spec } as unknown as ManagedTokenSet;
+  return { metadata: { namespace, name: TEAM }, spec } as unknown as ManagedTokenSet;
 }
