@@ -65,13 +65,9 @@ const ISSUER_DISCOVERY = {
   subjects: [{ kind: 'Group', apiGroup: RBAC_GROUP, name: 'system:unauthenticated' }],
 };
 
-/** Creates the sample namespaces, permissions, ManagedTokens and ManagedTokenSets; omits kinds that a local run registers itself, does not support or does not use. */
+/** Creates the samples that use the first target. */
 export async function addHubSamples(hub: KubeClient): Promise<void> {
-  const samples = await readManifests('deploy/samples');
-  await applyMissing(
-    hub,
-    samples.filter(({ kind = '' }) => !EXCLUDED_KINDS.has(kind)),
-  );
+  for (const name of SAMPLES) await applyMissing(hub, await readManifests(`deploy/samples/${name}.yaml`));
 }
 
 /** Creates the service account on a target for which the samples request tokens. */
@@ -79,7 +75,7 @@ export async function addTargetSamples(target: KubeClient): Promise<void> {
   await applyMissing(target, await readManifests('deploy/target/deployer.yaml'));
 }
 
-const EXCLUDED_KINDS = new Set(['Cluster', 'ConfigMap', 'Secret', 'ResourceQuota']);
+const SAMPLES = ['argo-cd', 'ci-deployer', 'flux', 'managed-token-set', 'revocable'];
 
 const SERVICE_ACCOUNT = { namespace: DefaultNamespace, name: 'purser' };
 /** Lifetime of Purser's token on a target. Each start issues a new token. */
