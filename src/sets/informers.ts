@@ -15,7 +15,7 @@ import type { Clock } from '../std/clock.ts';
 import type { TokenInformers } from '../tokens/informers.ts';
 import type { StoredSecret } from '../tokens/policy/secret.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
-import { keepWithin, NamespaceBytes } from '../tokens/reduce.ts';
+import { identityOf, keepWithin, NamespaceBytes } from '../tokens/reduce.ts';
 import type { StoredSet } from './policy/template.ts';
 
 export interface SetInformerOptions {
@@ -58,16 +58,9 @@ export function reduceSet(
 }
 
 function reduceMetadata(metadata: StoredSet['metadata']): StoredSet['metadata'] {
-  const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, annotations = {} } = metadata;
-  const confirmation = annotations[SetAnnotation.confirmRemoval]?.slice(0, MAX_CONFIRMATION_LENGTH);
+  const confirmation = metadata.annotations?.[SetAnnotation.confirmRemoval]?.slice(0, MAX_CONFIRMATION_LENGTH);
   return {
-    name,
-    namespace,
-    uid,
-    resourceVersion,
-    ...(generation !== undefined && { generation }),
-    ...(creationTimestamp && { creationTimestamp }),
-    ...(deletionTimestamp && { deletionTimestamp }),
+    ...identityOf(metadata),
     ...(confirmation !== undefined && { annotations: { [SetAnnotation.confirmRemoval]: confirmation } }),
   };
 }

@@ -1,9 +1,9 @@
 // Memory of the controller about ManagedTokenSets, by UID. All of it may be lost: a restart costs a few reviews and reads.
 
 import type { ManagedTokenSetStatus } from '../api/managed-token-set.gen.ts';
+import { OwnWrite } from '../kube/own-write.ts';
 import { exponentialMs } from '../std/backoff.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
-import { OwnWrite } from '../tokens/tracked-token.ts';
 import { REMOVAL_WINDOW_MS } from './policy/removal.ts';
 import type { StoredSet } from './policy/template.ts';
 import { TrackedProfiles } from './tracked-profiles.ts';

@@ -149,19 +149,26 @@ const MAX_REQUEST_LENGTH = 256;
 const MAX_ANNOTATIONS = 16;
 const DEFINED: readonly string[] = [...Object.values(Annotation), SetAnnotation.templateDigest];
 
+/** Returns the metadata that only the API server sets. */
+export function identityOf({
+  name,
+  namespace,
+  uid,
+  resourceVersion,
+  generation,
+  creationTimestamp,
+  deletionTimestamp,
+}: Stored<ManagedToken>['metadata']): Stored<ManagedToken>['metadata'] {
+  return defined({ name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp });
+}
+
 function reduceMetadata(metadata: Stored<ManagedToken>['metadata']): Stored<ManagedToken>['metadata'] {
-  const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, finalizers } = metadata;
+  const { finalizers } = metadata;
   const annotations = ownAnnotations(metadata);
   // API servers admit one controller.
   const controllers = controllersOf(metadata.ownerReferences ?? []).slice(0, 1);
   return {
-    name,
-    namespace,
-    uid,
-    resourceVersion,
-    ...(generation !== undefined && { generation }),
-    ...(creationTimestamp && { creationTimestamp }),
-    ...(deletionTimestamp && { deletionTimestamp }),
+    ...identityOf(metadata),
     ...(finalizers && { finalizers }),
     ...(controllers.length > 0 && { ownerReferences: controllers }),
     ...(annotations.length > 0 && { annotations: Object.fromEntries(annotations.map(reduceRequest)) }),

@@ -32,6 +32,8 @@ export async function showFleet({ hub, namespace, output, paint }: FleetQuestion
   const now = host.clock.now();
   const status = fleetStatus(tokens, clusters, now);
   host.print(isDocument(output) ? formatDocument(fleetReport(status), output) : fleetText(status, now, paint));
+  if (namespace !== undefined && tokens.length === 0)
+    host.warn(`There are no ManagedTokens in namespace ${namespace}; set -A for all namespaces.\n`);
 }
 
 /** Prints the chain of one ManagedToken. Throws a CommandError if there is none. */

@@ -37,6 +37,11 @@ describe('purser status', () => {
     expect(printed).toContain('ManagedTokens: 0 of 1 ready');
   });
 
+  it('mentions -A in a namespace without ManagedTokens', async () => {
+    await showFleet({ hub: world.hub.admin, namespace: world.namespace, ...plain }, host());
+    expect(printed).toContain(`There are no ManagedTokens in namespace ${world.namespace}; set -A for all namespaces.`);
+  });
+
   it('prints a documented JSON object with timestamps', async () => {
     await world.run();
     await world.create();
