@@ -6,6 +6,7 @@ import { TokensGroup, Version } from '../api/names.ts';
 import { Clusters, ManagedTokens, type Stored } from '../api/resources.ts';
 import { matchesLabels } from '../kubernetes/selectors/label-selector.ts';
 import { hasReason, StatusError, undefinedFor } from '../kubernetes/status.ts';
+import { exponentialMs } from '../std/backoff.ts';
 import { cleanMessage } from '../std/clean-message.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { withdrawalAfter } from '../tokens/policy/withdrawal.ts';
@@ -15,6 +16,7 @@ import { leftovers } from './policy/leftovers.ts';
 import { isAsRendered, type PlannedWrite } from './policy/plan.ts';
 import { childName, type RenderedToken, type StoredSet } from './policy/template.ts';
 import type { SetRun } from './run.ts';
+import type { RemovalChecks } from './tracked-set.ts';
 
 /** Creates or changes a ManagedToken. A rejected write is recorded, and retried later; throws for other failures. */
 export async function writeChild(run: SetRun, write: PlannedWrite): Promise<void> {
@@ -83,23 +85,31 @@ export function ownerReference({ metadata }: StoredSet) {
 
 /** Removes a ManagedToken once several checks, as after a withdrawn permission, have confirmed that its cluster is no member. */
 export async function removeChild(run: SetRun, token: StoredToken): Promise<void> {
-  const { tracked, clock } = run;
-  const { uid } = token.metadata;
+  const { tracked, clock, budgets } = run;
+  const { uid, namespace } = token.metadata;
   const checks = tracked.checks.get(uid) ?? { confirmedAt: [], nextAt: 0 };
   const now = clock.now();
   if (checks.isRemoved === true) return;
-  if (checks.nextAt > now) return run.requeue(checks.nextAt);
-  if (!(await isStillSurplus(run, token))) {
-    tracked.checks.delete(uid);
-    return run.requeue(now + CONFLICT_MS);
-  }
-  const [first = now] = checks.confirmedAt;
-  const next = withdrawalAfter([first, now], now);
-  if (next.type === 'remove') return await deleteChild(run, token);
-  const nextAt = next.type === 'recheck' ? next.at : now;
-  tracked.checks.set(uid, { confirmedAt: [first, now], nextAt });
-  run.requeue(nextAt);
+  const nextAt = Math.max(checks.nextAt, now + budgets.waitMs(namespace));
+  if (nextAt > now) return run.requeue(nextAt);
+  const next = (await isStillSurplus(run, token)) ? confirmedChecks(checks, now) : contradictedChecks(checks, now);
+  if (next === 'remove') return await deleteChild(run, token);
+  tracked.checks.set(uid, next);
+  run.requeue(next.nextAt);
 }
+
+function confirmedChecks({ confirmedAt }: RemovalChecks, now: number): RemovalChecks | 'remove' {
+  const [first = now] = confirmedAt;
+  const next = withdrawalAfter([first, now], now);
+  return next.type === 'remove' ? 'remove' : { confirmedAt: [first, now], nextAt: next.type === 'recheck' ? next.at : now };
+}
+
+/** The informers lag behind, lack objects by mistake, or another authorizer than RBAC grants the permission, which may last. */
+function contradictedChecks({ contradictions = 0 }: RemovalChecks, now: number): RemovalChecks {
+  return { confirmedAt: [], nextAt: now + exponentialMs(contradictions, CONTRADICTED), contradictions: contradictions + 1 };
+}
+
+const CONTRADICTED = { initialMs: 1_000, maxMs: 300_000 };
 
 async function deleteChild({ hub, tracked, clock, signal, isCurrent }: SetRun, { metadata }: StoredToken): Promise<void> {
   const { namespace, name, uid } = metadata;
@@ -109,15 +119,17 @@ async function deleteChild({ hub, tracked, clock, signal, isCurrent }: SetRun, {
   if (!tracked.approved.has(uid)) tracked.recordRemoval(clock.now());
 }
 
-/** Reads the Cluster and reviews the permission on the hub: a list that is empty by mistake must not remove tokens. */
-async function isStillSurplus(run: SetRun, token: StoredToken): Promise<boolean> {
-  const { hub, set, authority, tracked, signal } = run;
-  const fieldSelector = `metadata.name=${clusterOf(set, token)}`;
-  const { items } = await hub.list(Clusters, { fieldSelector, signal });
+/**
+ * Reads the Cluster and reviews the permission on the hub: a list that is empty by mistake must not remove tokens. A tenant can create
+ * ManagedTokens that the set controls for any name, so the number of requests must not depend on Clusters.
+ */
+async function isStillSurplus({ hub, set, hasRequester, authority, signal }: SetRun, token: StoredToken): Promise<boolean> {
+  const name = clusterOf(set, token);
+  const { items } = await hub.list(Clusters, { fieldSelector: `metadata.name=${name}`, signal });
   const [cluster]: readonly Stored<Cluster>[] = items;
+  const isAllowed = hasRequester && (await authority.review(set, name, cluster, signal));
   const selector = selectorOf(set);
-  if (cluster === undefined || selector === undefined || !matchesLabels(selector, cluster.metadata.labels)) return true;
-  return !(await authority.review(set, tracked, cluster, signal));
+  return !isAllowed || cluster === undefined || selector === undefined || !matchesLabels(selector, cluster.metadata.labels);
 }
 
 /** Returns the cluster that a ManagedToken was created for, even if a user has changed its spec. */

@@ -17,7 +17,7 @@ import type { SetDeps } from './run.ts';
 import { TrackedSets } from './tracked-set.ts';
 import { setTriggers, type Trigger } from './triggers.ts';
 
-export interface SetControllerOptions extends Omit<SetDeps, 'view' | 'memory' | 'authority' | 'reviewBudgets' | 'timers'> {
+export interface SetControllerOptions extends Omit<SetDeps, 'view' | 'memory' | 'authority' | 'budgets' | 'timers'> {
   /** Clock of the deadline of each run; `clock` by default. */
   readonly timers?: Clock;
   readonly informers: SetInformers;
@@ -39,11 +39,9 @@ function runTerm(options: SetControllerOptions, view: SetView, stopping: AbortSi
   const { informers, random, metrics, ...rest } = options;
   const { clock, hub, log, settings } = rest;
   const memory = new TrackedSets();
-  const budgetOptions = { clock, log, countInNamespace: view.countInNamespace };
-  const budgets = new NamespaceBudgets(budgetOptions);
-  const reviewBudgets = new NamespaceBudgets(budgetOptions);
-  const authority = new SetAuthority({ hub: chargeReviews(hub, reviewBudgets), view, protectedNamespaces: settings.protectedNamespaces });
-  const deps: SetDeps = { timers: clock, ...rest, view, memory, authority, reviewBudgets };
+  const budgets = new NamespaceBudgets({ clock, log, countInNamespace: view.countInNamespace });
+  const authority = new SetAuthority({ hub: chargeReviews(hub, budgets), view, protectedNamespaces: settings.protectedNamespaces });
+  const deps: SetDeps = { timers: clock, ...rest, view, memory, authority, budgets };
   const { sets, tokens, secrets, clusters, requesters, roles, bindings } = informers;
   const known = () => view.sets.keys().map((key) => ({ key, spacingMs: 0 }));
   const all = [sets, tokens, secrets, clusters, requesters, roles, bindings];
@@ -52,7 +50,7 @@ function runTerm(options: SetControllerOptions, view: SetView, stopping: AbortSi
     takeUntil(whenAborted(stopping)),
   );
   return runController(requests$, {
-    reconcile: (key, signal) => reconcileWithinBudget(deps, budgets, key, signal),
+    reconcile: (key, signal) => reconcileWithinBudget(deps, key, signal),
     retryPolicy: (failure) => planRetry(failure, { random: random(), resource: ManagedTokenSets }),
     clock,
     concurrency: CONCURRENCY,
@@ -71,8 +69,8 @@ function dueAt(key: string, spacingMs: number, { view, memory, clock }: SetDeps)
 }
 
 /** Reconciles a set. Defers it while its namespace is over its budget. */
-async function reconcileWithinBudget(deps: SetDeps, budgets: NamespaceBudgets, key: string, signal: AbortSignal): Promise<Result> {
-  const { memory, view, clock } = deps;
+async function reconcileWithinBudget(deps: SetDeps, key: string, signal: AbortSignal): Promise<Result> {
+  const { memory, view, clock, budgets } = deps;
   const namespace = namespaceOf(key);
   const tracked = memory.find(view.sets.get(key)?.metadata.uid);
   if (tracked?.isTriggeredByTenant) {

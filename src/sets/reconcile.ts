@@ -25,9 +25,8 @@ import type { SetDeps, SetRun } from './run.ts';
 
 /** Requests of one set at a time. */
 const CONCURRENCY = 16;
-/** Maximum number of writes, and of reviews and checks, in one run; the next run continues. */
+/** Maximum number of writes, and of checks, in one run; the next run continues. */
 const MAX_WRITES = 256;
-const MAX_REVIEWS = 64;
 /** Minimum time between two writes of the status of one set, in milliseconds. */
 const STATUS_MS = 1_000;
 /** Number of clusters after which other work may run. */
@@ -41,7 +40,7 @@ export async function reconcileSet(deps: SetDeps, key: string, signal: AbortSign
   const { uid, generation } = informed.metadata;
   const tracked = deps.memory.keep(uid);
   let requeueAt: number | undefined;
-  const run: SetRun = {
+  const run: Omit<SetRun, 'hasRequester'> = {
     ...deps,
     key,
     set: tracked.set.resolve(informed, deps.clock.now()) ?? informed,
@@ -58,7 +57,8 @@ export async function reconcileSet(deps: SetDeps, key: string, signal: AbortSign
   tracked.ranAt = deps.clock.now();
   const deadline = startDeadline(deps.timers, RUN_MS, signal);
   try {
-    await runSet({ ...run, signal: deadline.signal });
+    const hasRequester = await deps.authority.hasRequester(run.set, deadline.signal);
+    await runSet({ ...run, hasRequester, signal: deadline.signal });
   } catch (error) {
     // Own writes are tracked; the next run continues.
     if (!deadline.hasPassed || signal.aborted) throw error;
@@ -73,8 +73,7 @@ async function runSet(run: SetRun): Promise<void> {
   const problems = problemsOf(run.set, run.settings.credentialNamespaces);
   if (problems.length > 0) return await writeStatus(run, run.set, invalidStatus(run.set, problems, run.clock.now()));
   const errors: unknown[] = [];
-  const isReviewed = await attempt(run, errors, () => reviewUnknown(run));
-  const observation = await observe(run, isReviewed);
+  const observation = await observe(run);
   const rollout = rolloutOf(run.set, formatTimestamp(run.clock.now()));
   const { creations, changes } = planSet(observation, rollout, run.clock.now());
   const removal = removalDecision(run, observation);
@@ -85,7 +84,7 @@ async function runSet(run: SetRun): Promise<void> {
   const writes = [...creations, ...changes];
   await attempt(run, errors, () => forEachAllowed(current, writes, writeChild));
   await attempt(run, errors, () => forEachAllowed(current, removal.type === 'allowed' ? observation.surplus : [], removeChild));
-  const after = writes.length > 0 ? await observe(current, isReviewed) : { ...observation, set };
+  const after = writes.length > 0 ? await observe(current) : { ...observation, set };
   const profiles = await attempt(run, errors, () => publishProfiles(current, after));
   const outcome = { observation: after, plan: planSet(after, rollout, run.clock.now()), rollout, removal, profiles };
   requeueLater(run, after);
@@ -117,50 +116,26 @@ function problemsOf(set: StoredSet, credentialNamespaces: readonly string[]): re
   ];
 }
 
-/** Reviews permissions that are not known, within the budget of the namespace. Returns whether all are known. */
-async function reviewUnknown(run: SetRun): Promise<boolean> {
-  const { set, tracked, authority, reviewBudgets, clock, signal } = run;
-  const unknown = await unknownClusters(run);
-  if (unknown.length === 0) return true;
-  const waitMs = reviewBudgets.waitMs(set.metadata.namespace);
-  const reviewed = waitMs > 0 ? [] : unknown.slice(0, MAX_REVIEWS);
-  await forEachBounded(reviewed, CONCURRENCY, async (cluster) => void (await authority.review(set, tracked, cluster, signal)));
-  const isKnown = reviewed.length === unknown.length || tracked.isRequesterMissing === true;
-  if (!isKnown) run.requeue(clock.now() + waitMs);
-  return isKnown;
-}
-
-/** Returns the selected Clusters whose permission has to be reviewed, those with a ManagedToken first. */
-async function unknownClusters(run: SetRun): Promise<readonly Stored<Cluster>[]> {
-  const { set, tracked, authority, view } = run;
-  const unknown = (await selectedClusters(run)).filter((cluster) => authority.decide(set, tracked, cluster) === undefined);
-  const hasToken = ({ metadata }: Stored<Cluster>) =>
-    view.tokens.has(`${set.metadata.namespace}/${childName(set.metadata.name, metadata.name)}`);
-  return unknown.length <= 1 ? unknown : [...unknown.filter(hasToken), ...unknown.filter((cluster) => !hasToken(cluster))];
-}
-
 async function selectedClusters({ set, view }: SetRun): Promise<readonly Stored<Cluster>[]> {
   const selector = selectorOf(set) ?? [];
   return await inChunks(view.clusters.list(), (cluster) => (matchesLabels(selector, cluster.metadata.labels) ? [cluster] : []));
 }
 
-/** Observes the set; `isReviewed` is true if all permissions are known. */
-async function observe(run: SetRun, isReviewed = false): Promise<SetObservation> {
-  const { set, tracked, authority, view, clock } = run;
+async function observe(run: SetRun): Promise<SetObservation> {
+  const { set, tracked, hasRequester, authority, view, clock } = run;
   const { namespace, name } = set.metadata;
   const now = clock.now();
   const selected = await selectedClusters(run);
   const tokenOf = (child: string) => tracked.latest(child, view.tokens.get(`${namespace}/${child}`), now);
   const members = await inChunks(selected, (cluster): readonly Member[] => {
     // A cluster without permission is not a member, and is not reported.
-    if (authority.decide(set, tracked, cluster) !== true) return [];
+    if (!hasRequester || !authority.allows(set, cluster)) return [];
     const clusterName = cluster.metadata.name;
     const writeFailure = tracked.writeFailure(clusterName, now);
     return [{ clusterName, rendering: renderedFor(set, cluster), token: tokenOf(childName(name, clusterName)), writeFailure }];
   });
   const names = new Set(members.map(({ clusterName }) => childName(name, clusterName)));
-  // While some permissions are unknown, the ManagedTokens of those clusters must neither be removed nor differ in reports.
-  const surplus = isReviewed ? controlledTokens(run).filter(({ metadata }) => !names.has(metadata.name)) : [];
+  const surplus = controlledTokens(run).filter(({ metadata }) => !names.has(metadata.name));
   tracked.prune(new Set(selected.map(({ metadata }) => metadata.name)), new Set(surplus.map(({ metadata }) => metadata.uid)));
   const overridden = members
     .filter(({ clusterName, token }) => tracked.isOverridden(clusterName, token))

@@ -31,8 +31,8 @@ export interface SetDeps {
   readonly view: SetView;
   readonly memory: TrackedSets;
   readonly authority: SetAuthority;
-  /** Budgets of namespaces for reviews; separate from runs, whose delays would reveal the number of hidden Clusters. */
-  readonly reviewBudgets: NamespaceBudgets;
+  /** Budgets of namespaces. Nothing that spends them depends on Clusters that a requester may not know, whose number they would reveal. */
+  readonly budgets: NamespaceBudgets;
 }
 
 /** One run for one set. */
@@ -41,6 +41,8 @@ export interface SetRun extends SetDeps {
   readonly key: string;
   readonly set: StoredSet;
   readonly tracked: TrackedSet;
+  /** True if the requester exists. */
+  readonly hasRequester: boolean;
   readonly signal: AbortSignal;
   /** Requests the next run at this time, unless an earlier one is requested. */
   readonly requeue: (at: number) => void;

@@ -1,4 +1,4 @@
-// Memory of the controller about ManagedTokenSets, by UID. All of it may be lost: a restart costs a few reviews and reads.
+// Memory of the controller about ManagedTokenSets, by UID. All of it may be lost: a restart costs a few reads.
 
 import type { ManagedTokenSetStatus } from '../api/managed-token-set.gen.ts';
 import { OwnWrite } from '../kube/own-write.ts';
@@ -29,18 +29,13 @@ export class TrackedSets {
   }
 }
 
-/** Decision about the permission to issue the token of a cluster. */
-export interface Decision {
-  /** Subject of the review; a decision about another subject does not apply. */
-  readonly key: string;
-  readonly isAllowed: boolean;
-}
-
 /** Checks that a ManagedToken is to be removed. */
 export interface RemovalChecks {
   /** Times of the first and the last check. */
   readonly confirmedAt: readonly number[];
   readonly nextAt: number;
+  /** Number of checks that contradicted the informers. */
+  readonly contradictions?: number;
   /** True once the deletion was requested. */
   readonly isRemoved?: boolean;
 }
@@ -68,10 +63,6 @@ export class TrackedSet {
   ranAt = Number.NEGATIVE_INFINITY;
   /** True if a change in the namespace has triggered the set since its last run. */
   isTriggeredByTenant = false;
-  /** Reviews by the names of clusters, for permissions that the indexed RBAC rules do not contain. */
-  readonly decisions = new Map<string, Decision>();
-  /** True if a lookup on the hub did not find the requester; undefined before the lookup. */
-  isRequesterMissing: boolean | undefined;
   /** Checks before removals, by the UIDs of ManagedTokens. */
   readonly checks = new Map<string, RemovalChecks>();
   /** UIDs of ManagedTokens whose removal was confirmed by the annotation. */
@@ -83,12 +74,6 @@ export class TrackedSet {
   /** Resource versions of ManagedTokens that differ from their rendering right after a write, by the names of clusters. */
   readonly #overridden = new Map<string, string>();
   #removedAt: readonly number[] = [];
-
-  /** Forgets reviews, which may no longer apply. */
-  forgetReviews(): void {
-    this.decisions.clear();
-    this.isRequesterMissing = undefined;
-  }
 
   /** Returns the latest known ManagedToken of a name. */
   latest(name: string, informed: StoredToken | undefined, now: number): StoredToken | undefined {
@@ -153,7 +138,7 @@ export class TrackedSet {
 
   /** Forgets clusters that are no members, and ManagedTokens that are not to be removed. */
   prune(clusters: ReadonlySet<string>, surplus: ReadonlySet<string>): void {
-    for (const map of [this.decisions, this.#failedWrites, this.#overridden]) {
+    for (const map of [this.#failedWrites, this.#overridden]) {
       for (const name of map.keys()) if (!clusters.has(name)) map.delete(name);
     }
     for (const uid of this.checks.keys()) if (!surplus.has(uid)) this.checks.delete(uid);

@@ -14,7 +14,7 @@ import { owner, self, statesOf } from '../runtime/trigger.ts';
 import { goJson } from '../std/go-text.ts';
 import type { StoredSecret } from '../tokens/policy/secret.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
-import { requesterKeyOf, type SetInformers, type SetView, selectorOf } from './informers.ts';
+import { type SetInformers, type SetView, selectorOf } from './informers.ts';
 import { readyOf } from './policy/plan.ts';
 import type { StoredSet } from './policy/template.ts';
 import type { TrackedSets } from './tracked-set.ts';
@@ -71,11 +71,7 @@ export function setTriggers(informers: SetInformers, view: SetView, memory: Trac
         mergeMap(({ key }) => view.setsOfRequester(key)),
       ),
       view.permissions.follow(informers).pipe(mergeMap((subjects) => new Set([...subjects].flatMap((each) => setsOfSubject(each, view))))),
-    ).pipe(
-      // Earlier reviews may no longer apply.
-      tap(({ metadata }) => memory.find(metadata.uid)?.forgetReviews()),
-      map((set) => ({ key: objectKey(set), spacingMs: CLUSTER_SPACING_MS })),
-    ),
+    ).pipe(map((set) => ({ key: objectKey(set), spacingMs: CLUSTER_SPACING_MS }))),
   );
 }
 
@@ -154,8 +150,6 @@ function trackSet(change: Change<StoredSet>, memory: TrackedSets): void {
   const { uid } = change.object.metadata;
   if (change.type === 'deleted') return memory.forget(uid);
   memory.find(uid)?.set.acknowledge(change.object);
-  // A change of RBAC reaches only the sets that name the requester at that time.
-  if (new Set(statesOf(change).map(requesterKeyOf)).size > 1) memory.find(uid)?.forgetReviews();
 }
 
 function trackToken(change: Change<StoredToken>, view: SetView, memory: TrackedSets): void {

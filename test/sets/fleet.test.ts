@@ -21,7 +21,7 @@ import { aCluster } from '../support/builders.ts';
 import { FakeClock } from '../support/clock.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { stored } from '../support/stored.ts';
-import { aSet } from './set-builder.ts';
+import { aChild, aSet } from './set-builder.ts';
 
 const SIZE = 5_000;
 const KEY = 'team-a/fleet';
@@ -51,13 +51,13 @@ class Fleet {
     sets.list(set);
     const view = new SetView(informers as unknown as SetInformers);
     const memory = new TrackedSets();
-    const reviewBudgets = new NamespaceBudgets({ clock, log: silentLog, countInNamespace: view.countInNamespace });
+    const budgets = new NamespaceBudgets({ clock, log: silentLog, countInNamespace: view.countInNamespace });
     const hub = this.#hub();
-    const authority = new SetAuthority({ hub: chargeReviews(hub, reviewBudgets), view, protectedNamespaces: PROTECTED_NAMESPACES });
+    const authority = new SetAuthority({ hub: chargeReviews(hub, budgets), view, protectedNamespaces: PROTECTED_NAMESPACES });
     setTriggers(informers as unknown as SetInformers, view, memory).subscribe(({ key }) => this.triggered.add(key));
     const settings = { protectedNamespaces: PROTECTED_NAMESPACES, credentialNamespaces: [] };
     const recorder = { record: () => {} };
-    this.deps = { hub, recorder, clock, timers: clock, log: silentLog, settings, view, memory, authority, reviewBudgets };
+    this.deps = { hub, recorder, clock, timers: clock, log: silentLog, settings, view, memory, authority, budgets };
   }
 
   /** Registers Clusters; `allowed` lets the requester issue for all of them. */
@@ -114,7 +114,8 @@ class Fleet {
           return object;
         }),
       createReview: () => send('review', () => ({ status: { allowed: false } })),
-      list: () => send('list', () => ({ items: [] })),
+      list: () => send('list', () => ({ items: this.clusters.store.list() })),
+      delete: () => send('delete', () => {}),
     } as unknown as KubeClient;
   }
 }
@@ -142,24 +143,33 @@ describe('set with 5,000 Clusters', () => {
     expect([fleet.count(/^create$/), fleet.count(/^apply$/), fleet.count(/^review$/)]).toEqual([0, SIZE, 0]);
   });
 
-  it('reviews hidden Clusters within the budget of the namespace, reports none, and reviews none again at rest', async () => {
+  it('sends no request for Clusters that the requester may not know, and reports none', async () => {
     fleet.register(SIZE, false);
-    await fleet.settle();
-    const first = fleet.count(/^review$/);
-    expect(first).toBeLessThan(1_000);
-    expect(fleet.sets.store.get(KEY)?.status).toMatchObject({ clusters: 0, failing: 0, failures: [] });
-    const { conditions } = fleet.sets.store.get(KEY)?.status ?? {};
+    expect(await fleet.settle()).toBe(1);
+    expect(fleet.calls).toEqual(['status']);
+    const { conditions, ...status } = fleet.sets.store.get(KEY)?.status ?? {};
+    expect(status).toMatchObject({ clusters: 0, failing: 0, failures: [] });
     expect(conditions?.map(({ reason }) => reason)).toEqual(['NoClusters', 'Complete']);
-    for (let minutes = 0; minutes < 400; minutes++) {
-      fleet.clock.advance(60_000);
-      await fleet.settle();
-    }
-    const all = fleet.count(/^review$/);
-    expect(all).toBe(SIZE * 6);
-    fleet.clock.advance(3_600_000);
+  });
+
+  it.each([
+    ['selected', { a: 'b' }],
+    ['not selected', { a: 'c' }],
+    ['in a set of Clusters', { a: 'b', 'registry.purser.dev/set': 'prod' }],
+    ['not registered', undefined],
+  ])('checks a forged ManagedToken with the same requests for a hidden cluster that is %s', async (_, labels) => {
+    const all = aSet();
+    const set = { ...all, spec: { ...all.spec, clusterSelector: { matchLabels: { a: 'b' } } } };
+    fleet = new Fleet(set);
+    fleet.register(0, false);
+    if (labels !== undefined) fleet.clusters.list({ ...aCluster(), metadata: { name: 'hidden', uid: 'u', resourceVersion: '1', labels } });
+    fleet.tokens.apply(aChild(set, 'hidden'));
     await fleet.settle();
-    expect(fleet.count(/^review$/)).toBe(all);
-    expect(fleet.tokens.store.size).toBe(0);
+    const check = ['list', ...Array.from({ length: 6 }, () => 'review')];
+    expect(fleet.calls).toEqual([...check, 'status']);
+    fleet.clock.advance(30_000);
+    await fleet.settle();
+    expect(fleet.calls).toEqual([...check, 'status', ...check, 'delete']);
   });
 
   it('is triggered by changes of labels, and not by the status of a Cluster', () => {
