@@ -4,12 +4,16 @@
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedTokenSetCondition } from '../api/managed-token-set.gen.ts';
 import { InventoryGroup, Profile, SetConditionType } from '../api/names.ts';
-import { ClusterProfiles, Secrets, type Stored } from '../api/resources.ts';
+import { ClusterProfiles, type Stored } from '../api/resources.ts';
 import { findCondition } from '../kubernetes/conditions.ts';
 import { hasReason, undefinedFor } from '../kubernetes/status.ts';
 import { forEachBounded } from '../std/bounded.ts';
 import { cleanMessage } from '../std/clean-message.ts';
-import { digestOfData, isOwnedBy, secretNameOf } from '../tokens/policy/secret.ts';
+import type { PinnedEndpoints } from '../targets/endpoints.ts';
+import { IssueError } from '../targets/issue-error.ts';
+import type { RegisteredCluster } from '../targets/registered-cluster.ts';
+import { outputTarget } from '../tokens/outputs/outputs.ts';
+import { digestOfOutputs, digestOfSecret, isOwnedBy, secretNameOf } from '../tokens/policy/secret.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { ownerReference } from './children.ts';
 import { controllerKeyOf } from './informers.ts';
@@ -21,7 +25,6 @@ import {
   type ProfileDigests,
   type ProfilesAspect,
   profilesAspect,
-  readAccess,
 } from './policy/cluster-profile.ts';
 import { isControlledBy, type Member, readyOf, type SetObservation } from './policy/plan.ts';
 import { childName } from './policy/template.ts';
@@ -30,7 +33,7 @@ import type { TrackedProfile } from './tracked-profiles.ts';
 
 /** Requests of one set at a time. */
 const CONCURRENCY = 16;
-/** Maximum number of reads, and of writes, in one run; the next run continues. */
+/** Maximum number of writes, and of removals, in one run; the next run continues. */
 const MAX_REQUESTS = 256;
 /** Interval of lists, which find changes by other clients, in milliseconds. */
 const LIST_MS = 300_000;
@@ -118,8 +121,6 @@ async function writeProfiles(run: SetRun, members: readonly Member[], kept: Read
   const { profiles } = tracked;
   const isEnabled = set.spec.clusterProfiles;
   profiles.prune(kept);
-  const unread = members.flatMap((member) => unreadSecret(run, member));
-  await forEachBounded(unread.slice(0, MAX_REQUESTS), CONCURRENCY, (token) => readSecret(run, token));
   const writes = members.flatMap((member) => plannedWrite(run, member));
   await forEachBounded(writes.slice(0, MAX_REQUESTS), CONCURRENCY, async (write) => {
     if (isCurrent()) await writeProfile(run, write);
@@ -128,11 +129,11 @@ async function writeProfiles(run: SetRun, members: readonly Member[], kept: Read
   await forEachBounded(surplus.slice(0, MAX_REQUESTS), CONCURRENCY, async ([name, { uid }]) => {
     if (isCurrent()) await removeProfile(run, name, uid);
   });
-  const isCut = [unread, writes, surplus].some(({ length }) => length > MAX_REQUESTS);
+  const isCut = [writes, surplus].some(({ length }) => length > MAX_REQUESTS);
   if (profiles.isPartial && profiles.controlled.size <= kept.size) profiles.listedAt = undefined;
   if (isCut || profiles.isPartial || !isCurrent()) {
     requeueAfter(run, profiles.isPartial ? CONFLICT_MS : 1);
-    // After a restart, reads of many Secrets take several runs, which must not change the condition.
+    // After a restart, writes of many ClusterProfiles take several runs, which must not change the condition.
     return profilesAspect(isEnabled && recordedCondition(run)?.reason === 'Published' ? 'Published' : 'Publishing');
   }
   return isEnabled ? resultOf(run) : 'none';
@@ -164,28 +165,56 @@ function keptNames({ set, view, tracked }: SetRun, members: readonly Member[]): 
   return new Set([...members.map(({ clusterName }) => childName(name, clusterName)), ...tokens.map(({ metadata }) => metadata.name)]);
 }
 
-/** Returns the ManagedToken of a member if its Secret has changed since it was read. */
-function unreadSecret({ set, view, tracked }: SetRun, { token }: Member): readonly StoredToken[] {
-  if (token === undefined || !isControlledBy(token, set.metadata.uid)) return [];
-  const secret = view.secrets.get(`${token.metadata.namespace}/${secretNameOf(token)}`);
-  if (secret?.tokenDigest === undefined || !isOwnedBy(secret.metadata, token)) return [];
-  const known = tracked.profiles.accesses.get(token.metadata.name);
-  return known?.source === sourceOf(secret.metadata.uid, secret.dataDigest) ? [] : [token];
-}
-
-/** Reads address and certificates from the Secret of a ManagedToken; informers keep no data. The token is not kept. */
-async function readSecret({ hub, tracked, signal }: SetRun, token: StoredToken): Promise<void> {
+/**
+ * Returns the connection to publish for a member: the pinned one, once the Secret has it. A tenant who changes the Secret must not change
+ * where consumers send its token. Until the Secret is repaired, the last connection applies.
+ */
+function accessOf(run: SetRun, { token }: Member): ClusterAccess | undefined {
+  const { set, view, tracked } = run;
+  if (token === undefined || !isControlledBy(token, set.metadata.uid)) return undefined;
+  const { accesses } = tracked.profiles;
   const { namespace, name } = token.metadata;
-  const secretName = secretNameOf(token);
-  const secret = await undefinedFor(hub.get(Secrets, { namespace, name: secretName }, { signal }), 'NotFound');
-  if (secret === undefined || !isOwnedBy(secret.metadata, token)) return;
-  const { data = {}, metadata } = secret;
-  const access = readAccess(secretName, data) ?? tracked.profiles.accesses.get(name)?.access;
-  tracked.profiles.accesses.set(name, { source: sourceOf(metadata.uid, digestOfData(data)), access });
+  const secret = view.secrets.get(`${namespace}/${secretNameOf(token)}`);
+  const connection = connectionOf(run, token);
+  if (secret === undefined || connection === undefined || !isOwnedBy(secret.metadata, token)) return accesses.get(name);
+  const isWritten = token.status?.secretDigest === digestOfSecret(connection.outputsDigest, secret.dataDigest);
+  if (isWritten) accesses.set(name, connection.access);
+  return accesses.get(name);
 }
 
-function sourceOf(uid: string, dataDigest: string): string {
-  return `${uid} ${dataDigest}`;
+/** The pinned connection of a ManagedToken. */
+interface Connection {
+  readonly access: ClusterAccess;
+  /** Digest of the outputs with this connection. */
+  readonly outputsDigest: string;
+}
+
+/** Connections by ManagedToken, which informers share and never change. */
+const CONNECTIONS = new WeakMap<StoredToken, { readonly endpoints: PinnedEndpoints; readonly connection: Connection | undefined }>();
+
+/** Returns the pinned connection; undefined if the registration of the cluster is not usable. */
+function connectionOf({ view, clients }: SetRun, token: StoredToken): Connection | undefined {
+  const registered = view.registered(token.spec.clusterName);
+  const endpoints = registered && pinnedOf(clients, registered);
+  if (endpoints === undefined) return undefined;
+  const known = CONNECTIONS.get(token);
+  if (known?.endpoints === endpoints) return known.connection;
+  const target = outputTarget(token, endpoints);
+  const connection = target && {
+    access: { secretName: secretNameOf(token), server: target.server, authority: target.caBundle },
+    outputsDigest: digestOfOutputs(target),
+  };
+  CONNECTIONS.set(token, { endpoints, connection });
+  return connection;
+}
+
+function pinnedOf(clients: SetRun['clients'], registered: RegisteredCluster): PinnedEndpoints | undefined {
+  try {
+    return clients.endpointsOf(registered);
+  } catch (error) {
+    if (error instanceof IssueError) return undefined;
+    throw error;
+  }
 }
 
 /** Returns the write of a member's ClusterProfile that is due now; requests a run for one that is due later. */
@@ -193,7 +222,7 @@ function plannedWrite(run: SetRun, member: Member): readonly ProfileWrite[] {
   const { set, view, clock, tracked } = run;
   const { profiles } = tracked;
   const name = childName(set.metadata.name, member.clusterName);
-  const access = profiles.accesses.get(name)?.access;
+  const access = accessOf(run, member);
   const cluster: Stored<Cluster> | undefined = view.clusters.get(member.clusterName);
   if (access === undefined || cluster === undefined || profiles.foreign.has(name)) return [];
   const known = profiles.controlled.get(name);

@@ -42,9 +42,9 @@ function runTerm(options: SetControllerOptions, view: SetView, stopping: AbortSi
   const budgets = new NamespaceBudgets({ clock, log, countInNamespace: view.countInNamespace });
   const authority = new SetAuthority({ hub: chargeReviews(hub, budgets), view, protectedNamespaces: settings.protectedNamespaces });
   const deps: SetDeps = { timers: clock, ...rest, view, memory, authority, budgets };
-  const { sets, tokens, secrets, clusters, requesters, roles, bindings } = informers;
+  const { sets, tokens, secrets, clusters, credentials, requesters, roles, bindings } = informers;
   const known = () => view.sets.keys().map((key) => ({ key, spacingMs: 0 }));
-  const all = [sets, tokens, secrets, clusters, requesters, roles, bindings];
+  const all = [sets, tokens, secrets, clusters, ...credentials, requesters, roles, bindings];
   const requests$ = whenSynced<Trigger>(all, known, setTriggers(informers, view, memory)).pipe(
     map(({ key, spacingMs }) => ({ key, dueAt: dueAt(key, spacingMs, deps) })),
     takeUntil(whenAborted(stopping)),

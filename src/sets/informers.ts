@@ -5,13 +5,14 @@ import { RbacIndex } from '../access/rbac-index.ts';
 import type { Cluster } from '../api/cluster.gen.ts';
 import type { ManagedTokenSet } from '../api/managed-token-set.gen.ts';
 import { SetAnnotation } from '../api/names.ts';
-import { ManagedTokenSets, type ServiceAccount, type Stored } from '../api/resources.ts';
+import { ManagedTokenSets, type Secret, type ServiceAccount, type Stored } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { createReducedInformer, type Informer, unionOf } from '../kube/informer.ts';
 import type { Store } from '../kube/store.ts';
 import { type LabelSelector, toLabelSelector } from '../kubernetes/selectors/label-selector.ts';
 import { SelectorError } from '../kubernetes/selectors/selector.ts';
 import type { Clock } from '../std/clock.ts';
+import { type RegisteredCluster, registeredCluster } from '../targets/registered-cluster.ts';
 import type { TokenInformers } from '../tokens/informers.ts';
 import type { StoredSecret } from '../tokens/policy/secret.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
@@ -27,7 +28,8 @@ export interface SetInformerOptions {
 }
 
 /** Informers that the controller of sets needs. */
-export interface SetInformers extends Pick<TokenInformers, 'tokens' | 'secrets' | 'clusters' | 'requesters' | 'roles' | 'bindings'> {
+export interface SetInformers
+  extends Pick<TokenInformers, 'tokens' | 'secrets' | 'clusters' | 'credentials' | 'requesters' | 'roles' | 'bindings'> {
   readonly sets: Informer<StoredSet>;
 }
 
@@ -85,13 +87,15 @@ export class SetView {
   readonly setsOfRequester: (key: string) => readonly StoredSet[];
   readonly #countTokens: (namespace: string) => number;
   readonly #countSets: (namespace: string) => number;
+  readonly #credentials: readonly Store<Secret>[];
   readonly #requesters: Store<ServiceAccount>;
 
-  constructor({ sets, tokens, secrets, clusters, requesters }: SetInformers) {
+  constructor({ sets, tokens, secrets, clusters, credentials, requesters }: SetInformers) {
     this.sets = sets.store;
     this.tokens = tokens.store;
     this.secrets = secrets.store;
     this.clusters = clusters.store;
+    this.#credentials = credentials.map(({ store }) => store);
     this.#requesters = requesters.store;
     this.tokensOfSet = this.tokens.index(({ metadata: { namespace, ownerReferences = [] } }) =>
       ownerReferences.filter(({ controller }) => controller).map(({ uid }) => controllerKeyOf(namespace, uid)),
@@ -104,6 +108,11 @@ export class SetView {
 
   /** Returns the number of ManagedTokens and sets in a namespace. */
   readonly countInNamespace = (namespace: string): number => this.#countTokens(namespace) + this.#countSets(namespace);
+
+  /** Returns a registered cluster; undefined if the Cluster does not exist or is being deleted. */
+  registered(clusterName: string): RegisteredCluster | undefined {
+    return registeredCluster(clusterName, this.clusters, this.#credentials);
+  }
 
   hasRequester(set: StoredSet): boolean {
     return this.#requesters.has(requesterKeyOf(set));

@@ -3,6 +3,7 @@
 import type { KubeClient } from '../kube/client.ts';
 import type { Recorder } from '../kube/recorder.ts';
 import type { Clock } from '../std/clock.ts';
+import type { ClusterClients } from '../targets/cluster-clients.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { NamespaceBudgets } from '../tokens/budgets.ts';
 import type { SetAuthority } from './authority.ts';
@@ -22,6 +23,7 @@ export interface SetSettings {
 export interface SetDeps {
   /** Client with the field manager of sets. */
   readonly hub: KubeClient;
+  readonly clients: Pick<ClusterClients, 'endpointsOf'>;
   readonly recorder: Pick<Recorder, 'record'>;
   readonly clock: Clock;
   /** Clock of the deadline of each run. */

@@ -1,9 +1,9 @@
-// Memory of the controller about the ClusterProfiles of a set. All of it may be lost: a restart costs a list and a read of each Secret.
+// Memory of the controller about the ClusterProfiles of a set. All of it may be lost: a restart costs a list.
 
 import type { ClusterProfile } from '../api/cluster-profile.ts';
 import type { Stored } from '../api/resources.ts';
 import type { Page } from '../kube/client.ts';
-import { type ClusterAccess, type ProfileDigests, type ProfilesAspect, profileDigests, publishedAccess } from './policy/cluster-profile.ts';
+import { type ClusterAccess, type ProfileDigests, type ProfilesAspect, profileDigests } from './policy/cluster-profile.ts';
 import { isControlledBy } from './policy/plan.ts';
 import type { StoredSet } from './policy/template.ts';
 
@@ -15,14 +15,6 @@ export interface TrackedProfile {
   readonly digests: ProfileDigests;
   /** Time of the last own write, on the monotonic clock. */
   readonly writtenAt: number;
-}
-
-/** A connection that was read. */
-export interface ReadAccess {
-  /** UID and digest of the data of the Secret; undefined for a connection that was read from the ClusterProfile. */
-  readonly source: string | undefined;
-  /** The connection; undefined if the Secret has none. */
-  readonly access: ClusterAccess | undefined;
 }
 
 /** A failure, and the time of the next attempt on the monotonic clock. */
@@ -41,8 +33,8 @@ export class TrackedProfiles {
   readonly controlled = new Map<string, TrackedProfile>();
   /** Names of ClusterProfiles that the set does not control. */
   readonly foreign = new Set<string>();
-  /** Connections by the names of ClusterProfiles. */
-  readonly accesses = new Map<string, ReadAccess>();
+  /** Last connections that a Secret was written with, by the names of ClusterProfiles. */
+  readonly accesses = new Map<string, ClusterAccess>();
   readonly #rejections = new Map<string, Failure<string>>();
   #blocked: Failure<ProfilesAspect> | undefined;
   /** Time of the last list, on the monotonic clock; undefined if the ClusterProfiles are not known. */
@@ -76,8 +68,6 @@ export class TrackedProfiles {
     const isUnchanged = earlier?.resourceVersion === resourceVersion;
     const digests = isUnchanged ? earlier.digests : profileDigests(profile);
     this.controlled.set(name, { uid, resourceVersion, digests, writtenAt: earlier?.writtenAt ?? Number.NEGATIVE_INFINITY });
-    const { source, access } = this.accesses.get(name) ?? {};
-    if (access === undefined) this.accesses.set(name, { source, access: publishedAccess(profile) });
   }
 
   /** Records a ClusterProfile to remove. */

@@ -31,7 +31,7 @@ const CLUSTER_SPACING_MS = 500;
 
 /** Emits the sets to reconcile. */
 export function setTriggers(informers: SetInformers, view: SetView, memory: TrackedSets): Observable<Trigger> {
-  const { sets, tokens, secrets, clusters, requesters } = informers;
+  const { sets, tokens, clusters, requesters } = informers;
   const written = (key: string) => memory.find(view.sets.get(key)?.metadata.uid)?.status;
   const isNews = anyOf<StoredSet>(generationChanged, annotationsChanged(SetAnnotation.confirmRemoval), statusNotOurs(written));
   return merge(
@@ -54,17 +54,7 @@ export function setTriggers(informers: SetInformers, view: SetView, memory: Trac
       mergeMap((change) => setsOfCluster(change, view)),
       map((key) => ({ key, spacingMs: CLUSTER_SPACING_MS })),
     ),
-    clusters.changes$.pipe(
-      filter(healthChanged),
-      mergeMap((change) => setsOfCluster(change, view).filter((key) => hasProfiles(view.sets.get(key)))),
-      map((key) => ({ key, spacingMs: TOKEN_SPACING_MS })),
-    ),
-    secrets.changes$.pipe(
-      filter(dataChanged),
-      mergeMap((change) => setsOfSecret(change, view)),
-      tap((key) => trackTenantTrigger(view.sets.get(key), memory)),
-      map((key) => ({ key, spacingMs: TOKEN_SPACING_MS })),
-    ),
+    profileTriggers(informers, view, memory),
     merge(
       requesters.changes$.pipe(
         filter(({ type }) => type !== 'updated'),
@@ -73,6 +63,29 @@ export function setTriggers(informers: SetInformers, view: SetView, memory: Trac
       view.permissions.follow(informers).pipe(mergeMap((subjects) => new Set([...subjects].flatMap((each) => setsOfSubject(each, view))))),
     ).pipe(map((set) => ({ key: objectKey(set), spacingMs: CLUSTER_SPACING_MS }))),
   );
+}
+
+/** Emits the sets whose ClusterProfiles may change. */
+function profileTriggers({ clusters, secrets, tokens }: SetInformers, view: SetView, memory: TrackedSets): Observable<Trigger> {
+  const written$ = merge(
+    secrets.changes$.pipe(
+      filter(dataChanged),
+      mergeMap((change) => setsOfSecret(change, view)),
+    ),
+    tokens.changes$.pipe(filter(secretWritten), mergeMap(ownersOf)),
+  );
+  const health$ = clusters.changes$.pipe(
+    filter(healthChanged),
+    mergeMap((change) => setsOfCluster(change, view)),
+  );
+  const isPublishing = (key: string) => view.sets.get(key)?.spec.clusterProfiles === true;
+  return merge(
+    written$.pipe(
+      filter(isPublishing),
+      tap((key) => trackTenantTrigger(view.sets.get(key), memory)),
+    ),
+    health$.pipe(filter(isPublishing)),
+  ).pipe(map((key) => ({ key, spacingMs: TOKEN_SPACING_MS })));
 }
 
 /** Matches a change of the controller. */
@@ -104,20 +117,19 @@ function healthOf(cluster: Cluster): string {
 const dataChanged: Predicate<StoredSecret> = (change) =>
   change.type === 'added' || (change.type === 'updated' && change.object.dataDigest !== change.previous.dataDigest);
 
+/** Matches a ManagedToken whose Secret was written; the record follows the write. */
+const secretWritten: Predicate<StoredToken> = (change) =>
+  change.type === 'updated' && change.object.status?.secretDigest !== change.previous.status?.secretDigest;
+
 const ownersOf = owner(ManagedTokenSets);
 const tokensOfSecret = owner(ManagedTokens);
 
-/** Returns the sets that publish ClusterProfiles and control the ManagedToken of a Secret. */
-function setsOfSecret(change: Change<StoredSecret>, { tokens, sets }: SetView): readonly string[] {
-  const keys = tokensOfSecret(change).flatMap((key) => {
+/** Returns the sets that control the ManagedToken of a Secret. */
+function setsOfSecret(change: Change<StoredSecret>, { tokens }: SetView): readonly string[] {
+  return tokensOfSecret(change).flatMap((key) => {
     const token = tokens.get(key);
     return token === undefined ? [] : ownersOf({ type: 'added', key, object: token });
   });
-  return keys.filter((key) => hasProfiles(sets.get(key)));
-}
-
-function hasProfiles(set: StoredSet | undefined): boolean {
-  return set?.spec.clusterProfiles === true;
 }
 
 /** Returns the sets that control a ManagedToken, and those that could have created one of its name. */

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { ClusterProfiles, CustomResourceDefinitions, ManagedTokens } from '../../src/api/resources.ts';
+import { ClusterProfiles, CustomResourceDefinitions, ManagedTokens, Secrets } from '../../src/api/resources.ts';
 import { type Health, healthOf, installProfiles, profiles, published, reportHealth, untilProfiles } from './profile-world.ts';
 import { SetWorld } from './set-world.ts';
 
@@ -21,6 +21,7 @@ async function begin(...names: readonly string[]): Promise<void> {
   await world.tokens.run({ hasSets: true });
 }
 
+const encoded = (text: string) => Buffer.from(text).toString('base64');
 const nameOf = (name: string) => ({ namespace: world.namespace, name });
 const read = (name = 'fleet-a') => world.admin.get(ClusterProfiles, nameOf(name));
 const sentProfiles = () => world.tokens.sent().hub.filter((call) => call.includes('clusterprofiles'));
@@ -120,7 +121,7 @@ describe('ClusterProfiles of a set', () => {
     expect((await read()).metadata.uid).toBe(uid);
   });
 
-  it('reads a Secret again after a rotation, without a write of the ClusterProfile', async () => {
+  it('sends no request for a ClusterProfile after a rotation', async () => {
     await begin('a');
     await world.create('fleet', { clusterProfiles: true });
     await untilProfiles(world, ['fleet-a']);
@@ -129,9 +130,29 @@ describe('ClusterProfiles of a set', () => {
     world.tokens.calls.clear();
     await world.tokens.patch('fleet-a', { metadata: { annotations: { 'tokens.purser.dev/rotate': '1' } } });
     await world.tokens.renewed(before, 'fleet-a');
-    await world.tokens.until(async () => world.tokens.sent().hub.includes('GET secrets/fleet-a'));
     await world.tokens.pass(40_000, 500);
-    expect(sentProfiles()).toEqual([]);
+    expect([sentProfiles(), world.tokens.sent().hub.filter((call) => call.startsWith('GET secrets'))]).toEqual([[], []]);
+  });
+
+  it('publishes the pinned address whatever a user writes into the Secret, also after a restart', async () => {
+    await begin('a');
+    await world.create('fleet', { clusterProfiles: true });
+    await untilProfiles(world, ['fleet-a']);
+    const { status } = await read();
+    // A suspended ManagedToken does not repair its Secret.
+    await world.patch({ spec: { template: { spec: { rotation: { suspend: true } } } } });
+    await world.tokens.until(async () => (await world.tokens.get('fleet-a')).spec.rotation?.suspend === true);
+    await world.tokens.pass(5_000, 1_000);
+    const data = { server: encoded('https://attacker.test'), 'ca.crt': encoded('PEM') };
+    await world.admin.patch(Secrets, nameOf('fleet-a'), { data });
+    await world.tokens.pass(60_000, 1_000);
+    expect((await read()).status).toEqual(status);
+    for (const each of world.tokens.running.splice(0)) await each.stop();
+    await world.tokens.run({ hasSets: true });
+    await reportHealth(world, 'a', SICK);
+    await world.tokens.pass(60_000, 1_000);
+    expect((await read()).status?.accessProviders).toEqual(status?.accessProviders);
+    expect((await world.admin.get(Secrets, nameOf('fleet-a'))).data).toMatchObject(data);
   });
 
   it('publishes a renamed Secret once it exists', async () => {
@@ -186,7 +207,6 @@ describe('ClusterProfiles of a set', () => {
     for (const each of world.tokens.running.splice(0)) await each.stop();
     world.tokens.calls.clear();
     await world.tokens.run({ hasSets: true });
-    await world.tokens.until(async () => world.tokens.sent().hub.includes('GET secrets/fleet-a'));
     await world.tokens.pass(40_000, 500);
     expect(sentProfiles()).toEqual([]);
   });

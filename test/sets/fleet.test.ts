@@ -45,8 +45,9 @@ class Fleet {
 
   constructor(set: StoredSet) {
     const { clock, sets, tokens, secrets, clusters, requesters, roles, bindings } = this;
-    const informers = { sets, tokens, secrets, clusters, requesters, roles, bindings };
-    for (const informer of Object.values(informers)) (informer as unknown as HandInformer<ApiObject>).changes$.subscribe();
+    const filled = { sets, tokens, secrets, clusters, requesters, roles, bindings };
+    for (const informer of Object.values(filled)) (informer as unknown as HandInformer<ApiObject>).changes$.subscribe();
+    const informers = { ...filled, credentials: [] };
     requesters.list({ metadata: { namespace: 'team-a', name: 'default' } });
     sets.list(set);
     const view = new SetView(informers as unknown as SetInformers);
@@ -57,7 +58,8 @@ class Fleet {
     setTriggers(informers as unknown as SetInformers, view, memory).subscribe(({ key }) => this.triggered.add(key));
     const settings = { protectedNamespaces: PROTECTED_NAMESPACES, credentialNamespaces: [] };
     const recorder = { record: () => {} };
-    this.deps = { hub, recorder, clock, timers: clock, log: silentLog, settings, view, memory, authority, budgets };
+    const clients = { endpointsOf: () => ({ servers: [] }) };
+    this.deps = { hub, clients, recorder, clock, timers: clock, log: silentLog, settings, view, memory, authority, budgets };
   }
 
   /** Registers Clusters; `allowed` lets the requester issue for all of them. */

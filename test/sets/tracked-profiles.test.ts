@@ -25,11 +25,13 @@ async function* pages(...lists: readonly (readonly Stored<ClusterProfile>[])[]):
 }
 
 describe('TrackedProfiles', () => {
-  it('keeps ClusterProfiles of clusters with their connection, and only the identity of others', async () => {
+  it('keeps the digests of ClusterProfiles of clusters, and only the identity of others', async () => {
     const tracked = new TrackedProfiles();
     await tracked.replace(pages([aProfile('fleet-a'), aProfile('fleet-x')]), SET, new Set(['fleet-a']));
-    expect([...tracked.controlled.keys()]).toEqual(['fleet-a', 'fleet-x']);
-    expect([...tracked.accesses.keys()]).toEqual(['fleet-a']);
+    expect([...tracked.controlled].map(([name, { digests }]) => [name, digests.main !== ''])).toEqual([
+      ['fleet-a', true],
+      ['fleet-x', false],
+    ]);
   });
 
   it('ignores ClusterProfiles of other sets unless they have the name of a cluster of the set', async () => {

@@ -275,6 +275,7 @@ export class TokenWorld {
     const setOptions = {
       informers: { ...informers, sets },
       hub: setHub,
+      clients,
       recorder,
       clock: this.clock,
       timers: patient(this.clock),

@@ -17,7 +17,7 @@ import { digestOf } from '../../std/digest.ts';
 import { goJson } from '../../std/go-text.ts';
 import { sentence } from '../../std/sentence.ts';
 
-/** Connection to a cluster, as the Secret of its ManagedToken contains it. */
+/** Connection to a cluster, which the Secret of its ManagedToken was written with. */
 export interface ClusterAccess {
   /** Name of the Secret. */
   readonly secretName: string;
@@ -80,28 +80,6 @@ function toProvider({ secretName, server, authority }: ClusterAccess): AccessPro
       extensions: [{ name: Profile.execExtension, extension: { clusterName: secretName } }],
     },
   };
-}
-
-/** Returns the connection in the data of a Secret; undefined if the Secret has no usable address. */
-export function readAccess(secretName: string, data: Readonly<Record<string, string>> = {}): ClusterAccess | undefined {
-  const server = Buffer.from(data['server'] ?? '', 'base64').toString();
-  const authority = data['ca.crt'];
-  const isUsable = server.length <= MAX_SERVER_LENGTH && URL.parse(server)?.protocol === 'https:';
-  return isUsable && (authority?.length ?? 0) <= MAX_AUTHORITY_LENGTH
-    ? { secretName, server, authority: authority || undefined }
-    : undefined;
-}
-
-const MAX_SERVER_LENGTH = 2_048;
-/** Maximum length of the certificates in base64; a Cluster admits less. */
-const MAX_AUTHORITY_LENGTH = 786_432;
-
-/** Returns the connection that a ClusterProfile publishes; undefined if it has none. */
-export function publishedAccess({ status }: ClusterProfile): ClusterAccess | undefined {
-  const { cluster } = providerOf(status) ?? {};
-  const secretName = cluster?.extensions?.find(({ name }) => name === Profile.execExtension)?.extension['clusterName'];
-  if (cluster === undefined || typeof secretName !== 'string') return undefined;
-  return { secretName, server: cluster.server, authority: cluster['certificate-authority-data'] };
 }
 
 /** Returns the digests of a ClusterProfile on the hub, without the parts of other managers. */

@@ -2,14 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Cluster, ClusterCondition } from '../../../src/api/cluster.gen.ts';
 import type { ClusterProfile } from '../../../src/api/cluster-profile.ts';
 import type { Stored } from '../../../src/api/resources.ts';
-import {
-  desiredProfile,
-  digestsOf,
-  profileDigests,
-  profilesAspect,
-  publishedAccess,
-  readAccess,
-} from '../../../src/sets/policy/cluster-profile.ts';
+import { desiredProfile, digestsOf, profileDigests, profilesAspect } from '../../../src/sets/policy/cluster-profile.ts';
 
 const ACCESS = { secretName: 'fleet-a', server: 'https://a.test', authority: 'UEVN' };
 const READY: ClusterCondition = {
@@ -35,8 +28,6 @@ function aProfile(overrides: Partial<ClusterProfile> = {}): ClusterProfile {
   const { labels, spec, status } = desiredProfile(aCluster(), ACCESS);
   return { metadata: { name: 'fleet-a', namespace: 'team-a', labels }, spec, status, ...overrides };
 }
-
-const encode = (text: string) => Buffer.from(text).toString('base64');
 
 describe('desiredProfile', () => {
   it('takes health from the Ready condition, without heartbeat and without the message of the Cluster', () => {
@@ -64,37 +55,6 @@ describe('desiredProfile', () => {
   it('omits certificates for public authorities', () => {
     const { status } = desiredProfile(aCluster(), { ...ACCESS, authority: undefined });
     expect(Object.keys(status.accessProviders?.[0]?.cluster ?? {})).toEqual(['server', 'extensions']);
-  });
-});
-
-describe('readAccess', () => {
-  it('reads address and certificates, and leaves the token', () => {
-    const data = { server: encode('https://a.test:6443'), 'ca.crt': encode('PEM'), token: encode('secret') };
-    expect(readAccess('fleet-a', data)).toEqual({ secretName: 'fleet-a', server: 'https://a.test:6443', authority: encode('PEM') });
-  });
-
-  it.each([
-    ['no address', {}],
-    ['an address without https', { server: encode('http://a.test') }],
-    ['a text that is not a URL', { server: encode('a.test') }],
-    ['an address of excessive length', { server: encode(`https://a.test/${'x'.repeat(2_048)}`) }],
-    ['certificates of excessive length', { server: encode('https://a.test'), 'ca.crt': 'x'.repeat(800_000) }],
-  ])('returns undefined for %s', (_, data) => {
-    expect(readAccess('fleet-a', data)).toBeUndefined();
-  });
-});
-
-describe('publishedAccess', () => {
-  it('returns the connection of a published ClusterProfile', () => {
-    expect(publishedAccess(aProfile())).toEqual(ACCESS);
-  });
-
-  it.each([
-    ['without a status', { status: {} }],
-    ['of another provider', { status: { accessProviders: [{ name: 'other', cluster: { server: 'https://a.test' } }] } }],
-    ['without a Secret', { status: { accessProviders: [{ name: 'secretreader', cluster: { server: 'https://a.test' } }] } }],
-  ])('returns undefined for a ClusterProfile %s', (_, overrides) => {
-    expect(publishedAccess(aProfile(overrides))).toBeUndefined();
   });
 });
 
