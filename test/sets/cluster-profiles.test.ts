@@ -141,7 +141,7 @@ describe('ClusterProfiles of a set', () => {
     const { status } = await read();
     // A suspended ManagedToken does not repair its Secret.
     await world.patch({ spec: { template: { spec: { rotation: { suspend: true } } } } });
-    await world.tokens.until(async () => (await world.tokens.get('fleet-a')).spec.rotation?.suspend === true);
+    await world.tokens.until(async () => (await world.tokens.get('fleet-a')).spec.rotation.suspend);
     await world.tokens.pass(5_000, 1_000);
     const data = { server: encoded('https://attacker.test'), 'ca.crt': encoded('PEM') };
     await world.admin.patch(Secrets, nameOf('fleet-a'), { data });
