@@ -9,7 +9,7 @@ import type { Recorder } from '../kube/recorder.ts';
 import type { Clock } from '../std/clock.ts';
 import type { ClusterClients } from '../targets/cluster-clients.ts';
 import { readRenewed, readTokenInUse } from '../targets/credential.ts';
-import { IssueError } from '../targets/issue-error.ts';
+import { orUndefined } from '../targets/issue-error.ts';
 import { type RenewalTerms, renewalTerms, type TokenInUse } from '../targets/policy/renewal.ts';
 import { parseRenewal, type RenewalRecord, renewRequestOf, revokeRequestOf } from '../targets/policy/renewed-secret.ts';
 import type { RegisteredCluster } from '../targets/registered-cluster.ts';
@@ -164,14 +164,4 @@ function findUsable(
   renewed: Stored<Secret> | undefined,
 ): RegisteredCluster | undefined {
   return users.map((user) => ({ ...user, renewed })).find((user) => orUndefined(() => clients.endpointsOf(user)) !== undefined);
-}
-
-/** Returns undefined if the registered Secret is not readable, which the condition Authorized reports. */
-function orUndefined<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof IssueError) return undefined;
-    throw error;
-  }
 }

@@ -10,9 +10,8 @@ import { hasReason, undefinedFor } from '../kubernetes/status.ts';
 import { forEachBounded } from '../std/bounded.ts';
 import { cleanMessage } from '../std/clean-message.ts';
 import type { PinnedEndpoints } from '../targets/endpoints.ts';
-import { IssueError } from '../targets/issue-error.ts';
-import type { RegisteredCluster } from '../targets/registered-cluster.ts';
-import { outputTarget } from '../tokens/outputs/outputs.ts';
+import { orUndefined } from '../targets/issue-error.ts';
+import { outputsOf } from '../tokens/observe.ts';
 import { digestOfOutputs, digestOfSecret, isOwnedBy, secretNameOf } from '../tokens/policy/secret.ts';
 import type { StoredToken } from '../tokens/policy/spec.ts';
 import { ownerReference } from './children.ts';
@@ -195,26 +194,17 @@ const CONNECTIONS = new WeakMap<StoredToken, { readonly endpoints: PinnedEndpoin
 /** Returns the pinned connection; undefined if the registration of the cluster is not usable. */
 function connectionOf({ view, clients }: SetRun, token: StoredToken): Connection | undefined {
   const registered = view.registered(token.spec.clusterName);
-  const endpoints = registered && pinnedOf(clients, registered);
+  const endpoints = registered && orUndefined(() => clients.endpointsOf(registered));
   if (endpoints === undefined) return undefined;
   const known = CONNECTIONS.get(token);
   if (known?.endpoints === endpoints) return known.connection;
-  const target = outputTarget(token, endpoints);
+  const target = orUndefined(() => outputsOf(token, endpoints));
   const connection = target && {
     access: { secretName: secretNameOf(token), server: target.server, authority: target.caBundle },
     outputsDigest: digestOfOutputs(target),
   };
   CONNECTIONS.set(token, { endpoints, connection });
   return connection;
-}
-
-function pinnedOf(clients: SetRun['clients'], registered: RegisteredCluster): PinnedEndpoints | undefined {
-  try {
-    return clients.endpointsOf(registered);
-  } catch (error) {
-    if (error instanceof IssueError) return undefined;
-    throw error;
-  }
 }
 
 /** Returns the write of a member's ClusterProfile that is due now; requests a run for one that is due later. */

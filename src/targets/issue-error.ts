@@ -71,6 +71,16 @@ export async function orIssueError<T>(response: Promise<T>, reason: IssueFailure
   }
 }
 
+/** Returns what is read; undefined for an IssueError, which is reported elsewhere. */
+export function orUndefined<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof IssueError) return undefined;
+    throw error;
+  }
+}
+
 /** Returns the error if it is an IssueError. Throws the reason of `signal` if it aborted, and any other error unchanged. */
 export function toIssueError(error: unknown, signal: AbortSignal): IssueError {
   signal.throwIfAborted();
