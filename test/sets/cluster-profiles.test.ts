@@ -296,9 +296,8 @@ describe('ClusterProfiles on a hub that does not serve them', () => {
     await begin('a');
     await world.create('fleet', { clusterProfiles: true });
     await untilPublished('False CustomResourceMissing');
-    const { status } = await world.get();
-    expect(status?.conditions?.at(-1)?.message).toContain('sigs.k8s.io/cluster-inventory-api');
-    expect(status?.ready).toBe(1);
+    await world.tokens.until(async () => (await world.get()).status?.ready === 1);
+    expect((await world.get()).status?.conditions?.at(-1)?.message).toContain('sigs.k8s.io/cluster-inventory-api');
     await installProfiles(world);
     const before = world.tokens.clock.now();
     await untilPublished('True Published');

@@ -64,6 +64,9 @@ const UNCOUNTED = /events|^GET configmaps\/purser-removal-limit$/;
 /** In simulated time. */
 const PATIENCE_MS = 300_000;
 const STEP_MS = 50;
+/** Time after which the clock advances in coarse steps: each step costs a request. */
+const FINE_MS = 5_000;
+const COARSE_STEP_MS = 500;
 const PROBING = { probeIntervalMs: 10_000, accessIntervalMs: 60_000 };
 const SETTINGS: TokenSettings = {
   verifyIntervalMs: 0,
@@ -473,11 +476,12 @@ export class TokenWorld {
 
   /** Waits for a condition while the simulated clock advances. */
   async until(isSo: () => Promise<boolean>): Promise<void> {
-    const end = this.clock.now() + PATIENCE_MS;
+    const start = this.clock.now();
     while (!(await isSo().catch(ignoreGone))) {
-      if (this.clock.now() > end) throw new Error(`the condition did not become true; ${await this.#situation()}`);
+      const waitedMs = this.clock.now() - start;
+      if (waitedMs > PATIENCE_MS) throw new Error(`the condition did not become true; ${await this.#situation()}`);
       await turns();
-      this.clock.advance(STEP_MS);
+      this.clock.advance(waitedMs < FINE_MS ? STEP_MS : COARSE_STEP_MS);
     }
   }
 
