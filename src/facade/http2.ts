@@ -243,6 +243,8 @@ export class Http2Connections {
     if (stream.destroyed) return;
     const message = new Http2Request(stream, headers, {}, rawHeaders);
     const response = new Http2Response(stream);
+    // Node emits no such event for a HEAD request that ends before its response.
+    if (message.method === 'HEAD') stream.once('close', () => !response.writableEnded && response.emit('close'));
     if (!stream.endAfterHeaders) {
       message.receive(stream);
       this.#limitBody(stream);

@@ -206,7 +206,7 @@ class RandomFrames {
     const stream = { id: this.#nextId, hasBody: random() < 0.3 };
     this.#nextId += 2;
     this.#open.push(stream);
-    const method = pick(random, ['GET', 'GET', 'POST', 'CONNECT', 'PUT']);
+    const method = pick(random, ['GET', 'GET', 'HEAD', 'POST', 'CONNECT', 'PUT']);
     const path = pick(random, ['/things', '/things/a', '/document', '/large', '/none', '*']);
     const flags = stream.hasBody ? END_HEADERS : END_STREAM | END_HEADERS;
     return frame(HEADERS, flags, stream.id, headerBlock({ ...HEAD, ':method': method, ':path': path }));
@@ -255,6 +255,18 @@ describe('requests over HTTP/2', () => {
   it('serves HEAD without a body', async () => {
     const { status, headers, body } = await responseTo(send(open(), { ':method': 'HEAD' }));
     expect([status, headers['content-length'], body]).toEqual([200, '3', '']);
+  });
+
+  it('aborts a HEAD request that its client resets', async () => {
+    const { promise: started, resolve: start } = Promise.withResolvers<AbortSignal>();
+    endpoint = ({ signal }) => {
+      start(signal);
+      return new Promise(() => {});
+    };
+    const stream = send(open(), { ':method': 'HEAD' });
+    const signal = await started;
+    stream.close(constants.NGHTTP2_CANCEL);
+    await eventually(() => expect(signal.aborted).toBe(true));
   });
 
   it('sends 100 Continue before it reads a body', async () => {
