@@ -205,7 +205,9 @@ export class Exchange implements FacadeRequest {
     this.#cancelTimeout?.();
     this.#releaseSeat();
     this.#onClosed?.();
-    if (!this.response.writableFinished) this.#abandon();
+    const { writableEnded, writableFinished } = this.response;
+    // Node finishes the HTTP/2 stream of a HEAD request when it arrives.
+    if (!writableEnded || !writableFinished) this.#abandon();
   }
 
   /** Returns true if too much of the body has not arrived to reuse an HTTP/1.1 connection. */

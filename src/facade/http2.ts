@@ -203,6 +203,7 @@ export class Http2Connections {
       connection.streams += 1;
       // A client may reset a request that waits for its turn, and Node throws an error without a listener.
       stream.on('error', ignore);
+      if (!stream.endAfterHeaders) keepSessionOf(stream);
       stream.once('close', () => {
         connection.streams -= 1;
         if (connection.streams === 0 && !isOver) cancel = clock.wakeAfter(session.closed ? 0 : keepAliveMs, close);
@@ -242,6 +243,8 @@ export class Http2Connections {
     if (stream.destroyed) return;
     const message = new Http2Request(stream, headers, {}, rawHeaders);
     const response = new Http2Response(stream);
+    // Node emits no such event for a HEAD request that ends before its response.
+    if (message.method === 'HEAD') stream.once('close', () => !response.writableEnded && response.emit('close'));
     if (!stream.endAfterHeaders) {
       message.receive(stream);
       this.#limitBody(stream);
@@ -311,6 +314,24 @@ class Http2Request extends Http2ServerRequest {
     // The request remains as long as its stream.
     this.#buffer = Buffer.alloc(0);
   }
+}
+
+/** Native sessions by their native streams. A session stays in memory until all of these streams have been collected as garbage. */
+const nativeSessions = new FinalizationRegistry<object>(ignore);
+
+/**
+ * Keeps the native session of a stream whose request may have trailers. A stream that is closed during a write stays in memory with the
+ * trailers that have arrived so far, and Node aborts the process if it collects the session first.
+ */
+function keepSessionOf(stream: ServerHttp2Stream): void {
+  const [native, session] = [nativeOf(stream), nativeOf(stream.session)];
+  if (native !== undefined && session !== undefined) nativeSessions.register(native, session);
+}
+
+/** Returns the native object of a session or of a stream, for which Node has no public property; undefined after its end. */
+function nativeOf(owner: object = {}): object | undefined {
+  const handle = Object.getOwnPropertySymbols(owner).find(({ description }) => description === 'kHandle');
+  return handle && (owner as Readonly<Record<symbol, object | undefined>>)[handle];
 }
 
 class Http2Response extends Http2ServerResponse {}

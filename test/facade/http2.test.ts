@@ -1,5 +1,6 @@
 // HTTP/2 connections of the server: requests, streams, and attacks with frames.
 
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   type ClientHttp2Session,
@@ -10,6 +11,7 @@ import {
   type OutgoingHttpHeaders,
   type SecureClientSessionOptions,
 } from 'node:http2';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -24,6 +26,21 @@ import type { ServedRequest } from '../../src/telemetry/metrics.ts';
 import { eventually, turn } from '../kube/eventually.ts';
 import { FakeClock } from '../support/clock.ts';
 import { createRandom, pick } from '../support/random.ts';
+import {
+  CONTINUATION,
+  DATA,
+  END_HEADERS,
+  END_STREAM,
+  frame,
+  GOAWAY,
+  HEADERS,
+  headerBlock,
+  PING,
+  PREFACE,
+  RST_STREAM,
+  SETTINGS,
+  WINDOW_UPDATE,
+} from './frames.ts';
 
 const OK: Reply = { status: 200, headers: { 'content-type': 'text/plain' }, body: 'ok' };
 const LIMIT = 8 * 1024;
@@ -150,21 +167,8 @@ async function sendFramesFrom(localAddress: string, ...frames: readonly Buffer[]
   sockets.push(socket);
   socket.on('error', () => {});
   await once(socket, 'secureConnect');
-  socket.write(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(SETTINGS, 0, 0), ...frames]));
+  socket.write(Buffer.concat([PREFACE, frame(SETTINGS, 0, 0), ...frames]));
   return socket;
-}
-
-const [DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION] = [0, 1, 3, 4, 6, 7, 8, 9];
-const END_STREAM = 1;
-const END_HEADERS = 4;
-
-function frame(type = DATA, flags: number, stream: number, payload = Buffer.alloc(0)): Buffer {
-  const head = Buffer.alloc(9);
-  head.writeUIntBE(payload.length, 0, 3);
-  head.writeUInt8(type, 3);
-  head.writeUInt8(flags, 4);
-  head.writeUInt32BE(stream, 5);
-  return Buffer.concat([head, payload]);
 }
 
 /** Frames of a client that opens and resets streams, and makes an error now and then. */
@@ -202,7 +206,7 @@ class RandomFrames {
     const stream = { id: this.#nextId, hasBody: random() < 0.3 };
     this.#nextId += 2;
     this.#open.push(stream);
-    const method = pick(random, ['GET', 'GET', 'POST', 'CONNECT', 'PUT']);
+    const method = pick(random, ['GET', 'GET', 'HEAD', 'POST', 'CONNECT', 'PUT']);
     const path = pick(random, ['/things', '/things/a', '/document', '/large', '/none', '*']);
     const flags = stream.hasBody ? END_HEADERS : END_STREAM | END_HEADERS;
     return frame(HEADERS, flags, stream.id, headerBlock({ ...HEAD, ':method': method, ':path': path }));
@@ -221,17 +225,6 @@ class RandomFrames {
   #number(limit: number): number {
     return Math.floor(this.#random() * limit);
   }
-}
-
-/** Returns headers as literals without compression. */
-function headerBlock(headers: Readonly<Record<string, string>>): Buffer<ArrayBuffer> {
-  const literals = Object.entries(headers).flatMap(([name, value]) => [
-    Buffer.from([0, name.length]),
-    Buffer.from(name),
-    Buffer.from([value.length]),
-    Buffer.from(value),
-  ]);
-  return Buffer.concat(literals);
 }
 
 describe('requests over HTTP/2', () => {
@@ -262,6 +255,18 @@ describe('requests over HTTP/2', () => {
   it('serves HEAD without a body', async () => {
     const { status, headers, body } = await responseTo(send(open(), { ':method': 'HEAD' }));
     expect([status, headers['content-length'], body]).toEqual([200, '3', '']);
+  });
+
+  it('aborts a HEAD request that its client resets', async () => {
+    const { promise: started, resolve: start } = Promise.withResolvers<AbortSignal>();
+    endpoint = ({ signal }) => {
+      start(signal);
+      return new Promise(() => {});
+    };
+    const stream = send(open(), { ':method': 'HEAD' });
+    const signal = await started;
+    stream.close(constants.NGHTTP2_CANCEL);
+    await eventually(() => expect(signal.aborted).toBe(true));
   });
 
   it('sends 100 Continue before it reads a body', async () => {
@@ -687,6 +692,15 @@ describe('attacks over HTTP/2', () => {
       expect(inProgress).toBe(0);
     });
     await expectServed();
+  });
+
+  it('survives a connection that is closed during a write, before the trailers of its request are complete', async () => {
+    const program = join(import.meta.dirname, '../support/incomplete-trailers-process.ts');
+    const child = spawn(process.execPath, ['--expose-gc', '--disable-warning=ExperimentalWarning', program], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env: { ...process.env, NODE_OPTIONS: '' },
+    });
+    expect(await once(child, 'exit')).toEqual([0, null]);
   });
 
   it('rejects headers above 16 KiB with 431 before the client has acknowledged the limit', async () => {
