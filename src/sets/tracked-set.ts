@@ -83,6 +83,8 @@ export class TrackedSet {
   /** Resource versions of ManagedTokens that differ from their rendering right after a write, by the names of clusters. */
   readonly #overridden = new Map<string, string>();
   #removedAt: readonly number[] = [];
+  /** Time on the monotonic clock from which on all removals within the last minute are known; undefined before the first decision. */
+  removalsKnownAt: number | undefined;
 
   /** Forgets reviews, which may no longer apply. */
   forgetReviews(): void {
@@ -140,7 +142,7 @@ export class TrackedSet {
     this.#removedAt = [...this.#removedAt.filter((at) => now - at < REMOVAL_WINDOW_MS), now];
   }
 
-  /** Returns the number of removals within the last minute. */
+  /** Returns the number of removals by this process within the last minute. */
   removedSince(now: number): number {
     return this.#removedAt.filter((at) => Math.abs(now - at) < REMOVAL_WINDOW_MS).length;
   }
