@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ManagedToken } from '../../src/api/managed-token.gen.ts';
 import type { ManagedTokenSet } from '../../src/api/managed-token-set.gen.ts';
 import { type RealCluster, startRealCluster } from '../support/real-cluster.ts';
+import { AuditLog } from './audit-log.ts';
 import { type Deployment, DeployWorld, isDeployment, renderKustomization, waitUntil } from './deploy-world.ts';
 import { kubectlOutput } from './kubectl.ts';
 
@@ -148,10 +149,13 @@ describe('ManagedTokenSet on real servers', () => {
     );
   });
 
-  it('removes what the template no longer has, with the field manager of sets', async () => {
-    const object = set({ expirationSeconds: 7200 }, { labels: { other: 'x' } });
-    await world.apply([object]);
+  it('removes what the template no longer has, with one write for each ManagedToken', async () => {
+    const audit = new AuditLog(world.hub.auditLog, 'system:serviceaccount:purser-system:purser');
+    await audit.skip();
+    await world.apply([set({ expirationSeconds: 7200 }, { labels: { other: 'x' } })]);
     await complete(3);
+    const writes = (await audit.writes()).filter((request) => request.endsWith(' managedtokens'));
+    expect(writes).toEqual(Array.from({ length: 3 }, () => 'patch managedtokens'));
     const { spec, metadata } = JSON.parse(
       await world.kubectl('get', '-n', 'team-a', 'mt/fleet-eu-1', '-o', 'json', '--show-managed-fields'),
     ) as ManagedToken;
