@@ -137,6 +137,15 @@ describe('ManagedTokenSet on real servers', () => {
     await complete(3);
   });
 
+  it('restores a label that a user changes, and one that a user removes, with kubectl', async () => {
+    const region = async () => (await get<ManagedToken>('mt/fleet-eu-2')).metadata.labels?.['region'];
+    for (const change of ['region=us', 'region-']) {
+      await world.kubectl('label', '--overwrite', '-n', 'team-a', 'mt/fleet-eu-2', change, 'theirs=x');
+      await waitUntil(async () => (await region()) === 'eu');
+    }
+    expect((await get<ManagedToken>('mt/fleet-eu-2')).metadata.labels).toEqual({ region: 'eu', theirs: 'x' });
+  });
+
   it('stops a rollout that fails, and resumes with a corrected template', async () => {
     await world.apply([set({ serviceAccount: { namespace: 'deploy', name: 'absent' } })]);
     await waitUntil(async () => (await getSet()).status?.conditions?.some(({ reason }) => reason === 'RolloutStopped') === true);

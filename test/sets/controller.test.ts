@@ -87,6 +87,29 @@ describe('set controller', () => {
     expect(writes()).toEqual(['PATCH managedtokens/fleet-a']);
   });
 
+  it.each([
+    ['changes', { labels: { kept: 'other' }, annotations: { 'example.com/note': 'other' } }],
+    ['removes', { labels: { kept: null }, annotations: { 'example.com/note': null } }],
+  ])('restores labels and annotations of the template with one write after a user %s them', async (_, changed) => {
+    await begin(['a']);
+    const metadata = { labels: { kept: 'y' }, annotations: { 'example.com/note': 'n'.repeat(300) } };
+    await world.create('fleet', { metadata });
+    await world.until(complete(1));
+    await world.tokens.pass(5_000, 500);
+    world.tokens.calls.clear();
+    const name = { namespace: world.namespace, name: 'fleet-a' };
+    await world.admin.patch(ManagedTokens, name, { metadata: { ...changed, labels: { ...changed.labels, theirs: 'z' } } });
+    const isRestored = async () => {
+      const [child] = await world.children();
+      const note = child?.metadata.annotations?.['example.com/note'];
+      return child?.metadata.labels?.['kept'] === 'y' && note === metadata.annotations['example.com/note'];
+    };
+    await world.tokens.until(isRestored);
+    await world.tokens.pass(30_000, 1_000);
+    expect(writes()).toEqual(['PATCH managedtokens/fleet-a']);
+    expect((await world.children())[0]?.metadata.labels).toEqual({ kept: 'y', theirs: 'z' });
+  });
+
   it('restores fields that a user changes or adds, and leaves rotate requests alone', async () => {
     await begin(['a']);
     await world.create();
